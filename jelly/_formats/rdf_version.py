@@ -12,9 +12,10 @@ from jelly._core.rules.capabilities import Capabilities
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, BlankNode, QuotedTriple
+from jelly._options import COLUMN_VERSION, StreamOptions
 from jelly.errors import JellyArgumentError, JellyLimitError, JellyUnsupportedError
 
-__all__ = ["VERSIONS", "changes"]
+__all__ = ["VERSIONS", "changes", "refuse_crossing"]
 
 # Keywords of `Reader` that are made here.
 VERSIONS = frozenset({"rdf", "star"})
@@ -37,8 +38,10 @@ _REIFIES = IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies")
 _LABEL = re.compile("qt[0-9a-f]{32}")
 
 
-def changes(rdf: str | None, star: str | None) -> Callable[[Batches], Iterator[Batch]] | None:
-    """What a Reader does with its Batches, or None for nothing."""
+def changes(
+    rdf: str | None, star: str | None, options: Callable[[], StreamOptions | None] = lambda: None
+) -> Callable[[Batches], Iterator[Batch]] | None:
+    """What a Reader does with its Batches, or None for nothing. ``options`` gives those of the stream so far."""
     if rdf is not None and rdf not in _HOLDS:
         raise JellyArgumentError(f"rdf is {rdf!r}: expected one of {', '.join(_HOLDS)}")
     if star not in (None, "reifies", "triple-terms", "quoted"):
@@ -55,9 +58,42 @@ def changes(rdf: str | None, star: str | None) -> Callable[[Batches], Iterator[B
                 batch = _rebuilt(batch, nodes.rows)
             elif star == "triple-terms":
                 batch = _TRIPLE_TERMS.fit(batch)
-            yield batch if rdf is None else _HOLDS[rdf].fit(batch)
+            if rdf is not None:
+                _check_announced(rdf, options())
+                batch = _HOLDS[rdf].fit(batch)
+            yield batch
+        if rdf is not None:
+            _check_announced(rdf, options())
 
     return change
+
+
+def _check_announced(rdf: str, options: StreamOptions | None) -> None:
+    """Refuse a stream of Jelly-RDF 1.2 that announces more than it may have. Its decoder checks what it announces."""
+    announced = "" if options is None else options.rdf_version
+    versions = list(_HOLDS)
+    if announced in versions and versions.index(announced) > versions.index(rdf):
+        raise JellyUnsupportedError(f"the stream announces RDF {announced}, which is more than rdf={rdf!r} allows")
+
+
+def refuse_crossing(options: StreamOptions | None, batch: Batch, columns: bool) -> None:
+    """Refuse that Jelly-RDF makes triple terms of the quoted triples of RDF-star, or the reverse, without being asked.
+
+    Streams of rows (Jelly-RDF 1.0 and 1.1) are RDF-star, streams of columns (1.2) are RDF 1.2. ``options`` are those of
+    the stream that a Batch comes from, None if that is no Jelly; ``columns`` says what is written.
+    """
+    if options is None or (options.version == COLUMN_VERSION) == columns or not len(batch.quoted):
+        return
+    if columns:
+        raise JellyUnsupportedError(
+            "the quoted triples of Jelly-RDF 1.0 and 1.1 are RDF-star, Jelly-RDF 1.2 has triple terms: star='reifies' "
+            "annotates by rdf:reifies, star='triple-terms' takes quoted triples that are objects as triple terms"
+        )
+    raise JellyUnsupportedError(
+        "Jelly-RDF 1.2 has triple terms, the quoted triples of Jelly-RDF 1.0 and 1.1 are RDF-star: star='triple-terms' "
+        "keeps triple terms as quoted triples, star='quoted' also turns back what star='reifies' made; or write "
+        "Jelly-RDF 1.2"
+    )
 
 
 def _rebuilt(batch: Batch, rule: Rule) -> Batch:

@@ -147,7 +147,7 @@ class Reader(SourceReader):
             limits = fitted(limits, found.reading, self.source.size)
             # Whether a reader of quads is to be opened if there are some; the keywords for that.
             self._mixed = found.mixed and not limits.get("quads")
-            self._change = changes(rdf, star)
+            self._change = changes(rdf, star, lambda: self.options)
             if strict and rdf not in (None, "1.1"):
                 raise JellyArgumentError(f"strict=True is RDF 1.1, rdf is {rdf!r}: give one of them")
             if rdf is not None and found in (NT, NQ):

@@ -18,6 +18,7 @@ from jelly._formats.registry import FORMATS, JELLY, TABLE_SUFFIXES, find, format
 from jelly._io.reader import Frame, Reader, frames_of
 from jelly._io.remote import list_url
 from jelly._io.source import is_open_file, is_url, is_web, name_of, split_suffix
+from jelly._options import StreamOptions
 from jelly._seekable.file import JellyFile
 from jelly._seekable.filters import Query
 from jelly._seekable.index import SUFFIX, pipelined
@@ -106,7 +107,8 @@ class Sources:
     """Some sources, each read when its turn comes. With several, blank nodes get a scope by default.
 
     ``each`` has the sources, ``names`` what they are called: paths and URLs, else something that tells them apart.
-    ``settings`` are keywords of `Reader`, for the sources whose format has them.
+    ``settings`` are keywords of `Reader`, for the sources whose format has them. ``check`` is called with the stream
+    options of a source, None if it is no Jelly, and each of its Batches.
     """
 
     def __init__(
@@ -115,6 +117,7 @@ class Sources:
         self.each: list[Any] = expand(src)
         self.settings: dict[str, Any] = settings
         mode: Mode = blank_nodes or ("scope" if len(self.each) > 1 else "keep")
+        self.check: Callable[[StreamOptions | None, Batch], object] | None = None
         self.labels: BlankNodes = BlankNodes(mode, skolem_base)
         # The labels of a source are the same whenever it is read.
         self.names: list[str] = [_name(source) for source in self.each] if mode != "keep" else [""] * len(self.each)
@@ -185,9 +188,15 @@ class Sources:
             yield from batches if change is None else change(batches)
             return
         with self.reader(source) as reader:
-            yield from reader.uniform()
+            yield from self._checked(reader.uniform(), lambda: reader.options)
             if ended is not None:
                 ended(reader)
+
+    def _checked(self, batches: Iterator[Batch], options: Callable[[], StreamOptions | None]) -> Iterator[Batch]:
+        for batch in batches:
+            if self.check is not None:
+                self.check(options(), batch)
+            yield batch
 
     def _tasks(self, stack: ExitStack, query: Query | None) -> Iterator[Callable[[], Iterator[Batch]]]:
         for number, source in enumerate(self.each):
@@ -197,7 +206,7 @@ class Sources:
             else:
                 stack.enter_context(file)
                 for part in file.parts(query=query):
-                    yield partial(self._segment, file.path, self.names[number], part)
+                    yield partial(self._segment, file, self.names[number], part)
 
     def uniform(self) -> Iterator[Batch]:
         """The Batches, as of `Reader`; those of one source are all of triples or all of quads."""
@@ -217,11 +226,14 @@ class Sources:
         except JellyError:
             return None
 
-    def _segment(self, path: str, name: str, part: Callable[[], Iterator[tuple[Batch, int, int]]]) -> Iterator[Batch]:
+    def _segment(
+        self, file: JellyFile, name: str, part: Callable[[], Iterator[tuple[Batch, int, int]]]
+    ) -> Iterator[Batch]:
         try:
-            yield from self.labels.batches(name, (batch for batch, _, _ in part()))
+            batches = self._checked((batch for batch, _, _ in part()), lambda: file.options)
+            yield from self.labels.batches(name, batches)
         except JellyError as error:
-            error.source = error.source or path
+            error.source = error.source or file.path
             raise
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
-from jelly._formats.rdf_version import VERSIONS
+from jelly._formats.rdf_version import VERSIONS, refuse_crossing
 from jelly._formats.registry import FORMATS, JELLY, READING, THRIFT, Content, find, table_kind
 from jelly._io.reader import Reader, is_several
 from jelly._io.settings import checked
@@ -189,9 +190,14 @@ def convert(
         # The same columns, whatever their layout.
         rows = write_table_file(dst, read_table_file(src), kind=target.name)
         return Conversion(rows, _bytes_of(src), _bytes_of(dst), time.perf_counter() - began, 0, [])
+    refuse: Callable[[StreamOptions | None, Batch], None] | None = None
+    if target is JELLY and limits.get("star") is None:
+        refuse = partial(refuse_crossing, columns=_version_of(options) == COLUMN_VERSION)
     reader: Reader | _Several
     if threads > 1 or blank_nodes is not None or is_several(src):
-        reader = _Several(Sources(src, blank_nodes, skolem_base, format=from_format, **given), threads)
+        sources = Sources(src, blank_nodes, skolem_base, format=from_format, **given)
+        sources.check = refuse
+        reader = _Several(sources, threads)
     else:
         reader = Reader(src, format=from_format, **given)
         reader.source.expected = (reader.format.name, FORMATS, "from_format")
@@ -199,6 +205,8 @@ def convert(
         return _convert_to_table(reader, dst, target.name, layout, progress, began)
     with reader:
         batches = reader.watched(progress)
+        if refuse is not None and isinstance(reader, Reader):
+            batches = _refusing(batches, reader, refuse)
         # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
         held, arity = _look(batches, reader)
         chosen = choose_options(options, reader, arity)
@@ -246,6 +254,19 @@ def convert(
         n_skipped=reader.n_skipped,
         skipped=reader.skipped,
     )
+
+
+def _version_of(options: StreamOptions | Mapping[str, Any] | None) -> int:
+    return int(options.get("version", 0)) if isinstance(options, Mapping) else options.version if options else 0
+
+
+def _refusing(
+    batches: Iterator[Batch], reader: Reader, refuse: Callable[[StreamOptions | None, Batch], None]
+) -> Iterator[Batch]:
+    for batch in batches:
+        refuse(reader.options, batch)
+        yield batch
+        del batch  # before the next one takes memory
 
 
 def _without_graphs(batch: Batch) -> Batch:

@@ -205,6 +205,13 @@ class _LogicalChoice(click.Choice[str]):
     help='Also write which terms each part of a Jelly file holds, so that "jelly find" reads little of it.',
 )
 @click.option("--strict", is_flag=True, help="Reject text that RDF 1.1 does not allow.")
+@click.option(
+    "--rdf", type=click.Choice(["1.1", "1.2-basic", "1.2"]), help="Reject what this version of RDF does not have."
+)
+@click.option(
+    "--star", type=click.Choice(["reifies", "triple-terms", "quoted"]),
+    help="RDF-star to RDF 1.2: annotate by rdf:reifies (quoted: the way back), or take quoted triples as triple terms.",
+)
 @click.option("--skip-errors", is_flag=True, help="Skip lines of N-Triples and N-Quads with errors, and report them.")
 @click.option(
     "--base", metavar="IRI",
@@ -308,6 +315,8 @@ def _convert(
             to_format=target.name,
             options=_changes(given),
             strict=given["strict"],
+            rdf=given["rdf"],
+            star=given["star"],
             on_error="skip" if given["skip_errors"] else "raise",
             frame_rows=given["frame_rows"],
             frame_bytes=given["frame_bytes"],
@@ -367,7 +376,8 @@ def _of_syntax(source: Format, given: dict[str, Any]) -> dict[str, Any]:
 
 def _refuse_with_tables(given: dict[str, Any]) -> None:
     context = click.get_current_context()
-    of_input = {"limits", "layout", "threads", "strict", "skip_errors", "base", "lenient", "quiet", *STATEMENTS}
+    of_input = {"limits", "layout", "threads", "strict", "rdf", "star", "skip_errors", "base", "lenient", "quiet"}
+    of_input |= {*STATEMENTS}
     for option in context.command.params:
         chosen = context.get_parameter_source(option.name or "") not in (None, ParameterSource.DEFAULT)
         is_switched_off = option.name == "seekable" and not given["seekable"]

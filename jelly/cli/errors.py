@@ -32,6 +32,8 @@ _IN_OPTIONS = [
         (r"\bpass members=\.\.\.", "use --members"),
         (r"\bcontexts=", "--context URL=FILE"),
         (r"\bseekable=True\b", "--seekable"),
+        (r"\bstar='([a-z-]+)'", r"jelly convert --star \1"),
+        (r"\brdf='([a-z0-9.-]+)'", r"--rdf \1"),
         (r"\bdrop_graphs=True\b", "--drop-graphs"),
         (r"\bgeneralized_statements=True in the stream options", "--generalized"),
         (r"\bmax_name_table_size\b", "--names"),

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, Triple
 from jelly._formats import rdf_version
+from jelly.cli.commands import cli
 
 S, P, OBJ, G = (IRI(f"http://e/{name}") for name in "spog")
 REIFIES = IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies")
@@ -195,3 +197,90 @@ def test_reading_in_a_loop_keeps_to_the_version(several: list[Any]) -> None:
     assert asyncio.run(count(several, rdf="1.2")) == 3
     with pytest.raises(jelly.JellyError, match="RDF 1"):
         asyncio.run(count(several, rdf="1.1"))
+
+
+STAR = Triple(S, P, QuotedTriple(S, P, OBJ))
+COLUMNS = {"version": 3}
+
+
+def jelly_file(path: Path, options: dict[str, Any] | None = None) -> Path:
+    """A Jelly file with a triple as an object."""
+    jelly.convert(TERM, path, from_format="nt", options=options, seekable=True)
+    return path
+
+
+def test_quoted_triples_become_triple_terms_on_request_only(tmp_path: Path) -> None:
+    rows, columns = jelly_file(tmp_path / "rows.jelly"), tmp_path / "columns.jelly"
+    for src in (rows, [rows, rows], str(tmp_path / "row*.jelly")):
+        for threads in (1, 2):
+            with pytest.raises(jelly.JellyUnsupportedError, match=r"star='reifies'.*star='triple-terms'"):
+                jelly.convert(src, columns, options=COLUMNS, threads=threads)
+    assert not columns.exists()
+    jelly.convert(rows, columns, options=COLUMNS, star="triple-terms")
+    assert list(jelly.read(columns)) == [STAR]
+    jelly.convert(rows, columns, options=COLUMNS, star="reifies")
+    assert [statement.p for statement in jelly.read(columns)] == [REIFIES, P]
+    back = tmp_path / "back.jelly"
+    jelly.convert(columns, back, star="quoted")
+    assert list(jelly.read(back)) == [STAR]
+    assert jelly.options(back).version < 3
+
+
+def test_triple_terms_become_quoted_triples_on_request_only(tmp_path: Path) -> None:
+    columns, rows = jelly_file(tmp_path / "columns.jelly", COLUMNS), tmp_path / "rows.jelly"
+    for src in (columns, [columns, columns]):
+        with pytest.raises(jelly.JellyUnsupportedError, match=r"star='triple-terms'.*star='quoted'"):
+            jelly.convert(src, rows)
+    jelly.convert(columns, rows, star="triple-terms")
+    assert list(jelly.read(rows)) == [STAR]
+
+
+def test_what_does_not_cross_needs_no_request(tmp_path: Path) -> None:
+    rows, columns = jelly_file(tmp_path / "rows.jelly"), jelly_file(tmp_path / "columns.jelly", COLUMNS)
+    for source, options in ((rows, None), (columns, COLUMNS)):
+        jelly.convert(source, tmp_path / "out.jelly", options=options)
+        assert list(jelly.read(tmp_path / "out.jelly")) == [STAR]
+        jelly.convert(source, tmp_path / "out.nt", writing={"quoted": "rdf-star"})
+        assert b"<< " in (tmp_path / "out.nt").read_bytes()
+        jelly.convert(source, tmp_path / "out.nt")
+        assert (tmp_path / "out.nt").read_bytes() == TERM
+    plain = jelly.dumps([Triple(S, P, OBJ)], options={"rdf_star": True})
+    jelly.convert(plain, tmp_path / "out.jelly", options=COLUMNS)
+    assert list(jelly.read(tmp_path / "out.jelly")) == [Triple(S, P, OBJ)]
+
+
+def test_commands(tmp_path: Path) -> None:
+    rows, out = str(jelly_file(tmp_path / "rows.jelly")), str(tmp_path / "out.jelly")
+
+    def run(*args: str) -> tuple[int, str]:
+        done = CliRunner().invoke(cli, ["convert", "-q", *args])
+        return done.exit_code, done.output
+
+    code, told = run("--jelly", "1.2", rows, out)
+    assert code == 1
+    assert "jelly convert --star reifies annotates" in told
+    assert "jelly convert --star triple-terms takes" in told
+    code, told = run("--jelly", "1.2", "--star", "reifies", "--rdf", "1.2", rows, out)
+    assert (code, len(list(jelly.read(out)))) == (0, 2), told
+    for rdf in ("1.1", "1.2-basic"):
+        for target in (out, str(tmp_path / "out.csv")):
+            code, told = run("--rdf", rdf, rows, target)
+            assert code == 1
+            assert "cannot hold quoted triples" in told
+
+
+@pytest.mark.parametrize("announced", ["1.1", "1.2-basic", "1.2"])
+@pytest.mark.parametrize("rdf", ["1.1", "1.2-basic", "1.2"])
+def test_streams_of_columns_announce_no_more_than_is_allowed(announced: str, rdf: Any) -> None:
+    data = jelly.dumps([Triple(S, P, OBJ)], options={"version": 3, "rdf_version": announced})
+    if announced in ("1.1", rdf) or rdf == "1.2":
+        assert list(jelly.read(data, rdf=rdf)) == [Triple(S, P, OBJ)]
+    else:
+        with pytest.raises(jelly.JellyUnsupportedError, match=f"announces RDF {announced}"):
+            list(jelly.read(data, rdf=rdf))
+
+
+def test_streams_of_columns_keep_to_what_they_announce() -> None:
+    for announced, statement in (("1.1", Triple(S, P, Literal("x", language="en--ltr"))), ("1.2-basic", STAR)):
+        with pytest.raises(jelly.JellyError, match=r"1\.[12]"):
+            jelly.dumps([statement], options={"version": 3, "rdf_version": announced})

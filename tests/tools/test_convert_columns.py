@@ -16,7 +16,18 @@ from support.oracle import plain
 from support.shared import shared
 
 import jelly
-from jelly import IRI, JellyOptionsError, Literal, LogicalType, PhysicalType, Quad, QuotedTriple, StreamOptions, Triple
+from jelly import (
+    IRI,
+    JellyOptionsError,
+    JellyUnsupportedError,
+    Literal,
+    LogicalType,
+    PhysicalType,
+    Quad,
+    QuotedTriple,
+    StreamOptions,
+    Triple,
+)
 from jelly.cli.commands import cli
 
 S, P, G = IRI("http://e/s"), IRI("http://e/p"), IRI("http://e/g")
@@ -157,8 +168,10 @@ def test_quoted_triples_from_rows() -> None:
     data = jelly.dumps([Triple(S, P, quoted)], {"version": 3})
     assert Oracle(data).options[0].f6 == 3
     rows = jelly.dumps([Triple(quoted, P, S)])
-    with pytest.raises(JellyOptionsError, match=r"quoted triple as subject .*Jelly-RDF 1.1 \(version=2\)"):
+    with pytest.raises(JellyUnsupportedError, match=r"star='reifies' .*star='triple-terms'"):
         converted(rows, options=COLUMNS)
+    with pytest.raises(JellyOptionsError, match=r"quoted triple as subject .*Jelly-RDF 1.1 \(version=2\)"):
+        jelly.dumps(jelly.read(rows), COLUMNS)
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -201,8 +214,10 @@ def test_all_real_data(name: str) -> None:
     star = name.startswith("vocabs-star")
     rows = converted(text, from_format=format, to_format="jelly")
     if star and any(isinstance(statement[0], QuotedTriple) for statement in jelly.read(rows)):
-        with pytest.raises(JellyOptionsError, match="triple terms are objects only"):
-            converted(rows, options=COLUMNS)
+        with pytest.raises(JellyUnsupportedError, match="as objects only"):
+            converted(rows, options=COLUMNS, star="triple-terms")
+        reified = converted(rows, options=COLUMNS, star="reifies")
+        assert jelly.loads(converted(reified, star="quoted")) == jelly.loads(rows)
         return
     expected = jelly.loads(rows)
     for frame_rows in (None, 100):
