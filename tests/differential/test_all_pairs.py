@@ -151,6 +151,10 @@ def is_graph_of_defaults(statement):
     return isinstance(graph, IRI) and graph.value.startswith("urn:x-arq:DefaultGraph")
 
 
+def through_columns(statements):
+    return list(jelly.loads(jelly.dumps(statements, {"version": 3}))), True
+
+
 def through_format(name):
     def through(statements):
         out = io.BytesIO()
@@ -235,7 +239,7 @@ def through_results(name):
     return through
 
 
-PAIRS = {name: through_format(name) for name in FORMATS}
+PAIRS = {name: through_format(name) for name in FORMATS} | {"jelly 1.2": through_columns}
 for log in LOG_FORMATS.values():
     for dialect in ("comment", "directive") if log.delimited else ("comment",):
         PAIRS[f"log {log.name} {dialect}"] = through_log(log.name, dialect)
@@ -300,3 +304,34 @@ def test_labels_are_replaced_once(name):
     s, _, o, *_ = read[-1]
     assert s.value.removeprefix("m0-") in ("a b", "esc_a_20b")
     assert o.value.removeprefix("m0-") == "c"
+
+
+S, P, OBJ = (IRI(f"http://e/{name}") for name in "spo")
+RDF_12 = {
+    "direction": (S, P, Literal("x", language="en--ltr")),
+    "triple term": (S, P, QuotedTriple(S, P, OBJ)),
+    "quoted subject": (QuotedTriple(S, P, OBJ), P, OBJ),
+}
+# What each refuses, with words of the error; the others hold all three. It is the table of docs/rdf-1.2.md.
+OBJECTS_ONLY = {"quoted subject": "quoted triples as objects only"}
+NO_TRIPLES = dict.fromkeys(("triple term", "quoted subject"), "cannot hold quoted triples")
+PLAIN_ONLY = NO_TRIPLES | {"direction": "it has a base direction"}
+REFUSED = (
+    dict.fromkeys(("ttl", "trig", "rdf"), OBJECTS_ONLY)
+    | {f"log {name} {dialect}": OBJECTS_ONLY for name in ("ttl", "trig") for dialect in ("comment", "directive")}
+    | {"jelly 1.2": {"quoted subject": "triple terms are objects only"}}
+    | dict.fromkeys(("jsonld", "log ndjsonld comment", "log yamlld comment"), NO_TRIPLES)
+    | dict.fromkeys(("n3", "log rdf comment"), PLAIN_ONLY)
+)
+
+
+@pytest.mark.parametrize("what", RDF_12)
+@pytest.mark.parametrize("name", PAIRS)
+def test_what_is_new_in_rdf_1_2_is_held_or_refused(name, what):
+    statement = RDF_12[what]
+    if (words := REFUSED.get(name, {}).get(what)) is not None:
+        with pytest.raises(JellyError, match=words):
+            PAIRS[name]([statement])
+        return
+    read, _ = PAIRS[name]([statement])
+    assert is_same([(IRI("x:h"), IRI("x:h"), statement[2]), statement] if "patch" in name else [statement], read)
