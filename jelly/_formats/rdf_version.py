@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -34,8 +32,6 @@ _HOLDS = {
 }
 _TRIPLE_TERMS = Capabilities("RDF 1.2", generalized=False, quoted="object")
 _REIFIES = IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies")
-# The label of a node that stands for a quoted triple: of the triple's content, so that the way back can check it.
-_LABEL = re.compile("qt[0-9a-f]{32}")
 
 
 def changes(
@@ -120,6 +116,9 @@ def _rebuilt(batch: Batch, rule: Rule) -> Batch:
 
 
 def _label(triple: QuotedTriple) -> str:
+    """The label of a node that stands for a quoted triple: of its content, so that the way back can check it."""
+    import hashlib  # takes time, which `import jelly` should not
+
     return "qt" + hashlib.sha256(str(triple).encode()).hexdigest()[:32]
 
 
@@ -168,7 +167,7 @@ class _Restored:
         o = self.term(term)
         if isinstance(s, BlankNode) and p == _REIFIES and isinstance(term, QuotedTriple):
             label = str(s)[2:]
-            if _LABEL.fullmatch(label) and label == _label(o):
+            if label.startswith("qt") and label == _label(o):
                 self.triples[label] = o
                 if len(self.triples) > MAX_RESTORED:
                     raise JellyLimitError(
