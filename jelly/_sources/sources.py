@@ -177,7 +177,10 @@ class Sources:
         self, source: Any, ended: Callable[[Reader], object] | None, query: Query | None
     ) -> Iterator[Batch]:
         if (chosen := read_filtered(source, query, self.settings)) is not None:
-            yield from chosen
+            for batch in chosen:
+                if self.check is not None:
+                    self.check(batch.options, batch)
+                yield batch
             return
         if _is_table(source):
             from jelly._formats.arrow_input import InputTable

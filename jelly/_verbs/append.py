@@ -18,6 +18,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
 from jelly._formats.native import StreamEncoder
+from jelly._formats.rdf_version import VERSIONS
 from jelly._formats.registry import JELLY, READING, find
 from jelly._io.part_file import PartFile, hold, to_disk
 from jelly._io.settings import checked
@@ -38,7 +39,7 @@ _METADATA, _INDEX = 0x7A, b"\x0a" + bytes([len(INDEX_KEY)]) + INDEX_KEY.encode()
 _COPIED, _BLOCK = 1 << 30, 1 << 20
 
 
-@checked(READING)
+@checked(READING, VERSIONS)
 def append(
     sources: Any,
     out: str | os.PathLike[str],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jelly._formats.rdf_version import VERSIONS
 from jelly._formats.registry import READING
 from jelly._io.settings import checked
 from jelly._io.source import Progress
@@ -12,7 +13,7 @@ from jelly._verbs.output import Input, Mode, Options, write_batches
 __all__ = ["concat"]
 
 
-@checked(READING)
+@checked(READING, VERSIONS)
 def concat(
     sources: Any,
     out: Any,

@@ -12,6 +12,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.constants import RDF, Kind
 from jelly._find.pattern import LanguageRange, Pattern, Wanted
 from jelly._find.terms import Ids, Terms
+from jelly._formats.rdf_version import VERSIONS
 from jelly._formats.registry import READING
 from jelly._io.settings import checked
 from jelly._io.source import Progress
@@ -101,7 +102,7 @@ def _matching(batches: Iterable[Batch], pattern: Pattern, conditions: list[Condi
         del batch
 
 
-@checked(READING)
+@checked(READING, VERSIONS)
 def filter(
     sources: Any,
     out: Any,

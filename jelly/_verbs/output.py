@@ -8,11 +8,12 @@ from itertools import chain
 from typing import Any
 
 from jelly._core.base.batch import Batch
+from jelly._formats.rdf_version import refuse_crossing
 from jelly._formats.registry import JELLY, TABLE_FORMATS, find
 from jelly._io.source import Progress
 from jelly._io.widening import changed, missing, open_fields
 from jelly._io.writer import Writer
-from jelly._options import MIN_NAME_TABLE, ROW_VERSION, PhysicalType, StreamOptions
+from jelly._options import COLUMN_VERSION, MIN_NAME_TABLE, ROW_VERSION, PhysicalType, StreamOptions
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.names import name_of
 from jelly._sources.sources import Sources
@@ -38,7 +39,11 @@ class Input:
         **settings: Any,
     ) -> None:
         self._sources = Sources(sources, blank_nodes, skolem_base, **settings)
+        if settings.get("star") is None:
+            self._sources.check = self._note
         self._progress = progress
+        # Stream options of a source of rows and of one of columns that have quoted triples or triple terms.
+        self._starred: dict[bool, StreamOptions] = {}
         self.rows = 0
         self.has_graphs = False
         self.namespaces: dict[str, str] = {}
@@ -53,6 +58,15 @@ class Input:
             (name_of(source) or f"source {number}", self._watched(self._sources.of(number)))
             for number, source in enumerate(self._sources.each)
         ]
+
+    def _note(self, options: StreamOptions | None, batch: Batch) -> None:
+        if options is not None and len(batch.quoted):
+            self._starred[options.version == COLUMN_VERSION] = options
+
+    def refuse_crossing(self, batch: Batch, version: int) -> None:
+        """Refuse a Batch for Jelly of a version if it may have quoted triples of the other kind, see `star=`."""
+        columns = version == COLUMN_VERSION
+        refuse_crossing(self._starred.get(not columns), batch, columns)
 
     def _watched(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         for batch in batches:
@@ -113,11 +127,14 @@ def write_batches(
             options = changed(base, wide)
             if missed := missing(options, first, allowed):
                 options = changed(options, missed)
+    version = options.version if isinstance(options, StreamOptions) else (options or {}).get("version", 0)
     with Writer(out, options, format=to_format, seekable=seekable, **writing) as writer:
         writer.allow(allowed)
         declared: dict[str, str] = {}
         for batch in chain([] if first is None else [first], iterator):
             first = None
+            if format is JELLY:
+                source.refuse_crossing(batch, version)
             if keep_frames:
                 writer.add_batch(batch, keep_frames=True if batch.metadata else None)
                 del batch  # before the next one takes memory

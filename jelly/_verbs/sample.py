@@ -11,6 +11,7 @@ import numpy as np
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
+from jelly._formats.rdf_version import VERSIONS
 from jelly._formats.registry import READING
 from jelly._io.settings import checked
 from jelly._io.source import Progress
@@ -60,7 +61,7 @@ def _share(batches: Iterable[Batch], fraction: float, chance: np.random.PCG64) -
         del batch
 
 
-@checked(READING)
+@checked(READING, VERSIONS)
 def sample(
     sources: Any,
     out: Any,

@@ -9,6 +9,7 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
+from jelly._formats.rdf_version import VERSIONS
 from jelly._formats.registry import READING
 from jelly._io.settings import checked
 from jelly._io.source import Progress
@@ -85,7 +86,7 @@ def _sorted(held: list[Batch], by: str, unique: bool) -> Iterator[Batch]:
     yield from in_slices(joined, sorted_rows(joined, by, unique=unique))
 
 
-@checked(READING)
+@checked(READING, VERSIONS)
 def sort(
     sources: Any,
     out: Any,
@@ -168,7 +169,7 @@ def whole_order(by: str, unique: bool) -> str:
     return by + "".join(slot for slot in "spog" if slot not in by) if unique else by
 
 
-@checked(READING)
+@checked(READING, VERSIONS)
 def merge(
     sources: Any,
     out: Any,

@@ -16,6 +16,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import DefaultGraph
+from jelly._formats.rdf_version import VERSIONS
 from jelly._formats.registry import READING
 from jelly._io.settings import checked
 from jelly._io.source import Progress, split_suffix
@@ -96,7 +97,7 @@ def _label(batch: Batch, term: int) -> str:
     return made or "term"
 
 
-@checked(READING)
+@checked(READING, VERSIONS)
 def split(
     sources: Any,
     out: str | os.PathLike[str],

@@ -249,6 +249,22 @@ def test_what_does_not_cross_needs_no_request(tmp_path: Path) -> None:
     assert list(jelly.read(tmp_path / "out.jelly")) == [Triple(S, P, OBJ)]
 
 
+def test_verbs_ask_too(tmp_path: Path) -> None:
+    rows, columns = jelly_file(tmp_path / "rows.jelly"), jelly_file(tmp_path / "columns.jelly", COLUMNS)
+    out = tmp_path / "out.jelly"
+    for verb in (jelly.concat, jelly.sort, jelly.unique):
+        for sources, options in (([rows], COLUMNS), ([columns], None), ([rows, columns], COLUMNS)):
+            with pytest.raises(jelly.JellyUnsupportedError, match="star='triple-terms'"):
+                verb(sources, out, options=options)
+        assert verb([rows], out) == 1
+        assert verb([columns], out, options=COLUMNS) == 1
+    assert jelly.concat([rows, columns], out, options=COLUMNS, star="triple-terms") == 2
+    assert [statement.o for statement in jelly.read(out)] == [STAR.o, STAR.o]
+    for verb in (jelly.sort, jelly.unique, jelly.merge):
+        with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.1"):
+            verb([rows], out, rdf="1.1")
+
+
 def test_commands(tmp_path: Path) -> None:
     rows, out = str(jelly_file(tmp_path / "rows.jelly")), str(tmp_path / "out.jelly")
 
