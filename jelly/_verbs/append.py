@@ -116,7 +116,7 @@ def append(
         return write_batches(name, batches, found, seekable=True, keyframe_rows=keyframe_rows)
     with _locked(target, name) as file:
         try:
-            return _append(file, target, batches, keyframe_rows)
+            return _append(file, target, batches, found, keyframe_rows)
         except JellyError as error:
             error.source = error.source or name
             raise
@@ -134,7 +134,7 @@ def _locked(target: str, name: str) -> BinaryIO:
         file.close()  # another process has just replaced it
 
 
-def _append(file: Any, target: str, batches: Iterator[Batch], keyframe_rows: int) -> int:
+def _append(file: Any, target: str, batches: Iterator[Batch], source: Input, keyframe_rows: int) -> int:
     size = os.fstat(file.fileno()).st_size
     options = _options(file)
     index = read_index(file, size, lambda: options)
@@ -149,6 +149,7 @@ def _append(file: Any, target: str, batches: Iterator[Batch], keyframe_rows: int
     elif sidecar:
         builder = _filters_beside(target)
     end = (_walk(file, size), b"") if index is None else _kept(file, size)
+    batches = source.for_jelly(batches, options.version)
     first = next(batches, None)
     if first is None:
         return 0

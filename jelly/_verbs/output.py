@@ -68,6 +68,13 @@ class Input:
         columns = version == COLUMN_VERSION
         refuse_crossing(self._starred.get(not columns), batch, columns)
 
+    def for_jelly(self, batches: Iterable[Batch], version: int) -> Iterator[Batch]:
+        """The same Batches, each checked by `refuse_crossing`."""
+        for batch in batches:
+            self.refuse_crossing(batch, version)
+            yield batch
+            del batch  # before the next one takes memory
+
     def _watched(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         for batch in batches:
             self.rows += len(batch)

@@ -258,8 +258,13 @@ def test_verbs_ask_too(tmp_path: Path) -> None:
                 verb(sources, out, options=options)
         assert verb([rows], out) == 1
         assert verb([columns], out, options=COLUMNS) == 1
-    assert jelly.concat([rows, columns], out, options=COLUMNS, star="triple-terms") == 2
-    assert [statement.o for statement in jelly.read(out)] == [STAR.o, STAR.o]
+    with pytest.raises(jelly.JellyUnsupportedError, match="star='triple-terms'"):
+        jelly.append(columns, rows)
+    assert list(jelly.read(rows)) == [STAR]
+    assert jelly.append(columns, rows, star="triple-terms") == 1
+    assert list(jelly.read(rows)) == [STAR, STAR]
+    assert jelly.concat([rows, columns], out, options=COLUMNS, star="triple-terms") == 3
+    assert [statement.o for statement in jelly.read(out)] == [STAR.o] * 3
     for verb in (jelly.sort, jelly.unique, jelly.merge):
         with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.1"):
             verb([rows], out, rdf="1.1")
