@@ -456,9 +456,10 @@ def _summary(done: jelly.Conversion) -> None:
 @cli.command("inspect", short_help="Show options, rows, bytes and frames of a Jelly file.")
 @click.argument("file")
 @click.option("--per-frame", is_flag=True, help="Also show each frame.")
+@click.option("--size", is_flag=True, help="Also show the bytes of each part: terms by place and kind, or columns.")
 @shape_option
 @reading_options(*_JELLY_LIMITS, "max_frames")
-def inspect_(file: str, per_frame: bool, shape: str | None, limits: dict[str, Any]) -> None:
+def inspect_(file: str, per_frame: bool, size: bool, shape: str | None, limits: dict[str, Any]) -> None:
     """Show the options, rows, bytes and frames of a Jelly file without decoding its statements.
 
     A file with the suffix .jellyp is read as Jelly-Patch.
@@ -467,10 +468,11 @@ def inspect_(file: str, per_frame: bool, shape: str | None, limits: dict[str, An
     Examples:
       jelly inspect people.jelly
       jelly inspect changes.jellyp
+      jelly inspect --size people.jelly
       jelly inspect people.jelly.gz --per-frame --format json | jq '.frames[0]'
     """
     with progress_bar("Inspecting") as progress:
-        found = jelly.inspect(file, per_frame, progress=progress, **limits)
+        found = jelly.inspect(file, per_frame, size=size, progress=progress, **limits)
     for problem in found.problems:
         say(f"{file}: {in_options(problem)}", "yellow")
     show(found, shape, lambda display: display.show_inspection(file, found))
