@@ -16,6 +16,7 @@ from typing import Any, Literal
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
+from jelly._formats.rdf_version import VERSIONS
 from jelly._formats.registry import FORMATS, JELLY, READING, THRIFT, Content, find, table_kind
 from jelly._io.reader import Reader, is_several
 from jelly._io.settings import checked
@@ -63,7 +64,7 @@ class Conversion:
     skipped: list[tuple[int, str]]
 
 
-@checked(READING - {"format", "delimited"}, {"seekable", "index"})
+@checked(READING - {"format", "delimited"}, {"seekable", "index"}, VERSIONS)
 def convert(
     src: Any,
     dst: Any,
