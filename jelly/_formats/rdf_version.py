@@ -12,9 +12,10 @@ from jelly._core.rules.capabilities import Capabilities
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, BlankNode, QuotedTriple
-from jelly.errors import JellyUnsupportedError
+from jelly._options import COLUMN_VERSION, StreamOptions
+from jelly.errors import JellyLimitError, JellyOptionsError, JellyUnsupportedError
 
-__all__ = ["VERSIONS", "changes"]
+__all__ = ["MAX_RESTORED", "VERSIONS", "changes", "refuse_quoted"]
 
 # Keywords of `Reader` that are made here.
 VERSIONS = frozenset({"rdf", "star"})
@@ -30,6 +31,8 @@ _HOLDS = {
 }
 _TRIPLE_TERMS = Capabilities("RDF 1.2", generalized=False, quoted="object")
 _REIFIES = IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies")
+# Quoted triples that star="quoted" keeps, for later uses of their nodes.
+MAX_RESTORED = 1 << 20
 # The label of a node that stands for a quoted triple: of the triple's content, so that the way back can check it.
 _LABEL = re.compile("qt[0-9a-f]{32}")
 
@@ -55,6 +58,25 @@ def changes(rdf: str | None, star: str | None) -> Callable[[Batches], Iterator[B
             yield batch if rdf is None else _HOLDS[rdf].fit(batch)
 
     return change
+
+
+def refuse_quoted(batch: Batch, written: StreamOptions) -> None:
+    """Raise JellyOptionsError for a quoted triple that would become a triple term, or the other way round.
+
+    Rows (Jelly-RDF 1.0 and 1.1) have quoted triples of RDF-star, columns (1.2) have triple terms of RDF 1.2.
+    """
+    read = batch.options
+    if read is None or not len(batch.quoted) or (read.version == COLUMN_VERSION) == (written.version == COLUMN_VERSION):
+        return
+    if written.version == COLUMN_VERSION:
+        raise JellyOptionsError(
+            "the source has quoted triples of RDF-star, and Jelly-RDF 1.2 has triple terms of RDF 1.2: pass "
+            'star="reifies" (a node with rdf:reifies for each) or star="triple-terms" (the same triples as terms)'
+        )
+    raise JellyOptionsError(
+        "the source has triple terms of RDF 1.2, and Jelly-RDF 1.0 and 1.1 have quoted triples of RDF-star: pass "
+        'star="quoted" (what star="reifies" made becomes what it was) or star="triple-terms" (the same triples)'
+    )
 
 
 def _rebuilt(batch: Batch, rule: Rule) -> Batch:
@@ -130,6 +152,8 @@ class _Restored:
         if isinstance(s, BlankNode) and p == _REIFIES and isinstance(term, QuotedTriple):
             label = str(s)[2:]
             if _LABEL.fullmatch(label) and label == _label(o):
+                if len(self.triples) >= MAX_RESTORED:
+                    raise JellyLimitError(f"star='quoted' is for {MAX_RESTORED:,} quoted triples at the most")
                 self.triples[label] = o
                 return []
         return [[self.term(s), p, o, *terms[3:]]]

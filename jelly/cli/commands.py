@@ -205,6 +205,14 @@ class _LogicalChoice(click.Choice[str]):
     help='Also write which terms each part of a Jelly file holds, so that "jelly find" reads little of it.',
 )
 @click.option("--strict", is_flag=True, help="Reject text that RDF 1.1 does not allow.")
+@click.option(
+    "--rdf", type=click.Choice(["1.1", "1.2-basic", "1.2"]), help="Reject what this version of RDF does not have."
+)
+@click.option(
+    "--star", type=click.Choice(["reifies", "triple-terms", "quoted"]),
+    help="Turn quoted triples of RDF-star into nodes with rdf:reifies, or such nodes back (quoted), or take them as "
+    "triple terms of RDF 1.2.",
+)
 @click.option("--skip-errors", is_flag=True, help="Skip lines of N-Triples and N-Quads with errors, and report them.")
 @click.option(
     "--base", metavar="IRI",
@@ -308,6 +316,7 @@ def _convert(
             to_format=target.name,
             options=_changes(given),
             strict=given["strict"],
+            **{name: given[name] for name in ("rdf", "star") if given[name] is not None},
             on_error="skip" if given["skip_errors"] else "raise",
             frame_rows=given["frame_rows"],
             frame_bytes=given["frame_bytes"],

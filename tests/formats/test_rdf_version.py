@@ -136,3 +136,59 @@ def test_any_annotation_comes_back(statements: list[Triple], rows: int) -> None:
     made = list(jelly.read(data, star="reifies", batch_rows=rows))
     assert not any(isinstance(statement.s, QuotedTriple) for statement in made)
     assert list(jelly.read(jelly.dumps(made), star="quoted", batch_rows=rows)) == statements
+
+
+def test_rows_and_columns_do_not_exchange_quoted_triples_unasked(tmp_path: Any) -> None:
+    """Also with several sources; the same kind of Jelly keeps what it has."""
+    path, columns = tmp_path / "rows.jelly", tmp_path / "columns.jelly"
+    jelly.write(path, [Triple(S, P, QuotedTriple(S, P, OBJ))])
+    for source in (path, [path, path]):
+        with pytest.raises(jelly.JellyOptionsError, match=r'star="reifies".*star="triple-terms"'):
+            jelly.convert(source, columns, options={"version": 3})
+        assert not columns.exists()
+        assert jelly.convert(source, io.BytesIO(), to_format="jelly").statements >= 1
+    assert jelly.convert(path, columns, options={"version": 3}, star="reifies").statements == 2
+    assert jelly.convert(path, columns, options={"version": 3}, star="triple-terms").statements == 1
+    assert jelly.convert(columns, io.BytesIO(), options={"version": 3}, to_format="jelly").statements == 1
+    with pytest.raises(jelly.JellyOptionsError, match=r'star="quoted".*star="triple-terms"'):
+        jelly.convert(columns, tmp_path / "back.jelly")
+    assert jelly.convert(columns, tmp_path / "back.jelly", star="triple-terms").statements == 1
+    assert list(jelly.read(tmp_path / "back.jelly")) == list(jelly.read(path))
+
+
+def test_sources_of_all_kinds_keep_to_a_version(tmp_path: Any) -> None:
+    """Lists, tables in memory, and files whose index other calls use."""
+    path, text = tmp_path / "x.jelly", tmp_path / "x.nt"
+    jelly.write(path, [Triple(S, P, OBJ), Triple(S, P, QuotedTriple(S, P, OBJ))], seekable=True)
+    text.write_bytes(PLAIN)
+    for source in ([text, path], [path], jelly.read_arrow(path)):
+        with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.2 Basic"):
+            list(jelly.read(source, rdf="1.2-basic"))
+    with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.2 Basic"):
+        jelly.convert([path, path], tmp_path / "y.parquet", rdf="1.2-basic", threads=2)
+    assert len(list(jelly.read([path], rdf="1.2"))) == 2
+
+
+def test_restored_triples_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jelly._formats.rdf_version.MAX_RESTORED", 1)
+    made = [Triple(QuotedTriple(S, P, Literal(str(i))), P, OBJ) for i in range(2)]
+    data = jelly.dumps(list(jelly.read(jelly.dumps(made), star="reifies")))
+    with pytest.raises(jelly.JellyLimitError, match="quoted triples at the most"):
+        list(jelly.read(data, star="quoted"))
+
+
+def test_command(tmp_path: Any) -> None:
+    from click.testing import CliRunner
+
+    from jelly.cli.commands import cli
+
+    path, out = tmp_path / "rows.jelly", tmp_path / "out.jelly"
+    jelly.write(path, [Triple(S, P, QuotedTriple(S, P, OBJ))])
+    done = CliRunner().invoke(cli, ["convert", "-q", "--jelly", "1.2", str(path), str(out)])
+    assert done.exit_code
+    assert "--star reifies" in done.stderr
+    assert CliRunner().invoke(cli, ["convert", "-q", "--star", "reifies", "--jelly", "1.2", str(path), str(out)]).exit_code == 0
+    assert len(list(jelly.read(out))) == 2
+    done = CliRunner().invoke(cli, ["convert", "-q", "--rdf", "1.1", str(out), "-", "--to", "nt"])
+    assert done.exit_code
+    assert "RDF 1.1" in done.stderr
