@@ -292,7 +292,7 @@ def test_a_web_server_is_asked_for_ranges(tmp_path: Path, web: tuple[str, type[H
     url, handler = web
     (tmp_path / "data").mkdir()
     jelly.write(tmp_path / "data" / name, numbers(200_000), seekable=True, keyframe_rows=20_000)
-    storage = {"block_size": 1 << 14}
+    storage = {"block_size": 1 << 12}
     files = find_files(f"{url}/data/{name}", storage=storage)
     size = (tmp_path / "data" / name).stat().st_size
     assert (files[0].size, files[0].mtime > 0) == (size, True)
