@@ -18,17 +18,19 @@ class FrameWriter:
     """A binary file object that compresses what is written to ``raw``; ``kind`` is the suffix of the compression.
 
     A frame begins where `cut` says and wherever it would hold more than 4 MiB. The table comes with `close`, which
-    leaves ``raw`` open.
+    leaves ``raw`` open. ``sizes`` are those of the frames that ``raw`` has already, see `pack_table`.
     """
 
-    def __init__(self, raw: Any, kind: str, level: int | None = None) -> None:
+    def __init__(
+        self, raw: Any, kind: str, level: int | None = None, sizes: Iterable[tuple[int, int]] = ()
+    ) -> None:
         self._raw = raw
         self._kind = kind
         self._level = level
         self._held = bytearray()
-        self._begin = 0  # of what is held, in the decompressed bytes
+        self._sizes: list[tuple[int, int]] = list(sizes)
+        self._begin = sum(plain for _, plain in self._sizes)  # of what is held, in the decompressed bytes
         self._cuts: deque[int] = deque()
-        self._sizes: list[tuple[int, int]] = []
         self._is_closed = False
 
     def cut(self, places: Iterable[int]) -> None:
