@@ -18,25 +18,28 @@ class FrameWriter:
     """A binary file object that compresses what is written to ``raw``; ``kind`` is the suffix of the compression.
 
     A frame begins where `cut` says and wherever it would hold more than 4 MiB. The table comes with `close`, which
-    leaves ``raw`` open. ``sizes`` are those of the frames that ``raw`` has already, see `pack_table`.
+    leaves ``raw`` open.
     """
 
-    def __init__(
-        self, raw: Any, kind: str, level: int | None = None, sizes: Iterable[tuple[int, int]] = ()
-    ) -> None:
+    def __init__(self, raw: Any, kind: str, level: int | None = None) -> None:
         self._raw = raw
         self._kind = kind
         self._level = level
         self._held = bytearray()
-        self._sizes: list[tuple[int, int]] = list(sizes)
-        self._begin = sum(plain for _, plain in self._sizes)  # of what is held, in the decompressed bytes
+        self._begin = 0  # of what is held, in the decompressed bytes
         self._cuts: deque[int] = deque()
+        self._sizes: list[tuple[int, int]] = []
         self._is_closed = False
 
     def cut(self, places: Iterable[int]) -> None:
         """Begin a frame at each of these decompressed bytes, if it is not written yet."""
         if more := {*places}:
             self._cuts = deque(sorted(more.union(self._cuts)))
+
+    def go_on(self, sizes: Iterable[tuple[int, int]]) -> None:
+        """Go on behind frames of these compressed and decompressed sizes, which ``raw`` has already."""
+        self._sizes = list(sizes)
+        self._begin = sum(plain for _, plain in self._sizes)
 
     def write(self, data: Any) -> int:
         """Take in bytes, and write the frames that are complete."""

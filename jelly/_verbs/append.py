@@ -202,8 +202,8 @@ def _begun(raw: Any, file: Any, written: Any, end: int) -> Any:
         return written
     first = file.frame_at(end)
     _copy(raw, written, int(file.table.packed[first]))
-    sizes = [(packed, plain) for packed, plain in file.table.sizes()[:first].tolist()]
-    made = FrameWriter(written, file.kind, sizes=sizes)
+    made = FrameWriter(written, file.kind)
+    made.go_on((packed, plain) for packed, plain in file.table.sizes()[:first].tolist())
     for data in file.chunks(int(file.table.plain[first]), end):
         made.write(data)
     made.cut([end])
