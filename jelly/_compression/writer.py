@@ -30,6 +30,7 @@ class FrameWriter:
         self._cuts: deque[int] = deque()
         self._sizes: list[tuple[int, int]] = []
         self._is_closed = False
+        compress_frame(b"", kind, level)  # tells at once if its package is not installed
 
     def cut(self, places: Iterable[int]) -> None:
         """Begin a frame at each of these decompressed bytes, if it is not written yet."""
