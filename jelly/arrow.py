@@ -75,7 +75,7 @@ try:
     import pyarrow as pa
     from pyarrow import compute, csv, parquet
 except ImportError:
-    raise MissingExtraError("Arrow needs pyarrow: pip install 'jelly-rdf[arrow]'") from None
+    raise MissingExtraError("Arrow needs pyarrow: python -m pip install 'jelly-rdf[arrow]'") from None
 
 if TYPE_CHECKING:
     from jelly._find.pattern import Pattern
