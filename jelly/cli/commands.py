@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 import jelly
 from jelly._formats.registry import FORMATS, JELLY, TURTLE, Content, Format, having, table_kind
-from jelly._io.source import is_web
+from jelly._io.source import is_web, split_suffix
 from jelly._layouts import LAYOUTS
 from jelly._options import MAX_TABLE_SIZE
 from jelly._tools.validate import format_to_check
@@ -72,8 +72,8 @@ def _show_warning(
     file: Any = None,
     line: str | None = None,
 ) -> None:
-    """Print a JellyWarning on one line, without the line of Python that caused it."""
-    if issubclass(category, jelly.JellyWarning):
+    """Print a warning of ours on one line, without the line of Python that caused it."""
+    if issubclass(category, jelly.JellyWarning | RuntimeWarning):
         say(f"warning: {in_options(str(message))}", "yellow")
     else:
         _python_warning(message, category, filename, lineno, file, line)
@@ -275,7 +275,7 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
     with opened(each[0], from_format) as (opened_src, source):
         done = _convert(opened_src if len(each) == 1 else each, source, dst, to_format, quiet, given)
     if not quiet:
-        _summary(done)
+        _summary(done, is_fair=split_suffix(src)[1] == split_suffix(dst)[1])
 
 
 def _convert(
@@ -436,12 +436,13 @@ def _changes(given: dict[str, Any]) -> dict[str, Any]:
     return changes
 
 
-def _summary(done: jelly.Conversion) -> None:
+def _summary(done: jelly.Conversion, is_fair: bool) -> None:
+    """Print what was done; the ratio of sizes only if both files are compressed in the same way, or not at all."""
     speed = done.statements / done.seconds if done.seconds else 0
-    ratio = done.bytes_written / done.bytes_read if done.bytes_read else 0
+    ratio = f" ({done.bytes_written / done.bytes_read:.1%})" if is_fair and done.bytes_read else ""
     statements = f"{done.statements:,} statement{'s' * (done.statements != 1)}"
     say(
-        f"{statements}, {size_of(done.bytes_read)} -> {size_of(done.bytes_written)} ({ratio:.1%}), "
+        f"{statements}, {size_of(done.bytes_read)} -> {size_of(done.bytes_written)}{ratio}, "
         f"{done.seconds:.2f} s, {count_of(speed)} statements/s"
     )
     if done.n_skipped:

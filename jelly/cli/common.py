@@ -215,10 +215,13 @@ def parse_range(ctx: click.Context, param: click.Parameter, value: str) -> tuple
     return low, high
 
 
-shape_option: Decorator = click.option(
-    "--format", "shape", type=click.Choice(["table", "yaml", "json"]),
-    help="Form of the result (default: table on a terminal, else yaml).",
-)
+def shape_option(command: F) -> F:
+    """Add the options for the form of a result."""
+    command = click.option("--json", "shape", flag_value="json", help="The same as --format json.")(command)
+    return click.option(
+        "--format", "shape", type=click.Choice(["table", "yaml", "json"]),
+        help="Form of the result (default: table on a terminal, else yaml).",
+    )(command)
 
 
 def show(found: Any, shape: str | None, as_table: Callable[[Any], None]) -> None:
