@@ -876,6 +876,7 @@ def test_labels_that_a_format_cannot_hold(tmp_path):
         assert not target.exists()
 
 
+@pytest.mark.filterwarnings("always::RuntimeWarning")
 def test_an_index_that_is_of_no_use(folder):
     """Files joined with cat have the index of the last: who counts is not told, who reads by it is, on one line."""
     jelly.write("one.jelly", [jelly.Triple(*[IRI("a:s")] * 3)], seekable=True)
