@@ -455,26 +455,36 @@ def _summary(done: jelly.Conversion, is_fair: bool) -> None:
 
 
 @cli.command("inspect", short_help="Show options, rows, bytes and frames of a Jelly file.")
-@click.argument("file")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--per-frame", is_flag=True, help="Also show each frame.")
 @shape_option
 @reading_options(*_JELLY_LIMITS, "max_frames")
-def inspect_(file: str, per_frame: bool, shape: str | None, limits: dict[str, Any]) -> None:
-    """Show the options, rows, bytes and frames of a Jelly file without decoding its statements.
+def inspect_(files: tuple[str, ...], per_frame: bool, shape: str | None, limits: dict[str, Any]) -> None:
+    """Show the options, rows, bytes and frames of each Jelly file without decoding its statements.
 
-    A file with the suffix .jellyp is read as Jelly-Patch.
+    A file with the suffix .jellyp is read as Jelly-Patch. Files may also be directories and glob patterns in quotation
+    marks. Of several files, JSON and YAML are a list with the name of each.
 
     \b
     Examples:
       jelly inspect people.jelly
       jelly inspect changes.jellyp
+      jelly inspect 'data/*.jelly'
       jelly inspect people.jelly.gz --per-frame --format json | jq '.frames[0]'
     """
-    with progress_bar("Inspecting") as progress:
-        found = jelly.inspect(file, per_frame, progress=progress, **limits)
-    for problem in found.problems:
-        say(f"{file}: {in_options(problem)}", "yellow")
-    show(found, shape, lambda display: display.show_inspection(file, found))
+    each = expanded(files)
+    found: list[tuple[str, jelly.Inspection]] = []
+    for file in each:
+        with progress_bar("Inspecting") as progress:
+            found.append((file, jelly.inspect(file, per_frame, progress=progress, **limits)))
+        for problem in found[-1][1].problems:
+            say(f"{file}: {in_options(problem)}", "yellow")
+
+    def as_tables(display: Any) -> None:
+        for file, one in found:
+            display.show_inspection(file, one)
+
+    show(found[0][1] if len(each) == 1 else [{"file": file} | one.as_dict() for file, one in found], shape, as_tables)
 
 
 @cli.command(short_help="Check files and list their problems.")

@@ -225,9 +225,10 @@ def shape_option(command: F) -> F:
 
 
 def show(found: Any, shape: str | None, as_table: Callable[[Any], None]) -> None:
-    """Print what was found as JSON, as YAML, or as tables, which are the default on a terminal."""
+    """Print what was found, or a list of dicts, as JSON, as YAML, or as tables, which are the default on a terminal."""
+    plain = found if isinstance(found, list) else found.as_dict()
     if shape == "json":
-        click.echo(json.dumps(found.as_dict(), indent=2))
+        click.echo(json.dumps(plain, indent=2))
         return
     from jelly.cli import display
 
@@ -236,4 +237,4 @@ def show(found: Any, shape: str | None, as_table: Callable[[Any], None]) -> None
     else:
         from jelly._tools.yaml import dump_yaml
 
-        click.echo(dump_yaml(found.as_dict()), nl=False)
+        click.echo(dump_yaml(plain), nl=False)

@@ -212,7 +212,7 @@ def filter_(files: list[Any], output: str, settings: dict[str, Any], **given: An
     """
     limits = {name: value for name, value in settings.items() if name in STATEMENTS}
     prefixes = Prefixes(given.pop("prefixes"), files, settings["format"], limits)
-    terms = {slot: prefixes.terms(given.pop(slot)) or None for slot in "spog"}
+    terms: Any = {slot: prefixes.terms(given.pop(slot)) or None for slot in "spog"}
     written = jelly.filter(files, output, **terms, **settings, **given)
     if not written:
         prefixes.note()
