@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any, TypeVar, cast
 
 from jelly._limits import SETTABLE
@@ -35,6 +34,8 @@ def refuse_unknown(
     others = elsewhere or {}
     for name in given:
         if name not in known:
+            from difflib import get_close_matches
+
             near = get_close_matches(name, {*known, *others}, 1)
             if near and near[0] in others:
                 advice = others[near[0]]
