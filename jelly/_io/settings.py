@@ -16,6 +16,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 # Defaults of the limits of one item of the input, which follow the size of a file.
 LIMITS = {limit.name: limit.default for limit in SETTABLE if limit.fits}
 
+_LOWEST = min(LIMITS.values())
+
 # A compressed file that holds one long literal seldom expands to more than this factor.
 UNPACKED = 16
 
@@ -79,4 +81,6 @@ def fitted(limits: dict[str, Any], names: Collection[str], size: int | None) -> 
     ({'max_line_bytes': 17179869184}, {})
     """
     needed = UNPACKED * (size or 0)
+    if needed <= _LOWEST:  # a small message is to cost little
+        return limits
     return {name: needed for name in names if needed > LIMITS.get(name, needed)} | limits
