@@ -96,7 +96,8 @@ def test_the_page_of_speed_has_every_figure() -> None:
         assert one["work"] in performance.TITLES
         assert one["who"] in page
     assert "bench/report.py" in page
-    others = {"sizes", "growth", "threads", "memory"}
+    others = {"sizes", "growth", "threads", "memory", "search", "search on Spark", "verbs"}
+    assert "jelly sort, 226 MiB" in page
     assert known.keys() == {"machine", "results"} | others
     assert page.count("<svg") == len({one["work"] for one in results}) + len(others)
 
