@@ -257,8 +257,8 @@ def verbs(known: dict[str, Any]) -> str:
     made = [f" `jelly convert` makes these in {one['seconds']:.0f} s." for one in found if "convert" in one["what"]]
     return chart(
         "Sort", rows,
-        "Seconds, and the most memory (less is better). `jelly sort` reads and writes Jelly. GNU sort (`LC_ALL=C`, with "
-        f"as much memory) sorts the lines of the same statements as N-Quads.{''.join(made)}",
+        "Seconds, and the most memory (less is better). `jelly sort` reads and writes Jelly; GNU sort (`LC_ALL=C`, "
+        f"with as much memory) sorts the lines of the same statements as N-Quads.{''.join(made)}",
     )  # fmt: skip
 
 
@@ -298,8 +298,8 @@ def losses(known: dict[str, Any]) -> str:
     if spark and spark["parquet"] < spark["jelly"]:
         lines.append(
             f"- On Spark a subject is found in sorted Parquet in {spark['parquet']:.2f} s, in Jelly with filters in "
-            f"{spark['jelly']:.2f} s; {spark['one row']:.2f} s of that are Spark and its Python workers, which Parquet does not "
-            "need."
+            f"{spark['jelly']:.2f} s; {spark['one row']:.2f} s of that are Spark and its Python workers, which Parquet "
+            "does not need."
         )
     taken = {one["what"]: one["seconds"] for one in known.get("verbs", ())}
     if taken and taken["GNU sort"] < taken["jelly sort"]:
