@@ -373,12 +373,12 @@ def picture() -> str:
     for data in dict.fromkeys(data for data, _ in found):
         parts.append(f'<text x="0" y="{y + 14}" class="b">{escape(data)}</text>')
         for name, title in who.items():
-            width = max(1, round(330 * found[data, name] / most))
+            width = max(1, round(290 * found[data, name] / most))
             ours = ' class="o"' if title == "jelly" else ""
             parts.append(
-                f'<text x="110" y="{y + 14}">{title}</text>'
-                f'<rect x="250" y="{y + 3}" width="{width}" height="14"{ours}/>'
-                f'<text x="{256 + width}" y="{y + 14}">{found[data, name]:.1f}</text>'
+                f'<text x="150" y="{y + 14}">{title}</text>'
+                f'<rect x="290" y="{y + 3}" width="{width}" height="14"{ours}/>'
+                f'<text x="{296 + width}" y="{y + 14}">{found[data, name]:.1f}</text>'
             )
             y += 19
         y += 8

@@ -110,6 +110,9 @@ def test_what_is_unstable_is_marked() -> None:
     pytest.importorskip("griffe", reason="mkdocstrings is not installed: run `make docs`")
     import compiled
 
+    choices = "    mode : {'a', 'b'}, optional"  # griffe would take the first choice for the default
+    assert compiled._CHOICES.sub(r" : \1, \2", choices) == "    mode : 'a', 'b', optional"
+
     box = '!!! warning "Unstable"\n\n    This follows a draft. It may change in a MINOR version.\n'
     assert compiled.boxed("What.\n\nUnstable: this follows a draft.\n") == f"What.\n\n{box}"
     assert compiled.boxed("Unstable things\n") == "Unstable things\n"
