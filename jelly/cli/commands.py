@@ -627,6 +627,7 @@ def _count_of(
     help="Threads, for files with an index (default 1).",
 )
 @click.option("--plot", metavar="FILE", help="Also plot them to FILE (.png, .svg or .pdf).")
+@click.option("-q", "--quiet", is_flag=True, help="With --plot: print nothing.")
 @reading_options(*STATEMENTS)
 def stats_(
     files: tuple[str, ...],
@@ -635,6 +636,7 @@ def stats_(
     top: int,
     threads: int,
     plot: str | None,
+    quiet: bool,
     limits: dict[str, Any],
 ) -> None:
     """Count predicates, classes, graphs, datatypes and languages, and show how statements are distributed.
@@ -648,6 +650,8 @@ def stats_(
       jelly stats people.jelly --plot people.png
       jelly stats people.nq.gz --format json | jq .predicates.top
     """
+    if quiet and plot is None:
+        raise click.UsageError("--quiet goes with --plot")
     each = expanded(files)
     settings = {"format": from_format, **limits}
     if len(each) == 1:
@@ -659,8 +663,10 @@ def stats_(
         from jelly.plot import check_suffix, plot_stats
 
         check_suffix(plot)
-    with progress_bar("Counting") as progress:
+    with progress_bar("Counting", quiet) as progress:
         found = stats(each[0] if len(each) == 1 else each, threads=threads, top=top, progress=progress, **settings)
     if plot is not None:
         plot_stats(found, plot, name)
+    if quiet:
+        return
     show(found, shape, lambda display: display.show_stats(each[0] if len(each) == 1 else name, found))

@@ -503,6 +503,10 @@ def test_stats_plot(folder):
     assert run("stats", "q.jelly", "--plot", "q.png").output == run("stats", "q.jelly").output
     assert Path("q.png").read_bytes().startswith(b"\x89PNG")
     assert os.path.getsize("q.png") > 10_000
+    os.unlink("q.png")
+    assert run("stats", "q.jelly", "--plot", "q.png", "-q").output == ""
+    assert os.path.getsize("q.png") > 1000
+    assert "--quiet goes with --plot" in run("stats", "q.jelly", "-q", code=2).stderr
     assert "suffix .png" in run("stats", "none.jelly", "--plot", "q.txt", code=1).stderr
     code, out, err = finished(
         "stats", "q.jelly", "--plot", "r.png", command=script("import sys; sys.modules['matplotlib'] = None")
