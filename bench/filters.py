@@ -117,7 +117,7 @@ def on_spark(folder: Path, subjects: int) -> list[dict[str, Any]]:
 
     spark: Any = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    jelly.spark.register(spark)
+    jelly.spark.register(spark, pushdown=True)
     frames = {
         "one row": spark.read.format("jelly").load(str(folder / "one.jelly")),
         "jelly": spark.read.format("jelly").load(str(folder / f"sorted-{subjects}.jelly")),

@@ -457,9 +457,12 @@ def _summary(done: jelly.Conversion, is_fair: bool) -> None:
 @cli.command("inspect", short_help="Show options, rows, bytes and frames of a Jelly file.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--per-frame", is_flag=True, help="Also show each frame.")
+@click.option("--size", is_flag=True, help="Also show the bytes of each part: terms by place and kind, or columns.")
 @shape_option
 @reading_options(*_JELLY_LIMITS, "max_frames")
-def inspect_(files: tuple[str, ...], per_frame: bool, shape: str | None, limits: dict[str, Any]) -> None:
+def inspect_(
+    files: tuple[str, ...], per_frame: bool, size: bool, shape: str | None, limits: dict[str, Any]
+) -> None:
     """Show the options, rows, bytes and frames of each Jelly file without decoding its statements.
 
     A file with the suffix .jellyp is read as Jelly-Patch. Files may also be directories and glob patterns in quotation
@@ -470,13 +473,14 @@ def inspect_(files: tuple[str, ...], per_frame: bool, shape: str | None, limits:
       jelly inspect people.jelly
       jelly inspect changes.jellyp
       jelly inspect 'data/*.jelly'
+      jelly inspect --size people.jelly
       jelly inspect people.jelly.gz --per-frame --format json | jq '.frames[0]'
     """
     each = expanded(files)
     found: list[tuple[str, jelly.Inspection]] = []
     for file in each:
         with progress_bar("Inspecting") as progress:
-            found.append((file, jelly.inspect(file, per_frame, progress=progress, **limits)))
+            found.append((file, jelly.inspect(file, per_frame, size=size, progress=progress, **limits)))
         for problem in found[-1][1].problems:
             say(f"{file}: {in_options(problem)}", "yellow")
 
