@@ -14,16 +14,14 @@ import os
 import struct
 import warnings
 import zlib
+from _thread import allocate_lock  # threading takes some time to import
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from queue import Empty, Queue
-from threading import Event, Lock
 from typing import Any, TypeAlias, TypeVar
 
 from jelly._compression.view import PlainView
@@ -285,6 +283,11 @@ def _place(key: Keyframe) -> str:
 
 def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: int = 4) -> Iterator[T]:
     """The items of all ``tasks`` in order, made by threads. Each waits while ``depth`` of its items are not taken."""
+    # They take long to import, and most processes use no threads.
+    from concurrent.futures import ThreadPoolExecutor
+    from queue import Empty, Queue
+    from threading import Event
+
     stop = Event()
     end = object()
     queues: deque[Queue[Any]] = deque()
@@ -352,7 +355,7 @@ def reader_at(file: Any) -> Callable[[int, int], bytes]:
     descriptor = -1
     with suppress(OSError):
         descriptor = file.fileno()
-    lock = Lock()
+    lock = allocate_lock()
 
     def read_part(size: int, offset: int) -> bytes:
         refuse_closed(file)

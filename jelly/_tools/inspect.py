@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -354,11 +355,13 @@ def _parts(counter: RowCounter) -> dict[str, tuple[int, int]]:
 
 def _filter_bytes(src: Any) -> int:
     """The size of the filters of a file, if it has any."""
-    file = open_filtered(src, {"format": JELLY.name})
-    if file is None:
-        return 0
-    with file:
-        return 0 if file.filters is None else file.filters.size
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of an index that is of no use: who reads by it is warned
+        file = open_filtered(src, {"format": JELLY.name})
+        if file is None:
+            return 0
+        with file:
+            return 0 if file.filters is None else file.filters.size
 
 
 def _problems(counter: RowCounter, settings: dict[str, Any]) -> list[str]:

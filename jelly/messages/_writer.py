@@ -89,7 +89,7 @@ def _encoder(
     if dialect not in ("comment", "directive"):
         raise ValueError(f'dialect is {dialect!r}: expected "comment" or "directive"')
     if format.name == "jelly":
-        kind = _options(options, 4).logical_type
+        kind = LogicalType.DATASETS if options is None else _options(options, 4).logical_type
         if not kind.is_grouped:
             raise JellyOptionsError(f"the logical type of a message log is GRAPHS or DATASETS, not {kind.name}")
         return _JellyEncoder(options, writer)
@@ -161,8 +161,7 @@ class MessageWriter(SinkWriter):
         except BaseException:
             self.abort()
             raise
-        given = options if isinstance(options, StreamOptions) else StreamOptions().replace(**dict(options or {}))
-        quads = self.format.quads and given.physical_type != PhysicalType.TRIPLES
+        quads = self.format.quads and (options is None or _options(options, 4).physical_type != PhysicalType.TRIPLES)
         self._collector = BatchBuilder(4 if quads else 3)
         # These find what a format cannot hold when it is written.
         self._each = self.format.name not in ("jelly", "nt", "nq")
