@@ -115,7 +115,7 @@ class Reader(SourceReader):
     ['<a:s> <a:p> <a:o> .']
     """
 
-    # The threads that parse a text, see `PieceReader`.
+    # The threads that parse lines and take columns.
     workers: Workers | None = None
 
     @checked(READING)
@@ -263,6 +263,8 @@ class Reader(SourceReader):
         if self.workers is not None and type(decoder) is TextReader and not self.source.is_live:
             make = partial(self.format.open_reader, **self._settings)
             self._decoder = decoder = PieceReader(make, self.workers)
+        elif self.workers is not None and hasattr(decoder, "workers"):
+            decoder.workers = self.workers
         if hasattr(decoder, "batches"):
             batches = decoder.batches(self.source)
         else:

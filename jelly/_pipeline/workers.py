@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,13 +11,20 @@ from typing import Any, Generic, TypeVar
 
 from jelly.errors import JellyArgumentError
 
-__all__ = ["Window", "Workers", "in_order"]
+__all__ = ["Window", "Workers", "count_cores", "in_order"]
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 # Parts that wait for a thread, or whose results wait for their turn, beside one for each thread.
 AHEAD = 2
+
+
+def count_cores() -> int:
+    """The number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
 
 
 class Workers:
@@ -59,9 +67,9 @@ class Workers:
 class Window(Generic[R]):
     """Parts under way, in order. Its caller gives parts and takes what is ready; no more than a few wait."""
 
-    def __init__(self, workers: Workers) -> None:
+    def __init__(self, workers: Workers, ahead: int = AHEAD) -> None:
         self._workers = workers
-        self._most = workers.threads + AHEAD if workers.threads > 1 else 0
+        self._most = workers.threads + ahead if workers.threads > 1 else 0
         self._waiting: deque[Future[R]] = deque()
 
     def put(self, work: Callable[..., R], *args: Any) -> None:
@@ -84,9 +92,11 @@ class Window(Generic[R]):
             self._waiting.popleft().cancel()
 
 
-def in_order(workers: Workers, items: Iterable[T], work: Callable[[T], R]) -> Iterator[tuple[T, R]]:
+def in_order(
+    workers: Workers, items: Iterable[T], work: Callable[[T], R], ahead: int = AHEAD
+) -> Iterator[tuple[T, R]]:
     """Each item with the result of ``work`` for it, in order. An error of ``items`` is raised behind them."""
-    window: Window[tuple[T, R]] = Window(workers)
+    window: Window[tuple[T, R]] = Window(workers, ahead)
     iterator = iter(items)
     broken: Exception | None = None
 

@@ -24,7 +24,7 @@ from jelly._io.widening import changed, missing, open_fields
 from jelly._io.writer import Writer
 from jelly._layouts import Layout
 from jelly._options import COLUMN_VERSION, MIN_NAME_TABLE, ROW_VERSION, PhysicalType, StreamOptions
-from jelly._pipeline.workers import Workers
+from jelly._pipeline.workers import Workers, in_order
 from jelly._seekable.file import JellyFile
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.sources import Sources
@@ -191,7 +191,8 @@ def convert(
         from jelly._formats.table_files import read_table_file, write_table_file
 
         # The same columns, whatever their layout.
-        rows = write_table_file(dst, read_table_file(src), kind=target.name)
+        with Workers(threads) as workers:
+            rows = write_table_file(dst, read_table_file(src), kind=target.name, workers=workers)
         return Conversion(rows, _bytes_of(src), _bytes_of(dst), time.perf_counter() - began, 0, [])
     reader: Reader | _Several | _Indexed
     if blank_nodes is not None or is_several(src):
@@ -370,13 +371,19 @@ def _convert_to_table(
     began: float,
     threads: int,
 ) -> Conversion:
-    from jelly._formats.table_files import write_table_file
-    from jelly.arrow import from_batches
+    from jelly._formats.table_files import write_record_batches
+    from jelly.arrow import BATCH_ROWS, RecordBatchBuilder
+
+    maker = RecordBatchBuilder(layout, False, None, BATCH_ROWS)
+
+    def columns(batch: Batch) -> list[Any]:
+        return list(maker.run([(batch, 0, len(batch))]))
 
     with Workers(threads) as workers, reader:
         if isinstance(reader, Reader):
             reader.workers = workers
-        rows = write_table_file(dst, from_batches(reader.watched(progress), layout=layout), kind=kind)
+        made = (each for _, found in in_order(workers, reader.watched(progress), columns) for each in found)
+        rows = write_record_batches(dst, maker.schema, made, kind=kind, workers=workers)
     seconds = time.perf_counter() - began
     return Conversion(rows, reader.bytes_read, _bytes_of(dst), seconds, reader.n_skipped, reader.skipped)
 
