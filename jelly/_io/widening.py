@@ -173,6 +173,11 @@ class WideningEncoder:
         """End the stream."""
         return self._encoder.close()
 
+    def cuts(self) -> list[int]:
+        """Where frames of a compressed file may begin, see `StreamEncoder.cuts`."""
+        cuts: list[int] = getattr(self._encoder, "cuts", list)()
+        return cuts
+
     def choose(self, **changes: Any) -> None:
         """Change options before anything is encoded."""
         self._encoder = self._make(self.options.replace(**changes))
@@ -204,8 +209,6 @@ class WideningEncoder:
             batch = next(batches, None)
             while batch is not None:
                 after = next(batches, None)
-                if is_free:
-                    writer._sink.write(new.encode(batch, False))
-                else:
-                    writer._sink.write(new.repeat(batch, open_end=is_open and after is None))
+                again = new.encode(batch, False) if is_free else new.repeat(batch, open_end=is_open and after is None)
+                writer._sink.write(again, self.cuts())
                 batch = after

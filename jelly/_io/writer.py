@@ -58,7 +58,8 @@ class Writer(SinkWriter):
         Write the length of each frame before it. False writes one frame without its length.
     seekable : bool, default False
         Write keyframes and an index, so that `jelly.open` and several threads can read any part of the file. Other
-        readers ignore them. Only for Jelly; a compressed file is seekable once it is unpacked.
+        readers ignore them. Only for Jelly. Files compressed with zstd and gzip are cut into frames of their own
+        with a table at the end, which other programs pass over; bz2 and xz are seekable once they are unpacked.
     keyframe_rows : int, default 131072
         Statements from one keyframe to the next, if ``seekable``.
     index : {"terms"}, optional
@@ -158,7 +159,7 @@ class Writer(SinkWriter):
         self.statements: int = 0
         self._own = None if isinstance(threads, Workers) else Workers(threads)
         self._workers: Workers = threads if isinstance(threads, Workers) else self._own or Workers(1)
-        self._sink = Sink(dst)
+        self._sink = Sink(dst, seekable=self._framing["keyframe_rows"] > 0, workers=self._workers)
         try:
             self.format: Format = find(format, self._sink.name)
             refuse_unknown(settings, self.format.writing, self.format.title)
@@ -191,6 +192,9 @@ class Writer(SinkWriter):
                 open_fields(self._given) if self._allowed is None else self._allowed,
                 self,
             )
+
+    def _cuts(self) -> Iterable[int]:
+        return self._encoder.cuts() if isinstance(self._encoder, WideningEncoder) else ()
 
     def __repr__(self) -> str:
         where = f" to {self.label}" if self.label else ""

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder, settled
+from jelly._formats.native import FILTERS_IN_FRAME
 from jelly._formats.protocols import BatchWriter, Framing
 from jelly._options import PatchOptions, StreamOptions
 from jelly._pipeline.workers import Window, Workers
@@ -64,6 +65,9 @@ class SegmentEncoder:
         self._keys: list[tuple[int, int, int, int]] = []
         # Bytes, statements and frames of the segments that were given out.
         self._done = (0, 0, 0)
+        # How many keyframes `cuts` has told, and what else it is to tell.
+        self._told = 0
+        self._ends = range(0)
         self._tail: Encoder | None = None
         self._error: JellyError | None = None
 
@@ -100,7 +104,18 @@ class SegmentEncoder:
             (key[0] + offset, key[1] + statement, key[2] + frame, 0) for key in tail.keyframes if key[0] < tail.n_bytes
         ]
         counts = (offset + tail.last_frame, statement + tail.statements, frame + tail.frames)
-        return tail.close({INDEX_KEY: pack_index(tail.options, self._keys + keys, *counts)})
+        data = tail.close({INDEX_KEY: pack_index(tail.options, self._keys + keys, *counts)})
+        self._ends = range(counts[0], offset + tail.n_bytes, FILTERS_IN_FRAME)
+        return data
+
+    def cuts(self) -> list[int]:
+        """The bytes at which parts begin that are read alone, see `jelly._formats.native.StreamEncoder.cuts`."""
+        keys = [key[0] for key in self._keys]
+        if self._tail is not None:
+            keys += [key[0] + self._done[0] for key in self._tail.keyframes]
+        found, self._told = keys[self._told :], len(keys)
+        ends, self._ends = self._ends, range(0)
+        return [*found, *ends]
 
     def _add(self, batch: Batch) -> None:
         start, end = 0, len(batch)

@@ -199,7 +199,7 @@ class _LogicalChoice(click.Choice[str]):
 @click.option(
     "--seekable/--no-seekable",
     default=None,
-    help="Write an index for random access (default for uncompressed files).",
+    help="Write an index for random access (default for files, but not for .bz2 and .xz).",
 )
 @click.option(
     "--index", type=click.Choice(["terms"]),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import jelly
+from jelly._compression import writer as frame_writer
 from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextReader
 from jelly._formats.native import default_options
@@ -296,3 +297,26 @@ def test_threads_must_be_one_at_least(tmp_path: Path) -> None:
         with pytest.raises(jelly.JellyArgumentError, match="expected 1 or more"):
             jelly.Writer(tmp_path / "x.jelly", threads=wrong)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", [".zst", ".gz"])
+def test_compressed_segments(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frames are compressed by the same threads; a file that is written again has them, too."""
+    monkeypatch.setattr(frame_writer, "MOST_IN_FRAME", 3000)
+    source = tmp_path / "in.nt"
+    source.write_bytes(lines() + b'<< <a:s> <a:p> <a:o> >> <a:q> "late" .\n')
+    found = []
+    out = tmp_path / f"out.jelly{suffix}"
+    for threads in THREADS:
+        with jelly.Writer(out, seekable=True, keyframe_rows=700, threads=threads) as writer:
+            for batch in jelly.read_batches(source, batch_rows=500):
+                writer.add_batch(batch)
+        found.append(out.read_bytes())
+    assert found == [found[0]] * len(found)
+    with jelly.open(out) as file:
+        assert len(file) == 5001
+        assert len(file.index.keyframes) == 8
+        assert str(file[5000]).endswith('"late" .')
+    for threads in THREADS:
+        jelly.convert(out, tmp_path / "out.nq", threads=threads)
+        assert (tmp_path / "out.nq").read_bytes().count(b"\n") == 5001
