@@ -320,3 +320,21 @@ def test_compressed_segments(suffix: str, tmp_path: Path, monkeypatch: pytest.Mo
     for threads in THREADS:
         jelly.convert(out, tmp_path / "out.nq", threads=threads)
         assert (tmp_path / "out.nq").read_bytes().count(b"\n") == 5001
+
+
+def test_several_sources(tmp_path: Path) -> None:
+    """The output, and what is told of it."""
+    (tmp_path / "a.nt").write_bytes(broken(lines(seed=1), 7, 9))
+    (tmp_path / "b.nq").write_bytes(broken(lines(seed=2, quads=True), 3))
+    jelly.convert(lines(seed=4), tmp_path / "c.jelly", from_format="nt", seekable=True)
+    found = []
+    for threads in THREADS:
+        done = jelly.convert(
+            [str(tmp_path / name) for name in ("a.nt", "b.nq", "c.jelly")], tmp_path / "out.jelly", seekable=True,
+            on_error="skip", threads=threads,
+        )  # fmt: skip
+        counts = (done.statements, done.bytes_read, done.bytes_written, done.n_skipped, done.skipped)
+        found.append((counts, (tmp_path / "out.jelly").read_bytes()))
+    assert found == [found[0]] * len(found)
+    assert (found[0][0][0], found[0][0][3]) == (3 * ROWS - 3, 3)
+    assert found[0][0][1] == sum((tmp_path / name).stat().st_size for name in ("a.nt", "b.nq", "c.jelly"))
