@@ -22,7 +22,7 @@ from jelly._io.sniff import HEAD, explain
 from jelly._io.source import MAX_EXPANSION, Progress, Source, SourceReader, is_url, is_web
 from jelly._options import StreamOptions
 from jelly._pipeline.text import PieceReader
-from jelly._pipeline.workers import Workers
+from jelly._pipeline.workers import Workers, read_ahead
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 
 if TYPE_CHECKING:
@@ -269,6 +269,7 @@ class Reader(SourceReader):
             batches = decoder.batches(self.source)
         else:
             batches = drain(decoder, self.source.chunks(), is_live=self.source.is_live)
+            batches = read_ahead(batches, self.source, self.workers)
         with self, self.source.named():
             yield from batches
 

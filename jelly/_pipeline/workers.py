@@ -7,11 +7,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from jelly.errors import JellyArgumentError
 
-__all__ = ["Window", "Workers", "count_cores", "in_order"]
+if TYPE_CHECKING:
+    from jelly._io.source import Source
+
+__all__ = ["Window", "Workers", "count_cores", "in_order", "read_ahead"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -62,6 +65,18 @@ class Workers:
         except Exception as error:  # raised where the result is taken
             done.set_exception(error)
         return done
+
+
+def read_ahead(items: Iterator[T], source: Source, workers: Workers | None, depth: int = AHEAD) -> Iterator[T]:
+    """What an iterator over a source gives, made in a thread of its own where there are several threads.
+
+    Only for files: a thread that waits for a pipe could not be ended.
+    """
+    if workers is None or workers.threads == 1 or not os.path.isfile(source.name):
+        return items
+    from jelly._seekable.index import pipelined
+
+    return pipelined(iter([lambda: items]), 1, depth)
 
 
 class Window(Generic[R]):

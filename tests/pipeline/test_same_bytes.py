@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import jelly
+from jelly import patch
 from jelly._compression import writer as frame_writer
 from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextReader
@@ -338,3 +339,41 @@ def test_several_sources(tmp_path: Path) -> None:
     assert found == [found[0]] * len(found)
     assert (found[0][0][0], found[0][0][3]) == (3 * ROWS - 3, 3)
     assert found[0][0][1] == sum((tmp_path / name).stat().st_size for name in ("a.nt", "b.nq", "c.jelly"))
+
+
+@pytest.mark.parametrize("to", ["jellyp", "rdfp", "trp"])
+@pytest.mark.parametrize("source", ["jellyp", "rdfp"])
+def test_patches(source: str, to: str, tmp_path: Path) -> None:
+    rows = b"".join(b"A " + line for line in lines(quads=True).splitlines(keepends=True))
+    patch.convert(b"TX .\n" + rows + b"TC .\n", tmp_path / f"in.{source}", from_format="rdfp")
+    found = []
+    for threads in THREADS:
+        assert patch.convert(tmp_path / f"in.{source}", tmp_path / f"out.{to}", threads=threads, batch_rows=300) > ROWS
+        found.append((tmp_path / f"out.{to}").read_bytes())
+    assert found == [found[0]] * len(found)
+    if source != to and to != "rdfp":  # and back
+        patch.convert(tmp_path / f"out.{to}", tmp_path / "again.rdfp")
+        patch.convert(tmp_path / f"in.{source}", tmp_path / "in.rdfp")
+        assert (tmp_path / "again.rdfp").read_bytes() == (tmp_path / "in.rdfp").read_bytes()
+    for threads in THREADS:
+        (tmp_path / "wrong.rdfp").write_bytes(rows[:-40])
+        with pytest.raises(JellyError) as caught:
+            patch.convert(tmp_path / "wrong.rdfp", tmp_path / f"out.{to}", threads=threads)
+        assert (caught.value.line, caught.value.source) == (5000, str(tmp_path / "wrong.rdfp"))
+
+
+@pytest.mark.parametrize("name", ["in.jelly", "in.rt", "in.rpb"])
+def test_streams_without_an_index(name: str, tmp_path: Path) -> None:
+    """A file that one thread reads while others write."""
+    jelly.convert(lines(quads=True), tmp_path / name, from_format="nq")
+    whole = (tmp_path / name).read_bytes()
+    for settings in ({"to_format": "nq"}, {"to_format": "jelly", "seekable": True}):
+        (tmp_path / name).write_bytes(whole)
+        same(tmp_path / name, batch_rows=300, **settings)
+        (tmp_path / name).write_bytes(whole[:-10])
+        told_errors = set()
+        for threads in THREADS:
+            with pytest.raises(JellyError) as caught:
+                converted(tmp_path / name, threads, batch_rows=300, **settings)
+            told_errors.add(str(caught.value))
+        assert len(told_errors) == 1
