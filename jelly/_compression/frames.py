@@ -65,6 +65,10 @@ class FrameTable(NamedTuple):
         packed, plain = (np.concatenate(([0], np.cumsum(both[:, column]))) for column in (0, 1))
         return cls(packed, plain)
 
+    def sizes(self) -> Any:
+        """Compressed and decompressed size of each frame."""
+        return np.stack([np.diff(self.packed), np.diff(self.plain)], axis=1)
+
     @property
     def frames(self) -> int:
         """The number of frames."""

@@ -110,7 +110,7 @@ class PlainView:
         end = min(offset + size, self.size)
         if offset >= end:
             return b""
-        number, last = self._frame_at(offset), self._frame_at(end - 1)
+        number, last = self.frame_at(offset), self.frame_at(end - 1)
         if number < last or self._end(number) - self._start(number) > _KEPT_BYTES:
             return b"".join(self.chunks(offset, end))
         with self._lock:
@@ -131,7 +131,7 @@ class PlainView:
         end = min(end, self.size)
         if start >= end:
             return
-        for number in range(self._frame_at(start), self._frame_at(end - 1) + 1):
+        for number in range(self.frame_at(start), self.frame_at(end - 1) + 1):
             at = self._start(number)
             for data in self._frame(number, size):
                 begin, at = at, at + len(data)
@@ -146,7 +146,7 @@ class PlainView:
     def _end(self, number: int) -> int:
         return int(self.table.plain[number + 1])
 
-    def _frame_at(self, offset: int) -> int:
+    def frame_at(self, offset: int) -> int:
         """The number of the frame that holds a byte. Frames that hold nothing are passed over."""
         return int(np.searchsorted(self.table.plain, offset, "right")) - 1
 

@@ -32,11 +32,17 @@ class FrameWriter:
         self._cuts: deque[int] = deque()
         self._sizes: list[tuple[int, int]] = []
         self._is_closed = False
+        compress_frame(b"", kind, level)  # tells at once if its package is not installed
 
     def cut(self, places: Iterable[int]) -> None:
         """Begin a frame at each of these decompressed bytes, if it is not written yet."""
         if more := {*places}:
             self._cuts = deque(sorted(more.union(self._cuts)))
+
+    def go_on(self, sizes: Iterable[tuple[int, int]]) -> None:
+        """Go on behind frames of these compressed and decompressed sizes, which ``raw`` has already."""
+        self._sizes = list(sizes)
+        self._begin = sum(plain for _, plain in self._sizes)
 
     def write(self, data: Any) -> int:
         """Take in bytes, and write the frames that are complete."""

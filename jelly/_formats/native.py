@@ -106,7 +106,9 @@ class StreamEncoder(Encoder):
         found: list[int] = []
         # The list of keyframes is long in the end.
         if self.keyframe_rows and (self.statements - self._told_at >= self.keyframe_rows or self._ends):
-            keys = self.keyframes[self._told :]
+            # Perhaps nothing comes where the next keyframe is to be.
+            known = self._ends[0] + 1 if self._ends else self.n_bytes
+            keys = [key for key in self.keyframes[self._told :] if key[0] < known]
             self._told += len(keys)
             self._told_at = keys[-1][1] if keys else self._told_at
             found += [key[0] for key in keys]

@@ -34,25 +34,31 @@ _MAX_SECTION = 1 << 26
 
 
 def plain_view(
-    path: str, file: Any, *, opener: Callable[[str], BinaryIO] = open_local, max_expansion: int = MAX_EXPANSION
+    path: str,
+    file: Any,
+    *,
+    opener: Callable[[str], BinaryIO] = open_local,
+    max_expansion: int = MAX_EXPANSION,
+    beside: bool = True,
 ) -> Any:
     """What an open file holds, as a file: itself, or a `PlainView` if it is compressed.
 
-    JellyError if it is compressed without a table of frames.
+    JellyError if it is compressed without a table of frames; with ``beside`` this may be in its sidecar.
     """
     size, read_at = file.seek(0, os.SEEK_END), reader_at(file)
     kind = kind_of(read_at, size)
     if kind is None:
         return file
     why = JellyError(
-        "the file is compressed without a table of frames, so it can only be read from the start: make one with `jelly "
-        "index`, or write it with seekable=True"
+        "the file is compressed without a table of frames, so it can only be read from the start: "
+        + ("make one with `jelly index`, or " if beside else "")
+        + "write it anew with seekable=True"
     )
     try:
         table = own_table(read_at, size, kind)
     except JellyFormatError as error:
         table, why = None, error
-    if table is None:
+    if table is None and beside:
         table = _beside(path, file, opener)
     if table is None:
         raise why
@@ -126,7 +132,7 @@ def indexable(
                 f"the file is {what}, which can only be read from its start: write it anew with `jelly convert`, which "
                 "makes seekable files, or decompress it"
             )
-        sizes = np.stack([np.diff(table.packed), np.diff(table.plain)], axis=1).astype("<i8").tobytes()
-        body = _HEAD.pack(_VERSION, size, checksum_ends(file, size), table.frames) + sizes
+        head = _HEAD.pack(_VERSION, size, checksum_ends(file, size), table.frames)
+        body = head + table.sizes().astype("<i8").tobytes()
         section = _START.pack(_MAGIC, zlib.crc32(body), len(body)) + body
     return PlainView(file, kind, read_at, size, table, max_expansion), section

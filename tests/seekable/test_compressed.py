@@ -9,6 +9,7 @@ import random
 import shutil
 import subprocess
 import sys
+import threading
 import warnings
 import zlib
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ import jelly
 import jelly.arrow
 import jelly.patch
 from jelly import IRI, Literal, Quad, Triple
+from jelly._compression import frames as frame_tables
 from jelly._compression import scan as frame_scan
 from jelly._compression import writer as frame_writer
 from jelly._compression.frames import compress_frame, pack_table
@@ -204,6 +206,18 @@ with jelly.Writer({str(path)!r}, seekable=True, keyframe_rows=100) as writer:
     # The next writer takes away what the dead one has left.
     written(path, STATEMENTS[:20])
     assert os.listdir(tmp_path) == [path.name]
+
+
+def test_a_missing_package_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "x.jelly.zst")
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    monkeypatch.setattr(frame_tables, "_threads", threading.local())
+    with pytest.raises(jelly.MissingExtraError, match="jelly-rdf.zstd") as caught:
+        jelly.Writer(tmp_path / "y.jelly.zst", seekable=True)
+    assert caught.value.source == str(tmp_path / "y.jelly.zst")
+    with pytest.raises(jelly.MissingExtraError, match="jelly-rdf.zstd"):
+        jelly.open(path)
+    assert os.listdir(tmp_path) == ["x.jelly.zst"]
 
 
 # ---- what is read
