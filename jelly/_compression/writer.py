@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jelly._compression.frames import compress_frame, pack_table
-from jelly._pipeline.workers import Window, Workers
+
+if TYPE_CHECKING:
+    from jelly._pipeline.workers import Workers
 
 __all__ = ["MOST_IN_FRAME", "FrameWriter"]
 
@@ -23,6 +25,8 @@ class FrameWriter:
     """
 
     def __init__(self, raw: Any, kind: str, level: int | None = None, workers: Workers | None = None) -> None:
+        from jelly._pipeline.workers import Window, Workers  # which take some time to import
+
         self._raw = raw
         self._window: Window[tuple[bytes, int]] = Window(workers or Workers(1))
         self._kind = kind

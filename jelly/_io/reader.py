@@ -21,11 +21,10 @@ from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, explain
 from jelly._io.source import MAX_EXPANSION, Progress, Source, SourceReader, is_url, is_web
 from jelly._options import StreamOptions
-from jelly._pipeline.text import PieceReader
-from jelly._pipeline.workers import Workers, read_ahead
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 
 if TYPE_CHECKING:
+    from jelly._pipeline.workers import Workers
     from jelly._sources.blank_node_scope import Mode
     from jelly._sources.sources import Sources
 
@@ -261,6 +260,8 @@ class Reader(SourceReader):
         self._taken = True
         decoder = self._decoder
         if self.workers is not None and type(decoder) is TextReader and not self.source.is_live:
+            from jelly._pipeline.text import PieceReader
+
             make = partial(self.format.open_reader, **self._settings)
             self._decoder = decoder = PieceReader(make, self.workers)
         elif self.workers is not None and hasattr(decoder, "workers"):
@@ -269,7 +270,8 @@ class Reader(SourceReader):
             batches = decoder.batches(self.source)
         else:
             batches = drain(decoder, self.source.chunks(), is_live=self.source.is_live)
-            batches = read_ahead(batches, self.source, self.workers)
+            if self.workers is not None:
+                batches = self.workers.read_ahead(batches, self.source)
         with self, self.source.named():
             yield from batches
 

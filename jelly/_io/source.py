@@ -17,7 +17,7 @@ import warnings
 from _thread import RLock  # threading takes some time to import
 from collections.abc import Callable, Collection, Iterable, Iterator, Sized
 from types import TracebackType
-from typing import Any, BinaryIO, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
 
 from jelly._compression.frames import KINDS
 from jelly._compression.writer import FrameWriter
@@ -26,9 +26,11 @@ from jelly._io.limits import memory_error
 from jelly._io.part_file import PartFile, lock
 from jelly._io.sniff import HEAD, explain
 from jelly._limits import default
-from jelly._pipeline.workers import Workers
 from jelly._sources.names import descriptor_of, is_open_file, is_url, is_web, name_of, split_suffix
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
+
+if TYPE_CHECKING:
+    from jelly._pipeline.workers import Workers
 
 __all__ = [
     "COMPRESSIONS",

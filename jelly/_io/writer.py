@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from functools import partial
 from itertools import islice
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder
@@ -21,10 +21,11 @@ from jelly._io.settings import checked, refuse_unknown
 from jelly._io.source import Sink, SinkWriter, one_thread
 from jelly._io.widening import Memory, WideningEncoder, changed, missing, open_fields
 from jelly._options import PhysicalType, StreamOptions
-from jelly._pipeline.encoders import BatchesInOrder, SegmentEncoder, can_have_segments
-from jelly._pipeline.workers import Workers
 from jelly._seekable.index import KEYFRAME_ROWS
 from jelly.errors import JellyArgumentError
+
+if TYPE_CHECKING:
+    from jelly._pipeline.workers import Workers
 
 __all__ = ["COLLECT_ROWS", "Writer", "arity_of", "dumps", "write"]
 
@@ -157,8 +158,7 @@ class Writer(SinkWriter):
         self._early: list[tuple[str, str]] = []
         self._pending = 0  # number of frames that ended in the collector
         self.statements: int = 0
-        self._own = None if isinstance(threads, Workers) else Workers(threads)
-        self._workers: Workers = threads if isinstance(threads, Workers) else self._own or Workers(1)
+        self._workers, self._own = _workers(threads)
         self._sink = Sink(dst, seekable=self._framing["keyframe_rows"] > 0, workers=self._workers)
         try:
             self.format: Format = find(format, self._sink.name)
@@ -183,7 +183,9 @@ class Writer(SinkWriter):
         with self._sink.named():
             if self.format is not JELLY:
                 self._encoder = self.format.open_writer(self._given, arity, framing=self._framing, **self._settings)
-                if self._workers.threads > 1 and isinstance(self._encoder, TextWriter):
+                if self._workers is not None and isinstance(self._encoder, TextWriter):
+                    from jelly._pipeline.encoders import BatchesInOrder
+
                     self._encoder = BatchesInOrder(self._encoder, self._workers)
                 return
             self._encoder = WideningEncoder(
@@ -380,11 +382,25 @@ def arity_of(statement: Any) -> int:
         raise JellyArgumentError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {kind}") from None
 
 
-def _open(arity: int, settings: Mapping[str, Any], workers: Workers, options: StreamOptions) -> Any:
+def _workers(threads: int | Workers) -> tuple[Workers | None, Workers | None]:
+    """More threads than one, and those of them that are to be ended here."""
+    if threads == 1:
+        return None, None
+    from jelly._pipeline.workers import Workers  # which takes some time to import
+
+    if isinstance(threads, Workers):
+        return threads if threads.threads > 1 else None, None
+    made = Workers(threads)
+    return made, made
+
+
+def _open(arity: int, settings: Mapping[str, Any], workers: Workers | None, options: StreamOptions) -> Any:
     # A function of no Writer: a reference to it here would keep a Writer that is forgotten.
-    framing = settings["framing"]
-    if workers.threads > 1 and can_have_segments(options, framing) and not settings.get("filters"):
-        return SegmentEncoder(options, framing, workers)
+    if workers is not None and not settings.get("filters"):
+        from jelly._pipeline.encoders import SegmentEncoder, can_have_segments
+
+        if can_have_segments(options, settings["framing"]):
+            return SegmentEncoder(options, settings["framing"], workers)
     return JELLY.open_writer(options, arity, **settings)
 
 

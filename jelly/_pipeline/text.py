@@ -9,7 +9,7 @@ from typing import Any
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import number_rows
 from jelly._core.ntriples.text import TextReader
-from jelly._pipeline.workers import Workers, in_order, read_ahead
+from jelly._pipeline.workers import Workers, in_order
 from jelly.errors import JellyError
 
 __all__ = ["PieceReader", "pieces_of"]
@@ -107,7 +107,7 @@ class PieceReader:
     def batches(self, source: Any) -> Iterator[Batch]:
         """The Batches. All Batches before an error are yielded before it is raised."""
         reader: TextReader | None = None
-        chunks = read_ahead(source.chunks(), source, self._workers)
+        chunks = self._workers.read_ahead(source.chunks(), source)
         for piece, found in in_order(self._workers, pieces_of(chunks), self._parse):
             if reader is not None or found is None:
                 found = self._read(reader or self._fresh(piece.number), piece)

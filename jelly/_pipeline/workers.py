@@ -14,7 +14,7 @@ from jelly.errors import JellyArgumentError
 if TYPE_CHECKING:
     from jelly._io.source import Source
 
-__all__ = ["Window", "Workers", "count_cores", "in_order", "read_ahead"]
+__all__ = ["Window", "Workers", "count_cores", "in_order"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -66,17 +66,16 @@ class Workers:
             done.set_exception(error)
         return done
 
+    def read_ahead(self, items: Iterator[T], source: Source) -> Iterator[T]:
+        """What an iterator over a source gives, made in a thread of its own where there are several threads.
 
-def read_ahead(items: Iterator[T], source: Source, workers: Workers | None, depth: int = AHEAD) -> Iterator[T]:
-    """What an iterator over a source gives, made in a thread of its own where there are several threads.
+        Only for files: a thread that waits for a pipe could not be ended.
+        """
+        if self.threads == 1 or not os.path.isfile(source.name):
+            return items
+        from jelly._seekable.index import pipelined
 
-    Only for files: a thread that waits for a pipe could not be ended.
-    """
-    if workers is None or workers.threads == 1 or not os.path.isfile(source.name):
-        return items
-    from jelly._seekable.index import pipelined
-
-    return pipelined(iter([lambda: items]), 1, depth)
+        return pipelined(iter([lambda: items]), 1)
 
 
 class Window(Generic[R]):

@@ -24,7 +24,7 @@ from jelly._io.source import MAX_EXPANSION, Progress, Sink, SinkWriter, Source, 
 from jelly._io.widening import WideningEncoder, changed, open_fields
 from jelly._options import MIN_NAME_TABLE, PatchOptions, StatementType
 from jelly._pipeline.encoders import BatchesInOrder
-from jelly._pipeline.workers import Workers, read_ahead
+from jelly._pipeline.workers import Workers
 from jelly._seekable.index import KEYFRAME_ROWS
 from jelly.errors import JellyArgumentError, JellyFormatError
 
@@ -286,7 +286,8 @@ class PatchReader(SourceReader):
             The Batches in order. A row with operation 15 ends a patch; the last patch of a text has none.
         """
         with self, self.source.named():
-            yield from read_ahead(drain(self._decoder, self.source.chunks()), self.source, self.workers)
+            batches = drain(self._decoder, self.source.chunks())
+            yield from batches if self.workers is None else self.workers.read_ahead(batches, self.source)
 
     def __iter__(self) -> Iterator[Patch]:
         def is_flat() -> bool:

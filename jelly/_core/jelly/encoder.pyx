@@ -130,7 +130,7 @@ cdef class Encoder:
         self.e.frame_bytes = frame_bytes if delimited and not grouped else 0
         if columnar:
             self.prepare_columns(options, frame_rows, frame_bytes)
-        elif not grouped and not isinstance(options, PatchOptions):
+        elif keyframe_rows > 0 and not grouped and not isinstance(options, PatchOptions):
             self.e.cut_rows = keyframe_rows
         if continued:
             if columnar or not keyframe_rows:
