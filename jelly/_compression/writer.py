@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from jelly._compression.frames import compress_frame, pack_table
+
+if TYPE_CHECKING:
+    from jelly._pipeline.workers import Workers
 
 __all__ = ["MOST_IN_FRAME", "FrameWriter"]
 
@@ -18,11 +21,14 @@ class FrameWriter:
     """A binary file object that compresses what is written to ``raw``; ``kind`` is the suffix of the compression.
 
     A frame begins where `cut` says and wherever it would hold more than 4 MiB. The table comes with `close`, which
-    leaves ``raw`` open.
+    leaves ``raw`` open. The frames are compressed by ``workers``.
     """
 
-    def __init__(self, raw: Any, kind: str, level: int | None = None) -> None:
+    def __init__(self, raw: Any, kind: str, level: int | None = None, workers: Workers | None = None) -> None:
+        from jelly._pipeline.workers import Window, Workers  # which take some time to import
+
         self._raw = raw
+        self._window: Window[tuple[bytes, int]] = Window(workers or Workers(1))
         self._kind = kind
         self._level = level
         self._held = bytearray()
@@ -61,17 +67,30 @@ class FrameWriter:
 
     def _put(self, size: int) -> None:
         with memoryview(self._held) as view:
-            frame = compress_frame(view[:size], self._kind, self._level)
-        self._raw.write(frame)
-        self._sizes.append((len(frame), size))
+            self._window.put(self._compress, bytes(view[:size]))
         self._begin += size
         del self._held[:size]
+        self._take(self._window.ready())
+
+    def _compress(self, data: bytes) -> tuple[bytes, int]:
+        return compress_frame(data, self._kind, self._level), len(data)
+
+    def _take(self, frames: Iterator[tuple[bytes, int]]) -> None:
+        for frame, size in frames:
+            self._raw.write(frame)
+            self._sizes.append((len(frame), size))
 
     def flush(self) -> None:
         """End the frame, and pass all that was written on."""
         if self._held:
             self._put(len(self._held))
+        self._take(self._window.rest())
         self._raw.flush()
+
+    def drop(self) -> None:
+        """Write nothing more."""
+        self._is_closed = True
+        self._window.drop()
 
     def close(self) -> None:
         """Write the rest and the table."""
@@ -80,4 +99,5 @@ class FrameWriter:
         self._is_closed = True
         if self._held:
             self._put(len(self._held))
+        self._take(self._window.rest())
         self._raw.write(pack_table(self._sizes, self._kind))

@@ -6,10 +6,12 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
+from jelly._core.ntriples.text import TextReader
 from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.model import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
@@ -23,6 +25,7 @@ from jelly._options import StreamOptions
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 
 if TYPE_CHECKING:
+    from jelly._pipeline.workers import Workers
     from jelly._sources.blank_node_scope import Mode
     from jelly._sources.sources import Sources
 
@@ -120,6 +123,9 @@ class Reader(SourceReader):
     ...     [str(statement) for statement in reader]
     ['<a:s> <a:p> <a:o> .']
     """
+
+    # The threads that parse lines and take columns.
+    workers: Workers | None = None
 
     @checked(READING, VERSIONS)
     def __init__(
@@ -268,10 +274,21 @@ class Reader(SourceReader):
             raise JellyArgumentError("the Reader was consumed before: make another one to read the source again")
         self._taken = True
         decoder = self._decoder
+        # With rdf= a line VERSION holds for all lines behind it.
+        in_pieces = type(decoder) is TextReader and not self.source.is_live and "rdf" not in self._settings
+        if self.workers is not None and in_pieces:
+            from jelly._pipeline.text import PieceReader
+
+            make = partial(self.format.open_reader, **self._settings)
+            self._decoder = decoder = PieceReader(make, self.workers)
+        elif self.workers is not None and hasattr(decoder, "workers"):
+            decoder.workers = self.workers
         if hasattr(decoder, "batches"):
             batches = decoder.batches(self.source)
         else:
             batches = drain(decoder, self.source.chunks(), is_live=self.source.is_live)
+            if self.workers is not None:
+                batches = self.workers.read_ahead(batches, self.source)
         with self, self.source.named():
             yield from batches if self._change is None else self._change(batches)
 

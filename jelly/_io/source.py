@@ -17,17 +17,20 @@ import warnings
 from _thread import RLock  # threading takes some time to import
 from collections.abc import Callable, Collection, Iterable, Iterator, Sized
 from types import TracebackType
-from typing import Any, BinaryIO, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
 
 from jelly._compression.frames import KINDS
 from jelly._compression.writer import FrameWriter
 from jelly._io.compression import COMPRESSIONS, unpacked, unpacking, zstandard
 from jelly._io.limits import memory_error
-from jelly._io.part_file import PartFile, hold
+from jelly._io.part_file import PartFile, lock
 from jelly._io.sniff import HEAD, explain
 from jelly._limits import default
 from jelly._sources.names import descriptor_of, is_open_file, is_url, is_web, name_of, split_suffix
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
+
+if TYPE_CHECKING:
+    from jelly._pipeline.workers import Workers
 
 __all__ = [
     "COMPRESSIONS",
@@ -54,9 +57,6 @@ Rows = TypeVar("Rows", bound=Sized)
 FREE_BYTES = 1 << 23
 MAX_EXPANSION = default("max_expansion")
 
-# The byte that `lock` locks on Windows, which takes places of 31 bits.
-_FAR = 0x7FFFFFFE
-
 # What servers say of files that they do not know; then the suffix tells more.
 _ANY = re.compile(
     r"application/(?:octet-stream|xml|json|x?-?(?:gzip|zstd|bzip2|xz|compress))|binary/octet-stream|text/(?:plain|xml)"
@@ -65,30 +65,6 @@ _ANY = re.compile(
 HELD_BYTES = 1 << 26
 
 _MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
-
-
-def lock(file: Any) -> bool:
-    """Hold a lock on an open file until it is closed or the process ends; False if another process holds it.
-
-    Where the file system has no locks the result is True.
-    """
-    try:
-        import msvcrt
-    except ImportError:
-        return hold(file) is not False
-    # Windows locks bytes, and keeps others from reading them: here one that no such file has.
-    handle = file.fileno()
-    place = os.lseek(handle, 0, os.SEEK_CUR)
-    try:
-        os.lseek(handle, _FAR, os.SEEK_SET)
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-    except PermissionError:
-        return False
-    except OSError as error:
-        return error.errno != errno.EDEADLK
-    finally:
-        os.lseek(handle, place, os.SEEK_SET)
-    return True
 
 
 def open_local(path: str) -> BinaryIO:
@@ -372,8 +348,9 @@ class Sink:
     a file compressed with gzip or zstd is one of frames with a table, see `jelly._compression.writer`.
     """
 
-    def __init__(self, dst: Any, *, seekable: bool = False) -> None:
+    def __init__(self, dst: Any, *, seekable: bool = False, workers: Workers | None = None) -> None:
         self.seekable: bool = seekable
+        self.workers: Workers | None = workers
         self._frames: FrameWriter | None = None
         self.name = ""
         self.label = ""
@@ -412,7 +389,7 @@ class Sink:
         try:
             if self.seekable and suffix in KINDS:
                 with self.named():
-                    self._frames = file = FrameWriter(file, suffix)
+                    self._frames = file = FrameWriter(file, suffix, workers=self.workers)
             elif suffix == ".gz":
                 # No name and no time in the header: the same statements give the same bytes.
                 file = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)
@@ -531,6 +508,8 @@ class Sink:
 
     def abort(self) -> None:
         """Close and remove the unfinished file."""
+        if self._frames is not None:
+            self._frames.drop()
         if self._part is not None and self._opened:
             # The buffer is dropped with the file; a forked process must not write it either.
             with contextlib.suppress(OSError):
@@ -635,7 +614,7 @@ class SinkWriter:
         old = self._sink
         try:
             path = old.part()
-            self._sink = Sink(old.name, seekable=old.seekable)
+            self._sink = Sink(old.name, seekable=old.seekable, workers=old.workers)
             yield path
         finally:
             old.abort()

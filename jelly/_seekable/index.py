@@ -37,6 +37,8 @@ __all__ = ["INDEX_KEY", "KEYFRAME_ROWS", "SUFFIX", "Index", "Keyframe", "pack_in
 
 INDEX_KEY = "jelly.index"
 KEYFRAME_ROWS = 1 << 17
+# Batches of a segment that may wait, of usual size.
+AHEAD = 8
 # Of the sidecar of a file.
 SUFFIX = ".idx"
 
@@ -281,8 +283,12 @@ def _place(key: Keyframe) -> str:
     return f"{where} patch {key.place // 4}"
 
 
-def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: int = 4) -> Iterator[T]:
-    """The items of all ``tasks`` in order, made by threads. Each waits while ``depth`` of its items are not taken."""
+def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: int = AHEAD) -> Iterator[T]:
+    """The items of all ``tasks`` in order, made by threads. Each waits while ``depth`` of its items are not taken.
+
+    A segment of usual size has no more Batches than that: where a thread had to wait in the middle of its segment until
+    those before are taken, most threads would wait.
+    """
     # They take long to import, and most processes use no threads.
     from concurrent.futures import ThreadPoolExecutor
     from queue import Empty, Queue

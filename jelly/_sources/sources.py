@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from jelly._core.base.batch import Batch
@@ -127,16 +128,20 @@ class Sources:
     ) -> Iterator[Batch]:
         """The Batches of all sources, in order; of files with filters those that may have rows of a condition.
 
-        More threads than one read ahead: sources, and segments of Jelly files with an index. Without threads ``ended``
-        is called with each Reader at its end.
+        More threads than one read ahead: sources, and segments of Jelly files with an index. ``ended`` is called with
+        each Reader at its end; with threads at the end of all, with what stands for a Reader of a file with an index.
         """
         query = query_of(condition, self.labels)
         if threads <= 1:
             for number in range(len(self.each)):
                 yield from self.of(number, ended, query)
             return
+        readers: dict[int, Any] = {}
         with ExitStack() as stack:
-            yield from pipelined(self._tasks(stack, query), threads)
+            yield from pipelined(self._tasks(stack, query, readers), threads)
+        for _, reader in sorted(readers.items()):
+            if ended is not None:
+                ended(reader)
 
     def of(
         self, number: int, ended: Callable[[Reader], object] | None = None, query: Query | None = None
@@ -189,13 +194,16 @@ class Sources:
             if ended is not None:
                 ended(reader)
 
-    def _tasks(self, stack: ExitStack, query: Query | None) -> Iterator[Callable[[], Iterator[Batch]]]:
+    def _tasks(
+        self, stack: ExitStack, query: Query | None, readers: dict[int, Any]
+    ) -> Iterator[Callable[[], Iterator[Batch]]]:
         for number, source in enumerate(self.each):
             file = self._indexed(source)
             if file is None:
-                yield partial(self.of, number, None, query)
+                yield partial(self.of, number, partial(readers.__setitem__, number), query)
             else:
                 stack.enter_context(file)
+                readers[number] = SimpleNamespace(bytes_read=file.n_bytes, n_skipped=0, skipped=[])
                 for part in file.parts(query=query):
                     yield partial(self._segment, file.path, self.names[number], part)
 

@@ -90,6 +90,10 @@ class Size(ParamType):
         return int(found[1]) << 10 * (" KMGT".index((found[2] or " ").upper()))
 
 
+# Bytes of input above which a conversion uses all cores.
+LARGE = 64 << 20
+
+
 def _option_of(name: str) -> str:
     return _SWITCHES[name][0] if name in _SWITCHES else "--" + name.replace("_", "-")
 
@@ -155,6 +159,14 @@ layout_option: Decorator = click.option(
 def say(text: str, colour: str | None = None) -> None:
     """Print a line on standard error, with colours only on a terminal and never with NO_COLOR."""
     click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
+
+
+def default_threads(sources: list[Any]) -> int:
+    """All cores for files that are large together, else one thread."""
+    from jelly._pipeline.workers import count_cores
+
+    paths = [source for source in sources if isinstance(source, str | os.PathLike) and os.path.isfile(source)]
+    return count_cores() if sum(map(os.path.getsize, paths)) > LARGE else 1
 
 
 def size_of(n: float) -> str:

@@ -193,3 +193,14 @@ def test_command(tmp_path: Any) -> None:
     done = CliRunner().invoke(cli, ["convert", "-q", "--rdf", "1.1", str(out), "-", "--to", "nt"])
     assert done.exit_code
     assert "RDF 1.1" in done.stderr
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_announced_versions_hold_for_all_threads(threads: int, tmp_path: Any) -> None:
+    """A text of several pieces, whose first line announces that the last one is wrong."""
+    path, out = tmp_path / "x.nt", tmp_path / "x.jelly"
+    path.write_bytes(b'VERSION "1.1"\n' + PLAIN * 100_000 + TERM)
+    with pytest.raises(jelly.JellySyntaxError) as caught:
+        jelly.convert(path, out, rdf="1.2", threads=threads)
+    assert caught.value.line == 100_002
+    assert not out.exists()
