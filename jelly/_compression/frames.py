@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import struct
 import zlib
+from _thread import _local as local  # threading takes some time to import
 from collections.abc import Callable, Sequence
-from threading import local
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jelly._io.compression import zstandard
 
-__all__ = ["KINDS", "LEVELS", "MAX_TABLE", "CorruptTable", "FrameTable", "compress_frame", "pack_table", "read_table"]
+__all__ = ["LEVELS", "MAX_TABLE", "CorruptTable", "FrameTable", "compress_frame", "pack_table", "read_table"]
 
-KINDS = (".zst", ".gz")
 LEVELS = {".zst": 3, ".gz": 6}
 
 # Maximum bytes of a table: of some 8 million frames.

@@ -15,10 +15,8 @@ from jelly._core.terms.model import IRI, BlankNode, QuotedTriple
 from jelly._options import COLUMN_VERSION, StreamOptions
 from jelly.errors import JellyLimitError, JellyOptionsError, JellyUnsupportedError
 
-__all__ = ["MAX_RESTORED", "VERSIONS", "changes", "refuse_quoted"]
+__all__ = ["MAX_RESTORED", "changes", "refuse_quoted"]
 
-# Keywords of `Reader` that are made here.
-VERSIONS = frozenset({"rdf", "star"})
 
 Batches = Iterable[Batch]
 Rule = Callable[[list[Any]], list[list[Any]]]

@@ -20,6 +20,7 @@ __all__ = [
     "PATCH_FORMATS",
     "PATCH_READING",
     "READING",
+    "VERSIONS",
     "RESULT_FORMATS",
     "RESULT_READING",
     "SEEKING",
@@ -468,6 +469,8 @@ _DEFAULTS = {Content.STATEMENTS: JELLY, Content.PATCH: JELLY_PATCH, Content.MESS
 SEEKING = JELLY.reading - {"joined"}
 
 # The keywords of `Reader` and of `Writer`, of `PatchReader` and of `read_results`, for all formats.
+# Keywords of `Reader` for any format, see `jelly._formats.rdf_version`.
+VERSIONS = frozenset({"rdf", "star"})
 READING = frozenset({"format", "delimited", "strict", "on_error"}).union(*(f.reading for f in FORMATS.values()))
 WRITING = frozenset({
     "options", "format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "index", "threads",

@@ -15,7 +15,7 @@ from typing import Any
 from jelly._io.limits import memory_error
 from jelly.errors import JellyFormatError, JellyTruncatedError, MissingExtraError
 
-__all__ = ["COMPRESSIONS", "unpacked", "unpacking", "zstandard", "zstd_frames"]
+__all__ = ["COMPRESSIONS", "SEEKABLE", "unpacked", "unpacking", "zstandard", "zstd_frames"]
 
 CHUNK = 1 << 20
 
@@ -23,6 +23,8 @@ CHUNK = 1 << 20
 MAX_XZ_MEMORY = 1 << 28
 
 # Suffix and magic bytes.
+# Those of which a file can be frames with a table of their sizes, see `jelly._compression`.
+SEEKABLE = (".zst", ".gz")
 COMPRESSIONS = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00"}
 
 

@@ -15,8 +15,7 @@ from jelly._core.ntriples.text import TextReader
 from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.model import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
-from jelly._formats.rdf_version import VERSIONS, changes
-from jelly._formats.registry import FORMATS, JELLY, NQ, NT, READING, Format, find
+from jelly._formats.registry import FORMATS, JELLY, NQ, NT, READING, VERSIONS, Format, find
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, explain
@@ -153,7 +152,11 @@ class Reader(SourceReader):
             limits = fitted(limits, found.reading, self.source.size)
             # Whether a reader of quads is to be opened if there are some; the keywords for that.
             self._mixed = found.mixed and not limits.get("quads")
-            self._change = changes(rdf, star)
+            self._change = None
+            if rdf is not None or star is not None:
+                from jelly._formats.rdf_version import changes
+
+                self._change = changes(rdf, star)
             if rdf is not None and found in (NT, NQ):
                 limits["rdf"] = rdf
             self._settings = {"delimited": delimited, "strict": strict, "on_error": on_error, **limits}

@@ -19,9 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sized
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
 
-from jelly._compression.frames import KINDS
-from jelly._compression.writer import FrameWriter
-from jelly._io.compression import COMPRESSIONS, unpacked, unpacking, zstandard
+from jelly._io.compression import COMPRESSIONS, SEEKABLE, unpacked, unpacking, zstandard
 from jelly._io.limits import memory_error
 from jelly._io.part_file import PartFile, lock
 from jelly._io.sniff import HEAD, explain
@@ -30,6 +28,7 @@ from jelly._sources.names import descriptor_of, is_open_file, is_url, is_web, na
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
 
 if TYPE_CHECKING:
+    from jelly._compression.writer import FrameWriter
     from jelly._pipeline.workers import Workers
 
 __all__ = [
@@ -387,7 +386,9 @@ class Sink:
         self._opened.append(file)
         suffix = split_suffix(path)[1]
         try:
-            if self.seekable and suffix in KINDS:
+            if self.seekable and suffix in SEEKABLE:
+                from jelly._compression.writer import FrameWriter
+
                 with self.named():
                     self._frames = file = FrameWriter(file, suffix, workers=self.workers)
             elif suffix == ".gz":

@@ -22,9 +22,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
 
-from jelly._compression.view import PlainView
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import options_row, patch_options_row
@@ -32,6 +31,9 @@ from jelly._io.drain import drain
 from jelly._io.source import CHUNK
 from jelly._options import ROW_VERSION, PatchOptions, StreamOptions
 from jelly.errors import JellyError, JellyFormatError
+
+if TYPE_CHECKING:
+    from jelly._compression.view import PlainView
 
 __all__ = ["INDEX_KEY", "KEYFRAME_ROWS", "SUFFIX", "Index", "Keyframe", "pack_index", "read_index"]
 
@@ -216,9 +218,14 @@ def _frame_end(file: Any, offset: int) -> int:
     return -1
 
 
+def is_view(file: Any) -> TypeGuard[PlainView]:
+    """Whether a file is a `jelly._compression.view.PlainView`, of what a compressed file holds."""
+    return hasattr(file, "read_packed")
+
+
 def checksum_ends(file: Any, size: int) -> int:
     """A checksum of the first and last bytes of the first ``size`` bytes of a file, or of a whole compressed file."""
-    if isinstance(file, PlainView):
+    if is_view(file):
         size = file.packed_size
         length = min(size, _ENDS)
         return zlib.crc32(file.read_packed(size - length, length), zlib.crc32(file.read_packed(0, length)))
@@ -347,7 +354,7 @@ def refuse_closed(file: Any) -> None:
 
 def chunks_of(file: Any, size: int = CHUNK) -> Chunks:
     """A function (start, end) -> chunks of bytes over an open file or what is in it, that any thread may call."""
-    if isinstance(file, PlainView):
+    if is_view(file):
         return partial(file.chunks, size=size)
     read_at = reader_at(file)
     # In parts: a segment of long literals is large, and reusing memory is faster.
@@ -356,7 +363,7 @@ def chunks_of(file: Any, size: int = CHUNK) -> Chunks:
 
 def reader_at(file: Any) -> Callable[[int, int], bytes]:
     """A function (offset, size) -> bytes over an open file that any thread may call."""
-    if isinstance(file, PlainView):
+    if is_view(file):
         return file.read_at
     descriptor = -1
     with suppress(OSError):

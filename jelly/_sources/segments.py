@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, BinaryIO, Protocol
 
-from jelly._compression.frames import KINDS
 from jelly._core.base.batch import Batch
 from jelly._formats.registry import JELLY, SEEKING, find
+from jelly._io.compression import SEEKABLE
 from jelly._io.remote import is_url, open_url
 from jelly._io.source import is_web, open_local, split_suffix
 from jelly._seekable.file import JellyFile
@@ -49,7 +49,7 @@ def open_filtered(
     is_local = opener is None and not is_url(name)
     if (is_local and not os.path.isfile(name)) or settings.get("delimited") is False:
         return None
-    if split_suffix(name)[1] not in ("", *KINDS):
+    if split_suffix(name)[1] not in ("", *SEEKABLE):
         return None
     limits = {key: value for key, value in settings.items() if key not in _ALIKE}
     try:

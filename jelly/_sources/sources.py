@@ -14,8 +14,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from jelly._core.base.batch import Batch
-from jelly._formats.rdf_version import VERSIONS, changes
-from jelly._formats.registry import FORMATS, JELLY, TABLE_SUFFIXES, find, format_of, having, table_kind
+from jelly._formats.rdf_version import changes
+from jelly._formats.registry import FORMATS, JELLY, TABLE_SUFFIXES, VERSIONS, find, format_of, having, table_kind
 from jelly._io.reader import Frame, Reader, frames_of
 from jelly._io.remote import list_url
 from jelly._io.source import is_open_file, is_url, is_web, name_of, split_suffix
@@ -175,9 +175,7 @@ class Sources:
             settings = having(settings, format_of(source).reading | VERSIONS | set(_OWN))
         return Reader(source, **settings)
 
-    def _plain(
-        self, source: Any, ended: Callable[[Reader], object] | None, query: Query | None
-    ) -> Iterator[Batch]:
+    def _plain(self, source: Any, ended: Callable[[Reader], object] | None, query: Query | None) -> Iterator[Batch]:
         if (chosen := read_filtered(source, query, self.settings)) is not None:
             yield from chosen
             return

@@ -16,8 +16,19 @@ from typing import Any, Literal
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
-from jelly._formats.rdf_version import VERSIONS, refuse_quoted
-from jelly._formats.registry import FORMATS, JELLY, READING, SEEKING, THRIFT, Content, Format, find, table_kind
+from jelly._formats.rdf_version import refuse_quoted
+from jelly._formats.registry import (
+    FORMATS,
+    JELLY,
+    READING,
+    SEEKING,
+    THRIFT,
+    VERSIONS,
+    Content,
+    Format,
+    find,
+    table_kind,
+)
 from jelly._io.reader import Reader, is_several
 from jelly._io.settings import checked
 from jelly._io.source import Progress, name_of, split_suffix
@@ -37,7 +48,6 @@ __all__ = ["Conversion", "choose_options", "convert", "join_options"]
 BATCH_ROWS = 16384
 # Bytes of Batches that are looked through for a quad.
 MAX_PEEK = 1 << 26
-
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from jelly._compression.frames import KINDS
 from jelly._compression.view import PlainView
 from jelly._compression.writer import FrameWriter
 from jelly._core.algebra.select import select
@@ -22,6 +21,7 @@ from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
 from jelly._formats.native import FILTERS_IN_FRAME, StreamEncoder
 from jelly._formats.registry import JELLY, READING, find
+from jelly._io.compression import SEEKABLE
 from jelly._io.part_file import PartFile, hold, to_disk
 from jelly._io.settings import checked
 from jelly._io.source import Progress, split_suffix
@@ -110,7 +110,7 @@ def append(
     3
     """
     name = str(os.fspath(out))
-    if name == "-" or find(None, name) is not JELLY or split_suffix(name)[1] not in ("", *KINDS):
+    if name == "-" or find(None, name) is not JELLY or split_suffix(name)[1] not in ("", *SEEKABLE):
         raise JellyArgumentError(
             "only a Jelly file that is not compressed, or compressed with zstd or gzip, can be appended to", source=name
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import click
 
-from jelly._compression.frames import KINDS
+from jelly._io.compression import SEEKABLE
 from jelly._io.source import descriptor_of, split_suffix
 from jelly._layouts import LAYOUTS
 from jelly._limits import SETTABLE
@@ -202,7 +202,7 @@ def progress_bar(
 
 def can_have_index(dst: str) -> bool:
     """Whether an index is useful: not in a stream, a device, or a file compressed without random access."""
-    if dst == "-" or split_suffix(dst)[1] not in ("", *KINDS) or descriptor_of(dst) is not None:
+    if dst == "-" or split_suffix(dst)[1] not in ("", *SEEKABLE) or descriptor_of(dst) is not None:
         return False
     return os.path.isfile(dst) or not os.path.exists(dst)
 

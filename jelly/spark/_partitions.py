@@ -23,10 +23,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, BinaryIO
 
-from jelly._compression.frames import KINDS
 from jelly._core.base.batch import Batch
 from jelly._find.where import Where
 from jelly._formats.registry import JELLY, NQ, NT, TURTLE, Content, Format, find
+from jelly._io.compression import SEEKABLE
 from jelly._io.reader import Reader
 from jelly._io.remote import is_url, list_url, open_url
 from jelly._io.source import open_local, split_suffix
@@ -459,7 +459,7 @@ def narrowed(
 
 def _is_jelly(file: File, format: str | None) -> bool:
     """Whether a file is Jelly that may have an index."""
-    return _format(file, format) is JELLY and split_suffix(file.name)[1] in ("", *KINDS)
+    return _format(file, format) is JELLY and split_suffix(file.name)[1] in ("", *SEEKABLE)
 
 
 def cost(file: File, format: str | None = None) -> int:
