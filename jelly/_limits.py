@@ -118,6 +118,9 @@ FIXED = (
     FixedLimit(
         "_io/compression.py:MAX_XZ_MEMORY", 1 << 28, "bytes", "the dictionary of an xz file", "`xz -9` needs 65 MiB",
     ),
+    FixedLimit(
+        "_formats/rdf_version.py:MAX_RESTORED", 1 << 20, "quoted triples", 'a source that is read with star="quoted"',
+    ),
     # ---- Jelly
     FixedLimit(
         "_options.py:MAX_TABLE_SIZE", 1 << 20, "entries", "any lookup table, also where a keyword allows more",

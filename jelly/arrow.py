@@ -76,7 +76,7 @@ try:
     import pyarrow as pa
     from pyarrow import compute, csv, parquet
 except ImportError:
-    raise MissingExtraError("Arrow needs pyarrow: pip install 'jelly-rdf[arrow]'") from None
+    raise MissingExtraError("Arrow needs pyarrow: python -m pip install 'jelly-rdf[arrow]'") from None
 
 if TYPE_CHECKING:
     from jelly._find.pattern import Pattern
@@ -480,7 +480,7 @@ def read_arrow(
     start, stop : int, optional
         Range of statements to read, ``stop`` not included. Only for Jelly files with an index.
     filter : Pattern, optional
-        Which statements to read, decided on numbers of terms before any text is made. An expression of pyarrow goes
+        Which statements to read; no text is made of the others. An expression of pyarrow goes
         with `jelly.scan`.
     blank_nodes : {"scope", "keep", "skolemize"}, optional
         Labels of blank nodes, see `jelly.find`: by default several sources have scopes, and one keeps its labels.

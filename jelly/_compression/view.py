@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+from _thread import allocate_lock  # threading takes some time to import
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -81,7 +81,7 @@ class PlainView:
         self._file = file
         self._at = 0
         self._kept: OrderedDict[int, bytes] = OrderedDict()
-        self._lock = Lock()
+        self._lock = allocate_lock()
         check_expansion(self.size, size, max_expansion)
 
     @property

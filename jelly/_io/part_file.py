@@ -19,7 +19,6 @@ import stat
 import time
 from collections.abc import Callable
 from itertools import chain, islice
-from secrets import token_hex
 from typing import Any
 
 __all__ = ["RESERVED", "PartFile", "hold", "lock", "patiently", "to_disk"]
@@ -150,7 +149,7 @@ class PartFile:
         paths = [os.path.join(folder, f".{name}.{number}.part") for number in range(SLOTS)]
         for path in paths:
             _sweep(path)
-        others = (os.path.join(folder, f".{name}.{token_hex(8)}.part") for _ in range(TRIES))
+        others = (os.path.join(folder, f".{name}.{os.urandom(8).hex()}.part") for _ in range(TRIES))
         for self.path in chain(paths, islice(others, TRIES)):
             if self._create():
                 return

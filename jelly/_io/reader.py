@@ -15,7 +15,8 @@ from jelly._core.ntriples.text import TextReader
 from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.model import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
-from jelly._formats.registry import FORMATS, JELLY, READING, Format, find
+from jelly._formats.rdf_version import VERSIONS, changes
+from jelly._formats.registry import FORMATS, JELLY, NQ, NT, READING, Format, find
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, explain
@@ -76,6 +77,15 @@ class Reader(SourceReader):
         Jelly only: whether each frame has its length before it. By default the first bytes tell.
     strict : bool, default False
         Text only: reject what RDF 1.1 does not allow.
+    rdf : {"1.1", "1.2-basic", "1.2"}, optional
+        Refuse what this version of RDF does not have, in any format. ``"1.2-basic"`` has base directions and no triple
+        terms.
+        N-Triples and N-Quads: a line VERSION holds for what follows, and may not announce a later version.
+        Unstable: RDF 1.2 is a draft.
+    star : {"reifies", "triple-terms", "quoted"}, optional
+        ``"reifies"``: a quoted triple of RDF-star becomes a blank node with a statement ``rdf:reifies``; ``"quoted"``
+        turns such nodes back. ``"triple-terms"``: quoted triples are triple terms; one that is no object is an error.
+        Unstable: RDF 1.2 is a draft.
     on_error : {"raise", "skip"}, default "raise"
         N-Triples and N-Quads: what to do with a line that has an error. ``"skip"`` notes it in ``skipped`` and
         continues.
@@ -117,7 +127,7 @@ class Reader(SourceReader):
     # The threads that parse lines and take columns.
     workers: Workers | None = None
 
-    @checked(READING)
+    @checked(READING, VERSIONS)
     def __init__(
         self,
         src: Any,
@@ -125,6 +135,8 @@ class Reader(SourceReader):
         format: str | None = None,
         delimited: bool | None = None,
         strict: bool = False,
+        rdf: Literal["1.1", "1.2-basic", "1.2"] | None = None,
+        star: Literal["reifies", "triple-terms", "quoted"] | None = None,
         on_error: Literal["raise", "skip"] = "raise",
         **limits: Any,
     ) -> None:
@@ -141,6 +153,9 @@ class Reader(SourceReader):
             limits = fitted(limits, found.reading, self.source.size)
             # Whether a reader of quads is to be opened if there are some; the keywords for that.
             self._mixed = found.mixed and not limits.get("quads")
+            self._change = changes(rdf, star)
+            if rdf is not None and found in (NT, NQ):
+                limits["rdf"] = rdf
             self._settings = {"delimited": delimited, "strict": strict, "on_error": on_error, **limits}
             with self.source.named():
                 self._decoder = found.open_reader(**self._settings)
@@ -273,7 +288,7 @@ class Reader(SourceReader):
             if self.workers is not None:
                 batches = self.workers.read_ahead(batches, self.source)
         with self, self.source.named():
-            yield from batches
+            yield from batches if self._change is None else self._change(batches)
 
     def frames(self, library: TermAdapter | None = None) -> Iterator[Frame]:
         """Iterate over the frames of the stream, including empty ones. A text is one frame.
@@ -385,7 +400,7 @@ def _looks_several(src: Any) -> bool:
     return hasattr(src, "__arrow_c_stream__") and not hasattr(src, "read")
 
 
-@checked(READING)
+@checked(READING, VERSIONS)
 def read(
     src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
 ) -> StatementIterator:
@@ -446,7 +461,7 @@ def _opened(
     return Sources(src, blank_nodes, skolem_base, **settings)
 
 
-@checked(READING)
+@checked(READING, VERSIONS)
 def read_batches(
     src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
 ) -> Iterator[Batch]:
@@ -484,7 +499,7 @@ def read_batches(
     return _opened(src, blank_nodes, skolem_base, settings).batches()
 
 
-@checked(READING)
+@checked(READING, VERSIONS)
 def read_frames(
     src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
 ) -> Iterator[Frame]:

@@ -14,16 +14,14 @@ import os
 import struct
 import warnings
 import zlib
+from _thread import allocate_lock  # threading takes some time to import
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from queue import Empty, Queue
-from threading import Event, Lock
 from typing import Any, TypeAlias, TypeVar
 
 from jelly._compression.view import PlainView
@@ -291,6 +289,11 @@ def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: i
     A segment of usual size has no more Batches than that: where a thread had to wait in the middle of its segment until
     those before are taken, most threads would wait.
     """
+    # They take long to import, and most processes use no threads.
+    from concurrent.futures import ThreadPoolExecutor
+    from queue import Empty, Queue
+    from threading import Event
+
     stop = Event()
     end = object()
     queues: deque[Queue[Any]] = deque()
@@ -358,7 +361,7 @@ def reader_at(file: Any) -> Callable[[int, int], bytes]:
     descriptor = -1
     with suppress(OSError):
         descriptor = file.fileno()
-    lock = Lock()
+    lock = allocate_lock()
 
     def read_part(size: int, offset: int) -> bytes:
         refuse_closed(file)

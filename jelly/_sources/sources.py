@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from jelly._core.base.batch import Batch
+from jelly._formats.rdf_version import VERSIONS, changes
 from jelly._formats.registry import FORMATS, JELLY, TABLE_SUFFIXES, find, format_of, having, table_kind
 from jelly._io.reader import Frame, Reader, frames_of
 from jelly._io.remote import list_url
@@ -171,7 +172,7 @@ class Sources:
         settings = self.settings
         if len(self.each) > 1 and settings.get("format") is None and (name := name_of(source)) and not is_web(name):
             # Formats may differ, and each has limits of its own.
-            settings = having(settings, format_of(source).reading | {"format", "delimited", "strict", "on_error"})
+            settings = having(settings, format_of(source).reading | VERSIONS | set(_OWN))
         return Reader(source, **settings)
 
     def _plain(
@@ -184,7 +185,9 @@ class Sources:
             from jelly._formats.arrow_input import InputTable
 
             table = InputTable(source)
-            yield from table.batches(table.has_graphs())
+            change = changes(self.settings.get("rdf"), self.settings.get("star"))
+            batches = table.batches(table.has_graphs())
+            yield from batches if change is None else change(batches)
             return
         with self.reader(source) as reader:
             yield from reader.uniform()
@@ -209,7 +212,9 @@ class Sources:
         return self.batches()
 
     def _indexed(self, source: Any) -> JellyFile | None:
-        """The file with its index, if it has one."""
+        """The file with its index, if it has one, and if its segments can be read as they are."""
+        if not VERSIONS.isdisjoint(name for name, value in self.settings.items() if value is not None):
+            return None
         if not isinstance(source, str | os.PathLike) or not os.path.isfile(source):
             return None
         if find(self.settings.get("format"), os.fspath(source), tables=True) is not JELLY:

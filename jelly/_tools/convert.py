@@ -16,6 +16,7 @@ from typing import Any, Literal
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
+from jelly._formats.rdf_version import VERSIONS, refuse_quoted
 from jelly._formats.registry import FORMATS, JELLY, READING, SEEKING, THRIFT, Content, Format, find, table_kind
 from jelly._io.reader import Reader, is_several
 from jelly._io.settings import checked
@@ -67,7 +68,7 @@ class Conversion:
     skipped: list[tuple[int, str]]
 
 
-@checked(READING - {"format", "delimited"}, {"seekable", "index"})
+@checked(READING - {"format", "delimited"}, {"seekable", "index"}, VERSIONS)
 def convert(
     src: Any,
     dst: Any,
@@ -101,7 +102,8 @@ def convert(
     a meaning (grouped streams, frames with metadata). Jelly written from text is a flat stream.
 
     ``options={"version": 3}`` writes Jelly-RDF 1.2 (see `StreamOptions`); from Jelly-RDF 1.2 version 2 is
-    written unless you ask for 3. In both directions grouped streams become streams of messages, and the reverse.
+    written unless you ask for 3. In both directions grouped streams become streams of messages, and the reverse. A
+    quoted triple of RDF-star and a triple term of RDF 1.2 become each other only with ``star=`` (see `Reader`).
 
     Parameters
     ----------
@@ -237,6 +239,7 @@ def convert(
             **(writing or {}),
         )
         writer.allow(allowed, version=late_version)
+        checks_quoted = writer.format is JELLY and given.get("star") is None
         with _advice(drop_graphs), writer:
             for name, iri in (namespaces or {}).items():
                 writer.namespace(name, iri)
@@ -246,6 +249,8 @@ def convert(
                     for _, _, name, iri in batch.namespaces:
                         writer.namespace(name, iri)
                     batch = _without_graphs(batch)
+                if checks_quoted:
+                    refuse_quoted(batch, chosen)
                 # Metadata belongs to its frame, so that frame has to stay one.
                 writer.add_batch(batch, keep_frames=True if batch.metadata else None)
                 batch = None  # before the next one takes memory

@@ -125,6 +125,9 @@ def append(
         except JellyError as error:
             error.source = error.source or name
             raise
+        except OSError as error:
+            error.filename = error.filename or name
+            raise
 
 
 def _locked(target: str, name: str) -> BinaryIO:

@@ -228,16 +228,20 @@ def parse_range(ctx: click.Context, param: click.Parameter, value: str) -> tuple
     return low, high
 
 
-shape_option: Decorator = click.option(
-    "--format", "shape", type=click.Choice(["table", "yaml", "json"]),
-    help="Form of the result (default: table on a terminal, else yaml).",
-)
+def shape_option(command: F) -> F:
+    """Add the options for the form of a result."""
+    command = click.option("--json", "shape", flag_value="json", help="The same as --format json.")(command)
+    return click.option(
+        "--format", "shape", type=click.Choice(["table", "yaml", "json"]),
+        help="Form of the result (default: table on a terminal, else yaml).",
+    )(command)
 
 
 def show(found: Any, shape: str | None, as_table: Callable[[Any], None]) -> None:
-    """Print what was found as JSON, as YAML, or as tables, which are the default on a terminal."""
+    """Print what was found, or a list of dicts, as JSON, as YAML, or as tables, which are the default on a terminal."""
+    plain = found if isinstance(found, list) else found.as_dict()
     if shape == "json":
-        click.echo(json.dumps(found.as_dict(), indent=2))
+        click.echo(json.dumps(plain, indent=2))
         return
     from jelly.cli import display
 
@@ -246,4 +250,4 @@ def show(found: Any, shape: str | None, as_table: Callable[[Any], None]) -> None
     else:
         from jelly._tools.yaml import dump_yaml
 
-        click.echo(dump_yaml(found.as_dict()), nl=False)
+        click.echo(dump_yaml(plain), nl=False)

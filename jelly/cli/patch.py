@@ -197,7 +197,7 @@ def inspect(file: str, from_format: str | None, as_json: bool, limits: dict[str,
         told = {"format": reader.format.name, "options": about, "index": index, "patches": found}
         click.echo(json.dumps(told, indent=2))
         return
-    click.echo(f"{file}: {reader.format.title}, {len(found)} patches")
+    click.echo(f"{file}: {reader.format.title}, {len(found)} patch{'es' * (len(found) != 1)}")
     for name, value in (about or {}).items():
         click.echo(f"  {name}: {value.name if hasattr(value, 'name') else value}")
     if index is not None:

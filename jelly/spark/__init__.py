@@ -252,5 +252,8 @@ if not TYPE_CHECKING:  # or type checkers would take every name for one of the m
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:
-            return getattr(import_module(f"jelly.spark.{_MODULES[name]}"), name)
+            from jelly.spark._session import with_extra
+
+            with with_extra():
+                return getattr(import_module(f"jelly.spark.{_MODULES[name]}"), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

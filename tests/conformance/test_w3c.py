@@ -92,3 +92,47 @@ def test_suite(suite: str) -> None:
         assert same(statements, jelly.read(back.getvalue(), format=format.name)), name
     assert tuple(counts) == SUITES[suite]
     assert set(wrong) == XML_LITERALS & {name for _, name, _ in tests(suite)}
+
+
+# Positive, negative and canonical tests of the formats that our own core reads.
+OWN = {
+    "rdf12/rdf-n-triples/syntax": (7, 22, 0),
+    "rdf12/rdf-n-triples/c14n": (0, 0, 41),
+    "rdf12/rdf-n-quads/syntax": (7, 20, 0),
+    "rdf12/rdf-n-quads/c14n": (0, 0, 41),
+}
+# The canonical form has language tags in lower case. We write what was read, as tags are data to other tools.
+TAG_CASE = {"langtagged_string", "dirlangtagged_string"}
+# It escapes U+FFFE and U+FFFF. We write what RDFC-1.0 asks for, where they stand as they are.
+ESCAPES = {"literal_needing_uchar_escaping-01", "literal_needing_uchar_escaping-02"}
+
+
+@pytest.mark.parametrize("suite", OWN)
+def test_own_formats_of_rdf_1_2(suite: str) -> None:
+    counts = [0, 0, 0]
+    other = set()
+    for kind, name, result in tests(suite):
+        data = files()[f"{suite}/{name}"]
+        format = find(None, name).name
+        if "Negative" in kind:
+            counts[1] += 1
+            with pytest.raises(jelly.JellyError) as caught:
+                list(jelly.read(data, format=format, rdf="1.2"))
+            assert caught.value.line is not None, name
+            continue
+        statements = list(jelly.read(data, format=format, rdf="1.2"))
+        assert jelly.loads(jelly.dumps(statements)) == statements
+        if "C14N" not in kind:
+            counts[0] += 1
+            assert statements, name
+            continue
+        counts[2] += 1
+        out = io.BytesIO()
+        jelly.write(out, statements, format=format)
+        expected = files()[f"{suite}/{result}"]
+        if out.getvalue() != expected:
+            other.add(name.split(".")[0])
+            expected = expected.replace(b"\\uFFFE\\uFFFF", "\ufffe\uffff".encode())
+            assert out.getvalue().lower() == expected.lower(), name
+    assert tuple(counts) == OWN[suite]
+    assert other == (TAG_CASE | ESCAPES if suite.endswith("c14n") else set())

@@ -183,7 +183,7 @@ def test_declared_keywords() -> None:
     messages = {"messages", "announced", "trailing", "max_message_bytes"}
     assert FORMATS["jelly"].reading == (keywords_of("jelly/decoder", "Decoder") - inner) | SOURCE
     for name in ("nt", "nq"):
-        own = messages | {"quads", "strict", "on_error", "patch"}
+        own = messages | {"quads", "strict", "rdf", "on_error", "patch"}
         assert FORMATS[name].reading == (keywords_of("ntriples/text", "TextReader") - own) | SOURCE
         assert FORMATS[name].writing == {"quoted"}
     for name in ("thrift", "protobuf"):

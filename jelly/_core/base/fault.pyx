@@ -132,7 +132,10 @@ _TABLE = {
     BNODE_LABEL: (JellySyntaxError, "column {column}: expected '_:' and a blank node label, found {found}"),
     LANG_TAG: (JellySyntaxError, "column {column}: expected a language tag after '@', found {found}"),
     NO_DATATYPE: (JellySyntaxError, "column {column}: expected '^^' and the IRI of a datatype, found {found}"),
-    NOT_STRICT: (JellySyntaxError, "column {column}: a {a_kind} as {slot} is not RDF 1.1, which strict asks for"),
+    NOT_STRICT: (
+        JellySyntaxError,
+        "column {column}: a {a_kind} as {slot} is not RDF {version}, which strict, rdf or VERSION asks for",
+    ),
     TEXT_UTF8: (JellySyntaxError, "column {column}: not UTF-8: byte 0x{a:02X}"),
     QUOTED_END: (JellySyntaxError, "column {column}: expected '{close}' after a quoted triple, found {found}"),
     LINE_LIMIT: (JellyLimitError, "a line is longer than {a} bytes; raise max_line_bytes to read it"),
@@ -240,11 +243,14 @@ _TABLE = {
 
 # The keyword that allows longer texts. Writers have none.
 _TEXT_ADVICE = ("", "; raise max_frame_bytes to read it", "; raise max_row_bytes to read it")
-_SLOTS = {SUBJECT: "subject", PREDICATE: "predicate", OBJECT: "object", GRAPH: "graph"}
+_SLOTS = {
+    SUBJECT: "subject", PREDICATE: "predicate", OBJECT: "object", GRAPH: "graph", VERSION_LINE: "announcement",
+}
 _PATTERNS = ("a variable", "ANY", "UNDEFINED", "REPEAT")
 _FIELDS = ("iri", "label", "lex", "prefix", "localName", "uri", "value", "scale", "name", "term")
 _KINDS = dict(enumerate(NOUNS)) | {
     UNTAGGED: "literal of rdf:langString or rdf:dirLangString without a language tag",
+    VERSION_LINE: "later or unknown version",
     LONG_SUBTAG: "language subtag of more than 8 characters",
 }
 
@@ -255,6 +261,7 @@ cdef object fault_error(Fault* fault, dict place):
         return MemoryError()
     kind, text = _TABLE.get(fault.code, (JellyError, f"unknown fault {fault.code}"))
     column = place.get("column", 0)
+    version = place.pop("version", "1.1")
     if "{column}" not in text:
         place.pop("column", None)
     text = text.format(
@@ -267,6 +274,7 @@ cdef object fault_error(Fault* fault, dict place):
         text_advice=_TEXT_ADVICE[fault.b] if 0 <= fault.b < 3 else "",
         frame_advice="; raise max_frame_bytes to read it" if fault.a <= MAX_PROTOBUF else ", and of Protobuf: is it Jelly?",
         column=column,
+        version=version,
         found=_found(fault.a),
         escapes="u U" if fault.b else "t b n r f \" ' \\ u U",
         close=")>>" if fault.b else ">>",

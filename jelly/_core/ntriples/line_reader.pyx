@@ -6,19 +6,24 @@ from libc.string cimport memcmp
 from jelly._core.base.batch cimport BatchData, add_frame, add_metadata, add_row
 from jelly._core.base.characters cimport find_delimiter, find_line_end, is_line_end
 from jelly._core.base.fault cimport (
-    AFTER_DOT, FULL, LINE_CUT, LINE_LIMIT, LITERAL_OPEN, MESSAGE_LIMIT, NOT_ANNOUNCED, NO_MEMORY, OK, VERSION_LINE,
-    WRONG_DIALECT, fail,
+    AFTER_DOT, FULL, LINE_CUT, LINE_LIMIT, LITERAL_OPEN, MESSAGE_LIMIT, NOT_ANNOUNCED, NOT_STRICT, NO_MEMORY, OK,
+    VERSION_LINE, WRONG_DIALECT, fail,
 )
 from jelly._core.base.protobuf cimport put_bytes, reserve
 from jelly._core.ntriples.term_reader cimport (
-    BY_COMMENT, BY_DIRECTIVE, GRAPH, OBJECT, PREDICATE, SUBJECT, NTriplesReader, check_text, miss, skip_space,
-    take_statement, take_text,
+    BY_COMMENT, BY_DIRECTIVE, GRAPH, OBJECT, PREDICATE, RDF_11, RDF_12, RDF_12_BASIC, SUBJECT, NTriplesReader, check_text,
+    forget_tokens, miss, skip_space, take_statement, take_text,
 )
 
 
 cdef int take_version(NTriplesReader* t) noexcept nogil:
-    """RDF 1.2: VERSION "1.2". The version matters only if it announces messages."""
+    """RDF 1.2: VERSION "1.2". Strict: what follows may only have what the version has, and no more than was asked for."""
     cdef const char* messages = b"-messages"
+    cdef const char* v11 = b"1.1"
+    cdef const char* v12 = b"1.2"
+    cdef const char* basic = b"1.2-basic"
+    cdef const uint8_t* place
+    cdef int version
     cdef const uint8_t* text = NULL
     cdef int64_t n = 0
     cdef int status
@@ -28,12 +33,28 @@ cdef int take_version(NTriplesReader* t) noexcept nogil:
     skip_space(t)
     if t.at >= t.end or t.at[0] != 0x22:
         return miss(t, VERSION_LINE, t.at, 0)
+    place = t.at
     status = take_text(t, 0x22, LITERAL_OPEN, &t.scratch, &text, &n)
-    if status == OK and n > 9 and memcmp(text + n - 9, messages, 9) == 0:
+    if status < 0:
+        return status
+    if n > 9 and memcmp(text + n - 9, messages, 9) == 0:
+        n -= 9
         t.announced = True
         if t.either and not t.begun:
             t.messages = BY_DIRECTIVE
-    return status
+    if t.strict:
+        version = 0
+        if n == 3 and memcmp(text, v11, 3) == 0:
+            version = RDF_11
+        elif n == 3 and memcmp(text, v12, 3) == 0:
+            version = RDF_12
+        elif n == 9 and memcmp(text, basic, 9) == 0:
+            version = RDF_12_BASIC
+        if version == 0 or version > t.asked:
+            return fail(&t.fault, NOT_STRICT, place, VERSION_LINE, VERSION_LINE)
+        t.version = version
+        forget_tokens(t)
+    return OK
 
 
 # Messages.
@@ -106,7 +127,7 @@ cdef int take_line(NTriplesReader* t) noexcept nogil:
     cdef bint is_statement = False
     cdef int status
     if begin_line(t):
-        if t.at[0] == 0x56 and not t.strict and memcmp(t.at, version, min(t.end - t.at, 7)) == 0:
+        if t.at[0] == 0x56 and (not t.strict or t.asked > RDF_11) and memcmp(t.at, version, min(t.end - t.at, 7)) == 0:
             status = take_version(t)
         elif (
             t.messages and t.end - t.at >= 7 and memcmp(t.at, directive, 7) == 0 and ends_word(t, t.at + 7)

@@ -20,6 +20,13 @@ cdef enum:
     BY_DIRECTIVE = 2
 
 
+cdef enum:
+    # Versions of RDF, for strict reading.
+    RDF_11 = 1
+    RDF_12_BASIC = 2  # base directions, no triple terms
+    RDF_12 = 3
+
+
 ctypedef struct Token:
     # The bytes of the last term of a slot in the input, and its id in the current Batch.
     const uint8_t* at
@@ -40,6 +47,8 @@ ctypedef struct NTriplesReader:
     Writer scratch_datatype  # the same for a datatype, while the text of the literal is kept
     bint quads
     bint strict
+    int asked  # version of RDF that was asked for
+    int version  # of RDF, if strict: RDF_11, RDF_12_BASIC or RDF_12; VERSION lines reduce it
     bint patch  # RDF Patch: <_:label>, numbers and booleans as in Turtle
     bint open_text  # the fault: a string in three quotes continues behind `end`
     int transaction  # CLOSED or OPEN

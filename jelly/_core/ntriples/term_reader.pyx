@@ -5,7 +5,7 @@ from libc.string cimport memcmp, strlen
 
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, KIND_TYPED, NO_TERM, add_quoted, intern_term,
-    same_bytes, split_tag,
+    len_direction, same_bytes, split_tag,
 )
 from jelly._core.base.characters cimport (
     INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_stop, find_tag_end, is_digit,
@@ -325,17 +325,22 @@ cdef int take_datatype(NTriplesReader* t, int32_t* term) noexcept nogil:
 
 
 cdef int take_tag(NTriplesReader* t, int32_t* term) noexcept nogil:
-    """The language tag after @. RDF 1.1: letters, then subtags of up to 8 letters and digits, each after a hyphen."""
+    """The language tag after @. Strict: letters, then subtags of up to 8 letters and digits, each after a hyphen.
+
+    RDF 1.2 may have a base direction behind it.
+    """
     cdef const uint8_t* begin = t.at + 1
     cdef const uint8_t* end = find_tag_end(begin, t.end)
     cdef const uint8_t* at = begin
     cdef const uint8_t* part
-    cdef int64_t n
-    cdef int kind
+    cdef int64_t n = end - begin
+    cdef int kind = split_tag(begin, &n)
     cdef bint first = True
     if end == begin:
         return miss(t, LANG_TAG, begin, 0)
     if t.strict:
+        if t.version > RDF_11:
+            end = begin + n
         while True:
             if at == end or at[0] == 0x2D or (first and is_digit(at[0])):
                 return miss(t, LANG_TAG, at, 0)
@@ -350,9 +355,7 @@ cdef int take_tag(NTriplesReader* t, int32_t* term) noexcept nogil:
                 break
             at += 1
             first = False
-    t.at = end
-    n = end - begin
-    kind = split_tag(begin, &n)
+    t.at = begin + n + len_direction(kind)
     return intern(t, kind, NO_TERM, begin, n, term)
 
 
@@ -508,7 +511,7 @@ cdef int take_term(NTriplesReader* t, int slot, int depth, int32_t* term) noexce
     byte = token[0]
     if byte == 0x3C:
         if t.end - token > 1 and token[1] == 0x3C:
-            if t.strict:
+            if t.strict and (t.version < RDF_12 or slot != OBJECT or t.end - token < 3 or token[2] != 0x28):
                 return fail(&t.fault, NOT_STRICT, token, KIND_TRIPLE, slot)
             return take_quoted(t, depth, term)
         if t.patch and t.end - token > 2 and token[1] == 0x5F and token[2] == 0x3A:

@@ -15,7 +15,8 @@ class TextReader(PushReader):
     ``patch=True`` reads RDF Patch instead: its Batches have the operations as ``op``, see `jelly.patch`.
 
     Syntax is RDF 1.1, RDF-star and RDF 1.2, and any term may stand in any place; relative IRIs are taken as they are.
-    ``strict=True`` takes RDF 1.1 only. ``on_error="skip"`` leaves out lines that are wrong and notes them in
+    ``strict=True`` takes RDF 1.1 only; so does ``rdf="1.1"``, and ``rdf="1.2-basic"`` or ``"1.2"`` that version, or the
+    lower one that a VERSION line announces. ``on_error="skip"`` leaves out lines that are wrong and notes them in
     ``skipped``, and the bytes of their errors in ``skipped_at``; ``n_skipped`` counts them all. A Batch holds at most
     ``batch_rows`` statements and ends early at about ``batch_bytes`` of text.
 
@@ -40,6 +41,7 @@ class TextReader(PushReader):
         *,
         quads: bool,
         strict: bool = False,
+        rdf: str | None = None,
         on_error: Literal["raise", "skip"] = "raise",
         batch_rows: int = 16384,
         batch_bytes: int = 16777216,

@@ -23,7 +23,9 @@ from jelly._core.base.protobuf cimport Writer, put_bytes, reserve
 from jelly._core.base.push_reader cimport PushReader
 from jelly._core.ntriples.line_reader cimport end_message, read_lines, skip_line
 from jelly._core.ntriples.patch_text cimport len_patch_rows, put_patch_rows, read_patch_lines
-from jelly._core.ntriples.term_reader cimport BY_COMMENT, BY_DIRECTIVE, NO_MESSAGES, NTriplesReader, forget_tokens
+from jelly._core.ntriples.term_reader cimport (
+    BY_COMMENT, BY_DIRECTIVE, NO_MESSAGES, RDF_11, RDF_12, RDF_12_BASIC, NTriplesReader, forget_tokens,
+)
 from jelly._core.ntriples.term_writer cimport NTriplesWriter, len_rows, put_rows
 from jelly._core.rules.capabilities cimport Capabilities
 
@@ -34,6 +36,9 @@ cdef enum:
     # Maximum number of skipped lines in `skipped`; other lines are only counted.
     MAX_SKIPPED = 1000
 
+_VERSIONS = {"1.1": RDF_11, "1.2-basic": RDF_12_BASIC, "1.2": RDF_12}
+_NAMES = {RDF_11: "1.1", RDF_12_BASIC: "1.2 Basic", RDF_12: "1.2"}
+
 
 @cython.no_gc_clear
 cdef class TextReader(PushReader):
@@ -42,7 +47,8 @@ cdef class TextReader(PushReader):
     ``patch=True`` reads RDF Patch instead: its Batches have the operations as ``op``, see `jelly.patch`.
 
     Syntax is RDF 1.1, RDF-star and RDF 1.2, and any term may stand in any place; relative IRIs are taken as they are.
-    ``strict=True`` takes RDF 1.1 only. ``on_error="skip"`` leaves out lines that are wrong and notes them in
+    ``strict=True`` takes RDF 1.1 only; so does ``rdf="1.1"``, and ``rdf="1.2-basic"`` or ``"1.2"`` that version, or the
+    lower one that a VERSION line announces. ``on_error="skip"`` leaves out lines that are wrong and notes them in
     ``skipped``, and the bytes of their errors in ``skipped_at``; ``n_skipped`` counts them all. A Batch holds at most
     ``batch_rows`` statements and ends early at about ``batch_bytes`` of text.
 
@@ -76,7 +82,7 @@ cdef class TextReader(PushReader):
     cdef readonly list skipped_at  # the byte of each error in `skipped`
 
     def __cinit__(
-        self, *, bint quads, bint strict=False, on_error="raise", int64_t batch_rows=16384, int64_t batch_bytes=1 << 24,
+        self, *, bint quads, bint strict=False, rdf=None, on_error="raise", int64_t batch_rows=16384, int64_t batch_bytes=1 << 24,
         int64_t max_line_bytes=1 << 26, bint patch=False, messages=None, bint announced=False, trailing="open",
         int64_t max_message_bytes=1 << 28,
     ):
@@ -93,7 +99,12 @@ cdef class TextReader(PushReader):
         if init_interner(&self.t.index) < 0:
             raise MemoryError
         self.t.quads = quads
-        self.t.strict = strict
+        if rdf is not None and rdf not in _VERSIONS:
+            raise ValueError(f"rdf is {rdf!r}: expected one of {', '.join(_VERSIONS)}")
+        if strict and rdf not in (None, "1.1"):
+            raise ValueError(f"strict=True is RDF 1.1, rdf is {rdf!r}: give one of them")
+        self.t.strict = strict or rdf is not None
+        self.t.asked = self.t.version = _VERSIONS[rdf or "1.1"]
         self.t.patch = patch
         self.t.max_rows = batch_rows
         self.t.max_text = batch_bytes
@@ -339,6 +350,7 @@ cdef class TextReader(PushReader):
             "line": self.t.line,
             "offset": self.origin + (at - self.begin),
             "column": column_of(self.t.line_at, at),
+            "version": _NAMES[self.t.version],
         }
         if self.t.messages:
             place["message"] = self.count_messages()

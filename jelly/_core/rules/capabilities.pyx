@@ -466,7 +466,8 @@ cdef object refusal(Capabilities self, Batch batch, Check* c, int why):
     elif why == BAD_PLACE and kind == KIND_TRIPLE:
         reason = f"{self.title} " + (
             "cannot hold quoted triples" if self.settings["quoted"] == "none"
-            else f"holds quoted triples as objects only (RDF 1.2), here is one as {_PLACES[c.place]}"
+            else f"holds quoted triples as objects only (RDF 1.2), here is one as {_PLACES[c.place]}: read with "
+            "star='reifies' to annotate by rdf:reifies; star='triple-terms' takes those that are objects as they are"
         )
     elif why == BAD_TAG:
         tag = batch.term_text(b.aux[c.term])

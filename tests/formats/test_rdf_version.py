@@ -1,0 +1,195 @@
+"""Reading a version of RDF only, and RDF-star to RDF 1.2 and back."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jelly
+from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, Triple
+
+S, P, OBJ, G = (IRI(f"http://e/{name}") for name in "spog")
+REIFIES = IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies")
+TERM = b"<http://e/s> <http://e/p> <<( <http://e/s> <http://e/p> <http://e/o> )>> .\n"
+DIRECTED = b'<http://e/s> <http://e/p> "a"@en-GB--ltr .\n'
+PLAIN = b'<http://e/s> <http://e/p> "a"@en .\n'
+
+
+def read(data: bytes, **settings: Any) -> list[Any]:
+    return list(jelly.read(data, format="nt", **settings))
+
+
+@pytest.mark.parametrize(
+    ("rdf", "holds"), [("1.1", {PLAIN}), ("1.2-basic", {PLAIN, DIRECTED}), ("1.2", {PLAIN, DIRECTED, TERM})]
+)
+def test_versions_of_text_and_jelly(rdf: Any, holds: set[bytes]) -> None:
+    for line in (PLAIN, DIRECTED, TERM):
+        lenient = read(line)
+        packed = jelly.dumps(lenient)
+        if line in holds:
+            assert read(line, rdf=rdf) == lenient == list(jelly.read(packed, rdf=rdf))
+            continue
+        with pytest.raises(jelly.JellySyntaxError):
+            read(line, rdf=rdf)
+        with pytest.raises(jelly.JellyUnsupportedError, match="RDF 1"):
+            list(jelly.read(packed, rdf=rdf))
+
+
+@pytest.mark.parametrize("slot", [0, 1, 2])
+def test_triple_terms_are_objects_with_parentheses(slot: int) -> None:
+    line = [b"<http://e/s>", b"<http://e/p>", b"<http://e/o>"]
+    line[slot] = b"<<( <http://e/s> <http://e/p> <http://e/o> )>>"
+    text = b" ".join(line) + b" ."
+    if slot == 2:
+        assert read(text, rdf="1.2") == [Triple(S, P, QuotedTriple(S, P, OBJ))]
+        text = text.replace(b"<<(", b"<<").replace(b")>>", b">>")
+    with pytest.raises(jelly.JellySyntaxError, match="is not RDF 1.2"):
+        read(text, rdf="1.2")
+
+
+@pytest.mark.parametrize("announced", ["1.1", "1.2-basic"])
+def test_announced_versions_hold_for_what_follows(announced: str) -> None:
+    line = b'VERSION "%s"\n' % announced.encode()
+    assert len(read(TERM + line + PLAIN + b'VERSION "1.2"\n' + TERM, rdf="1.2")) == 3
+    with pytest.raises(jelly.JellySyntaxError) as caught:
+        read(TERM + line + TERM, rdf="1.2")
+    assert caught.value.line == 3
+    assert len(read(line + TERM)) == 1  # as ever, without rdf
+
+
+def test_the_last_literal_is_checked_again_after_version() -> None:
+    with pytest.raises(jelly.JellySyntaxError):
+        read(DIRECTED + b'VERSION "1.1"\n' + DIRECTED, rdf="1.2")
+
+
+@pytest.mark.parametrize(("rdf", "line"), [("1.2-basic", b"1.2"), ("1.2", b"2.0"), ("1.1", b"1.1")])
+def test_later_and_unknown_versions_are_refused(rdf: Any, line: bytes) -> None:
+    with pytest.raises(jelly.JellySyntaxError):
+        read(b'VERSION "%s"\n' % line, rdf=rdf)
+
+
+def test_wrong_keywords() -> None:
+    with pytest.raises(ValueError, match=r"1\.2-basic"):
+        read(PLAIN, rdf="1.3")
+    with pytest.raises(ValueError, match="strict"):
+        read(PLAIN, rdf="1.2", strict=True)
+    with pytest.raises(ValueError, match="triple-terms"):
+        read(PLAIN, star="no")
+
+
+def test_star_reifies_and_back() -> None:
+    quoted = QuotedTriple(S, P, QuotedTriple(BlankNode("b"), P, Literal("x", language="en--ltr")))
+    given = [Quad(quoted, P, OBJ, G), Quad(S, P, quoted, G), Quad(quoted, P, S), Quad(S, P, OBJ, G)]
+    data = jelly.dumps(given)
+    made = list(jelly.read(data, star="reifies", rdf="1.2"))
+    assert len([statement for statement in made if statement.p == REIFIES]) == 4
+    assert not any(isinstance(statement.s, QuotedTriple) for statement in made)
+    assert list(jelly.read(jelly.dumps(made), star="quoted")) == given
+    with pytest.raises(jelly.JellyUnsupportedError, match="as subject"):
+        list(jelly.read(data, star="triple-terms"))
+
+
+def test_what_is_rdf_1_2_already_stays() -> None:
+    given = [Triple(BlankNode("r"), REIFIES, QuotedTriple(S, P, OBJ)), Triple(BlankNode("qt" + "0" * 32), REIFIES, OBJ)]
+    for star in ("reifies", "triple-terms", "quoted"):
+        assert list(jelly.read(jelly.dumps(given), star=star)) == given
+
+
+def test_convert_keeps_frames_and_metadata() -> None:
+    quoted = QuotedTriple(S, P, OBJ)
+    source = io.BytesIO()
+    options = jelly.StreamOptions(physical_type=1, logical_type=3, rdf_star=True, version=2)
+    with jelly.Writer(source, options) as writer:
+        writer.namespace("e", "http://e/")
+        writer.extend([Triple(quoted, P, OBJ)])
+        writer.end_frame({"k": b"1"})
+        writer.end_frame()
+        writer.extend([Triple(S, P, OBJ)])
+    middle, back = io.BytesIO(), io.BytesIO()
+    jelly.convert(source.getvalue(), middle, star="reifies")
+    jelly.convert(middle.getvalue(), back, star="quoted")
+    shapes = [
+        [(frame.statements, frame.metadata, frame.namespaces) for frame in jelly.read_frames(data.getvalue())]
+        for data in (source, middle, back)
+    ]
+    assert shapes[0] == shapes[2]
+    assert [len(frame[0]) for frame in shapes[1]] == [2, 0, 1]
+
+
+def test_the_error_names_both_ways() -> None:
+    with pytest.raises(jelly.JellyUnsupportedError, match=r"star='reifies'.*star='triple-terms'"):
+        jelly.convert(jelly.dumps([Triple(QuotedTriple(S, P, OBJ), P, OBJ)]), io.BytesIO(), to_format="ttl")
+
+
+NODES = st.sampled_from([S, OBJ, BlankNode("a"), BlankNode("qt1")])
+TERMS = st.recursive(NODES, lambda inner: st.builds(QuotedTriple, inner, st.just(P), inner), max_leaves=5)
+
+
+@given(st.lists(st.builds(Triple, TERMS, st.sampled_from([P, REIFIES]), TERMS), max_size=8), st.integers(1, 4))
+def test_any_annotation_comes_back(statements: list[Triple], rows: int) -> None:
+    data = jelly.dumps(statements)
+    # A quoted triple that reifies would be the node of itself: it is told as a node, too.
+    made = list(jelly.read(data, star="reifies", batch_rows=rows))
+    assert not any(isinstance(statement.s, QuotedTriple) for statement in made)
+    assert list(jelly.read(jelly.dumps(made), star="quoted", batch_rows=rows)) == statements
+
+
+def test_rows_and_columns_do_not_exchange_quoted_triples_unasked(tmp_path: Any) -> None:
+    """Also with several sources; the same kind of Jelly keeps what it has."""
+    path, columns = tmp_path / "rows.jelly", tmp_path / "columns.jelly"
+    jelly.write(path, [Triple(S, P, QuotedTriple(S, P, OBJ))])
+    for source in (path, [path, path]):
+        with pytest.raises(jelly.JellyOptionsError, match=r'star="reifies".*star="triple-terms"'):
+            jelly.convert(source, columns, options={"version": 3})
+        assert not columns.exists()
+        assert jelly.convert(source, io.BytesIO(), to_format="jelly").statements >= 1
+    assert jelly.convert(path, columns, options={"version": 3}, star="reifies").statements == 2
+    assert jelly.convert(path, columns, options={"version": 3}, star="triple-terms").statements == 1
+    assert jelly.convert(columns, io.BytesIO(), options={"version": 3}, to_format="jelly").statements == 1
+    with pytest.raises(jelly.JellyOptionsError, match=r'star="quoted".*star="triple-terms"'):
+        jelly.convert(columns, tmp_path / "back.jelly")
+    assert jelly.convert(columns, tmp_path / "back.jelly", star="triple-terms").statements == 1
+    assert list(jelly.read(tmp_path / "back.jelly")) == list(jelly.read(path))
+
+
+def test_sources_of_all_kinds_keep_to_a_version(tmp_path: Any) -> None:
+    """Lists, tables in memory, and files whose index other calls use."""
+    path, text = tmp_path / "x.jelly", tmp_path / "x.nt"
+    jelly.write(path, [Triple(S, P, OBJ), Triple(S, P, QuotedTriple(S, P, OBJ))], seekable=True)
+    text.write_bytes(PLAIN)
+    for source in ([text, path], [path], jelly.read_arrow(path)):
+        with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.2 Basic"):
+            list(jelly.read(source, rdf="1.2-basic"))
+    with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.2 Basic"):
+        jelly.convert([path, path], tmp_path / "y.parquet", rdf="1.2-basic", threads=2)
+    assert len(list(jelly.read([path], rdf="1.2"))) == 2
+
+
+def test_restored_triples_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jelly._formats.rdf_version.MAX_RESTORED", 1)
+    made = [Triple(QuotedTriple(S, P, Literal(str(i))), P, OBJ) for i in range(2)]
+    data = jelly.dumps(list(jelly.read(jelly.dumps(made), star="reifies")))
+    with pytest.raises(jelly.JellyLimitError, match="quoted triples at the most"):
+        list(jelly.read(data, star="quoted"))
+
+
+def test_command(tmp_path: Any) -> None:
+    from click.testing import CliRunner
+
+    from jelly.cli.commands import cli
+
+    path, out = tmp_path / "rows.jelly", tmp_path / "out.jelly"
+    jelly.write(path, [Triple(S, P, QuotedTriple(S, P, OBJ))])
+    done = CliRunner().invoke(cli, ["convert", "-q", "--jelly", "1.2", str(path), str(out)])
+    assert done.exit_code
+    assert "--star reifies" in done.stderr
+    done = CliRunner().invoke(cli, ["convert", "-q", "--star", "reifies", "--jelly", "1.2", str(path), str(out)])
+    assert done.exit_code == 0
+    assert len(list(jelly.read(out))) == 2
+    done = CliRunner().invoke(cli, ["convert", "-q", "--rdf", "1.1", str(out), "-", "--to", "nt"])
+    assert done.exit_code
+    assert "RDF 1.1" in done.stderr
