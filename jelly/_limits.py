@@ -155,6 +155,14 @@ FIXED = (
     FixedLimit("_seekable/filters.py:_MAX_LIST", 64, "terms", "an exact list of a filter"),
     FixedLimit("_seekable/filters.py:MAX_SOUGHT", 1000, "terms", "terms of one slot that are looked for in filters"),
     FixedLimit("_seekable/sidecar.py:_MAX_STATE", 1 << 28, "bytes", "a saved state in a sidecar"),
+    FixedLimit(
+        "_seekable/compressed.py:_MAX_SECTION", 1 << 26, "bytes",
+        "the table of a compressed file in its sidecar, of some 4 million frames",
+    ),
+    FixedLimit(
+        "_compression/frames.py:MAX_TABLE", 1 << 26, "bytes",
+        "the table of a seekable compressed file, of some 8 million frames",
+    ),
     # ---- RDF Binary
     FixedLimit(
         "_core/jena/prefix_map.pxd:MAX_PREFIXES", 1 << 16, "prefixes",

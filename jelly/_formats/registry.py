@@ -470,7 +470,7 @@ SEEKING = JELLY.reading - {"joined"}
 # The keywords of `Reader` and of `Writer`, of `PatchReader` and of `read_results`, for all formats.
 READING = frozenset({"format", "delimited", "strict", "on_error"}).union(*(f.reading for f in FORMATS.values()))
 WRITING = frozenset({
-    "options", "format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "index",
+    "options", "format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "index", "threads",
     "library", "keep_labels",
 }).union(*(f.writing for f in FORMATS.values()))  # fmt: skip
 PATCH_READING = frozenset({"format", "delimited"}).union(*(f.reading for f in PATCH_FORMATS.values()))

@@ -6,13 +6,16 @@ import bz2
 import gzip
 import importlib
 import lzma
-from collections.abc import Callable, Generator
+import zlib
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from jelly.errors import MissingExtraError
+from jelly._io.limits import memory_error
+from jelly.errors import JellyFormatError, JellyTruncatedError, MissingExtraError
 
-__all__ = ["COMPRESSIONS", "unpacked", "zstandard"]
+__all__ = ["COMPRESSIONS", "unpacked", "unpacking", "zstandard", "zstd_frames"]
 
 CHUNK = 1 << 20
 
@@ -42,6 +45,23 @@ def unpacked(suffix: str, raw: Any) -> Any:
     if suffix == ".xz":
         return _Streams(raw, "xz", partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=MAX_XZ_MEMORY))
     return _Zstd(raw)
+
+
+@contextmanager
+def unpacking(offset: Callable[[], int]) -> Iterator[None]:
+    """Within this, what libraries say of broken data are errors of the data, at a byte of the compressed file."""
+    try:
+        yield
+    except EOFError as error:
+        raise JellyTruncatedError(f"the compressed data is cut off: {error}", offset=offset()) from None
+    except MemoryError as error:
+        raise memory_error(error, offset=offset()) from None
+    except Exception as error:
+        # Each library has its own error. bz2 raises OSError without a number; the error of a disk has a number.
+        broken = isinstance(error, lzma.LZMAError | zlib.error) or type(error).__name__ == "ZstdError"
+        if not broken and not (isinstance(error, OSError) and error.errno is None):
+            raise
+        raise JellyFormatError(f"the compressed data is broken: {error}", offset=offset()) from None
 
 
 class _Streams:
@@ -105,7 +125,7 @@ class _Blocks:
 
     def __init__(self, raw: Any) -> None:
         self._raw = raw
-        self._frames = _zstd_frames()
+        self._frames = zstd_frames()
         # First the number of bytes to skip, then the number of bytes to pass to _frames.
         self._skip, self._need, self._whole = next(self._frames)
         self._part = b""
@@ -133,7 +153,7 @@ class _Blocks:
         return data
 
 
-def _zstd_frames() -> Generator[tuple[int, int, bool], bytes, None]:
+def zstd_frames() -> Generator[tuple[int, int, bool], bytes, None]:
     """Walk over zstd frames (RFC 8878 section 3): bytes to skip, bytes wanted then, and whether data may end there."""
     skip = 0
     while True:

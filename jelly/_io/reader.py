@@ -6,10 +6,12 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
+from jelly._core.ntriples.text import TextReader
 from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.model import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
@@ -19,6 +21,8 @@ from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, explain
 from jelly._io.source import MAX_EXPANSION, Progress, Source, SourceReader, is_url, is_web
 from jelly._options import StreamOptions
+from jelly._pipeline.text import PieceReader
+from jelly._pipeline.workers import Workers
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 
 if TYPE_CHECKING:
@@ -110,6 +114,9 @@ class Reader(SourceReader):
     ...     [str(statement) for statement in reader]
     ['<a:s> <a:p> <a:o> .']
     """
+
+    # The threads that parse lines and take columns.
+    workers: Workers | None = None
 
     @checked(READING)
     def __init__(
@@ -253,6 +260,11 @@ class Reader(SourceReader):
             raise JellyArgumentError("the Reader was consumed before: make another one to read the source again")
         self._taken = True
         decoder = self._decoder
+        if self.workers is not None and type(decoder) is TextReader and not self.source.is_live:
+            make = partial(self.format.open_reader, **self._settings)
+            self._decoder = decoder = PieceReader(make, self.workers)
+        elif self.workers is not None and hasattr(decoder, "workers"):
+            decoder.workers = self.workers
         if hasattr(decoder, "batches"):
             batches = decoder.batches(self.source)
         else:

@@ -141,9 +141,12 @@ def explain(error: JellyError, head: bytes, expected: str, names: Collection[str
 
 
 def refuse_other(head: bytes) -> None:
-    """Refuse files that are certainly not uncompressed Jelly."""
+    """Refuse files that are certainly not Jelly, or compressed in a way without random access."""
     if (packed := compression_of(head)) is not None:
-        raise JellyError(f"the file is compressed ({packed}): only a plain Jelly file can have an index")
+        raise JellyError(
+            f"the file is compressed ({packed}): only a Jelly file that is plain, or compressed with zstd or gzip, can "
+            "have an index"
+        )
     if not head:
         raise JellyFormatError("the file is empty: expected Jelly")
     found = looks_like(head)

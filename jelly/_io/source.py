@@ -14,19 +14,21 @@ import re
 import stat
 import sys
 import warnings
-import zlib
 from _thread import RLock  # threading takes some time to import
 from collections.abc import Callable, Collection, Iterable, Iterator, Sized
 from types import TracebackType
 from typing import Any, BinaryIO, NoReturn, TypeVar, cast
 
-from jelly._io.compression import COMPRESSIONS, unpacked, zstandard
+from jelly._compression.frames import KINDS
+from jelly._compression.writer import FrameWriter
+from jelly._io.compression import COMPRESSIONS, unpacked, unpacking, zstandard
 from jelly._io.limits import memory_error
-from jelly._io.part_file import PartFile, hold
+from jelly._io.part_file import PartFile, lock
 from jelly._io.sniff import HEAD, explain
 from jelly._limits import default
+from jelly._pipeline.workers import Workers
 from jelly._sources.names import descriptor_of, is_open_file, is_url, is_web, name_of, split_suffix
-from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError, JellyTruncatedError
+from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
 
 __all__ = [
     "COMPRESSIONS",
@@ -53,9 +55,6 @@ Rows = TypeVar("Rows", bound=Sized)
 FREE_BYTES = 1 << 23
 MAX_EXPANSION = default("max_expansion")
 
-# The byte that `lock` locks on Windows, which takes places of 31 bits.
-_FAR = 0x7FFFFFFE
-
 # What servers say of files that they do not know; then the suffix tells more.
 _ANY = re.compile(
     r"application/(?:octet-stream|xml|json|x?-?(?:gzip|zstd|bzip2|xz|compress))|binary/octet-stream|text/(?:plain|xml)"
@@ -64,30 +63,6 @@ _ANY = re.compile(
 HELD_BYTES = 1 << 26
 
 _MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
-
-
-def lock(file: Any) -> bool:
-    """Hold a lock on an open file until it is closed or the process ends; False if another process holds it.
-
-    Where the file system has no locks the result is True.
-    """
-    try:
-        import msvcrt
-    except ImportError:
-        return hold(file) is not False
-    # Windows locks bytes, and keeps others from reading them: here one that no such file has.
-    handle = file.fileno()
-    place = os.lseek(handle, 0, os.SEEK_CUR)
-    try:
-        os.lseek(handle, _FAR, os.SEEK_SET)
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-    except PermissionError:
-        return False
-    except OSError as error:
-        return error.errno != errno.EDEADLK
-    finally:
-        os.lseek(handle, place, os.SEEK_SET)
-    return True
 
 
 def open_local(path: str) -> BinaryIO:
@@ -303,29 +278,21 @@ class Source:
             while data := self._raw.read(size):
                 yield data
             return
-        try:
-            with contextlib.closing(unpacked(suffix, self._raw)) as file:
-                # read1: bytes before an error must not be lost.
-                n = 0
-                while data := file.read1(size):
-                    n += len(data)
-                    if n > FREE_BYTES + self._max_expansion * self.bytes_read:
-                        raise JellyLimitError(
-                            f"the compressed data expand to more than {self._max_expansion} times their size; raise"
-                            " max_expansion to read them",
-                            offset=self.bytes_read,
-                        )
-                    yield data
-        except EOFError as error:
-            raise JellyTruncatedError(f"the compressed data is cut off: {error}", offset=self.bytes_read) from None
-        except MemoryError as error:
-            raise memory_error(error, offset=self.bytes_read) from None
-        except Exception as error:
-            # Each library has its own error. bz2 raises OSError without a number; the error of a disk has a number.
-            broken = isinstance(error, lzma.LZMAError | zlib.error) or type(error).__name__ == "ZstdError"
-            if not broken and not (isinstance(error, OSError) and error.errno is None):
-                raise
-            raise JellyFormatError(f"the compressed data is broken: {error}", offset=self.bytes_read) from None
+        with (
+            unpacking(lambda: self.bytes_read),
+            contextlib.closing(unpacked(suffix, self._raw)) as file,
+        ):
+            # read1: bytes before an error must not be lost.
+            n = 0
+            while data := file.read1(size):
+                n += len(data)
+                if n > FREE_BYTES + self._max_expansion * self.bytes_read:
+                    raise JellyLimitError(
+                        f"the compressed data expand to more than {self._max_expansion} times their size; raise"
+                        " max_expansion to read them",
+                        offset=self.bytes_read,
+                    )
+                yield data
 
     def watched(self, batches: Iterable[Rows], progress: Progress | None) -> Iterator[Rows]:
         """Batches read from this source. After each, ``progress`` is called with the bytes read, the size and
@@ -375,10 +342,14 @@ class Sink:
     A replaced file keeps its mode, a link stays a link. Pipes, devices and ``/dev/fd/N`` are written
     directly. The suffix of a path chooses the compression.
 
-    ``label`` is its name in errors: the path, ``standard output``, or the ``name`` of a file object.
+    ``label`` is its name in errors: the path, ``standard output``, or the ``name`` of a file object. With ``seekable``
+    a file compressed with gzip or zstd is one of frames with a table, see `jelly._compression.writer`.
     """
 
-    def __init__(self, dst: Any) -> None:
+    def __init__(self, dst: Any, *, seekable: bool = False, workers: Workers | None = None) -> None:
+        self.seekable: bool = seekable
+        self.workers: Workers | None = workers
+        self._frames: FrameWriter | None = None
         self.name = ""
         self.label = ""
         self.bytes_written = 0
@@ -414,7 +385,10 @@ class Sink:
         self._opened.append(file)
         suffix = split_suffix(path)[1]
         try:
-            if suffix == ".gz":
+            if self.seekable and suffix in KINDS:
+                with self.named():
+                    self._frames = file = FrameWriter(file, suffix, workers=self.workers)
+            elif suffix == ".gz":
                 # No name and no time in the header: the same statements give the same bytes.
                 file = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)
             elif suffix == ".bz2":
@@ -468,7 +442,10 @@ class Sink:
         if error.filename is None and self.label:
             error.filename = self.label
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes, cuts: Iterable[int] = ()) -> None:
+        """Write bytes. A compressed file that is seekable gets a frame at each of the ``cuts``, bytes of all data."""
+        if self._frames is not None:
+            self._frames.cut(cuts)
         if not data:
             return
         try:
@@ -529,6 +506,8 @@ class Sink:
 
     def abort(self) -> None:
         """Close and remove the unfinished file."""
+        if self._frames is not None:
+            self._frames.drop()
         if self._part is not None and self._opened:
             # The buffer is dropped with the file; a forked process must not write it either.
             with contextlib.suppress(OSError):
@@ -573,6 +552,10 @@ class SinkWriter:
         self._claim = RLock()
         made: Entered = self
         return made
+
+    def _cuts(self) -> Iterable[int]:
+        """Where a compressed file that is seekable is to have frames, since this was last asked."""
+        return ()
 
     def _refuse(self) -> NoReturn:
         raise RuntimeError(f"this {type(self).__name__} is in use by another thread")
@@ -621,7 +604,7 @@ class SinkWriter:
         """Write the result of ``data``; its errors name the destination."""
         with self._sink.named():
             made = data()
-        self._sink.write(made)
+        self._sink.write(made, self._cuts())
 
     @contextlib.contextmanager
     def _restarted(self) -> Iterator[str]:
@@ -629,7 +612,7 @@ class SinkWriter:
         old = self._sink
         try:
             path = old.part()
-            self._sink = Sink(old.name)
+            self._sink = Sink(old.name, seekable=old.seekable, workers=old.workers)
             yield path
         finally:
             old.abort()

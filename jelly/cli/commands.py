@@ -26,6 +26,7 @@ from jelly.cli.common import (
     STATEMENTS,
     can_have_index,
     count_of,
+    default_threads,
     limits_of,
     progress_bar,
     quoted_option,
@@ -198,7 +199,7 @@ class _LogicalChoice(click.Choice[str]):
 @click.option(
     "--seekable/--no-seekable",
     default=None,
-    help="Write an index for random access (default for uncompressed files).",
+    help="Write an index for random access (default for files, but not for .bz2 and .xz).",
 )
 @click.option(
     "--index", type=click.Choice(["terms"]),
@@ -240,8 +241,8 @@ class _LogicalChoice(click.Choice[str]):
     help="Columns of a table (default: flat). With ids OUT is a directory for terms.parquet and triples.parquet.",
 )
 @click.option(
-    "--threads", metavar="N", type=click.IntRange(1), default=1,
-    help="Number of threads that read a Jelly file with an index.",
+    "--threads", metavar="N", type=click.IntRange(1),
+    help="Number of threads (default: all cores for files above 64 MB, else 1). OUT is the same for any number.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print neither progress nor summary.")
 @reading_options(*STATEMENTS)
@@ -269,9 +270,11 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
       jelly convert --layout ids people.jelly graph/
     """
     if given["layout"] == "ids":
+        given["threads"] = given["threads"] or default_threads([src])
         _convert_to_ids(src, dst, from_format, quiet, given)
         return
     each = expanded([src])
+    given["threads"] = given["threads"] or default_threads(each)
     with opened(each[0], from_format) as (opened_src, source):
         done = _convert(opened_src if len(each) == 1 else each, source, dst, to_format, quiet, given)
     if not quiet:
@@ -318,7 +321,7 @@ def _convert(
             namespaces=_namespaces(target, given),
             writing=_writing(target, given),
             layout=given["layout"],
-            threads=given["threads"] if target.content is Content.TABLE else 1,
+            threads=given["threads"],
             drop_graphs=given["drop_graphs"],
             **_of_syntax(source, given),
             **(given["limits"] if several else limits_of(given["limits"], source.reading, what=source.title)),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import click
 
+from jelly._compression.frames import KINDS
 from jelly._io.source import descriptor_of, split_suffix
 from jelly._layouts import LAYOUTS
 from jelly._limits import SETTABLE
@@ -89,6 +90,10 @@ class Size(ParamType):
         return int(found[1]) << 10 * (" KMGT".index((found[2] or " ").upper()))
 
 
+# Bytes of input above which a conversion uses all cores.
+LARGE = 64 << 20
+
+
 def _option_of(name: str) -> str:
     return _SWITCHES[name][0] if name in _SWITCHES else "--" + name.replace("_", "-")
 
@@ -156,6 +161,14 @@ def say(text: str, colour: str | None = None) -> None:
     click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
 
 
+def default_threads(sources: list[Any]) -> int:
+    """All cores for files that are large together, else one thread."""
+    from jelly._pipeline.workers import count_cores
+
+    paths = [source for source in sources if isinstance(source, str | os.PathLike) and os.path.isfile(source)]
+    return count_cores() if sum(map(os.path.getsize, paths)) > LARGE else 1
+
+
 def size_of(n: float) -> str:
     """A number of bytes, such as 3.45 MB."""
     for unit in ("bytes", "kB", "MB", "GB"):
@@ -188,8 +201,8 @@ def progress_bar(
 
 
 def can_have_index(dst: str) -> bool:
-    """Whether an index is useful: not in a stream, a device, or a compressed file."""
-    if dst == "-" or split_suffix(dst)[1] or descriptor_of(dst) is not None:
+    """Whether an index is useful: not in a stream, a device, or a file compressed without random access."""
+    if dst == "-" or split_suffix(dst)[1] not in ("", *KINDS) or descriptor_of(dst) is not None:
         return False
     return os.path.isfile(dst) or not os.path.exists(dst)
 

@@ -119,7 +119,7 @@ def patch() -> None:
 @click.option(
     "--seekable/--no-seekable",
     default=None,
-    help="Write an index for random access (default for uncompressed files).",
+    help="Write an index for random access (default for files, but not for .bz2 and .xz).",
 )
 @layout_option
 @_limits

@@ -37,7 +37,7 @@ _to = click.option(
 )
 _seekable = click.option(
     "--seekable/--no-seekable", default=None,
-    help="Write an index to a Jelly file (default for uncompressed files).",
+    help="Write an index to a Jelly file (default for files, but not for .bz2 and .xz).",
 )
 _quiet = click.option("-q", "--quiet", is_flag=True, help="No progress bar, and no line at the end.")
 _memory: Decorator = click.option(

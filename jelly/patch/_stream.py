@@ -444,7 +444,7 @@ class PatchWriter(SinkWriter):
         self.operations: int = 0
         self._inside = False  # a transaction
         self._given = options if isinstance(options, PatchOptions) else changed(PatchOptions(), options or {})
-        self._sink = Sink(dst)
+        self._sink = Sink(dst, seekable=seekable)
         try:
             self.format: Format = find(format, self._sink.name, content=Content.PATCH)
             make = partial(
@@ -471,6 +471,9 @@ class PatchWriter(SinkWriter):
     def options(self) -> PatchOptions:
         """The options of the stream so far."""
         return getattr(self._encoder, "options", self._given)
+
+    def _cuts(self) -> Iterable[int]:
+        return self._encoder.cuts() if isinstance(self._encoder, WideningEncoder) else ()
 
     def add(self, operation: Operation) -> None:
         """Write one operation.

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, BinaryIO
 
+from jelly._compression.frames import KINDS
 from jelly._core.base.batch import Batch
 from jelly._find.where import Where
 from jelly._formats.registry import JELLY, NQ, NT, TURTLE, Content, Format, find
@@ -383,10 +384,10 @@ def split(
     """Tasks of about ``split_bytes``, each a list of parts, in the order of the files. By default about so many
     ``tasks``, but of 4 to 32 MiB.
 
-    A Jelly file that has an index or a sidecar and is larger becomes several parts, and with ``cut_lines`` so does
-    N-Triples and N-Quads that is not compressed. Any other file is one; small ones share a task. Their bytes are
-    multiplied by their `cost`. ``format`` and ``storage`` are those of `read_part`; ``directories`` say what their
-    files hold.
+    A Jelly file that has an index or a sidecar and is larger becomes several parts, also if it is compressed and
+    seekable, and with ``cut_lines`` so does N-Triples and N-Quads that is not compressed. Any other file is one; small
+    ones share a task. Their bytes are multiplied by their `cost`. ``format`` and ``storage`` are those of `read_part`;
+    ``directories`` say what their files hold.
     """
     files = list(files)
     if split_bytes is None:
@@ -398,16 +399,16 @@ def split(
     room = 0
     for file in files:
         cuts = [0]
-        if file.size > split_bytes and not split_suffix(file.name)[1]:
+        size = file.size * cost(file, format)
+        if size > split_bytes:
             form = _format(file, format)
-            if form is JELLY or (cut_lines and form in (NT, NQ)):
+            if _is_jelly(file, format) or (cut_lines and form in (NT, NQ) and not split_suffix(file.name)[1]):
                 cuts = _find_cuts(file, form, split_bytes, storage or {})
         said = directories.said(file.path)
         if len(cuts) > 1:
             made += [[Part(file, first, last, said)] for first, last in zip(cuts, [*cuts[1:], None], strict=True)]
             room = 0
             continue
-        size = file.size * cost(file, format)
         if not made or size > room:
             made.append([])
             room = split_bytes
@@ -457,7 +458,8 @@ def narrowed(
 
 
 def _is_jelly(file: File, format: str | None) -> bool:
-    return _format(file, format) is JELLY and not split_suffix(file.name)[1]
+    """Whether a file is Jelly that may have an index."""
+    return _format(file, format) is JELLY and split_suffix(file.name)[1] in ("", *KINDS)
 
 
 def cost(file: File, format: str | None = None) -> int:
@@ -500,15 +502,16 @@ def _find_bytes(file: File, split_bytes: int, storage: Mapping[str, Any]) -> lis
 def _find_keyframes(file: File, split_bytes: int, storage: Mapping[str, Any]) -> list[int] | None:
     try:
         with JellyFile(file.path, opener=partial(open_file, storage)) as opened:
-            offsets = [keyframe.offset for keyframe in opened.index.keyframes]
+            # Of what a compressed file holds.
+            offsets, size = [keyframe.offset for keyframe in opened.index.keyframes], opened.index.size
     except (JellyError, OSError, ValueError):
         # It has no index or is not seekable. A task that reads the whole file reports errors.
         return None
     # Parts of equal size instead of a small part at the end.
-    n = -(-file.size // split_bytes)
+    n = -(-size // split_bytes)
     cuts = [0]
     for number, offset in enumerate(offsets):
-        if offset >= len(cuts) * file.size / n:
+        if offset >= len(cuts) * size / n:
             cuts.append(number)
     return cuts
 
@@ -614,7 +617,7 @@ def _read_batches(
                 note_error(error, path, errors)
         return
     with JellyFile(path, opener=partial(open_file, storage), batch_rows=batch_rows) as file:
-        _check_size(part, file.index.size)
+        _check_size(part, file.n_bytes)
         numbers = file.matching(query)
         if errors is None and numbers is None:
             yield from file.batches(first=part.first, last=part.last)
