@@ -6,16 +6,17 @@ import bz2
 import gzip
 import importlib
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, suppress
+from functools import cache, partial
 from typing import Any
 
 from jelly._io.limits import memory_error
 from jelly.errors import JellyFormatError, JellyTruncatedError, MissingExtraError
 
-__all__ = ["COMPRESSIONS", "unpacked", "unpacking", "zstandard", "zstd_frames"]
+__all__ = ["COMPRESSIONS", "suffix_of", "unpacked", "unpacking", "zstandard", "zstd_frames"]
 
 CHUNK = 1 << 20
 
@@ -24,6 +25,20 @@ MAX_XZ_MEMORY = 1 << 28
 
 # Suffix and magic bytes.
 COMPRESSIONS = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00"}
+
+# A file of zstd may begin with a frame to skip, as those of pzstd do.
+_TO_SKIP = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
+
+
+def suffix_of(head: bytes) -> str:
+    """The suffix of the compression of a file, by its first bytes; "" for none.
+
+    >>> suffix_of(b"BZh91AY"), suffix_of(b"<a:s>")
+    ('.bz2', '')
+    """
+    if _TO_SKIP.match(head):
+        return ".zst"
+    return next((suffix for suffix, magic in COMPRESSIONS.items() if head.startswith(magic)), "")
 
 
 def zstandard() -> Any:
@@ -36,10 +51,19 @@ def zstandard() -> Any:
         ) from None
 
 
+@cache
+def _gzip_file() -> Any:
+    """The class of gzip files: of ISA-L or of zlib-ng where they are installed, which take less time."""
+    for module, name in (("isal.igzip", "IGzipFile"), ("zlib_ng.gzip_ng", "GzipNGFile")):
+        with suppress(ImportError):
+            return getattr(importlib.import_module(module), name)
+    return gzip.GzipFile
+
+
 def unpacked(suffix: str, raw: Any) -> Any:
     """A file object with read1() that decompresses the file ``raw``; ``suffix`` names the compression."""
     if suffix == ".gz":
-        return gzip.GzipFile(fileobj=raw, mode="rb")
+        return _gzip_file()(fileobj=raw, mode="rb")
     if suffix == ".bz2":
         return _Streams(raw, "bz2", bz2.BZ2Decompressor)
     if suffix == ".xz":
@@ -58,7 +82,9 @@ def unpacking(offset: Callable[[], int]) -> Iterator[None]:
         raise memory_error(error, offset=offset()) from None
     except Exception as error:
         # Each library has its own error. bz2 raises OSError without a number; the error of a disk has a number.
-        broken = isinstance(error, lzma.LZMAError | zlib.error) or type(error).__name__ == "ZstdError"
+        kind = type(error)
+        broken = isinstance(error, lzma.LZMAError | zlib.error) or kind.__name__ in ("ZstdError", "IsalError")
+        broken = broken or kind.__module__.partition(".")[0] == "zlib_ng"
         if not broken and not (isinstance(error, OSError) and error.errno is None):
             raise
         raise JellyFormatError(f"the compressed data is broken: {error}", offset=offset()) from None

@@ -259,6 +259,7 @@ class Reader(SourceReader):
         if self._taken:
             raise JellyArgumentError("the Reader was consumed before: make another one to read the source again")
         self._taken = True
+        self.source.workers = self.workers
         decoder = self._decoder
         if self.workers is not None and type(decoder) is TextReader and not self.source.is_live:
             make = partial(self.format.open_reader, **self._settings)
