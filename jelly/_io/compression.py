@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import gzip
 import importlib
 import lzma
 import re
@@ -19,6 +18,7 @@ from jelly.errors import JellyFormatError, JellyTruncatedError, MissingExtraErro
 __all__ = ["COMPRESSIONS", "suffix_of", "unpacked", "unpacking", "zstandard", "zstd_frames"]
 
 CHUNK = 1 << 20
+STEP = 1 << 13
 
 # Maximum bytes that an xz file may allocate: the file gives the size of its dictionary. `xz -9` needs 65 MiB.
 MAX_XZ_MEMORY = 1 << 28
@@ -52,18 +52,19 @@ def zstandard() -> Any:
 
 
 @cache
-def _gzip_file() -> Any:
-    """The class of gzip files: of ISA-L or of zlib-ng where they are installed, which take less time."""
-    for module, name in (("isal.igzip", "IGzipFile"), ("zlib_ng.gzip_ng", "GzipNGFile")):
+def _inflater() -> Callable[[int], Any]:
+    """What decompresses gzip: ISA-L or zlib-ng where they are installed, which take less time."""
+    for module in ("isal.isal_zlib", "zlib_ng.zlib_ng"):
         with suppress(ImportError):
-            return getattr(importlib.import_module(module), name)
-    return gzip.GzipFile
+            found: Callable[[int], Any] = importlib.import_module(module).decompressobj
+            return found
+    return zlib.decompressobj
 
 
 def unpacked(suffix: str, raw: Any) -> Any:
     """A file object with read1() that decompresses the file ``raw``; ``suffix`` names the compression."""
     if suffix == ".gz":
-        return _gzip_file()(fileobj=raw, mode="rb")
+        return _Members(raw)
     if suffix == ".bz2":
         return _Streams(raw, "bz2", bz2.BZ2Decompressor)
     if suffix == ".xz":
@@ -88,6 +89,49 @@ def unpacking(offset: Callable[[], int]) -> Iterator[None]:
         if not broken and not (isinstance(error, OSError) and error.errno is None):
             raise
         raise JellyFormatError(f"the compressed data is broken: {error}", offset=offset()) from None
+
+
+class _Members:
+    """Members of gzip one after the other, with zeros between them."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+        self._member = _inflater()(31)
+        self._is_begun = False
+        self._data = b""
+        self._at = 0
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to release."""
+
+    def read1(self, size: int) -> bytes:
+        while True:
+            if self._member.eof:
+                self._at -= len(self._member.unused_data)
+                self._member = _inflater()(31)
+                self._is_begun = False
+            if self._at == len(self._data):
+                self._data, self._at = bytes(self._raw.read(CHUNK)), 0
+                if not self._data and not self._is_begun:
+                    return b""
+            if not self._is_begun:
+                first = self._data[self._at]
+                if not first:
+                    self._at = len(self._data) - len(self._data[self._at :].lstrip(b"\0"))
+                    continue
+                if first != 0x1F:
+                    raise zlib.error(f"this is no member of gzip: it begins with the byte {first:#04x}")
+                self._is_begun = True
+            # A little at a time: what the library has made when it finds an error is lost.
+            part = self._data[self._at : self._at + STEP]
+            self._at += len(part)
+            text: bytes = self._member.decompress(part, size)
+            if not self._member.eof:
+                self._at -= len(self._member.unconsumed_tail)
+            if text:
+                return text
+            if not part and not self._member.eof:
+                raise EOFError("Compressed file ended before the end-of-stream marker was reached")
 
 
 class _Streams:

@@ -63,7 +63,8 @@ _ANY = re.compile(
 # Bytes of a copy of a table that are kept in memory; a larger one is a temporary file.
 HELD_BYTES = 1 << 26
 
-# Compressed bytes from which on a file is decompressed in a thread of its own: below, starting one costs more.
+# Compressed bytes from which on a file is decompressed in a thread of its own, if there are several at all: below,
+# starting one costs more.
 AHEAD_BYTES = 1 << 22
 # And those from which on several threads decompress parts.
 SLICED_BYTES = 1 << 20
@@ -98,6 +99,11 @@ class _Raw(io.RawIOBase):
             raise JellyArgumentError("the source gives str: open the file in binary mode")
         self.count += len(data)
         return data
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
     def head(self, size: int) -> bytes:
         data = self._back
@@ -161,7 +167,8 @@ class Source:
         self.is_live: bool = getattr(src, "is_live", False) is True
         self._close: Callable[[], None] | None = None
         self._whole: memoryview | None = None
-        # Threads that may decompress parts, and the bytes that were read for them and are not given yet.
+        # Threads that may decompress parts, and the bytes that were read for them and are not given yet. Without
+        # them, nothing runs beside the caller.
         self.workers: Workers | None = None
         self._early = 0
         read: Callable[[int], Any]
@@ -291,8 +298,9 @@ class Source:
             return
         known = self.size or 0
         n = 0
-        if suffix in BEGINS and known >= SLICED_BYTES and self.workers is not None and self.workers.threads > 1:
-            slices = Slices(suffix, self._raw.read, self.workers)
+        threaded = self.workers is not None and self.workers.threads > 1
+        if suffix in BEGINS and known >= SLICED_BYTES and threaded:
+            slices = Slices(suffix, self._raw.read, cast("Workers", self.workers))
             given = 0
             with contextlib.closing(iter(slices)) as texts:
                 for text, packed in texts:
@@ -309,7 +317,7 @@ class Source:
             self._raw.count = given
         chunks = self._unpacked(suffix, size, n)
         is_file = isinstance(self._src, str | os.PathLike)
-        yield from read_ahead(chunks) if is_file and known >= AHEAD_BYTES else chunks
+        yield from read_ahead(chunks) if threaded and is_file and known >= AHEAD_BYTES else chunks
 
     def _unpacked(self, suffix: str, size: int, n: int) -> Generator[Any, None, None]:
         """Chunks of what is decompressed, behind ``n`` bytes that were."""
