@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jelly._compression.frames import CorruptTable, FrameTable, read_table
-from jelly._io.compression import CHUNK, COMPRESSIONS, SEEKABLE, unpacked, unpacking
+from jelly._io.compression import CHUNK, COMPRESSIONS, SEEKABLE, suffix_of, unpacked, unpacking
 from jelly._io.source import FREE_BYTES, MAX_EXPANSION
 from jelly.errors import JellyFormatError, JellyLimitError
 
@@ -30,7 +30,7 @@ ReadAt = Callable[[int, int], bytes]
 def kind_of(read_at: ReadAt, size: int) -> str | None:
     """The suffix of the compression of a file of which parts may be read, by its first bytes; None for others."""
     head = read_at(0, min(size, _MAGIC_SIZE))
-    return next((kind for kind in SEEKABLE if head.startswith(COMPRESSIONS[kind])), None)
+    return kind if (kind := suffix_of(head)) in SEEKABLE else None
 
 
 def own_table(read_at: ReadAt, size: int, kind: str) -> FrameTable | None:

@@ -276,6 +276,7 @@ class Reader(SourceReader):
         if self._taken:
             raise JellyArgumentError("the Reader was consumed before: make another one to read the source again")
         self._taken = True
+        self.source.workers = self.workers
         decoder = self._decoder
         # With rdf= a line VERSION holds for all lines behind it.
         in_pieces = type(decoder) is TextReader and not self.source.is_live and "rdf" not in self._settings

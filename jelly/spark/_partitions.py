@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, BinaryIO
 
+from jelly._compression.starts import has_frames
 from jelly._core.base.batch import Batch
 from jelly._find.where import Where
 from jelly._formats.registry import JELLY, NQ, NT, TURTLE, Content, Format, find
@@ -39,7 +40,9 @@ from jelly._sources.segments import query_of
 from jelly.arrow import Keep, from_batches, pa
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
 from jelly.spark._parts.directories import NONE, Directories, Said, in_directories
-from jelly.spark._parts.lines import can_be_cut, cut_evenly, read_lines
+from jelly.spark._parts.lines import can_be_cut, cut_evenly
+from jelly.spark._parts.packed import reader_at
+from jelly.spark._parts.reading import read_lines
 from jelly.spark._parts.segments import matching, of_file
 
 __all__ = [
@@ -109,7 +112,8 @@ class File:
 class Part:
     """The part of a file that a task reads: all of it, or from ``first`` to before ``last``.
 
-    Both are numbers of keyframes in Jelly. In N-Triples and N-Quads they are bytes, see `jelly.spark._parts.lines`.
+    Both are numbers of keyframes in Jelly. In N-Triples and N-Quads they are bytes, see `jelly.spark._parts.lines`,
+    those of the compressed file if it is one, see `jelly.spark._parts.packed`.
     """
 
     file: File
@@ -385,8 +389,9 @@ def split(
     ``tasks``, but of 4 to 32 MiB.
 
     A Jelly file that has an index or a sidecar and is larger becomes several parts, also if it is compressed and
-    seekable, and with ``cut_lines`` so does N-Triples and N-Quads that is not compressed. Any other file is one; small
-    ones share a task. Their bytes are multiplied by their `cost`. ``format`` and ``storage`` are those of `read_part`;
+    seekable, and with ``cut_lines`` so do N-Triples and N-Quads, not compressed or of many frames of zstd, members of
+    gzip or streams of bz2. Any other file is one; small ones share a task. Their bytes are multiplied by
+    their `cost`. ``format`` and ``storage`` are those of `read_part`;
     ``directories`` say what their files hold.
     """
     files = list(files)
@@ -402,7 +407,7 @@ def split(
         size = file.size * cost(file, format)
         if size > split_bytes:
             form = _format(file, format)
-            if _is_jelly(file, format) or (cut_lines and form in (NT, NQ) and not split_suffix(file.name)[1]):
+            if _is_jelly(file, format) or (cut_lines and form in (NT, NQ)):
                 cuts = _find_cuts(file, form, split_bytes, storage or {})
         said = directories.said(file.path)
         if len(cuts) > 1:
@@ -494,7 +499,9 @@ def _find_cuts(file: File, form: Format | None, split_bytes: int, storage: Mappi
 def _find_bytes(file: File, split_bytes: int, storage: Mapping[str, Any]) -> list[int] | None:
     try:
         with open_file(storage, file.path) as opened:
-            return cut_evenly(file.size, split_bytes) if can_be_cut(opened) else None
+            if can_be_cut(opened):
+                return cut_evenly(file.size, split_bytes)
+            return cut_evenly(file.size, split_bytes // _COST) if has_frames(reader_at(opened), file.size) else None
     except OSError:
         return None  # a task reports it
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
-from jelly._io.compression import COMPRESSIONS
+from jelly._io.compression import COMPRESSIONS, suffix_of
 from jelly._io.source import CHUNK
 from jelly._seekable.index import Index, Keyframe, checksum_ends, chunks_of, first_options, read_segment
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError
@@ -145,5 +145,5 @@ def _unpacked(place: Place, path: str) -> bytes:
 
 def _refuse_compressed(file: Any) -> None:
     head = file.read(max(map(len, COMPRESSIONS.values())))
-    if any(head.startswith(magic) for magic in COMPRESSIONS.values()):
+    if suffix_of(head):
         raise JellyError("the file is compressed: only a plain one can be followed", source=file.name)
