@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, NoReturn, TypeVar, cast
 
 from jelly._compression.frames import KINDS
+from jelly._compression.raw import Raw, joined
 from jelly._compression.slices import BEGINS, Slices, read_ahead
 from jelly._compression.writer import FrameWriter
 from jelly._io.compression import COMPRESSIONS, suffix_of, unpacked, unpacking, zstandard
@@ -77,69 +78,6 @@ def open_local(path: str) -> BinaryIO:
     return open(path, "rb")
 
 
-class _Raw(io.RawIOBase):
-    """Counts the bytes read, and can return to the first bytes."""
-
-    def __init__(self, read: Callable[[int], Any]) -> None:
-        self._read = read
-        self._back = b""
-        self.count = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> Any:
-        if self._back:
-            data, self._back = self._back, b""
-            if 0 <= size < len(data):
-                data, self._back = data[:size], data[size:]
-            return data
-        data = self._read(size)
-        if isinstance(data, str):
-            raise JellyArgumentError("the source gives str: open the file in binary mode")
-        self.count += len(data)
-        return data
-
-    def readinto(self, buffer: Any) -> int:
-        data = self.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def head(self, size: int) -> bytes:
-        data = self._back
-        while len(data) < size:
-            self._back = b""
-            more = self.read(CHUNK)
-            if not more:
-                break
-            data += more
-        self._back = data
-        return data[:size]
-
-
-def _joined(chunks: Iterable[Any]) -> Callable[[int], Any]:
-    """A file with read() over an iterator of chunks; each call returns at most the rest of a chunk."""
-    iterator = iter(chunks)
-    rest = memoryview(b"")
-
-    def read(size: int) -> Any:
-        nonlocal rest
-        while not rest:
-            chunk = next(iterator, None)
-            if chunk is None:
-                return b""
-            try:
-                rest = memoryview(chunk).cast("B")
-            except TypeError:
-                kind = type(chunk).__name__
-                why = f"a chunk is a {kind}: expected bytes; jelly.read takes a list of sources"
-                raise JellyArgumentError(why) from None
-        data, rest = (rest, memoryview(b"")) if size < 0 else (rest[:size], rest[size:])
-        return bytes(data)
-
-    return read
-
-
 class Source:
     """Something to read bytes from: a path, ``-`` for standard input, bytes-like, a binary file object, or chunks.
 
@@ -185,7 +123,7 @@ class Source:
         elif isinstance(src, bytes | bytearray | memoryview):
             self._whole = memoryview(src).cast("B")
             self.size = len(self._whole)
-            read = _joined([self._whole])
+            read = joined([self._whole])
         elif hasattr(src, "read") or is_open_file(src):
             self.name = self.name or name_of(src)
             if not hasattr(src, "read"):
@@ -200,12 +138,12 @@ class Source:
         elif hasattr(src, "__aiter__"):
             raise JellyArgumentError("the source is asynchronous: read it with jelly.aread")
         elif hasattr(src, "__iter__"):
-            read = _joined(src)
+            read = joined(src)
         else:
             raise JellyArgumentError(
                 f"cannot read from {type(src).__name__}: expected a path, URL, bytes, binary file or chunks of bytes"
             )
-        self._raw = _Raw(read)
+        self._raw = Raw(read)
         is_any = _ANY.fullmatch(media_type.partition(";")[0].strip().lower())
         self.media_type: str | None = None if is_any else media_type or None
 
@@ -313,7 +251,7 @@ class Source:
             if slices.is_whole:
                 return
             # One thread goes on.
-            self._raw = _Raw(_joined(slices.rest()))
+            self._raw = Raw(joined(slices.rest()))
             self._raw.count = given
         chunks = self._unpacked(suffix, size, n)
         is_file = isinstance(self._src, str | os.PathLike)
