@@ -14,7 +14,7 @@ THREADS := $(CURDIR)/build/sanitized-threads
 # Beside that of the lakehouse.
 SPARK_VERSIONS := 4.2.1 4.3.0
 # Tests that start threads, for ThreadSanitizer.
-IN_THREADS := tests/threads tests/seekable/test_seek.py \
+IN_THREADS := tests/threads tests/pipeline/test_same_bytes.py tests/seekable/test_seek.py \
     $(foreach name,jelly/test_decode jelly/test_encode algebra/test_algebra jena/test_binary ntriples/test_text,tests/core/$(name).py)
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)

@@ -18,6 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
+from figures import merge
 
 import jelly
 
@@ -68,14 +69,16 @@ def spread(subjects: int, n: int) -> list[str]:
     return [subject((2 * i + 1) * subjects // (2 * n)) for i in range(n)]
 
 
-def in_python(folder: Path, subjects: int) -> None:
+def in_python(folder: Path, subjects: int) -> list[dict[str, Any]]:
     """Measure the filters and searches with the file open."""
+    found = []
     for name in ("sorted", "mixed"):
         path = folder / f"{name}-{subjects}.jelly"
         with jelly.open(path) as file:
             assert file.filters is not None
+            share = file.filters.size / path.stat().st_size
             print(f"{name}: {len(file):,} statements, {len(file.index.segments()):,} segments,"
-                  f" filters {file.filters.size / path.stat().st_size:.1%} of the file")  # fmt: skip
+                  f" filters {share:.1%} of the file")  # fmt: skip
             file.find(s="a:none").count()
             seconds, read, matching = [], 0, 0
             for one in spread(subjects, 25):
@@ -98,9 +101,14 @@ def in_python(folder: Path, subjects: int) -> None:
         took = time.perf_counter() - began
         sidecar.unlink()
         print(f"  jelly index --terms: {took:.1f} s, {subjects * OF_SUBJECT / took / 1e6:.1f} M statements/s")
+        found.append({
+            "order": name, "statements": subjects * OF_SUBJECT, "seconds": statistics.median(seconds),
+            "most": max(seconds), "share": share, "index": took,
+        })  # fmt: skip
+    return found
 
 
-def on_spark(folder: Path, subjects: int) -> None:
+def on_spark(folder: Path, subjects: int) -> list[dict[str, Any]]:
     """Measure queries for one subject: Jelly, Parquet, and a file of one row, which is what Spark itself takes."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
@@ -109,7 +117,7 @@ def on_spark(folder: Path, subjects: int) -> None:
 
     spark: Any = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    jelly.spark.register(spark)
+    jelly.spark.register(spark, pushdown=True)
     frames = {
         "one row": spark.read.format("jelly").load(str(folder / "one.jelly")),
         "jelly": spark.read.format("jelly").load(str(folder / f"sorted-{subjects}.jelly")),
@@ -119,9 +127,11 @@ def on_spark(folder: Path, subjects: int) -> None:
     for one in spread(subjects, 12):
         for name, frame in frames.items():
             taken[name].append(timed(lambda frame=frame, one=one: frame.filter(frame.subject == one).collect()))
-    for name, seconds in taken.items():
-        print(f"Spark, {name}: median {statistics.median(seconds[2:]):.3f} s")  # the first two warm it up
+    medians = {name: statistics.median(seconds[2:]) for name, seconds in taken.items()}  # the first two warm it up
+    for name, seconds in medians.items():
+        print(f"Spark, {name}: median {seconds:.3f} s")
     spark.stop()
+    return [{"who": name, "seconds": seconds} for name, seconds in medians.items()]
 
 
 def timed(work: Callable[[], Any]) -> float:
@@ -136,13 +146,16 @@ def main() -> None:
     parser.add_argument("--millions", type=float, default=1)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--spark", action="store_true", help="also on Spark")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there, for the page of speed")
     given = parser.parse_args()
     given.folder.mkdir(exist_ok=True)
     subjects = int(given.millions * 1_000_000) // OF_SUBJECT
     make(given.folder, subjects)
-    in_python(given.folder, subjects)
+    found = {"search": in_python(given.folder, subjects)}
     if given.spark:
-        on_spark(given.folder, subjects)
+        found["search on Spark"] = on_spark(given.folder, subjects)
+    if given.json:
+        merge(given.json, found)
 
 
 if __name__ == "__main__":

@@ -112,8 +112,8 @@ def kernels() -> dict[str, Kernel]:
         for _ in jelly.read_batches(data, format=format):
             pass
 
-    def put(batches: list[Any], format: str) -> None:
-        with jelly.Writer(Nowhere(), format=format) as writer:
+    def put(batches: list[Any], format: str, options: Any = None) -> None:
+        with jelly.Writer(Nowhere(), options, format=format) as writer:
             for batch in batches:
                 writer.add_batch(batch)
 
@@ -132,6 +132,13 @@ def kernels() -> dict[str, Kernel]:
             add(f"{title} out, {what}", put, batches, format)
         add(f"terms in, {what}", jelly.loads, encoded)
         add(f"terms out, {what}", jelly.dumps, statements)
+
+    # Jelly 1.2, which stores a frame column by column.
+    for what, statements in (("sensor", triples), ("vocabulary", quads)):
+        encoded = jelly.dumps(statements, {"version": 3})
+        add(f"jelly 1.2 in, {what}", drain, encoded, "jelly")
+        batches = list(jelly.read_batches(encoded))
+        add(f"jelly 1.2 out, {what}", put, batches, "jelly", {"version": 3})
 
     encoded = jelly.dumps(quads)
     for layout in ("flat", "ntriples"):

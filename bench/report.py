@@ -22,6 +22,7 @@ from typing import Any
 
 import curves
 import peers
+from figures import merge
 from graphs import PARSE, READ, SERIALIZE, WRITE
 from work import DECODE, DUMPS, ENCODE, LOADS, NAMES, SOURCES, TEXT, Data, Job, Jvm, Unavailable
 
@@ -225,7 +226,7 @@ def save(path: Path, found: dict[str, Any], works: list[str]) -> None:
     """Write the figures; those of works that were not measured now stay as they were."""
     known = json.loads(path.read_text("utf-8")) if path.exists() else {"results": []}
     kept = [result for result in known["results"] if result["work"] not in works]
-    path.write_text(json.dumps(known | found | {"results": kept + found["results"]}, indent=1) + "\n", "utf-8")
+    merge(path, found | {"results": kept + found["results"]})
 
 
 def plot(results: list[dict[str, Any]], path: str) -> None:

@@ -14,6 +14,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
+
+from figures import merge
 
 import jelly
 
@@ -34,6 +37,9 @@ def make(path: Path, rows: int) -> None:
                 writer.add_batch(batch)
 
 
+FIGURES: list[dict[str, Any]] = []
+
+
 def run(what: str, command: list[str], **environment: str) -> None:
     """Run a command and print its seconds, those of the processor, and its peak memory."""
     began = time.perf_counter()
@@ -44,6 +50,7 @@ def run(what: str, command: list[str], **environment: str) -> None:
     failed = f", exit code {process.returncode}" if process.returncode else ""
     cpu = used.ru_utime + used.ru_stime
     print(f"{what:30} {seconds:8.1f} s {cpu:8.1f} s of CPU {used.ru_maxrss / 1024:6.0f} MB{failed}", flush=True)
+    FIGURES.append({"what": what, "seconds": seconds, "bytes": used.ru_maxrss * 1024})
 
 
 def main() -> None:
@@ -52,13 +59,15 @@ def main() -> None:
     parser.add_argument("--millions", type=float, default=1)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--sort", action="store_true", help="only sort")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there, for the page of speed")
     given = parser.parse_args()
     given.folder.mkdir(exist_ok=True)
     path, made = given.folder / f"{given.millions}m.jelly", given.folder / "out.jelly"
     if not path.exists():
         make(path, int(given.millions * 1_000_000))
     with jelly.open(path) as file:
-        print(f"{len(file):,} statements, {path.stat().st_size / 1e6:,.0f} MB of Jelly")
+        statements = len(file)
+        print(f"{statements:,} statements, {path.stat().st_size / 1e6:,.0f} MB of Jelly")
     command = [sys.executable, "-m", "jelly"]
     temporary = {"TMPDIR": str(given.folder)}
     run("jelly sort", [*command, "sort", str(path), "-o", str(made)], **temporary)
@@ -75,6 +84,8 @@ def main() -> None:
         if not given.sort:
             run("GNU sort -u", [*peer, "-u", str(text)], LC_ALL="C")
         (given.folder / "out.nq").unlink()
+    if given.json:
+        merge(given.json, {"verbs": [{"statements": statements} | one for one in FIGURES]})
 
 
 def others(command: list[str], path: Path, made: Path, temporary: dict[str, str]) -> None:

@@ -121,6 +121,9 @@ FIXED = (
     FixedLimit(
         "_io/compression.py:MAX_XZ_MEMORY", 1 << 28, "bytes", "the dictionary of an xz file", "`xz -9` needs 65 MiB",
     ),
+    FixedLimit(
+        "_formats/rdf_version.py:MAX_RESTORED", 1 << 20, "quoted triples", 'a source that is read with star="quoted"',
+    ),
     # ---- Jelly
     FixedLimit(
         "_options.py:MAX_TABLE_SIZE", 1 << 20, "entries", "any lookup table, also where a keyword allows more",
@@ -158,6 +161,14 @@ FIXED = (
     FixedLimit("_seekable/filters.py:_MAX_LIST", 64, "terms", "an exact list of a filter"),
     FixedLimit("_seekable/filters.py:MAX_SOUGHT", 1000, "terms", "terms of one slot that are looked for in filters"),
     FixedLimit("_seekable/sidecar.py:_MAX_STATE", 1 << 28, "bytes", "a saved state in a sidecar"),
+    FixedLimit(
+        "_seekable/compressed.py:_MAX_SECTION", 1 << 26, "bytes",
+        "the table of a compressed file in its sidecar, of some 4 million frames",
+    ),
+    FixedLimit(
+        "_compression/frames.py:MAX_TABLE", 1 << 26, "bytes",
+        "the table of a seekable compressed file, of some 8 million frames",
+    ),
     # ---- RDF Binary
     FixedLimit(
         "_core/jena/prefix_map.pxd:MAX_PREFIXES", 1 << 16, "prefixes",

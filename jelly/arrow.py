@@ -67,6 +67,7 @@ from jelly._io.settings import checked
 from jelly._io.writer import Writer
 from jelly._layouts import Layout, find_layout
 from jelly._options import PhysicalType, StreamOptions
+from jelly._pipeline.workers import Workers
 from jelly._seekable.file import JellyFile
 from jelly._seekable.filters import Query
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError
@@ -75,7 +76,7 @@ try:
     import pyarrow as pa
     from pyarrow import compute, csv, parquet
 except ImportError:
-    raise MissingExtraError("Arrow needs pyarrow: pip install 'jelly-rdf[arrow]'") from None
+    raise MissingExtraError("Arrow needs pyarrow: python -m pip install 'jelly-rdf[arrow]'") from None
 
 if TYPE_CHECKING:
     from jelly._find.pattern import Pattern
@@ -212,7 +213,10 @@ class RecordBatchBuilder:
     def run(self, rows: Iterable[Rows]) -> Iterator[pa.RecordBatch]:
         """The record batches of some rows of Batches."""
         results = self._variables is not None
-        columns = self._idle.pop() if self._idle else ArrowExporter(self._layout, pool=self._pool, results=results)
+        try:
+            columns = self._idle.pop()
+        except IndexError:
+            columns = ArrowExporter(self._layout, pool=self._pool, results=results)
         try:
             if self.has_metadata:
                 for batch, row, end, metadata in with_metadata(rows):
@@ -476,7 +480,7 @@ def read_arrow(
     start, stop : int, optional
         Range of statements to read, ``stop`` not included. Only for Jelly files with an index.
     filter : Pattern, optional
-        Which statements to read, decided on numbers of terms before any text is made. An expression of pyarrow goes
+        Which statements to read; no text is made of the others. An expression of pyarrow goes
         with `jelly.scan`.
     blank_nodes : {"scope", "keep", "skolemize"}, optional
         Labels of blank nodes, see `jelly.find`: by default several sources have scopes, and one keeps its labels.
@@ -620,7 +624,7 @@ def to_table(src: Any, **settings: Any) -> pa.Table:
 @checked(WRITING)
 def write_arrow(
     dst: Any, data: Any, *, layout: Layout | None = None, options: StreamOptions | Mapping[str, Any] | None = None,
-    **settings: Any,
+    threads: int = 1, **settings: Any,
 ) -> int:
     """Write a table of statements.
 
@@ -638,6 +642,8 @@ def write_arrow(
     options : StreamOptions or mapping, optional
         Options of the Jelly stream. By default the stream has quads if one of the first 64 MiB of the table names a
         graph.
+    threads : int, default 1
+        Number of threads that take columns and encode. The output is the same for any number.
     **settings : Any
         Further keywords of `Writer`.
 
@@ -668,14 +674,14 @@ def write_arrow(
     table = InputTable(data, layout)
     chosen = options if isinstance(options, Mapping) else {"physical_type": getattr(options, "physical_type", 0)}
     physical = chosen.get("physical_type", PhysicalType.UNSPECIFIED)
-    with Writer(dst, options, **settings) as writer:
+    with Workers(threads) as workers, Writer(dst, options, threads=workers, **settings) as writer:
         if writer.format is not JELLY:
             quads = writer.format.quads
         elif physical != PhysicalType.UNSPECIFIED:
             quads = physical != PhysicalType.TRIPLES
         else:
             quads = table.has_graphs()
-        for batch in table.batches(quads):
+        for batch in table.batches(quads, workers):
             writer.add_batch(batch)
     return writer.statements
 

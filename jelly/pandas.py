@@ -13,17 +13,18 @@ from collections.abc import Sequence
 from inspect import signature
 from typing import Any
 
+from jelly.errors import MissingExtraError
+
+try:  # before jelly.arrow: the extra has pyarrow, too
+    import pandas as pd
+except ImportError:
+    raise MissingExtraError("jelly.pandas needs pandas: python -m pip install 'jelly-rdf[pandas]'") from None
+
 from jelly._find.dataset import scan
 from jelly._find.pattern import Pattern
 from jelly._formats.registry import READING
 from jelly._io.settings import checked
 from jelly.arrow import compute, read_arrow
-from jelly.errors import MissingExtraError
-
-try:
-    import pandas as pd
-except ImportError:
-    raise MissingExtraError("jelly.pandas needs pandas: pip install 'jelly-rdf[pandas]'") from None
 
 __all__ = ["pd", "read_jelly"]
 

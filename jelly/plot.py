@@ -106,9 +106,9 @@ def _draw(found: Stats, title: str) -> Figure:
     bars = [(name, counts, colour) for name, counts, colour in bars if counts.distinct]
     whole = not found.subjects_folded
     curves: list[tuple[str, dict[int, int], str, str, str]] = [
-        ("Statements of a subject" if whole else "Statements in a row with the same subject",
+        ("How many statements a subject has" if whole else "Statements in a row with the same subject",
          found.degrees if whole else found.runs, "statements", "subjects" if whole else "runs", "#2f6f9f"),
-        ("Statements of an object (IRIs and blank nodes)",
+        ("How often an IRI or blank node is an object",
          {} if found.objects_folded else found.in_degrees, "statements", "objects", "#3b8f6e"),
         ("Length of literals", found.literal_bytes, "bytes of UTF-8", "literals", "#b9722d"),
     ]  # fmt: skip

@@ -11,19 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from jelly.errors import MissingExtraError
+
+try:  # before jelly.arrow: the extra has pyarrow, too
+    import polars as pl
+    from polars.io.plugins import register_io_source
+except ImportError:
+    raise MissingExtraError("jelly.polars needs polars: python -m pip install 'jelly-rdf[polars]'") from None
+
 from jelly._find.dataset import scan
 from jelly._formats.registry import READING
 from jelly._io.settings import checked
 from jelly._layouts import Layout
 from jelly._sources.blank_node_scope import Mode
 from jelly.arrow import compute, schema
-from jelly.errors import MissingExtraError
-
-try:
-    import polars as pl
-    from polars.io.plugins import register_io_source
-except ImportError:
-    raise MissingExtraError("jelly.polars needs polars: pip install 'jelly-rdf[polars]'") from None
 
 __all__ = ["scan_jelly"]
 

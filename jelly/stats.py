@@ -22,6 +22,7 @@ from jelly._formats.registry import READING, RESULT_READING
 from jelly._html import html_table
 from jelly._io.reader import Reader, is_several
 from jelly._io.settings import checked
+from jelly._namespaces import KNOWN
 from jelly._seekable.file import open as open_seekable
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.sources import Sources
@@ -31,20 +32,6 @@ from jelly.results import read_results
 __all__ = ["Counting", "Counts", "ResultStats", "Stats", "Tally", "VariableStats", "result_stats", "stats"]
 
 Ids = npt.NDArray[np.int32]
-
-XSD = "http://www.w3.org/2001/XMLSchema#"
-_KNOWN = {
-    "rdf": RDF,
-    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-    "xsd": XSD,
-    "owl": "http://www.w3.org/2002/07/owl#",
-    "skos": "http://www.w3.org/2004/02/skos/core#",
-    "dc": "http://purl.org/dc/elements/1.1/",
-    "dcterms": "http://purl.org/dc/terms/",
-    "foaf": "http://xmlns.com/foaf/0.1/",
-    "sosa": "http://www.w3.org/ns/sosa/",
-    "schema": "https://schema.org/",
-}
 
 # Name of each kind of term; texts have none.
 _KINDS = ("", "iri", "bnode", "literal", "literal", "literal", "triple", "", "", "", "variable", "any")
@@ -175,8 +162,9 @@ class Stats:
         >>> jelly.stats.stats(b"", format="nt").shorten("http://www.w3.org/2002/07/owl#Class")
         'owl:Class'
         """
-        known = _KNOWN | self.namespaces
-        found = [(len(iri), f"{prefix}:{name[len(iri) :]}") for prefix, iri in known.items() if name.startswith(iri)]
+        known = KNOWN | {prefix: (iri,) for prefix, iri in self.namespaces.items()}
+        pairs = [(prefix, iri) for prefix, iris in known.items() for iri in iris]
+        found = [(len(iri), f"{prefix}:{name[len(iri) :]}") for prefix, iri in pairs if name.startswith(iri)]
         # A prefix that leaves half a path, or nothing, is not useful.
         found = [(n, label) for n, label in found if n and name[n:] and not re.search(r"[/#]", name[n:])]
         if found:

@@ -14,6 +14,7 @@ from public import targets
 # `Reader` or `jelly.messages` in a docstring, but not ``code``.
 # The mark of what follows a document that is not final: a paragraph of a docstring.
 _UNSTABLE = re.compile(r"^Unstable: (.+(?:\n.+)*)", re.M)
+_CHOICES = re.compile(r" : \{([^}\n]+)\}, (optional|default)")
 _REFERENCE = re.compile(r"(?<![`\[])`([A-Za-z_][\w.]*)`(?!`)")
 
 
@@ -41,7 +42,8 @@ class CompiledDocstrings(griffe.Extension):
             if isinstance(member, griffe.Object):
                 self._complete(member)
         if thing.docstring is not None:
-            text = thing.docstring.value
+            # Of choices in braces the first would be shown as the default, whatever the signature says.
+            text = _CHOICES.sub(r" : \1, \2", thing.docstring.value)
             thing.docstring.value = self._markdown(thing, text) if thing.is_module else self._linked(thing, text)
 
     def _markdown(self, module: griffe.Object, text: str) -> str:

@@ -66,11 +66,14 @@ make .venv/bench
 .venv/bin/python -m pip install --group peers
 .venv/bin/python bench/report.py --json bench/figures.json --plot speed.png
 .venv/bin/python bench/spark/reading.py
+.venv/bin/python bench/filters.py --millions 50 --folder /tmp/filters --spark --json bench/figures.json
+.venv/bin/python bench/verbs.py --millions 50 --folder /tmp/verbs --sort --json bench/figures.json
 make pipeline
 make docs
 ```
 
-It takes about a quarter of an hour. serdi and rapper are packages of Debian, `lightrdf` and `maplib` of PyPI;
+`report.py` takes about a quarter of an hour; `filters.py` and `verbs.py` need 7 GB and 25 GB of disk.
+serdi and rapper are packages of Debian, `lightrdf` and `maplib` of PyPI;
 Jelly-JVM, Jena and HDT come from Maven. What is not there is left out, and said.
 
 `bench/work.py`, `bench/peers.py` and `bench/curves.py` show how each library is called; each must find the same number
@@ -187,7 +190,76 @@ def more(known: dict[str, Any]) -> str:
         text += f"## Memory\n\nConverting {millions} million statements, each block of them with new terms. "
         text += "[The soak](soak.md) has longer runs.\n\n"
         text += curve("Memory over time", series, ("seconds", "MiB resident"), logs=False) + "\n\n"
+    return text + searching(known) + verbs(known)
+
+
+def searching(known: dict[str, Any]) -> str:
+    """What filters in the index are good for.
+
+    Parameters
+    ----------
+    known : dict
+        All figures.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    found = known.get("search")
+    if not found:
+        return ""
+    millions = found[0]["statements"] // 10**6
+    rows = [
+        (f"{millions} million, {one['order']}", f"jelly, {what}", one[key] * 1e3)
+        for one in found for what, key in (("median", "seconds"), ("the slowest of 25", "most"))
+    ]  # fmt: skip
+    shares = " and ".join(f"{one['share']:.1%}" for one in found)
+    speeds = " and ".join(f"{one['statements'] / one['index'] / 1e6:.1f}" for one in found)
+    text = chart(
+        "Find one subject", rows,
+        "Milliseconds until all ten statements of a subject are found, with the file open and filters of terms in its "
+        "index (less is better). Sorted: by subject; mixed: each subject in one place of its own. The filters take "
+        f"{shares} of the files, and `jelly index --terms` makes them at {speeds} million statements/s.",
+    )  # fmt: skip
+    if spark := known.get("search on Spark"):
+        names = {"one row": "a file of one row", "jelly": "jelly, with filters", "parquet": "Parquet, sorted"}
+        rows = [(f"{millions} million, sorted", names[one["who"]], one["seconds"]) for one in spark]
+        text += chart(
+            "Find one subject on Spark", rows,
+            "Seconds of a whole query (less is better). That of a file of one row is what Spark and its Python workers "
+            "take.",
+        )  # fmt: skip
     return text
+
+
+def verbs(known: dict[str, Any]) -> str:
+    """What is done from files to files.
+
+    Parameters
+    ----------
+    known : dict
+        All figures.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    found = known.get("verbs")
+    if not found:
+        return ""
+    millions = found[0]["statements"] // 10**6
+    rows = [
+        (f"{millions} million quads", f"{one['what']}, {one['bytes'] / 2**20:.0f} MiB", one["seconds"])
+        for one in found if "convert" not in one["what"]
+    ]  # fmt: skip
+    made = [f" `jelly convert` makes these in {one['seconds']:.0f} s." for one in found if "convert" in one["what"]]
+    return chart(
+        "Sort", rows,
+        "Seconds, and the most memory (less is better). `jelly sort` reads and writes Jelly; GNU sort (`LC_ALL=C`, "
+        f"with as much memory) sorts the lines of the same statements as N-Quads.{''.join(made)}",
+    )  # fmt: skip
 
 
 def losses(known: dict[str, Any]) -> str:
@@ -222,6 +294,17 @@ def losses(known: dict[str, Any]) -> str:
         mine = rates.get((work, data, ours))
         if who in RIVALS and mine is not None and mine < rate:
             lines.append(f"- {TITLES[work]}, {data}: {who} is {rate / mine:.1f} times as fast as `{ours}`.")
+    spark = {one["who"]: one["seconds"] for one in known.get("search on Spark", ())}
+    if spark and spark["parquet"] < spark["jelly"]:
+        lines.append(
+            f"- On Spark a subject is found in sorted Parquet in {spark['parquet']:.2f} s, in Jelly with filters in "
+            f"{spark['jelly']:.2f} s; {spark['one row']:.2f} s of that are Spark and its Python workers, which Parquet "
+            "does not need."
+        )
+    taken = {one["what"]: one["seconds"] for one in known.get("verbs", ())}
+    if taken and taken["GNU sort"] < taken["jelly sort"]:
+        seconds = f"{taken['GNU sort']:.0f} s for what `jelly sort` does in {taken['jelly sort']:.0f} s"
+        lines.append(f"- GNU sort, which knows lines only, takes {seconds}.")
     return "\n".join(lines)
 
 
@@ -290,12 +373,12 @@ def picture() -> str:
     for data in dict.fromkeys(data for data, _ in found):
         parts.append(f'<text x="0" y="{y + 14}" class="b">{escape(data)}</text>')
         for name, title in who.items():
-            width = max(1, round(330 * found[data, name] / most))
+            width = max(1, round(290 * found[data, name] / most))
             ours = ' class="o"' if title == "jelly" else ""
             parts.append(
-                f'<text x="110" y="{y + 14}">{title}</text>'
-                f'<rect x="250" y="{y + 3}" width="{width}" height="14"{ours}/>'
-                f'<text x="{256 + width}" y="{y + 14}">{found[data, name]:.1f}</text>'
+                f'<text x="150" y="{y + 14}">{title}</text>'
+                f'<rect x="290" y="{y + 3}" width="{width}" height="14"{ours}/>'
+                f'<text x="{296 + width}" y="{y + 14}">{found[data, name]:.1f}</text>'
             )
             y += 19
         y += 8

@@ -67,7 +67,7 @@ PAGES = (
     Page(
         "finding.md", "Find statements", "jelly",
         ("find", "Matches", "Pattern", "IRIPrefix", "Datatype", "LanguageRange", "scan", "Scan"),
-        "What some files say of a thing, decided on numbers of terms before any object is made.",
+        "Search files for subjects, predicates, objects and graphs, without making Python objects of the rest.",
     ),
     Page(
         "verbs.md", "Sort, split, append and others", "jelly",

@@ -48,7 +48,7 @@ class Scan(_Dataset):
 
     DuckDB reads it by its name in a query, and asks only for the columns and rows that it needs; whatever takes
     a stream of Arrow reads all of it. Conditions that a subject, predicate, object or graph is some text are decided
-    on numbers of terms; all others on the columns. What needs the fragments of a dataset is an AttributeError.
+    before columns are made; all others on the columns. What needs the fragments of a dataset is an AttributeError.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ def find(
 ) -> Matches:
     """Find the statements that match a pattern: all those of which each given term matches.
 
-    It is decided on numbers of terms, so statements that do not match cost little more than reading Batches.
+    Nothing is made of statements that do not match, so they cost little more than reading Batches.
 
     Parameters
     ----------

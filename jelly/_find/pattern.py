@@ -182,8 +182,9 @@ class Pattern:
     ----------
     s, p, o, g : term, str, IRIPrefix, Datatype, LanguageRange, or an iterable of these, optional
         What the subject, predicate, object and graph must be: one of several things. A str is a bare IRI or a term in
-        N-Triples syntax, ``"default"`` (or `DefaultGraph`) the default graph, in which all triples are. Terms of RDFLib
-        and pyoxigraph are terms, too. None is anything.
+        N-Triples syntax, ``"default"`` (or `DefaultGraph`) the default graph, in which all triples are. It is taken as
+        it is: ``"rdf:type"`` is the IRI of these eight characters, although ``jelly find`` knows prefixes. Terms of
+        RDFLib and pyoxigraph are terms, too. None is anything.
 
     Raises
     ------

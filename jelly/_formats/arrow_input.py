@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.base.batch import Batch
 from jelly._io.limits import memory_error
 from jelly._layouts import Layout, find_layout, guess_layout
+from jelly._pipeline.tables import batches_of
+from jelly._pipeline.workers import Workers
 from jelly.arrow import MAX_PEEK, compute, pa
 from jelly.errors import JellyFormatError, JellyOptionsError
 
@@ -113,6 +116,7 @@ class InputTable:
         with pyarrow_errors("the schema"):
             names = stream.schema.names
         self.layout = check_columns(names, layout, patch)
+        self._names = names
         self._patch = patch
         # Data that no kernel reads is checked by `ArrowImporter`, in half the time.
         self._batches = validated(stream, full=False, of_file=isinstance(data, pa.RecordBatchStreamReader))
@@ -137,18 +141,28 @@ class InputTable:
                 break
         return False
 
-    def batches(self, quads: bool, **settings: Any) -> Iterator[Batch]:
+    def batches(self, quads: bool, workers: Workers | None = None, **settings: Any) -> Iterator[Batch]:
         """The Batches of the table. The settings are those of `ArrowImporter`."""
-        intake = ArrowImporter(self.layout, quads=quads, patch=self._patch, **settings)
-        while self._first:
-            yield from _taken(intake, self._first.pop(0))
-        for batch in self._batches:
-            yield from _taken(intake, batch)
+        make = partial(ArrowImporter, self.layout, quads=quads, patch=self._patch, **settings)
+        if not self._patch and "frame" not in self._names:
+            yield from batches_of(self._each(), make, _load, workers or Workers(1), settings.get("batch_rows"))
+            return
+        # Frames and patches end where their number changes.
+        intake = make()
+        for batch in self._each():
+            _load(intake, batch)
+            while (full := intake.pull()) is not None:
+                yield full
         if (rest := intake.pull(True)) is not None:
             yield rest
 
+    def _each(self) -> Iterator[pa.RecordBatch]:
+        while self._first:
+            yield self._first.pop(0)
+        yield from self._batches
 
-def _taken(intake: ArrowImporter, batch: pa.RecordBatch) -> Iterator[Batch]:
+
+def _load(intake: ArrowImporter, batch: pa.RecordBatch) -> None:
     columns = {}
     numbers = None
     for name, array in zip(batch.schema.names, batch.columns, strict=True):
@@ -157,8 +171,6 @@ def _taken(intake: ArrowImporter, batch: pa.RecordBatch) -> Iterator[Batch]:
         elif (column := buffers_of(name, array)) is not None:
             columns[name] = column
     intake.load(len(batch), columns, numbers)
-    while (full := intake.pull()) is not None:
-        yield full
 
 
 def _numbers(name: str, array: pa.Array) -> tuple[Any, ...]:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamEncoder", "default_options", "open_reader", "open_writer"]
 
+# Bytes of filters and index in a frame of a compressed file.
+FILTERS_IN_FRAME = 1 << 18
+
 
 @cache
 def default_options(arity: int) -> StreamOptions:
@@ -73,6 +76,9 @@ class StreamEncoder(Encoder):
     """An Encoder that writes keyframes and ends the stream with their index, and with ``filters`` before that."""
 
     _filters: FilterBuilder | None = None
+    _told = 0  # keyframes that `cuts` has told
+    _told_at = 0  # the first statement of the last one
+    _ends: Sequence[int] = ()
 
     def make_filters(self, builder: FilterBuilder | None = None) -> None:
         """Also write filters, behind those of ``builder``. To be called before anything is encoded."""
@@ -93,6 +99,21 @@ class StreamEncoder(Encoder):
         done = super().repeat(batch, open_end)
         self._note(batch)
         return done
+
+    def cuts(self) -> list[int]:
+        """The bytes at which parts begin that are read alone, since this was last asked: keyframes, and at the end the
+        last frame, with the index."""
+        found: list[int] = []
+        # The list of keyframes is long in the end.
+        if self.keyframe_rows and (self.statements - self._told_at >= self.keyframe_rows or self._ends):
+            # Perhaps nothing comes where the next keyframe is to be.
+            known = self._ends[0] + 1 if self._ends else self.n_bytes
+            keys = [key for key in self.keyframes[self._told :] if key[0] < known]
+            self._told += len(keys)
+            self._told_at = keys[-1][1] if keys else self._told_at
+            found += [key[0] for key in keys]
+        ends, self._ends = self._ends, ()
+        return [*found, *ends]
 
     def _note(self, batch: Batch) -> None:
         """Keep which terms the segments hold."""
@@ -115,8 +136,12 @@ class StreamEncoder(Encoder):
             return super().close(metadata)
         self.finish()
         keys = [key for key in self.keyframes if key[0] < self.n_bytes]
-        index = pack_index(self.options, keys, self.last_frame, self.statements, self.frames, self.place)
-        return super().close({INDEX_KEY: self.packed_filters(keys) + index})
+        last = self.last_frame
+        index = pack_index(self.options, keys, last, self.statements, self.frames, self.place)
+        made = super().close({INDEX_KEY: self.packed_filters(keys) + index})
+        # Filters are read one by one.
+        self._ends = range(last, self.n_bytes, FILTERS_IN_FRAME)
+        return made
 
     def packed_filters(
         self, keys: Sequence[tuple[int, ...]], whole: Sequence[tuple[int, ...]] | None = None

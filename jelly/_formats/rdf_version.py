@@ -11,12 +11,10 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, BlankNode, QuotedTriple
 from jelly._options import COLUMN_VERSION, StreamOptions
-from jelly.errors import JellyArgumentError, JellyLimitError, JellyUnsupportedError
+from jelly.errors import JellyLimitError, JellyOptionsError, JellyUnsupportedError
 
-__all__ = ["VERSIONS", "changes", "refuse_crossing"]
+__all__ = ["MAX_RESTORED", "changes", "refuse_quoted"]
 
-# Keywords of `Reader` that are made here.
-VERSIONS = frozenset({"rdf", "star"})
 
 # Quoted triples that `star="quoted"` keeps, as their nodes may follow anywhere.
 MAX_RESTORED = 1 << 20
@@ -32,6 +30,10 @@ _HOLDS = {
 }
 _TRIPLE_TERMS = Capabilities("RDF 1.2", generalized=False, quoted="object")
 _REIFIES = IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies")
+# Quoted triples that star="quoted" keeps, for later uses of their nodes.
+MAX_RESTORED = 1 << 20
+# The label of a node that stands for a quoted triple: of the triple's content, so that the way back can check it.
+_LABEL = re.compile("qt[0-9a-f]{32}")
 
 
 def changes(
@@ -64,31 +66,22 @@ def changes(
     return change
 
 
-def _check_announced(rdf: str, options: StreamOptions | None) -> None:
-    """Refuse a stream of Jelly-RDF 1.2 that announces more than it may have. Its decoder checks what it announces."""
-    announced = "" if options is None else options.rdf_version
-    versions = list(_HOLDS)
-    if announced in versions and versions.index(announced) > versions.index(rdf):
-        raise JellyUnsupportedError(f"the stream announces RDF {announced}, which is more than rdf={rdf!r} allows")
+def refuse_quoted(batch: Batch, written: StreamOptions) -> None:
+    """Raise JellyOptionsError for a quoted triple that would become a triple term, or the other way round.
 
-
-def refuse_crossing(options: StreamOptions | None, batch: Batch, columns: bool) -> None:
-    """Refuse that Jelly-RDF makes triple terms of the quoted triples of RDF-star, or the reverse, without being asked.
-
-    Streams of rows (Jelly-RDF 1.0 and 1.1) are RDF-star, streams of columns (1.2) are RDF 1.2. ``options`` are those of
-    the stream that a Batch comes from, None if that is no Jelly; ``columns`` says what is written.
+    Rows (Jelly-RDF 1.0 and 1.1) have quoted triples of RDF-star, columns (1.2) have triple terms of RDF 1.2.
     """
-    if options is None or (options.version == COLUMN_VERSION) == columns or not len(batch.quoted):
+    read = batch.options
+    if read is None or not len(batch.quoted) or (read.version == COLUMN_VERSION) == (written.version == COLUMN_VERSION):
         return
-    if columns:
-        raise JellyUnsupportedError(
-            "the quoted triples of Jelly-RDF 1.0 and 1.1 are RDF-star, Jelly-RDF 1.2 has triple terms: star='reifies' "
-            "annotates by rdf:reifies, star='triple-terms' takes quoted triples that are objects as triple terms"
+    if written.version == COLUMN_VERSION:
+        raise JellyOptionsError(
+            "the source has quoted triples of RDF-star, and Jelly-RDF 1.2 has triple terms of RDF 1.2: pass "
+            'star="reifies" (a node with rdf:reifies for each) or star="triple-terms" (the same triples as terms)'
         )
-    raise JellyUnsupportedError(
-        "Jelly-RDF 1.2 has triple terms, the quoted triples of Jelly-RDF 1.0 and 1.1 are RDF-star: star='triple-terms' "
-        "keeps triple terms as quoted triples, star='quoted' also turns back what star='reifies' made; or write "
-        "Jelly-RDF 1.2"
+    raise JellyOptionsError(
+        "the source has triple terms of RDF 1.2, and Jelly-RDF 1.0 and 1.1 have quoted triples of RDF-star: pass "
+        'star="quoted" (what star="reifies" made becomes what it was) or star="triple-terms" (the same triples)'
     )
 
 
@@ -167,7 +160,9 @@ class _Restored:
         o = self.term(term)
         if isinstance(s, BlankNode) and p == _REIFIES and isinstance(term, QuotedTriple):
             label = str(s)[2:]
-            if label.startswith("qt") and label == _label(o):
+            if _LABEL.fullmatch(label) and label == _label(o):
+                if len(self.triples) >= MAX_RESTORED:
+                    raise JellyLimitError(f"star='quoted' is for {MAX_RESTORED:,} quoted triples at the most")
                 self.triples[label] = o
                 if len(self.triples) > MAX_RESTORED:
                     raise JellyLimitError(

@@ -20,6 +20,7 @@ __all__ = [
     "PATCH_FORMATS",
     "PATCH_READING",
     "READING",
+    "VERSIONS",
     "RESULT_FORMATS",
     "RESULT_READING",
     "SEEKING",
@@ -197,7 +198,7 @@ JELLY = Format(
 NT = Format(
     name="nt",
     title="N-Triples",
-    suffixes=(".nt", ".ntriples"),
+    suffixes=(".nt", ".ntriples", ".nts"),
     media_types=("application/n-triples", "text/plain"),
     reading=_LINES,
     writing=frozenset({"quoted"}),
@@ -206,7 +207,7 @@ NT = Format(
 NQ = Format(
     name="nq",
     title="N-Quads",
-    suffixes=(".nq", ".nquads"),
+    suffixes=(".nq", ".nquads", ".nqs"),
     media_types=("application/n-quads",),
     quads=True,
     reading=_LINES,
@@ -216,7 +217,7 @@ NQ = Format(
 TURTLE = Format(
     name="ttl",
     title="Turtle",
-    suffixes=(".ttl", ".turtle"),
+    suffixes=(".ttl", ".turtle", ".ttls"),
     media_types=("text/turtle", "application/x-turtle"),
     namespaces=True,
     **_TEXT,
@@ -224,7 +225,7 @@ TURTLE = Format(
 TRIG = Format(
     name="trig",
     title="TriG",
-    suffixes=(".trig",),
+    suffixes=(".trig", ".trigs"),
     media_types=("application/trig", "application/x-trig"),
     quads=True,
     namespaces=True,
@@ -468,9 +469,11 @@ _DEFAULTS = {Content.STATEMENTS: JELLY, Content.PATCH: JELLY_PATCH, Content.MESS
 SEEKING = JELLY.reading - {"joined"}
 
 # The keywords of `Reader` and of `Writer`, of `PatchReader` and of `read_results`, for all formats.
+# Keywords of `Reader` for any format, see `jelly._formats.rdf_version`.
+VERSIONS = frozenset({"rdf", "star"})
 READING = frozenset({"format", "delimited", "strict", "on_error"}).union(*(f.reading for f in FORMATS.values()))
 WRITING = frozenset({
-    "options", "format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "index",
+    "options", "format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "index", "threads",
     "library", "keep_labels",
 }).union(*(f.writing for f in FORMATS.values()))  # fmt: skip
 PATCH_READING = frozenset({"format", "delimited"}).union(*(f.reading for f in PATCH_FORMATS.values()))

@@ -153,7 +153,7 @@ def read_json(source: Source, *, max_document_bytes: int = MAX_DOCUMENT) -> tupl
         if not isinstance(document, dict):
             raise JellyFormatError("expected a JSON object with head and results")
         if "boolean" in document:
-            raise JellyUnsupportedError("this is the result of an ASK query: there are no rows")
+            raise _boolean(str(document["boolean"]))
         variables = [str(name) for name in document["head"].get("vars", [])]
         check_width(len(variables))
         bindings = list(document["results"]["bindings"])
@@ -307,6 +307,11 @@ _DIR = "http://www.w3.org/2005/11/its dir"
 _PARTS = ("subject", "predicate", "object")
 
 
+def _boolean(text: str) -> JellyUnsupportedError:
+    """The error for the result of an ASK query, which has no rows."""
+    return JellyUnsupportedError(f"this is the result of an ASK query, {text.lower():.5}: there are no rows")
+
+
 class _XmlReader:
     """The handlers of expat: `variables`, and `rows` that are complete."""
 
@@ -363,8 +368,6 @@ class _XmlReader:
             self.variables.append(about.get("name", ""))
             self._known.add(self.variables[-1])
             check_width(len(self.variables))
-        elif name == "boolean":
-            raise JellyUnsupportedError("this is the result of an ASK query: there are no rows")
         elif name == "results":
             self.begun = True
         elif name == "result":
@@ -411,6 +414,8 @@ class _XmlReader:
             self._row[self._name] = self._term
         elif name == "result":
             self.rows.append([self._row.get(name) for name in self.variables])
+        elif name == "boolean":
+            raise _boolean(text.strip())
 
 
 def read_xml(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[str], Iterator[Row]]:

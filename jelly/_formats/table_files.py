@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import Any
 
 from jelly._core.base.batch import Batch
@@ -13,10 +13,12 @@ from jelly._formats.arrow_input import InputTable, pyarrow_errors, to_stream, va
 from jelly._formats.registry import TABLE_SUFFIXES, Format, table_kind
 from jelly._io.source import Sink, Source
 from jelly._layouts import LAYOUTS
+from jelly._pipeline.parquet import write_parquet
+from jelly._pipeline.workers import Workers, in_order
 from jelly.arrow import BATCH_ROWS, csv, pa, parquet
 from jelly.errors import JellyError, JellyUnsupportedError
 
-__all__ = ["TableReader", "convert_with", "open_reader", "read_table_file", "write_table_file"]
+__all__ = ["TableReader", "convert_with", "open_reader", "read_table_file", "write_record_batches", "write_table_file"]
 
 # Maximum rows and bytes of a row group of Parquet.
 GROUP_ROWS = 1 << 18
@@ -37,6 +39,9 @@ def convert_with(src: Any, dst: Any, read: Callable[[], Any], write: Callable[[A
 class TableReader:
     """Reads a table file of statements: a `jelly._formats.protocols.BatchSource`."""
 
+    # The threads that make Batches of rows.
+    workers: Workers | None = None
+
     def __init__(self, kind: str, **settings: Any) -> None:
         self.statements = 0
         self._kind = kind
@@ -51,7 +56,7 @@ class TableReader:
                 found, batches = _opened(self._kind, file)
             made = pa.RecordBatchReader.from_batches(found, validated(batches, of_file=True))
             table = InputTable(made)
-            for batch in table.batches(table.has_graphs(), **self._settings):
+            for batch in table.batches(table.has_graphs(), self.workers, **self._settings):
                 self.statements += len(batch)
                 yield batch
 
@@ -153,33 +158,52 @@ class _Out(io.RawIOBase):
         return len(data)
 
 
-def write_table_file(path: Any, data: Any, *, group_rows: int = GROUP_ROWS, kind: str | None = None) -> int:
+def write_table_file(
+    path: Any, data: Any, *, group_rows: int = GROUP_ROWS, kind: str | None = None, workers: Workers | None = None
+) -> int:
     """Write ``data``, a reader or anything that `write_arrow` takes, to a Parquet (zstd), Arrow IPC or CSV file. Return
     the number of rows. The file gets its name only when it is complete.
 
-    With ``kind``, the name of the format, ``path`` may also be ``-`` or a file object.
+    With ``kind``, the name of the format, ``path`` may also be ``-`` or a file object. ``workers`` encode.
     """
+    stream = to_stream(data)
+    batches = validated(stream, of_file=isinstance(data, pa.RecordBatchStreamReader))
+    return write_record_batches(path, stream.schema, batches, group_rows=group_rows, kind=kind, workers=workers)
+
+
+def write_record_batches(
+    path: Any,
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+    *,
+    group_rows: int = GROUP_ROWS,
+    kind: str | None = None,
+    workers: Workers | None = None,
+) -> int:
+    """Write valid record batches, see `write_table_file`."""
     kind = kind or table_kind(path)
     if kind is None:
         raise JellyError(f"not a table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=str(path))
-    stream = to_stream(data)
+    workers = workers or Workers(1)
     rows = 0
+
+    def counted() -> Iterator[pa.RecordBatch]:
+        nonlocal rows
+        for batch in batches:
+            rows += len(batch)
+            yield batch
+            del batch  # before the next one takes memory
+
     sink = Sink(path)
     try:
-        with pyarrow_errors("the table"), _writer(kind, _Out(sink), stream.schema) as (write, each):
-            held: list[pa.RecordBatch] = []
-            n = size = 0
-            for batch in validated(stream, of_file=isinstance(data, pa.RecordBatchStreamReader)):
-                rows += len(batch)
-                held.append(batch)
-                n += len(batch)
-                size += batch.nbytes
-                if not each and n < group_rows and size < GROUP_BYTES:
-                    continue
-                write(pa.Table.from_batches(held, stream.schema))
-                held, n, size = [], 0, 0
-            if held:
-                write(pa.Table.from_batches(held, stream.schema))
+        with pyarrow_errors("the table"):
+            if kind == "parquet":
+                groups = _groups(counted(), group_rows)
+                write_parquet(_Out(sink).write, schema, groups, workers, compression="zstd")
+            elif kind == "csv":
+                _write_csv(_Out(sink), schema, counted(), workers)
+            else:
+                _write_ipc(_Out(sink), schema, counted(), kind)
     except BaseException:
         sink.abort()
         raise
@@ -187,24 +211,47 @@ def write_table_file(path: Any, data: Any, *, group_rows: int = GROUP_ROWS, kind
     return rows
 
 
-@contextmanager
-def _writer(kind: str, out: _Out, schema: pa.Schema) -> Iterator[tuple[Callable[[pa.Table], None], bool]]:
-    """Make a writer of a table file. Also return whether it takes single record batches."""
-    if kind == "parquet":
-        with parquet.ParquetWriter(out, schema, compression="zstd") as file:
-            yield file.write_table, False
-    elif kind == "csv":
-        plain = _undictionary(schema)  # CSV has none
-        with csv.CSVWriter(out, plain) as file:
-            yield lambda table: file.write_table(table.cast(plain)), True
-    elif kind == "arrows":
+def _groups(batches: Iterable[pa.RecordBatch], group_rows: int) -> Iterator[list[pa.RecordBatch]]:
+    held: list[pa.RecordBatch] = []
+    n = size = 0
+    for batch in batches:
+        held.append(batch)
+        n += len(batch)
+        size += batch.nbytes
+        del batch
+        if n >= group_rows or size >= GROUP_BYTES:
+            yield held
+            held, n, size = [], 0, 0
+    if held:
+        yield held
+
+
+def _write_csv(out: _Out, schema: pa.Schema, batches: Iterable[pa.RecordBatch], workers: Workers) -> None:
+    plain = _undictionary(schema)  # CSV has none
+
+    def lines(batch: pa.RecordBatch) -> Any:
+        made = io.BytesIO()
+        table = pa.Table.from_batches([batch], schema).cast(plain)
+        csv.write_csv(table, made, csv.WriteOptions(include_header=False))
+        return made.getbuffer()
+
+    with csv.CSVWriter(out, plain):
+        pass  # the head
+    for _, made in in_order(workers, batches, lines):
+        out.write(made)
+
+
+def _write_ipc(out: _Out, schema: pa.Schema, batches: Iterable[pa.RecordBatch], kind: str) -> None:
+    if kind == "arrows":
         with pa.ipc.new_stream(out, schema) as file:
-            yield file.write_table, True
-    else:
-        # The file format has one dictionary per column, but here each record batch has its own.
-        plain = _undictionary(schema)
-        with pa.ipc.new_file(out, plain) as file:
-            yield lambda table: file.write_table(table.cast(plain)), True
+            for batch in batches:
+                file.write_table(pa.Table.from_batches([batch], schema))
+        return
+    # The file format has one dictionary per column, but here each record batch has its own.
+    plain = _undictionary(schema)
+    with pa.ipc.new_file(out, plain) as file:
+        for batch in batches:
+            file.write_table(pa.Table.from_batches([batch], schema).cast(plain))
 
 
 def _undictionary(schema: pa.Schema) -> pa.Schema:

@@ -115,6 +115,7 @@ def write_ids(
         made = terms_table(dictionary, 0, dictionary.n_nodes, direction=False)
         return made.add_column(0, "id", pa.array(np.arange(len(made), dtype=np.int64)))
 
+    is_new = not os.path.isdir(folder)
     os.makedirs(folder, exist_ok=True)
     part = tempfile.mkdtemp(prefix=".jelly-", dir=folder)
     try:
@@ -127,8 +128,14 @@ def write_ids(
             os.remove(os.path.join(folder, _TRIPLES_FILE))
         for name in (_TERMS_FILE, _TRIPLES_FILE):
             os.replace(os.path.join(part, name), os.path.join(folder, name))
+    except OSError as error:
+        if error.filename is not None and os.path.dirname(error.filename) == part:
+            error.filename = os.path.join(folder, os.path.basename(error.filename))
+        raise
     finally:
         shutil.rmtree(part, ignore_errors=True)
+        if is_new and not os.listdir(folder):
+            os.rmdir(folder)
     return rows
 
 

@@ -3,24 +3,44 @@
 from __future__ import annotations
 
 import bz2
-import gzip
 import importlib
 import lzma
-from collections.abc import Callable, Generator
-from functools import partial
+import re
+import zlib
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache, partial
 from typing import Any
 
-from jelly.errors import MissingExtraError
+from jelly._io.limits import memory_error
+from jelly.errors import JellyFormatError, JellyTruncatedError, MissingExtraError
 
-__all__ = ["COMPRESSIONS", "unpacked", "zstandard"]
+__all__ = ["COMPRESSIONS", "SEEKABLE", "suffix_of", "unpacked", "unpacking", "zstandard", "zstd_frames"]
 
 CHUNK = 1 << 20
+STEP = 1 << 13
 
 # Maximum bytes that an xz file may allocate: the file gives the size of its dictionary. `xz -9` needs 65 MiB.
 MAX_XZ_MEMORY = 1 << 28
 
 # Suffix and magic bytes.
+# Those of which a file can be frames with a table of their sizes, see `jelly._compression`.
+SEEKABLE = (".zst", ".gz")
 COMPRESSIONS = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00"}
+
+# A file of zstd may begin with a frame to skip, as those of pzstd do.
+_TO_SKIP = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
+
+
+def suffix_of(head: bytes) -> str:
+    """The suffix of the compression of a file, by its first bytes; "" for none.
+
+    >>> suffix_of(b"BZh91AY"), suffix_of(b"<a:s>")
+    ('.bz2', '')
+    """
+    if _TO_SKIP.match(head):
+        return ".zst"
+    return next((suffix for suffix, magic in COMPRESSIONS.items() if head.startswith(magic)), "")
 
 
 def zstandard() -> Any:
@@ -33,15 +53,87 @@ def zstandard() -> Any:
         ) from None
 
 
+@cache
+def _inflater() -> Callable[[int], Any]:
+    """What decompresses gzip: ISA-L or zlib-ng where they are installed, which take less time."""
+    for module in ("isal.isal_zlib", "zlib_ng.zlib_ng"):
+        with suppress(ImportError):
+            found: Callable[[int], Any] = importlib.import_module(module).decompressobj
+            return found
+    return zlib.decompressobj
+
+
 def unpacked(suffix: str, raw: Any) -> Any:
     """A file object with read1() that decompresses the file ``raw``; ``suffix`` names the compression."""
     if suffix == ".gz":
-        return gzip.GzipFile(fileobj=raw, mode="rb")
+        return _Members(raw)
     if suffix == ".bz2":
         return _Streams(raw, "bz2", bz2.BZ2Decompressor)
     if suffix == ".xz":
         return _Streams(raw, "xz", partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=MAX_XZ_MEMORY))
     return _Zstd(raw)
+
+
+@contextmanager
+def unpacking(offset: Callable[[], int]) -> Iterator[None]:
+    """Within this, what libraries say of broken data are errors of the data, at a byte of the compressed file."""
+    try:
+        yield
+    except EOFError as error:
+        raise JellyTruncatedError(f"the compressed data is cut off: {error}", offset=offset()) from None
+    except MemoryError as error:
+        raise memory_error(error, offset=offset()) from None
+    except Exception as error:
+        # Each library has its own error. bz2 raises OSError without a number; the error of a disk has a number.
+        kind = type(error)
+        broken = isinstance(error, lzma.LZMAError | zlib.error) or kind.__name__ in ("ZstdError", "IsalError")
+        broken = broken or kind.__module__.partition(".")[0] == "zlib_ng"
+        if not broken and not (isinstance(error, OSError) and error.errno is None):
+            raise
+        raise JellyFormatError(f"the compressed data is broken: {error}", offset=offset()) from None
+
+
+class _Members:
+    """Members of gzip one after the other, with zeros between them."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+        self._member = _inflater()(31)
+        self._is_begun = False
+        self._data = b""
+        self._at = 0
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to release."""
+
+    def read1(self, size: int) -> bytes:
+        while True:
+            if self._member.eof:
+                self._at -= len(self._member.unused_data)
+                self._member = _inflater()(31)
+                self._is_begun = False
+            if self._at == len(self._data):
+                self._data, self._at = bytes(self._raw.read(CHUNK)), 0
+                if not self._data and not self._is_begun:
+                    return b""
+            if not self._is_begun:
+                first = self._data[self._at]
+                if not first:
+                    self._at = len(self._data) - len(self._data[self._at :].lstrip(b"\0"))
+                    continue
+                if first != 0x1F:
+                    raise zlib.error(f"this is no member of gzip: it begins with the byte {first:#04x}")
+                self._is_begun = True
+            # A little at a time: what the library has made when it finds an error is lost.
+            part = self._data[self._at : self._at + STEP]
+            self._at += len(part)
+            text: bytes = self._member.decompress(part, size)
+            if not self._member.eof:
+                self._at -= len(self._member.unconsumed_tail)
+            if text:
+                return text
+            if not part and not self._member.eof:
+                raise EOFError("Compressed file ended before the end-of-stream marker was reached")
 
 
 class _Streams:
@@ -105,7 +197,7 @@ class _Blocks:
 
     def __init__(self, raw: Any) -> None:
         self._raw = raw
-        self._frames = _zstd_frames()
+        self._frames = zstd_frames()
         # First the number of bytes to skip, then the number of bytes to pass to _frames.
         self._skip, self._need, self._whole = next(self._frames)
         self._part = b""
@@ -133,7 +225,7 @@ class _Blocks:
         return data
 
 
-def _zstd_frames() -> Generator[tuple[int, int, bool], bytes, None]:
+def zstd_frames() -> Generator[tuple[int, int, bool], bytes, None]:
     """Walk over zstd frames (RFC 8878 section 3): bytes to skip, bytes wanted then, and whether data may end there."""
     skip = 0
     while True:

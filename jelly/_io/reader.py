@@ -6,15 +6,16 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
+from jelly._core.ntriples.text import TextReader
 from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.model import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
-from jelly._formats.rdf_version import VERSIONS, changes
-from jelly._formats.registry import FORMATS, JELLY, NQ, NT, READING, Format, find
+from jelly._formats.registry import FORMATS, JELLY, NQ, NT, READING, VERSIONS, Format, find
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, explain
@@ -23,6 +24,7 @@ from jelly._options import StreamOptions
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 
 if TYPE_CHECKING:
+    from jelly._pipeline.workers import Workers
     from jelly._sources.blank_node_scope import Mode
     from jelly._sources.sources import Sources
 
@@ -121,6 +123,9 @@ class Reader(SourceReader):
     ['<a:s> <a:p> <a:o> .']
     """
 
+    # The threads that parse lines and take columns.
+    workers: Workers | None = None
+
     @checked(READING, VERSIONS)
     def __init__(
         self,
@@ -147,9 +152,11 @@ class Reader(SourceReader):
             limits = fitted(limits, found.reading, self.source.size)
             # Whether a reader of quads is to be opened if there are some; the keywords for that.
             self._mixed = found.mixed and not limits.get("quads")
-            self._change = changes(rdf, star, lambda: self.options)
-            if strict and rdf not in (None, "1.1"):
-                raise JellyArgumentError(f"strict=True is RDF 1.1, rdf is {rdf!r}: give one of them")
+            self._change = None
+            if rdf is not None or star is not None:
+                from jelly._formats.rdf_version import changes
+
+                self._change = changes(rdf, star)
             if rdf is not None and found in (NT, NQ):
                 limits["rdf"] = rdf
             self._settings = {"delimited": delimited, "strict": strict, "on_error": on_error, **limits}
@@ -269,11 +276,23 @@ class Reader(SourceReader):
         if self._taken:
             raise JellyArgumentError("the Reader was consumed before: make another one to read the source again")
         self._taken = True
+        self.source.workers = self.workers
         decoder = self._decoder
+        # With rdf= a line VERSION holds for all lines behind it.
+        in_pieces = type(decoder) is TextReader and not self.source.is_live and "rdf" not in self._settings
+        if self.workers is not None and in_pieces:
+            from jelly._pipeline.text import PieceReader
+
+            make = partial(self.format.open_reader, **self._settings)
+            self._decoder = decoder = PieceReader(make, self.workers)
+        elif self.workers is not None and hasattr(decoder, "workers"):
+            decoder.workers = self.workers
         if hasattr(decoder, "batches"):
             batches = decoder.batches(self.source)
         else:
             batches = drain(decoder, self.source.chunks(), is_live=self.source.is_live)
+            if self.workers is not None:
+                batches = self.workers.read_ahead(batches, self.source)
         with self, self.source.named():
             yield from batches if self._change is None else self._change(batches)
 

@@ -31,7 +31,7 @@ def file_system(url: str, storage: Mapping[str, Any]) -> tuple[Any, str]:
     try:
         fsspec = importlib.import_module("fsspec")
     except ImportError:
-        raise MissingExtraError(f"{url} needs fsspec: python -m pip install 'jelly-rdf[spark]'") from None
+        raise MissingExtraError(f"{url} needs fsspec: python -m pip install 'jelly-rdf[fsspec]'") from None
     try:
         filesystem, path = fsspec.core.url_to_fs(url, **storage)
     except ImportError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any, TypeVar, cast
 
 from jelly._limits import SETTABLE
@@ -16,6 +15,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # Defaults of the limits of one item of the input, which follow the size of a file.
 LIMITS = {limit.name: limit.default for limit in SETTABLE if limit.fits}
+
+_LOWEST = min(LIMITS.values())
 
 # A compressed file that holds one long literal seldom expands to more than this factor.
 UNPACKED = 16
@@ -35,6 +36,8 @@ def refuse_unknown(
     others = elsewhere or {}
     for name in given:
         if name not in known:
+            from difflib import get_close_matches
+
             near = get_close_matches(name, {*known, *others}, 1)
             if near and near[0] in others:
                 advice = others[near[0]]
@@ -78,4 +81,6 @@ def fitted(limits: dict[str, Any], names: Collection[str], size: int | None) -> 
     ({'max_line_bytes': 17179869184}, {})
     """
     needed = UNPACKED * (size or 0)
+    if needed <= _LOWEST:  # a small message is to cost little
+        return limits
     return {name: needed for name in names if needed > LIMITS.get(name, needed)} | limits

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from jelly._io.compression import suffix_of
 from jelly.errors import JellyError, JellyFormatError, JellySyntaxError
 
 __all__ = ["HEAD", "compression_of", "explain", "is_jelly_patch", "looks_like", "refuse_other"]
@@ -12,7 +13,7 @@ __all__ = ["HEAD", "compression_of", "explain", "is_jelly_patch", "looks_like", 
 # Number of bytes that are examined.
 HEAD = 512
 
-_COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
+_COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 _BINARY = {b"PAR1": "a Parquet file", b"ARROW1": "an Arrow IPC file", b"\xff\xff\xff\xff": "an Arrow IPC stream"}
 
 _COMMENTS = re.compile(r"(?:[ \t\r\n]|#[^\n]*\n)*")
@@ -63,7 +64,7 @@ def compression_of(head: bytes) -> str | None:
     >>> compression_of(b"BZh91AY"), compression_of(b"<a:s>")
     ('bzip2', None)
     """
-    return next((name for magic, name in _COMPRESSED.items() if head.startswith(magic)), None)
+    return _COMPRESSED.get(suffix_of(head))
 
 
 def _text(text: str) -> tuple[str, str] | None:
@@ -141,9 +142,12 @@ def explain(error: JellyError, head: bytes, expected: str, names: Collection[str
 
 
 def refuse_other(head: bytes) -> None:
-    """Refuse files that are certainly not uncompressed Jelly."""
+    """Refuse files that are certainly not Jelly, or compressed in a way without random access."""
     if (packed := compression_of(head)) is not None:
-        raise JellyError(f"the file is compressed ({packed}): only a plain Jelly file can have an index")
+        raise JellyError(
+            f"the file is compressed ({packed}): only a Jelly file that is plain, or compressed with zstd or gzip, can "
+            "have an index"
+        )
     if not head:
         raise JellyFormatError("the file is empty: expected Jelly")
     found = looks_like(head)

@@ -14,19 +14,23 @@ import re
 import stat
 import sys
 import warnings
-import zlib
 from _thread import RLock  # threading takes some time to import
-from collections.abc import Callable, Collection, Iterable, Iterator, Sized
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sized
 from types import TracebackType
-from typing import Any, BinaryIO, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
 
-from jelly._io.compression import COMPRESSIONS, unpacked, zstandard
+from jelly._compression.raw_bytes import RawBytes, joined
+from jelly._io.compression import COMPRESSIONS, SEEKABLE, suffix_of, unpacked, unpacking, zstandard
 from jelly._io.limits import memory_error
-from jelly._io.part_file import PartFile, hold
+from jelly._io.part_file import PartFile, lock
 from jelly._io.sniff import HEAD, explain
 from jelly._limits import default
 from jelly._sources.names import descriptor_of, is_open_file, is_url, is_web, name_of, split_suffix
-from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError, JellyTruncatedError
+from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
+
+if TYPE_CHECKING:
+    from jelly._compression.writer import FrameWriter
+    from jelly._pipeline.workers import Workers
 
 __all__ = [
     "COMPRESSIONS",
@@ -53,9 +57,6 @@ Rows = TypeVar("Rows", bound=Sized)
 FREE_BYTES = 1 << 23
 MAX_EXPANSION = default("max_expansion")
 
-# The byte that `lock` locks on Windows, which takes places of 31 bits.
-_FAR = 0x7FFFFFFE
-
 # What servers say of files that they do not know; then the suffix tells more.
 _ANY = re.compile(
     r"application/(?:octet-stream|xml|json|x?-?(?:gzip|zstd|bzip2|xz|compress))|binary/octet-stream|text/(?:plain|xml)"
@@ -63,94 +64,18 @@ _ANY = re.compile(
 # Bytes of a copy of a table that are kept in memory; a larger one is a temporary file.
 HELD_BYTES = 1 << 26
 
+# Compressed bytes from which on a file is decompressed in a thread of its own, if there are several at all: below,
+# starting one costs more.
+AHEAD_BYTES = 1 << 22
+# And those from which on several threads decompress parts.
+SLICED_BYTES = 1 << 20
+
 _MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
-
-
-def lock(file: Any) -> bool:
-    """Hold a lock on an open file until it is closed or the process ends; False if another process holds it.
-
-    Where the file system has no locks the result is True.
-    """
-    try:
-        import msvcrt
-    except ImportError:
-        return hold(file) is not False
-    # Windows locks bytes, and keeps others from reading them: here one that no such file has.
-    handle = file.fileno()
-    place = os.lseek(handle, 0, os.SEEK_CUR)
-    try:
-        os.lseek(handle, _FAR, os.SEEK_SET)
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-    except PermissionError:
-        return False
-    except OSError as error:
-        return error.errno != errno.EDEADLK
-    finally:
-        os.lseek(handle, place, os.SEEK_SET)
-    return True
 
 
 def open_local(path: str) -> BinaryIO:
     """Open the file at a path for reading."""
     return open(path, "rb")
-
-
-class _Raw(io.RawIOBase):
-    """Counts the bytes read, and can return to the first bytes."""
-
-    def __init__(self, read: Callable[[int], Any]) -> None:
-        self._read = read
-        self._back = b""
-        self.count = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> Any:
-        if self._back:
-            data, self._back = self._back, b""
-            if 0 <= size < len(data):
-                data, self._back = data[:size], data[size:]
-            return data
-        data = self._read(size)
-        if isinstance(data, str):
-            raise JellyArgumentError("the source gives str: open the file in binary mode")
-        self.count += len(data)
-        return data
-
-    def head(self, size: int) -> bytes:
-        data = self._back
-        while len(data) < size:
-            self._back = b""
-            more = self.read(CHUNK)
-            if not more:
-                break
-            data += more
-        self._back = data
-        return data[:size]
-
-
-def _joined(chunks: Iterable[Any]) -> Callable[[int], Any]:
-    """A file with read() over an iterator of chunks; each call returns at most the rest of a chunk."""
-    iterator = iter(chunks)
-    rest = memoryview(b"")
-
-    def read(size: int) -> Any:
-        nonlocal rest
-        while not rest:
-            chunk = next(iterator, None)
-            if chunk is None:
-                return b""
-            try:
-                rest = memoryview(chunk).cast("B")
-            except TypeError:
-                kind = type(chunk).__name__
-                why = f"a chunk is a {kind}: expected bytes; jelly.read takes a list of sources"
-                raise JellyArgumentError(why) from None
-        data, rest = (rest, memoryview(b"")) if size < 0 else (rest[:size], rest[size:])
-        return bytes(data)
-
-    return read
 
 
 class Source:
@@ -180,6 +105,10 @@ class Source:
         self.is_live: bool = getattr(src, "is_live", False) is True
         self._close: Callable[[], None] | None = None
         self._whole: memoryview | None = None
+        # Threads that may decompress parts, and the bytes that were read for them and are not given yet. Without
+        # them, nothing runs beside the caller.
+        self.workers: Workers | None = None
+        self._early = 0
         read: Callable[[int], Any]
         media_type = ""
         if isinstance(src, str | os.PathLike) and os.fspath(src) == "-":
@@ -194,7 +123,7 @@ class Source:
         elif isinstance(src, bytes | bytearray | memoryview):
             self._whole = memoryview(src).cast("B")
             self.size = len(self._whole)
-            read = _joined([self._whole])
+            read = joined([self._whole])
         elif hasattr(src, "read") or is_open_file(src):
             self.name = self.name or name_of(src)
             if not hasattr(src, "read"):
@@ -209,12 +138,12 @@ class Source:
         elif hasattr(src, "__aiter__"):
             raise JellyArgumentError("the source is asynchronous: read it with jelly.aread")
         elif hasattr(src, "__iter__"):
-            read = _joined(src)
+            read = joined(src)
         else:
             raise JellyArgumentError(
                 f"cannot read from {type(src).__name__}: expected a path, URL, bytes, binary file or chunks of bytes"
             )
-        self._raw = _Raw(read)
+        self._raw = RawBytes(read)
         is_any = _ANY.fullmatch(media_type.partition(";")[0].strip().lower())
         self.media_type: str | None = None if is_any else media_type or None
 
@@ -234,7 +163,7 @@ class Source:
 
     @property
     def bytes_read(self) -> int:
-        return self._raw.count
+        return self._raw.count - self._early
 
     def close(self) -> None:
         if self._close is not None:
@@ -260,7 +189,7 @@ class Source:
     def file(self) -> Iterator[Any]:
         """The decompressed bytes as a file that can seek, or the path of one. What cannot seek is copied at first."""
         head = self._raw.head(_MAGIC_SIZE)
-        is_plain = not any(head.startswith(magic) for magic in COMPRESSIONS.values())
+        is_plain = not suffix_of(head)
         try:
             if is_plain and self._whole is not None:
                 yield io.BytesIO(self._whole)
@@ -285,16 +214,18 @@ class Source:
     def chunks(self, size: int = CHUNK) -> Iterator[Any]:
         """The bytes in chunks of about ``size``; a bytes object is one chunk. Closes the file if it was opened here."""
         try:
-            for data in self._chunks(size):
-                if len(self.head) < HEAD:
-                    self.head += bytes(data[: HEAD - len(self.head)])
-                yield data
+            # A thread that reads ahead ends before the file is closed.
+            with contextlib.closing(self._chunks(size)) as chunks:
+                for data in chunks:
+                    if len(self.head) < HEAD:
+                        self.head += bytes(data[: HEAD - len(self.head)])
+                    yield data
         finally:
             self.close()
 
-    def _chunks(self, size: int) -> Iterator[Any]:
+    def _chunks(self, size: int) -> Generator[Any, None, None]:
         head = self._raw.head(_MAGIC_SIZE)
-        suffix = next((suffix for suffix, magic in COMPRESSIONS.items() if head.startswith(magic)), "")
+        suffix = suffix_of(head)
         if not suffix:
             if self._whole is not None:
                 self._raw.count = len(self._whole)
@@ -303,29 +234,52 @@ class Source:
             while data := self._raw.read(size):
                 yield data
             return
-        try:
-            with contextlib.closing(unpacked(suffix, self._raw)) as file:
-                # read1: bytes before an error must not be lost.
-                n = 0
-                while data := file.read1(size):
-                    n += len(data)
-                    if n > FREE_BYTES + self._max_expansion * self.bytes_read:
-                        raise JellyLimitError(
-                            f"the compressed data expand to more than {self._max_expansion} times their size; raise"
-                            " max_expansion to read them",
-                            offset=self.bytes_read,
-                        )
-                    yield data
-        except EOFError as error:
-            raise JellyTruncatedError(f"the compressed data is cut off: {error}", offset=self.bytes_read) from None
-        except MemoryError as error:
-            raise memory_error(error, offset=self.bytes_read) from None
-        except Exception as error:
-            # Each library has its own error. bz2 raises OSError without a number; the error of a disk has a number.
-            broken = isinstance(error, lzma.LZMAError | zlib.error) or type(error).__name__ == "ZstdError"
-            if not broken and not (isinstance(error, OSError) and error.errno is None):
-                raise
-            raise JellyFormatError(f"the compressed data is broken: {error}", offset=self.bytes_read) from None
+        if self.workers is None or self.workers.threads == 1:
+            yield from self._unpacked(suffix, size, 0)
+            return
+        from jelly._compression.slices import BEGINS, Slices, read_ahead
+
+        known = self.size or 0
+        n = 0
+        if suffix in BEGINS and known >= SLICED_BYTES:
+            slices = Slices(suffix, self._raw.read, self.workers)
+            given = 0
+            with contextlib.closing(iter(slices)) as texts:
+                for text, packed in texts:
+                    given += packed
+                    n += sum(map(len, text))
+                    self._early = self._raw.count - given
+                    self._check_expansion(n)
+                    yield from text
+            self._early = 0
+            if slices.is_whole:
+                return
+            # One thread goes on.
+            self._raw = RawBytes(joined(slices.rest()))
+            self._raw.count = given
+        chunks = self._unpacked(suffix, size, n)
+        is_file = isinstance(self._src, str | os.PathLike)
+        yield from read_ahead(chunks) if is_file and known >= AHEAD_BYTES else chunks
+
+    def _unpacked(self, suffix: str, size: int, n: int) -> Generator[Any, None, None]:
+        """Chunks of what is decompressed, behind ``n`` bytes that were."""
+        with (
+            unpacking(lambda: self.bytes_read),
+            contextlib.closing(unpacked(suffix, self._raw)) as file,
+        ):
+            # read1: bytes before an error must not be lost.
+            while data := file.read1(size):
+                n += len(data)
+                self._check_expansion(n)
+                yield data
+
+    def _check_expansion(self, n: int) -> None:
+        if n > FREE_BYTES + self._max_expansion * self.bytes_read:
+            raise JellyLimitError(
+                f"the compressed data expand to more than {self._max_expansion} times their size; raise"
+                " max_expansion to read them",
+                offset=self.bytes_read,
+            )
 
     def watched(self, batches: Iterable[Rows], progress: Progress | None) -> Iterator[Rows]:
         """Batches read from this source. After each, ``progress`` is called with the bytes read, the size and
@@ -375,10 +329,14 @@ class Sink:
     A replaced file keeps its mode, a link stays a link. Pipes, devices and ``/dev/fd/N`` are written
     directly. The suffix of a path chooses the compression.
 
-    ``label`` is its name in errors: the path, ``standard output``, or the ``name`` of a file object.
+    ``label`` is its name in errors: the path, ``standard output``, or the ``name`` of a file object. With ``seekable``
+    a file compressed with gzip or zstd is one of frames with a table, see `jelly._compression.writer`.
     """
 
-    def __init__(self, dst: Any) -> None:
+    def __init__(self, dst: Any, *, seekable: bool = False, workers: Workers | None = None) -> None:
+        self.seekable: bool = seekable
+        self.workers: Workers | None = workers
+        self._frames: FrameWriter | None = None
         self.name = ""
         self.label = ""
         self.bytes_written = 0
@@ -414,7 +372,12 @@ class Sink:
         self._opened.append(file)
         suffix = split_suffix(path)[1]
         try:
-            if suffix == ".gz":
+            if self.seekable and suffix in SEEKABLE:
+                from jelly._compression.writer import FrameWriter
+
+                with self.named():
+                    self._frames = file = FrameWriter(file, suffix, workers=self.workers)
+            elif suffix == ".gz":
                 # No name and no time in the header: the same statements give the same bytes.
                 file = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)
             elif suffix == ".bz2":
@@ -468,7 +431,10 @@ class Sink:
         if error.filename is None and self.label:
             error.filename = self.label
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes, cuts: Iterable[int] = ()) -> None:
+        """Write bytes. A compressed file that is seekable gets a frame at each of the ``cuts``, bytes of all data."""
+        if self._frames is not None:
+            self._frames.cut(cuts)
         if not data:
             return
         try:
@@ -529,6 +495,8 @@ class Sink:
 
     def abort(self) -> None:
         """Close and remove the unfinished file."""
+        if self._frames is not None:
+            self._frames.drop()
         if self._part is not None and self._opened:
             # The buffer is dropped with the file; a forked process must not write it either.
             with contextlib.suppress(OSError):
@@ -573,6 +541,10 @@ class SinkWriter:
         self._claim = RLock()
         made: Entered = self
         return made
+
+    def _cuts(self) -> Iterable[int]:
+        """Where a compressed file that is seekable is to have frames, since this was last asked."""
+        return ()
 
     def _refuse(self) -> NoReturn:
         raise RuntimeError(f"this {type(self).__name__} is in use by another thread")
@@ -621,7 +593,7 @@ class SinkWriter:
         """Write the result of ``data``; its errors name the destination."""
         with self._sink.named():
             made = data()
-        self._sink.write(made)
+        self._sink.write(made, self._cuts())
 
     @contextlib.contextmanager
     def _restarted(self) -> Iterator[str]:
@@ -629,7 +601,7 @@ class SinkWriter:
         old = self._sink
         try:
             path = old.part()
-            self._sink = Sink(old.name)
+            self._sink = Sink(old.name, seekable=old.seekable, workers=old.workers)
             yield path
         finally:
             old.abort()

@@ -150,6 +150,7 @@ class WideningEncoder:
         self._writer: Any = weakref.proxy(writer) if isinstance(writer, SinkWriter) else writer
         self._encoder: Encoder = make(options)
         self._is_fresh = True  # nothing was encoded
+        self._is_kept = False  # frames of Batches were kept
 
     @property
     def options(self) -> Any:
@@ -165,11 +166,17 @@ class WideningEncoder:
             else:
                 self._start_anew(options, changes)
         self._is_fresh = False
+        self._is_kept = self._is_kept or bool(keep_frames and (len(batch.frames) or batch.metadata))
         return self._encoder.encode(batch, keep_frames)
 
     def close(self) -> bytes:
         """End the stream."""
         return self._encoder.close()
+
+    def cuts(self) -> list[int]:
+        """Where frames of a compressed file may begin, see `StreamEncoder.cuts`."""
+        cuts: list[int] = getattr(self._encoder, "cuts", list)()
+        return cuts
 
     def choose(self, **changes: Any) -> None:
         """Change options before anything is encoded."""
@@ -188,6 +195,8 @@ class WideningEncoder:
             late = LateError.of(changes, f"give options={{{advice}}}{'' if held else ', or a path as the destination'}")
             late.source = None if writer is None else writer.label or None
             raise late
+        # Frames without a meaning are cut anew, so that it does not matter when the need turned up.
+        is_free = not (patch or options.is_grouped or self._is_kept)
         is_open = old.is_open
         writer._sink.write(old.cut())
         with writer._restarted() as written:
@@ -200,5 +209,6 @@ class WideningEncoder:
             batch = next(batches, None)
             while batch is not None:
                 after = next(batches, None)
-                writer._sink.write(new.repeat(batch, open_end=is_open and after is None))
+                again = new.encode(batch, False) if is_free else new.repeat(batch, open_end=is_open and after is None)
+                writer._sink.write(again, self.cuts())
                 batch = after

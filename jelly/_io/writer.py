@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from functools import partial
 from itertools import islice
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder
+from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.term_adapter import TermAdapter
@@ -22,6 +23,9 @@ from jelly._io.widening import Memory, WideningEncoder, changed, missing, open_f
 from jelly._options import PhysicalType, StreamOptions
 from jelly._seekable.index import KEYFRAME_ROWS
 from jelly.errors import JellyArgumentError
+
+if TYPE_CHECKING:
+    from jelly._pipeline.workers import Workers
 
 __all__ = ["COLLECT_ROWS", "Writer", "arity_of", "dumps", "write"]
 
@@ -55,12 +59,16 @@ class Writer(SinkWriter):
         Write the length of each frame before it. False writes one frame without its length.
     seekable : bool, default False
         Write keyframes and an index, so that `jelly.open` and several threads can read any part of the file. Other
-        readers ignore them. Only for Jelly; a compressed file is seekable once it is unpacked.
+        readers ignore them. Only for Jelly. Files compressed with zstd and gzip are cut into frames of their own
+        with a table at the end, which other programs pass over; bz2 and xz are seekable once they are unpacked.
     keyframe_rows : int, default 131072
         Statements from one keyframe to the next, if ``seekable``.
     index : {"terms"}, optional
         Also write filters into the index, which makes the file ``seekable``: `find` and filters of tables then read
         only the parts of the file that may hold what they look for. The file becomes some 4 % larger. Only for Jelly.
+    threads : int, default 1
+        Number of threads that encode the Batches of `add_batch`: N-Triples, N-Quads, and ``seekable`` Jelly. The bytes
+        are the same for any number.
     keep_labels : bool, default False
         Raise an error for a blank node label that the format cannot hold. By default such a node gets another label,
         the same one for the same label.
@@ -124,6 +132,7 @@ class Writer(SinkWriter):
         seekable: bool = False,
         keyframe_rows: int = KEYFRAME_ROWS,
         index: Literal["terms"] | None = None,
+        threads: int | Workers = 1,
         keep_labels: bool = False,
         library: TermAdapter | None = None,
         **settings: Any,
@@ -149,7 +158,8 @@ class Writer(SinkWriter):
         self._early: list[tuple[str, str]] = []
         self._pending = 0  # number of frames that ended in the collector
         self.statements: int = 0
-        self._sink = Sink(dst)
+        self._workers, self._own = _workers(threads)
+        self._sink = Sink(dst, seekable=self._framing["keyframe_rows"] > 0, workers=self._workers)
         try:
             self.format: Format = find(format, self._sink.name)
             refuse_unknown(settings, self.format.writing, self.format.title)
@@ -173,13 +183,20 @@ class Writer(SinkWriter):
         with self._sink.named():
             if self.format is not JELLY:
                 self._encoder = self.format.open_writer(self._given, arity, framing=self._framing, **self._settings)
+                if self._workers is not None and isinstance(self._encoder, TextWriter):
+                    from jelly._pipeline.encoders import BatchesInOrder
+
+                    self._encoder = BatchesInOrder(self._encoder, self._workers)
                 return
             self._encoder = WideningEncoder(
                 _options(self._given, arity),
-                partial(_open, arity, self._settings | {"framing": self._framing}),
+                partial(_open, arity, self._settings | {"framing": self._framing}, self._workers),
                 open_fields(self._given) if self._allowed is None else self._allowed,
                 self,
             )
+
+    def _cuts(self) -> Iterable[int]:
+        return self._encoder.cuts() if isinstance(self._encoder, WideningEncoder) else ()
 
     def __repr__(self) -> str:
         where = f" to {self.label}" if self.label else ""
@@ -333,10 +350,20 @@ class Writer(SinkWriter):
         self._put(self._encoder.close)
         self._collector = None
 
+    def close(self) -> None:
+        """Finish writing and give the file its final name."""
+        super().close()
+        self._end_threads()
+
     def abort(self) -> None:
         """Stop writing and remove the unfinished file."""
         self._collector = None
         super().abort()
+        self._end_threads()
+
+    def _end_threads(self) -> None:
+        if self._own is not None:
+            self._own.close()
 
 
 def iterate(statements: Iterable[Any]) -> Iterator[Any]:
@@ -355,8 +382,25 @@ def arity_of(statement: Any) -> int:
         raise JellyArgumentError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {kind}") from None
 
 
-def _open(arity: int, settings: Mapping[str, Any], options: StreamOptions) -> Any:
+def _workers(threads: int | Workers) -> tuple[Workers | None, Workers | None]:
+    """More threads than one, and those of them that are to be ended here."""
+    if threads == 1:
+        return None, None
+    from jelly._pipeline.workers import Workers  # which takes some time to import
+
+    if isinstance(threads, Workers):
+        return threads if threads.threads > 1 else None, None
+    made = Workers(threads)
+    return made, made
+
+
+def _open(arity: int, settings: Mapping[str, Any], workers: Workers | None, options: StreamOptions) -> Any:
     # A function of no Writer: a reference to it here would keep a Writer that is forgotten.
+    if workers is not None and not settings.get("filters"):
+        from jelly._pipeline.encoders import SegmentEncoder, can_have_segments
+
+        if can_have_segments(options, settings["framing"]):
+            return SegmentEncoder(options, settings["framing"], workers)
     return JELLY.open_writer(options, arity, **settings)
 
 

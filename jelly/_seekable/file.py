@@ -17,17 +17,18 @@ from jelly._formats.registry import JELLY, SEEKING
 from jelly._io.reader import Frame, frames_of
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, refuse_other
-from jelly._io.source import is_open_file, is_url, open_local
+from jelly._io.source import MAX_EXPANSION, is_open_file, is_url, open_local
 from jelly._options import StreamOptions
+from jelly._seekable.compressed import plain_view
 from jelly._seekable.filters import Filters, Query, read_filters
 from jelly._seekable.index import (
     Index,
     Keyframe,
+    chunks_of,
     first_options,
     pipelined,
     read_index,
     read_segment,
-    reader_at,
     refuse_closed,
 )
 from jelly._seekable.sidecar import read_sidecar
@@ -55,10 +56,13 @@ class IndexedFile(Generic[Item]):
     ) -> None:
         self.path: str = os.fspath(path)
         refuse_unknown(limits, SEEKING, JELLY.title)
-        self._file = opener(self.path)
+        self._file: Any = opener(self.path)
         try:
+            expansion = limits.pop("max_expansion", MAX_EXPANSION)
+            self.n_bytes: int = self._file.seek(0, os.SEEK_END)  # as it is stored, perhaps compressed
+            self._limits = fitted(limits, SEEKING, self.n_bytes)
+            self._file = plain_view(self.path, self._file, opener=opener, max_expansion=expansion)
             size = self._file.seek(0, os.SEEK_END)
-            self._limits = fitted(limits, SEEKING, size)
             options = partial(first_options, self._file, self._patch, self._limits)
             index = read_index(self._file, size, options) or read_sidecar(self.path, self._file, options, opener)
             if index is None:
@@ -74,7 +78,7 @@ class IndexedFile(Generic[Item]):
                 error.source = error.source or self.path
             raise
         self.index: Index = index
-        self._read_at = reader_at(self._file)
+        self._chunks = chunks_of(self._file)
         self._opener = opener
         self._stack = ExitStack()
         self._lock = Lock()
@@ -124,7 +128,7 @@ class IndexedFile(Generic[Item]):
         return self.run([partial(self._read, segment) for segment in self.index.segments()[first:last]], threads)
 
     def _read(self, segment: tuple[Keyframe, Keyframe]) -> Iterator[Batch]:
-        return read_segment(self._read_at, self.index, segment, **self._limits)
+        return read_segment(self._chunks, self.index, segment, **self._limits)
 
     def run(self, tasks: Sequence[Callable[[], Iterator[T]]], threads: int = 1) -> Iterator[T]:
         """Run tasks on this file in several threads and yield their results in order.
@@ -367,8 +371,9 @@ def open(path: Any, **limits: Any) -> JellyFile:
     Parameters
     ----------
     path : str or os.PathLike
-        A file written with ``seekable=True``, or one with a sidecar file made by ``jelly index``. Not compressed. Also
-        a URL or an ``OpenFile`` of fsspec, of which only the parts are read that are asked for.
+        A file written with ``seekable=True``, also one that is compressed with zstd or gzip, or one with a sidecar file
+        made by ``jelly index``. Also a URL or an ``OpenFile`` of fsspec. Only the parts are read, and decompressed,
+        that are asked for.
     **limits : Any
         Limits of the `Decoder`.
 

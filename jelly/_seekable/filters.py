@@ -52,6 +52,9 @@ _OVERHEAD = 1.19
 _SORTED = 128
 # More terms than that are not looked for in filters.
 MAX_SOUGHT = 1000
+# Of a file that is not local: filters with so many bytes between them are read together, up to so many bytes.
+_GAP = 1 << 16
+_REQUEST = 1 << 22
 
 SLOTS = "spog"
 _WORD = (1 << 64) - 1
@@ -215,6 +218,7 @@ class Filters:
         size: int,
         read: Callable[[int, int], bytes],
         name: str,
+        is_local: bool,
     ) -> None:
         self.size: int = size  # of all, in bytes
         self.rows: np.ndarray[Any, Any] = rows
@@ -222,6 +226,7 @@ class Filters:
         self._ranges = ranges
         self._read = read
         self._name = name
+        self._is_local = is_local
         self._known: dict[int, Any] = {}
 
     def __repr__(self) -> str:
@@ -234,6 +239,8 @@ class Filters:
         # What costs nothing first.
         for look in (self._by_range, self._by_filter):
             for slot, default, sought in slots:
+                if look == self._by_filter and not self._is_local:
+                    self._load_near([segment * len(SLOTS) + slot for segment in found])
                 found = [
                     segment for segment in found
                     if (default and self._rows[segment * len(SLOTS) + slot][1])
@@ -273,12 +280,33 @@ class Filters:
 
     def _load(self, at: int) -> frozenset[int] | bytes | None:
         """The list or the filter, or None where it says nothing."""
-        if at in self._known:
-            return self._known[at]  # type: ignore[no-any-return]
-        kind, _, _, _, _, keys, size, crc, _, _, offset, _ = self._rows[at]
+        if at not in self._known:
+            size, offset = self._rows[at][6], self._rows[at][10]
+            self._keep(at, self._read(offset, size) if self._rows[at][0] != _ANYTHING else b"")
+        return self._known[at]  # type: ignore[no-any-return]
+
+    def _load_near(self, wanted: Sequence[int]) -> None:
+        """Load filters of a file that is not local: those that are near each other with one request."""
+        places = [(self._rows[at][10], self._rows[at][6], at) for at in wanted if at not in self._known]
+        near: list[tuple[int, int, int]] = []
+        for place in sorted(places):
+            if near and (place[0] > sum(near[-1][:2]) + _GAP or sum(place[:2]) > near[0][0] + _REQUEST):
+                self._load_run(near)
+                near = []
+            near.append(place)
+        if near:
+            self._load_run(near)
+
+    def _load_run(self, near: Sequence[tuple[int, int, int]]) -> None:
+        start = near[0][0]
+        data = self._read(start, max(offset + size for offset, size, _ in near) - start)
+        for offset, size, at in near:
+            self._keep(at, data[offset - start : offset - start + size])
+
+    def _keep(self, at: int, data: bytes) -> None:
+        kind, _, _, _, _, keys, _, crc, *_ = self._rows[at]
         found: frozenset[int] | bytes | None = None
         if kind != _ANYTHING:
-            data = self._read(offset, size)
             if zlib.crc32(data) != crc:
                 warnings.warn(
                     f"the filters of {self._name} are damaged: more is read", RuntimeWarning, stacklevel=2
@@ -286,7 +314,6 @@ class Filters:
             else:
                 found = data if kind == _FUSE else frozenset(struct.unpack(f"<{keys}Q", data))
         self._known[at] = found
-        return found
 
 
 @lru_cache(1 << 12)
@@ -322,7 +349,7 @@ def read_filters(
     stack = ExitStack()
     for name, source, end in _places(path, file, index, opener, stack):
         try:
-            found = _parse(name, source, end, index, None if source is file else file)
+            found = _parse(name, source, end, index, None if source is file else file, opener is open_local)
         except CorruptIndex as why:
             warnings.warn(f"the filters of {name} are ignored: {why}", RuntimeWarning, stacklevel=4)
             continue
@@ -345,7 +372,7 @@ def _places(
     yield path + SUFFIX, sidecar, sidecar.seek(0, os.SEEK_END)
 
 
-def _parse(name: str, source: Any, end: int, index: Index, of: Any) -> Filters | None:
+def _parse(name: str, source: Any, end: int, index: Index, of: Any, is_local: bool) -> Filters | None:
     """The filters that end at a byte of ``source``; ``of`` is the file that they belong to, if it is another one."""
     if end < _TAIL.size:
         return None
@@ -380,7 +407,7 @@ def _parse(name: str, source: Any, end: int, index: Index, of: Any) -> Filters |
         texts += low + high
     start = end - whole
     read_at = reader_at(source)
-    return Filters(rows, ranges, whole, lambda offset, n: read_at(start + offset, n) if n else b"", name)
+    return Filters(rows, ranges, whole, lambda offset, n: read_at(start + offset, n) if n else b"", name, is_local)
 
 
 def _is_sound(rows: np.ndarray[Any, Any], size: int) -> bool:

@@ -14,16 +14,15 @@ import os
 import struct
 import warnings
 import zlib
+from _thread import allocate_lock  # threading takes some time to import
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
-from queue import Empty, Queue
-from threading import Event, Lock
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
@@ -33,10 +32,15 @@ from jelly._io.source import CHUNK
 from jelly._options import ROW_VERSION, PatchOptions, StreamOptions
 from jelly.errors import JellyError, JellyFormatError
 
+if TYPE_CHECKING:
+    from jelly._compression.view import PlainView
+
 __all__ = ["INDEX_KEY", "KEYFRAME_ROWS", "SUFFIX", "Index", "Keyframe", "pack_index", "read_index"]
 
 INDEX_KEY = "jelly.index"
 KEYFRAME_ROWS = 1 << 17
+# Batches of a segment that may wait, of usual size.
+AHEAD = 8
 # Of the sidecar of a file.
 SUFFIX = ".idx"
 
@@ -53,6 +57,8 @@ _MAX_LENGTH = 10
 _ENDS = 1 << 16
 
 T = TypeVar("T")
+# From a place to a place: the bytes between them, in chunks.
+Chunks: TypeAlias = Callable[[int, int], Iterator[bytes]]
 
 
 class CorruptIndex(Exception):
@@ -212,8 +218,17 @@ def _frame_end(file: Any, offset: int) -> int:
     return -1
 
 
+def is_view(file: Any) -> TypeGuard[PlainView]:
+    """Whether a file is a `jelly._compression.view.PlainView`, of what a compressed file holds."""
+    return hasattr(file, "read_packed")
+
+
 def checksum_ends(file: Any, size: int) -> int:
-    """A checksum of the first and last bytes of the first ``size`` bytes of a file."""
+    """A checksum of the first and last bytes of the first ``size`` bytes of a file, or of a whole compressed file."""
+    if is_view(file):
+        size = file.packed_size
+        length = min(size, _ENDS)
+        return zlib.crc32(file.read_packed(size - length, length), zlib.crc32(file.read_packed(0, length)))
     length = min(size, _ENDS)
     file.seek(0)
     crc = zlib.crc32(file.read(length))
@@ -247,7 +262,7 @@ def first_options(file: Any, patch: bool = False, limits: Mapping[str, Any] | No
 # ---- reading with an index
 
 def read_segment(
-    read_at: Callable[[int, int], bytes], index: Index, segment: tuple[Keyframe, Keyframe], **limits: Any
+    chunks: Chunks, index: Index, segment: tuple[Keyframe, Keyframe], **limits: Any
 ) -> Iterator[Batch]:
     """The Batches from one keyframe to the next. JellyFormatError if the index does not match the file."""
     start, end = segment
@@ -258,10 +273,8 @@ def read_segment(
     if known and index.state is not None:
         known["state"] = index.state(index.keyframes.index(start))
     decoder = Decoder(delimited=True, patch=isinstance(index.options, PatchOptions), **known, **limits)
-    # In parts: a segment of long literals is large, and reusing memory is faster.
-    chunks = (read_at(at, min(CHUNK, end.offset - at)) for at in range(start.offset, end.offset, CHUNK))
     # Before the end of the file a transaction may continue.
-    yield from drain(decoder, chunks, finish=end.offset == index.size)
+    yield from drain(decoder, chunks(start.offset, end.offset), finish=end.offset == index.size)
     found = Keyframe(decoder.offset, decoder.statements, decoder.frames, decoder.place)
     if found != end:
         what = "" if found.place == end.place else f", and {_place(found)}, not {_place(end)}"
@@ -277,8 +290,17 @@ def _place(key: Keyframe) -> str:
     return f"{where} patch {key.place // 4}"
 
 
-def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: int = 4) -> Iterator[T]:
-    """The items of all ``tasks`` in order, made by threads. Each waits while ``depth`` of its items are not taken."""
+def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: int = AHEAD) -> Iterator[T]:
+    """The items of all ``tasks`` in order, made by threads. Each waits while ``depth`` of its items are not taken.
+
+    A segment of usual size has no more Batches than that: where a thread had to wait in the middle of its segment until
+    those before are taken, most threads would wait.
+    """
+    # They take long to import, and most processes use no threads.
+    from concurrent.futures import ThreadPoolExecutor
+    from queue import Empty, Queue
+    from threading import Event
+
     stop = Event()
     end = object()
     queues: deque[Queue[Any]] = deque()
@@ -330,12 +352,23 @@ def refuse_closed(file: Any) -> None:
         raise JellyError("the file is closed: read it before close(), or within its with statement")
 
 
+def chunks_of(file: Any, size: int = CHUNK) -> Chunks:
+    """A function (start, end) -> chunks of bytes over an open file or what is in it, that any thread may call."""
+    if is_view(file):
+        return partial(file.chunks, size=size)
+    read_at = reader_at(file)
+    # In parts: a segment of long literals is large, and reusing memory is faster.
+    return lambda start, end: (read_at(at, min(size, end - at)) for at in range(start, end, size))
+
+
 def reader_at(file: Any) -> Callable[[int, int], bytes]:
     """A function (offset, size) -> bytes over an open file that any thread may call."""
+    if is_view(file):
+        return file.read_at
     descriptor = -1
     with suppress(OSError):
         descriptor = file.fileno()
-    lock = Lock()
+    lock = allocate_lock()
 
     def read_part(size: int, offset: int) -> bytes:
         refuse_closed(file)

@@ -15,17 +15,20 @@ import os
 import struct
 import warnings
 import zlib
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, BinaryIO
 
+from jelly._compression.view import PlainView
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._formats.registry import SEEKING
 from jelly._io.settings import checked, fitted
 from jelly._io.sniff import HEAD, refuse_other
-from jelly._io.source import Sink, open_local
+from jelly._io.source import MAX_EXPANSION, Sink, open_local
 from jelly._options import PatchOptions, StreamOptions
+from jelly._seekable.compressed import indexable, read_section
 from jelly._seekable.filters import FilterBuilder, keyframes_of
 from jelly._seekable.index import (
     SUFFIX,
@@ -34,11 +37,11 @@ from jelly._seekable.index import (
     Keyframe,
     checksum_ends,
     checksum_options,
+    chunks_of,
     first_options,
     read_exactly,
     read_index,
     read_segment,
-    reader_at,
 )
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
 
@@ -75,8 +78,8 @@ def make_sidecar(
     With ``patch`` it is a file of Jelly-Patch, for `jelly.patch.open`. With ``terms`` the sidecar also has filters, see
     `jelly._seekable.filters`; where the file has an index of its own, nothing else.
     ``progress`` is called with the bytes read and the size. A place is at the end of a ``chunk`` of bytes, at least
-    ``distance`` statements after the place before. ``limits`` are those of the `Decoder`. JellyError if the file is
-    compressed, not delimited, or broken.
+    ``distance`` statements after the place before; of a compressed file, where one of its frames begins. ``limits`` are
+    those of the `Decoder`. JellyError if the file is compressed as one frame, not delimited, or broken.
     """
     name = os.fspath(path)
     if terms and patch:
@@ -86,20 +89,26 @@ def make_sidecar(
     builder = FilterBuilder(limit=_MAX_FILTERS) if terms else None
     states: list[bytes] = []
     places: list[tuple[int, ...]] = []
-    with builtins.open(name, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        decoder = Decoder(patch=patch, **fitted(limits, SEEKING, size))
-        statements = last = begin = 0
+    expansion = limits.pop("max_expansion", MAX_EXPANSION)
+    with builtins.open(name, "rb") as opened:
+        decoder = Decoder(patch=patch, **fitted(limits, SEEKING, os.fstat(opened.fileno()).st_size))
+        statements = last = begin = done = 0
         options = None  # the first ones: in version 3 they may change
         try:
-            refuse_other(file.read(HEAD))
+            file, section = indexable(opened, expansion, progress)
+            size = file.seek(0, os.SEEK_END)
             file.seek(0)
-            while data := file.read(chunk):
+            refuse_other(file.read(HEAD))
+            # Reading a compressed file can start where a frame of it begins.
+            starts = file.table.plain.tolist() if isinstance(file, PlainView) else None
+            for data in chunks_of(file, chunk)(0, size):
+                done += len(data)
                 statements += _taken(decoder.feed(data), builder)
                 if decoder.delimited is False:
                     raise JellyError("the file is one bare frame: only a delimited stream can have an index")
                 options = options or decoder.options
-                if statements - last >= distance and decoder.offset < size and not decoder.in_message:
+                is_near = starts is None or bisect_right(starts, decoder.offset) > bisect_right(starts, begin)
+                if statements - last >= distance and is_near and decoder.offset < size and not decoder.in_message:
                     places.append((decoder.offset, statements, decoder.frames, decoder.place))
                     states.append(zlib.compress(decoder.save(), 6))
                     last = statements
@@ -107,7 +116,7 @@ def make_sidecar(
                         builder.cut(decoder.offset - begin)
                     begin = decoder.offset
                 if progress is not None:
-                    progress(file.tell(), size)
+                    progress(done, size)
             statements += _taken(decoder.close(), builder)
             if builder is not None:
                 builder.cut(size - begin)
@@ -128,7 +137,7 @@ def make_sidecar(
     filters = b""
     if builder is not None:
         filters = builder.pack([(0, 0), *((place[0], place[1]) for place in places)], size, ends)
-    _write(name + SUFFIX, _START.pack(_MAGIC, zlib.crc32(head), len(head)) + head, *states, filters)
+    _write(name + SUFFIX, section, _START.pack(_MAGIC, zlib.crc32(head), len(head)) + head, *states, filters)
 
 
 def _taken(batches: Iterable[Batch], builder: FilterBuilder | None) -> int:
@@ -143,18 +152,22 @@ def _taken(batches: Iterable[Batch], builder: FilterBuilder | None) -> int:
 
 def _add_filters(name: str, progress: Callable[[int, int], object] | None, limits: dict[str, Any]) -> bool:
     """Write a sidecar with the filters of a file that has an index of its own; False for other files."""
-    with builtins.open(name, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        limits = fitted(limits, SEEKING, size)
+    limits = dict(limits)
+    expansion = limits.pop("max_expansion", MAX_EXPANSION)
+    with builtins.open(name, "rb") as opened:
+        limits = fitted(limits, SEEKING, os.fstat(opened.fileno()).st_size)
         try:
+            file, section = indexable(opened, expansion)
+            size = file.seek(0, os.SEEK_END)
+            file.seek(0)
             refuse_other(file.read(HEAD))
             index = read_index(file, size, partial(first_options, file, False, limits))
             if index is None:
                 return False
             builder = FilterBuilder(limit=_MAX_FILTERS)
-            read_at = reader_at(file)
+            chunks = chunks_of(file)
             for segment in index.segments():
-                _taken(read_segment(read_at, index, segment, **limits), builder)
+                _taken(read_segment(chunks, index, segment, **limits), builder)
                 builder.cut(segment[1].offset - segment[0].offset)
                 if progress is not None:
                     progress(segment[1].offset, size)
@@ -164,7 +177,7 @@ def _add_filters(name: str, progress: Callable[[int, int], object] | None, limit
             error.source = error.source or name
             raise
         filters = builder.pack(keyframes_of(index), size, checksum_ends(file, size))
-    _write(name + SUFFIX, filters)
+    _write(name + SUFFIX, section, filters)
     return True
 
 
@@ -201,6 +214,8 @@ def read_sidecar(
 def _parse(
     path: str, sidecar: Any, file: Any, options: StreamOptions | PatchOptions, opener: Callable[[str], BinaryIO]
 ) -> Index:
+    read_section(sidecar)  # of frames
+    base = sidecar.tell()
     magic, crc, length = _START.unpack(read_exactly(sidecar, _START.size))
     if magic != _MAGIC or length % 8 or not 8 * _RDF[1] <= length <= _MAX_HEAD:
         raise CorruptIndex("it is no index")
@@ -219,7 +234,7 @@ def _parse(
         raise CorruptIndex("it belongs to other stream options")
     places = [numbers[i : i + n_key + _STATE] for i in range(n_head, len(numbers), n_key + _STATE)]
     keyframes = (Keyframe(0, 0, 0), *(Keyframe(*place[:n_key]) for place in places))
-    state = _states(path + SUFFIX, [place[n_key:] for place in places], opener)
+    state = _states(path + SUFFIX, [(base + place[n_key], *place[n_key + 1 :]) for place in places], opener)
     index = Index(options, keyframes, statements, frames, size, state, place=sum(numbers[_RDF[1] : n_head]))
     index.check(last_offset=size)
     return index

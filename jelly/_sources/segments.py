@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, Protocol
 
 from jelly._core.base.batch import Batch
 from jelly._formats.registry import JELLY, SEEKING, find
+from jelly._io.compression import SEEKABLE
 from jelly._io.remote import is_url, open_url
 from jelly._io.source import is_web, open_local, split_suffix
 from jelly._seekable.file import JellyFile
@@ -46,7 +47,9 @@ def open_filtered(
     if not isinstance(source, str | os.PathLike) or not isinstance(name := os.fspath(source), str) or is_web(name):
         return None
     is_local = opener is None and not is_url(name)
-    if (is_local and not os.path.isfile(name)) or split_suffix(name)[1] or settings.get("delimited") is False:
+    if (is_local and not os.path.isfile(name)) or settings.get("delimited") is False:
+        return None
+    if split_suffix(name)[1] not in ("", *SEEKABLE):
         return None
     limits = {key: value for key, value in settings.items() if key not in _ALIKE}
     try:

@@ -10,11 +10,12 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from jelly._core.base.batch import Batch
-from jelly._formats.rdf_version import VERSIONS, changes
-from jelly._formats.registry import FORMATS, JELLY, TABLE_SUFFIXES, find, format_of, having, table_kind
+from jelly._formats.rdf_version import changes
+from jelly._formats.registry import FORMATS, JELLY, TABLE_SUFFIXES, VERSIONS, find, format_of, having, table_kind
 from jelly._io.reader import Frame, Reader, frames_of
 from jelly._io.remote import list_url
 from jelly._io.source import is_open_file, is_url, is_web, name_of, split_suffix
@@ -130,16 +131,20 @@ class Sources:
     ) -> Iterator[Batch]:
         """The Batches of all sources, in order; of files with filters those that may have rows of a condition.
 
-        More threads than one read ahead: sources, and segments of Jelly files with an index. Without threads ``ended``
-        is called with each Reader at its end.
+        More threads than one read ahead: sources, and segments of Jelly files with an index. ``ended`` is called with
+        each Reader at its end; with threads at the end of all, with what stands for a Reader of a file with an index.
         """
         query = query_of(condition, self.labels)
         if threads <= 1:
             for number in range(len(self.each)):
                 yield from self.of(number, ended, query)
             return
+        readers: dict[int, Any] = {}
         with ExitStack() as stack:
-            yield from pipelined(self._tasks(stack, query), threads)
+            yield from pipelined(self._tasks(stack, query, readers), threads)
+        for _, reader in sorted(readers.items()):
+            if ended is not None:
+                ended(reader)
 
     def of(
         self, number: int, ended: Callable[[Reader], object] | None = None, query: Query | None = None
@@ -170,12 +175,10 @@ class Sources:
         settings = self.settings
         if len(self.each) > 1 and settings.get("format") is None and (name := name_of(source)) and not is_web(name):
             # Formats may differ, and each has limits of its own.
-            settings = having(settings, format_of(source).reading.union(_OWN, VERSIONS))
+            settings = having(settings, format_of(source).reading | VERSIONS | set(_OWN))
         return Reader(source, **settings)
 
-    def _plain(
-        self, source: Any, ended: Callable[[Reader], object] | None, query: Query | None
-    ) -> Iterator[Batch]:
+    def _plain(self, source: Any, ended: Callable[[Reader], object] | None, query: Query | None) -> Iterator[Batch]:
         if (chosen := read_filtered(source, query, self.settings)) is not None:
             for batch in chosen:
                 if self.check is not None:
@@ -195,19 +198,16 @@ class Sources:
             if ended is not None:
                 ended(reader)
 
-    def _checked(self, batches: Iterator[Batch], options: Callable[[], StreamOptions | None]) -> Iterator[Batch]:
-        for batch in batches:
-            if self.check is not None:
-                self.check(options(), batch)
-            yield batch
-
-    def _tasks(self, stack: ExitStack, query: Query | None) -> Iterator[Callable[[], Iterator[Batch]]]:
+    def _tasks(
+        self, stack: ExitStack, query: Query | None, readers: dict[int, Any]
+    ) -> Iterator[Callable[[], Iterator[Batch]]]:
         for number, source in enumerate(self.each):
             file = self._indexed(source)
             if file is None:
-                yield partial(self.of, number, None, query)
+                yield partial(self.of, number, partial(readers.__setitem__, number), query)
             else:
                 stack.enter_context(file)
+                readers[number] = SimpleNamespace(bytes_read=file.n_bytes, n_skipped=0, skipped=[])
                 for part in file.parts(query=query):
                     yield partial(self._segment, file, self.names[number], part)
 
@@ -216,8 +216,8 @@ class Sources:
         return self.batches()
 
     def _indexed(self, source: Any) -> JellyFile | None:
-        """The file with its index, if it has one and the keywords do not ask for it as a whole."""
-        if any(self.settings.get(name) is not None for name in VERSIONS):
+        """The file with its index, if it has one, and if its segments can be read as they are."""
+        if not VERSIONS.isdisjoint(name for name, value in self.settings.items() if value is not None):
             return None
         if not isinstance(source, str | os.PathLike) or not os.path.isfile(source):
             return None

@@ -17,8 +17,19 @@ from typing import Any, Literal
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
-from jelly._formats.rdf_version import VERSIONS, refuse_crossing
-from jelly._formats.registry import FORMATS, JELLY, READING, THRIFT, Content, find, table_kind
+from jelly._formats.rdf_version import refuse_quoted
+from jelly._formats.registry import (
+    FORMATS,
+    JELLY,
+    READING,
+    SEEKING,
+    THRIFT,
+    VERSIONS,
+    Content,
+    Format,
+    find,
+    table_kind,
+)
 from jelly._io.reader import Reader, is_several
 from jelly._io.settings import checked
 from jelly._io.source import Progress, name_of, split_suffix
@@ -26,12 +37,16 @@ from jelly._io.widening import changed, missing, open_fields
 from jelly._io.writer import Writer
 from jelly._layouts import Layout
 from jelly._options import COLUMN_VERSION, MIN_NAME_TABLE, ROW_VERSION, PhysicalType, StreamOptions
+from jelly._pipeline.workers import Workers, in_order
+from jelly._seekable.file import JellyFile
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.sources import Sources
-from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, JellyUnsupportedError
 
 __all__ = ["Conversion", "choose_options", "convert", "join_options"]
 
+# Rows of a Batch where nobody says.
+BATCH_ROWS = 16384
 # Bytes of Batches that are looked through for a quad.
 MAX_PEEK = 1 << 26
 
@@ -98,7 +113,8 @@ def convert(
     a meaning (grouped streams, frames with metadata). Jelly written from text is a flat stream.
 
     ``options={"version": 3}`` writes Jelly-RDF 1.2 (see `StreamOptions`); from Jelly-RDF 1.2 version 2 is
-    written unless you ask for 3. In both directions grouped streams become streams of messages, and the reverse.
+    written unless you ask for 3. In both directions grouped streams become streams of messages, and the reverse. A
+    quoted triple of RDF-star and a triple term of RDF 1.2 become each other only with ``star=`` (see `Reader`).
 
     Parameters
     ----------
@@ -134,8 +150,9 @@ def convert(
     layout : {"flat", "ntriples", "ids"}, default "flat"
         Columns of a table that is written. With ``"ids"`` it is a directory, see `write_ids`.
     threads : int, default 1
-        Number of threads that read ahead: several sources, and Jelly files with an index. Only for tables as the
-        output.
+        Number of threads that parse N-Triples and N-Quads, read several sources and segments of Jelly files with an
+        index, encode ``seekable`` Jelly, and make lines of N-Triples and N-Quads. The output is the same for any
+        number.
     blank_nodes : {"scope", "keep", "skolemize"}, optional
         Labels of blank nodes, see `find`: by default several sources have scopes, and one keeps its labels.
     skolem_base : str, optional
@@ -188,22 +205,23 @@ def convert(
         from jelly._formats.table_files import read_table_file, write_table_file
 
         # The same columns, whatever their layout.
-        rows = write_table_file(dst, read_table_file(src), kind=target.name)
+        with Workers(threads) as workers:
+            rows = write_table_file(dst, read_table_file(src), kind=target.name, workers=workers)
         return Conversion(rows, _bytes_of(src), _bytes_of(dst), time.perf_counter() - began, 0, [])
-    refuse: Callable[[StreamOptions | None, Batch], None] | None = None
-    if target is JELLY and limits.get("star") is None:
-        refuse = partial(refuse_crossing, columns=_version_of(options) == COLUMN_VERSION)
-    reader: Reader | _Several
-    if threads > 1 or blank_nodes is not None or is_several(src):
-        sources = Sources(src, blank_nodes, skolem_base, format=from_format, **given)
-        sources.check = refuse
-        reader = _Several(sources, threads)
+    reader: Reader | _Several | _Indexed
+    if blank_nodes is not None or is_several(src):
+        reader = _Several(Sources(src, blank_nodes, skolem_base, format=from_format, **given), threads)
     else:
         reader = Reader(src, format=from_format, **given)
         reader.source.expected = (reader.format.name, FORMATS, "from_format")
+        if threads > 1 and reader.format is JELLY and (file := _open_index(src, given, target)) is not None:
+            reader.close()
+            reader = _Indexed(file, threads)
     if target.content is Content.TABLE and layout != "ids":
-        return _convert_to_table(reader, dst, target.name, layout, progress, began)
-    with reader:
+        return _convert_to_table(reader, dst, target.name, layout, progress, began, threads)
+    with Workers(threads) as workers, reader:
+        if isinstance(reader, Reader):
+            reader.workers = workers
         batches = reader.watched(progress)
         if refuse is not None and isinstance(reader, Reader):
             batches = _refusing(batches, reader, refuse)
@@ -231,9 +249,11 @@ def convert(
             delimited=delimited,
             seekable=seekable,
             index=index,
+            threads=workers,
             **(writing or {}),
         )
         writer.allow(allowed, version=late_version)
+        checks_quoted = writer.format is JELLY and given.get("star") is None
         with _advice(drop_graphs), writer:
             for name, iri in (namespaces or {}).items():
                 writer.namespace(name, iri)
@@ -243,6 +263,8 @@ def convert(
                     for _, _, name, iri in batch.namespaces:
                         writer.namespace(name, iri)
                     batch = _without_graphs(batch)
+                if checks_quoted:
+                    refuse_quoted(batch, chosen)
                 # Metadata belongs to its frame, so that frame has to stay one.
                 writer.add_batch(batch, keep_frames=True if batch.metadata else None)
                 batch = None  # before the next one takes memory
@@ -321,14 +343,79 @@ class _Several:
         self.skipped += reader.skipped
 
 
-def _convert_to_table(
-    reader: Reader | _Several, dst: Any, kind: str, layout: Layout, progress: Progress | None, began: float
-) -> Conversion:
-    from jelly._formats.table_files import write_table_file
-    from jelly.arrow import from_batches
+class _Indexed:
+    """A Jelly file whose segments are read by several threads, as a `Reader` of one stream."""
 
-    with reader:
-        rows = write_table_file(dst, from_batches(reader.watched(progress), layout=layout), kind=kind)
+    format = JELLY
+    n_skipped = 0
+
+    def __init__(self, file: JellyFile, threads: int) -> None:
+        self._file = file
+        self._threads = threads
+        self.options = file.options
+        self.bytes_read = 0
+        self.skipped: list[tuple[int, str]] = []
+
+    def __enter__(self) -> _Indexed:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._file.close()
+
+    def watched(self, progress: Progress | None) -> Iterator[Batch]:
+        size = self._file.index.size
+        rows = 0
+        for batch in self._file.batches(self._threads):
+            yield batch
+            rows += len(batch)
+            del batch  # before the next one takes memory
+            self.bytes_read = size * rows // max(len(self._file), 1)
+            if progress is not None:
+                progress(self.bytes_read, size, rows)
+        self.bytes_read = size
+
+
+def _open_index(src: Any, settings: dict[str, Any], target: Format) -> JellyFile | None:
+    """A Jelly file that several threads can read, so that the output is that of one; None for another source."""
+    if not isinstance(src, str | os.PathLike) or not os.path.isfile(src):
+        return None
+    limits = {name: value for name, value in settings.items() if name not in ("strict", "on_error")}
+    if settings["strict"] or not limits.keys() <= SEEKING:
+        return None
+    try:
+        file = JellyFile(src, **limits)
+    except JellyError:
+        return None
+    # A Batch with metadata keeps its frames, so Batches must end where they do if one thread reads.
+    rows = limits.get("batch_rows", BATCH_ROWS)
+    if target is JELLY and any(key.statement % rows for key in file.index.keyframes):
+        file.close()
+        return None
+    return file
+
+
+def _convert_to_table(
+    reader: Reader | _Several | _Indexed,
+    dst: Any,
+    kind: str,
+    layout: Layout,
+    progress: Progress | None,
+    began: float,
+    threads: int,
+) -> Conversion:
+    from jelly._formats.table_files import write_record_batches
+    from jelly.arrow import BATCH_ROWS, RecordBatchBuilder
+
+    maker = RecordBatchBuilder(layout, False, None, BATCH_ROWS)
+
+    def columns(batch: Batch) -> list[Any]:
+        return list(maker.run([(batch, 0, len(batch))]))
+
+    with Workers(threads) as workers, reader:
+        if isinstance(reader, Reader):
+            reader.workers = workers
+        made = (each for _, found in in_order(workers, reader.watched(progress), columns) for each in found)
+        rows = write_record_batches(dst, maker.schema, made, kind=kind, workers=workers)
     seconds = time.perf_counter() - began
     return Conversion(rows, reader.bytes_read, _bytes_of(dst), seconds, reader.n_skipped, reader.skipped)
 
@@ -353,7 +440,7 @@ def _bytes_of(path: Any) -> int:
     return os.path.getsize(path) if os.path.isfile(path) else 0
 
 
-def _look(batches: Iterator[Batch], reader: Reader | _Several) -> tuple[list[Batch], int]:
+def _look(batches: Iterator[Batch], reader: Reader | _Several | _Indexed) -> tuple[list[Batch], int]:
     """The first Batches, and whether the stream is one of triples or quads (3 or 4).
 
     Where quads may follow triples, as many as it takes to know; beyond MAX_PEEK bytes it is taken for one of quads.
@@ -370,7 +457,7 @@ def _look(batches: Iterator[Batch], reader: Reader | _Several) -> tuple[list[Bat
     return held, 3 if held else _arity(reader)
 
 
-def _arity(reader: Reader | _Several) -> int:
+def _arity(reader: Reader | _Several | _Indexed) -> int:
     """3 or 4 for a source without a single statement."""
     if reader.format is JELLY:
         return 3 if reader.options is None or reader.options.physical_type == PhysicalType.TRIPLES else 4
@@ -407,7 +494,7 @@ def _size(writer: Writer) -> int:
 
 
 def choose_options(
-    options: StreamOptions | Mapping[str, Any] | None, reader: Reader | _Several, arity: int
+    options: StreamOptions | Mapping[str, Any] | None, reader: Reader | _Several | _Indexed, arity: int
 ) -> StreamOptions:
     """The options to write with what ``reader`` reads: those given, or those of the source with changes."""
     source = reader.options

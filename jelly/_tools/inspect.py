@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jelly._core.jelly.decoder import Decoder
-from jelly._core.jelly.frame_scan import RowCounter
+from jelly._core.jelly.frame_scan import PLACES, TERM_PARTS, RowCounter
 from jelly._formats.registry import JELLY, JELLY_PATCH
 from jelly._html import html_table
 from jelly._io.settings import LIMITS, checked, fitted
@@ -27,8 +28,10 @@ from jelly.errors import JellyError
 
 __all__ = ["FrameInspection", "Inspection", "inspect"]
 
+ROW_TERMS = frozenset().union(*TERM_PARTS)
 UNKNOWN_ROW = "the row has no field that this version knows"
 _ROWS = 3  # offset, size and bytes of metadata come before the rows of each kind
+_KINDS = slice(1, 3)  # triples and quads, or statements added and deleted, in the kinds of rows
 _STATEMENTS = slice(_ROWS + 1, _ROWS + 3)  # triples and quads, or statements added and deleted
 
 
@@ -101,6 +104,14 @@ class Inspection:
         Bytes of metadata in all frames.
     metadata : dict of str to int
         Number of frames with each metadata key.
+    parts, part_bytes : dict of str to int
+        If ``size`` was asked for: number and bytes of each part, which together are ``bytes``: ``framing`` (what
+        tells the lengths of frames), ``metadata``, the kinds of rows as in ``rows``, and instead of triples and quads
+        (of Jelly-Patch: add and delete) ``statement.framing`` (what tells the lengths of rows and columns, and the row
+        counts) and the parts of statements. In rows these are the terms by place and kind, such as ``subject.iri`` or
+        ``object.literal``; ``subject.repeated`` counts statements that repeat the subject before, which takes no
+        bytes. In columns (Jelly-RDF 1.2) they are the lists of each column: ``object.runs``, ``object.name_ids``,
+        ``object.lex_values`` and so on; a run stands for two or more cells.
     frames : sequence of FrameInspection
         The frames, if ``per_frame`` was asked for.
     problems : list of str
@@ -122,6 +133,8 @@ class Inspection:
     frames: Sequence[FrameInspection] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     filter_bytes: int = 0
+    parts: dict[str, int] = field(default_factory=dict)
+    part_bytes: dict[str, int] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
         rows = [(kind, n, self.row_bytes[kind]) for kind, n in self.rows.items() if n]
@@ -202,7 +215,7 @@ def _plain(found: Any) -> dict[str, Any]:
             value |= {name: given.name for name, given in value.items() if isinstance(given, IntEnum)}
         elif item.name in ("rows", "row_bytes"):
             value = {kind: n for kind, n in value.items() if n}
-        elif item.name in ("frames", "problems") and not value:
+        elif item.name in ("frames", "problems", "parts", "part_bytes") and not value:
             continue
         elif item.name == "frames":
             value = [frame.as_dict() for frame in value]
@@ -215,6 +228,7 @@ def inspect(
     src: Any,
     per_frame: bool = False,
     *,
+    size: bool = False,
     format: str | None = None,
     delimited: bool | None = None,
     max_frames: int = default("max_frames"),
@@ -231,6 +245,8 @@ def inspect(
         The input, as for `Reader`.
     per_frame : bool, default False
         Also report each frame, about 200 bytes of memory per frame.
+    size : bool, default False
+        Also report the bytes of each part: of terms by place and kind, or of the lists of columns. Takes longer.
     format : {"jelly", "jellyp"}, optional
         Jelly-RDF or Jelly-Patch. By default a file with the suffix ``.jellyp`` is Jelly-Patch, everything else
         Jelly-RDF.
@@ -274,6 +290,7 @@ def inspect(
         per_frame=per_frame,
         max_frames=max_frames,
         patch=patch,
+        sizes=size,
     )
     # The Decoder reads the options; after them it is not needed.
     decoder = Decoder(delimited=delimited, batch_rows=1, patch=patch, **limits)
@@ -294,6 +311,7 @@ def inspect(
             options = _find_options(decoder)
         counter.close()
         frames.take(counter)
+    parts = _parts(counter) if size else {}
     assert options is not None, "a Decoder that is closed has options or raises"
     return Inspection(
         options=options,
@@ -309,16 +327,41 @@ def inspect(
         frames=frames if per_frame else [],
         problems=_problems(counter, limits),
         filter_bytes=0 if patch else _filter_bytes(src),
+        parts={name: number for name, (number, _) in parts.items()},
+        part_bytes={name: of_part for name, (_, of_part) in parts.items()},
     )
+
+
+def _parts(counter: RowCounter) -> dict[str, tuple[int, int]]:
+    """The number and bytes of each part; what no part names is that of the frames and of the statements."""
+    statements = counter.kinds[_KINDS]
+    rows = {kind: (n, counter.row_bytes[kind]) for kind, n in counter.rows.items() if kind not in statements and n}
+    terms = counter.parts
+    of_statements = sum(counter.row_bytes[kind] for kind in statements)
+    outside = counter.bytes - sum(counter.row_bytes.values()) - counter.metadata_bytes
+    found = {"framing": (counter.frames, outside), **rows}
+    if counter.metadata:
+        found["metadata"] = (sum(counter.metadata.values()), counter.metadata_bytes)
+    found["statement.framing"] = (counter.statements, of_statements - sum(size for _, size in terms.values()))
+    for place in PLACES:
+        own = {name: part for name, part in terms.items() if name.startswith(place)}
+        found |= own
+        of_rows = [n for name, (n, _) in own.items() if name.partition(".")[2] in ROW_TERMS]
+        if of_rows and sum(of_rows) < counter.statements:
+            found[f"{place}.repeated"] = (counter.statements - sum(of_rows), 0)
+    found |= {name: part for name, part in terms.items() if name not in found}
+    return found
 
 
 def _filter_bytes(src: Any) -> int:
     """The size of the filters of a file, if it has any."""
-    file = open_filtered(src, {"format": JELLY.name})
-    if file is None:
-        return 0
-    with file:
-        return 0 if file.filters is None else file.filters.size
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of an index that is of no use: who reads by it is warned
+        file = open_filtered(src, {"format": JELLY.name})
+        if file is None:
+            return 0
+        with file:
+            return 0 if file.filters is None else file.filters.size
 
 
 def _problems(counter: RowCounter, settings: dict[str, Any]) -> list[str]:

@@ -9,22 +9,25 @@ systems that share blocks, such as Btrfs and XFS, do not even copy them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO
 
+from jelly._compression.view import PlainView
+from jelly._compression.writer import FrameWriter
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
-from jelly._formats.native import StreamEncoder
-from jelly._formats.rdf_version import VERSIONS
+from jelly._formats.native import FILTERS_IN_FRAME, StreamEncoder
 from jelly._formats.registry import JELLY, READING, find
+from jelly._io.compression import SEEKABLE
 from jelly._io.part_file import PartFile, hold, to_disk
 from jelly._io.settings import checked
 from jelly._io.source import Progress, split_suffix
 from jelly._io.widening import ALL_FIELDS, LateError, missing
 from jelly._options import MAX_TABLE_SIZE, MIN_NAME_TABLE, ROW_VERSION, StreamOptions
+from jelly._seekable.compressed import plain_view
 from jelly._seekable.file import JellyFile
 from jelly._seekable.filters import FilterBuilder, read_filters
 from jelly._seekable.index import INDEX_KEY, KEYFRAME_ROWS, Index, pack_index, read_index
@@ -61,7 +64,7 @@ def append(
     sources : Any
         What to append: one source or several, as for `find`.
     out : str or os.PathLike
-        A Jelly file, delimited and not compressed. If there is none, it is written, with an index.
+        A Jelly file, delimited, and not compressed or seekable. If there is none, it is written, with an index.
     blank_nodes : {"scope", "keep", "skolemize"}, default "scope"
         Labels of the new blank nodes, see `find`. By default they are other nodes than those of the file; with
         ``"keep"`` a node with a label of the file is that node.
@@ -85,11 +88,11 @@ def append(
         If the stream options of the file do not allow a statement, such as quads in a file of triples: write it anew
         with `concat`.
     JellyArgumentError
-        If the file is compressed or no Jelly file.
+        If the file is no Jelly file.
     JellyFormatError
         If the file is not a whole one, or not delimited.
     JellyError
-        If another process appends to the file.
+        If another process appends to the file, or it is compressed and not seekable.
 
     Notes
     -----
@@ -107,8 +110,10 @@ def append(
     3
     """
     name = str(os.fspath(out))
-    if name == "-" or find(None, name) is not JELLY or split_suffix(name)[1]:
-        raise JellyArgumentError("only a Jelly file that is not compressed can be appended to", source=name)
+    if name == "-" or find(None, name) is not JELLY or split_suffix(name)[1] not in ("", *SEEKABLE):
+        raise JellyArgumentError(
+            "only a Jelly file that is not compressed, or compressed with zstd or gzip, can be appended to", source=name
+        )
     found = Input(sources, blank_nodes, skolem_base, progress, **settings)
     batches = (batch for batch in found.batches() if len(batch) or batch.namespaces)
     target = os.path.realpath(name)
@@ -119,6 +124,9 @@ def append(
             return _append(file, target, batches, found, keyframe_rows)
         except JellyError as error:
             error.source = error.source or name
+            raise
+        except OSError as error:
+            error.filename = error.filename or name
             raise
 
 
@@ -134,10 +142,13 @@ def _locked(target: str, name: str) -> BinaryIO:
         file.close()  # another process has just replaced it
 
 
-def _append(file: Any, target: str, batches: Iterator[Batch], source: Input, keyframe_rows: int) -> int:
-    size = os.fstat(file.fileno()).st_size
+def _append(file: Any, target: str, batches: Iterator[Batch], keyframe_rows: int) -> int:
+    raw, file = file, plain_view(target, file, beside=False)
+    size = file.seek(0, os.SEEK_END)
     options = _options(file)
     index = read_index(file, size, lambda: options)
+    if index is None and file is not raw:
+        raise JellyError("the file is compressed and has no index: write it anew with seekable=True")
     builder = None
     sidecar = os.path.exists(target + SUFFIX)
     if index is not None:
@@ -155,20 +166,22 @@ def _append(file: Any, target: str, batches: Iterator[Batch], source: Input, key
         return 0
     part = PartFile(target)
     try:
-        with os.fdopen(part.handle, "wb") as made:
-            _copy(file, made, end[0])
-            made.write(end[1])
+        with os.fdopen(part.handle, "wb") as written:
+            made = _begun(raw, file, written, end[0])
             base = end[0] + len(end[1])
+            made.write(end[1])
             tail = _Tail(options, index, base, keyframe_rows, builder)
             batch: Batch | None = first
             del first
             while batch is not None:
-                made.write(tail.encode(batch))
+                tail.put(made, tail.encode(batch))
                 batch = None  # before the next one takes memory
                 batch = next(batches, None)
-            made.write(tail.close())
-            made.flush()
-            to_disk(made.fileno())
+            tail.put(made, tail.close())
+            if made is not written:
+                made.close()
+            written.flush()
+            to_disk(written.fileno())
     except BaseException:
         part.discard()
         raise
@@ -184,6 +197,21 @@ def _append(file: Any, target: str, batches: Iterator[Batch], source: Input, key
     elif sidecar:
         os.unlink(target + SUFFIX)  # its filters are in the file now
     return tail.statements
+
+
+def _begun(raw: Any, file: Any, written: Any, end: int) -> Any:
+    """What the new file is written to, with the first bytes of the old one: of a compressed file its frames."""
+    if not isinstance(file, PlainView):
+        _copy(raw, written, end)
+        return written
+    first = file.frame_at(end)
+    _copy(raw, written, int(file.table.packed[first]))
+    made = FrameWriter(written, file.kind)
+    made.go_on((packed, plain) for packed, plain in file.table.sizes()[:first].tolist())
+    for data in file.chunks(int(file.table.plain[first]), end):
+        made.write(data)
+    made.cut([end])
+    return made
 
 
 def _filters_beside(target: str) -> FilterBuilder | None:
@@ -317,6 +345,7 @@ class _Tail:
         self._base = base
         self._cut: int | None = None  # bytes that the first frame has lost
         self._nothing: Any = None  # a Batch without rows
+        self._ends: Sequence[int] = ()  # where compressed frames begin at the end, see `StreamEncoder.cuts`
         self._encoder = StreamEncoder(
             options, keyframe_rows=keyframe_rows if index is not None else 0, keyframe=True, skip_namespaces=True
         )
@@ -327,6 +356,13 @@ class _Tail:
     def statements(self) -> int:
         """Number of statements so far."""
         return self._encoder.statements
+
+    def put(self, made: Any, data: bytes) -> None:
+        """Write bytes of this stream, to a `FrameWriter` with the places where its frames begin."""
+        if isinstance(made, FrameWriter):
+            shift = self._base - (self._cut or 0)
+            made.cut([self._base, *(shift + place for place in self._encoder.cuts()), *self._ends])
+        made.write(data)
 
     def encode(self, batch: Batch) -> bytes:
         """The frames that are finished."""
@@ -352,7 +388,9 @@ class _Tail:
         last = shift + encoder.last_frame if encoder.last_frame else self._base
         statements, frames = index.statements + encoder.statements, index.frames + encoder.frames
         packed = encoder.packed_filters(own, keys) + pack_index(self._options, keys, last, statements, frames)
-        return data + self._without_options(Encoder.close(encoder, {INDEX_KEY: packed}))
+        data += self._without_options(Encoder.close(encoder, {INDEX_KEY: packed}))
+        self._ends = range(last, last + len(packed) + FILTERS_IN_FRAME, FILTERS_IN_FRAME)
+        return data
 
     def _without_options(self, data: bytes) -> bytes:
         """The first frame of all begins with a row of options, as that of a stream: they stand in the file already."""

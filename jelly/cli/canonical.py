@@ -10,7 +10,7 @@ import click
 
 import jelly
 from jelly.cli.common import STATEMENTS, progress_bar, reading_options
-from jelly.cli.reading import from_option, settings_of
+from jelly.cli.reading import expanded, from_option, settings_of
 
 __all__ = ["canonicalize", "hash_"]
 
@@ -39,14 +39,14 @@ def _canonical_options(command: F) -> F:
 
 
 def _canonical(
-    file: str, dst: Any, settings: dict[str, Any], algorithm: Any, max_steps: int | None, what: str
+    src: Any, dst: Any, settings: dict[str, Any], algorithm: Any, max_steps: int | None, what: str
 ) -> jelly.Canonical:
     settings = {name: value for name, value in settings.items() if name != "format"} | {
         "from_format": settings["format"]
     }
     with progress_bar(what, quiet=dst == "-" and sys.stdout.isatty()) as progress:
         return jelly.canonicalize(
-            file, dst, algorithm=algorithm, max_steps=max_steps, progress=progress, **settings
+            src, dst, algorithm=algorithm, max_steps=max_steps, progress=progress, **settings
         )
 
 
@@ -61,6 +61,9 @@ def canonicalize(
 ) -> None:
     """Read IN and write its canonical N-Quads to OUT, or to standard output.
 
+    IN may also be a table, a directory or a glob pattern in quotation marks: all files together are one dataset, in
+    which the blank nodes of each file are apart.
+
     The same dataset gives the same bytes, whatever the order of its statements and the labels of its blank nodes. The
     algorithm is RDFC-1.0 of W3C. Statements that are there twice are written once. Quoted triples and generalized
     statements are an error: RDFC-1.0 does not define them.
@@ -69,9 +72,14 @@ def canonicalize(
     Examples:
       jelly canonicalize people.jelly people.nq
       jelly canonicalize people.ttl | sha256sum
+      jelly canonicalize 'dump/*.nq.gz' dump.nq
     """
-    (settings,) = settings_of((src,), from_format, limits)
-    _canonical(src, dst, settings, algorithm, max_steps, "Canonicalizing")
+    each = expanded([src])
+    settings = settings_of(each, from_format, limits)
+    if len(each) == 1:
+        _canonical(each[0], dst, settings[0], algorithm, max_steps, "Canonicalizing")
+    else:
+        _canonical(each, dst, {"format": from_format, **limits}, algorithm, max_steps, "Canonicalizing")
 
 
 @click.command("hash", short_help="Print the hash of the canonical form of files.")
@@ -84,13 +92,15 @@ def hash_(
 ) -> None:
     """Print the hash of the canonical N-Quads of each file, and its name, as sha256sum does.
 
-    Files with the same dataset have the same hash, whatever their format, order and labels of blank nodes.
+    Files may also be tables, directories and glob patterns in quotation marks. Those with the same dataset have the
+    same hash, whatever their format, order and labels of blank nodes.
 
     \b
     Examples:
       jelly hash people.jelly people.nt.gz
       jelly hash --algorithm sha384 people.ttl
     """
-    for file, settings in zip(files, settings_of(files, from_format, limits), strict=True):
+    each = expanded(files)
+    for file, settings in zip(each, settings_of(each, from_format, limits), strict=True):
         digest = _canonical(file, _Nowhere(), settings, algorithm, max_steps, "Hashing").digest
         click.echo(f"{digest}  {file}")

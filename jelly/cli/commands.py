@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 import jelly
 from jelly._formats.registry import FORMATS, JELLY, TURTLE, Content, Format, having, table_kind
-from jelly._io.source import is_web
+from jelly._io.source import is_web, split_suffix
 from jelly._layouts import LAYOUTS
 from jelly._options import MAX_TABLE_SIZE
 from jelly._tools.validate import format_to_check
@@ -26,6 +26,7 @@ from jelly.cli.common import (
     STATEMENTS,
     can_have_index,
     count_of,
+    default_threads,
     limits_of,
     progress_bar,
     quoted_option,
@@ -72,8 +73,8 @@ def _show_warning(
     file: Any = None,
     line: str | None = None,
 ) -> None:
-    """Print a JellyWarning on one line, without the line of Python that caused it."""
-    if issubclass(category, jelly.JellyWarning):
+    """Print a warning of ours on one line, without the line of Python that caused it."""
+    if issubclass(category, jelly.JellyWarning | RuntimeWarning):
         say(f"warning: {in_options(str(message))}", "yellow")
     else:
         _python_warning(message, category, filename, lineno, file, line)
@@ -198,7 +199,7 @@ class _LogicalChoice(click.Choice[str]):
 @click.option(
     "--seekable/--no-seekable",
     default=None,
-    help="Write an index for random access (default for uncompressed files).",
+    help="Write an index for random access (default for files, but not for .bz2 and .xz).",
 )
 @click.option(
     "--index", type=click.Choice(["terms"]),
@@ -210,7 +211,8 @@ class _LogicalChoice(click.Choice[str]):
 )
 @click.option(
     "--star", type=click.Choice(["reifies", "triple-terms", "quoted"]),
-    help="RDF-star to RDF 1.2: annotate by rdf:reifies (quoted: the way back), or take quoted triples as triple terms.",
+    help="Turn quoted triples of RDF-star into nodes with rdf:reifies, or such nodes back (quoted), or take them as "
+    "triple terms of RDF 1.2.",
 )
 @click.option("--skip-errors", is_flag=True, help="Skip lines of N-Triples and N-Quads with errors, and report them.")
 @click.option(
@@ -247,8 +249,8 @@ class _LogicalChoice(click.Choice[str]):
     help="Columns of a table (default: flat). With ids OUT is a directory for terms.parquet and triples.parquet.",
 )
 @click.option(
-    "--threads", metavar="N", type=click.IntRange(1), default=1,
-    help="Number of threads that read a Jelly file with an index.",
+    "--threads", metavar="N", type=click.IntRange(1),
+    help="Number of threads (default: all cores for files above 64 MB, else 1). OUT is the same for any number.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print neither progress nor summary.")
 @reading_options(*STATEMENTS)
@@ -276,13 +278,15 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
       jelly convert --layout ids people.jelly graph/
     """
     if given["layout"] == "ids":
+        given["threads"] = given["threads"] or default_threads([src])
         _convert_to_ids(src, dst, from_format, quiet, given)
         return
     each = expanded([src])
+    given["threads"] = given["threads"] or default_threads(each)
     with opened(each[0], from_format) as (opened_src, source):
         done = _convert(opened_src if len(each) == 1 else each, source, dst, to_format, quiet, given)
     if not quiet:
-        _summary(done)
+        _summary(done, is_fair=split_suffix(src)[1] == split_suffix(dst)[1])
 
 
 def _convert(
@@ -315,8 +319,7 @@ def _convert(
             to_format=target.name,
             options=_changes(given),
             strict=given["strict"],
-            rdf=given["rdf"],
-            star=given["star"],
+            **{name: given[name] for name in ("rdf", "star") if given[name] is not None},
             on_error="skip" if given["skip_errors"] else "raise",
             frame_rows=given["frame_rows"],
             frame_bytes=given["frame_bytes"],
@@ -327,7 +330,7 @@ def _convert(
             namespaces=_namespaces(target, given),
             writing=_writing(target, given),
             layout=given["layout"],
-            threads=given["threads"] if target.content is Content.TABLE else 1,
+            threads=given["threads"],
             drop_graphs=given["drop_graphs"],
             **_of_syntax(source, given),
             **(given["limits"] if several else limits_of(given["limits"], source.reading, what=source.title)),
@@ -446,12 +449,13 @@ def _changes(given: dict[str, Any]) -> dict[str, Any]:
     return changes
 
 
-def _summary(done: jelly.Conversion) -> None:
+def _summary(done: jelly.Conversion, is_fair: bool) -> None:
+    """Print what was done; the ratio of sizes only if both files are compressed in the same way, or not at all."""
     speed = done.statements / done.seconds if done.seconds else 0
-    ratio = done.bytes_written / done.bytes_read if done.bytes_read else 0
+    ratio = f" ({done.bytes_written / done.bytes_read:.1%})" if is_fair and done.bytes_read else ""
     statements = f"{done.statements:,} statement{'s' * (done.statements != 1)}"
     say(
-        f"{statements}, {size_of(done.bytes_read)} -> {size_of(done.bytes_written)} ({ratio:.1%}), "
+        f"{statements}, {size_of(done.bytes_read)} -> {size_of(done.bytes_written)}{ratio}, "
         f"{done.seconds:.2f} s, {count_of(speed)} statements/s"
     )
     if done.n_skipped:
@@ -464,26 +468,40 @@ def _summary(done: jelly.Conversion) -> None:
 
 
 @cli.command("inspect", short_help="Show options, rows, bytes and frames of a Jelly file.")
-@click.argument("file")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--per-frame", is_flag=True, help="Also show each frame.")
+@click.option("--size", is_flag=True, help="Also show the bytes of each part: terms by place and kind, or columns.")
 @shape_option
 @reading_options(*_JELLY_LIMITS, "max_frames")
-def inspect_(file: str, per_frame: bool, shape: str | None, limits: dict[str, Any]) -> None:
-    """Show the options, rows, bytes and frames of a Jelly file without decoding its statements.
+def inspect_(
+    files: tuple[str, ...], per_frame: bool, size: bool, shape: str | None, limits: dict[str, Any]
+) -> None:
+    """Show the options, rows, bytes and frames of each Jelly file without decoding its statements.
 
-    A file with the suffix .jellyp is read as Jelly-Patch.
+    A file with the suffix .jellyp is read as Jelly-Patch. Files may also be directories and glob patterns in quotation
+    marks. Of several files, JSON and YAML are a list with the name of each.
 
     \b
     Examples:
       jelly inspect people.jelly
       jelly inspect changes.jellyp
+      jelly inspect 'data/*.jelly'
+      jelly inspect --size people.jelly
       jelly inspect people.jelly.gz --per-frame --format json | jq '.frames[0]'
     """
-    with progress_bar("Inspecting") as progress:
-        found = jelly.inspect(file, per_frame, progress=progress, **limits)
-    for problem in found.problems:
-        say(f"{file}: {in_options(problem)}", "yellow")
-    show(found, shape, lambda display: display.show_inspection(file, found))
+    each = expanded(files)
+    found: list[tuple[str, jelly.Inspection]] = []
+    for file in each:
+        with progress_bar("Inspecting") as progress:
+            found.append((file, jelly.inspect(file, per_frame, size=size, progress=progress, **limits)))
+        for problem in found[-1][1].problems:
+            say(f"{file}: {in_options(problem)}", "yellow")
+
+    def as_tables(display: Any) -> None:
+        for file, one in found:
+            display.show_inspection(file, one)
+
+    show(found[0][1] if len(each) == 1 else [{"file": file} | one.as_dict() for file, one in found], shape, as_tables)
 
 
 @cli.command(short_help="Check files and list their problems.")
@@ -626,6 +644,7 @@ def _count_of(
     help="Threads, for files with an index (default 1).",
 )
 @click.option("--plot", metavar="FILE", help="Also plot them to FILE (.png, .svg or .pdf).")
+@click.option("-q", "--quiet", is_flag=True, help="With --plot: print nothing.")
 @reading_options(*STATEMENTS)
 def stats_(
     files: tuple[str, ...],
@@ -634,6 +653,7 @@ def stats_(
     top: int,
     threads: int,
     plot: str | None,
+    quiet: bool,
     limits: dict[str, Any],
 ) -> None:
     """Count predicates, classes, graphs, datatypes and languages, and show how statements are distributed.
@@ -647,6 +667,8 @@ def stats_(
       jelly stats people.jelly --plot people.png
       jelly stats people.nq.gz --format json | jq .predicates.top
     """
+    if quiet and plot is None:
+        raise click.UsageError("--quiet goes with --plot")
     each = expanded(files)
     settings = {"format": from_format, **limits}
     if len(each) == 1:
@@ -658,8 +680,10 @@ def stats_(
         from jelly.plot import check_suffix, plot_stats
 
         check_suffix(plot)
-    with progress_bar("Counting") as progress:
+    with progress_bar("Counting", quiet) as progress:
         found = stats(each[0] if len(each) == 1 else each, threads=threads, top=top, progress=progress, **settings)
     if plot is not None:
         plot_stats(found, plot, name)
+    if quiet:
+        return
     show(found, shape, lambda display: display.show_stats(each[0] if len(each) == 1 else name, found))

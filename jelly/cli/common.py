@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import click
 
+from jelly._io.compression import SEEKABLE
 from jelly._io.source import descriptor_of, split_suffix
 from jelly._layouts import LAYOUTS
 from jelly._limits import SETTABLE
@@ -89,6 +90,10 @@ class Size(ParamType):
         return int(found[1]) << 10 * (" KMGT".index((found[2] or " ").upper()))
 
 
+# Bytes of input above which a conversion uses all cores.
+LARGE = 64 << 20
+
+
 def _option_of(name: str) -> str:
     return _SWITCHES[name][0] if name in _SWITCHES else "--" + name.replace("_", "-")
 
@@ -156,6 +161,14 @@ def say(text: str, colour: str | None = None) -> None:
     click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
 
 
+def default_threads(sources: list[Any]) -> int:
+    """All cores for files that are large together, else one thread."""
+    from jelly._pipeline.workers import count_cores
+
+    paths = [source for source in sources if isinstance(source, str | os.PathLike) and os.path.isfile(source)]
+    return count_cores() if sum(map(os.path.getsize, paths)) > LARGE else 1
+
+
 def size_of(n: float) -> str:
     """A number of bytes, such as 3.45 MB."""
     for unit in ("bytes", "kB", "MB", "GB"):
@@ -188,8 +201,8 @@ def progress_bar(
 
 
 def can_have_index(dst: str) -> bool:
-    """Whether an index is useful: not in a stream, a device, or a compressed file."""
-    if dst == "-" or split_suffix(dst)[1] or descriptor_of(dst) is not None:
+    """Whether an index is useful: not in a stream, a device, or a file compressed without random access."""
+    if dst == "-" or split_suffix(dst)[1] not in ("", *SEEKABLE) or descriptor_of(dst) is not None:
         return False
     return os.path.isfile(dst) or not os.path.exists(dst)
 
@@ -215,16 +228,20 @@ def parse_range(ctx: click.Context, param: click.Parameter, value: str) -> tuple
     return low, high
 
 
-shape_option: Decorator = click.option(
-    "--format", "shape", type=click.Choice(["table", "yaml", "json"]),
-    help="Form of the result (default: table on a terminal, else yaml).",
-)
+def shape_option(command: F) -> F:
+    """Add the options for the form of a result."""
+    command = click.option("--json", "shape", flag_value="json", help="The same as --format json.")(command)
+    return click.option(
+        "--format", "shape", type=click.Choice(["table", "yaml", "json"]),
+        help="Form of the result (default: table on a terminal, else yaml).",
+    )(command)
 
 
 def show(found: Any, shape: str | None, as_table: Callable[[Any], None]) -> None:
-    """Print what was found as JSON, as YAML, or as tables, which are the default on a terminal."""
+    """Print what was found, or a list of dicts, as JSON, as YAML, or as tables, which are the default on a terminal."""
+    plain = found if isinstance(found, list) else found.as_dict()
     if shape == "json":
-        click.echo(json.dumps(found.as_dict(), indent=2))
+        click.echo(json.dumps(plain, indent=2))
         return
     from jelly.cli import display
 
@@ -233,4 +250,4 @@ def show(found: Any, shape: str | None, as_table: Callable[[Any], None]) -> None
     else:
         from jelly._tools.yaml import dump_yaml
 
-        click.echo(dump_yaml(found.as_dict()), nl=False)
+        click.echo(dump_yaml(plain), nl=False)

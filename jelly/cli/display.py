@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from jelly._options import StreamOptions
 from jelly._tools.inspect import Inspection
 from jelly.errors import MissingExtraError
 from jelly.stats import Counts, ResultStats, Stats
 
 try:
     from rich import box
+    from rich.bar import Bar
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -106,6 +108,8 @@ def show_inspection(name: str, found: Inspection) -> None:
     console = Console()
     console.print(_options_table(name, found))
     console.print(_rows_table(found))
+    if found.parts:
+        console.print(_parts_table(found))
     if found.metadata:
         table = Table("metadata key", _number("frames"))
         for key, n in found.metadata.items():
@@ -144,6 +148,8 @@ def _options_table(name: str, found: Inspection) -> Table:
         "tables": "{:,} names, {:,} prefixes, {:,} datatypes".format(*tables),
         "version": str(options.version),
     }
+    if isinstance(options, StreamOptions) and options.version == 3:
+        lines |= {"numbering": options.numbering, "RDF version": options.rdf_version}
     for key, value in lines.items():
         if value:
             table.add_row(key, Text(value))
@@ -161,6 +167,16 @@ def _rows_table(found: Inspection) -> Table:
     for what, size in (("metadata", found.metadata_bytes), ("framing", rest)):
         if size:
             table.add_row(what, "", f"{size:,}", f"{size / found.bytes:.1%}", "", style="dim")
+    return table
+
+
+def _parts_table(found: Inspection) -> Table:
+    table = Table("part", _number("number"), _number("bytes"), _number("share"), "")
+    most = max(found.part_bytes.values())
+    for part, number in found.parts.items():
+        size = found.part_bytes[part]
+        bar = Bar(most, 0, size, width=20)
+        table.add_row(part, f"{number:,}", f"{size:,}", f"{size / found.bytes:.1%}", bar)
     return table
 
 

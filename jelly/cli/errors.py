@@ -39,6 +39,7 @@ _IN_OPTIONS = [
         (r"\bmax_name_table_size\b", "--names"),
         (r"\bmax_prefix_table_size\b", "--prefixes"),
         (r"\bmax_datatype_table_size above 0 in the stream options", "--datatypes above 0"),
+        (r"""\bstar=["']([\w-]+)["']""", r"--star \1"),
         (r'\blayout="(\w+)"', r"--layout \1"),
         (r"\bskolem_base\b", "--skolem-base"),
         (r"\btls=, or insecure=True\b", "--cert and --key, or --insecure"),

@@ -53,7 +53,9 @@ def _reading(command: _F) -> _F:
             help="JSON-LD context of a URL, from a file. Repeatable.",
         ),
         click.option("--force", is_flag=True, help="Read the frames of a flat Jelly stream as messages."),
-        reading_options("max_message_bytes", "max_names", "max_prefixes", "max_datatypes", "max_expansion"),
+        reading_options(
+            "max_message_bytes", "max_names", "max_prefixes", "max_datatypes", "max_frame_rows", "max_expansion"
+        ),
     ):
         command = option(command)
     return command

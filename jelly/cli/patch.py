@@ -18,6 +18,7 @@ from jelly.cli.common import (
     STATEMENTS,
     RangeCommand,
     can_have_index,
+    default_threads,
     layout_option,
     limits_of,
     parse_range,
@@ -119,9 +120,13 @@ def patch() -> None:
 @click.option(
     "--seekable/--no-seekable",
     default=None,
-    help="Write an index for random access (default for uncompressed files).",
+    help="Write an index for random access (default for files, but not for .bz2 and .xz).",
 )
 @layout_option
+@click.option(
+    "--threads", metavar="N", type=click.IntRange(1),
+    help="Number of threads (default: all cores for files above 64 MB, else 1). OUT is the same for any number.",
+)
 @_limits
 def convert(
     src: str,
@@ -134,6 +139,7 @@ def convert(
     quoted: str | None,
     seekable: bool | None,
     layout: Any,
+    threads: int | None,
     limits: dict[str, Any],
 ) -> None:
     """Convert the patches of IN to another format or another stream type.
@@ -164,7 +170,9 @@ def convert(
         convert_table(src, dst, layout=layout, limits=reading, **settings)
         return
     with progress_bar("Converting", dst == "-") as progress:
-        patches.convert(src, dst, progress=progress, **settings, **reading)
+        patches.convert(
+            src, dst, progress=progress, threads=threads or default_threads([src]), **settings, **reading
+        )
 
 
 @patch.command(short_help="Show the patches of a file, their headers and rows.")
@@ -189,7 +197,7 @@ def inspect(file: str, from_format: str | None, as_json: bool, limits: dict[str,
         told = {"format": reader.format.name, "options": about, "index": index, "patches": found}
         click.echo(json.dumps(told, indent=2))
         return
-    click.echo(f"{file}: {reader.format.title}, {len(found)} patches")
+    click.echo(f"{file}: {reader.format.title}, {len(found)} patch{'es' * (len(found) != 1)}")
     for name, value in (about or {}).items():
         click.echo(f"  {name}: {value.name if hasattr(value, 'name') else value}")
     if index is not None:

@@ -438,7 +438,10 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
 )
 @click.option("--to", "to_format", help="Format of the output (default: by the suffix of the file, else N-Quads).")
 @click.option("--start", metavar="N", help="First message: its number, earliest (default) or latest.")
-@click.option("--follow", is_flag=True, help="Keep following new messages until interrupted (Ctrl-C).")
+@click.option(
+    "--follow", is_flag=True,
+    help="Keep following new messages until interrupted (Ctrl-C); a server that is gone is tried again for 3 seconds.",
+)
 @click.option("-n", "number", type=click.IntRange(1), help="Stop after this many messages.")
 @_client_options
 def subscribe(address: str, topic: str, output: str, to_format: str | None, start: str | None, follow: bool,

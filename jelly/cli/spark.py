@@ -146,7 +146,10 @@ def ingest_(
       vertical  tables/NAME for each predicate, catalogue (which is which), statements (what they are made of)
       wide      tables/NAME for each class, catalogue, report (what did not fit), statements
     """
-    from jelly.spark._ingest import compact_table, ingest
+    from jelly.spark._session import with_extra
+
+    with with_extra():
+        from jelly.spark._ingest import compact_table, ingest
 
     out, master = given.pop("out"), given.pop("master")
     with progress_bar("Ingesting" if sources else "Compacting", in_bytes=True) as progress:
@@ -195,8 +198,10 @@ def stats_(
       jelly spark stats data/ --top 5
       jelly spark stats 's3://bucket/*.jelly' --storage anon=true --plot data.png
     """
-    from jelly.spark._stats import stats
+    from jelly.spark._session import with_extra
 
+    with with_extra():
+        from jelly.spark._stats import stats
     if plot is not None:
         from jelly.plot import check_suffix, plot_stats
 

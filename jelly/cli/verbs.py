@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 import jelly
-from jelly._find.pattern import parse_term
 from jelly._formats.registry import JELLY
 from jelly._verbs.filter import Condition
 from jelly._verbs.output import MEMORY
@@ -24,6 +23,7 @@ from jelly.cli.common import (
     reading_options,
     say,
 )
+from jelly.cli.prefixes import Prefixes, prefix_option, term_option
 from jelly.cli.reading import WITH_TABLES, expanded, format_of, from_option, refuse_terminal, settings_of
 
 __all__ = ["VERBS"]
@@ -37,7 +37,7 @@ _to = click.option(
 )
 _seekable = click.option(
     "--seekable/--no-seekable", default=None,
-    help="Write an index to a Jelly file (default for uncompressed files).",
+    help="Write an index to a Jelly file (default for files, but not for .bz2 and .xz).",
 )
 _quiet = click.option("-q", "--quiet", is_flag=True, help="No progress bar, and no line at the end.")
 _memory: Decorator = click.option(
@@ -176,13 +176,6 @@ def unique(files: list[Any], output: str, settings: dict[str, Any], **given: Any
     return jelly.unique(files, output, **settings, **given)
 
 
-def _terms(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[Any] | None:
-    try:
-        return [parse_term(value) for value in values] or None
-    except jelly.JellyError as error:
-        raise click.BadParameter(error.reason) from None
-
-
 def _conditions(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     try:
         for value in values:
@@ -194,10 +187,11 @@ def _conditions(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 
 @click.command("filter", short_help="Write the statements that match conditions.")
 @_reading
-@click.option("-s", "--subject", "s", metavar="TERM", multiple=True, callback=_terms, help="One of the subjects.")
-@click.option("-p", "--predicate", "p", metavar="TERM", multiple=True, callback=_terms, help="One of the predicates.")
-@click.option("--object", "o", metavar="TERM", multiple=True, callback=_terms, help="One of the objects.")
-@click.option("-g", "--graph", "g", metavar="TERM", multiple=True, callback=_terms, help="One of the graphs.")
+@term_option("-s", "--subject", "s", help="One of the subjects.")
+@term_option("-p", "--predicate", "p", help="One of the predicates.")
+@term_option("--object", "o", help="One of the objects.")
+@term_option("-g", "--graph", "g", help="One of the graphs.")
+@prefix_option
 @click.option(
     "-w", "--where", metavar="CONDITION", multiple=True, callback=_conditions,
     help="A condition, such as o.kind=literal, o.language!=en|de, o.datatype=xsd:integer, s.prefix=http://a.example/. "
@@ -208,14 +202,21 @@ def filter_(files: list[Any], output: str, settings: dict[str, Any], **given: An
     """Write the statements of files that match all options. "jelly find" prints them with fewer words.
 
     A CONDITION is a place (s, p, o, g), a dot, a property, = or !=, and values with | between them. Properties: kind
-    (iri, blank, literal, quoted, default), language (en is also en-GB, * any), datatype, and prefix of an IRI.
+    (iri, blank, literal, quoted, default), language (en is also en-GB, * any), datatype, and prefix of an IRI. A TERM
+    may have a prefix, as for "jelly find".
 
     \b
     Examples:
       jelly filter people.jelly --where 'o.language=en' -o english.jelly
       jelly filter people.jelly --where 's.kind=blank' --invert -o named.jelly
     """
-    return jelly.filter(files, output, **settings, **given)
+    limits = {name: value for name, value in settings.items() if name in STATEMENTS}
+    prefixes = Prefixes(given.pop("prefixes"), files, settings["format"], limits)
+    terms: Any = {slot: prefixes.terms(given.pop(slot)) or None for slot in "spog"}
+    written = jelly.filter(files, output, **terms, **settings, **given)
+    if not written:
+        prefixes.note()
+    return written
 
 
 @click.command(short_help="Split statements into several files.")

@@ -24,7 +24,7 @@ from jelly.grpc._topic_log import Deleted, Missed
 try:
     import grpc
 except ImportError:
-    raise MissingExtraError("gRPC needs grpcio: pip install 'jelly-rdf[grpc]'") from None
+    raise MissingExtraError("gRPC needs grpcio: python -m pip install 'jelly-rdf[grpc]'") from None
 
 __all__ = ["Call", "Publication", "Refusal", "Subscription", "Tls", "grpc", "status_of", "tokens"]
 

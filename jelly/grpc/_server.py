@@ -364,7 +364,7 @@ def _add_extras(server: Any, is_async: bool) -> Any:
         from grpc_reflection.v1alpha import reflection, reflection_pb2
     except ImportError:
         raise MissingExtraError(
-            "a server needs grpcio-health-checking and grpcio-reflection: pip install 'jelly-rdf[grpc]'"
+            "a server needs grpcio-health-checking and grpcio-reflection: python -m pip install 'jelly-rdf[grpc]'"
         ) from None
     servicer = health.aio.HealthServicer() if is_async else health.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)

@@ -13,6 +13,7 @@ from jelly._core.algebra.message_blank_nodes import rename_blank_nodes as rename
 from jelly._core.base.batch import Batch
 from jelly._io.settings import LIMITS, checked, fitted
 from jelly._io.source import MAX_EXPANSION, Source
+from jelly._limits import default
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
 from jelly.messages._document_logs import NdjsonLog, XmlLog, YamlLog
 from jelly.messages._logs import JellyLog, Log, TextLog, TurtleLog
@@ -68,8 +69,8 @@ class MessageReader:
         Read the frames of a flat Jelly stream as messages.
     max_message_bytes : int, optional
         Maximum bytes of a message. By default 256 MiB, or 16 times the size of the file if that is more.
-    max_names, max_prefixes, max_datatypes : int
-        Limits of the `Decoder`; by default 4096, 1024 and 256 entries.
+    max_names, max_prefixes, max_datatypes, max_frame_rows : int
+        Limits of the `Decoder`; by default 4096, 1024 and 256 entries, and 16,777,216 rows of a frame or message.
     max_expansion : int, default 4096
         Compressed data may expand to this many times their size, plus 8 MiB.
 
@@ -127,6 +128,7 @@ class MessageReader:
         max_names: int = 4096,
         max_prefixes: int = 1024,
         max_datatypes: int = 256,
+        max_frame_rows: int = default("max_frame_rows"),
         max_expansion: int = MAX_EXPANSION,
     ) -> None:
         self.source: Source = Source(src, max_expansion, ACCEPT)
@@ -166,6 +168,7 @@ class MessageReader:
                 max_names=max_names,
                 max_prefixes=max_prefixes,
                 max_datatypes=max_datatypes,
+                max_frame_rows=max_frame_rows,
             )
         elif name in ("nt", "nq"):
             self._log = TextLog(
@@ -201,6 +204,7 @@ class MessageReader:
                 max_names=max_names,
                 max_prefixes=max_prefixes,
                 max_datatypes=max_datatypes,
+                max_frame_rows=max_frame_rows,
                 max_expansion=max_expansion,
             )
         elif name == "yamlld":

@@ -14,8 +14,8 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.registry import TRIG, TURTLE
 from jelly._io.settings import checked
 from jelly._io.source import Progress, Sink, SinkWriter, one_thread
-from jelly._io.widening import ALL_FIELDS, WideningEncoder, open_fields
-from jelly._options import LogicalType, PhysicalType, StreamOptions
+from jelly._io.widening import WideningEncoder, changed, open_fields
+from jelly._options import COLUMN_VERSION, LogicalType, PhysicalType, StreamOptions
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.messages._media import Dialect, LogFormat, find_log
 from jelly.messages._message import NOTE, Message
@@ -28,26 +28,34 @@ __all__ = ["MessageWriter", "aencode_messages", "convert_messages", "write_messa
 
 # Rows, and messages, that are collected before they are written.
 COLLECT_ROWS = 4096
+# Statements after which a frame of columns ends, with the message.
+COLUMN_ROWS = 1 << 14
 
 
 class _JellyEncoder:
-    """Jelly: a message is a frame. A log of no messages is a file of no bytes: the shortest stream has a frame."""
+    """Jelly: a message is a frame, or in version 3 some messages are.
 
-    def __init__(self, options: StreamOptions | None, writer: SinkWriter | None = None) -> None:
-        self._options = options
+    A log of no messages is a file of no bytes: the shortest stream has a frame.
+    """
+
+    def __init__(self, options: StreamOptions | Mapping[str, Any] | None, writer: SinkWriter | None = None) -> None:
+        self._given = options
         self._writer = None if writer is None else weakref.ref(writer)  # which holds this
         self._encoder: WideningEncoder | None = None
 
     def encode(self, batch: Batch) -> bytes:
         if self._encoder is None:
-            given = self._options
-            options = given or _options(batch.arity)
-            allowed = ALL_FIELDS - {"physical_type"} if given is None else open_fields(given)
+            options = _options(self._given, batch.arity)
+            allowed = open_fields(self._given)
+            allowed = allowed if isinstance(self._given, StreamOptions) else allowed - {"physical_type"}
             writer = None if self._writer is None else self._writer()
-            if not options.version and (writer is None or writer._sink.is_live):
+            live = writer is None or writer._sink.is_live
+            if not options.version and live:
                 options = options.replace(version=2)  # namespaces may come late
+            # In columns (version 3) a frame may have several messages, but nobody waits for those of a live stream.
+            rows = COLUMN_ROWS if options.version == COLUMN_VERSION and not live else 0
             self._encoder = WideningEncoder(
-                options, lambda options: Encoder(options, frame_rows=0, frame_bytes=0), allowed, writer
+                options, lambda options: Encoder(options, frame_rows=rows, frame_bytes=0), allowed, writer
             )
         return self._encoder.encode(batch, True)
 
@@ -55,17 +63,24 @@ class _JellyEncoder:
         return b"" if self._encoder is None else self._encoder.close()
 
 
-def _options(arity: int) -> StreamOptions:
-    """Graphs where there are no others than the default graph, else datasets."""
+def _options(given: StreamOptions | Mapping[str, Any] | None, arity: int) -> StreamOptions:
+    """What is not given is chosen: graphs where there are no others than the default graph, else datasets."""
+    if isinstance(given, StreamOptions):
+        if given.logical_type != LogicalType.UNSPECIFIED:
+            return given
+        triples = given.physical_type == PhysicalType.TRIPLES or (
+            given.physical_type == PhysicalType.UNSPECIFIED and arity == 3
+        )
+        return given.replace(logical_type=LogicalType.GRAPHS if triples else LogicalType.DATASETS)
     if arity == 3:
-        return StreamOptions(PhysicalType.TRIPLES, LogicalType.GRAPHS)
-    return StreamOptions(PhysicalType.QUADS, LogicalType.DATASETS)
+        return changed(StreamOptions(PhysicalType.TRIPLES, LogicalType.GRAPHS), given or {})
+    return changed(StreamOptions(PhysicalType.QUADS, LogicalType.DATASETS), given or {})
 
 
 def _encoder(
     format: LogFormat,
     dialect: Dialect,
-    options: StreamOptions | None,
+    options: StreamOptions | Mapping[str, Any] | None,
     members: str | None,
     writer: SinkWriter | None = None,
 ) -> Any:
@@ -74,10 +89,9 @@ def _encoder(
     if dialect not in ("comment", "directive"):
         raise ValueError(f'dialect is {dialect!r}: expected "comment" or "directive"')
     if format.name == "jelly":
-        if options is not None and not options.is_grouped:
-            raise JellyOptionsError(
-                f"the logical type of a message log is GRAPHS or DATASETS, not {options.logical_type.name}"
-            )
+        kind = LogicalType.DATASETS if options is None else _options(options, 4).logical_type
+        if not kind.is_grouped:
+            raise JellyOptionsError(f"the logical type of a message log is GRAPHS or DATASETS, not {kind.name}")
         return _JellyEncoder(options, writer)
     if format.name == "tar":
         return TarEncoder(members)
@@ -105,8 +119,9 @@ class MessageWriter(SinkWriter):
         Name, suffix or media type, as for `MessageReader`.
     dialect : {"comment", "directive"}, optional
         What delimits messages, as for `MessageReader`.
-    options : StreamOptions, optional
-        Options of a Jelly log, with a grouped logical type.
+    options : StreamOptions or mapping, optional
+        Options of a Jelly log; the logical type is a grouped one. What is not given is chosen by the first messages: a
+        mapping such as ``{"version": 3}`` says only some of them.
     members : str, optional
         Format of the files in a TAR archive, any of those of `jelly.Writer`. By default they are N-Quads.
 
@@ -135,7 +150,7 @@ class MessageWriter(SinkWriter):
         *,
         format: str | None = None,
         dialect: Dialect | None = None,
-        options: StreamOptions | None = None,
+        options: StreamOptions | Mapping[str, Any] | None = None,
         members: str | None = None,
     ) -> None:
         self._sink = Sink(dst)
@@ -146,7 +161,7 @@ class MessageWriter(SinkWriter):
         except BaseException:
             self.abort()
             raise
-        quads = self.format.quads and (options is None or options.physical_type != PhysicalType.TRIPLES)
+        quads = self.format.quads and (options is None or _options(options, 4).physical_type != PhysicalType.TRIPLES)
         self._collector = BatchBuilder(4 if quads else 3)
         # These find what a format cannot hold when it is written.
         self._each = self.format.name not in ("jelly", "nt", "nq")
@@ -303,7 +318,7 @@ def convert_messages(
     to_format: str | None = None,
     to_dialect: Dialect | None = None,
     to_members: str | None = None,
-    options: StreamOptions | None = None,
+    options: StreamOptions | Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> tuple[int, int]:
@@ -323,8 +338,8 @@ def convert_messages(
         What delimits messages in the output.
     to_members : str, optional
         Format of the files in a TAR archive that is written.
-    options : StreamOptions, optional
-        Options of a Jelly log that is written.
+    options : StreamOptions or mapping, optional
+        Options of a Jelly log that is written, as for `MessageWriter`.
     progress : callable, optional
         See `jelly.convert`.
     **settings : Any

@@ -98,7 +98,8 @@ def open(path: str | os.PathLike[str], **limits: Any) -> PatchFile:
     Parameters
     ----------
     path : str or os.PathLike
-        A file written with ``seekable=True``, or one with a sidecar file made by ``jelly index``. Not compressed.
+        A file written with ``seekable=True``, or one with a sidecar file made by ``jelly index``. It may be
+        compressed with zstd or gzip.
     **limits : Any
         Limits of the `Decoder`.
 

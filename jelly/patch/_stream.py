@@ -23,6 +23,8 @@ from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.source import MAX_EXPANSION, Progress, Sink, SinkWriter, Source, SourceReader, one_thread
 from jelly._io.widening import WideningEncoder, changed, open_fields
 from jelly._options import MIN_NAME_TABLE, PatchOptions, StatementType
+from jelly._pipeline.encoders import BatchesInOrder
+from jelly._pipeline.workers import Workers
 from jelly._seekable.index import KEYFRAME_ROWS
 from jelly.errors import JellyArgumentError, JellyFormatError
 
@@ -248,6 +250,9 @@ class PatchReader(SourceReader):
     ['TX .', 'A <a:s> <a:p> <a:o> .', 'TC .']
     """
 
+    # Whether there are threads to read ahead.
+    workers: Workers | None = None
+
     @checked(PATCH_READING)
     def __init__(self, src: Any, *, format: str | None = None, delimited: bool | None = None, **limits: Any) -> None:
         self.source: Source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
@@ -281,7 +286,8 @@ class PatchReader(SourceReader):
             The Batches in order. A row with operation 15 ends a patch; the last patch of a text has none.
         """
         with self, self.source.named():
-            yield from drain(self._decoder, self.source.chunks())
+            batches = drain(self._decoder, self.source.chunks())
+            yield from batches if self.workers is None else self.workers.read_ahead(batches, self.source)
 
     def __iter__(self) -> Iterator[Patch]:
         def is_flat() -> bool:
@@ -444,7 +450,7 @@ class PatchWriter(SinkWriter):
         self.operations: int = 0
         self._inside = False  # a transaction
         self._given = options if isinstance(options, PatchOptions) else changed(PatchOptions(), options or {})
-        self._sink = Sink(dst)
+        self._sink = Sink(dst, seekable=seekable)
         try:
             self.format: Format = find(format, self._sink.name, content=Content.PATCH)
             make = partial(
@@ -471,6 +477,9 @@ class PatchWriter(SinkWriter):
     def options(self) -> PatchOptions:
         """The options of the stream so far."""
         return getattr(self._encoder, "options", self._given)
+
+    def _cuts(self) -> Iterable[int]:
+        return self._encoder.cuts() if isinstance(self._encoder, WideningEncoder) else ()
 
     def add(self, operation: Operation) -> None:
         """Write one operation.
@@ -613,6 +622,7 @@ def convert(
     marked_bnodes: bool = True,
     quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
     progress: Progress | None = None,
+    threads: int = 1,
     **limits: Any,
 ) -> int:
     """Convert patches to another format, or rewrite them with other options. Memory stays bounded.
@@ -644,6 +654,9 @@ def convert(
         See `PatchWriter`.
     progress : callable, optional
         See `jelly.convert`; it gets rows instead of statements.
+    threads : int, default 1
+        Number of threads. More than one read a file while it is written, and make lines of RDF Patch; the output is the
+        same for any number.
     **limits : Any
         Further keywords of `PatchReader`.
 
@@ -659,7 +672,8 @@ def convert(
     >>> convert(b"TX .\\nTC .\\n", out, from_format="rdfp")
     2
     """
-    with PatchReader(src, format=from_format, **limits) as reader:
+    with Workers(threads) as workers, PatchReader(src, format=from_format, **limits) as reader:
+        reader.workers = workers
         reader.source.expected = (reader.format.name, PATCH_FORMATS, "from_format")
         batches = reader.source.watched(reader.batches(), progress)
         # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
@@ -682,6 +696,8 @@ def convert(
         ) as writer:
             if isinstance(writer._encoder, WideningEncoder):
                 writer._encoder.allowed = open_fields(options)
+            elif workers.threads > 1 and isinstance(writer._encoder, TextWriter):
+                writer._encoder = BatchesInOrder(writer._encoder, workers)
             while batch is not None:
                 writer.add_batch(batch)
                 batch = next(batches, None)

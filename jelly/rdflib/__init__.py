@@ -27,7 +27,7 @@ try:
     import rdflib
     import rdflib.util
 except ImportError:
-    raise MissingExtraError("RDFLib is not installed: pip install 'jelly-rdf[rdflib]'") from None
+    raise MissingExtraError("RDFLib is not installed: python -m pip install 'jelly-rdf[rdflib]'") from None
 
 from jelly.rdflib._reading import JellyParser, read, read_frames, read_graphs
 from jelly.rdflib._writing import JellySerializer, write, write_graphs, writer

@@ -14,10 +14,10 @@ names that begin with ``_`` or ``.`` are skipped), a pattern, a list of those, o
 The suffix of a file gives its format and compression: Jelly, N-Triples, N-Quads, RDF Thrift, RDF Protobuf and, with the
 extra ``oxigraph`` on all nodes, Turtle, TriG, RDF/XML, JSON-LD and N3. IRIs must not be relative to the file.
 
-Many tasks read a Jelly file with an index (``seekable=True``, or ``jelly index``), and N-Triples and N-Quads that are
-not compressed; one task reads any other file; small files share a task. Spark does not tell Python data sources which
-columns and how many rows a query needs. Therefore name the columns, with ``.schema("subject string, object string")``
-or the option: this is much faster.
+Many tasks read a Jelly file with an index (``seekable=True``, or ``jelly index``), also one compressed with zstd or
+gzip, and N-Triples and N-Quads that are not compressed; one task reads any other file; small files share a task. Spark
+does not tell Python data sources which columns and how many rows a query needs. Therefore name the columns, with
+``.schema("subject string, object string")`` or the option: this is much faster.
 
 Blank nodes of different files are different nodes, whatever their labels: ``_:b0`` becomes ``_:jf8a41b0c2d3e4f506_b0``,
 with a prefix for the file. It depends on the absolute path or URL of the file alone. So it is the same in all queries,
@@ -79,7 +79,7 @@ Writing::
     df.write.format("jelly").mode("overwrite").option("compression", "zstd").save("out")
 
 The columns are those of a layout, in any order; with ``graph`` or ``g`` the files hold quads, else triples. Each task
-writes a part file, which is seekable unless it is compressed. The files appear when the whole job is complete, followed
+writes a part file, which is seekable. The files appear when the whole job is complete, followed
 by ``_SUCCESS``; if the job fails, no file is left. All nodes must share the directory. A URL of any file system of
 fsspec is written to as well, such as ``s3://bucket/out``, with the option ``storage``; ``docs/object-stores.md`` says
 what each guarantees.
@@ -252,5 +252,8 @@ if not TYPE_CHECKING:  # or type checkers would take every name for one of the m
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:
-            return getattr(import_module(f"jelly.spark.{_MODULES[name]}"), name)
+            from jelly.spark._session import with_extra
+
+            with with_extra():
+                return getattr(import_module(f"jelly.spark.{_MODULES[name]}"), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -23,9 +23,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, BinaryIO
 
+from jelly._compression.starts import has_frames
 from jelly._core.base.batch import Batch
 from jelly._find.where import Where
 from jelly._formats.registry import JELLY, NQ, NT, TURTLE, Content, Format, find
+from jelly._io.compression import SEEKABLE
 from jelly._io.reader import Reader
 from jelly._io.remote import is_url, list_url, open_url
 from jelly._io.source import open_local, split_suffix
@@ -38,7 +40,9 @@ from jelly._sources.segments import query_of
 from jelly.arrow import Keep, from_batches, pa
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
 from jelly.spark._parts.directories import NONE, Directories, Said, in_directories
-from jelly.spark._parts.lines import can_be_cut, cut_evenly, read_lines
+from jelly.spark._parts.lines import can_be_cut, cut_evenly
+from jelly.spark._parts.packed import reader_at
+from jelly.spark._parts.reading import read_lines
 from jelly.spark._parts.segments import matching, of_file
 
 __all__ = [
@@ -108,7 +112,8 @@ class File:
 class Part:
     """The part of a file that a task reads: all of it, or from ``first`` to before ``last``.
 
-    Both are numbers of keyframes in Jelly. In N-Triples and N-Quads they are bytes, see `jelly.spark._parts.lines`.
+    Both are numbers of keyframes in Jelly. In N-Triples and N-Quads they are bytes, see `jelly.spark._parts.lines`,
+    those of the compressed file if it is one, see `jelly.spark._parts.packed`.
     """
 
     file: File
@@ -383,10 +388,11 @@ def split(
     """Tasks of about ``split_bytes``, each a list of parts, in the order of the files. By default about so many
     ``tasks``, but of 4 to 32 MiB.
 
-    A Jelly file that has an index or a sidecar and is larger becomes several parts, and with ``cut_lines`` so does
-    N-Triples and N-Quads that is not compressed. Any other file is one; small ones share a task. Their bytes are
-    multiplied by their `cost`. ``format`` and ``storage`` are those of `read_part`; ``directories`` say what their
-    files hold.
+    A Jelly file that has an index or a sidecar and is larger becomes several parts, also if it is compressed and
+    seekable, and with ``cut_lines`` so do N-Triples and N-Quads, not compressed or of many frames of zstd, members of
+    gzip or streams of bz2. Any other file is one; small ones share a task. Their bytes are multiplied by
+    their `cost`. ``format`` and ``storage`` are those of `read_part`;
+    ``directories`` say what their files hold.
     """
     files = list(files)
     if split_bytes is None:
@@ -398,16 +404,16 @@ def split(
     room = 0
     for file in files:
         cuts = [0]
-        if file.size > split_bytes and not split_suffix(file.name)[1]:
+        size = file.size * cost(file, format)
+        if size > split_bytes:
             form = _format(file, format)
-            if form is JELLY or (cut_lines and form in (NT, NQ)):
+            if _is_jelly(file, format) or (cut_lines and form in (NT, NQ)):
                 cuts = _find_cuts(file, form, split_bytes, storage or {})
         said = directories.said(file.path)
         if len(cuts) > 1:
             made += [[Part(file, first, last, said)] for first, last in zip(cuts, [*cuts[1:], None], strict=True)]
             room = 0
             continue
-        size = file.size * cost(file, format)
         if not made or size > room:
             made.append([])
             room = split_bytes
@@ -457,7 +463,8 @@ def narrowed(
 
 
 def _is_jelly(file: File, format: str | None) -> bool:
-    return _format(file, format) is JELLY and not split_suffix(file.name)[1]
+    """Whether a file is Jelly that may have an index."""
+    return _format(file, format) is JELLY and split_suffix(file.name)[1] in ("", *SEEKABLE)
 
 
 def cost(file: File, format: str | None = None) -> int:
@@ -492,7 +499,9 @@ def _find_cuts(file: File, form: Format | None, split_bytes: int, storage: Mappi
 def _find_bytes(file: File, split_bytes: int, storage: Mapping[str, Any]) -> list[int] | None:
     try:
         with open_file(storage, file.path) as opened:
-            return cut_evenly(file.size, split_bytes) if can_be_cut(opened) else None
+            if can_be_cut(opened):
+                return cut_evenly(file.size, split_bytes)
+            return cut_evenly(file.size, split_bytes // _COST) if has_frames(reader_at(opened), file.size) else None
     except OSError:
         return None  # a task reports it
 
@@ -500,15 +509,16 @@ def _find_bytes(file: File, split_bytes: int, storage: Mapping[str, Any]) -> lis
 def _find_keyframes(file: File, split_bytes: int, storage: Mapping[str, Any]) -> list[int] | None:
     try:
         with JellyFile(file.path, opener=partial(open_file, storage)) as opened:
-            offsets = [keyframe.offset for keyframe in opened.index.keyframes]
+            # Of what a compressed file holds.
+            offsets, size = [keyframe.offset for keyframe in opened.index.keyframes], opened.index.size
     except (JellyError, OSError, ValueError):
         # It has no index or is not seekable. A task that reads the whole file reports errors.
         return None
     # Parts of equal size instead of a small part at the end.
-    n = -(-file.size // split_bytes)
+    n = -(-size // split_bytes)
     cuts = [0]
     for number, offset in enumerate(offsets):
-        if offset >= len(cuts) * file.size / n:
+        if offset >= len(cuts) * size / n:
             cuts.append(number)
     return cuts
 
@@ -614,7 +624,7 @@ def _read_batches(
                 note_error(error, path, errors)
         return
     with JellyFile(path, opener=partial(open_file, storage), batch_rows=batch_rows) as file:
-        _check_size(part, file.index.size)
+        _check_size(part, file.n_bytes)
         numbers = file.matching(query)
         if errors is None and numbers is None:
             yield from file.batches(first=part.first, last=part.last)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from jelly.spark._partitions import File
 
-__all__ = ["check_workers", "cores", "described", "plain_error", "session"]
+__all__ = ["check_workers", "cores", "described", "plain_error", "session", "with_extra"]
 
 # Seconds that a master has to answer.
 _PATIENCE = 10
@@ -64,6 +64,15 @@ def cores(spark: SparkSession | str) -> int | None:
     if found is None:
         return None
     return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
+
+
+@contextmanager
+def with_extra() -> Iterator[None]:
+    """Context manager for imports: errors for a missing package name the extra spark, which brings all of them."""
+    try:
+        yield
+    except MissingExtraError as error:
+        raise MissingExtraError(error.reason.replace("[arrow]", "[spark]")) from None
 
 
 @contextmanager

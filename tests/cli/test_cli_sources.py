@@ -82,3 +82,19 @@ def run_error(*arguments: str) -> bytes:
     found = CliRunner().invoke(cli, list(arguments))
     assert found.exit_code == 2
     return found.output_bytes
+
+
+def test_inspect_hash_and_canonicalize(folder):
+    for name in ("one", "two"):
+        jelly.convert(A + b'<a:s> <a:p> "more" .\n', f"{name}.jelly", from_format="nt")
+    assert run("inspect", "*.jelly").startswith(b"- file: one.jelly\n")
+    found = json.loads(run("inspect", "one.jelly", "two.jelly", "--json"))
+    assert [(each["file"], each["statements"]) for each in found] == [("one.jelly", 2), ("two.jelly", 2)]
+    assert json.loads(run("inspect", "one.jelly", "--json"))["statements"] == 2
+    assert run("inspect", "*.jelly", "--format", "table").count(b"physical type") == 2
+    both = run("canonicalize", "*.jelly")  # their blank nodes are apart, the other statement is the same
+    assert both.count(b"\n") == 3
+    assert jelly.canonicalize(["one.jelly", "two.jelly"]).document == both
+    lines = run("hash", "data").decode().splitlines()
+    assert [line.split("  ")[1] for line in lines] == ["data/a.nt", "data/b.nq.gz", "data/c.parquet"]
+    assert lines[1].split()[0] == lines[2].split()[0]

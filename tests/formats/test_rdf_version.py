@@ -155,153 +155,69 @@ def test_any_annotation_comes_back(statements: list[Triple], rows: int) -> None:
     assert list(jelly.read(jelly.dumps(made), star="quoted", batch_rows=rows)) == statements
 
 
-@pytest.fixture
-def several(tmp_path: Path) -> list[Any]:
-    """A text, a Jelly file with an index, and a table of pyarrow in memory, each with a triple term."""
-    pytest.importorskip("pyarrow")
-    text, packed = tmp_path / "a.nt", tmp_path / "b.jelly"
-    text.write_bytes(TERM)
-    jelly.convert(text, packed, seekable=True)
-    return [text, packed, jelly.read_arrow(text).read_all()]
+def test_rows_and_columns_do_not_exchange_quoted_triples_unasked(tmp_path: Any) -> None:
+    """Also with several sources; the same kind of Jelly keeps what it has."""
+    path, columns = tmp_path / "rows.jelly", tmp_path / "columns.jelly"
+    jelly.write(path, [Triple(S, P, QuotedTriple(S, P, OBJ))])
+    for source in (path, [path, path]):
+        with pytest.raises(jelly.JellyOptionsError, match=r'star="reifies".*star="triple-terms"'):
+            jelly.convert(source, columns, options={"version": 3})
+        assert not columns.exists()
+        assert jelly.convert(source, io.BytesIO(), to_format="jelly").statements >= 1
+    assert jelly.convert(path, columns, options={"version": 3}, star="reifies").statements == 2
+    assert jelly.convert(path, columns, options={"version": 3}, star="triple-terms").statements == 1
+    assert jelly.convert(columns, io.BytesIO(), options={"version": 3}, to_format="jelly").statements == 1
+    with pytest.raises(jelly.JellyOptionsError, match=r'star="quoted".*star="triple-terms"'):
+        jelly.convert(columns, tmp_path / "back.jelly")
+    assert jelly.convert(columns, tmp_path / "back.jelly", star="triple-terms").statements == 1
+    assert list(jelly.read(tmp_path / "back.jelly")) == list(jelly.read(path))
 
 
-def test_each_of_several_sources_keeps_to_the_version(several: list[Any]) -> None:
-    for source in several:
-        for src in (source, [source]):
-            assert len(list(jelly.read(src, rdf="1.2"))) == 1
-            for reading in (jelly.read, jelly.read_batches, jelly.read_frames):
-                if src is source or reading is not jelly.read_frames:
-                    with pytest.raises(jelly.JellyError, match="RDF 1"):
-                        list(reading(src, rdf="1.1"))
-    made = list(jelly.read(several, star="reifies", blank_nodes="keep"))
-    assert len([statement for statement in made if statement.p == REIFIES]) == 3
-    assert len(made) == 6
+def test_sources_of_all_kinds_keep_to_a_version(tmp_path: Any) -> None:
+    """Lists, tables in memory, and files whose index other calls use."""
+    path, text = tmp_path / "x.jelly", tmp_path / "x.nt"
+    jelly.write(path, [Triple(S, P, OBJ), Triple(S, P, QuotedTriple(S, P, OBJ))], seekable=True)
+    text.write_bytes(PLAIN)
+    for source in ([text, path], [path], jelly.read_arrow(path)):
+        with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.2 Basic"):
+            list(jelly.read(source, rdf="1.2-basic"))
+    with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.2 Basic"):
+        jelly.convert([path, path], tmp_path / "y.parquet", rdf="1.2-basic", threads=2)
+    assert len(list(jelly.read([path], rdf="1.2"))) == 2
 
 
-def test_threads_and_tables_keep_to_the_version(several: list[Any], tmp_path: Path) -> None:
-    table = tmp_path / "c.parquet"
-    assert jelly.convert(several, table, rdf="1.2", threads=2).statements == 3
-    for src in (several[1], several, table):
-        with pytest.raises(jelly.JellyError, match="RDF 1"):
-            jelly.convert(src, tmp_path / "d.parquet", rdf="1.1", threads=2)
-    with pytest.raises(jelly.JellyError, match="RDF 1"):
-        jelly.convert(table, tmp_path / "d.parquet", rdf="1.1")
-    with pytest.raises(jelly.JellyArgumentError, match="rdf"):
-        jelly.convert(several[0], tmp_path / "ids", layout="ids", rdf="1.1")
+def test_restored_triples_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jelly._formats.rdf_version.MAX_RESTORED", 1)
+    made = [Triple(QuotedTriple(S, P, Literal(str(i))), P, OBJ) for i in range(2)]
+    data = jelly.dumps(list(jelly.read(jelly.dumps(made), star="reifies")))
+    with pytest.raises(jelly.JellyLimitError, match="quoted triples at the most"):
+        list(jelly.read(data, star="quoted"))
 
 
-def test_reading_in_a_loop_keeps_to_the_version(several: list[Any]) -> None:
-    async def count(src: Any, **settings: Any) -> int:
-        return len([statement async for statement in jelly.aread(src, **settings)])
+def test_command(tmp_path: Any) -> None:
+    from click.testing import CliRunner
 
-    assert asyncio.run(count(several, rdf="1.2")) == 3
-    with pytest.raises(jelly.JellyError, match="RDF 1"):
-        asyncio.run(count(several, rdf="1.1"))
+    from jelly.cli.commands import cli
 
-
-STAR = Triple(S, P, QuotedTriple(S, P, OBJ))
-COLUMNS = {"version": 3}
-
-
-def jelly_file(path: Path, options: dict[str, Any] | None = None) -> Path:
-    """A Jelly file with a triple as an object."""
-    jelly.convert(TERM, path, from_format="nt", options=options, seekable=True)
-    return path
-
-
-def test_quoted_triples_become_triple_terms_on_request_only(tmp_path: Path) -> None:
-    rows, columns = jelly_file(tmp_path / "rows.jelly"), tmp_path / "columns.jelly"
-    for src in (rows, [rows, rows], str(tmp_path / "row*.jelly")):
-        for threads in (1, 2):
-            with pytest.raises(jelly.JellyUnsupportedError, match=r"star='reifies'.*star='triple-terms'"):
-                jelly.convert(src, columns, options=COLUMNS, threads=threads)
-    assert not columns.exists()
-    jelly.convert(rows, columns, options=COLUMNS, star="triple-terms")
-    assert list(jelly.read(columns)) == [STAR]
-    jelly.convert(rows, columns, options=COLUMNS, star="reifies")
-    assert [statement.p for statement in jelly.read(columns)] == [REIFIES, P]
-    back = tmp_path / "back.jelly"
-    jelly.convert(columns, back, star="quoted")
-    assert list(jelly.read(back)) == [STAR]
-    assert jelly.options(back).version < 3
+    path, out = tmp_path / "rows.jelly", tmp_path / "out.jelly"
+    jelly.write(path, [Triple(S, P, QuotedTriple(S, P, OBJ))])
+    done = CliRunner().invoke(cli, ["convert", "-q", "--jelly", "1.2", str(path), str(out)])
+    assert done.exit_code
+    assert "--star reifies" in done.stderr
+    done = CliRunner().invoke(cli, ["convert", "-q", "--star", "reifies", "--jelly", "1.2", str(path), str(out)])
+    assert done.exit_code == 0
+    assert len(list(jelly.read(out))) == 2
+    done = CliRunner().invoke(cli, ["convert", "-q", "--rdf", "1.1", str(out), "-", "--to", "nt"])
+    assert done.exit_code
+    assert "RDF 1.1" in done.stderr
 
 
-def test_triple_terms_become_quoted_triples_on_request_only(tmp_path: Path) -> None:
-    columns, rows = jelly_file(tmp_path / "columns.jelly", COLUMNS), tmp_path / "rows.jelly"
-    for src in (columns, [columns, columns]):
-        with pytest.raises(jelly.JellyUnsupportedError, match=r"star='triple-terms'.*star='quoted'"):
-            jelly.convert(src, rows)
-    jelly.convert(columns, rows, star="triple-terms")
-    assert list(jelly.read(rows)) == [STAR]
-
-
-def test_what_does_not_cross_needs_no_request(tmp_path: Path) -> None:
-    rows, columns = jelly_file(tmp_path / "rows.jelly"), jelly_file(tmp_path / "columns.jelly", COLUMNS)
-    for source, options in ((rows, None), (columns, COLUMNS)):
-        jelly.convert(source, tmp_path / "out.jelly", options=options)
-        assert list(jelly.read(tmp_path / "out.jelly")) == [STAR]
-        jelly.convert(source, tmp_path / "out.nt", writing={"quoted": "rdf-star"})
-        assert b"<< " in (tmp_path / "out.nt").read_bytes()
-        jelly.convert(source, tmp_path / "out.nt")
-        assert (tmp_path / "out.nt").read_bytes() == TERM
-    plain = jelly.dumps([Triple(S, P, OBJ)], options={"rdf_star": True})
-    jelly.convert(plain, tmp_path / "out.jelly", options=COLUMNS)
-    assert list(jelly.read(tmp_path / "out.jelly")) == [Triple(S, P, OBJ)]
-
-
-def test_verbs_ask_too(tmp_path: Path) -> None:
-    rows, columns = jelly_file(tmp_path / "rows.jelly"), jelly_file(tmp_path / "columns.jelly", COLUMNS)
-    out = tmp_path / "out.jelly"
-    for verb in (jelly.concat, jelly.sort, jelly.unique):
-        for sources, options in (([rows], COLUMNS), ([columns], None), ([rows, columns], COLUMNS)):
-            with pytest.raises(jelly.JellyUnsupportedError, match="star='triple-terms'"):
-                verb(sources, out, options=options)
-        assert verb([rows], out) == 1
-        assert verb([columns], out, options=COLUMNS) == 1
-    with pytest.raises(jelly.JellyUnsupportedError, match="star='triple-terms'"):
-        jelly.append(columns, rows)
-    assert list(jelly.read(rows)) == [STAR]
-    assert jelly.append(columns, rows, star="triple-terms") == 1
-    assert list(jelly.read(rows)) == [STAR, STAR]
-    assert jelly.concat([rows, columns], out, options=COLUMNS, star="triple-terms") == 3
-    assert [statement.o for statement in jelly.read(out)] == [STAR.o] * 3
-    for verb in (jelly.sort, jelly.unique, jelly.merge):
-        with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.1"):
-            verb([rows], out, rdf="1.1")
-
-
-def test_commands(tmp_path: Path) -> None:
-    rows, out = str(jelly_file(tmp_path / "rows.jelly")), str(tmp_path / "out.jelly")
-
-    def run(*args: str) -> tuple[int, str]:
-        done = CliRunner().invoke(cli, ["convert", "-q", *args])
-        return done.exit_code, done.output
-
-    code, told = run("--jelly", "1.2", rows, out)
-    assert code == 1
-    assert "jelly convert --star reifies annotates" in told
-    assert "jelly convert --star triple-terms takes" in told
-    code, told = run("--jelly", "1.2", "--star", "reifies", "--rdf", "1.2", rows, out)
-    assert (code, len(list(jelly.read(out)))) == (0, 2), told
-    for rdf in ("1.1", "1.2-basic"):
-        for target in (out, str(tmp_path / "out.csv")):
-            code, told = run("--rdf", rdf, rows, target)
-            assert code == 1
-            assert "cannot hold quoted triples" in told
-
-
-@pytest.mark.parametrize("announced", ["1.1", "1.2-basic", "1.2"])
-@pytest.mark.parametrize("rdf", ["1.1", "1.2-basic", "1.2"])
-def test_streams_of_columns_announce_no_more_than_is_allowed(announced: str, rdf: Any) -> None:
-    data = jelly.dumps([Triple(S, P, OBJ)], options={"version": 3, "rdf_version": announced})
-    if announced in ("1.1", rdf) or rdf == "1.2":
-        assert list(jelly.read(data, rdf=rdf)) == [Triple(S, P, OBJ)]
-    else:
-        with pytest.raises(jelly.JellyUnsupportedError, match=f"announces RDF {announced}"):
-            list(jelly.read(data, rdf=rdf))
-
-
-def test_streams_of_columns_keep_to_what_they_announce() -> None:
-    for announced, statement in (("1.1", Triple(S, P, Literal("x", language="en--ltr"))), ("1.2-basic", STAR)):
-        with pytest.raises(jelly.JellyError, match=r"1\.[12]"):
-            jelly.dumps([statement], options={"version": 3, "rdf_version": announced})
+@pytest.mark.parametrize("threads", [1, 2])
+def test_announced_versions_hold_for_all_threads(threads: int, tmp_path: Any) -> None:
+    """A text of several pieces, whose first line announces that the last one is wrong."""
+    path, out = tmp_path / "x.nt", tmp_path / "x.jelly"
+    path.write_bytes(b'VERSION "1.1"\n' + PLAIN * 100_000 + TERM)
+    with pytest.raises(jelly.JellySyntaxError) as caught:
+        jelly.convert(path, out, rdf="1.2", threads=threads)
+    assert caught.value.line == 100_002
+    assert not out.exists()

@@ -72,3 +72,8 @@ def test_limits_of_results_are_those_of_their_readers() -> None:
 def test_each_format_says_what_it_can_hold(content: Content) -> None:
     for format in ALL[content].values():
         assert format.capabilities is not None
+
+
+@pytest.mark.parametrize(("suffix", "name"), [(".nts", "nt"), (".nqs", "nq"), (".ttls", "ttl"), (".trigs", "trig")])
+def test_suffixes_of_rdf_star(suffix: str, name: str) -> None:
+    assert find(None, f"movies{suffix}.gz").name == name

@@ -274,6 +274,7 @@ def test_what_is_no_size(text: str) -> None:
 
 def test_limits_fit_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jelly._io.settings.LIMITS", dict.fromkeys(LIMITS, 1000))
+    monkeypatch.setattr("jelly._io.settings._LOWEST", 1000)
     seen: list[dict[str, Any]] = []
     from jelly._io import settings
 

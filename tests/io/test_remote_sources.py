@@ -143,6 +143,25 @@ def test_random_access(web, folder, how):
         jelly.open(f"{address}/x.nt")
 
 
+def test_filters_that_are_near_each_other_take_one_request(web, folder):
+    pytest.importorskip("aiohttp")
+    address, ranges = web
+    subjects = (jelly.IRI(f"a:s{i * 7919 % 20_011}") for i in range(20_000))
+    mixed = (jelly.Triple(subject, jelly.IRI("a:p"), jelly.Literal("o")) for subject in subjects)
+    jelly.write(folder / "mixed.jelly", mixed, keyframe_rows=500, index="terms")
+    with jelly.open(fsspec.open(f"{address}/mixed.jelly", cache_type="none")) as file:
+        assert len(file.index.segments()) == 40
+        assert file.filters is not None
+        before = len(ranges)
+        assert file.find(s="a:s7919").count() == 1
+        assert len(ranges) - before <= 3  # the filters, and a segment or two
+        ranges.clear()
+        assert file.find(s=["a:s7919", "a:s2"]).count() == 2  # filters are asked for once
+        assert len(ranges) <= 4
+    with jelly.open(folder / "mixed.jelly") as file:
+        assert file.find(s=["a:s7919", "a:s2"]).count() == 2
+
+
 @pytest.fixture(scope="module")
 def bucket(folder) -> Iterator[str]:
     """A bucket of moto, whose address is in the environment, as for all clients of S3."""

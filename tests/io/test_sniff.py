@@ -180,9 +180,9 @@ def test_the_success_path_guesses_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 # ---- files with an index
 
 
-def test_an_index_needs_a_plain_file(tmp_path: Path) -> None:
+def test_an_index_needs_a_jelly_file(tmp_path: Path) -> None:
     for name, data, told in (
-        ("a.jelly.gz", gzip.compress(JELLY), "the file is compressed (gzip): only a plain Jelly file can have an index"),  # noqa: E501
+        ("a.jelly.bz2", bz2.compress(JELLY), "the file is compressed (bzip2): only a Jelly file that is plain, or compressed with zstd or gzip, can have an index"),  # noqa: E501
         ("a.jelly", b"<a:s> <a:p> <a:o> .", "the file looks like N-Triples: only a Jelly file can have an index"),
         ("b.jelly", b"", "the file is empty: expected Jelly"),
     ):
@@ -191,7 +191,7 @@ def test_an_index_needs_a_plain_file(tmp_path: Path) -> None:
         for command in (["index", str(path)], ["slice", str(path), "0:1"]):
             result = CliRunner().invoke(cli, command)
             assert (result.exit_code, result.stderr) == (1, f"error: {path}: {told}\n")
-    assert sorted(os.listdir(tmp_path)) == ["a.jelly", "a.jelly.gz", "b.jelly"]
+    assert sorted(os.listdir(tmp_path)) == ["a.jelly", "a.jelly.bz2", "b.jelly"]
 
 
 # ---- on the command line

@@ -8,8 +8,8 @@ import pytest
 from messages.canon import canonical
 
 import jelly
-from jelly import BlankNode, Literal, LogicalType, PhysicalType, StreamOptions, Triple
-from jelly.messages import MessageWriter, read_messages, write_messages
+from jelly import IRI, BlankNode, Literal, LogicalType, PhysicalType, StreamOptions, Triple
+from jelly.messages import MessageWriter, convert_messages, read_messages, write_messages
 
 B = Triple(BlankNode("b"), jelly.IRI("a:p"), Literal("o"))
 
@@ -99,3 +99,42 @@ def test_chunks(size):
     data = stream([[B], [], [B, B]], LogicalType.GRAPHS)
     chunks = [data[at : at + size] for at in range(0, len(data), size)]
     assert [len(message) for message in read_messages(chunks)] == [1, 0, 2]
+
+
+def numbered_messages(n):
+    return [[Triple(IRI(f"a:{i}"), IRI("a:p"), Literal(str(j))) for j in range(i % 4)] for i in range(n)]
+
+
+def test_columns_have_several_messages_in_a_frame(tmp_path):
+    """Of a file without metadata, which belongs to a frame; a stream that others read gets each message at once."""
+    path, noted, live = tmp_path / "x.jelly", tmp_path / "noted.jelly", io.BytesIO()
+    made = numbered_messages(200)
+    write_messages(path, made, options={"version": 3})
+    with MessageWriter(noted, options={"version": 3}) as writer:
+        for i, message in enumerate(made):
+            writer.write(message, note="here" if i == 50 else "")
+    with MessageWriter(live, format="jelly", options=StreamOptions(version=3)) as writer:
+        for i, message in enumerate(made):
+            writer.write(message)
+            writer.flush()
+            assert len(list(read_messages(live.getvalue(), format="jelly"))) == i + 1
+    assert jelly.inspect(path).n_frames == 1
+    for file in (path, noted, live.getvalue()):
+        read = list(read_messages(file, format="jelly"))
+        assert [[(*each[:3],) for each in message] for message in read] == [[(*each,) for each in m] for m in made]
+        assert [i for i, message in enumerate(read) if message.note] == ([50] if file == noted else [])
+    with pytest.raises(jelly.JellyLimitError, match="max_frame_rows"):
+        list(read_messages(path, max_frame_rows=10))
+
+
+def test_options_that_are_not_given_are_chosen(tmp_path):
+    path, back = tmp_path / "x.jelly", tmp_path / "y.jelly"
+    write_messages(path, numbered_messages(5), options={"version": 3, "stream_name": "five"})
+    convert_messages(path, back, options={"version": 3, "stream_name": "five"})
+    for file in (path, back):
+        options = jelly.options(file)
+        assert (options.version, options.stream_name, options.logical_type.name) == (3, "five", "DATASETS")
+    with pytest.raises(jelly.JellyOptionsError, match="FLAT_TRIPLES"):
+        MessageWriter(io.BytesIO(), format="jelly", options={"logical_type": 1})
+    with pytest.raises(jelly.JellyArgumentError, match="did you mean 'version'"):
+        write_messages(io.BytesIO(), numbered_messages(5), format="jelly", options={"versoin": 3})

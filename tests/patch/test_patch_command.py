@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import jelly.patch
+from jelly._io.source import Source
 from jelly.patch import read_patches
 
 pytest.importorskip("click")
@@ -94,10 +95,11 @@ def test_index_and_slices(folder: Path) -> None:
     assert "is not a range" in run("slice", "log.jellyp", "1", code=2)
     for dst, words, indexed in [
         ("x.jellyp", [], True), ("x.jellyp", ["--seekable"], True), ("x.jellyp", ["--no-seekable"], False),
-        ("x.jellyp.gz", [], False), ("x.trp", [], False),
+        ("x.jellyp.gz", [], True), ("x.jellyp.gz", ["--no-seekable"], False), ("x.jellyp.bz2", [], False),
+        ("x.trp", [], False),
     ]:  # fmt: skip
         run("convert", "a.rdfp", dst, *words)
-        assert (b"jelly.index" in (folder / dst).read_bytes()) == indexed
+        assert (b"jelly.index" in b"".join(Source(dst).chunks())) == indexed
         assert [len(patch) for patch in read_patches(dst)] == [3]
         assert ("index" in run("inspect", dst)) == indexed
     run("convert", "a.rdfp", "none.trp", "--seekable", code=1)

@@ -105,7 +105,7 @@ def test_json_that_others_write() -> None:
 @pytest.mark.parametrize(
     ("format", "data", "kind", "message"),
     [
-        ("json", b'{"head":{},"boolean":true}', JellyUnsupportedError, "ASK"),
+        ("json", b'{"head":{},"boolean":true}', JellyUnsupportedError, "ASK query, true"),
         ("json", b"[]", JellyFormatError, "JSON object"),
         ("json", b'{"head":{"vars":["x"]}}', JellyFormatError, "JSON object"),
         ("json", b'{"head": nothing}', jelly.JellySyntaxError, "line 1"),
@@ -117,7 +117,7 @@ def test_json_that_others_write() -> None:
         ("csv", b"x\r\n", JellyUnsupportedError, "cannot be read"),
         ("xml", b"<sparql", jelly.JellySyntaxError, "."),
         ("xml", b"<sparql xmlns='http://www.w3.org/2005/sparql-results#'><head/><boolean>true</boolean></sparql>",
-         JellyUnsupportedError, "ASK"),
+         JellyUnsupportedError, "ASK query, true"),
         ("xml", b"<!DOCTYPE x [<!ENTITY a 'b'>]><x/>", JellyUnsupportedError, "document type"),
         ("xml", b"<results/>", JellyFormatError, "expected sparql"),
         ("tsv", b"?x\nnothing\n", jelly.JellySyntaxError, "."),

@@ -96,7 +96,8 @@ def test_the_page_of_speed_has_every_figure() -> None:
         assert one["work"] in performance.TITLES
         assert one["who"] in page
     assert "bench/report.py" in page
-    others = {"sizes", "growth", "threads", "memory"}
+    others = {"sizes", "growth", "threads", "memory", "search", "search on Spark", "verbs"}
+    assert "jelly sort, 226 MiB" in page
     assert known.keys() == {"machine", "results"} | others
     assert page.count("<svg") == len({one["work"] for one in results}) + len(others)
 
@@ -108,6 +109,9 @@ def test_what_is_unstable_is_marked() -> None:
     assert not [path for path, text in PAGES.items() if path.startswith("reference/api/") and "!!! warning" in text]
     pytest.importorskip("griffe", reason="mkdocstrings is not installed: run `make docs`")
     import compiled
+
+    choices = "    mode : {'a', 'b'}, optional"  # griffe would take the first choice for the default
+    assert compiled._CHOICES.sub(r" : \1, \2", choices) == "    mode : 'a', 'b', optional"
 
     box = '!!! warning "Unstable"\n\n    This follows a draft. It may change in a MINOR version.\n'
     assert compiled.boxed("What.\n\nUnstable: this follows a draft.\n") == f"What.\n\n{box}"

@@ -97,12 +97,13 @@ def test_jelly_1_2_is_read_by_many_tasks(reader: Any, tmp_path: Path) -> None:
 @pytest.mark.every_spark
 def test_one_file_is_read_by_many_tasks(reader: Any, tmp_path: Path) -> None:
     path = tmp_path / "n.jelly"
-    jelly.write(path, numbers(30_000, graph=True), seekable=True, keyframe_rows=2000)
-    size = path.stat().st_size
-    df = reader(splitBytes=size // 3, columns="object, graph").load(str(path))
-    assert df.columns == ["object", "graph"]
-    assert df.rdd.getNumPartitions() in (3, 4)
-    assert rows(df) == expected(path, columns=["object", "graph"])
+    for suffix in ("", ".zst", ".gz"):
+        jelly.write(f"{path}{suffix}", numbers(30_000, graph=True), seekable=True, keyframe_rows=2000)
+        size = path.stat().st_size
+        df = reader(splitBytes=size // 3, columns="object, graph").load(f"{path}{suffix}")
+        assert df.columns == ["object", "graph"]
+        assert df.rdd.getNumPartitions() in (3, 4)
+        assert rows(df) == expected(path, columns=["object", "graph"])
     jelly.write(path, numbers(30_000))
     df = reader(splitBytes=size // 4).schema("object string").load(str(path))
     assert df.rdd.getNumPartitions() == 1

@@ -40,6 +40,7 @@ PARTS = {
     "_core/jena": "RDF Thrift and RDF Protobuf",
     "_core/arrow": "Tables",
     "_core/boundaries": "Turtle, TriG, RDF/XML, JSON-LD and N3",
+    "_compression": "All formats",
     "_core": "All formats",
     "_formats/result": "Query results in JSON, XML and TSV",
     "_formats": "Turtle, TriG, RDF/XML, JSON-LD and N3",

@@ -131,7 +131,7 @@ def test_files_that_cannot_be_appended_to(tmp_path: Path) -> None:
     whole = tmp_path / "whole.jelly"
     jelly.write(whole, MORE)
     data = whole.read_bytes()
-    for name in ("x.nt", "x.jelly.gz", "x.jellyp", "-"):
+    for name in ("x.nt", "x.jelly.bz2", "x.jellyp", "-"):
         with pytest.raises(JellyError):
             jelly.append(b"", tmp_path / name if name != "-" else name, format="nt")
     path = tmp_path / "x.jelly"
@@ -323,3 +323,46 @@ def test_command(tmp_path: Path) -> None:
     assert (found.exit_code, "only a Jelly file" in found.stderr) == (1, True)
     with pytest.raises(JellyArgumentError, match="only a Jelly file"):
         jelly.append(path, source)
+
+
+# ---- compressed and seekable
+
+@pytest.mark.parametrize("kind", [".zst", ".gz"])
+@pytest.mark.parametrize("index", [None, "terms"])
+def test_to_a_compressed_file(kind: str, index: Any, tmp_path: Path) -> None:
+    pytest.importorskip("zstandard")
+    path, plain, source = tmp_path / f"x.jelly{kind}", tmp_path / "x.jelly", tmp_path / "more.nt"
+    expected: list[Any] = list(islice(jelly.read(shared(*VOCABS)), 3000))
+    for name in (path, plain):
+        jelly.write(name, expected, {"version": 2}, seekable=True, keyframe_rows=1000, index=index)
+    for n in (1, 700, 1, 1000, 3):
+        jelly.write(source, MORE[:n])
+        with jelly.open(path) as file:
+            kept = path.read_bytes()[: int(file._file.table.packed[-2])]
+        for name in (path, plain):
+            assert jelly.append(source, name, keyframe_rows=300) == n
+        expected += quads(MORE[:n])
+        check(path, expected, True)
+        # It holds what the plain file is, and its frames are copied.
+        with jelly.open(path) as file, jelly.open(plain) as other:
+            assert file._file.read_at(0, 1 << 30) == plain.read_bytes()
+            assert {key.offset for key in file.index.keyframes} <= set(file._file.table.plain.tolist())
+            assert (file.filters is None) == (other.filters is None) == (index is None)
+            assert list(file.find(o=Literal("0"))) == [each for each in expected if each.o == Literal("0")]
+        if not index:
+            assert path.read_bytes().startswith(kept)
+    assert sorted(os.listdir(tmp_path)) == sorted([path.name, plain.name, source.name])
+
+
+@pytest.mark.parametrize("kind", [".zst", ".gz"])
+def test_to_a_compressed_file_of_one_frame(kind: str, tmp_path: Path) -> None:
+    pytest.importorskip("zstandard")
+    path = tmp_path / f"x.jelly{kind}"
+    jelly.write(path, MORE)
+    before = path.read_bytes()
+    with pytest.raises(JellyError, match="without a table of frames, .* write it anew with seekable=True"):
+        jelly.append(b"<a:s> <a:p> <a:o> .", path, format="nt")
+    assert path.read_bytes() == before
+    other = tmp_path / f"y.jelly{kind}"
+    assert jelly.append(b"<a:s> <a:p> <a:o> .", other, format="nt") == 1
+    check(other, [Triple(IRI("a:s"), IRI("a:p"), IRI("a:o"))], True)

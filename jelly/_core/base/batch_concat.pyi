@@ -14,3 +14,6 @@ def join_batches(batches: list[Batch]) -> Batch:
     >>> len(both), both.term(both.s[0]), both.term(both.o[1])
     (2, '<a:s>', '"o"@en')
     """
+
+def number_rows(batch: Batch, first_row: int) -> Batch:
+    """Say where in its stream a Batch stands, before anybody else has it."""

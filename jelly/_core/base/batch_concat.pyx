@@ -195,3 +195,9 @@ def join_batches(list batches not None) -> Batch:
     for batch in batches:
         append_arena(&joined.a, &batch.a)
     return joined
+
+
+def number_rows(Batch batch not None, int64_t first_row) -> Batch:
+    """Say where in its stream a Batch stands, before anybody else has it."""
+    batch.first_row = first_row
+    return batch

@@ -274,6 +274,9 @@ cdef int read_entries(DecoderState* d, Reader r, Table* table, int range_code) n
             id = take_number32(&r)
             if id < 0:
                 return malformed(d, &r)
+        elif tag == ENTRY_VALUES:
+            if take_span(&r, &value) < 0:
+                return malformed(d, &r)
         elif tag < 0 or skip_any(&r, tag) < 0:
             return malformed(d, &r)
     r = whole

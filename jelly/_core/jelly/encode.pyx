@@ -532,18 +532,27 @@ cdef int end_bounds(EncoderState* e, int64_t row, int64_t limit, int64_t* bound)
     return OK
 
 
+cdef inline bint ends_here(EncoderState* e, int64_t row, int64_t bound, int64_t n_bounds) noexcept nogil:
+    """Whether a frame of the Batch that is kept ends behind the row before this one."""
+    return e.keep_frames and bound < n_bounds and e.b.frames[bound] == row
+
+
 cdef int encode_rows(EncoderState* e, int64_t* row) noexcept nogil:
-    """Write all rows of `e.b`; where it comes to a fault, `row` tells which."""
+    """Write the rows of `e.b` from `row` to `e.stop`; where it comes to a fault, `row` tells which."""
     cdef BatchData* b = e.b
     cdef int64_t bound = 0
     cdef int64_t n_bounds = b.n_frames - (1 if e.open_end and b.n_frames > 0 else 0)
     cdef int64_t name = 0
     cdef int64_t bytes_before, rows_before
     e.bound = 0
+    while name < b.n_names and b.names[name].row < row[0]:
+        name += 1
     # Of streams of one frame each begins with its first row.
     if not e.independent and start_frame(e) != OK:
         return e.fault.code
     while True:
+        if e.part and row[0] == e.stop:
+            return OK
         while name < b.n_names and b.names[name].row == row[0]:
             # Frames that ended at this row before the namespace was declared end before it.
             if end_bounds(e, row[0], min(b.names[name].frame, n_bounds), &bound) != OK:
@@ -570,7 +579,10 @@ cdef int encode_rows(EncoderState* e, int64_t* row) noexcept nogil:
         row[0] += 1
         if e.frame_bytes > 0 and e.body.n > e.frame_bytes and split_frame(e, bytes_before, rows_before) != OK:
             return e.fault.code
-        if (e.frame_rows > 0 and e.rows >= e.frame_rows) or (e.frame_bytes > 0 and e.body.n >= e.frame_bytes):
+        if (
+            (e.frame_rows > 0 and e.rows >= e.frame_rows) or (e.frame_bytes > 0 and e.body.n >= e.frame_bytes)
+            or (e.cut_rows > 0 and e.since_key >= e.cut_rows and not ends_here(e, row[0], bound, n_bounds))
+        ):
             if end_frame(e, NULL, 0) != OK:
                 return e.fault.code
 

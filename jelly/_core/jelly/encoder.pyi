@@ -33,6 +33,8 @@ class Encoder:
     independent : bool, default False
         Make each frame a stream of its own, with its options and without references to other frames, as values in Kafka
         are. Together they are joined streams.
+    continued : bool, default False
+        Leave out the stream options: what is written continues a stream at a keyframe. Not in version 3.
 
     Raises
     ------
@@ -65,6 +67,7 @@ class Encoder:
         keyframe: bool = False,
         skip_namespaces: bool = False,
         independent: bool = False,
+        continued: bool = False,
     ) -> Self: ...
     @property
     def frames(self) -> int:
@@ -91,6 +94,23 @@ class Encoder:
         ------
         JellyOptionsError
             If the options do not allow a statement of the Batch. The Encoder then raises it again at each call.
+        """
+    def _encode_part(self, batch: Batch, start: int, stop: int | None) -> bytes:
+        """Encode some rows of a Batch, of which other streams have the rest. Frames of the Batch are not kept.
+
+        Parameters
+        ----------
+        batch : Batch
+            The statements.
+        start : int
+            The first row. Namespaces before it are left out, those at it are not.
+        stop : int, optional
+            The row before which to stop, and before the namespaces at it. By default the whole rest.
+
+        Returns
+        -------
+        bytes
+            The frames that are finished by now.
         """
     def encode_frames(self, batch: Batch, keep_frames: bool | None = None) -> list[bytes]:
         """Encode a Batch, like `encode`, as separate frames without lengths, as gRPC and Kafka send them.

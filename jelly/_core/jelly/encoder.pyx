@@ -67,6 +67,8 @@ cdef class Encoder:
     independent : bool, default False
         Make each frame a stream of its own, with its options and without references to other frames, as values in Kafka
         are. Together they are joined streams.
+    continued : bool, default False
+        Leave out the stream options: what is written continues a stream at a keyframe. Not in version 3.
 
     Raises
     ------
@@ -101,7 +103,7 @@ cdef class Encoder:
     def __cinit__(
         self, options, *, frame_rows: int | None = None, int64_t frame_bytes=1_000_000, bint delimited=True,
         int64_t keyframe_rows=0, bint keyframe=False, bint skip_namespaces=False,
-        bint independent=False,
+        bint independent=False, bint continued=False,
     ):
         cdef int slot
         cdef int64_t rows
@@ -128,6 +130,12 @@ cdef class Encoder:
         self.e.frame_bytes = frame_bytes if delimited and not grouped else 0
         if columnar:
             self.prepare_columns(options, frame_rows, frame_bytes)
+        elif keyframe_rows > 0 and not grouped and not isinstance(options, PatchOptions):
+            self.e.cut_rows = keyframe_rows
+        if continued:
+            if columnar or not keyframe_rows:
+                raise ValueError("only a stream with keyframes can be continued, and not in version 3")
+            self.e.started = True
         for slot in range(4):
             self.e.last[slot] = UNSET
         self.e.patch = isinstance(options, PatchOptions)
@@ -221,6 +229,32 @@ cdef class Encoder:
         self.enter()
         try:
             self.take(batch, keep_frames)
+            return self.take_out()
+        finally:
+            give_back(&self.claimed)
+
+    def _encode_part(self, Batch batch not None, int64_t start, stop: int | None) -> bytes:
+        """Encode some rows of a Batch, of which other streams have the rest. Frames of the Batch are not kept.
+
+        Parameters
+        ----------
+        batch : Batch
+            The statements.
+        start : int
+            The first row. Namespaces before it are left out, those at it are not.
+        stop : int, optional
+            The row before which to stop, and before the namespaces at it. By default the whole rest.
+
+        Returns
+        -------
+        bytes
+            The frames that are finished by now.
+        """
+        if not 0 <= start <= (batch.a.n_rows if stop is None else stop) <= batch.a.n_rows:
+            raise IndexError(f"rows {start} to {stop} are not within 0 to {batch.a.n_rows}")
+        self.enter()
+        try:
+            self.take(batch, False, start, -1 if stop is None else <int64_t>stop)
             return self.take_out()
         finally:
             give_back(&self.claimed)
@@ -320,9 +354,10 @@ cdef class Encoder:
             self.e.open_end = False
             give_back(&self.claimed)
 
-    cdef int take(self, Batch batch, keep_frames) except -1:
+    cdef int take(self, Batch batch, keep_frames, int64_t row=0, int64_t stop=-1) except -1:
+        """Write the rows from `row` to `stop`, or to the end of the Batch."""
         cdef int status
-        cdef int64_t row = 0
+        cdef int64_t first = row
         need_statements(batch)
         try:
             if self.header is None:
@@ -339,6 +374,8 @@ cdef class Encoder:
             if (self.e.memo == NULL) == (self.e.columns.memo == NULL):
                 raise MemoryError
             self.e.b = &batch.a
+            self.e.part = stop >= 0
+            self.e.stop = stop if stop >= 0 else batch.a.n_rows
             self.e.keep_frames = self.settled_options.is_grouped if keep_frames is None else keep_frames
             if self.e.patch:
                 self.e.keep_frames = False
@@ -350,8 +387,8 @@ cdef class Encoder:
                         fail(&self.e.fault, status, NULL, MAX_TEXT)
             if status == BAD_TERM:
                 self.refuse(batch)
-            self.leave(status, row)
-            self.rows_in += batch.a.n_rows
+            self.leave(status, row - first)
+            self.rows_in += self.e.stop - first
             return 0
         finally:
             free(self.e.memo)

@@ -123,6 +123,7 @@ ctypedef struct EncoderState:
     int64_t frame_bytes  # bytes at which a frame ends; 0: never
     bint independent  # each frame is a stream of its own
     int64_t key_rows  # statements from one keyframe to the next; 0: no keyframes
+    int64_t cut_rows  # the same where a frame may end behind any statement; else 0
     const uint8_t* options  # the options row, ready to write
     int64_t n_options
     # tables
@@ -134,6 +135,8 @@ ctypedef struct EncoderState:
     int64_t statement  # counts attempts: what is pinned in the tables
     # input
     BatchData* b
+    int64_t stop  # row of b before which to stop, or its number of rows
+    bint part  # b goes on in another stream: what stands at `stop` is not written
     TermMemo* memo  # one for each term of b
     int32_t last[4]  # term ids in b, UNSET or CARRIED
     int32_t carried[4]

@@ -9,6 +9,9 @@ from typing_extensions import Buffer, Self, disjoint_base
 
 KINDS: tuple[str, ...]
 PATCH_KINDS: tuple[str, ...]
+TERM_PARTS: tuple[tuple[str, ...], ...]
+COLUMN_PARTS: tuple[str, ...]
+PLACES: tuple[str, ...]
 
 @disjoint_base
 class RowCounter:
@@ -17,7 +20,7 @@ class RowCounter:
     With ``patch=True`` the stream is Jelly-Patch; ``kinds`` are the names of the kinds, `KINDS` or `PATCH_KINDS`.
     Fed like a `Decoder`: ``feed(chunk)``, then ``close()``. With ``per_frame`` the counts of each frame are kept too
     (`take_frames`), of ``max_frames`` frames at most, with ``places`` where each row stands that is no lookup entry
-    (`take_places`).
+    (`take_places`), with ``sizes`` the `parts` of statements.
 
     >>> import jelly
     >>> counter = RowCounter()
@@ -37,6 +40,7 @@ class RowCounter:
         places: bool = False,
         max_frames: int = ...,
         patch: bool = False,
+        sizes: bool = False,
     ) -> Self: ...
     @property
     def frames(self) -> int:
@@ -59,6 +63,11 @@ class RowCounter:
     @property
     def row_bytes(self) -> dict[str, int]:
         """Bytes of the rows of each kind, tag and length included."""
+    @property
+    def parts(self) -> dict[str, tuple[int, int]]:
+        """With ``sizes``: values and bytes of the terms of rows by kind, of the lists of columns, of the lengths of
+        messages. Those that do not occur are left out.
+        """
     @property
     def delimited(self) -> bool | None:
         """Whether the stream is delimited; None as long as that is not known."""

@@ -16,8 +16,9 @@ from jelly._core.base.protobuf cimport (
     WIRE_LEN, WIRE_VARINT, Reader, Writer, put_bytes, reserve, skip_any, take_span, take_varint,
 )
 from jelly._core.jelly.column_state cimport (
-    BATCH_NAMES, BATCH_NAMESPACES, BATCH_ROW_COUNT, COLUMN_VERSION, ENTRY_VALUES, FRAME_COLUMNS,
-    OPTIONS_TYPES,
+    BATCH_GRAPHS, BATCH_LENGTHS_P, BATCH_LENGTHS_S, BATCH_NAMES, BATCH_NAMESPACES, BATCH_ROW_COUNT,
+    BATCH_SUBJECTS, COLUMN_FIELDS, COLUMN_KINDS, COLUMN_LAYOUTS, COLUMN_NUMBERS, COLUMN_VERSION,
+    ENTRY_VALUES, FRAME_COLUMNS, OPTIONS_TYPES,
 )
 from jelly._core.jelly.column_values cimport take_number32
 from jelly._core.jelly.decode_state cimport KNOWN_ROWS, ROWS_PUNCTUATED
@@ -36,6 +37,17 @@ PATCH_KINDS = (
     "options", "add", "delete", "namespace_add", "namespace_delete", "start", "commit", "abort", "name", "prefix",
     "datatype", "header", "punctuation", "other",
 )
+
+# The parts of statements: of each term in rows, by the field that it has; of each column of Jelly-RDF 1.2.
+TERM_PARTS = (
+    ("iri", "bnode", "literal", "triple_term"), ("iri", "bnode", "literal", "triple_term"),
+    ("iri", "bnode", "literal", "triple_term"), ("iri", "bnode", "default_graph", "literal"),
+)
+COLUMN_PARTS = (
+    "kinds", "runs", "name_ids", "prefix_ids", "lex_values", "literal_kinds", "langtags", "directions", "bnodes",
+    "triple_terms",
+)
+PLACES = ("subject", "predicate", "object", "graph")
 
 cdef enum:
     SHOWN = 100  # bytes that are kept of a value of metadata
@@ -56,6 +68,8 @@ cdef enum:
     # Numbers kept for each frame, and for each place.
     NUMBERS = 3 + 2 * N_PATCH_KINDS
     PLACE_COLUMNS = 4
+    N_PLACES = 4  # of terms
+    TERM_FIELDS = 4  # in each place of a row
 
 
 ctypedef struct Count:
@@ -65,6 +79,12 @@ ctypedef struct Count:
     int64_t metadata_bytes
     int64_t rows[N_PATCH_KINDS]
     int64_t bytes[N_PATCH_KINDS]
+
+
+ctypedef struct Parts:
+    # The values and bytes of a kind of terms, or of a list of a column.
+    int64_t number
+    int64_t bytes
 
 
 ctypedef struct FrameScan:
@@ -88,6 +108,10 @@ ctypedef struct FrameScan:
     Count all  # all rows walked so far, those of a frame that failed included; `size` is of whole frames
     bint want_frames
     bint want_places
+    bint want_parts
+    Parts terms[N_PLACES][TERM_FIELDS]  # of rows
+    Parts columns[N_PLACES][COLUMN_FIELDS]
+    Parts lengths  # of messages
     Writer frames  # Count of each frame
     Writer places  # kind, frame, row, offset of each row that is no lookup entry
     Writer keys  # metadata: frame, lengths of key and value, the key, and the first bytes of the value
@@ -124,7 +148,79 @@ cdef int walk_row(FrameScan* w, Reader* r) noexcept nogil:
             walk_options(w, body)
     if w.name <= kind < w.name + TABLES:
         walk_entry(w, body, kind - w.name)
+    elif w.want_parts and (kind == TRIPLE or kind == QUAD):
+        walk_terms(w, body)
     return kind
+
+
+cdef void walk_terms(FrameScan* w, Reader r) noexcept nogil:
+    """The terms of a statement; what is malformed in them is left to the Decoder."""
+    cdef const uint8_t* begin
+    cdef int64_t tag, at
+    while r.at < r.end:
+        begin = r.at
+        tag = take_varint(&r)
+        if tag < 0 or skip_any(&r, tag) < 0:
+            return
+        at = (tag >> 3) - 1
+        if 0 <= at < N_PLACES * TERM_FIELDS:
+            add_part(&w.terms[at // TERM_FIELDS][at % TERM_FIELDS], 1, r.at - begin)
+
+
+cdef inline void add_part(Parts* part, int64_t number, int64_t size) noexcept nogil:
+    part.number += number
+    part.bytes += size
+
+
+cdef void walk_column(FrameScan* w, Reader r, int place) noexcept nogil:
+    """The lists of a column; what is malformed in them is left to the Decoder."""
+    cdef const uint8_t* begin
+    cdef Reader body
+    cdef int64_t tag, field, number
+    cdef bint longer = False
+    while r.at < r.end:
+        begin = body.at = r.at
+        tag = take_varint(&r)
+        if tag < 0:
+            return
+        if tag & 7 == WIRE_LEN:
+            if take_span(&r, &body) < 0:
+                return
+        else:
+            body.at = r.at
+            if skip_any(&r, tag) < 0:
+                return
+            body.end = r.at
+        field = tag >> 3
+        if not 0 < field < COLUMN_FIELDS:
+            continue
+        number = field != COLUMN_KINDS
+        if field == COLUMN_LAYOUTS:
+            number = count_runs(body, &longer)
+        elif 1 << field & COLUMN_NUMBERS:
+            number = count_varints(body)
+        add_part(&w.columns[place][field], number, r.at - begin)
+
+
+cdef int64_t count_varints(Reader r) noexcept nogil:
+    cdef int64_t n = 0
+    while r.at < r.end:
+        n += r.at[0] < 0x80
+        r.at += 1
+    return n
+
+
+cdef int64_t count_runs(Reader r, bint* longer) noexcept nogil:
+    """The runs of a list of layouts; the length of a long one is a number of its own, perhaps in the next list."""
+    cdef int64_t n = 0
+    cdef int64_t token
+    while r.at < r.end:
+        token = take_varint(&r)
+        if token < 0:
+            break
+        n += not longer[0]
+        longer[0] = not longer[0] and token & 15 == 15
+    return n
 
 
 cdef void walk_options(FrameScan* w, Reader r) noexcept nogil:
@@ -167,8 +263,26 @@ cdef int walk_columns(FrameScan* w, Reader r, int64_t size) noexcept nogil:
             size -= r.at - begin
         elif tag < 0 or skip_any(&r, tag) < 0:
             return fail(&w.fault, MALFORMED, r.at)
+        elif w.want_parts:
+            walk_part(w, tag, begin, r.at)
     add_rows(w, QUAD if w.quads else TRIPLE, n, size)
     return OK
+
+
+cdef void walk_part(FrameScan* w, int64_t tag, const uint8_t* begin, const uint8_t* end) noexcept nogil:
+    """A column, or the lengths of messages: a field that is whole."""
+    cdef Reader field, body
+    cdef int64_t number = tag >> 3
+    field.at = begin
+    field.end = end
+    take_varint(&field)
+    body = field
+    if tag & 7 == WIRE_LEN:
+        take_span(&field, &body)
+        if BATCH_SUBJECTS <= number <= BATCH_GRAPHS:
+            walk_column(w, body, <int>(number - BATCH_SUBJECTS))
+    if number == BATCH_LENGTHS_S or number == BATCH_LENGTHS_P:
+        add_part(&w.lengths, count_varints(body), end - begin)
 
 
 cdef int64_t count_values(Reader r) noexcept nogil:
@@ -306,7 +420,7 @@ cdef class RowCounter:
     With ``patch=True`` the stream is Jelly-Patch; ``kinds`` are the names of the kinds, `KINDS` or `PATCH_KINDS`.
     Fed like a `Decoder`: ``feed(chunk)``, then ``close()``. With ``per_frame`` the counts of each frame are kept too
     (`take_frames`), of ``max_frames`` frames at most, with ``places`` where each row stands that is no lookup entry
-    (`take_places`).
+    (`take_places`), with ``sizes`` the `parts` of statements.
 
     >>> import jelly
     >>> counter = RowCounter()
@@ -325,7 +439,7 @@ cdef class RowCounter:
 
     def __cinit__(
         self, *, delimited: bool | None = None, int64_t max_frame_bytes=1 << 28, bint per_frame=False,
-        bint places=False, int64_t max_frames=1 << 19, bint patch=False,
+        bint places=False, int64_t max_frames=1 << 19, bint patch=False, bint sizes=False,
     ):
         self.kinds = PATCH_KINDS if patch else KINDS
         self.w.patch = patch
@@ -336,6 +450,7 @@ cdef class RowCounter:
         memset(self.w.sizes, 0x7F, sizeof(self.w.sizes))
         self.w.want_frames = per_frame
         self.w.want_places = places
+        self.w.want_parts = sizes
         self.w.max_frames = max_frames
         self.metadata = {}
         self.frame_keys = []
@@ -383,6 +498,20 @@ cdef class RowCounter:
     def row_bytes(self) -> dict:
         """Bytes of the rows of each kind, tag and length included."""
         return {kind: self.w.all.bytes[i] for i, kind in enumerate(self.kinds)}
+
+    @property
+    def parts(self) -> dict:
+        """With ``sizes``: values and bytes of the terms of rows by kind, of the lists of columns, of the lengths of
+        messages. Those that do not occur are left out."""
+        cdef int place, i
+        found = {}
+        for place in range(N_PLACES):
+            for i in range(TERM_FIELDS):
+                found[f"{PLACES[place]}.{TERM_PARTS[place][i]}"] = self.w.terms[place][i]
+            for i in range(1, COLUMN_FIELDS):
+                found[f"{PLACES[place]}.{COLUMN_PARTS[i - 1]}"] = self.w.columns[place][i]
+        found["message_lengths"] = self.w.lengths
+        return {name: (part["number"], part["bytes"]) for name, part in found.items() if part["bytes"]}
 
     @property
     def delimited(self) -> bool | None:

@@ -12,6 +12,8 @@ cdef enum:
     WAYS = 4
     # Bytes of text that the entries of one table may take together.
     MAX_TABLE_BYTES = 1 << 26
+    # Places of the index of an LRU table at first, a power of two.
+    FIRST_INDEX = 1 << 8
 
 
 # ---- decoder
@@ -130,7 +132,8 @@ ctypedef struct LruEntry:
 ctypedef struct Lru:
     LruEntry* entries  # 1-based; memory of a numpy array
     int32_t* index  # open addressing by hash: ids, 0 is free; memory of a numpy array
-    uint32_t mask
+    uint32_t mask  # of the part of the index that is in use: a short stream fills and clears a small part only
+    uint32_t most  # of the whole index
     int32_t size
     int32_t n_used
     int32_t made  # entries up to this one are set up

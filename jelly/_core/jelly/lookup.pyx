@@ -86,7 +86,7 @@ cdef void init_lru(Lru* table, LruEntry* entries, int32_t* index, int32_t size, 
     table.entries = entries
     table.index = index
     table.size = size
-    table.mask = n_index - 1
+    table.most = n_index - 1
     table.serial = 0
     table.made = table.n_used = 0
     forget_lru(table)
@@ -98,6 +98,7 @@ cdef void forget_lru(Lru* table) noexcept nogil:
     # An entry that was remembered by its serial must not be found any more.
     for i in range(1, table.n_used + 1):
         table.entries[i].serial = 0
+    table.mask = min(table.most, <uint32_t>FIRST_INDEX - 1)
     memset(table.index, 0, (<int64_t>table.mask + 1) * sizeof(int32_t))
     table.n_used = 0
     table.last = 0
@@ -109,6 +110,19 @@ cdef void free_lru(Lru* table) noexcept nogil:
     for i in range(1, table.made + 1):
         free(table.entries[i].text)
     table.made = 0
+
+
+cdef void widen_index(Lru* table, int32_t n) noexcept nogil:
+    """Use more of the index, for the first `n` entries."""
+    cdef int32_t id
+    cdef uint32_t i
+    table.mask = min(table.most, 8 * table.mask + 7)
+    memset(table.index, 0, (<int64_t>table.mask + 1) * sizeof(int32_t))
+    for id in range(1, n + 1):
+        i = table.entries[id].hash & table.mask
+        while table.index[i] != 0:
+            i = (i + 1) & table.mask
+        table.index[i] = id
 
 
 cdef void unindex(Lru* table, int32_t id) noexcept nogil:
@@ -139,6 +153,8 @@ cdef int32_t add_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash
     cdef int32_t id
     cdef uint32_t i
     if table.n_used < table.size:
+        if 4 * <uint32_t>table.n_used >= table.mask and table.mask < table.most:
+            widen_index(table, table.n_used)
         table.n_used += 1
         id = table.n_used
         entry = &entries[id]

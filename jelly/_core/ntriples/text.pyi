@@ -56,6 +56,9 @@ class TextReader(PushReader):
     def line(self) -> int:
         """Number of lines read so far."""
     @property
+    def held_bytes(self) -> int:
+        """Number of bytes of a line whose end has not come yet."""
+    @property
     def messages(self) -> int:
         """Number of complete messages read so far. While another thread reads, those given out."""
     def namespace(self, name: str, iri: str) -> None:

@@ -131,6 +131,11 @@ cdef class TextReader(PushReader):
         return self.t.line
 
     @property
+    def held_bytes(self) -> int:
+        """Number of bytes of a line whose end has not come yet."""
+        return self.carried.n if not self.in_carried else 0
+
+    @property
     def messages(self) -> int:
         """Number of complete messages read so far. While another thread reads, those given out."""
         if not try_claim(&self.claimed):

@@ -54,8 +54,9 @@ cdef extern from *:
 cdef enum:
     # Number of statements taken from an iterator at a time.
     AHEAD = 16
-    # Number of objects remembered by address, a power of two.
+    # Number of objects remembered by address, a power of two, and the first such number: small messages need no more.
     RECENT = 1 << 10
+    FIRST_RECENT = 1 << 7
     # Maximum bytes of text in the Batch of a BatchBuilder.
     MAX_COLLECTED_TEXT = 1 << 30
     # With this many bytes of text it is full, however few its rows.
@@ -83,6 +84,7 @@ cdef class BatchBuilder:
     cdef list waiting  # statements taken from an iterator and not added yet
     cdef Interner index
     cdef RecentTerm* recent
+    cdef uintptr_t recent_mask
     cdef int arity
     cdef TermAdapter library
     # The graph object of the last statement of the library, and its id.
@@ -95,7 +97,8 @@ cdef class BatchBuilder:
         self.arity = arity
         self.library = library
         self.waiting = []
-        self.recent = <RecentTerm*>PyMem_Calloc(RECENT, sizeof(RecentTerm))
+        self.recent_mask = FIRST_RECENT - 1
+        self.recent = <RecentTerm*>PyMem_Calloc(FIRST_RECENT, sizeof(RecentTerm))
         if self.recent == NULL or init_interner(&self.index) < 0:
             raise MemoryError
         self.filled = new_batch(arity, rows, rows, 32 * rows, MAX_COLLECTED_TEXT)
@@ -106,12 +109,30 @@ cdef class BatchBuilder:
         free_interner(&self.index)
 
     cdef void forget(self) noexcept:
-        cdef int i
+        cdef uintptr_t i
         if self.recent == NULL:
             return
-        for i in range(RECENT):
+        for i in range(self.recent_mask + 1):
             Py_XDECREF(self.recent[i].term)
-        memset(self.recent, 0, RECENT * sizeof(RecentTerm))
+        memset(self.recent, 0, (self.recent_mask + 1) * sizeof(RecentTerm))
+
+    cdef inline void remember_enough(self) noexcept:
+        """Use all slots from so many terms on. Not while a term is added."""
+        if self.recent_mask != RECENT - 1 and self.filled.a.n_terms > FIRST_RECENT:
+            self.remember_more()
+
+    cdef void remember_more(self) noexcept:
+        cdef RecentTerm* wide = <RecentTerm*>PyMem_Calloc(RECENT, sizeof(RecentTerm))
+        cdef uintptr_t i
+        if wide == NULL:  # slower, and as good
+            return
+        for i in range(self.recent_mask + 1):
+            # What has one slot of few has one of many.
+            if self.recent[i].term != NULL:
+                wide[(<uintptr_t>self.recent[i].term >> 4) & (RECENT - 1)] = self.recent[i]
+        PyMem_Free(self.recent)
+        self.recent = wide
+        self.recent_mask = RECENT - 1
 
     def __len__(self):
         with cython.critical_section(self):
@@ -179,7 +200,7 @@ cdef class BatchBuilder:
 
     cdef inline int32_t find(self, object term) except -1:
         """The id of a term object in the Batch."""
-        cdef RecentTerm* slot = &self.recent[(<uintptr_t><PyObject*>term >> 4) & (RECENT - 1)]
+        cdef RecentTerm* slot = &self.recent[(<uintptr_t><PyObject*>term >> 4) & self.recent_mask]
         cdef int32_t id
         if slot.term == <PyObject*>term:
             return slot.id
@@ -287,6 +308,7 @@ cdef class BatchBuilder:
         """
         claim(&self.claimed, self)
         try:
+            self.remember_enough()
             return self.add_statement(statement)
         finally:
             give_back(&self.claimed)
@@ -361,6 +383,7 @@ cdef class BatchBuilder:
                 break
             fetch_terms(group)
             fetch_texts(group)
+            self.remember_enough()
             for statement in group:
                 self.add_statement(statement)
             self.checked(add_frame(&self.filled.a))
@@ -373,6 +396,7 @@ cdef class BatchBuilder:
         """Append the statements taken ahead; True if the Batch is full before the last of them."""
         cdef list block = self.waiting
         cdef int n = 0
+        self.remember_enough()
         fetch_terms(block)
         fetch_texts(block)
         try:

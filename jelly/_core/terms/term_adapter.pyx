@@ -258,7 +258,10 @@ cdef class TermAdapter:
 
     cdef object make_quoted(self, object s, object p, object o):
         if self.quoted is None:
-            raise JellyUnsupportedError(f"{self.name} has no quoted triples")
+            raise JellyUnsupportedError(
+                f"{self.name} has no quoted triples: leave them out with jelly.filter(src, out, where=['s.kind!=quoted', "
+                "'o.kind!=quoted'])"
+            )
         return self.quoted(s, p, o)
 
     cdef object graph(self, object term):

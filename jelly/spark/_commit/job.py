@@ -79,17 +79,16 @@ class Output:
     def _write(self, path: str, data: Any) -> int:
         """Write a part file. Return the number of statements."""
         quads = bool({"g", "graph"} & set(self.columns))
-        seekable = not COMPRESSIONS[self.compression]
         if self.patch:
             # Most tasks write no patches, and each worker imports this module.
             from jelly.patch import StatementType
             from jelly.patch import write_arrow as write_patches
 
             kind = StatementType.QUADS if quads else StatementType.TRIPLES
-            return write_patches(path, data, {"statement_type": kind}, layout=self.layout, seekable=seekable)
+            return write_patches(path, data, {"statement_type": kind}, layout=self.layout, seekable=True)
         chosen = default_options(4 if quads else 3)
         types = {"physical_type": chosen.physical_type, "logical_type": chosen.logical_type}
-        return write_arrow(path, data, layout=self.layout, options=types, seekable=seekable)
+        return write_arrow(path, data, layout=self.layout, options=types, seekable=True)
 
     @property
     def store(self) -> Store:

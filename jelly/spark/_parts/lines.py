@@ -10,14 +10,10 @@ import os
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from jelly._core.base.batch import Batch
-from jelly._formats.registry import FORMATS, Format
-from jelly._io.drain import drain
-from jelly._io.sniff import HEAD, compression_of, explain
+from jelly._io.sniff import HEAD, compression_of
 from jelly._io.source import CHUNK
-from jelly.errors import JellyError, JellySyntaxError
 
-__all__ = ["Lines", "can_be_cut", "cut_evenly", "read_lines"]
+__all__ = ["Lines", "after_line_end", "can_be_cut", "cut_evenly"]
 
 # Minimum bytes of a part, and of a read.
 _LEAST_PART = 1 << 12
@@ -71,7 +67,7 @@ class Lines:
         while data := self._file.read(CHUNK if last is None else max(min(CHUNK, last - at), _LEAST_READ)):
             begin = 0
             if not is_found:
-                begin = _after_line_end(data, 0)
+                begin = after_line_end(data, 0)
                 is_found = begin > 0
                 if not is_found:
                     at += len(data)
@@ -80,7 +76,7 @@ class Lines:
                 if last is not None and self.start >= last:
                     return
             if last is not None and at + len(data) >= last:
-                end = _after_line_end(data, max(last - 1 - at, 0))
+                end = after_line_end(data, max(last - 1 - at, 0))
                 if end:
                     yield data[begin:end]
                     return
@@ -88,58 +84,8 @@ class Lines:
             at += len(data)
 
 
-def _after_line_end(data: bytes, at: int) -> int:
+def after_line_end(data: bytes, at: int) -> int:
     """The place behind the first line end at or after ``at``; 0 if there is none."""
     lf = data.find(b"\n", at)
     cr = data.find(b"\r", at, len(data) if lf < 0 else lf)
     return (cr if cr >= 0 else lf) + 1
-
-
-def read_lines(
-    file: BinaryIO,
-    format: Format,
-    first: int,
-    last: int | None,
-    *,
-    source: str,
-    batch_rows: int,
-    errors: list[JellyError] | None,
-) -> Iterator[Batch]:
-    """The statements of a part of a file, which is called ``source``.
-
-    ``errors`` gets the errors of lines, which are left out then; else the first one is raised. They tell the byte in
-    the file; the line only where the part begins the file, because nobody has counted the lines before.
-    """
-    lines = Lines(file, first, last)
-    reader = format.open_reader(
-        delimited=None, strict=False, on_error="raise" if errors is None else "skip", batch_rows=batch_rows
-    )
-    begins = first == 0
-
-    def chunks() -> Iterator[bytes]:
-        # Not the first line for the reader: there is no byte order mark in the middle of a file.
-        yield from () if begins else (b"\n",)
-        yield from lines
-
-    def before() -> int:
-        return 0 if begins else lines.start - 1
-
-    try:
-        yield from drain(reader, chunks())
-    except JellyError as error:
-        if error.offset is not None:
-            error.offset += before()
-        if begins:
-            file.seek(0)
-            explain(error, file.read(HEAD), format.name, FORMATS, "format")
-        else:
-            error.line = None
-        error.source = source
-        raise
-    finally:
-        for (line, why), offset in zip(reader.skipped, reader.skipped_at, strict=True):
-            place = before() + offset
-            assert errors is not None
-            errors.append(JellySyntaxError(why, line=line if begins else None, offset=place, source=source))
-        if errors is not None and (more := reader.n_skipped - len(reader.skipped)):
-            errors.append(JellySyntaxError(f"{more} more lines were left out", source=source))

@@ -18,9 +18,9 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
-from jelly._io.compression import COMPRESSIONS
+from jelly._io.compression import COMPRESSIONS, suffix_of
 from jelly._io.source import CHUNK
-from jelly._seekable.index import Index, Keyframe, checksum_ends, first_options, read_segment, reader_at
+from jelly._seekable.index import Index, Keyframe, checksum_ends, chunks_of, first_options, read_segment
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError
 
 __all__ = ["Place", "read_between", "scan"]
@@ -109,7 +109,7 @@ def read_between(path: str, start: Place, end: Place, **limits: Any) -> Iterator
             first_options(file), (first,), end.statement, end.frame, end.offset, lambda _: _unpacked(start, path)
         )
         try:
-            yield from read_segment(reader_at(file), index, (first, last), **limits)
+            yield from read_segment(chunks_of(file), index, (first, last), **limits)
         except JellyError as error:
             error.source = error.source or path
             raise
@@ -145,5 +145,5 @@ def _unpacked(place: Place, path: str) -> bytes:
 
 def _refuse_compressed(file: Any) -> None:
     head = file.read(max(map(len, COMPRESSIONS.values())))
-    if any(head.startswith(magic) for magic in COMPRESSIONS.values()):
+    if suffix_of(head):
         raise JellyError("the file is compressed: only a plain one can be followed", source=file.name)

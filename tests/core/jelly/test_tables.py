@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import zlib
 from collections import OrderedDict
 
 import pytest
@@ -82,6 +84,18 @@ def test_lru_is_one(size: int, steps: list, hash) -> None:
                 # The serial tells a new entry from the one that had its id before.
                 assert (table.serial(id) == serials.get(id)) == (not fresh)
                 serials[id] = table.serial(id)
+
+
+@pytest.mark.parametrize("bits", [32, 7], ids=["hashes", "few hashes"])
+def test_the_index_of_a_large_table_grows(bits: int) -> None:
+    """It is small at first, and after forgetting."""
+    table, model, draw = _Lru(1000), Model(1000), random.Random(bits)
+    for statement in range(1, 9001):
+        if statement == 6000:
+            table.forget()
+            model = Model(1000)
+        text = str(draw.randrange(70 if statement < 300 else 1500)).encode()
+        assert table.use(text, statement, zlib.crc32(text) % 2**bits) == model.use(text, statement)
 
 
 def test_a_table_of_no_entries_has_none() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sys
 import tempfile
 from functools import cache
@@ -12,13 +13,14 @@ from typing import Any
 from support.oracle import plain
 
 from fuzz.harness import harness, read_all
-from fuzz.readers.jelly_streams import bodies, streams
+from fuzz.readers.jelly_streams import bodies, columns, streams
 from fuzz.structures import Delimited
-from jelly import Decoder
+from jelly import Decoder, JellyLimitError
 from jelly._io.drain import drain
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.append(str(ROOT / "tests" / "differential"))
+MORE_STRICT = re.compile("empty language tag|this is Jelly-Patch")
 
 
 @cache
@@ -56,6 +58,40 @@ def jelly_protobuf(data: bytes, chance: random.Random) -> None:
     if ours.error is None:
         assert [tuple(map(_plain, row)) for row in ours.rows] == theirs
         assert [sum(len(part[0]) for part in parts[: i + 1]) for i in range(len(parts))] == ours.ends
+
+
+@harness("jelly_columns", corpus=columns, files=(".jelly",), structure=Delimited())
+def jelly_columns(data: bytes, chance: random.Random) -> None:
+    """The oracle of Jelly-RDF 1.2 and the Decoder take the same streams, and give the same statements.
+
+    Beyond the rules we refuse what is no RDF (an empty language tag), what is above our limits, an empty stream, and
+    rows of Jelly-Patch. We take empty frames before the options, and do not look into a field that another one of the
+    same number replaces (R2, R3). Protobuf refuses messages that are 100 deep.
+    """
+    from support.column_oracle import Oracle, Refused
+    from support.column_vectors import with_direction
+
+    decoder = Decoder(delimited=True)
+    ours = read_all(drain(decoder, [data]))
+    if decoder.options is not None and decoder.options.version < 3:
+        return  # rows
+    if ours.error is not None and (ours.error[0] is JellyLimitError or MORE_STRICT.search(ours.error[1])):
+        return
+    try:
+        theirs = Oracle(data).statements
+    except Refused as caught:
+        refused = caught
+    except RecursionError:
+        return
+    else:
+        assert ours.error is None or not data, f"refused: {ours.error}"
+        refused = None
+    if refused is not None:
+        if not {"R2", "R4"} & {*refused.args[0].split()}:
+            assert ours.error is not None, f"taken in spite of {refused}"
+        return
+    rows = [tuple(None if term is None else with_direction(term) for term in row) for row in ours.rows]
+    assert rows == theirs
 
 
 def _with_length(body: bytes) -> bytes:

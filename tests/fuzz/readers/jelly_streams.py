@@ -76,6 +76,20 @@ def patches() -> Pieces:
     )
 
 
+def columns() -> Pieces:
+    """Streams of Jelly-RDF 1.2 in both numberings."""
+    text = (
+        b'<http://e/s> <http://e/p#a> "o"@en <http://e/g> .\n_:b <http://e/p#a> "1"^^<http://e/d> .\n'
+        b'<http://e/s> <http://e/p#b> <<( <http://e/s> <http://e/p#a> "x"@ar--rtl )>> .\n'
+    ) * 3
+    batches = list(jelly.read_batches(text, format="nq"))
+    for numbering in ("P", "S"):
+        for rows in (2, 100):
+            options = jelly.StreamOptions(version=3, numbering=numbering)
+            encoder = jelly.Encoder(options, frame_rows=rows)
+            yield b"".join([*map(encoder.encode, batches), encoder.close()])
+
+
 # ---- the Decoder
 
 

@@ -1,0 +1,75 @@
+"""The bytes of a source as they come, before decompression, of which the first can be looked at beforehand."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from jelly._io.compression import CHUNK
+from jelly.errors import JellyArgumentError
+
+__all__ = ["RawBytes", "joined"]
+
+
+class RawBytes(io.RawIOBase):
+    """Counts the bytes read, and can return to the first bytes."""
+
+    def __init__(self, read: Callable[[int], Any]) -> None:
+        self._read = read
+        self._back = b""
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> Any:
+        if self._back:
+            data, self._back = self._back, b""
+            if 0 <= size < len(data):
+                data, self._back = data[:size], data[size:]
+            return data
+        data = self._read(size)
+        if isinstance(data, str):
+            raise JellyArgumentError("the source gives str: open the file in binary mode")
+        self.count += len(data)
+        return data
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def head(self, size: int) -> bytes:
+        data = self._back
+        while len(data) < size:
+            self._back = b""
+            more = self.read(CHUNK)
+            if not more:
+                break
+            data += more
+        self._back = data
+        return data[:size]
+
+
+def joined(chunks: Iterable[Any]) -> Callable[[int], Any]:
+    """A file with read() over an iterator of chunks; each call returns at most the rest of a chunk."""
+    iterator = iter(chunks)
+    rest = memoryview(b"")
+
+    def read(size: int) -> Any:
+        nonlocal rest
+        while not rest:
+            chunk = next(iterator, None)
+            if chunk is None:
+                return b""
+            try:
+                rest = memoryview(chunk).cast("B")
+            except TypeError:
+                kind = type(chunk).__name__
+                why = f"a chunk is a {kind}: expected bytes; jelly.read takes a list of sources"
+                raise JellyArgumentError(why) from None
+        data, rest = (rest, memoryview(b"")) if size < 0 else (rest[:size], rest[size:])
+        return bytes(data)
+
+    return read

@@ -1,0 +1,182 @@
+"""Writers that encode in several threads. They give the bytes that one thread would give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+from jelly._core.base.batch import Batch
+from jelly._core.jelly.encoder import Encoder, settled
+from jelly._formats.native import FILTERS_IN_FRAME
+from jelly._formats.protocols import BatchWriter, Framing
+from jelly._options import PatchOptions, StreamOptions
+from jelly._pipeline.workers import Window, Workers
+from jelly._seekable.index import INDEX_KEY, pack_index
+from jelly.errors import JellyError
+
+__all__ = ["BatchesInOrder", "SegmentEncoder", "can_have_segments"]
+
+# A Batch with the first row and the end row that are meant; None: its end, with what stands there. An array of the
+# Batch keeps a `BatchBuilder` from filling it again.
+Part = tuple[Batch, int, "int | None", Any]
+
+
+class BatchesInOrder:
+    """A `jelly._formats.protocols.BatchWriter` over one whose Batches have nothing to do with each other."""
+
+    def __init__(self, writer: BatchWriter, workers: Workers) -> None:
+        self._writer = writer
+        self._window: Window[bytes] = Window(workers)
+
+    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
+        """The bytes of Batches whose turn it is."""
+        self._window.put(self._encode, batch, batch.start)
+        return b"".join(self._window.ready())
+
+    def _encode(self, batch: Batch, _: Any) -> bytes:
+        return self._writer.encode(batch)
+
+    def close(self) -> bytes:
+        """The bytes that are left."""
+        return b"".join([*self._window.rest(), self._writer.close()])
+
+
+def can_have_segments(options: StreamOptions | PatchOptions, framing: Framing) -> bool:
+    """Whether the segments of a stream begin after a number of statements, and with nothing of those before."""
+    is_flat = isinstance(options, StreamOptions) and not options.is_grouped
+    return framing["keyframe_rows"] > 0 and is_flat and options.version < 3
+
+
+class SegmentEncoder:
+    """A stream of Jelly with an index, as `jelly._formats.native.StreamEncoder` makes it, encoded by segments.
+
+    From the first Batch on whose frames are kept it goes on in one thread.
+    """
+
+    def __init__(self, options: StreamOptions, framing: Framing, workers: Workers) -> None:
+        self.options: StreamOptions = options
+        self._framing = framing
+        self._key_rows = framing["keyframe_rows"]
+        self._window: Window[tuple[bytes, int, JellyError | None]] = Window(workers)
+        # The segment that is being filled. It waits until there is more, as the last one gets the index.
+        self._parts: list[Part] = []
+        self._rows = 0
+        self._is_first = True
+        self._keys: list[tuple[int, int, int, int]] = []
+        # Bytes, statements and frames of the segments that were given out.
+        self._done = (0, 0, 0)
+        # How many keyframes `cuts` has told, and what else it is to tell.
+        self._told = 0
+        self._ends = range(0)
+        self._tail: Encoder | None = None
+        self._error: JellyError | None = None
+
+    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
+        """The bytes of segments whose turn it is."""
+        if self._is_first and not self._parts:
+            self.options = settled(self.options, batch.arity, bool(batch.namespaces))[0]
+        if self._tail is None and not (keep_frames and (len(batch.frames) or batch.metadata)):
+            self._add(batch)
+            return b"".join(self._taken(self._window.ready()))
+        return self._goes_on(lambda tail: tail.encode(batch, keep_frames))
+
+    def repeat(self, batch: Batch, open_end: bool = False) -> bytes:
+        """Encode a Batch of a stream that this one replaces, see `Encoder.repeat`."""
+        return self._goes_on(lambda tail: tail.repeat(batch, open_end))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether rows wait for the end of a frame that is kept."""
+        return self._tail is not None and self._tail.is_open
+
+    def cut(self) -> bytes:
+        """All that was encoded, see `Encoder.cut`."""
+        return self._goes_on(lambda tail: tail.cut())
+
+    def close(self) -> bytes:
+        """End the stream: the remaining frames, with the index."""
+        return self._goes_on(self._close)
+
+    def _close(self, tail: Encoder) -> bytes:
+        tail.finish()
+        offset, statement, frame = self._done
+        keys = [
+            (key[0] + offset, key[1] + statement, key[2] + frame, 0) for key in tail.keyframes if key[0] < tail.n_bytes
+        ]
+        counts = (offset + tail.last_frame, statement + tail.statements, frame + tail.frames)
+        data = tail.close({INDEX_KEY: pack_index(tail.options, self._keys + keys, *counts)})
+        self._ends = range(counts[0], offset + tail.n_bytes, FILTERS_IN_FRAME)
+        return data
+
+    def cuts(self) -> list[int]:
+        """The bytes at which parts begin that are read alone, see `jelly._formats.native.StreamEncoder.cuts`."""
+        keys = [key[0] for key in self._keys]
+        if self._tail is not None:
+            keys += [key[0] + self._done[0] for key in self._tail.keyframes]
+        found, self._told = keys[self._told :], len(keys)
+        ends, self._ends = self._ends, range(0)
+        return [*found, *ends]
+
+    def _add(self, batch: Batch) -> None:
+        start, end = 0, len(batch)
+        # What stands behind the last row belongs to the next segment, if one begins there.
+        has_more = any(row == end for row, *_ in batch.namespaces)
+        while True:
+            if self._rows == self._key_rows and (start < end or has_more):
+                self._window.put(self._encode, self._is_first, self._parts)
+                self._is_first = False
+                self._parts, self._rows = [], 0
+            stop = start + self._key_rows - self._rows
+            if stop > end or start == end:
+                self._parts.append((batch, start, None, batch.start))
+                self._rows += end - start
+                return
+            self._parts.append((batch, start, stop, batch.start))
+            self._rows = self._key_rows
+            start = stop
+            if start == end and not has_more:
+                return
+
+    def _encoder(self, is_first: bool) -> Encoder:
+        return Encoder(self.options, continued=not is_first, **self._framing)
+
+    def _encode(self, is_first: bool, parts: list[Part]) -> tuple[bytes, int, JellyError | None]:
+        """The bytes and the number of frames of a whole segment, or an error."""
+        encoder = self._encoder(is_first)
+        try:
+            data = [encoder._encode_part(*part[:3]) for part in parts]
+            data.append(encoder.close())
+        except JellyError as error:
+            return b"", 0, error
+        return b"".join(data), encoder.frames, None
+
+    def _taken(self, segments: Iterator[tuple[bytes, int, JellyError | None]]) -> Iterator[bytes]:
+        if self._error is not None:
+            raise self._error
+        for data, frames, error in segments:
+            if error is not None:
+                self._fail(error)
+            offset, statement, frame = self._done
+            self._done = (offset + len(data), statement + self._key_rows, frame + frames)
+            self._keys.append((*self._done, 0))
+            yield data
+
+    def _fail(self, error: JellyError) -> NoReturn:
+        """Raise an error of one segment as that of the whole stream."""
+        self._error = error
+        error.row = None if error.row is None else error.row + self._done[1]
+        error.frame = None if error.frame is None else error.frame + self._done[2]
+        raise error
+
+    def _goes_on(self, work: Callable[[Encoder], bytes]) -> bytes:
+        """Go on in one thread, with the segment that is being filled: what is left of those before, and of ``work``."""
+        data = [*self._taken(self._window.rest())]
+        try:
+            if self._tail is None:
+                self._tail = self._encoder(self._is_first)
+                data += [self._tail._encode_part(*part[:3]) for part in self._parts]
+                self._parts = []
+            data.append(work(self._tail))
+        except JellyError as error:
+            self._fail(error)
+        return b"".join(data)

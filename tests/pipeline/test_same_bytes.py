@@ -1,0 +1,379 @@
+"""A conversion by any number of threads gives the bytes, errors and counts of one thread."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jelly
+from jelly import patch
+from jelly._compression import writer as frame_writer
+from jelly._core.base.batch import Batch
+from jelly._core.ntriples.text import TextReader
+from jelly._formats.native import default_options
+from jelly._io.source import Source
+from jelly._pipeline import text
+from jelly._pipeline.text import PieceReader, pieces_of
+from jelly._pipeline.workers import Workers
+from jelly.errors import JellyError
+
+THREADS = (1, 2, 3, 8)
+ROWS = 5000
+
+
+def lines(n: int = ROWS, quads: bool = False, seed: int = 3) -> bytes:
+    chosen = random.Random(seed)
+    made = []
+    for i in range(n):
+        s = chosen.choice((f"<http://a.org/{i // 4}>", f"_:b{i // 7}"))
+        o = chosen.choice((f'"value {i}"', f'"{i}"^^<http://b.org/{i % 3}>', f'"x"@en-{i % 5}', f"<http://c/{i * 7}>"))
+        graph = f" <http://g/{i // 900}>" if quads else ""
+        made.append(f"{s} <http://p.org/p{i % 11}> {o}{graph} .\n")
+    return "".join(made).encode()
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many pieces of few bytes."""
+    monkeypatch.setattr(text.pieces_of, "__defaults__", (3000,))
+
+
+def converted(src: Any, threads: int, **settings: Any) -> bytes:
+    out = io.BytesIO()
+    jelly.convert(src, out, threads=threads, **settings)
+    return out.getvalue()
+
+
+def same(src: Any, **settings: Any) -> bytes:
+    first, *others = (converted(src, threads, **settings) for threads in THREADS)
+    for other in others:
+        assert other == first
+    return first
+
+
+def test_pieces_do_not_depend_on_chunks() -> None:
+    data = lines(500)
+    expected = [b"".join(piece.parts) for piece in pieces_of([data], 1000)]
+    assert b"".join(expected) == data
+    assert len(expected) > 20
+    for size in (1, 7, 999, 1000, 1001, 4000):
+        chunks = [data[at : at + size] for at in range(0, len(data), size)]
+        assert [b"".join(piece.parts) for piece in pieces_of(chunks, 1000)] == expected
+
+
+@pytest.mark.parametrize("quads", [False, True])
+@pytest.mark.parametrize("to", ["jelly", "nt", "nq", "thrift", "protobuf"])
+def test_text_to_all(to: str, quads: bool) -> None:
+    if quads and to == "nt":
+        pytest.skip("no graphs there")
+    data = lines(quads=quads)
+    made = same(data, from_format="nq" if quads else "nt", to_format=to)
+    with jelly.Reader(made, format=to) as reader:
+        assert sum(map(len, reader.batches())) == ROWS
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"keyframe_rows": 1000},
+    {"keyframe_rows": 1000, "frame_rows": 1000},
+    {"keyframe_rows": 500, "frame_rows": 7},
+    {"keyframe_rows": 1250, "frame_bytes": 900},
+    {"keyframe_rows": 1, "frame_rows": 0},
+    {"keyframe_rows": 700, "options": {"max_name_table_size": 8, "max_prefix_table_size": 0}},
+    {"keyframe_rows": 700, "options": {"physical_type": 3}},
+    {"keyframe_rows": 700, "options": {"version": 3}},
+    {"keyframe_rows": 700, "index": "terms"},
+    {"keyframe_rows": 700, "options": {"logical_type": 4}, "grouped": True},
+]
+
+
+@pytest.mark.parametrize("settings", OPTIONS, ids=str)
+def test_writer_of_batches(settings: dict[str, Any], tmp_path: Path) -> None:
+    settings = dict(settings)
+    grouped = settings.pop("grouped", False)
+    found = []
+    for threads, batch_rows in itertools.product(THREADS, (333, 500, 16384)):
+        if grouped and batch_rows != 333:
+            continue
+        out = tmp_path / "out.jelly"
+        with jelly.Writer(out, seekable=True, threads=threads, **settings) as writer:
+            for number, batch in enumerate(jelly.read_batches(lines(quads=True), format="nq", batch_rows=batch_rows)):
+                writer.add_batch(batch)
+                if grouped and number % 3 == 1:
+                    writer.end_frame()
+        found.append(out.read_bytes())
+    assert found == [found[0]] * len(found)
+    with jelly.open(out) as file:
+        assert len(file) == ROWS
+        assert len(file.index.keyframes) > 1 or not settings
+        assert [str(x) for x in file] == [str(x) for x in jelly.read(lines(quads=True), format="nq")]
+
+
+def named(name: str) -> Batch:
+    """A Batch of three statements with a namespace behind the second one, and behind the last one."""
+    out = io.BytesIO()
+    with jelly.Writer(out) as writer:
+        for i in range(3):
+            writer.add(jelly.Triple(jelly.IRI(f"a:{name}{i}"), jelly.IRI("a:p"), jelly.Literal("o")))
+            if i:
+                writer.namespace(f"{name}{i}", f"b:{i}")
+    [batch] = jelly.read_batches(out.getvalue())
+    return batch
+
+
+@pytest.mark.parametrize("keyframe_rows", [1, 2, 3, 4, 6, 100])
+@pytest.mark.parametrize("n", [1, 4])
+def test_namespaces_at_the_ends_of_segments(keyframe_rows: int, n: int) -> None:
+    found = []
+    for threads in THREADS:
+        out = io.BytesIO()
+        with jelly.Writer(out, seekable=True, keyframe_rows=keyframe_rows, threads=threads) as writer:
+            for i in range(n):
+                writer.add_batch(named(f"n{i}"))
+        found.append(out.getvalue())
+    assert found == [found[0]] * len(found)
+    [frames] = [list(jelly.read_frames(found[0]))]
+    assert [prefix for frame in frames for prefix, _ in frame.namespaces] == [
+        f"n{i}{k}" for i in range(n) for k in (1, 2)
+    ]
+    assert sum(map(len, frames)) == 3 * n
+
+
+def test_statements_and_frames_of_python() -> None:
+    statements = list(jelly.read(lines(), format="nt"))
+    found = []
+    for threads in THREADS:
+        out = io.BytesIO()
+        with jelly.Writer(out, seekable=True, keyframe_rows=900, threads=threads) as writer:
+            writer._rows = 100
+            writer.extend(statements[:2000])
+            writer.end_frame({"a": b"b"})
+            writer.extend(statements[2000:])
+        found.append(out.getvalue())
+        out = io.BytesIO()
+        with jelly.Writer(out, format="nt", threads=threads) as writer:
+            writer._rows = 100
+            writer.extend(statements)
+        assert out.getvalue() == lines()
+    assert found == [found[0]] * len(found)
+    assert [frame.metadata for frame in jelly.read_frames(found[0]) if "a" in frame.metadata] == [{"a": b"b"}]
+
+
+@pytest.mark.parametrize("settings", [{}, {"seekable": True}], ids=str)
+def test_late_needs(tmp_path: Path, settings: dict[str, Any]) -> None:
+    """What turns up late: a file is written again, and looks as if all had been known at the start."""
+    late = b'<< <a:s> <a:p> <a:o> >> <a:q> "late" .\n"x" <a:p> <a:o> .\n'
+    (tmp_path / "in.nt").write_bytes(lines() + late + lines(seed=5))
+    found = []
+    for threads in THREADS:
+        jelly.convert(tmp_path / "in.nt", tmp_path / "out.jelly", threads=threads, **settings)
+        found.append((tmp_path / "out.jelly").read_bytes())
+    known = {"rdf_star": True, "generalized_statements": True}
+    jelly.convert(tmp_path / "in.nt", tmp_path / "out.jelly", options=known, **settings)
+    found.append((tmp_path / "out.jelly").read_bytes())
+    assert found == [found[0]] * len(found)
+
+
+# ---- errors
+
+def told(threads: int, data: Any, **settings: Any) -> tuple[list[str], Any, Any]:
+    """Statements before the error, the error, and what was skipped."""
+    with Workers(threads) as workers, jelly.Reader(data, format="nt", **settings) as reader:
+        reader.workers = workers
+        found: list[str] = []
+        try:
+            for batch in reader.batches():
+                assert batch.first_row == len(found)
+                found += map(str, batch.statements())
+        except JellyError as error:
+            return found, (str(error), error.line, error.offset, error.column), (reader.n_skipped, reader.skipped)
+        return found, None, (reader.n_skipped, reader.skipped, reader.statements)
+
+
+def broken(data: bytes, *at: int, by: bytes = b"<a:s> <a:p> .\n") -> bytes:
+    made = data.splitlines(keepends=True)
+    for i in at:
+        made[i] = by
+    return b"".join(made)
+
+
+DATA = lines()
+WRONG = [
+    broken(DATA, 0),
+    broken(DATA, 17, 4000),
+    broken(DATA, 2900, 4999),
+    broken(DATA, 4999, by=b"<a:s> <a:p>"),
+    broken(DATA, 100, by=b"\xef\xbb\xbf<a:s> <a:p> <a:o> .\n"),
+    b"\xef\xbb\xbf" + DATA,
+    broken(DATA, 33, 44, 2000, by=b"# comment\r\n\r\n   \n"),
+    broken(DATA, 2000, by=b'<a:s> <a:p> """' + b"long\nline\n" * 2000 + b'""" .\n'),
+    broken(DATA, 1500, by=b'<a:s> <a:p> """' + b"never\nending\n" * 20),
+    broken(DATA, 2000, by=b'<a:s> <a:p> "' + b"long" * 20000 + b'" .\n'),
+    DATA.replace(b"\n", b"\r"),
+    DATA.replace(b"\n", b"\r\n"),
+    broken(DATA, *range(0, 5000, 2)),
+    b"",
+    DATA[:-1],
+]
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)))
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_errors_are_those_of_one_reader(number: int, on_error: Any) -> None:
+    data = WRONG[number]
+    with jelly.Reader(data, format="nt", on_error=on_error) as reader:
+        found: list[str] = []
+        error: Any = None
+        try:
+            for batch in reader.batches():
+                found += map(str, batch.statements())
+        except JellyError as raised:
+            error = (str(raised), raised.line, raised.offset, raised.column)
+        skipped = (reader.n_skipped, reader.skipped)
+    for threads in THREADS:
+        told_found, told_error, told_skipped = told(threads, data, on_error=on_error)
+        assert (told_found, told_error, told_skipped[:2]) == (found, error, skipped)
+
+
+def test_a_line_above_the_limit() -> None:
+    data = broken(DATA, 2000, by=b'<a:s> <a:p> "' + b"long" * 2000 + b'" .\n')
+    expected = None
+    with pytest.raises(JellyError) as caught:
+        list(jelly.read_batches(data, format="nt", max_line_bytes=5000))
+    expected = (str(caught.value), caught.value.line, caught.value.offset)
+    for threads in THREADS:
+        assert told(threads, data, max_line_bytes=5000)[1][:3] == expected
+
+
+def counted(batches: Iterator[Batch], found: list[int]) -> None:
+    for batch in batches:
+        found.append(len(batch))  # noqa: PERF401 - what comes before an error counts
+
+
+def test_chunks_that_break_off() -> None:
+    """All statements before the error of the source come first."""
+
+    def chunks() -> Iterator[bytes]:
+        yield DATA[:100000]
+        raise jelly.JellyFormatError("broken off")
+
+    whole = DATA[:100000].count(b"\n")
+    for threads in THREADS:
+        with Workers(threads) as workers:
+            reader = PieceReader(lambda: TextReader(quads=False), workers)
+            with pytest.raises(jelly.JellyFormatError, match="broken off"):
+                counted(reader.batches(Source(chunks())), found := [])
+            assert sum(found) == whole
+
+
+def written(data: bytes, options: jelly.StreamOptions, threads: int) -> None:
+    with jelly.Writer(io.BytesIO(), options, seekable=True, keyframe_rows=500, threads=threads) as writer:
+        for batch in jelly.read_batches(data, format="nt", batch_rows=100):
+            writer.add_batch(batch)
+
+
+def test_an_error_of_the_encoder_is_the_first_one() -> None:
+    """Row and frame are those of the stream, whatever the segment."""
+    data = broken(DATA, 3456, 4100, by=b'"literal" <a:p> <a:o> .\n')
+    options = default_options(3)
+    found = set()
+    for threads in THREADS:
+        with pytest.raises(jelly.JellyOptionsError) as caught:
+            written(data, options, threads)
+        found.add(str(caught.value))
+    assert len(found) == 1
+    assert "row 3456" in found.pop()
+
+
+def test_threads_must_be_one_at_least(tmp_path: Path) -> None:
+    for wrong in (0, -1):
+        with pytest.raises(jelly.JellyArgumentError, match="expected 1 or more"):
+            jelly.convert(DATA, tmp_path / "x.jelly", from_format="nt", threads=wrong)
+        with pytest.raises(jelly.JellyArgumentError, match="expected 1 or more"):
+            jelly.Writer(tmp_path / "x.jelly", threads=wrong)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", [".zst", ".gz"])
+def test_compressed_segments(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frames are compressed by the same threads; a file that is written again has them, too."""
+    monkeypatch.setattr(frame_writer, "MOST_IN_FRAME", 3000)
+    source = tmp_path / "in.nt"
+    source.write_bytes(lines() + b'<< <a:s> <a:p> <a:o> >> <a:q> "late" .\n')
+    found = []
+    out = tmp_path / f"out.jelly{suffix}"
+    for threads in THREADS:
+        with jelly.Writer(out, seekable=True, keyframe_rows=700, threads=threads) as writer:
+            for batch in jelly.read_batches(source, batch_rows=500):
+                writer.add_batch(batch)
+        found.append(out.read_bytes())
+    assert found == [found[0]] * len(found)
+    with jelly.open(out) as file:
+        assert len(file) == 5001
+        assert len(file.index.keyframes) == 8
+        assert str(file[5000]).endswith('"late" .')
+    for threads in THREADS:
+        jelly.convert(out, tmp_path / "out.nq", threads=threads)
+        assert (tmp_path / "out.nq").read_bytes().count(b"\n") == 5001
+
+
+def test_several_sources(tmp_path: Path) -> None:
+    """The output, and what is told of it."""
+    (tmp_path / "a.nt").write_bytes(broken(lines(seed=1), 7, 9))
+    (tmp_path / "b.nq").write_bytes(broken(lines(seed=2, quads=True), 3))
+    jelly.convert(lines(seed=4), tmp_path / "c.jelly", from_format="nt", seekable=True)
+    found = []
+    for threads in THREADS:
+        done = jelly.convert(
+            [str(tmp_path / name) for name in ("a.nt", "b.nq", "c.jelly")], tmp_path / "out.jelly", seekable=True,
+            on_error="skip", threads=threads,
+        )  # fmt: skip
+        counts = (done.statements, done.bytes_read, done.bytes_written, done.n_skipped, done.skipped)
+        found.append((counts, (tmp_path / "out.jelly").read_bytes()))
+    assert found == [found[0]] * len(found)
+    assert (found[0][0][0], found[0][0][3]) == (3 * ROWS - 3, 3)
+    assert found[0][0][1] == sum((tmp_path / name).stat().st_size for name in ("a.nt", "b.nq", "c.jelly"))
+
+
+@pytest.mark.parametrize("to", ["jellyp", "rdfp", "trp"])
+@pytest.mark.parametrize("source", ["jellyp", "rdfp"])
+def test_patches(source: str, to: str, tmp_path: Path) -> None:
+    rows = b"".join(b"A " + line for line in lines(quads=True).splitlines(keepends=True))
+    patch.convert(b"TX .\n" + rows + b"TC .\n", tmp_path / f"in.{source}", from_format="rdfp")
+    found = []
+    for threads in THREADS:
+        assert patch.convert(tmp_path / f"in.{source}", tmp_path / f"out.{to}", threads=threads, batch_rows=300) > ROWS
+        found.append((tmp_path / f"out.{to}").read_bytes())
+    assert found == [found[0]] * len(found)
+    if source != to and to != "rdfp":  # and back
+        patch.convert(tmp_path / f"out.{to}", tmp_path / "again.rdfp")
+        patch.convert(tmp_path / f"in.{source}", tmp_path / "in.rdfp")
+        assert (tmp_path / "again.rdfp").read_bytes() == (tmp_path / "in.rdfp").read_bytes()
+    for threads in THREADS:
+        (tmp_path / "wrong.rdfp").write_bytes(rows[:-40])
+        with pytest.raises(JellyError) as caught:
+            patch.convert(tmp_path / "wrong.rdfp", tmp_path / f"out.{to}", threads=threads)
+        assert (caught.value.line, caught.value.source) == (5000, str(tmp_path / "wrong.rdfp"))
+
+
+@pytest.mark.parametrize("name", ["in.jelly", "in.rt", "in.rpb"])
+def test_streams_without_an_index(name: str, tmp_path: Path) -> None:
+    """A file that one thread reads while others write."""
+    jelly.convert(lines(quads=True), tmp_path / name, from_format="nq")
+    whole = (tmp_path / name).read_bytes()
+    for settings in ({"to_format": "nq"}, {"to_format": "jelly", "seekable": True}):
+        (tmp_path / name).write_bytes(whole)
+        same(tmp_path / name, batch_rows=300, **settings)
+        (tmp_path / name).write_bytes(whole[:-10])
+        told_errors = set()
+        for threads in THREADS:
+            with pytest.raises(JellyError) as caught:
+                converted(tmp_path / name, threads, batch_rows=300, **settings)
+            told_errors.add(str(caught.value))
+        assert len(told_errors) == 1
