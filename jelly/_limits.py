@@ -114,9 +114,6 @@ FIXED = (
     FixedLimit(
         "_core/ntriples/term_table.pyx:MAX_TERMS", 0x7FFFFF00, "terms", "a dataset whose blank nodes are compared",
     ),
-    FixedLimit(
-        "_formats/rdf_version.py:MAX_RESTORED", 1 << 20, "quoted triples", "what `star='quoted'` remembers of a source",
-    ),
     FixedLimit("_core/algebra/row_index.pyx:MAX_ROWS", 0x7FFFFFFF, "statements", "a set of statements"),
     FixedLimit(
         "_io/compression.py:MAX_XZ_MEMORY", 1 << 28, "bytes", "the dictionary of an xz file", "`xz -9` needs 65 MiB",

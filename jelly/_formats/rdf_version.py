@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -15,9 +16,6 @@ from jelly.errors import JellyLimitError, JellyOptionsError, JellyUnsupportedErr
 
 __all__ = ["MAX_RESTORED", "changes", "refuse_quoted"]
 
-
-# Quoted triples that `star="quoted"` keeps, as their nodes may follow anywhere.
-MAX_RESTORED = 1 << 20
 
 Batches = Iterable[Batch]
 Rule = Callable[[list[Any]], list[list[Any]]]
@@ -36,14 +34,12 @@ MAX_RESTORED = 1 << 20
 _LABEL = re.compile("qt[0-9a-f]{32}")
 
 
-def changes(
-    rdf: str | None, star: str | None, options: Callable[[], StreamOptions | None] = lambda: None
-) -> Callable[[Batches], Iterator[Batch]] | None:
-    """What a Reader does with its Batches, or None for nothing. ``options`` gives those of the stream so far."""
+def changes(rdf: str | None, star: str | None) -> Callable[[Batches], Iterator[Batch]] | None:
+    """What a Reader does with its Batches, or None for nothing."""
     if rdf is not None and rdf not in _HOLDS:
-        raise JellyArgumentError(f"rdf is {rdf!r}: expected one of {', '.join(_HOLDS)}")
+        raise ValueError(f"rdf is {rdf!r}: expected one of {', '.join(_HOLDS)}")
     if star not in (None, "reifies", "triple-terms", "quoted"):
-        raise JellyArgumentError(f"star is {star!r}: expected one of reifies, triple-terms, quoted")
+        raise ValueError(f"star is {star!r}: expected one of reifies, triple-terms, quoted")
     if rdf is None and star is None:
         return None
 
@@ -57,24 +53,30 @@ def changes(
             elif star == "triple-terms":
                 batch = _TRIPLE_TERMS.fit(batch)
             if rdf is not None:
-                _check_announced(rdf, options())
+                _check_announced(rdf, batch.options)
                 batch = _HOLDS[rdf].fit(batch)
             yield batch
-        if rdf is not None:
-            _check_announced(rdf, options())
 
     return change
 
 
-def refuse_quoted(batch: Batch, written: StreamOptions) -> None:
+def _check_announced(rdf: str, options: StreamOptions | None) -> None:
+    """Refuse a stream of Jelly-RDF 1.2 that announces more than it may have. Its decoder checks what it announces."""
+    announced = "" if options is None else options.rdf_version
+    versions = list(_HOLDS)
+    if announced in versions and versions.index(announced) > versions.index(rdf):
+        raise JellyUnsupportedError(f"the stream announces RDF {announced}, which is more than rdf={rdf!r} allows")
+
+
+def refuse_quoted(batch: Batch, read: StreamOptions | None, version: int) -> None:
     """Raise JellyOptionsError for a quoted triple that would become a triple term, or the other way round.
 
-    Rows (Jelly-RDF 1.0 and 1.1) have quoted triples of RDF-star, columns (1.2) have triple terms of RDF 1.2.
+    Rows (Jelly-RDF 1.0 and 1.1) have quoted triples of RDF-star, columns (1.2) have triple terms of RDF 1.2. ``read``
+    are the stream options of the source, None if it is no Jelly; ``version`` is that of the stream that is written.
     """
-    read = batch.options
-    if read is None or not len(batch.quoted) or (read.version == COLUMN_VERSION) == (written.version == COLUMN_VERSION):
+    if read is None or not len(batch.quoted) or (read.version == COLUMN_VERSION) == (version == COLUMN_VERSION):
         return
-    if written.version == COLUMN_VERSION:
+    if version == COLUMN_VERSION:
         raise JellyOptionsError(
             "the source has quoted triples of RDF-star, and Jelly-RDF 1.2 has triple terms of RDF 1.2: pass "
             'star="reifies" (a node with rdf:reifies for each) or star="triple-terms" (the same triples as terms)'
@@ -109,8 +111,7 @@ def _rebuilt(batch: Batch, rule: Rule) -> Batch:
 
 
 def _label(triple: QuotedTriple) -> str:
-    """The label of a node that stands for a quoted triple: of its content, so that the way back can check it."""
-    import hashlib  # takes time, which `import jelly` should not
+    import hashlib  # for star= only
 
     return "qt" + hashlib.sha256(str(triple).encode()).hexdigest()[:32]
 
@@ -164,11 +165,6 @@ class _Restored:
                 if len(self.triples) >= MAX_RESTORED:
                     raise JellyLimitError(f"star='quoted' is for {MAX_RESTORED:,} quoted triples at the most")
                 self.triples[label] = o
-                if len(self.triples) > MAX_RESTORED:
-                    raise JellyLimitError(
-                        f"star='quoted' keeps each quoted triple in memory, and here are more than {MAX_RESTORED:,}: "
-                        "split the source"
-                    )
                 return []
         return [[self.term(s), p, o, *terms[3:]]]
 

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 
 from jelly._core.base.batch import Batch
 from jelly._core.terms.model import Quad, Triple
-from jelly._formats.rdf_version import VERSIONS
-from jelly._formats.registry import READING
+from jelly._formats.registry import READING, VERSIONS
 from jelly._io.reader import READ_ROWS, Frame
 from jelly._io.settings import checked
 from jelly._io.source import CHUNK

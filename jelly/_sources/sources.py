@@ -19,7 +19,6 @@ from jelly._formats.registry import FORMATS, JELLY, TABLE_SUFFIXES, VERSIONS, fi
 from jelly._io.reader import Frame, Reader, frames_of
 from jelly._io.remote import list_url
 from jelly._io.source import is_open_file, is_url, is_web, name_of, split_suffix
-from jelly._options import StreamOptions
 from jelly._seekable.file import JellyFile
 from jelly._seekable.filters import Query
 from jelly._seekable.index import SUFFIX, pipelined
@@ -108,8 +107,7 @@ class Sources:
     """Some sources, each read when its turn comes. With several, blank nodes get a scope by default.
 
     ``each`` has the sources, ``names`` what they are called: paths and URLs, else something that tells them apart.
-    ``settings`` are keywords of `Reader`, for the sources whose format has them. ``check`` is called with the stream
-    options of a source, None if it is no Jelly, and each of its Batches.
+    ``settings`` are keywords of `Reader`, for the sources whose format has them.
     """
 
     def __init__(
@@ -118,7 +116,6 @@ class Sources:
         self.each: list[Any] = expand(src)
         self.settings: dict[str, Any] = settings
         mode: Mode = blank_nodes or ("scope" if len(self.each) > 1 else "keep")
-        self.check: Callable[[StreamOptions | None, Batch], object] | None = None
         self.labels: BlankNodes = BlankNodes(mode, skolem_base)
         # The labels of a source are the same whenever it is read.
         self.names: list[str] = [_name(source) for source in self.each] if mode != "keep" else [""] * len(self.each)
@@ -180,10 +177,7 @@ class Sources:
 
     def _plain(self, source: Any, ended: Callable[[Reader], object] | None, query: Query | None) -> Iterator[Batch]:
         if (chosen := read_filtered(source, query, self.settings)) is not None:
-            for batch in chosen:
-                if self.check is not None:
-                    self.check(batch.options, batch)
-                yield batch
+            yield from chosen
             return
         if _is_table(source):
             from jelly._formats.arrow_input import InputTable
@@ -194,7 +188,7 @@ class Sources:
             yield from batches if change is None else change(batches)
             return
         with self.reader(source) as reader:
-            yield from self._checked(reader.uniform(), lambda: reader.options)
+            yield from reader.uniform()
             if ended is not None:
                 ended(reader)
 
@@ -209,7 +203,7 @@ class Sources:
                 stack.enter_context(file)
                 readers[number] = SimpleNamespace(bytes_read=file.n_bytes, n_skipped=0, skipped=[])
                 for part in file.parts(query=query):
-                    yield partial(self._segment, file, self.names[number], part)
+                    yield partial(self._segment, file.path, self.names[number], part)
 
     def uniform(self) -> Iterator[Batch]:
         """The Batches, as of `Reader`; those of one source are all of triples or all of quads."""
@@ -229,14 +223,11 @@ class Sources:
         except JellyError:
             return None
 
-    def _segment(
-        self, file: JellyFile, name: str, part: Callable[[], Iterator[tuple[Batch, int, int]]]
-    ) -> Iterator[Batch]:
+    def _segment(self, path: str, name: str, part: Callable[[], Iterator[tuple[Batch, int, int]]]) -> Iterator[Batch]:
         try:
-            batches = self._checked((batch for batch, _, _ in part()), lambda: file.options)
-            yield from self.labels.batches(name, batches)
+            yield from self.labels.batches(name, (batch for batch, _, _ in part()))
         except JellyError as error:
-            error.source = error.source or file.path
+            error.source = error.source or path
             raise
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 from jelly._core.algebra.select import select
@@ -223,8 +222,6 @@ def convert(
         if isinstance(reader, Reader):
             reader.workers = workers
         batches = reader.watched(progress)
-        if refuse is not None and isinstance(reader, Reader):
-            batches = _refusing(batches, reader, refuse)
         # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
         held, arity = _look(batches, reader)
         chosen = choose_options(options, reader, arity)
@@ -264,7 +261,7 @@ def convert(
                         writer.namespace(name, iri)
                     batch = _without_graphs(batch)
                 if checks_quoted:
-                    refuse_quoted(batch, chosen)
+                    refuse_quoted(batch, batch.options, chosen.version)
                 # Metadata belongs to its frame, so that frame has to stay one.
                 writer.add_batch(batch, keep_frames=True if batch.metadata else None)
                 batch = None  # before the next one takes memory
@@ -276,19 +273,6 @@ def convert(
         n_skipped=reader.n_skipped,
         skipped=reader.skipped,
     )
-
-
-def _version_of(options: StreamOptions | Mapping[str, Any] | None) -> int:
-    return int(options.get("version", 0)) if isinstance(options, Mapping) else options.version if options else 0
-
-
-def _refusing(
-    batches: Iterator[Batch], reader: Reader, refuse: Callable[[StreamOptions | None, Batch], None]
-) -> Iterator[Batch]:
-    for batch in batches:
-        refuse(reader.options, batch)
-        yield batch
-        del batch  # before the next one takes memory
 
 
 def _without_graphs(batch: Batch) -> Batch:

@@ -20,7 +20,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
 from jelly._formats.native import FILTERS_IN_FRAME, StreamEncoder
-from jelly._formats.registry import JELLY, READING, find
+from jelly._formats.registry import JELLY, READING, VERSIONS, find
 from jelly._io.compression import SEEKABLE
 from jelly._io.part_file import PartFile, hold, to_disk
 from jelly._io.settings import checked
@@ -142,7 +142,7 @@ def _locked(target: str, name: str) -> BinaryIO:
         file.close()  # another process has just replaced it
 
 
-def _append(file: Any, target: str, batches: Iterator[Batch], keyframe_rows: int) -> int:
+def _append(file: Any, target: str, batches: Iterator[Batch], source: Input, keyframe_rows: int) -> int:
     raw, file = file, plain_view(target, file, beside=False)
     size = file.seek(0, os.SEEK_END)
     options = _options(file)
@@ -160,7 +160,6 @@ def _append(file: Any, target: str, batches: Iterator[Batch], keyframe_rows: int
     elif sidecar:
         builder = _filters_beside(target)
     end = (_walk(file, size), b"") if index is None else _kept(file, size)
-    batches = source.for_jelly(batches, options.version)
     first = next(batches, None)
     if first is None:
         return 0
@@ -174,6 +173,7 @@ def _append(file: Any, target: str, batches: Iterator[Batch], keyframe_rows: int
             batch: Batch | None = first
             del first
             while batch is not None:
+                source.refuse_quoted(batch, options.version)
                 tail.put(made, tail.encode(batch))
                 batch = None  # before the next one takes memory
                 batch = next(batches, None)

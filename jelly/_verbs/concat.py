@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jelly._formats.rdf_version import VERSIONS
-from jelly._formats.registry import READING
+from jelly._formats.registry import READING, VERSIONS
 from jelly._io.settings import checked
 from jelly._io.source import Progress
 from jelly._verbs.output import Input, Mode, Options, write_batches

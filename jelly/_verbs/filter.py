@@ -12,8 +12,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.constants import RDF, Kind
 from jelly._find.pattern import LanguageRange, Pattern, Wanted
 from jelly._find.terms import Ids, Terms
-from jelly._formats.rdf_version import VERSIONS
-from jelly._formats.registry import READING
+from jelly._formats.registry import READING, VERSIONS
 from jelly._io.settings import checked
 from jelly._io.source import Progress
 from jelly._verbs.output import Input, Mode, Options, write_batches

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from jelly._core.base.batch import Batch
-from jelly._formats.rdf_version import refuse_crossing
+from jelly._formats.rdf_version import refuse_quoted
 from jelly._formats.registry import JELLY, TABLE_FORMATS, find
 from jelly._io.source import Progress
 from jelly._io.widening import changed, missing, open_fields
@@ -39,11 +39,10 @@ class Input:
         **settings: Any,
     ) -> None:
         self._sources = Sources(sources, blank_nodes, skolem_base, **settings)
-        if settings.get("star") is None:
-            self._sources.check = self._note
         self._progress = progress
-        # Stream options of a source of rows and of one of columns that have quoted triples or triple terms.
-        self._starred: dict[bool, StreamOptions] = {}
+        # Stream options of sources of rows and of sources of columns that have quoted triples, unless `star=` is given.
+        self._quoted: dict[bool, StreamOptions] = {}
+        self._asks = settings.get("star") is None
         self.rows = 0
         self.has_graphs = False
         self.namespaces: dict[str, str] = {}
@@ -59,25 +58,15 @@ class Input:
             for number, source in enumerate(self._sources.each)
         ]
 
-    def _note(self, options: StreamOptions | None, batch: Batch) -> None:
-        if options is not None and len(batch.quoted):
-            self._starred[options.version == COLUMN_VERSION] = options
-
-    def refuse_crossing(self, batch: Batch, version: int) -> None:
-        """Refuse a Batch for Jelly of a version if it may have quoted triples of the other kind, see `star=`."""
-        columns = version == COLUMN_VERSION
-        refuse_crossing(self._starred.get(not columns), batch, columns)
-
-    def for_jelly(self, batches: Iterable[Batch], version: int) -> Iterator[Batch]:
-        """The same Batches, each checked by `refuse_crossing`."""
-        for batch in batches:
-            self.refuse_crossing(batch, version)
-            yield batch
-            del batch  # before the next one takes memory
+    def refuse_quoted(self, batch: Batch, version: int) -> None:
+        """Raise JellyOptionsError for a Batch whose quoted triples Jelly of this version would change, see `star=`."""
+        refuse_quoted(batch, self._quoted.get(version != COLUMN_VERSION), version)
 
     def _watched(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         for batch in batches:
             self.rows += len(batch)
+            if self._asks and batch.options is not None and len(batch.quoted):
+                self._quoted[batch.options.version == COLUMN_VERSION] = batch.options
             if batch.g is not None and not self.has_graphs:
                 self.has_graphs = bool((batch.g >= 0).any())
             for _, _, name, iri in batch.namespaces:
@@ -134,14 +123,14 @@ def write_batches(
             options = changed(base, wide)
             if missed := missing(options, first, allowed):
                 options = changed(options, missed)
-    version = options.version if isinstance(options, StreamOptions) else (options or {}).get("version", 0)
+    version = options.version if isinstance(options, StreamOptions) else (options or {}).get("version", ROW_VERSION)
     with Writer(out, options, format=to_format, seekable=seekable, **writing) as writer:
         writer.allow(allowed)
         declared: dict[str, str] = {}
         for batch in chain([] if first is None else [first], iterator):
             first = None
             if format is JELLY:
-                source.refuse_crossing(batch, version)
+                source.refuse_quoted(batch, version)
             if keep_frames:
                 writer.add_batch(batch, keep_frames=True if batch.metadata else None)
                 del batch  # before the next one takes memory

@@ -11,8 +11,7 @@ import numpy as np
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
-from jelly._formats.rdf_version import VERSIONS
-from jelly._formats.registry import READING
+from jelly._formats.registry import READING, VERSIONS
 from jelly._io.settings import checked
 from jelly._io.source import Progress
 from jelly._verbs.output import Input, Mode, Options, write_batches

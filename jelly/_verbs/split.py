@@ -16,8 +16,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import DefaultGraph
-from jelly._formats.rdf_version import VERSIONS
-from jelly._formats.registry import READING
+from jelly._formats.registry import READING, VERSIONS
 from jelly._io.settings import checked
 from jelly._io.source import Progress, split_suffix
 from jelly._io.spool import Spool

@@ -11,8 +11,7 @@ from jelly._core.algebra.content import row_hash
 from jelly._core.algebra.row_index import RowIndex
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
-from jelly._formats.rdf_version import VERSIONS
-from jelly._formats.registry import READING
+from jelly._formats.registry import READING, VERSIONS
 from jelly._io.settings import checked
 from jelly._io.source import Progress
 from jelly._io.spool import HashFile, Spool, compare, marks

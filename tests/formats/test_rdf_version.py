@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import io
-from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, Triple
-from jelly._formats import rdf_version
-from jelly.cli.commands import cli
 
 S, P, OBJ, G = (IRI(f"http://e/{name}") for name in "spog")
 REIFIES = IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies")
@@ -78,14 +74,12 @@ def test_later_and_unknown_versions_are_refused(rdf: Any, line: bytes) -> None:
 
 
 def test_wrong_keywords() -> None:
-    with pytest.raises(jelly.JellyArgumentError, match=r"1\.2-basic"):
+    with pytest.raises(ValueError, match=r"1\.2-basic"):
         read(PLAIN, rdf="1.3")
-    with pytest.raises(jelly.JellyArgumentError, match="strict"):
+    with pytest.raises(ValueError, match="strict"):
         read(PLAIN, rdf="1.2", strict=True)
-    with pytest.raises(jelly.JellyArgumentError, match="triple-terms"):
+    with pytest.raises(ValueError, match="triple-terms"):
         read(PLAIN, star="no")
-    with pytest.raises(jelly.JellyArgumentError, match="rdf"):
-        list(jelly.find(PLAIN, format="nt", rdf="1.1"))  # not there, so not ignored
 
 
 def test_star_reifies_and_back() -> None:
@@ -98,16 +92,6 @@ def test_star_reifies_and_back() -> None:
     assert list(jelly.read(jelly.dumps(made), star="quoted")) == given
     with pytest.raises(jelly.JellyUnsupportedError, match="as subject"):
         list(jelly.read(data, star="triple-terms"))
-
-
-def test_the_way_back_remembers_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = [Triple(QuotedTriple(S, P, Literal(str(number))), P, OBJ) for number in range(3)]
-    made = jelly.dumps(jelly.read(jelly.dumps(given), star="reifies"))
-    monkeypatch.setattr(rdf_version, "MAX_RESTORED", 3)
-    assert list(jelly.read(made, star="quoted")) == given
-    monkeypatch.setattr(rdf_version, "MAX_RESTORED", 2)
-    with pytest.raises(jelly.JellyLimitError, match="more than 2"):
-        list(jelly.read(made, star="quoted"))
 
 
 def test_what_is_rdf_1_2_already_stays() -> None:
@@ -209,7 +193,7 @@ def test_command(tmp_path: Any) -> None:
     assert len(list(jelly.read(out))) == 2
     done = CliRunner().invoke(cli, ["convert", "-q", "--rdf", "1.1", str(out), "-", "--to", "nt"])
     assert done.exit_code
-    assert "RDF 1.1" in done.stderr
+    assert "more than --rdf 1.1 allows" in done.stderr
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -221,3 +205,58 @@ def test_announced_versions_hold_for_all_threads(threads: int, tmp_path: Any) ->
         jelly.convert(path, out, rdf="1.2", threads=threads)
     assert caught.value.line == 100_002
     assert not out.exists()
+
+
+def test_verbs_ask_too(tmp_path: Any) -> None:
+    rows, columns, out = (tmp_path / f"{name}.jelly" for name in ("rows", "columns", "out"))
+    made = [Triple(S, P, QuotedTriple(S, P, OBJ))]
+    jelly.write(rows, made, seekable=True)
+    jelly.write(columns, made, {"version": 3}, seekable=True)
+    options: dict[str, Any] = {"version": 3}
+    for verb in (jelly.concat, jelly.sort, jelly.unique, jelly.merge):
+        for sources, written in (([rows], options), ([columns], None), ([rows, columns], options)):
+            with pytest.raises(jelly.JellyOptionsError, match='star="triple-terms"'):
+                verb(sources, out, options=written)
+        assert not out.exists()
+        assert verb([rows], io.BytesIO(), to_format="jelly") == 1
+        assert verb([columns], io.BytesIO(), to_format="jelly", options=options) == 1
+        with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.1"):
+            verb([rows], out, rdf="1.1")
+    with pytest.raises(jelly.JellyOptionsError, match='star="triple-terms"'):
+        jelly.append(columns, rows)
+    assert list(jelly.read(rows)) == made
+    assert jelly.append(columns, rows, star="triple-terms") == 1
+    assert list(jelly.read(rows)) == made * 2
+    assert jelly.concat([rows, columns], out, options=options, star="triple-terms") == 3
+    assert list(jelly.read(out)) == made * 3
+
+
+def test_tables_keep_to_a_version(tmp_path: Any) -> None:
+    pytest.importorskip("pyarrow")
+    table, out = tmp_path / "x.parquet", tmp_path / "y.parquet"
+    jelly.convert(TERM, table, from_format="nt")
+    assert jelly.convert(table, out, rdf="1.2").statements == 1
+    with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.1"):
+        jelly.convert(table, out, rdf="1.1")
+    with pytest.raises(jelly.JellyArgumentError, match="rdf"):
+        jelly.convert(table, tmp_path / "ids", layout="ids", rdf="1.1")
+
+
+def test_asyncio_keeps_to_a_version() -> None:
+    async def count(**settings: Any) -> int:
+        return len([statement async for statement in jelly.aread(TERM, format="nt", **settings)])
+
+    assert asyncio.run(count(rdf="1.2")) == 1
+    with pytest.raises(jelly.JellyError, match=r"RDF 1\.1"):
+        asyncio.run(count(rdf="1.1"))
+
+
+@pytest.mark.parametrize("announced", ["1.1", "1.2-basic", "1.2"])
+@pytest.mark.parametrize("rdf", ["1.1", "1.2-basic", "1.2"])
+def test_streams_of_columns_announce_no_more_than_is_allowed(announced: str, rdf: Any) -> None:
+    data = jelly.dumps([Triple(S, P, OBJ)], options={"version": 3, "rdf_version": announced})
+    if announced in ("1.1", rdf) or rdf == "1.2":
+        assert list(jelly.read(data, rdf=rdf)) == [Triple(S, P, OBJ)]
+    else:
+        with pytest.raises(jelly.JellyUnsupportedError, match=f"announces RDF {announced}"):
+            list(jelly.read(data, rdf=rdf))

@@ -16,18 +16,7 @@ from support.oracle import plain
 from support.shared import shared
 
 import jelly
-from jelly import (
-    IRI,
-    JellyOptionsError,
-    JellyUnsupportedError,
-    Literal,
-    LogicalType,
-    PhysicalType,
-    Quad,
-    QuotedTriple,
-    StreamOptions,
-    Triple,
-)
+from jelly import IRI, JellyOptionsError, Literal, LogicalType, PhysicalType, Quad, QuotedTriple, StreamOptions, Triple
 from jelly.cli.commands import cli
 
 S, P, G = IRI("http://e/s"), IRI("http://e/p"), IRI("http://e/g")
