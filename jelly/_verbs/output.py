@@ -109,7 +109,7 @@ def write_batches(
             wide["physical_type"] = PhysicalType.QUADS if source.has_graphs else PhysicalType.TRIPLES
         elif not is_path:
             wide["physical_type"] = PhysicalType.QUADS
-        if not is_path:
+        if not is_path and (options or {}).get("version") != COLUMN_VERSION:
             wide |= {"rdf_star": True, "generalized_statements": True, "version": 2}
         wide |= dict(options or {})
         base = None if first is None or not keep_frames else first.options

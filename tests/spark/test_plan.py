@@ -103,7 +103,7 @@ def test_a_name_with_magic_characters_is_a_name_first(tmp_path: Path) -> None:
 def test_a_file_with_an_index_becomes_many_parts(tmp_path: Path, indexed: str, graph: bool) -> None:
     path = tmp_path / indexed.replace("index", "n.jelly").replace("sidecar", "n.jelly")
     if indexed.startswith("index"):
-        jelly.write(path, numbers(10_000, graph), seekable=True, keyframe_rows=500)
+        jelly.write(path, numbers(10_000, graph), seekable=True, keyframe_rows=200)
     else:
         jelly.write(path, numbers(10_000, graph))
         make_sidecar(path, distance=500, chunk=1000)
