@@ -84,7 +84,10 @@ def prepare(name: str, folder: Path, size: int) -> int:
 
 
 def measure(job: Job, data: Path, out: Path, threads: int, count: int) -> tuple[float, float, float]:
-    """Seconds by the clock, of all CPUs, and of the CPU in this thread."""
+    """Seconds by the clock, of all CPUs, and of the CPU in this thread. To a new file: to replace one, ext4 waits for
+    the disk."""
+    for path in out.iterdir():
+        path.unlink()
     start = perf_counter(), process_time(), thread_time()
     if job(data, out, threads) != count:
         raise AssertionError("statements were lost")
@@ -94,8 +97,8 @@ def measure(job: Job, data: Path, out: Path, threads: int, count: int) -> tuple[
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--megabytes", type=int, default=128, help="size of each data set as text")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--megabytes", type=int, default=512, help="size of each data set as text")
     parser.add_argument("--data", nargs="*", default=list(SOURCES))
     parser.add_argument("--jobs", nargs="*", default=list(JOBS))
     parser.add_argument("--json", type=Path)

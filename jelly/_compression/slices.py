@@ -44,16 +44,37 @@ def read_ahead(chunks: Generator[Any, None, None]) -> Iterator[Any]:
     [b'a', b'b']
     """
     pool = ThreadPoolExecutor(1, "jelly-unpack")
-    waiting = deque(pool.submit(next, chunks, None) for _ in range(_AHEAD))
+    waiting = deque(pool.submit(_some, chunks) for _ in range(_AHEAD))
     try:
-        while (data := waiting.popleft().result()) is not None:
-            waiting.append(pool.submit(next, chunks, None))
-            yield data
-            del data  # before the next one takes memory
+        while True:
+            found, goes_on = waiting.popleft().result()
+            if goes_on is True:
+                waiting.append(pool.submit(_some, chunks))
+            yield from found
+            del found  # before the next ones take memory
+            if goes_on is False:
+                return
+            if goes_on is not True:
+                raise goes_on
     finally:
         # The file is closed only when nobody reads from it.
         pool.shutdown(wait=True, cancel_futures=True)
         chunks.close()
+
+
+def _some(chunks: Iterator[Any]) -> tuple[list[Any], bool | Exception]:
+    """The next chunks, about `CHUNK` bytes, and whether there may be more: or the error behind them."""
+    found: list[Any] = []
+    held = 0
+    try:
+        while held < CHUNK:
+            if (data := next(chunks, None)) is None:
+                return found, False
+            found.append(data)
+            held += len(data)
+    except Exception as error:  # raised behind these chunks
+        return found, error
+    return found, True
 
 
 def _unpack(kind: str, data: bytes) -> list[bytes] | None:

@@ -18,7 +18,7 @@ from jelly.errors import JellyFormatError, JellyTruncatedError, MissingExtraErro
 __all__ = ["COMPRESSIONS", "SEEKABLE", "suffix_of", "unpacked", "unpacking", "zstandard", "zstd_frames"]
 
 CHUNK = 1 << 20
-STEP = 1 << 13
+STEP = 1 << 15
 
 # Maximum bytes that an xz file may allocate: the file gives the size of its dictionary. `xz -9` needs 65 MiB.
 MAX_XZ_MEMORY = 1 << 28

@@ -117,7 +117,7 @@ class Source:
             src = self._at_url(src, accept)
         if isinstance(src, str | os.PathLike):
             self.name = str(os.fspath(src))
-            file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
+            self._file = file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
             self.size = os.fstat(file.fileno()).st_size
             read, self._close = file.read, file.close
         elif isinstance(src, bytes | bytearray | memoryview):
@@ -165,6 +165,10 @@ class Source:
     def bytes_read(self) -> int:
         return self._raw.count - self._early
 
+    @bytes_read.setter
+    def bytes_read(self, count: int) -> None:
+        self._raw.count = count
+
     def close(self) -> None:
         if self._close is not None:
             self._close()
@@ -210,6 +214,19 @@ class Source:
             self._raw.count = self.size or self._raw.count
         finally:
             self.close()
+
+    def plain_file(self) -> tuple[int, int] | None:
+        """The descriptor and the size of a file of this machine that is not compressed, None for other sources.
+
+        Threads read parts of it at their places; `chunks` must not be used any more.
+        """
+        if not isinstance(self._src, str | os.PathLike) or not os.path.isfile(self.name) or not hasattr(os, "pread"):
+            return None
+        if suffix_of(self._raw.head(_MAGIC_SIZE)):
+            return None
+        descriptor: int = self._file.fileno()
+        self.head = os.pread(descriptor, HEAD, 0)
+        return descriptor, self.size or 0
 
     def chunks(self, size: int = CHUNK) -> Iterator[Any]:
         """The bytes in chunks of about ``size``; a bytes object is one chunk. Closes the file if it was opened here."""
@@ -589,11 +606,15 @@ class SinkWriter:
             stacklevel=2,
         )
 
-    def _put(self, data: Callable[[], bytes]) -> None:
-        """Write the result of ``data``; its errors name the destination."""
+    def _put(self, data: Callable[[], bytes | list[bytes]]) -> None:
+        """Write the result of ``data``, bytes or parts of them; its errors name the destination."""
         with self._sink.named():
             made = data()
-        self._sink.write(made, self._cuts())
+        if isinstance(made, list):
+            for part in made:
+                self._sink.write(part)
+        else:
+            self._sink.write(made, self._cuts())
 
     @contextlib.contextmanager
     def _restarted(self) -> Iterator[str]:

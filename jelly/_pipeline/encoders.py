@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, NoReturn
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder, settled
+from jelly._core.ntriples.text import TextWriter
 from jelly._formats.native import FILTERS_IN_FRAME
-from jelly._formats.protocols import BatchWriter, Framing
+from jelly._formats.protocols import Framing
 from jelly._options import PatchOptions, StreamOptions
 from jelly._pipeline.workers import Window, Workers
 from jelly._seekable.index import INDEX_KEY, pack_index
@@ -22,23 +24,23 @@ Part = tuple[Batch, int, "int | None", Any]
 
 
 class BatchesInOrder:
-    """A `jelly._formats.protocols.BatchWriter` over one whose Batches have nothing to do with each other."""
+    """Lines as of a `TextWriter`, in parts that are not joined: that would take as long as writing them."""
 
-    def __init__(self, writer: BatchWriter, workers: Workers) -> None:
+    def __init__(self, writer: TextWriter, workers: Workers) -> None:
         self._writer = writer
-        self._window: Window[bytes] = Window(workers)
+        self._window: Window[list[bytes]] = Window(workers)
 
-    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
-        """The bytes of Batches whose turn it is."""
+    def encode(self, batch: Batch, keep_frames: bool | None = None) -> list[bytes]:
+        """The lines of Batches whose turn it is."""
         self._window.put(self._encode, batch, batch.start)
-        return b"".join(self._window.ready())
+        return list(chain.from_iterable(self._window.ready()))
 
-    def _encode(self, batch: Batch, _: Any) -> bytes:
-        return self._writer.encode(batch)
+    def _encode(self, batch: Batch, _: Any) -> list[bytes]:
+        return list(self._writer.chunks(batch))
 
-    def close(self) -> bytes:
-        """The bytes that are left."""
-        return b"".join([*self._window.rest(), self._writer.close()])
+    def close(self) -> list[bytes]:
+        """The lines that are left."""
+        return list(chain.from_iterable(self._window.rest()))
 
 
 def can_have_segments(options: StreamOptions | PatchOptions, framing: Framing) -> bool:

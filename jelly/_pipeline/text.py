@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import number_rows
@@ -12,10 +14,13 @@ from jelly._core.ntriples.text import TextReader
 from jelly._pipeline.workers import Workers, in_order
 from jelly.errors import JellyError
 
+if TYPE_CHECKING:
+    from jelly._io.source import Source
+
 __all__ = ["PieceReader", "pieces_of"]
 
 # Bytes of a piece, before what follows its last line end goes to the next one.
-PIECE = 1 << 21
+PIECE = 1 << 22
 # Bytes that are searched for a line end at a time.
 STEP = 1 << 14
 # Skipped lines of which a reader tells more than their number.
@@ -24,9 +29,12 @@ MAX_SKIPPED = 1000
 
 @dataclass(slots=True)
 class Piece:
-    """Some bytes of a text, in parts. They end with a line end, unless they are the last or have none."""
+    """Some bytes of a text. They end with a line end, unless they are the last or a part of a long line.
 
-    parts: list[Any]
+    ``read`` gives their parts: those of a file are read by the thread that parses them.
+    """
+
+    read: Callable[[], Iterable[Any]]
     number: int = 0
     is_last: bool = False
 
@@ -46,8 +54,8 @@ class Parsed:
 def pieces_of(chunks: Iterable[Any], size: int = PIECE) -> Iterator[Piece]:
     """Cut a text at line ends, at the same places however the chunks are cut. The bytes are not copied.
 
-    >>> [b"".join(piece.parts) for piece in pieces_of([b"ab\\nc", b"d\\nefghij", b"k\\nl"], 5)]
-    [b'ab\\n', b'cd\\n', b'efghijk\\nl']
+    >>> [b"".join(piece.read()) for piece in pieces_of([b"ab\\nc", b"d\\nefghij", b"k\\nl"], 5)]
+    [b'ab\\n', b'cd\\n', b'efghi', b'jk\\n', b'l']
     """
     held: list[Any] = []
     room = size
@@ -61,18 +69,48 @@ def pieces_of(chunks: Iterable[Any], size: int = PIECE) -> Iterator[Piece]:
                 room -= len(part)
                 if room:
                     continue
-                room = size
-                if (cut := _behind_line(held)) is not None:
-                    last, at = cut
-                    yield Piece([*held[:last], held[last][:at]], number)
-                    number += 1
-                    held = [rest for rest in (held[last][at:], *held[last + 1 :]) if rest]
-                    room -= sum(map(len, held))
+                last, at = _behind_line(held) or (len(held) - 1, len(part))
+                yield Piece([*held[:last], held[last][:at]].__iter__, number)
+                number += 1
+                held = [rest for rest in (held[last][at:], *held[last + 1 :]) if rest]
+                room = size - sum(map(len, held))
     except Exception:
         if held:
-            yield Piece(held, number)
+            yield Piece(held.__iter__, number)
         raise
-    yield Piece(held, number, is_last=True)
+    yield Piece(held.__iter__, number, is_last=True)
+
+
+def pieces_of_file(source: Source, descriptor: int, end: int, size: int = PIECE) -> Iterator[Piece]:
+    """Cut a file at the places at which `pieces_of` cuts its chunks. Only what is near these places is read here."""
+    start = number = 0
+    while start + size <= end:
+        cut = _line_end(descriptor, start, start + size) or start + size
+        yield Piece(partial(_read_range, descriptor, start, cut), number)
+        source.bytes_read = start = cut
+        number += 1
+    yield Piece(partial(_read_range, descriptor, start, None), number, is_last=True)
+    source.bytes_read = end
+
+
+def _line_end(descriptor: int, start: int, end: int) -> int:
+    """The place behind the last LF of a part of a file, 0 if there is none."""
+    while end > start:
+        before = max(start, end - STEP)
+        if (at := os.pread(descriptor, end - before, before).rfind(b"\n")) >= 0:
+            return before + at + 1
+        end = before
+    return 0
+
+
+def _read_range(descriptor: int, start: int, end: int | None) -> Iterator[bytes]:
+    """The bytes of a part of a file, or of all behind a place."""
+    while end is None or start < end:
+        data = os.pread(descriptor, PIECE if end is None else end - start, start)
+        if not data:
+            return  # the file has become shorter
+        start += len(data)
+        yield data
 
 
 def _behind_line(parts: list[Any]) -> tuple[int, int] | None:
@@ -107,8 +145,9 @@ class PieceReader:
     def batches(self, source: Any) -> Iterator[Batch]:
         """The Batches. All Batches before an error are yielded before it is raised."""
         reader: TextReader | None = None
-        chunks = self._workers.read_ahead(source.chunks(), source)
-        for piece, found in in_order(self._workers, pieces_of(chunks), self._parse):
+        plain = source.plain_file() if self._workers.threads > 1 else None
+        pieces = pieces_of(source.chunks()) if plain is None else pieces_of_file(source, *plain)
+        for piece, found in in_order(self._workers, pieces, self._parse):
             if reader is not None or found is None:
                 found = self._read(reader or self._fresh(piece.number), piece)
             # The line goes on in the next piece, which only this reader can read.
@@ -140,7 +179,7 @@ class PieceReader:
     def _read(reader: TextReader, piece: Piece) -> Parsed:
         found = Parsed(reader, [], reader.line, reader.bytes_read, reader.n_skipped)
         try:
-            for part in piece.parts:
+            for part in piece.read():
                 reader.push(part)
                 while (batch := reader.pull()) is not None:
                     found.batches.append(batch)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import io
 import itertools
 import random
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ from jelly._core.ntriples.text import TextReader
 from jelly._formats.native import default_options
 from jelly._io.source import Source
 from jelly._pipeline import text
-from jelly._pipeline.text import PieceReader, pieces_of
+from jelly._pipeline.text import PieceReader, pieces_of, pieces_of_file
 from jelly._pipeline.workers import Workers
 from jelly.errors import JellyError
 
@@ -41,7 +44,8 @@ def lines(n: int = ROWS, quads: bool = False, seed: int = 3) -> bytes:
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many pieces of few bytes."""
-    monkeypatch.setattr(text.pieces_of, "__defaults__", (3000,))
+    for function in (text.pieces_of, text.pieces_of_file):
+        monkeypatch.setattr(function, "__defaults__", (3000,))
 
 
 def converted(src: Any, threads: int, **settings: Any) -> bytes:
@@ -52,6 +56,11 @@ def converted(src: Any, threads: int, **settings: Any) -> bytes:
 
 def same(src: Any, **settings: Any) -> bytes:
     first, *others = (converted(src, threads, **settings) for threads in THREADS)
+    if isinstance(src, bytes):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(src)
+            file.flush()
+            others += [converted(file.name, threads, **settings) for threads in THREADS]
     for other in others:
         assert other == first
     return first
@@ -59,12 +68,75 @@ def same(src: Any, **settings: Any) -> bytes:
 
 def test_pieces_do_not_depend_on_chunks() -> None:
     data = lines(500)
-    expected = [b"".join(piece.parts) for piece in pieces_of([data], 1000)]
+    expected = [b"".join(piece.read()) for piece in pieces_of([data], 1000)]
     assert b"".join(expected) == data
     assert len(expected) > 20
     for size in (1, 7, 999, 1000, 1001, 4000):
         chunks = [data[at : at + size] for at in range(0, len(data), size)]
-        assert [b"".join(piece.parts) for piece in pieces_of(chunks, 1000)] == expected
+        assert [b"".join(piece.read()) for piece in pieces_of(chunks, 1000)] == expected
+
+
+def pieces(path: Path, size: int) -> list[tuple[bytes, int, bool]]:
+    source = Source(path)
+    plain = source.plain_file()
+    assert plain is not None
+    try:
+        return [(b"".join(piece.read()), piece.number, piece.is_last) for piece in pieces_of_file(source, *plain, size)]
+    finally:
+        assert source.bytes_read == path.stat().st_size
+        source.close()
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000, 1 << 14, 1 << 15, 100_000])
+def test_a_file_is_cut_where_chunks_are(size: int, tmp_path: Path) -> None:
+    path = tmp_path / "x.nt"
+    no_ends, ends = b"x" * 40_000, b"\n" * 50
+    texts = (b"", b"\n", b"ab", lines(200), lines(200)[:-1], no_ends, no_ends + ends, ends, ends + no_ends + b"\nab")
+    for data in texts:
+        path.write_bytes(data)
+        assert pieces(path, size) == [
+            (b"".join(piece.read()), piece.number, piece.is_last) for piece in pieces_of([data], size)
+        ]
+
+
+def test_an_endless_line_is_not_kept() -> None:
+    """It is an error at its limit, also where nothing ends it."""
+
+    def chunks() -> Iterator[bytes]:
+        yield b'<a:s> <a:p> "'
+        for number in itertools.count():
+            assert number < 200, "the line goes on"
+            yield b"x" * 3000
+
+    for threads in THREADS:
+        _, error, _ = told(threads, chunks(), max_line_bytes=100_000)
+        assert error[1:3] == (1, 0)
+
+
+def test_a_file_that_changes_meanwhile(tmp_path: Path) -> None:
+    """What is added is read to the end; what is cut off is missing. Neither hangs."""
+    path = tmp_path / "x.nt"
+    for data, change, expected in ((DATA, DATA + b"<a:s> <a:p> <a:o> .\n", ROWS + 1), (DATA, DATA[:9000], None)):
+        path.write_bytes(data)
+        with Workers(2) as workers, jelly.Reader(path) as reader:
+            reader.workers = workers
+            batches = reader.batches()
+            n = len(next(batches))
+            path.write_bytes(change)
+            try:
+                n += sum(map(len, batches))
+            except JellyError:
+                assert expected is None
+            else:
+                assert n == expected or (expected is None and n < ROWS)
+
+
+def test_other_sources_are_no_plain_files(tmp_path: Path) -> None:
+    path = tmp_path / "x.nt.gz"
+    path.write_bytes(gzip.compress(DATA))
+    for source in (DATA, io.BytesIO(DATA), [DATA], path):
+        with contextlib.closing(Source(source)) as opened:
+            assert opened.plain_file() is None
 
 
 @pytest.mark.parametrize("quads", [False, True])
@@ -192,7 +264,7 @@ def told(threads: int, data: Any, **settings: Any) -> tuple[list[str], Any, Any]
                 assert batch.first_row == len(found)
                 found += map(str, batch.statements())
         except JellyError as error:
-            return found, (str(error), error.line, error.offset, error.column), (reader.n_skipped, reader.skipped)
+            return found, (error.reason, error.line, error.offset, error.column), (reader.n_skipped, reader.skipped)
         return found, None, (reader.n_skipped, reader.skipped, reader.statements)
 
 
@@ -225,8 +297,10 @@ WRONG = [
 
 @pytest.mark.parametrize("number", range(len(WRONG)))
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
-def test_errors_are_those_of_one_reader(number: int, on_error: Any) -> None:
+def test_errors_are_those_of_one_reader(number: int, on_error: Any, tmp_path: Path) -> None:
     data = WRONG[number]
+    path = tmp_path / "x.nt"
+    path.write_bytes(data)
     with jelly.Reader(data, format="nt", on_error=on_error) as reader:
         found: list[str] = []
         error: Any = None
@@ -234,19 +308,18 @@ def test_errors_are_those_of_one_reader(number: int, on_error: Any) -> None:
             for batch in reader.batches():
                 found += map(str, batch.statements())
         except JellyError as raised:
-            error = (str(raised), raised.line, raised.offset, raised.column)
+            error = (raised.reason, raised.line, raised.offset, raised.column)
         skipped = (reader.n_skipped, reader.skipped)
-    for threads in THREADS:
-        told_found, told_error, told_skipped = told(threads, data, on_error=on_error)
+    for threads, src in itertools.product(THREADS, (data, path)):
+        told_found, told_error, told_skipped = told(threads, src, on_error=on_error)
         assert (told_found, told_error, told_skipped[:2]) == (found, error, skipped)
 
 
 def test_a_line_above_the_limit() -> None:
     data = broken(DATA, 2000, by=b'<a:s> <a:p> "' + b"long" * 2000 + b'" .\n')
-    expected = None
     with pytest.raises(JellyError) as caught:
         list(jelly.read_batches(data, format="nt", max_line_bytes=5000))
-    expected = (str(caught.value), caught.value.line, caught.value.offset)
+    expected = (caught.value.reason, caught.value.line, caught.value.offset)
     for threads in THREADS:
         assert told(threads, data, max_line_bytes=5000)[1][:3] == expected
 
