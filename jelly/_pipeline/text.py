@@ -55,7 +55,7 @@ def pieces_of(chunks: Iterable[Any], size: int = PIECE) -> Iterator[Piece]:
     """Cut a text at line ends, at the same places however the chunks are cut. The bytes are not copied.
 
     >>> [b"".join(piece.read()) for piece in pieces_of([b"ab\\nc", b"d\\nefghij", b"k\\nl"], 5)]
-    [b'ab\\n', b'cd\\n', b'efghi', b'jk\\n', b'l']
+    [b'ab\\n', b'cd\\n', b'efghi', b'jk\\nl']
     """
     held: list[Any] = []
     room = size

@@ -92,7 +92,7 @@ class Index:
     frames: int
     size: int
     # Returns the decoder state at the keyframe of a number, for files without real keyframes.
-    state: Callable[[int], bytes] | None = None
+    state: Callable[[int], bytes | None] | None = None
     place: int = 0
     # Where the index begins, if it is in the file. What comes before it may be filters.
     at: int | None = None

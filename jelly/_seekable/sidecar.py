@@ -4,8 +4,9 @@ Such a file has no keyframes, so for each place where reading may start the side
 there. Layout, numbers little-endian: the magic number, a CRC-32 and the length of the head; the head (version, size of
 the Jelly file, checksum of its first and last bytes, checksum of the stream options, statements, frames, number of
 places; then offset, statement, frame, and offset, length and CRC-32 of the state for each); the states, compressed with
-zlib. That of patches is version 2: the place of the end (`Index.place`) stands behind the number of places, and that of
-each place behind its frame. Behind all that may stand filters; of a file that has an index they are all there is.
+zlib. A frame that restates the options (Jelly-RDF 1.2) needs none: its length is 0. That of patches is version 2: the
+place of the end (`Index.place`) stands behind the number of places, and that of each place behind its frame. Behind all
+that may stand filters; of a file that has an index they are all there is.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from jelly._compression.view import PlainView
+from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._formats.registry import SEEKING
 from jelly._io.settings import checked, fitted
 from jelly._io.sniff import HEAD, refuse_other
 from jelly._io.source import MAX_EXPANSION, Sink, open_local
-from jelly._options import PatchOptions, StreamOptions
+from jelly._options import COLUMN_VERSION, PatchOptions, StreamOptions
 from jelly._seekable.compressed import indexable, read_section
 from jelly._seekable.filters import FilterBuilder, keyframes_of
 from jelly._seekable.index import (
@@ -87,12 +89,10 @@ def make_sidecar(
     if terms and _add_filters(name, progress, limits):
         return
     builder = FilterBuilder(limit=_MAX_FILTERS) if terms else None
-    states: list[bytes] = []
-    places: list[tuple[int, ...]] = []
     expansion = limits.pop("max_expansion", MAX_EXPANSION)
     with builtins.open(name, "rb") as opened:
         decoder = Decoder(patch=patch, **fitted(limits, SEEKING, os.fstat(opened.fileno()).st_size))
-        statements = last = begin = done = 0
+        done = 0
         options = None  # the first ones: in version 3 they may change
         try:
             file, section = indexable(opened, expansion, progress)
@@ -101,31 +101,27 @@ def make_sidecar(
             refuse_other(file.read(HEAD))
             # Reading a compressed file can start where a frame of it begins.
             starts = file.table.plain.tolist() if isinstance(file, PlainView) else None
+            scan = _Scan(decoder, builder, distance, starts)
             for data in chunks_of(file, chunk)(0, size):
                 done += len(data)
-                statements += _taken(decoder.feed(data), builder)
+                scan.take(decoder.feed(data))
                 if decoder.delimited is False:
                     raise JellyError("the file is one bare frame: only a delimited stream can have an index")
                 options = options or decoder.options
-                is_near = starts is None or bisect_right(starts, decoder.offset) > bisect_right(starts, begin)
-                if statements - last >= distance and is_near and decoder.offset < size and not decoder.in_message:
-                    places.append((decoder.offset, statements, decoder.frames, decoder.place))
-                    states.append(zlib.compress(decoder.save(), 6))
-                    last = statements
-                    if builder is not None:
-                        builder.cut(decoder.offset - begin)
-                    begin = decoder.offset
+                if decoder.offset < size and not decoder.in_message:
+                    scan.end_chunk()
                 if progress is not None:
                     progress(done, size)
-            statements += _taken(decoder.close(), builder)
+            scan.take(decoder.close())
             if builder is not None:
-                builder.cut(size - begin)
+                builder.cut(size - scan.begin)
         except JellyError as error:
             error.source = error.source or name
             raise
         options = options or decoder.options
         assert options is not None  # close() refuses a stream without options
         ends = checksum_ends(file, size)
+    places, states, statements = scan.places, scan.states, scan.statements
     version, n_head, n_key = _PATCH if patch else _RDF
     numbers = [version, size, ends, checksum_options(options), statements, decoder.frames, len(places), decoder.place]
     del numbers[n_head:]
@@ -138,6 +134,64 @@ def make_sidecar(
     if builder is not None:
         filters = builder.pack([(0, 0), *((place[0], place[1]) for place in places)], size, ends)
     _write(name + SUFFIX, section, _START.pack(_MAGIC, zlib.crc32(head), len(head)) + head, *states, filters)
+
+
+class _Scan:
+    """Finds the places of a stream from which to read, and fills the filters between them."""
+
+    def __init__(
+        self, decoder: Decoder, builder: FilterBuilder | None, distance: int, starts: list[int] | None
+    ) -> None:
+        self._decoder = decoder
+        self._builder = builder
+        self._distance = distance
+        self._starts = starts
+        self._last = 0
+        self._seen: tuple[int, int, int] | None = None
+        self.places: list[tuple[int, ...]] = []
+        self.states: list[bytes] = []
+        self.statements: int = 0
+        self.begin: int = 0
+
+    def take(self, batches: Iterable[Batch]) -> None:
+        """Count the statements of some Batches. A frame that restates the options is a place without a state."""
+        for batch in batches:
+            behind = 0
+            restated = self._decoder.restated
+            if restated is not None and restated != self._seen:
+                self._seen = restated
+                if self._is_due(restated[0], restated[1], self._distance):
+                    behind = restated[1] - self.statements
+                    self._add(batch, 0, behind)
+                    self._place((*restated, 0), b"")
+            self._add(batch, behind, len(batch))
+            self.statements += len(batch)
+
+    def end_chunk(self) -> None:
+        """Take a place between two frames, with the state of the decoder, if the last one is far away."""
+        decoder = self._decoder
+        # In columns a frame that restates the options may follow, which needs no state.
+        distance = self._distance * (2 if getattr(decoder.options, "version", 0) == COLUMN_VERSION else 1)
+        if self._is_due(decoder.offset, self.statements, distance):
+            place = (decoder.offset, self.statements, decoder.frames, decoder.place)
+            self._place(place, zlib.compress(decoder.save(), 6))
+
+    def _is_due(self, offset: int, statement: int, distance: int) -> bool:
+        starts, begin = self._starts, self.begin
+        is_near = starts is None or bisect_right(starts, offset) > bisect_right(starts, begin)
+        return statement - self._last >= distance and is_near
+
+    def _place(self, place: tuple[int, int, int, int], state: bytes) -> None:
+        self.places.append(place)
+        self.states.append(state)
+        if self._builder is not None:
+            self._builder.cut(place[0] - self.begin)
+        self.begin, self._last = place[:2]
+
+    def _add(self, batch: Batch, start: int, stop: int) -> None:
+        if self._builder is not None and start < stop:
+            whole = start == 0 and stop == len(batch)
+            self._builder.add(batch if whole else select(batch, slice(start, stop)))
 
 
 def _taken(batches: Iterable[Batch], builder: FilterBuilder | None) -> int:
@@ -242,14 +296,16 @@ def _parse(
 
 def _states(
     path: str, places: list[tuple[int, ...]], opener: Callable[[str], BinaryIO]
-) -> Callable[[int], bytes]:
-    """A function that reads the state at a keyframe by its number. Keyframe 0 has no state."""
+) -> Callable[[int], bytes | None]:
+    """A function that reads the state at a keyframe by its number. Keyframe 0 has no state, others may have none."""
 
-    def state(number: int) -> bytes:
+    def state(number: int) -> bytes | None:
         damaged = JellyFormatError("a saved state of the decoder is damaged", source=path)
         offset, length, crc = places[number - 1]
         if not (offset >= 0 and 0 <= length <= _MAX_STATE):
             raise damaged
+        if not length:
+            return None
         with opener(path) as sidecar:
             if offset + length > sidecar.seek(0, os.SEEK_END):
                 raise damaged

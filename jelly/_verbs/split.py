@@ -50,7 +50,7 @@ class Part:
     >>> out = os.path.join(tempfile.mkdtemp(), "part-{}.nt")
     >>> [part] = jelly.split(b"<a:s> <a:p> <a:o> .", out, rows=10, format="nt")
     >>> os.path.basename(part.path), part.statements
-    ('part-1.nt', 1)
+    ('part-00000.nt', 1)
     """
 
     path: str

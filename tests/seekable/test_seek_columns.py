@@ -65,4 +65,76 @@ def test_joined(tmp_path, numbering, first, second):
     with pytest.raises(jelly.JellyError, match="no index"):
         jelly.open(path)
     make_sidecar(path, distance=300, chunk=512)
-    check(path, expected, 8)
+    check(path, expected, 7)
+
+
+def restating(path, numbering, keyframe_rows=500):
+    """A file whose frames restate the options now and then, without its last frame, which had the index: what the index
+    said, and the statements that are left."""
+    stream(path, numbering, {"seekable": True, "keyframe_rows": keyframe_rows})
+    with jelly.open(path) as file:
+        keyframes = file.index.keyframes
+    *frames, _ = frames_of(data := path.read_bytes())
+    path.write_bytes(data[: frames[-1][1]])
+    with pytest.raises(jelly.JellyError, match="no index"):
+        jelly.open(path)
+    statements = list(jelly.read(path))
+    assert statements == STATEMENTS[:1900]
+    return keyframes, statements
+
+
+def frames_of(data):
+    """Where frames begin and end."""
+    at = 0
+    while at < len(data):
+        begin, n, shift = at, 0, 0
+        while True:
+            n |= (data[at] & 127) << shift
+            shift += 7
+            at += 1
+            if data[at - 1] < 128:
+                break
+        at += n
+        yield begin, at
+
+
+@pytest.mark.parametrize("terms", [False, True])
+@pytest.mark.parametrize("chunk", [37, 512, 1 << 20])
+def test_frames_that_restate_the_options_are_keyframes(tmp_path, numbering, chunk, terms):
+    path = tmp_path / "a.jelly"
+    keyframes, statements = restating(path, numbering)
+    make_sidecar(path, distance=500, chunk=chunk, terms=terms)
+    with jelly.open(path) as file:
+        if chunk < 1 << 20:  # of a Batch only the last such frame is known
+            assert file.index.keyframes == keyframes
+        assert [file.index.state(number) for number in range(1, len(file.index.keyframes))] == [None] * (
+            len(file.index.keyframes) - 1
+        )
+        for i in range(0, 700, 50):
+            subject = IRI(f"http://e/{i}")
+            assert list(file.find(s=subject)) == [one for one in statements if one.s == subject]
+    check(path, statements, 2)
+
+
+def test_far_frames_that_restate_the_options(tmp_path, numbering):
+    """Between them are places with a state, if they are far from each other."""
+    path = tmp_path / "a.jelly"
+    _, statements = restating(path, numbering, 1000)
+    make_sidecar(path, distance=300, chunk=512)
+    with jelly.open(path) as file:
+        states = [file.index.state(number) for number in range(1, len(file.index.keyframes))]
+    assert None in states
+    assert any(states)
+    check(path, statements, 4)
+
+
+def test_joined_files_have_a_keyframe_without_a_state(tmp_path, numbering):
+    path = tmp_path / "a.jelly"
+    first = stream(path, numbering, PLAIN)
+    path.write_bytes(first + stream(path, numbering, PLAIN, **OTHER))
+    make_sidecar(path, distance=2000, chunk=512)
+    with jelly.open(path) as file:
+        [_, key] = file.index.keyframes
+        assert (key.offset, key.statement) == (len(first), 2000)
+        assert file.index.state(1) is None
+    check(path, STATEMENTS * 2, 2)

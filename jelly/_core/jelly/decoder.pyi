@@ -114,6 +114,11 @@ class Decoder(PushReader):
         of the first such place, and how many there are; empty where there is none.
         """
     @property
+    def restated(self) -> tuple[int, int, int] | None:
+        """The last frame in columns (Jelly 1.2) that restated the options: its byte offset, the number of its first
+        statement, its number. Reading can begin there with nothing of what was before. None before the first one.
+        """
+    @property
     def in_message(self) -> bool:
         """Whether a message of a log in columns (Jelly 1.2) has rows and no end yet."""
     @property

@@ -127,6 +127,7 @@ cdef class Decoder(PushReader):
     cdef public bint quiet  # no warnings: the caller looks at `restarts` and at the statements
     cdef int64_t n_patches  # that a punctuation or frame ended, of those handed out
     cdef object read_options
+    cdef tuple last_restated
 
     def __cinit__(
         self, *, delimited: bool | None = None, int64_t batch_rows=32768, int64_t batch_bytes=1 << 24,
@@ -226,6 +227,12 @@ cdef class Decoder(PushReader):
         return [k.frame, k.row, k.offset, k.found] if k.found else []
 
     @property
+    def restated(self) -> tuple | None:
+        """The last frame in columns (Jelly 1.2) that restated the options: its byte offset, the number of its first
+        statement, its number. Reading can begin there with nothing of what was before. None before the first one."""
+        return self.last_restated
+
+    @property
     def in_message(self) -> bool:
         """Whether a message of a log in columns (Jelly 1.2) has rows and no end yet."""
         return self.d.columnar and self.d.columns.open
@@ -293,6 +300,7 @@ cdef class Decoder(PushReader):
         cdef int64_t rows = 0 if self.batch is None else self.batch.a.n_rows
         cdef bint other = self.read_options is None or not same_stream_options(&self.d.header, &self.d.next)
         cdef bint in_patch
+        cdef int64_t place = self.d.columns.begin if self.d.columnar else -1
         self.begins = False
         try:
             if self.batch is None:
@@ -302,8 +310,12 @@ cdef class Decoder(PushReader):
                 self.d.next.name = self.d.header.name  # that of the row is gone with its frame
             if begin_stream(&self.d, in_patch) != OK:
                 self.error = self.make_error()
-            elif other:
-                self.settle()
+            else:
+                if other:
+                    self.settle()
+                if place >= 0 and self.d.columnar:
+                    with cython.critical_section(self):
+                        self.last_restated = (place, self.rows_out + rows, self.d.n_frames)
         except BaseException as error:
             self.error = error
         return 0
