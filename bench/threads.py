@@ -2,7 +2,8 @@
 
 Each conversion runs by one thread and by several in turn, over files of each data set; medians by the clock count.
 Beside them stand the CPU seconds of both, and how much of that of several threads the first thread took: the part that
-no further thread shortens. The last column says what 16 cores could gain at most if nothing else were in the way.
+no further thread shortens. Then what 16 cores could gain at most if nothing else were in the way, and what as many
+processes gain that have nothing to do with each other: more is not to be had on the machine.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import multiprocessing
 import os
+import shutil
 import statistics
 import sys
 import tempfile
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter, process_time, thread_time
@@ -42,7 +46,19 @@ def columns(name: str, **settings: Any) -> Job:
 
 
 def to_arrow(data: Path, out: Path, threads: int) -> int:
+    """Each record batch is dropped at once. One thread then writes the next one to the same memory, which its core
+    has at hand; several threads cannot, as those of a later segment wait for their turn."""
     return sum(map(len, jelly.read_arrow(data / "x.jelly", threads=threads)))
+
+
+def to_arrow_kept(data: Path, out: Path, threads: int) -> int:
+    """As for a consumer that collects record batches for its own work: new memory for any number of threads."""
+    kept: deque[Any] = deque(maxlen=24)
+    count = 0
+    for batch in jelly.read_arrow(data / "x.jelly", threads=threads):
+        kept.append(batch)
+        count += len(batch)
+    return count
 
 
 def to_arrow_of_parts(data: Path, out: Path, threads: int) -> int:
@@ -61,6 +77,7 @@ JOBS: dict[str, tuple[Job, float]] = {
     "Jelly to N-Quads": (convert("x.jelly", "x.nq"), 1.8),
     "Jelly to Jelly": (convert("x.jelly", "z.jelly", seekable=True, options={"max_name_table_size": 500}), 0),
     "Jelly to Arrow": (to_arrow, 1.8),
+    "Jelly to Arrow, 24 kept": (to_arrow_kept, 1.8),
     "Jelly to Arrow dictionaries": (to_arrow_of_parts, 0),
 }
 TABLES: dict[Path, Any] = {}
@@ -87,11 +104,36 @@ def measure(job: Job, data: Path, out: Path, threads: int, count: int) -> tuple[
     """Seconds by the clock, of all CPUs, and of the CPU in this thread. To a new file: to replace one, ext4 waits for
     the disk."""
     for path in out.iterdir():
-        path.unlink()
+        if path.is_file():
+            path.unlink()
     start = perf_counter(), process_time(), thread_time()
     if job(data, out, threads) != count:
         raise AssertionError("statements were lost")
     return perf_counter() - start[0], process_time() - start[1], thread_time() - start[2]
+
+
+def side_by_side(job: Job, data: Path, out: Path, count: int, processes: int, rounds: int) -> float:
+    """The seconds of the slowest of some processes that do the whole work each, by one thread; the median."""
+    context = multiprocessing.get_context("fork")
+    start, done = context.Barrier(processes), context.Queue()
+
+    def work(number: int) -> None:
+        folder = out / str(number)
+        folder.mkdir()
+        found = []
+        for _ in range(rounds + 1):
+            start.wait()
+            found.append(measure(job, data, folder, 1, count)[0])
+        done.put(found[1:])
+
+    each = [context.Process(target=work, args=(number,)) for number in range(processes)]
+    for process in each:
+        process.start()
+    seconds = [done.get(timeout=600) for _ in each]
+    for process in each:
+        process.join()
+        shutil.rmtree(out / str(each.index(process)))
+    return statistics.median(max(one) for one in zip(*seconds, strict=True))
 
 
 def main() -> None:
@@ -105,8 +147,9 @@ def main() -> None:
     given = parser.parse_args()
     found = []
     print(f"{os.cpu_count()} processors, {given.threads} threads, medians of {given.rounds}", file=sys.stderr)
-    print("| work | data | 1 thread, s | threads, s | gain | goal | CPU 1, s | CPU, s | first thread | 16 cores |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("| work | data | 1 thread, s | threads, s | gain | goal | CPU 1, s | CPU, s | first thread |", end="")
+    print(" 16 cores | processes |")
+    print(f"|{'---|' * 11}")
     for name in given.data:
         with tempfile.TemporaryDirectory() as folder:
             data, out = Path(folder) / "in", Path(folder) / "out"
@@ -120,16 +163,18 @@ def main() -> None:
                 one, many = (
                     [statistics.median(each[k][i] for each in rounds) for i in range(3)] for k in range(2)
                 )
+                apart = given.threads * one[0] / side_by_side(job, data, out, count, given.threads, given.rounds)
                 gain, first = one[0] / many[0], many[2] / many[1]
                 most = one[1] / max(many[2], many[1] / 16)
                 print(
                     f"| {title} | {name} | {one[0]:.3f} | {many[0]:.3f} | {gain:.2f} | {goal or ''} | {one[1]:.3f} |"
-                    f" {many[1]:.3f} | {first:.0%} | {most:.1f} |",
+                    f" {many[1]:.3f} | {first:.0%} | {most:.1f} | {apart:.2f} |",
                     flush=True,
                 )
                 found.append({
                     "work": title, "data": name, "gain": round(gain, 3), "goal": goal, "seconds": one[0],
-                    "seconds of threads": many[0], "cpu": one[1], "cpu of threads": many[1], "first thread": first,
+                    "seconds of threads": many[0], "cpu": one[1], "cpu of threads": many[1],
+                    "first thread": first, "processes": apart,
                 })  # fmt: skip
             TABLES.pop(data)
     if given.json:

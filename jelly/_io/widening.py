@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import fields
 from typing import Any
@@ -122,7 +122,7 @@ class Memory:
         self.parts: list[bytes] = []
         self._sink = self
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes, cuts: Iterable[int] = ()) -> None:
         self.parts.append(data)
 
     @contextlib.contextmanager

@@ -44,8 +44,9 @@ def folder(spark: Any, tmp_path: Path) -> Path:
             path,
             from_format="nq" if quads else "nt",
         )
-    (made / "trig.trig.gz").write_bytes(gzip.compress((made / "trig.trig").read_bytes()))
-    (made / "trig.trig").unlink()
+    plain = made / "trig.trigs"
+    Path(f"{plain}.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    plain.unlink()
     return made
 
 

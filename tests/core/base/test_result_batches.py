@@ -256,6 +256,7 @@ REFUSING: dict[str, Callable[[Batch], Any]] = {
     "message_blank_nodes.number_labels marked": lambda batch: message_blank_nodes.number_labels(batch, b"mark"),
     "message_blank_nodes.rename_blank_nodes": message_blank_nodes.rename_blank_nodes,
     "encoder.encode": lambda batch: jelly.Encoder(jelly.StreamOptions()).encode(batch),
+    "encoder._encode_part": lambda batch: jelly.Encoder(jelly.StreamOptions())._encode_part(batch, 0, None),
     "encoder.encode_frames": lambda batch: jelly.Encoder(jelly.StreamOptions()).encode_frames(batch),
     "encoder.repeat": lambda batch: jelly.Encoder(jelly.StreamOptions()).repeat(batch),
     "needs.lacking": lambda batch: lacking(jelly.StreamOptions(), batch),
@@ -288,7 +289,8 @@ TAKING = {
     "content.row_hash", "content.term_hash", "content.blank_terms", "content.slot_keys",
     "dictionary.ids", "dictionary.unique_terms", "dictionary.rows_equal", "select.select", "select.term_rows",
     "dictionary.term_ranks",
-    "batch_check.check_batch", "batch_concat.join_batches", "statement_table.relabel", "ResultWriter.encode",
+    "batch_check.check_batch", "batch_concat.join_batches", "batch_concat.number_rows",
+    "statement_table.relabel", "ResultWriter.encode",
     "blank_node_scope.scope_blank_nodes",
 }  # fmt: skip
 
