@@ -132,7 +132,7 @@ ctypedef struct Columns:
     # The frame that is read.
     int stage
     bint restated  # its options row was read
-    int64_t begin  # byte of the stream, with its length in front
+    int64_t begin  # byte of the stream, with its length in front; -1: a message goes on
     Reader walk  # what is left of metadata or namespaces
     Reader batch
     Column of[4]

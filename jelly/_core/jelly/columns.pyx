@@ -500,7 +500,7 @@ cdef int run_columns(DecoderState* d) noexcept nogil:
     cdef int status
     while True:
         if not d.in_frame:
-            f.begin = d.feed.offset - (0 if d.feed.spent else d.feed.pending.n)
+            f.begin = -1 if f.open else d.feed.offset - (0 if d.feed.spent else d.feed.pending.n)
             status = next_frame(&d.feed, &d.frame, &d.frame_offset, &d.fault)
             if status != OK:
                 return status

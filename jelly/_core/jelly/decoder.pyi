@@ -116,7 +116,8 @@ class Decoder(PushReader):
     @property
     def restated(self) -> tuple[int, int, int] | None:
         """The last frame in columns (Jelly 1.2) that restated the options: its byte offset, the number of its first
-        statement, its number. Reading can begin there with nothing of what was before. None before the first one.
+        statement, its number as of `frames`. Reading can begin there with nothing of what was before. None before the
+        first one, and one that ends a message does not count.
         """
     @property
     def in_message(self) -> bool:

@@ -229,7 +229,8 @@ cdef class Decoder(PushReader):
     @property
     def restated(self) -> tuple | None:
         """The last frame in columns (Jelly 1.2) that restated the options: its byte offset, the number of its first
-        statement, its number. Reading can begin there with nothing of what was before. None before the first one."""
+        statement, its number as of `frames`. Reading can begin there with nothing of what was before. None before the
+        first one, and one that ends a message does not count."""
         return self.last_restated
 
     @property
@@ -315,7 +316,7 @@ cdef class Decoder(PushReader):
                     self.settle()
                 if place >= 0 and self.d.columnar:
                     with cython.critical_section(self):
-                        self.last_restated = (place, self.rows_out + rows, self.d.n_frames)
+                        self.last_restated = (place, self.rows_out + rows, self.frames)
         except BaseException as error:
             self.error = error
         return 0
