@@ -91,9 +91,9 @@ def make_sidecar(
     builder = FilterBuilder(limit=_MAX_FILTERS) if terms else None
     expansion = limits.pop("max_expansion", MAX_EXPANSION)
     with builtins.open(name, "rb") as opened:
-        decoder = Decoder(patch=patch, **fitted(limits, SEEKING, os.fstat(opened.fileno()).st_size))
+        limits = fitted(limits, SEEKING, os.fstat(opened.fileno()).st_size)
+        decoder = Decoder(patch=patch, **limits)
         done = 0
-        options = None  # the first ones: in version 3 they may change
         try:
             file, section = indexable(opened, expansion, progress)
             size = file.seek(0, os.SEEK_END)
@@ -107,7 +107,6 @@ def make_sidecar(
                 scan.take(decoder.feed(data))
                 if decoder.delimited is False:
                     raise JellyError("the file is one bare frame: only a delimited stream can have an index")
-                options = options or decoder.options
                 if decoder.offset < size and not decoder.in_message:
                     scan.end_chunk()
                 if progress is not None:
@@ -115,11 +114,10 @@ def make_sidecar(
             scan.take(decoder.close())
             if builder is not None:
                 builder.cut(size - scan.begin)
+            options = first_options(file, patch, limits)  # in version 3 they may change
         except JellyError as error:
             error.source = error.source or name
             raise
-        options = options or decoder.options
-        assert options is not None  # close() refuses a stream without options
         ends = checksum_ends(file, size)
     places, states, statements = scan.places, scan.states, scan.statements
     version, n_head, n_key = _PATCH if patch else _RDF

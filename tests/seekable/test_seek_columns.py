@@ -128,11 +128,13 @@ def test_far_frames_that_restate_the_options(tmp_path, numbering):
     check(path, statements, 4)
 
 
-def test_joined_files_have_a_keyframe_without_a_state(tmp_path, numbering):
+@pytest.mark.parametrize("chunk", [512, 1 << 20])
+def test_joined_files_have_a_keyframe_without_a_state(tmp_path, numbering, chunk):
+    """Also where the options change within the first chunk."""
     path = tmp_path / "a.jelly"
     first = stream(path, numbering, PLAIN)
     path.write_bytes(first + stream(path, numbering, PLAIN, **OTHER))
-    make_sidecar(path, distance=2000, chunk=512)
+    make_sidecar(path, distance=2000, chunk=chunk)
     with jelly.open(path) as file:
         [_, key] = file.index.keyframes
         assert (key.offset, key.statement) == (len(first), 2000)
