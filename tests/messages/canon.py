@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from support.canonical import canonical_quads
 
 ox = pytest.importorskip("pyoxigraph")
 
@@ -13,7 +14,6 @@ ox = pytest.importorskip("pyoxigraph")
 def canonical(statements: Iterable[Any]) -> list[str]:
     """Statements as N-Quads without the dot, sorted, blank nodes c14n0 ..."""
     lines = "".join(str(statement).replace("<< ", "<<( ").replace(" >>", " )>>") + "\n" for statement in statements)
-    dataset = ox.Dataset(ox.parse(lines.encode(), ox.RdfFormat.N_QUADS, lenient=True))
-    dataset.canonicalize(ox.CanonicalizationAlgorithm.RDFC_1_0)
-    text = ox.serialize(dataset, format=ox.RdfFormat.N_QUADS).decode()
+    quads = canonical_quads(ox, lines.encode(), lenient=True)
+    text = ox.serialize(quads, format=ox.RdfFormat.N_QUADS).decode()
     return sorted(line.removesuffix(" .") for line in text.split("\n") if line)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support.canonical import canonical_quads
 from support.strategies import many
 
 import jelly
@@ -38,9 +39,7 @@ def nquads(statements: Any) -> bytes:
 
 def canonical(data: bytes) -> str:
     """By pyoxigraph, as sorted lines."""
-    dataset = oxigraph.Dataset(oxigraph.parse(data, oxigraph.RdfFormat.N_QUADS))
-    dataset.canonicalize(oxigraph.CanonicalizationAlgorithm.RDFC_1_0)
-    return "\n".join(sorted(map(str, dataset)))
+    return "\n".join(map(str, canonical_quads(oxigraph, data)))
 
 
 def relabelled(statements: list[Quad], names: list[BlankNode]) -> list[Quad]:

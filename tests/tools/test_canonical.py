@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from support.canonical import TRIES
 from support.shared import shared
 
 import jelly
@@ -235,8 +236,10 @@ def test_any_small_graph(found, seed):
     text = "".join(f"{s} {p} {o} {g} .\n" for s, p, o, g in found)
     wanted = canonical(text)
     assert wanted == canonical(shuffled(text, seed))
-    assert wanted == by_pyoxigraph(text)
-    assert canonical(text, algorithm="sha384") == by_pyoxigraph(text, "RDFC_1_0_SHA_384")
+    # Where blank nodes are graphs, pyoxigraph (0.5) now and then gives one of two forms by chance.
+    assert any(wanted == by_pyoxigraph(text) for _ in range(TRIES))
+    wanted = canonical(text, algorithm="sha384")
+    assert any(wanted == by_pyoxigraph(text, "RDFC_1_0_SHA_384") for _ in range(TRIES))
 
 
 @pytest.mark.parametrize(
