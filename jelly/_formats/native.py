@@ -115,12 +115,18 @@ class StreamEncoder(Encoder):
         ends, self._ends = self._ends, ()
         return [*found, *ends]
 
-    def _note(self, batch: Batch) -> None:
+    def _encode_part(self, batch: Batch, start: int, stop: int | None) -> bytes:
+        """Encode some rows of a Batch, see `Encoder._encode_part`."""
+        done = super()._encode_part(batch, start, stop)
+        self._note(batch, start, stop)
+        return done
+
+    def _note(self, batch: Batch, low: int = 0, high: int | None = None) -> None:
         """Keep which terms the segments hold."""
         if self._filters is None:
             return
-        first, low = self._rows, 0
-        self._rows += len(batch)
+        first = self._rows - low
+        self._rows += len(range(len(batch))[low:high])
         # The list of keyframes is long in the end.
         if self._rows - self._cuts[-1][1] >= self.keyframe_rows:
             for offset, statement, *_ in self.keyframes[len(self._cuts) - 1 :]:
@@ -128,7 +134,7 @@ class StreamEncoder(Encoder):
                 self._filters.cut(offset - self._cuts[-1][0])
                 self._cuts.append((offset, statement))
                 low = statement - first
-        self._filters.add(batch, low)
+        self._filters.add(batch, low, high)
 
     def close(self, metadata: dict[str, bytes] | None = None) -> bytes:
         """End the stream: the remaining frames, with the index."""

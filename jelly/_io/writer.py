@@ -396,11 +396,11 @@ def _workers(threads: int | Workers) -> tuple[Workers | None, Workers | None]:
 
 def _open(arity: int, settings: Mapping[str, Any], workers: Workers | None, options: StreamOptions) -> Any:
     # A function of no Writer: a reference to it here would keep a Writer that is forgotten.
-    if workers is not None and not settings.get("filters"):
+    if workers is not None:
         from jelly._pipeline.encoders import SegmentEncoder, can_have_segments
 
         if can_have_segments(options, settings["framing"]):
-            return SegmentEncoder(options, settings["framing"], workers)
+            return SegmentEncoder(options, settings["framing"], workers, filters=settings.get("filters", False))
     return JELLY.open_writer(options, arity, **settings)
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from jelly._core.base.batch import Batch
-from jelly._core.jelly.encoder import Encoder, settled
+from jelly._core.jelly.encoder import Encoder, needed_version, settled
 from jelly._core.ntriples.text import TextWriter
-from jelly._formats.native import FILTERS_IN_FRAME
+from jelly._formats.native import FILTERS_IN_FRAME, StreamEncoder
 from jelly._formats.protocols import Framing
-from jelly._options import PatchOptions, StreamOptions
+from jelly._options import COLUMN_VERSION, RDF_VERSIONS, PatchOptions, StreamOptions
 from jelly._pipeline.workers import Window, Workers
 from jelly._seekable.index import INDEX_KEY, pack_index
 from jelly.errors import JellyError
+
+if TYPE_CHECKING:
+    from jelly._seekable.filters import FilterBuilder
 
 __all__ = ["BatchesInOrder", "SegmentEncoder", "can_have_segments"]
 
@@ -45,8 +48,17 @@ class BatchesInOrder:
 
 def can_have_segments(options: StreamOptions | PatchOptions, framing: Framing) -> bool:
     """Whether the segments of a stream begin after a number of statements, and with nothing of those before."""
-    is_flat = isinstance(options, StreamOptions) and not options.is_grouped
-    return framing["keyframe_rows"] > 0 and is_flat and options.version < 3
+    return framing["keyframe_rows"] > 0 and isinstance(options, StreamOptions) and not options.is_grouped
+
+
+class Segment(NamedTuple):
+    """What a thread made of a whole segment, or the error that it came to."""
+
+    data: bytes = b""
+    frames: int = 0
+    announced: str = ""  # the RDF version at its end, see `Encoder.announced`
+    filters: FilterBuilder | None = None
+    error: JellyError | None = None
 
 
 class SegmentEncoder:
@@ -55,31 +67,45 @@ class SegmentEncoder:
     From the first Batch on whose frames are kept it goes on in one thread.
     """
 
-    def __init__(self, options: StreamOptions, framing: Framing, workers: Workers) -> None:
+    def __init__(self, options: StreamOptions, framing: Framing, workers: Workers, *, filters: bool = False) -> None:
         self.options: StreamOptions = options
         self._framing = framing
         self._key_rows = framing["keyframe_rows"]
-        self._window: Window[tuple[bytes, int, JellyError | None]] = Window(workers)
+        self._window: Window[Segment] = Window(workers)
         # The segment that is being filled. It waits until there is more, as the last one gets the index.
         self._parts: list[Part] = []
         self._rows = 0
         self._is_first = True
         self._keys: list[tuple[int, int, int, int]] = []
-        # Bytes, statements and frames of the segments that were given out.
+        # Bytes, statements and frames of the segments that were given out; their bytes that still wait to be taken.
         self._done = (0, 0, 0)
+        self._data: list[bytes] = []
+        # Whether a stream of version 3 announces what its terms need, what it has announced, and what segments need.
+        self._follows = options.version == COLUMN_VERSION and not options.rdf_version
+        self._announced = 0
+        self._needed = 0
+        self._filters: FilterBuilder | None = None
+        if filters:
+            from jelly._seekable.filters import FilterBuilder
+
+            self._filters = FilterBuilder()
         # How many keyframes `cuts` has told, and what else it is to tell.
         self._told = 0
         self._ends = range(0)
-        self._tail: Encoder | None = None
+        self._tail: StreamEncoder | None = None
         self._error: JellyError | None = None
 
     def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
         """The bytes of segments whose turn it is."""
         if self._is_first and not self._parts:
             self.options = settled(self.options, batch.arity, bool(batch.namespaces))[0]
+            if self._follows:
+                self._announced = max(needed_version(batch), 1)
         if self._tail is None and not (keep_frames and (len(batch.frames) or batch.metadata)):
             self._add(batch)
-            return b"".join(self._taken(self._window.ready()))
+            self._take(self._window.ready())
+            data, self._data = self._data, []
+            return b"".join(data)
         return self._goes_on(lambda tail: tail.encode(batch, keep_frames))
 
     def repeat(self, batch: Batch, open_end: bool = False) -> bytes:
@@ -99,14 +125,14 @@ class SegmentEncoder:
         """End the stream: the remaining frames, with the index."""
         return self._goes_on(self._close)
 
-    def _close(self, tail: Encoder) -> bytes:
+    def _close(self, tail: StreamEncoder) -> bytes:
         tail.finish()
         offset, statement, frame = self._done
-        keys = [
-            (key[0] + offset, key[1] + statement, key[2] + frame, 0) for key in tail.keyframes if key[0] < tail.n_bytes
-        ]
+        own = [key for key in tail.keyframes if key[0] < tail.n_bytes]
+        keys = self._keys + [(key[0] + offset, key[1] + statement, key[2] + frame, 0) for key in own]
         counts = (offset + tail.last_frame, statement + tail.statements, frame + tail.frames)
-        data = tail.close({INDEX_KEY: pack_index(tail.options, self._keys + keys, *counts)})
+        index = pack_index(tail.options, keys, *counts)
+        data = Encoder.close(tail, {INDEX_KEY: tail.packed_filters(own, keys) + index})
         self._ends = range(counts[0], offset + tail.n_bytes, FILTERS_IN_FRAME)
         return data
 
@@ -125,7 +151,7 @@ class SegmentEncoder:
         has_more = any(row == end for row, *_ in batch.namespaces)
         while True:
             if self._rows == self._key_rows and (start < end or has_more):
-                self._window.put(self._encode, self._is_first, self._parts)
+                self._window.put(self._encode, self._encoder(), self._parts, self._filters is not None)
                 self._is_first = False
                 self._parts, self._rows = [], 0
             stop = start + self._key_rows - self._rows
@@ -139,29 +165,53 @@ class SegmentEncoder:
             if start == end and not has_more:
                 return
 
-    def _encoder(self, is_first: bool) -> Encoder:
-        return Encoder(self.options, continued=not is_first, **self._framing)
+    def _encoder(self) -> StreamEncoder:
+        """An encoder of the segment that is being filled."""
+        if self._needed > self._announced:
+            # Whether rows of the segments before have such terms is known when these are done.
+            self._take(self._window.rest())
+            self._needed = 0
+        if self._follows:
+            self._needed = max([self._needed, *(needed_version(batch) for batch, *_ in self._parts)])
+        if self._is_first:
+            return StreamEncoder(self.options, **self._framing)
+        announced = RDF_VERSIONS[self._announced] if self._follows else ""
+        return StreamEncoder(self.options, continued=True, announced=announced, **self._framing)
 
-    def _encode(self, is_first: bool, parts: list[Part]) -> tuple[bytes, int, JellyError | None]:
-        """The bytes and the number of frames of a whole segment, or an error."""
-        encoder = self._encoder(is_first)
+    @staticmethod
+    def _encode(encoder: StreamEncoder, parts: list[Part], has_filters: bool) -> Segment:
+        """Encode a whole segment, in any thread."""
+        filters = None
         try:
             data = [encoder._encode_part(*part[:3]) for part in parts]
-            data.append(encoder.close())
+            data.append(Encoder.close(encoder))  # without an index
         except JellyError as error:
-            return b"", 0, error
-        return b"".join(data), encoder.frames, None
+            return Segment(error=error)
+        whole = b"".join(data)
+        if has_filters:
+            from jelly._seekable.filters import FilterBuilder
 
-    def _taken(self, segments: Iterator[tuple[bytes, int, JellyError | None]]) -> Iterator[bytes]:
+            filters = FilterBuilder()
+            for batch, start, stop, _ in parts:
+                filters.add(batch, start, stop)
+            filters.cut(len(whole))
+        return Segment(whole, encoder.frames, encoder.announced, filters)
+
+    def _take(self, segments: Iterator[Segment]) -> None:
+        """Take segments whose turn it is."""
         if self._error is not None:
             raise self._error
-        for data, frames, error in segments:
-            if error is not None:
-                self._fail(error)
+        for segment in segments:
+            if segment.error is not None:
+                self._fail(segment.error)
             offset, statement, frame = self._done
-            self._done = (offset + len(data), statement + self._key_rows, frame + frames)
+            self._done = (offset + len(segment.data), statement + self._key_rows, frame + segment.frames)
             self._keys.append((*self._done, 0))
-            yield data
+            if self._follows:
+                self._announced = RDF_VERSIONS.index(segment.announced)
+            if self._filters is not None and segment.filters is not None:
+                self._filters.join(segment.filters)
+            self._data.append(segment.data)
 
     def _fail(self, error: JellyError) -> NoReturn:
         """Raise an error of one segment as that of the whole stream."""
@@ -170,12 +220,15 @@ class SegmentEncoder:
         error.frame = None if error.frame is None else error.frame + self._done[2]
         raise error
 
-    def _goes_on(self, work: Callable[[Encoder], bytes]) -> bytes:
+    def _goes_on(self, work: Callable[[StreamEncoder], bytes]) -> bytes:
         """Go on in one thread, with the segment that is being filled: what is left of those before, and of ``work``."""
-        data = [*self._taken(self._window.rest())]
+        self._take(self._window.rest())
+        data, self._data = self._data, []
         try:
             if self._tail is None:
-                self._tail = self._encoder(self._is_first)
+                self._tail = self._encoder()
+                if self._filters is not None:
+                    self._tail.make_filters(self._filters)
                 data += [self._tail._encode_part(*part[:3]) for part in self._parts]
                 self._parts = []
             data.append(work(self._tail))

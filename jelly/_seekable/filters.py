@@ -158,6 +158,17 @@ class FilterBuilder:
         self._slots = [_Slot() for _ in SLOTS]
         self.segments += 1
 
+    def join(self, other: FilterBuilder) -> None:
+        """Take over the segments of another builder, behind those that are here."""
+        for row, ends, data in zip(other._rows, other._ranges, other._filters, strict=True):
+            if row["kind"] == _FUSE and self._size >= self._limit:
+                row, data = _without_filter(row), b""
+            self._rows.append(row)
+            self._ranges.append(ends)
+            self._filters.append(data)
+            self._size += len(data)
+        self.segments += other.segments
+
     def drop(self) -> None:
         """Take away the last segment, which is empty."""
         del self._rows[-len(SLOTS) :], self._ranges[-len(SLOTS) :], self._filters[-len(SLOTS) :]
@@ -169,9 +180,7 @@ class FilterBuilder:
             if self._is_sorted(self._ranges[first :: len(SLOTS)]):
                 for at in range(first, len(self._rows), len(SLOTS)):
                     if self._rows[at]["kind"] == _FUSE:
-                        kept = {name: self._rows[at][name] for name in ("default", "keys", "low", "high")}
-                        self._rows[at] = kept | {"kind": _ANYTHING, "crc": zlib.crc32(b"")}
-                        self._filters[at] = b""
+                        self._rows[at], self._filters[at] = _without_filter(self._rows[at]), b""
         offset = 0
         rows = np.zeros(len(self._rows), _ROW)
         for number, (row, data) in enumerate(zip(self._rows, self._filters, strict=True)):
@@ -193,6 +202,12 @@ class FilterBuilder:
             one[1] <= two[0] and one[1] < three[0]
             for one, two, three in zip(ranges, ranges[1:], [*ranges[2:], (b"\xff", b"")], strict=False)
         )
+
+
+def _without_filter(row: Mapping[str, int]) -> dict[str, int]:
+    """The row of a slot whose filter is left out: only its range says something."""
+    kept = {name: row[name] for name in ("default", "keys", "low", "high")}
+    return kept | {"kind": _ANYTHING, "crc": zlib.crc32(b"")}
 
 
 def checksum_keyframes(keyframes: Sequence[tuple[int, int]]) -> int:

@@ -24,6 +24,7 @@ from jelly._io.source import Source
 from jelly._pipeline import text
 from jelly._pipeline.text import PieceReader, pieces_of, pieces_of_file
 from jelly._pipeline.workers import Workers
+from jelly._seekable.filters import FilterBuilder
 from jelly.errors import JellyError
 
 THREADS = (1, 2, 3, 8)
@@ -160,7 +161,10 @@ OPTIONS: list[dict[str, Any]] = [
     {"keyframe_rows": 700, "options": {"max_name_table_size": 8, "max_prefix_table_size": 0}},
     {"keyframe_rows": 700, "options": {"physical_type": 3}},
     {"keyframe_rows": 700, "options": {"version": 3}},
+    {"keyframe_rows": 700, "options": {"version": 3, "numbering": "S"}, "frame_rows": 100},
+    {"keyframe_rows": 1, "options": {"version": 3}, "frame_rows": 0},
     {"keyframe_rows": 700, "index": "terms"},
+    {"keyframe_rows": 300, "index": "terms", "options": {"version": 3}},
     {"keyframe_rows": 700, "options": {"logical_type": 4}, "grouped": True},
 ]
 
@@ -215,6 +219,44 @@ def test_namespaces_at_the_ends_of_segments(keyframe_rows: int, n: int) -> None:
         f"n{i}{k}" for i in range(n) for k in (1, 2)
     ]
     assert sum(map(len, frames)) == 3 * n
+
+
+@pytest.mark.parametrize("settings", [{}, {"index": "terms"}, {"frame_bytes": 2000}], ids=str)
+@pytest.mark.parametrize("late", [
+    b'<a:s> <a:p> "o"@en--ltr .\n',
+    b'<a:s> <a:p> <<( <a:s> <a:p> <a:o> )>> .\n',
+    b'<a:s> <a:p> <<( <a:s> <a:p> "o"@en--rtl )>> .\n<a:s> <a:p> "o"@en--ltr .\n',
+])  # fmt: skip
+def test_rdf_versions_that_turn_up(late: bytes, settings: dict[str, Any]) -> None:
+    """A segment of columns announces what the rows before it have come to, and not what its Batches hold."""
+    data = lines(1000)
+    for at in (400, 700, 701, 950):
+        data = broken(data, at, by=late)
+    batches = list(jelly.read_batches(data, format="nt", batch_rows=170))
+    found = []
+    for threads in THREADS:
+        out = io.BytesIO()
+        options = {"version": 3}
+        with jelly.Writer(out, options, seekable=True, keyframe_rows=100, threads=threads, **settings) as writer:
+            for batch in batches:
+                writer.add_batch(batch)
+        found.append(out.getvalue())
+    assert found == [found[0]] * len(found)
+    assert [str(x) for x in jelly.read(found[0])] == [str(x) for batch in batches for x in batch]
+
+
+def test_filters_that_fill_their_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Filters of a file stop at the same segment."""
+    monkeypatch.setattr(FilterBuilder.__init__, "__defaults__", (5000,))
+    batches = list(jelly.read_batches(lines(), format="nt", batch_rows=300))
+    found = []
+    for threads in THREADS:
+        out = io.BytesIO()
+        with jelly.Writer(out, seekable=True, keyframe_rows=500, index="terms", threads=threads) as writer:
+            for batch in batches:
+                writer.add_batch(batch)
+        found.append(out.getvalue())
+    assert found == [found[0]] * len(found)
 
 
 def test_statements_and_frames_of_python() -> None:

@@ -553,14 +553,18 @@ cdef int put_rows(EncoderState* e, int64_t* row, int64_t end) noexcept nogil:
 
 
 cdef int encode_columns(EncoderState* e, int64_t* row) noexcept nogil:
-    """Write all rows of `e.b`; where it comes to a fault, `row` tells which."""
+    """Write the rows of `e.b` from `row` to `e.stop`; where it comes to a fault, `row` tells which."""
     cdef ColumnEncoder* k = &e.columns
     cdef BatchData* b = e.b
     cdef int64_t bound = 0
     cdef int64_t n_bounds = b.n_frames - (1 if e.open_end and b.n_frames > 0 else 0)
     cdef int64_t name = 0
     cdef int64_t end, most
+    while name < b.n_names and b.names[name].row < row[0]:
+        name += 1
     while True:
+        if e.part and row[0] == e.stop:
+            return OK
         while name < b.n_names and b.names[name].row == row[0]:
             # Frames that ended at this row before the namespace was declared end before it.
             if end_bounds(e, row[0], min(b.names[name].frame, n_bounds), &bound) != OK:
@@ -570,11 +574,11 @@ cdef int encode_columns(EncoderState* e, int64_t* row) noexcept nogil:
             name += 1
         if end_bounds(e, row[0], n_bounds, &bound) != OK:
             return e.fault.code
-        if row[0] == b.n_rows:
+        if row[0] == e.stop:
             # Metadata that stands before the rows of a frame which a later Batch ends.
             return put_metadata(e, b, n_bounds) if e.keep_frames and b.n_meta else OK
         most = e.frame_rows if 0 < e.frame_rows < MAX_FRAME_ROWS else MAX_FRAME_ROWS
-        end = min(min(b.n_rows, row[0] + CHUNK_ROWS), row[0] + most - k.rows)
+        end = min(min(e.stop, row[0] + CHUNK_ROWS), row[0] + most - k.rows)
         if e.key_rows > 0 and e.since_key < e.key_rows:
             end = min(end, row[0] + e.key_rows - e.since_key)
         if e.keep_frames and bound < n_bounds:

@@ -34,7 +34,10 @@ class Encoder:
         Make each frame a stream of its own, with its options and without references to other frames, as values in Kafka
         are. Together they are joined streams.
     continued : bool, default False
-        Leave out the stream options: what is written continues a stream at a keyframe. Not in version 3.
+        What is written continues a stream at a keyframe. The stream options are left out; in version 3 they come again.
+    announced : str, default ""
+        With ``continued`` in version 3: the RDF version that the stream has announced so far, where its options leave
+        it open.
 
     Raises
     ------
@@ -68,7 +71,11 @@ class Encoder:
         skip_namespaces: bool = False,
         independent: bool = False,
         continued: bool = False,
+        announced: str = "",
     ) -> Self: ...
+    @property
+    def announced(self) -> str:
+        """The RDF version that the stream announces by now; "" before version 3 and before the first Batch."""
     @property
     def frames(self) -> int:
         """Number of frames finished so far."""
@@ -220,5 +227,13 @@ def options_row(options: StreamOptions) -> bytes:
     """The RdfStreamOptions message of some StreamOptions; fields that are zero are left out."""
 def settled(options: StreamOptions, arity: int, namespaces: bool) -> tuple[StreamOptions, bytes]:
     """The options with nothing left open, and their row."""
+def needed_version(batch: Batch) -> int:
+    """The RDF version that terms of a Batch need, as its number in `RDF_VERSIONS`.
+
+    >>> import jelly
+    >>> [batch] = jelly.read_batches(b'<a:s> <a:p> "o"@en--ltr .', format="nt")
+    >>> needed_version(batch)
+    2
+    """
 def patch_options_row(options: PatchOptions) -> bytes:
     """The RdfPatchOptions message of some PatchOptions."""

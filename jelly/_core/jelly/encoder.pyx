@@ -68,7 +68,10 @@ cdef class Encoder:
         Make each frame a stream of its own, with its options and without references to other frames, as values in Kafka
         are. Together they are joined streams.
     continued : bool, default False
-        Leave out the stream options: what is written continues a stream at a keyframe. Not in version 3.
+        What is written continues a stream at a keyframe. The stream options are left out; in version 3 they come again.
+    announced : str, default ""
+        With ``continued`` in version 3: the RDF version that the stream has announced so far, where its options leave
+        it open.
 
     Raises
     ------
@@ -103,7 +106,7 @@ cdef class Encoder:
     def __cinit__(
         self, options, *, frame_rows: int | None = None, int64_t frame_bytes=1_000_000, bint delimited=True,
         int64_t keyframe_rows=0, bint keyframe=False, bint skip_namespaces=False,
-        bint independent=False, bint continued=False,
+        bint independent=False, bint continued=False, str announced="",
     ):
         cdef int slot
         cdef int64_t rows
@@ -133,9 +136,13 @@ cdef class Encoder:
         elif keyframe_rows > 0 and not grouped and not isinstance(options, PatchOptions):
             self.e.cut_rows = keyframe_rows
         if continued:
-            if columnar or not keyframe_rows:
-                raise ValueError("only a stream with keyframes can be continued, and not in version 3")
-            self.e.started = True
+            if not keyframe_rows:
+                raise ValueError("only a stream with keyframes can be continued")
+            self.e.started = not columnar
+        if announced:
+            if not continued or not columnar:
+                raise ValueError("only a stream of version 3 that is continued has announced an RDF version")
+            self.e.columns.announced = RDF_VERSIONS.index(announced)
         for slot in range(4):
             self.e.last[slot] = UNSET
         self.e.patch = isinstance(options, PatchOptions)
@@ -186,6 +193,11 @@ cdef class Encoder:
         """The options of the stream; what they left open is decided by the first Batch."""
         with cython.critical_section(self):
             return self.settled_options
+
+    @property
+    def announced(self) -> str:
+        """The RDF version that the stream announces by now; "" before version 3 and before the first Batch."""
+        return RDF_VERSIONS[self.e.columns.rdf_version] if self.e.columnar and self.header is not None else ""
 
     @property
     def frames(self) -> int:
@@ -572,10 +584,13 @@ cdef class Encoder:
                 k.n_options[version] = len(self.headers[version])
             k.rdf_version = RDF_VERSIONS.index(options.rdf_version) if options.rdf_version else 0
             if k.follow:
-                k.rdf_version = max(rdf_version, 1)
+                k.rdf_version = k.announced or max(rdf_version, 1)
             self.header = self.headers[k.rdf_version]
         self.e.options = <const uint8_t*><const char*>self.header
         self.e.n_options = len(self.header)
+        if self.e.columnar:
+            # Only now is the length of the options known.
+            k.cost += self.e.n_options
         self.e.generalized = options.generalized_statements
         self.e.star = options.rdf_star
         return 0
@@ -605,6 +620,18 @@ def settled(options, arity, namespaces):
     if options.version == 0:
         options = options.replace(version=2 if namespaces else 1)
     return options, b"" if options.version == COLUMN_VERSION else options_row(options)
+
+
+def needed_version(Batch batch not None) -> int:
+    """The RDF version that terms of a Batch need, as its number in `RDF_VERSIONS`.
+
+    >>> import jelly
+    >>> [batch] = jelly.read_batches(b'<a:s> <a:p> "o"@en--ltr .', format="nt")
+    >>> needed_version(batch)
+    2
+    """
+    need_statements(batch)
+    return needed_rdf_version(&batch.a)
 
 
 def options_row(options) -> bytes:

@@ -95,6 +95,7 @@ ctypedef struct ColumnEncoder:
     int32_t recent[RECENT]  # prefixes that were found last, by their length
     int full  # the table that has no entry left
     int rdf_version  # that the options announce
+    int announced  # the one before a part of a stream; 0: none
     int needed  # RDF version that a term needs
     bint follow  # announce what terms need as they come
     bint numbering_p

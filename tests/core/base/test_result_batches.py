@@ -35,6 +35,7 @@ from jelly._core.algebra.graph_names import name_default_graph
 from jelly._core.algebra.select import select, term_rows
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch_concat import join_batches
+from jelly._core.jelly.encoder import needed_version
 from jelly._core.jena.writer import BinaryWriter
 from jelly._core.ntriples.canonical import Canonicalizer
 from jelly._core.ntriples.statement_table import StatementTable, relabel
@@ -258,6 +259,7 @@ REFUSING: dict[str, Callable[[Batch], Any]] = {
     "encoder.encode": lambda batch: jelly.Encoder(jelly.StreamOptions()).encode(batch),
     "encoder._encode_part": lambda batch: jelly.Encoder(jelly.StreamOptions())._encode_part(batch, 0, None),
     "encoder.encode_frames": lambda batch: jelly.Encoder(jelly.StreamOptions()).encode_frames(batch),
+    "encoder.needed_version": needed_version,
     "encoder.repeat": lambda batch: jelly.Encoder(jelly.StreamOptions()).repeat(batch),
     "needs.lacking": lambda batch: lacking(jelly.StreamOptions(), batch),
     "writer.encode": lambda batch: BinaryWriter("thrift").encode(batch),
