@@ -27,6 +27,7 @@ from pyarrow import parquet
 from work import SOURCES, Data
 
 import jelly
+from jelly import patch
 
 Job = Callable[[Path, Path, int], int]
 
@@ -34,6 +35,14 @@ Job = Callable[[Path, Path, int], int]
 def convert(source: str, name: str, **settings: Any) -> Job:
     def job(data: Path, out: Path, threads: int) -> int:
         return jelly.convert(data / source, out / name, threads=threads, **settings).statements
+
+    return job
+
+
+def patches(source: str, name: str, more: int) -> Job:
+    """``more`` rows are no statements: the transaction, and in Jelly-Patch the end of the patch."""
+    def job(data: Path, out: Path, threads: int) -> int:
+        return patch.convert(data / source, out / name, threads=threads, seekable=True) - more
 
     return job
 
@@ -79,6 +88,8 @@ JOBS: dict[str, tuple[Job, float]] = {
     "text to Jelly 1.2": (convert("x.nq", "u.jelly", seekable=True, options={"version": 3}), 0),
     "Jelly to Jelly 1.2": (convert("x.jelly", "v.jelly", seekable=True, options={"version": 3}), 0),
     "text to Jelly with filters": (convert("x.nq", "w.jelly", index="terms"), 0),
+    "RDF Patch to Jelly-Patch": (patches("x.rdfp", "r.jellyp", 2), 0),
+    "Jelly-Patch to Jelly-Patch": (patches("x.jellyp", "s.jellyp", 3), 0),
     "Jelly to Arrow": (to_arrow, 1.8),
     "Jelly to Arrow, 24 kept": (to_arrow_kept, 1.8),
     "Jelly to Arrow dictionaries": (to_arrow_of_parts, 0),
@@ -97,6 +108,11 @@ def prepare(name: str, folder: Path, size: int) -> int:
     with open(folder / "x.nq", "rb") as plain, gzip.open(folder / "x.nq.gz", "wb", 6) as packed:
         while chunk := plain.read(1 << 20):
             packed.write(chunk)
+    with open(folder / "x.nq", "rb") as plain, open(folder / "x.rdfp", "wb") as rows:
+        rows.write(b"TX .\n")
+        rows.writelines(b"A " + line for line in plain)
+        rows.write(b"TC .\n")
+    patch.convert(folder / "x.rdfp", folder / "x.jellyp", seekable=True)
     jelly.convert(folder / "x.nq", folder / "x.jelly", seekable=True)
     jelly.convert(folder / "x.nq", folder / "in.parquet")
     TABLES[folder] = parquet.read_table(folder / "in.parquet")

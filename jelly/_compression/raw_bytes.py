@@ -3,13 +3,49 @@
 from __future__ import annotations
 
 import io
+import select
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from jelly._io.compression import CHUNK
 from jelly.errors import JellyArgumentError
 
-__all__ = ["RawBytes", "joined"]
+__all__ = ["Interruptible", "RawBytes", "joined"]
+
+# Milliseconds that a read waits for the next bytes before Python looks for signals.
+_LOOK_AGAIN = 100
+
+
+class Interruptible(io.RawIOBase):
+    """A pipe, a socket or a terminal, of which a signal always ends reading.
+
+    A signal that comes between Python's last look for one and the read itself does not wake the read: Ctrl-C would
+    be noticed with the next bytes, perhaps never.
+    """
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+        self._waiting = select.poll() if hasattr(select, "poll") else None
+        if self._waiting is not None:
+            self._waiting.register(raw.fileno(), select.POLLIN)
+
+    def readable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._raw.fileno()
+
+    def isatty(self) -> bool:
+        return self._raw.isatty()
+
+    def readinto(self, buffer: Any) -> int | None:
+        while self._waiting is not None and not self._waiting.poll(_LOOK_AGAIN):
+            pass
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
 
 
 class RawBytes(io.RawIOBase):

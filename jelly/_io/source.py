@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
 
-from jelly._compression.raw_bytes import RawBytes, joined
+from jelly._compression.raw_bytes import Interruptible, RawBytes, joined
 from jelly._io.compression import COMPRESSIONS, SEEKABLE, suffix_of, unpacked, unpacking, zstandard
 from jelly._io.limits import memory_error
 from jelly._io.part_file import PartFile, lock
@@ -118,8 +118,9 @@ class Source:
         if isinstance(src, str | os.PathLike):
             self.name = str(os.fspath(src))
             self._file = file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
-            self.size = os.fstat(file.fileno()).st_size
-            read, self._close = file.read, file.close
+            about = os.fstat(file.fileno())
+            self.size = about.st_size
+            read, self._close = file.read if stat.S_ISREG(about.st_mode) else Interruptible(file).read, file.close
         elif isinstance(src, bytes | bytearray | memoryview):
             self._whole = memoryview(src).cast("B")
             self.size = len(self._whole)

@@ -173,6 +173,11 @@ class WideningEncoder:
         """End the stream."""
         return self._encoder.close()
 
+    def wait(self) -> None:
+        """Where threads encode: do all that was given, for the errors that it comes to."""
+        if hasattr(self._encoder, "wait"):
+            self._encoder.wait()
+
     def cuts(self) -> list[int]:
         """Where frames of a compressed file may begin, see `StreamEncoder.cuts`."""
         cuts: list[int] = getattr(self._encoder, "cuts", list)()

@@ -27,7 +27,7 @@ from jelly.errors import JellyArgumentError
 if TYPE_CHECKING:
     from jelly._pipeline.workers import Workers
 
-__all__ = ["COLLECT_ROWS", "Writer", "arity_of", "dumps", "write"]
+__all__ = ["COLLECT_ROWS", "Writer", "arity_of", "dumps", "own_workers", "write"]
 
 # Maximum rows of a Batch of Python objects: small enough for the caches.
 COLLECT_ROWS = 8192
@@ -158,7 +158,7 @@ class Writer(SinkWriter):
         self._early: list[tuple[str, str]] = []
         self._pending = 0  # number of frames that ended in the collector
         self.statements: int = 0
-        self._workers, self._own = _workers(threads)
+        self._workers, self._own = own_workers(threads)
         self._sink = Sink(dst, seekable=self._framing["keyframe_rows"] > 0, workers=self._workers)
         try:
             self.format: Format = find(format, self._sink.name)
@@ -382,7 +382,7 @@ def arity_of(statement: Any) -> int:
         raise JellyArgumentError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {kind}") from None
 
 
-def _workers(threads: int | Workers) -> tuple[Workers | None, Workers | None]:
+def own_workers(threads: int | Workers) -> tuple[Workers | None, Workers | None]:
     """More threads than one, and those of them that are to be ended here."""
     if threads == 1:
         return None, None

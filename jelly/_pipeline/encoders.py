@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+import numpy as np
+
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import Op
 from jelly._core.jelly.encoder import Encoder, needed_version, settled
 from jelly._core.ntriples.text import TextWriter
 from jelly._formats.native import FILTERS_IN_FRAME, StreamEncoder
@@ -48,7 +51,19 @@ class BatchesInOrder:
 
 def can_have_segments(options: StreamOptions | PatchOptions, framing: Framing) -> bool:
     """Whether the segments of a stream begin after a number of statements, and with nothing of those before."""
-    return framing["keyframe_rows"] > 0 and isinstance(options, StreamOptions) and not options.is_grouped
+    can_cut = isinstance(options, PatchOptions) or not options.is_grouped
+    return framing["keyframe_rows"] > 0 and framing["delimited"] and can_cut
+
+
+def place_after(place: int, op: Any, is_flat: bool) -> int:
+    """Where a stream of patches stands after some operations, see `Encoder.place`."""
+    if not len(op):
+        return place
+    patches = place // 4 + (0 if is_flat else int(np.count_nonzero(op == Op.PUNCTUATION)))
+    moves = op[(op >= Op.START) & (op <= Op.ABORT) | (op == Op.PUNCTUATION)]
+    is_open = moves[-1] == Op.START if len(moves) else place % 4 == 2
+    inside = is_flat or op[-1] != Op.PUNCTUATION
+    return 4 * patches + (2 if is_open else 1 if inside else 0)
 
 
 class Segment(NamedTuple):
@@ -56,32 +71,40 @@ class Segment(NamedTuple):
 
     data: bytes = b""
     frames: int = 0
+    rows: int = 0
     announced: str = ""  # the RDF version at its end, see `Encoder.announced`
+    place: int = 0  # at its end, see `Encoder.place`
     filters: FilterBuilder | None = None
     error: JellyError | None = None
 
 
 class SegmentEncoder:
-    """A stream of Jelly with an index, as `jelly._formats.native.StreamEncoder` makes it, encoded by segments.
+    """A stream of Jelly or Jelly-Patch with an index, as `StreamEncoder` makes it, encoded by segments.
 
     From the first Batch on whose frames are kept it goes on in one thread.
     """
 
-    def __init__(self, options: StreamOptions, framing: Framing, workers: Workers, *, filters: bool = False) -> None:
-        self.options: StreamOptions = options
+    def __init__(
+        self, options: StreamOptions | PatchOptions, framing: Framing, workers: Workers, *, filters: bool = False
+    ) -> None:
+        self.options: StreamOptions | PatchOptions = options
         self._framing = framing
         self._key_rows = framing["keyframe_rows"]
         self._window: Window[Segment] = Window(workers)
         # The segment that is being filled. It waits until there is more, as the last one gets the index.
         self._parts: list[Part] = []
         self._rows = 0
+        self._is_full = False
         self._is_first = True
+        self._place = 0  # where it begins
         self._keys: list[tuple[int, int, int, int]] = []
         # Bytes, statements and frames of the segments that were given out; their bytes that still wait to be taken.
         self._done = (0, 0, 0)
         self._data: list[bytes] = []
         # Whether a stream of version 3 announces what its terms need, what it has announced, and what segments need.
-        self._follows = options.version == COLUMN_VERSION and not options.rdf_version
+        self._follows = (
+            isinstance(options, StreamOptions) and options.version == COLUMN_VERSION and not options.rdf_version
+        )
         self._announced = 0
         self._needed = 0
         self._filters: FilterBuilder | None = None
@@ -97,16 +120,27 @@ class SegmentEncoder:
 
     def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
         """The bytes of segments whose turn it is."""
-        if self._is_first and not self._parts:
+        if self._is_first and not self._parts and isinstance(self.options, StreamOptions):
             self.options = settled(self.options, batch.arity, bool(batch.namespaces))[0]
             if self._follows:
                 self._announced = max(needed_version(batch), 1)
-        if self._tail is None and not (keep_frames and (len(batch.frames) or batch.metadata)):
+        if self._tail is None and self._has_cuts(batch, keep_frames):
             self._add(batch)
             self._take(self._window.ready())
             data, self._data = self._data, []
             return b"".join(data)
         return self._goes_on(lambda tail: tail.encode(batch, keep_frames))
+
+    def _has_cuts(self, batch: Batch, keep_frames: bool | None) -> bool:
+        """Whether segments may begin in a Batch and behind it."""
+        if not isinstance(self.options, PatchOptions):
+            return not (keep_frames and (len(batch.frames) or batch.metadata))
+        # Nothing may follow the end of a flat patch.
+        return batch.op is not None and not (self.options.is_flat and bool((batch.op == Op.PUNCTUATION).any()))
+
+    def wait(self) -> None:
+        """Encode all that was given, for the errors that it comes to."""
+        self._data.append(self._goes_on(lambda tail: b""))
 
     def repeat(self, batch: Batch, open_end: bool = False) -> bytes:
         """Encode a Batch of a stream that this one replaces, see `Encoder.repeat`."""
@@ -116,6 +150,16 @@ class SegmentEncoder:
     def is_open(self) -> bool:
         """Whether rows wait for the end of a frame that is kept."""
         return self._tail is not None and self._tail.is_open
+
+    @property
+    def delimited(self) -> bool:
+        """Whether each frame has its length before it."""
+        return self._framing["delimited"]
+
+    @property
+    def place(self) -> int:
+        """Position in a stream of patches, see `Encoder.place`."""
+        return self._end_of_parts() if self._tail is None else self._tail.place
 
     def cut(self) -> bytes:
         """All that was encoded, see `Encoder.cut`."""
@@ -129,9 +173,9 @@ class SegmentEncoder:
         tail.finish()
         offset, statement, frame = self._done
         own = [key for key in tail.keyframes if key[0] < tail.n_bytes]
-        keys = self._keys + [(key[0] + offset, key[1] + statement, key[2] + frame, 0) for key in own]
+        keys = self._keys + [(at + offset, row + statement, n + frame, place) for at, row, n, place in own]
         counts = (offset + tail.last_frame, statement + tail.statements, frame + tail.frames)
-        index = pack_index(tail.options, keys, *counts)
+        index = pack_index(tail.options, keys, *counts, tail.place)
         data = Encoder.close(tail, {INDEX_KEY: tail.packed_filters(own, keys) + index})
         self._ends = range(counts[0], offset + tail.n_bytes, FILTERS_IN_FRAME)
         return data
@@ -150,20 +194,40 @@ class SegmentEncoder:
         # What stands behind the last row belongs to the next segment, if one begins there.
         has_more = any(row == end for row, *_ in batch.namespaces)
         while True:
-            if self._rows == self._key_rows and (start < end or has_more):
-                self._window.put(self._encode, self._encoder(), self._parts, self._filters is not None)
-                self._is_first = False
-                self._parts, self._rows = [], 0
-            stop = start + self._key_rows - self._rows
-            if stop > end or start == end:
-                self._parts.append((batch, start, None, batch.start))
+            if self._is_full:
+                if start == end and not has_more:
+                    return
+                place = self._end_of_parts()
+                self._window.put(self._encode, self._encoder(), self._parts, self._filters is not None, place)
+                self._is_first = self._is_full = False
+                self._parts, self._rows, self._place = [], 0, place
+            stop = self._end_of_segment(batch, start)
+            self._parts.append((batch, start, stop, batch.start))
+            if stop is None:
                 self._rows += end - start
                 return
-            self._parts.append((batch, start, stop, batch.start))
-            self._rows = self._key_rows
+            self._is_full = True
             start = stop
-            if start == end and not has_more:
-                return
+
+    def _end_of_segment(self, batch: Batch, start: int) -> int | None:
+        """The row of a Batch before which the segment that is being filled ends, None if it ends behind them all."""
+        stop = start + max(self._key_rows - self._rows, 1)
+        if stop > len(batch):
+            return None
+        if self.options.is_grouped and batch.op is not None:
+            # A frame is a patch.
+            ends = np.flatnonzero(batch.op[stop - 1 :] == Op.PUNCTUATION)
+            return stop + int(ends[0]) if len(ends) else None
+        return stop
+
+    def _end_of_parts(self) -> int:
+        """The place behind the rows so far of the segment that is being filled."""
+        place = self._place
+        if isinstance(self.options, PatchOptions):
+            for batch, start, stop, _ in self._parts:
+                assert batch.op is not None
+                place = place_after(place, batch.op[start:stop], self.options.is_flat)
+        return place
 
     def _encoder(self) -> StreamEncoder:
         """An encoder of the segment that is being filled."""
@@ -176,15 +240,17 @@ class SegmentEncoder:
         if self._is_first:
             return StreamEncoder(self.options, **self._framing)
         announced = RDF_VERSIONS[self._announced] if self._follows else ""
-        return StreamEncoder(self.options, continued=True, announced=announced, **self._framing)
+        return StreamEncoder(
+            self.options, continued=True, announced=announced, place=self._place, **self._framing
+        )
 
     @staticmethod
-    def _encode(encoder: StreamEncoder, parts: list[Part], has_filters: bool) -> Segment:
+    def _encode(encoder: StreamEncoder, parts: list[Part], has_filters: bool, place: int) -> Segment:
         """Encode a whole segment, in any thread."""
         filters = None
         try:
             data = [encoder._encode_part(*part[:3]) for part in parts]
-            data.append(Encoder.close(encoder))  # without an index
+            data.append(encoder.cut())
         except JellyError as error:
             return Segment(error=error)
         whole = b"".join(data)
@@ -195,7 +261,7 @@ class SegmentEncoder:
             for batch, start, stop, _ in parts:
                 filters.add(batch, start, stop)
             filters.cut(len(whole))
-        return Segment(whole, encoder.frames, encoder.announced, filters)
+        return Segment(whole, encoder.frames, encoder.statements, encoder.announced, place, filters)
 
     def _take(self, segments: Iterator[Segment]) -> None:
         """Take segments whose turn it is."""
@@ -205,8 +271,8 @@ class SegmentEncoder:
             if segment.error is not None:
                 self._fail(segment.error)
             offset, statement, frame = self._done
-            self._done = (offset + len(segment.data), statement + self._key_rows, frame + segment.frames)
-            self._keys.append((*self._done, 0))
+            self._done = (offset + len(segment.data), statement + segment.rows, frame + segment.frames)
+            self._keys.append((*self._done, segment.place))
             if self._follows:
                 self._announced = RDF_VERSIONS.index(segment.announced)
             if self._filters is not None and segment.filters is not None:

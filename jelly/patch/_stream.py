@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import ExitStack
 from functools import cached_property, partial
 from inspect import signature
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,16 +20,20 @@ from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.operations import Header, Operation, OperationBatchBuilder, OperationIterator
 from jelly._formats.protocols import Framing
-from jelly._formats.registry import JELLY_PATCH, PATCH_FORMATS, PATCH_READING, Content, Format, find
+from jelly._formats.registry import JELLY_PATCH, PATCH_FORMATS, PATCH_READING, SEEKING, Content, Format, find
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.source import MAX_EXPANSION, Progress, Sink, SinkWriter, Source, SourceReader, one_thread
 from jelly._io.widening import WideningEncoder, changed, open_fields
+from jelly._io.writer import own_workers
 from jelly._options import MIN_NAME_TABLE, PatchOptions, StatementType
-from jelly._pipeline.encoders import BatchesInOrder
+from jelly._pipeline.encoders import BatchesInOrder, SegmentEncoder, can_have_segments
 from jelly._pipeline.workers import Workers
 from jelly._seekable.index import KEYFRAME_ROWS
-from jelly.errors import JellyArgumentError, JellyFormatError
+from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
+
+if TYPE_CHECKING:
+    from jelly.patch._seekable import PatchFile
 
 __all__ = ["Patch", "PatchReader", "PatchWriter", "convert", "dumps", "loads", "read_patches"]
 
@@ -403,6 +410,9 @@ class PatchWriter(SinkWriter):
         first letter, so that ``_:a1`` and ``_:b1`` become one node.
     quoted : {"rdf-1.2", "rdf-star"}, default "rdf-1.2"
         Text only: write quoted triples as ``<<( s p o )>>`` or as ``<< s p o >>``.
+    threads : int, default 1
+        Number of threads that encode the Batches of `add_batch`: RDF Patch, and ``seekable`` Jelly-Patch. The bytes are
+        the same for any number.
 
     Raises
     ------
@@ -444,34 +454,38 @@ class PatchWriter(SinkWriter):
         keyframe_rows: int = KEYFRAME_ROWS,
         marked_bnodes: bool = True,
         quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
+        threads: int | Workers = 1,
     ) -> None:
         if options is not None and not isinstance(options, PatchOptions | Mapping):
             raise JellyArgumentError(f"options must be PatchOptions, not {type(options).__name__}")
         self.operations: int = 0
         self._inside = False  # a transaction
         self._given = options if isinstance(options, PatchOptions) else changed(PatchOptions(), options or {})
-        self._sink = Sink(dst, seekable=seekable)
+        self._workers, self._own = own_workers(threads)
+        self._sink = Sink(dst, seekable=seekable, workers=self._workers)
         try:
             self.format: Format = find(format, self._sink.name, content=Content.PATCH)
-            make = partial(
-                self.format.open_writer,
-                framing=Framing(
-                    frame_rows=frame_rows,
-                    frame_bytes=frame_bytes,
-                    delimited=delimited,
-                    keyframe_rows=keyframe_rows if seekable else 0,
-                ),
-                marked_bnodes=marked_bnodes,
-                quoted=quoted,
+            framing = Framing(
+                frame_rows=frame_rows,
+                frame_bytes=frame_bytes,
+                delimited=delimited,
+                keyframe_rows=keyframe_rows if seekable else 0,
             )
+            settings = {"framing": framing, "marked_bnodes": marked_bnodes, "quoted": quoted}
+            self._make = partial(_open, self.format, settings)
+            self._encoder: Any
             if self.format is JELLY_PATCH:
-                self._encoder: Any = WideningEncoder(self._given, make, open_fields(options), self)
+                self._start(open_fields(options), self._workers)
             else:
-                self._encoder = make(self._given)
+                self._encoder = self._make(self._workers, self._given)
             self._collector = OperationBatchBuilder(4)
         except BaseException:
             self.abort()
             raise
+
+    def _start(self, allowed: AbstractSet[str], workers: Workers | None) -> None:
+        """Begin a stream of Jelly-Patch whose ``allowed`` options may be widened."""
+        self._encoder = WideningEncoder(self._given, partial(self._make, workers), allowed, self)
 
     @property
     def options(self) -> PatchOptions:
@@ -519,7 +533,12 @@ class PatchWriter(SinkWriter):
 
     def _encode(self, batch: Batch) -> None:
         if batch.op is not None:
-            self._inside = check_transactions(batch.op, self._inside)
+            try:
+                self._inside = check_transactions(batch.op, self._inside)
+            except JellyFormatError:
+                if isinstance(self._encoder, WideningEncoder):
+                    self._encoder.wait()  # an error before this one is raised first
+                raise
         self.operations += len(batch)
         self._put(lambda: self._encoder.encode(batch))
 
@@ -561,6 +580,28 @@ class PatchWriter(SinkWriter):
         if self._inside:
             raise JellyFormatError("the patch ends inside a transaction")
         self._put(self._encoder.close)
+
+    def close(self) -> None:
+        """Finish writing and give the file its final name."""
+        super().close()
+        self._end_threads()
+
+    def abort(self) -> None:
+        """Stop writing and remove the unfinished file."""
+        super().abort()
+        self._end_threads()
+
+    def _end_threads(self) -> None:
+        if self._own is not None:
+            self._own.close()
+
+
+def _open(format: Format, settings: dict[str, Any], workers: Workers | None, options: PatchOptions) -> Any:
+    # A function of no PatchWriter: a reference to it here would keep one that is forgotten.
+    if workers is not None and format is JELLY_PATCH and can_have_segments(options, settings["framing"]):
+        return SegmentEncoder(options, settings["framing"], workers)
+    encoder = format.open_writer(options, **settings)
+    return BatchesInOrder(encoder, workers) if workers is not None and isinstance(encoder, TextWriter) else encoder
 
 
 _WRITING = frozenset(signature(PatchWriter).parameters) - {"dst", "options"}
@@ -655,8 +696,9 @@ def convert(
     progress : callable, optional
         See `jelly.convert`; it gets rows instead of statements.
     threads : int, default 1
-        Number of threads. More than one read a file while it is written, and make lines of RDF Patch; the output is the
-        same for any number.
+        Number of threads: they read segments of a Jelly-Patch file with an index, encode those of a ``seekable`` one,
+        and make lines of RDF Patch. Another file is read by one thread beside them. The output is the same for any
+        number.
     **limits : Any
         Further keywords of `PatchReader`.
 
@@ -672,10 +714,18 @@ def convert(
     >>> convert(b"TX .\\nTC .\\n", out, from_format="rdfp")
     2
     """
-    with Workers(threads) as workers, PatchReader(src, format=from_format, **limits) as reader:
-        reader.workers = workers
-        reader.source.expected = (reader.format.name, PATCH_FORMATS, "from_format")
-        batches = reader.source.watched(reader.batches(), progress)
+    with ExitStack() as stack:
+        workers = stack.enter_context(Workers(threads))
+        file = _open_index(src, from_format, limits) if workers.threads > 1 else None
+        reader: PatchFile | PatchReader
+        if file is not None:
+            reader = stack.enter_context(file)
+            batches = _watched(file, workers.threads, progress)
+        else:
+            reader = stack.enter_context(PatchReader(src, format=from_format, **limits))
+            reader.workers = workers
+            reader.source.expected = (reader.format.name, PATCH_FORMATS, "from_format")
+            batches = reader.source.watched(reader.batches(), progress)
         # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
         batch = next(batches, None)
         chosen = options
@@ -693,12 +743,36 @@ def convert(
             keyframe_rows=keyframe_rows,
             marked_bnodes=marked_bnodes,
             quoted=quoted,
+            threads=workers,
         ) as writer:
-            if isinstance(writer._encoder, WideningEncoder):
-                writer._encoder.allowed = open_fields(options)
-            elif workers.threads > 1 and isinstance(writer._encoder, TextWriter):
-                writer._encoder = BatchesInOrder(writer._encoder, workers)
+            if writer.format is JELLY_PATCH:
+                # Where one thread reads, which takes longer than encoding, one encodes beside it: more slow it down.
+                writer._start(open_fields(options), None if file is None else workers)
             while batch is not None:
                 writer.add_batch(batch)
                 batch = next(batches, None)
     return writer.operations
+
+
+def _open_index(src: Any, format: str | None, limits: Mapping[str, Any]) -> PatchFile | None:
+    """A Jelly-Patch file whose segments several threads can read; None for another source."""
+    from jelly.patch._seekable import PatchFile
+
+    if not isinstance(src, str | os.PathLike) or not os.path.isfile(src) or not limits.keys() <= SEEKING:
+        return None
+    if find(format, os.fspath(src), content=Content.PATCH) is not JELLY_PATCH:
+        return None
+    try:
+        return PatchFile(src, **limits)
+    except JellyError:
+        return None
+
+
+def _watched(file: PatchFile, threads: int, progress: Progress | None) -> Iterator[Batch]:
+    size, rows = file.index.size, 0
+    for batch in file.batches(threads):
+        yield batch
+        rows += len(batch)
+        del batch  # before the next one takes memory
+        if progress is not None:
+            progress(size * rows // max(file.index.statements, 1), size, rows)

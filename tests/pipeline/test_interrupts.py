@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread, get_ident
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from support.measure import growth
 from test_same_bytes import lines
 
 import jelly
+from jelly._compression.raw_bytes import Interruptible
 
 KILLS = 200 if os.environ.get("JELLY_LONG") else 6
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
@@ -72,6 +73,35 @@ def test_ctrl_c_ends_it_at_once(to: str, is_fed: bool, tmp_path: Path) -> None:
         assert list(tmp_path.iterdir()) == []
         # It takes some hundredths of a second where there is time to run.
         assert took < 10
+
+
+def test_a_signal_that_wakes_no_read() -> None:
+    """As one that comes just before the read: here another thread gets it, and Python tells the first one."""
+    class Told(Exception):
+        pass
+
+    def tell(number: int, frame: Any) -> None:
+        raise Told
+
+    def work() -> None:
+        assert ended.wait(0.3) is False
+        signal.pthread_kill(get_ident(), signal.SIGUSR1)
+        if not ended.wait(20):
+            os.write(end, b"too late")
+
+    ended = Event()
+    source, end = os.pipe()
+    before = signal.signal(signal.SIGUSR1, tell)
+    thread = Thread(target=work)
+    thread.start()
+    try:
+        with open(source, "rb", buffering=0) as file, pytest.raises(Told):
+            Interruptible(file).read(10)
+    finally:
+        ended.set()
+        thread.join()
+        signal.signal(signal.SIGUSR1, before)
+        os.close(end)
 
 
 def test_kills_leave_no_half_file(tmp_path: Path) -> None:

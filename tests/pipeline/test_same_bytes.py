@@ -8,7 +8,7 @@ import io
 import itertools
 import random
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pytest
 import jelly
 from jelly import patch
 from jelly._compression import writer as frame_writer
+from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextReader
 from jelly._formats.native import default_options
@@ -117,13 +118,19 @@ def test_an_endless_line_is_not_kept() -> None:
 def test_a_file_that_changes_meanwhile(tmp_path: Path) -> None:
     """What is added is read to the end; what is cut off is missing. Neither hangs."""
     path = tmp_path / "x.nt"
-    for data, change, expected in ((DATA, DATA + b"<a:s> <a:p> <a:o> .\n", ROWS + 1), (DATA, DATA[:9000], None)):
-        path.write_bytes(data)
+    for expected in (ROWS + 1, None):
+        path.write_bytes(DATA)
         with Workers(2) as workers, jelly.Reader(path) as reader:
             reader.workers = workers
             batches = reader.batches()
             n = len(next(batches))
-            path.write_bytes(change)
+            # Never empty in between, as a thread may read just then.
+            with open(path, "r+b") as file:
+                if expected is None:
+                    file.truncate(9000)
+                else:
+                    file.seek(0, io.SEEK_END)
+                    file.write(b"<a:s> <a:p> <a:o> .\n")
             try:
                 n += sum(map(len, batches))
             except JellyError:
@@ -475,6 +482,97 @@ def test_patches(source: str, to: str, tmp_path: Path) -> None:
         with pytest.raises(JellyError) as caught:
             patch.convert(tmp_path / "wrong.rdfp", tmp_path / f"out.{to}", threads=threads)
         assert (caught.value.line, caught.value.source) == (5000, str(tmp_path / "wrong.rdfp"))
+
+
+def write_all(writer: Any, batches: Iterable[Batch]) -> None:
+    with writer:
+        for batch in batches:
+            writer.add_batch(batch)
+
+
+FLAT, FRAME, PUNCTUATED = patch.PatchStreamType.FLAT, patch.PatchStreamType.FRAME, patch.PatchStreamType.PUNCTUATED
+
+
+def some_patches(kind: int) -> bytes:
+    """Patches with transactions that go over many rows, headers and namespaces, as Jelly-Patch."""
+    chosen = random.Random(kind)
+    out = io.BytesIO()
+    is_open = False
+    with patch.PatchWriter(out, {"stream_type": kind}) as writer:
+        for i, statement in enumerate(jelly.read(lines(3000, quads=True), format="nq")):
+            if i == 1500:
+                writer.add(patch.AddNamespace("ex", jelly.IRI("http://ex.org/")))
+            if chosen.random() < 0.02:
+                writer.add(chosen.choice((patch.Commit, patch.Abort))() if is_open else patch.Start())
+                is_open = not is_open
+            elif chosen.random() < 0.02 and kind != FLAT and not is_open:
+                writer.end_patch()
+                writer.add(patch.Header("id", jelly.IRI(f"http://id.org/{i}")))
+            writer.add(chosen.choice((patch.Add, patch.Delete))(statement))
+        if is_open:
+            writer.add(patch.Commit())
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("to", [FLAT, FRAME, PUNCTUATED])
+@pytest.mark.parametrize("kind", [FLAT, FRAME, PUNCTUATED])
+def test_patches_by_segments(kind: int, to: int, tmp_path: Path) -> None:
+    data = some_patches(kind)
+    if to == FLAT and kind != FLAT:  # of which nothing may follow the first end
+        for threads, batch_rows in itertools.product(THREADS, (1, 50)):
+            writer = patch.PatchWriter(
+                tmp_path / "x.jellyp", {"stream_type": to}, seekable=True, keyframe_rows=20, threads=threads
+            )
+            with pytest.raises(JellyError, match="one patch"):
+                write_all(writer, patch.PatchReader(data, batch_rows=batch_rows).batches())
+        return
+    found = []
+    for keyframe_rows, frame_rows, batch_rows in ((100, 256, 333), (1, 256, 100), (70, 10, 1000), (2000, 0, 5000)):
+        for threads in THREADS:
+            writer = patch.PatchWriter(
+                tmp_path / "out.jellyp", {"stream_type": to}, seekable=True, keyframe_rows=keyframe_rows,
+                frame_rows=frame_rows, threads=threads,
+            )  # fmt: skip
+            write_all(writer, patch.PatchReader(data, batch_rows=batch_rows).batches())
+            found.append((tmp_path / "out.jellyp").read_bytes())
+        assert found[-len(THREADS) :] == [found[-1]] * len(THREADS)
+        expected = [str(row) for one in patch.read_patches(data) for row in one]
+        assert [str(row) for one in patch.read_patches(found[-1]) for row in one] == expected
+        with patch.open(tmp_path / "out.jellyp") as file:
+            assert [str(row) for one in file for row in one] == expected
+            assert len(file) == len(list(patch.read_patches(found[-1])))
+            assert len(file.index.keyframes) > 1 or (kind, to) == (FLAT, FRAME)  # a patch is a frame
+        for name in ("again.jellyp", "again.rdfp"):
+            again = []
+            for threads in THREADS:
+                seekable = {"seekable": True, "keyframe_rows": 500} if name == "again.jellyp" else {}
+                patch.convert(tmp_path / "out.jellyp", tmp_path / name, threads=threads, **seekable)
+                again.append((tmp_path / name).read_bytes())
+            assert again == [again[0]] * len(again)
+
+
+def test_the_first_error_of_patches() -> None:
+    """What is wrong in a row that was not encoded yet comes before a transaction that ends in a later Batch."""
+    def batches() -> Iterator[Batch]:
+        rows = [b"A <a:s> <a:p> <a:o> .\n"] * 1000
+        rows[955] = b'A "literal" <a:p> <a:o> .\n'
+        yield from patch.PatchReader(b"".join(rows), format="rdfp", batch_rows=50).batches()
+        out = io.BytesIO()
+        with patch.PatchWriter(out) as writer:
+            writer.extend([patch.Start(), patch.Commit()])
+        [batch] = patch.PatchReader(out.getvalue()).batches()
+        yield select(batch, [1])
+
+    found = set()
+    for threads in THREADS:
+        writer = patch.PatchWriter(
+            io.BytesIO(), {"generalized_statements": False}, seekable=True, keyframe_rows=100, threads=threads
+        )
+        with pytest.raises(JellyError) as caught:
+            write_all(writer, batches())
+        found.add(str(caught.value))
+    assert len(found) == 1
+    assert "row 955" in found.pop()
 
 
 @pytest.mark.parametrize("name", ["in.jelly", "in.rt", "in.rpb"])

@@ -38,6 +38,8 @@ class Encoder:
     announced : str, default ""
         With ``continued`` in version 3: the RDF version that the stream has announced so far, where its options leave
         it open.
+    place : int, default 0
+        With ``continued`` in a stream of patches: where the part begins, see `place`.
 
     Raises
     ------
@@ -72,6 +74,7 @@ class Encoder:
         independent: bool = False,
         continued: bool = False,
         announced: str = "",
+        place: int = 0,
     ) -> Self: ...
     @property
     def announced(self) -> str:

@@ -27,6 +27,7 @@ from jelly._core.jelly.frame_writer cimport (
     end_frame, end_graph, find_place, forget_tables, put_metadata_entry, release_frame,
 )
 from jelly._core.jelly.lookup cimport Lru, LruEntry, free_lru, init_lru
+from jelly._core.rules.patch_operations cimport CLOSED, IN_TRANSACTION, OPEN
 
 from jelly._core.rules.capabilities import capabilities_of
 from jelly.errors import JellyError, JellyOptionsError
@@ -72,6 +73,8 @@ cdef class Encoder:
     announced : str, default ""
         With ``continued`` in version 3: the RDF version that the stream has announced so far, where its options leave
         it open.
+    place : int, default 0
+        With ``continued`` in a stream of patches: where the part begins, see `place`.
 
     Raises
     ------
@@ -107,6 +110,7 @@ cdef class Encoder:
         self, options, *, frame_rows: int | None = None, int64_t frame_bytes=1_000_000, bint delimited=True,
         int64_t keyframe_rows=0, bint keyframe=False, bint skip_namespaces=False,
         bint independent=False, bint continued=False, str announced="",
+        int64_t place=0,
     ):
         cdef int slot
         cdef int64_t rows
@@ -133,12 +137,15 @@ cdef class Encoder:
         self.e.frame_bytes = frame_bytes if delimited and not grouped else 0
         if columnar:
             self.prepare_columns(options, frame_rows, frame_bytes)
-        elif keyframe_rows > 0 and not grouped and not isinstance(options, PatchOptions):
+        elif keyframe_rows > 0 and not grouped:
             self.e.cut_rows = keyframe_rows
         if continued:
             if not keyframe_rows:
                 raise ValueError("only a stream with keyframes can be continued")
             self.e.started = not columnar
+            self.e.n_patches = place // 4
+            self.e.in_patch = self.e.goes_on = place % 4 != 0
+            self.e.transaction = OPEN if place % 4 == IN_TRANSACTION else CLOSED
         if announced:
             if not continued or not columnar:
                 raise ValueError("only a stream of version 3 that is continued has announced an RDF version")

@@ -159,6 +159,7 @@ ctypedef struct EncoderState:
     int transaction  # CLOSED or OPEN
     bint in_patch  # rows stand behind the last punctuation
     int64_t n_patches  # ended by a punctuation or frame
+    bint goes_on  # it is a part of a stream, and rows of a patch are before it
     int64_t bound  # frames of the Batch that are behind
     bint patch_ended  # of a FLAT patch: a punctuation came
     bint whole_names  # this statement does without prefixes

@@ -124,7 +124,7 @@ cdef void restart_stream(EncoderState* e) noexcept nogil:
 cdef int64_t find_place(EncoderState* e) noexcept nogil:
     """Where in a stream of patches the row to come stands, see pack_place."""
     if e.stream_type == pb.PATCH_STREAM_TYPE_FLAT:
-        return pack_place(0, e.n_statements > 0, e.transaction)
+        return pack_place(0, e.n_statements > 0 or e.goes_on, e.transaction)
     return pack_place(e.n_patches, e.in_patch, e.transaction)
 
 
