@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -172,6 +173,7 @@ def test_a_disk_with_a_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
 def test_threads_that_replace_one_file(windows: SimpleNamespace, tmp_path: Path) -> None:
     file = tmp_path / "x.nt"
+    windows.meanwhile = lambda: time.sleep(windows.waited[-1] + 0.05)  # time for the others to close their files
     threads = [
         threading.Thread(target=jelly.convert, args=(LINES, file), kwargs={"from_format": "nt"}) for _ in range(4)
     ]
