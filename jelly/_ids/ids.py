@@ -11,7 +11,7 @@ import numpy.typing as npt
 from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
-from jelly._formats.registry import READING
+from jelly._formats.registry import READING, VERSIONS
 from jelly._io.settings import checked
 from jelly._sources.sources import Sources
 from jelly.errors import JellyArgumentError
@@ -235,7 +235,7 @@ class GraphIds:
         return to_igraph(self)
 
 
-@checked(READING)
+@checked(READING, VERSIONS)
 def read_ids(
     sources: Any,
     *,

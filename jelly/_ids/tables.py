@@ -13,7 +13,7 @@ import numpy as np
 
 from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._formats.arrow_input import InputTable, pyarrow_errors
-from jelly._formats.registry import READING
+from jelly._formats.registry import READING, VERSIONS
 from jelly._formats.table_files import write_table_file
 from jelly._io.settings import checked
 from jelly._sources.sources import Sources
@@ -43,7 +43,7 @@ def terms_table(
     return made.rename_columns([_NAMES[name] for name in columns])
 
 
-@checked(READING)
+@checked(READING, VERSIONS)
 def write_ids(
     folder: str | os.PathLike[str],
     sources: Any,

@@ -392,6 +392,7 @@ def _refuse_with_tables(given: dict[str, Any]) -> None:
 def _convert_to_ids(src: str, dst: str, from_format: str | None, quiet: bool, given: dict[str, Any]) -> None:
     context = click.get_current_context()
     own = {"src", "dst", "from_format", "layout", "threads", "strict", "skip_errors", "base", "lenient", "quiet"}
+    own |= {"rdf", "star"}
     for option in context.command.params:
         is_limit = option.name in ("limits", *STATEMENTS)
         chosen = context.get_parameter_source(option.name or "") not in (None, ParameterSource.DEFAULT)
@@ -401,7 +402,7 @@ def _convert_to_ids(src: str, dst: str, from_format: str | None, quiet: bool, gi
         raise click.UsageError("--layout ids needs a file of statements and a directory")
     began = time.perf_counter()
     with opened(src, from_format) as (opened_src, source):
-        settings = {"strict": given["strict"]} if given["strict"] else {}
+        settings = {name: given[name] for name in ("strict", "rdf", "star") if given[name]}
         statements = jelly.write_ids(
             dst,
             opened_src,

@@ -238,8 +238,29 @@ def test_tables_keep_to_a_version(tmp_path: Any) -> None:
     assert jelly.convert(table, out, rdf="1.2").statements == 1
     with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.1"):
         jelly.convert(table, out, rdf="1.1")
-    with pytest.raises(jelly.JellyArgumentError, match="rdf"):
+    with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.1"):
         jelly.convert(table, tmp_path / "ids", layout="ids", rdf="1.1")
+    assert jelly.convert(table, tmp_path / "ids", layout="ids", rdf="1.2").statements == 1
+
+
+def test_ids_keep_to_a_version(tmp_path: Any) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    from click.testing import CliRunner
+
+    from jelly.cli.commands import cli
+
+    path = tmp_path / "rows.jelly"
+    jelly.write(path, [Triple(S, P, QuotedTriple(S, P, OBJ))], seekable=True)
+    assert len(jelly.read_ids(path, threads=2)) == 1
+    for threads in (1, 2):
+        ids = jelly.read_ids([path, path], star="reifies", threads=threads)
+        assert (len(ids), len(ids.relations)) == (4, 2)
+        with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.1"):
+            jelly.read_ids(path, rdf="1.1", threads=threads)
+    command = ["convert", "-q", "--layout", "ids", str(path), str(tmp_path / "graph")]
+    assert CliRunner().invoke(cli, [*command, "--rdf", "1.1"]).exit_code == 1
+    assert CliRunner().invoke(cli, [*command, "--star", "reifies"]).exit_code == 0
+    assert pq.read_metadata(tmp_path / "graph" / "triples.parquet").num_rows == 2
 
 
 def test_asyncio_keeps_to_a_version() -> None:
