@@ -29,6 +29,10 @@ __all__ = ["BatchesInOrder", "SegmentEncoder", "can_have_segments"]
 Part = tuple[Batch, int, "int | None", Any]
 
 
+# Rows of a segment that wait for its end. One that has more is encoded as it comes, and all that follows it.
+HELD_ROWS = 1 << 20
+
+
 class BatchesInOrder:
     """Lines as of a `TextWriter`, in parts that are not joined: that would take as long as writing them."""
 
@@ -52,7 +56,7 @@ class BatchesInOrder:
 def can_have_segments(options: StreamOptions | PatchOptions, framing: Framing) -> bool:
     """Whether the segments of a stream begin after a number of statements, and with nothing of those before."""
     can_cut = isinstance(options, PatchOptions) or not options.is_grouped
-    return framing["keyframe_rows"] > 0 and framing["delimited"] and can_cut
+    return 0 < framing["keyframe_rows"] <= HELD_ROWS and framing["delimited"] and can_cut
 
 
 def place_after(place: int, op: Any, is_flat: bool) -> int:
@@ -81,7 +85,8 @@ class Segment(NamedTuple):
 class SegmentEncoder:
     """A stream of Jelly or Jelly-Patch with an index, as `StreamEncoder` makes it, encoded by segments.
 
-    From the first Batch on whose frames are kept it goes on in one thread.
+    From the first Batch on whose frames are kept it goes on in one thread, and from a patch on that is a frame of many
+    rows.
     """
 
     def __init__(
@@ -133,6 +138,8 @@ class SegmentEncoder:
 
     def _has_cuts(self, batch: Batch, keep_frames: bool | None) -> bool:
         """Whether segments may begin in a Batch and behind it."""
+        if self._rows > HELD_ROWS:
+            return False
         if not isinstance(self.options, PatchOptions):
             return not (keep_frames and (len(batch.frames) or batch.metadata))
         # Nothing may follow the end of a flat patch.

@@ -22,7 +22,8 @@ from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextReader
 from jelly._formats.native import default_options
 from jelly._io.source import Source
-from jelly._pipeline import text
+from jelly._pipeline import encoders, text
+from jelly._pipeline.encoders import SegmentEncoder
 from jelly._pipeline.text import PieceReader, pieces_of, pieces_of_file
 from jelly._pipeline.workers import Workers
 from jelly._seekable.filters import FilterBuilder
@@ -549,6 +550,33 @@ def test_patches_by_segments(kind: int, to: int, tmp_path: Path) -> None:
                 patch.convert(tmp_path / "out.jellyp", tmp_path / name, threads=threads, **seekable)
                 again.append((tmp_path / name).read_bytes())
             assert again == [again[0]] * len(again)
+
+
+def test_patches_of_many_rows_are_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A patch that is a frame has as many rows as it likes."""
+    monkeypatch.setattr(encoders, "HELD_ROWS", 500)
+    held = 0
+
+    class Held(SegmentEncoder):
+        def encode(self, *args: Any) -> bytes:
+            nonlocal held
+            data = super().encode(*args)
+            held = max(held, sum(len(batch) for batch, *_ in self._parts))
+            return data
+
+    monkeypatch.setattr(patch._stream, "SegmentEncoder", Held)
+    rows = [b"A " + line for line in lines(quads=True).splitlines(keepends=True)]
+    batches = [*patch.PatchReader(b"".join(rows), format="rdfp", batch_rows=100).batches()]
+    batches = [*patch.PatchReader(some_patches(FRAME), batch_rows=100).batches(), *batches]
+    found = []
+    for threads in THREADS:
+        writer = patch.PatchWriter(
+            tmp_path / "x.jellyp", {"stream_type": FRAME}, seekable=True, keyframe_rows=70, threads=threads
+        )
+        write_all(writer, batches)
+        found.append((tmp_path / "x.jellyp").read_bytes())
+    assert found == [found[0]] * len(found)
+    assert 100 < held <= 700
 
 
 def test_the_first_error_of_patches() -> None:
