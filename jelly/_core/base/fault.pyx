@@ -1,6 +1,6 @@
 """Errors of the core: a code, a location and two numbers. Only fault.pyx turns them into exceptions."""
 
-from jelly._core.base.constants cimport GRAPH, OBJECT, PREDICATE, SUBJECT
+from jelly._core.base.constants cimport GRAPH, KIND_TEXT_LTR, KIND_TEXT_RTL, OBJECT, PREDICATE, SUBJECT
 
 cdef enum:
     MAX_PROTOBUF = 0x7FFFFFFF  # bytes of a message
@@ -252,6 +252,8 @@ _KINDS = dict(enumerate(NOUNS)) | {
     UNTAGGED: "literal of rdf:langString or rdf:dirLangString without a language tag",
     VERSION_LINE: "later or unknown version",
     LONG_SUBTAG: "language subtag of more than 8 characters",
+    KIND_TEXT_LTR: "base direction",
+    KIND_TEXT_RTL: "base direction",
 }
 
 

@@ -4,8 +4,8 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, strlen
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, KIND_TYPED, NO_TERM, add_quoted, intern_term,
-    len_direction, same_bytes, split_tag,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, add_quoted,
+    intern_term, len_direction, same_bytes, split_tag,
 )
 from jelly._core.base.characters cimport (
     INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_stop, find_tag_end, is_digit,
@@ -339,7 +339,9 @@ cdef int take_tag(NTriplesReader* t, int32_t* term) noexcept nogil:
     if end == begin:
         return miss(t, LANG_TAG, begin, 0)
     if t.strict:
-        if t.version > RDF_11:
+        if kind != KIND_TEXT:
+            if t.version == RDF_11:
+                return fail(&t.fault, NOT_STRICT, begin + n, kind, OBJECT)
             end = begin + n
         while True:
             if at == end or at[0] == 0x2D or (first and is_digit(at[0])):
