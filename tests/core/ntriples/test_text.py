@@ -157,7 +157,8 @@ def test_language_tags():
             assert one(f'<a:s> <a:p> "o"@{tag}.', strict=strict)[2] == (LANG, "o", tag)
     for tag in ("en--ltr", "1", "en-", "-", "e1"):
         assert one(f'<a:s> <a:p> "o"@{tag} .')[2] == (LANG, "o", tag)
-        with pytest.raises(JellySyntaxError, match="language tag"):
+        expected = r"column 19: a base direction as object is not RDF 1\.1" if tag == "en--ltr" else "language tag"
+        with pytest.raises(JellySyntaxError, match=expected):
             read(f'<a:s> <a:p> "o"@{tag} .\n'.encode(), strict=True)
     with pytest.raises(JellySyntaxError, match="language tag after '@', found ' '"):
         read(b'<a:s> <a:p> "o"@ .\n')
