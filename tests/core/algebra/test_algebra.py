@@ -344,9 +344,11 @@ def test_triples_that_quote_one_another() -> None:
     assert rows_equal(one, 0, two, 0)
     assert not rows_equal(one, 0, two, 1)
     dictionary = TermDictionary()
-    assert dictionary.ids(one).tolist() == dictionary.ids(two).tolist()
-    assert select(one, [0]).n_terms == one.n_terms
-    assert one.unique().n_terms == len(dictionary)
+    # A Batch may have a quoted triple twice.
+    assert set(dictionary.ids(one).tolist()) == set(dictionary.ids(two).tolist())
+    assert len(dictionary) == 63
+    whole = one.unique()
+    assert select(whole, [0]).n_terms == whole.n_terms == len(dictionary)
 
 
 # ---- patches
