@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import io
+import os
 import select
+import stat
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from jelly._io.compression import CHUNK
 from jelly.errors import JellyArgumentError
 
-__all__ = ["Interruptible", "RawBytes", "joined"]
+__all__ = ["Interruptible", "RawBytes", "interruptible", "joined"]
 
 # Milliseconds that a read waits for the next bytes before Python looks for signals.
 _LOOK_AGAIN = 100
 
 
 class Interruptible(io.RawIOBase):
-    """A pipe, a socket or a terminal, of which a signal always ends reading.
+    """A pipe, a socket or a terminal, of which a signal always ends reading. Whoever opened it closes it.
 
     A signal that comes between Python's last look for one and the read itself does not wake the read: Ctrl-C would
     be noticed with the next bytes, perhaps never.
@@ -25,9 +27,8 @@ class Interruptible(io.RawIOBase):
 
     def __init__(self, raw: io.RawIOBase) -> None:
         self._raw = raw
-        self._waiting = select.poll() if hasattr(select, "poll") else None
-        if self._waiting is not None:
-            self._waiting.register(raw.fileno(), select.POLLIN)
+        self._waiting = select.poll()
+        self._waiting.register(raw.fileno(), select.POLLIN)
 
     def readable(self) -> bool:
         return True
@@ -39,13 +40,18 @@ class Interruptible(io.RawIOBase):
         return self._raw.isatty()
 
     def readinto(self, buffer: Any) -> int | None:
-        while self._waiting is not None and not self._waiting.poll(_LOOK_AGAIN):
+        while not self._waiting.poll(_LOOK_AGAIN):
             pass
         return self._raw.readinto(buffer)
 
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
+
+def interruptible(raw: io.RawIOBase) -> io.RawIOBase:
+    """The file, of which a signal always ends reading. A regular one never waits and stays as it is.
+
+    Windows has no way to wait for a pipe.
+    """
+    is_regular = stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
+    return raw if is_regular or not hasattr(select, "poll") else Interruptible(raw)
 
 
 class RawBytes(io.RawIOBase):

@@ -126,7 +126,7 @@ class StreamEncoder(Encoder):
         if self._filters is None:
             return
         first = self._rows - low
-        self._rows += len(range(len(batch))[low:high])
+        self._rows += (len(batch) if high is None else high) - low
         # The list of keyframes is long in the end.
         if self._rows - self._cuts[-1][1] >= self.keyframe_rows:
             for offset, statement, *_ in self.keyframes[len(self._cuts) - 1 :]:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
 
-from jelly._compression.raw_bytes import Interruptible, RawBytes, joined
+from jelly._compression.raw_bytes import RawBytes, interruptible, joined
 from jelly._io.compression import COMPRESSIONS, SEEKABLE, suffix_of, unpacked, unpacking, zstandard
 from jelly._io.limits import memory_error
 from jelly._io.part_file import PartFile, lock
@@ -118,9 +118,8 @@ class Source:
         if isinstance(src, str | os.PathLike):
             self.name = str(os.fspath(src))
             self._file = file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
-            about = os.fstat(file.fileno())
-            self.size = about.st_size
-            read, self._close = file.read if stat.S_ISREG(about.st_mode) else Interruptible(file).read, file.close
+            self.size = os.fstat(file.fileno()).st_size
+            read, self._close = interruptible(file).read, file.close
         elif isinstance(src, bytes | bytearray | memoryview):
             self._whole = memoryview(src).cast("B")
             self.size = len(self._whole)
@@ -553,6 +552,7 @@ class SinkWriter:
     _sink: Sink
     _closed = False
     _claim: RLock  # of one thread, which may call a method from within another
+    _own: Workers | None = None  # threads to be ended with the writer
 
     def __new__(cls: type[Entered], *_: Any, **__: Any) -> Entered:
         self: Any = super().__new__(cls)  # type: ignore[misc]
@@ -647,9 +647,19 @@ class SinkWriter:
             self.abort()
             raise
         self._closed = True
-        self._sink.close()
+        try:
+            self._sink.close()
+        finally:
+            self._end_threads()
 
     def abort(self) -> None:
         """Stop writing and remove the unfinished file."""
         self._closed = True
-        self._sink.abort()
+        try:
+            self._sink.abort()
+        finally:
+            self._end_threads()
+
+    def _end_threads(self) -> None:
+        if self._own is not None:
+            self._own.close()

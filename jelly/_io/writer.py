@@ -350,20 +350,10 @@ class Writer(SinkWriter):
         self._put(self._encoder.close)
         self._collector = None
 
-    def close(self) -> None:
-        """Finish writing and give the file its final name."""
-        super().close()
-        self._end_threads()
-
     def abort(self) -> None:
         """Stop writing and remove the unfinished file."""
         self._collector = None
         super().abort()
-        self._end_threads()
-
-    def _end_threads(self) -> None:
-        if self._own is not None:
-            self._own.close()
 
 
 def iterate(statements: Iterable[Any]) -> Iterator[Any]:

@@ -28,8 +28,7 @@ __all__ = ["BatchesInOrder", "SegmentEncoder", "can_have_segments"]
 # Batch keeps a `BatchBuilder` from filling it again.
 Part = tuple[Batch, int, "int | None", Any]
 
-
-# Rows of a segment that wait for its end. One that has more is encoded as it comes, and all that follows it.
+# Rows of a segment that wait for its end. One that has more is encoded as it comes, and so is all that follows it.
 HELD_ROWS = 1 << 20
 
 

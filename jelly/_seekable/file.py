@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import islice
@@ -17,7 +17,7 @@ from jelly._formats.registry import JELLY, SEEKING
 from jelly._io.reader import Frame, frames_of
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, refuse_other
-from jelly._io.source import MAX_EXPANSION, is_open_file, is_url, open_local
+from jelly._io.source import MAX_EXPANSION, Progress, is_open_file, is_url, open_local
 from jelly._options import StreamOptions
 from jelly._seekable.compressed import plain_view
 from jelly._seekable.filters import Filters, Query, read_filters
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from jelly._find.find import Matches
     from jelly._find.pattern import Wanted
 
-__all__ = ["IndexedFile", "JellyFile", "open"]
+__all__ = ["IndexedFile", "JellyFile", "open", "open_indexed", "watched"]
 
 Item = TypeVar("Item")
 Opened = TypeVar("Opened", bound="IndexedFile[Any]")
@@ -171,6 +171,27 @@ class IndexedFile(Generic[Item]):
         if not 0 <= at < len(self):
             raise IndexError(f"no {self._item} {wanted}: the file has {len(self)}")
         return self[at : at + 1][0]
+
+
+def open_indexed(kind: type[Opened], src: Any, limits: Mapping[str, Any]) -> Opened | None:
+    """The open file if ``src`` is the path of one with an index and all ``limits`` are for such files, else None."""
+    if not isinstance(src, str | os.PathLike) or not os.path.isfile(src) or not limits.keys() <= SEEKING:
+        return None
+    try:
+        return kind(src, **limits)
+    except JellyError:
+        return None
+
+
+def watched(file: IndexedFile[Any], threads: int, progress: Progress | None) -> Iterator[Batch]:
+    """All Batches of a file, decoded by several threads; ``progress`` gets bytes, all bytes and rows behind each."""
+    size, rows = file.index.size, 0
+    for batch in file.batches(threads):
+        yield batch
+        rows += len(batch)
+        del batch  # before the next one takes memory
+        if progress is not None:
+            progress(size * rows // max(file.index.statements, 1), size, rows)
 
 
 class JellyFile(IndexedFile[Triple | Quad]):

@@ -122,13 +122,17 @@ class FilterBuilder:
             part = range(len(batch))[low:high]
             slot.add(batch, None if ids is None else ids[low:high], len(part))
 
+    def _put(self, row: dict[str, int], ends: tuple[bytes, bytes], data: bytes) -> None:
+        """Add what is told of a slot of a segment, its range and its filter."""
+        self._rows.append(row)
+        self._ranges.append(ends)
+        self._filters.append(data)
+        self._size += len(data)
+
     def take(self, filters: Filters) -> None:
         """Take over all segments of a file, before others are added."""
         for row, ends, data in filters.all():
-            self._rows.append({name: row[name].item() for name in _ROW.names or () if name != "offset"})
-            self._ranges.append(ends)
-            self._filters.append(data)
-            self._size += len(data)
+            self._put({name: row[name].item() for name in _ROW.names or () if name != "offset"}, ends, data)
         self.segments += len(filters.rows) // len(SLOTS)
 
     def cut(self, n_bytes: int) -> None:
@@ -151,10 +155,7 @@ class FilterBuilder:
                     }
             low, high = (text[:_RANGE] for text in (slot.low or b"", slot.high))
             row |= {"size": len(data), "crc": zlib.crc32(data), "low": len(low), "high": len(high)}
-            self._rows.append(row)
-            self._ranges.append((low, high))
-            self._filters.append(data)
-            self._size += len(data)
+            self._put(row, (low, high), data)
         self._slots = [_Slot() for _ in SLOTS]
         self.segments += 1
 
@@ -163,10 +164,7 @@ class FilterBuilder:
         for row, ends, data in zip(other._rows, other._ranges, other._filters, strict=True):
             if row["kind"] == _FUSE and self._size >= self._limit:
                 row, data = _without_filter(row), b""
-            self._rows.append(row)
-            self._ranges.append(ends)
-            self._filters.append(data)
-            self._size += len(data)
+            self._put(row, ends, data)
         self.segments += other.segments
 
     def drop(self) -> None:

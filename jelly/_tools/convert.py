@@ -21,7 +21,6 @@ from jelly._formats.registry import (
     FORMATS,
     JELLY,
     READING,
-    SEEKING,
     THRIFT,
     VERSIONS,
     Content,
@@ -37,10 +36,10 @@ from jelly._io.writer import Writer
 from jelly._layouts import Layout
 from jelly._options import COLUMN_VERSION, MIN_NAME_TABLE, ROW_VERSION, PhysicalType, StreamOptions
 from jelly._pipeline.workers import Workers, in_order
-from jelly._seekable.file import JellyFile
+from jelly._seekable.file import JellyFile, open_indexed, watched
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.sources import Sources
-from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, JellyUnsupportedError
+from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
 
 __all__ = ["Conversion", "choose_options", "convert", "join_options"]
 
@@ -347,28 +346,15 @@ class _Indexed:
         self._file.close()
 
     def watched(self, progress: Progress | None) -> Iterator[Batch]:
-        size = self._file.index.size
-        rows = 0
-        for batch in self._file.batches(self._threads):
-            yield batch
-            rows += len(batch)
-            del batch  # before the next one takes memory
-            self.bytes_read = size * rows // max(len(self._file), 1)
-            if progress is not None:
-                progress(self.bytes_read, size, rows)
-        self.bytes_read = size
+        yield from watched(self._file, self._threads, progress)
+        self.bytes_read = self._file.index.size
 
 
 def _open_index(src: Any, settings: dict[str, Any], target: Format) -> JellyFile | None:
     """A Jelly file that several threads can read, so that the output is that of one; None for another source."""
-    if not isinstance(src, str | os.PathLike) or not os.path.isfile(src):
-        return None
     limits = {name: value for name, value in settings.items() if name not in ("strict", "on_error")}
-    if settings["strict"] or not limits.keys() <= SEEKING:
-        return None
-    try:
-        file = JellyFile(src, **limits)
-    except JellyError:
+    file = None if settings["strict"] else open_indexed(JellyFile, src, limits)
+    if file is None:
         return None
     # A Batch with metadata keeps its frames, so Batches must end where they do if one thread reads.
     rows = limits.get("batch_rows", BATCH_ROWS)

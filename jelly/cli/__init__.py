@@ -16,7 +16,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command with the arguments of this process, and exit."""
     try:
-        from jelly._compression.raw_bytes import Interruptible
+        from jelly._compression.raw_bytes import interruptible
         from jelly.cli import commands, service, spark  # noqa: F401 - the others add their commands to the first
     except ImportError as error:
         if error.name != "click":
@@ -24,9 +24,10 @@ def main() -> None:
         sys.exit("error: the command needs the click package: python -m pip install 'jelly-rdf[cli]'")
     except KeyboardInterrupt:
         sys.exit(130)
-    if isinstance(sys.stdin, io.TextIOWrapper) and isinstance(getattr(sys.stdin.buffer, "raw", None), io.FileIO):
+    raw = getattr(getattr(sys.stdin, "buffer", None), "raw", None)
+    if isinstance(raw, io.FileIO) and (waiting := interruptible(raw)) is not raw:
         # Nothing was read of it so far.
-        sys.stdin = io.TextIOWrapper(io.BufferedReader(Interruptible(sys.stdin.buffer.raw)), sys.stdin.encoding)
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(waiting), sys.stdin.encoding, sys.stdin.errors)
     for stream in (sys.stdout, sys.stderr):
         _take_all_characters(stream)
     # If the command is asked to end, or its terminal goes away, it removes the file that it was writing.

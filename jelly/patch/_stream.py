@@ -20,7 +20,7 @@ from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.operations import Header, Operation, OperationBatchBuilder, OperationIterator
 from jelly._formats.protocols import Framing
-from jelly._formats.registry import JELLY_PATCH, PATCH_FORMATS, PATCH_READING, SEEKING, Content, Format, find
+from jelly._formats.registry import JELLY_PATCH, PATCH_FORMATS, PATCH_READING, Content, Format, find
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.source import MAX_EXPANSION, Progress, Sink, SinkWriter, Source, SourceReader, one_thread
@@ -29,8 +29,9 @@ from jelly._io.writer import own_workers
 from jelly._options import MIN_NAME_TABLE, PatchOptions, StatementType
 from jelly._pipeline.encoders import BatchesInOrder, SegmentEncoder, can_have_segments
 from jelly._pipeline.workers import Workers
+from jelly._seekable.file import open_indexed, watched
 from jelly._seekable.index import KEYFRAME_ROWS
-from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
+from jelly.errors import JellyArgumentError, JellyFormatError
 
 if TYPE_CHECKING:
     from jelly.patch._seekable import PatchFile
@@ -581,20 +582,6 @@ class PatchWriter(SinkWriter):
             raise JellyFormatError("the patch ends inside a transaction")
         self._put(self._encoder.close)
 
-    def close(self) -> None:
-        """Finish writing and give the file its final name."""
-        super().close()
-        self._end_threads()
-
-    def abort(self) -> None:
-        """Stop writing and remove the unfinished file."""
-        super().abort()
-        self._end_threads()
-
-    def _end_threads(self) -> None:
-        if self._own is not None:
-            self._own.close()
-
 
 def _open(format: Format, settings: dict[str, Any], workers: Workers | None, options: PatchOptions) -> Any:
     # A function of no PatchWriter: a reference to it here would keep one that is forgotten.
@@ -720,7 +707,7 @@ def convert(
         reader: PatchFile | PatchReader
         if file is not None:
             reader = stack.enter_context(file)
-            batches = _watched(file, workers.threads, progress)
+            batches = watched(file, workers.threads, progress)
         else:
             reader = stack.enter_context(PatchReader(src, format=from_format, **limits))
             reader.workers = workers
@@ -758,21 +745,7 @@ def _open_index(src: Any, format: str | None, limits: Mapping[str, Any]) -> Patc
     """A Jelly-Patch file whose segments several threads can read; None for another source."""
     from jelly.patch._seekable import PatchFile
 
-    if not isinstance(src, str | os.PathLike) or not os.path.isfile(src) or not limits.keys() <= SEEKING:
+    if not isinstance(src, str | os.PathLike) or not os.path.isfile(src):
         return None
-    if find(format, os.fspath(src), content=Content.PATCH) is not JELLY_PATCH:
-        return None
-    try:
-        return PatchFile(src, **limits)
-    except JellyError:
-        return None
-
-
-def _watched(file: PatchFile, threads: int, progress: Progress | None) -> Iterator[Batch]:
-    size, rows = file.index.size, 0
-    for batch in file.batches(threads):
-        yield batch
-        rows += len(batch)
-        del batch  # before the next one takes memory
-        if progress is not None:
-            progress(size * rows // max(file.index.statements, 1), size, rows)
+    is_binary = find(format, os.fspath(src), content=Content.PATCH) is JELLY_PATCH
+    return open_indexed(PatchFile, src, limits) if is_binary else None

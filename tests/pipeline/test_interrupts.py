@@ -19,7 +19,7 @@ from support.measure import growth
 from test_same_bytes import lines
 
 import jelly
-from jelly._compression.raw_bytes import Interruptible
+from jelly._compression.raw_bytes import Interruptible, interruptible
 
 KILLS = 200 if os.environ.get("JELLY_LONG") else 6
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
@@ -102,6 +102,16 @@ def test_a_signal_that_wakes_no_read() -> None:
         thread.join()
         signal.signal(signal.SIGUSR1, before)
         os.close(end)
+
+
+def test_files_that_never_wait_stay_as_they_are(tmp_path: Path) -> None:
+    """So that redirected input can be read at any place."""
+    (tmp_path / "x").write_bytes(b"x")
+    with open(tmp_path / "x", "rb", buffering=0) as file:
+        assert interruptible(file) is file
+    with open(os.devnull, "rb", buffering=0) as file:
+        assert isinstance(interruptible(file), Interruptible)
+        assert interruptible(file).read() == b""
 
 
 def test_kills_leave_no_half_file(tmp_path: Path) -> None:

@@ -618,3 +618,22 @@ def test_streams_without_an_index(name: str, tmp_path: Path) -> None:
                 converted(tmp_path / name, threads, batch_rows=300, **settings)
             told_errors.add(str(caught.value))
         assert len(told_errors) == 1
+
+
+COLUMNS = jelly.StreamOptions(version=3)
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "why"),
+    [
+        (COLUMNS, {"continued": True}, "with keyframes"),
+        (COLUMNS, {"announced": "1.2"}, "continued"),
+        (patch.PatchOptions(), {"place": 5}, "has a place"),
+        (COLUMNS, {"continued": True, "keyframe_rows": 5, "announced": "2.0"}, "expected one of 1.1, 1.2-basic, 1.2"),
+        (COLUMNS.replace(rdf_version="1.1"), {"continued": True, "keyframe_rows": 5, "announced": "1.2"}, "open"),
+        (jelly.StreamOptions(), {"continued": True, "keyframe_rows": 5, "announced": "1.2"}, "version 3"),
+    ],
+)
+def test_what_only_a_part_of_a_stream_has(options: Any, settings: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        jelly.Encoder(options, **settings)

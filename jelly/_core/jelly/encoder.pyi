@@ -44,8 +44,8 @@ class Encoder:
     Raises
     ------
     ValueError
-        If an argument is out of range, or keyframes or independent frames are asked for in a stream that is not
-        delimited.
+        If an argument is out of range, keyframes or independent frames are asked for in a stream that is not
+        delimited, or ``announced`` or ``place`` is given for a stream that has none.
 
     Notes
     -----

@@ -79,8 +79,8 @@ cdef class Encoder:
     Raises
     ------
     ValueError
-        If an argument is out of range, or keyframes or independent frames are asked for in a stream that is not
-        delimited.
+        If an argument is out of range, keyframes or independent frames are asked for in a stream that is not
+        delimited, or ``announced`` or ``place`` is given for a stream that has none.
 
     Notes
     -----
@@ -146,9 +146,15 @@ cdef class Encoder:
             self.e.n_patches = place // 4
             self.e.in_patch = self.e.goes_on = place % 4 != 0
             self.e.transaction = OPEN if place % 4 == IN_TRANSACTION else CLOSED
+        elif place:
+            raise ValueError("only a stream that is continued has a place")
         if announced:
-            if not continued or not columnar:
-                raise ValueError("only a stream of version 3 that is continued has announced an RDF version")
+            if not continued or not self.e.columns.follow:
+                raise ValueError(
+                    "only a stream of version 3 that is continued and leaves its rdf_version open has announced one"
+                )
+            if announced not in RDF_VERSIONS[1:]:
+                raise ValueError(f"announced is {announced!r}: expected one of {', '.join(RDF_VERSIONS[1:])}")
             self.e.columns.announced = RDF_VERSIONS.index(announced)
         for slot in range(4):
             self.e.last[slot] = UNSET
