@@ -16,11 +16,12 @@ SPARK_VERSIONS := 4.2.1 4.3.0
 # Tests that start threads, for ThreadSanitizer.
 IN_THREADS := tests/threads tests/pipeline/test_same_bytes.py tests/seekable/test_seek.py \
     $(foreach name,jelly/test_decode jelly/test_encode algebra/test_algebra jena/test_binary ntriples/test_text,tests/core/$(name).py)
+SPARK := tests/spark
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
-.PHONY: build demo test pytest lakehouse spark-versions oldest newest pipeline wheel sbom sanitize fuzz soak docs \
-    sanitize-threads types coverage bench gate gate-baseline lint clean
+.PHONY: build demo test pytest pytest-rest pytest-spark under-load lakehouse spark-versions oldest newest pipeline wheel \
+    sbom sanitize fuzz soak docs sanitize-threads types coverage bench gate gate-baseline lint clean
 
 # Only what changed is compiled.
 build: $(VENV)/ready
@@ -31,15 +32,27 @@ demo: $(or $(wildcard $(VENV)/ready),$(VENV)/demo)
 	@$(BIN)/python -I -m jelly._tools.demo
 	$(if $(wildcard $(VENV)/ready),,@echo "Compiled quickly, with -O1: what 'make build' or pip compile is about a fifth faster.")
 
-# One after the other also under `make -j`: both build in jelly/_core.
-test:
-	$(MAKE) pytest
-	$(MAKE) lakehouse
-	$(MAKE) wheel
-	$(MAKE) sanitize
+# The tests draw the same everywhere, and in the long form another each time.
+export PYTHONHASHSEED ?= $(if $(JELLY_LONG),random,0)
+PARTS := $(PYTHON) tests/support/parts.py
+
+# In two lanes, which hold a core each: Spark, and all else, of which wheel and sanitize both build in jelly/_core.
+test: $(VENV)/ready
+	@$(PARTS) "$(MAKE) pytest-rest; $(MAKE) wheel; $(MAKE) sanitize" "$(MAKE) pytest-spark; $(MAKE) lakehouse"
 
 pytest: $(VENV)/ready
-	$(BIN)/pytest tests
+	@$(PARTS) "$(MAKE) pytest-rest" "$(MAKE) pytest-spark"
+
+pytest-rest: $(VENV)/ready
+	$(BIN)/pytest tests $(SPARK:%=--ignore=%)
+
+pytest-spark: $(VENV)/ready
+	$(BIN)/pytest $(SPARK)
+
+# The tests whose bound is a time or a memory size, beside a load that takes all cores.
+ROUNDS := 50
+under-load: $(VENV)/ready
+	$(BIN)/python tests/support/under_load.py $(ROUNDS)
 
 # Tests that run out of the tree find the shared data beside their folder too.
 SHARED := $(abspath $(wildcard ../shared))
@@ -167,7 +180,7 @@ STATEMENTS := 500
 soak: $(VENV)/ready
 	$(BIN)/python bench/soak.py --minutes $(MINUTES) --statements $(STATEMENTS)
 
-# Instructions under valgrind, so that it may run beside other work; about a minute.
+# Instructions under valgrind, so that it may run beside other work; about two minutes.
 gate: $(VENV)/ready
 	$(BIN)/python bench/gate.py
 
@@ -197,7 +210,7 @@ $(VENV)/pip:
 	touch $@
 
 $(VENV)/installed: $(VENV)/pip pyproject.toml
-	$(QUIET) $(PIP) install --quiet --group test -e '.[cli]'
+	$(QUIET) $(PIP) install --quiet --group test --group wheel -e '.[cli]'
 	touch $@
 
 $(VENV)/ready: $(VENV)/installed $(BUILD_INPUTS)

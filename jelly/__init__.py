@@ -3,6 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from jelly import _start as _start  # before all others
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
@@ -36,6 +37,7 @@ from jelly.errors import (
     JellyUnsupportedError,
     JellyWarning,
     JoinedWarning,
+    LateError,
     MissingExtraError,
     OptionsWarning,
 )
@@ -47,7 +49,8 @@ if TYPE_CHECKING:
     from jelly._find.pattern import Datatype, IRIPrefix, LanguageRange, Pattern
     from jelly._ids.ids import GraphIds, read_ids
     from jelly._ids.tables import write_ids
-    from jelly._seekable.file import JellyFile, open
+    from jelly._seekable.file import JellyFile
+    from jelly._seekable.file import open as open
     from jelly._sources.asynchronous import AsyncReader, aread
     from jelly._tools.canonicalize import Canonical, canonicalize
     from jelly._tools.convert import Conversion, convert
@@ -55,7 +58,7 @@ if TYPE_CHECKING:
     from jelly._tools.validate import Problem, validate
     from jelly._verbs.append import append
     from jelly._verbs.concat import concat
-    from jelly._verbs.filter import filter
+    from jelly._verbs.filter import filter as filter
     from jelly._verbs.sample import sample
     from jelly._verbs.sort import merge, sort
     from jelly._verbs.split import Part, split
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
     from jelly.arrow import read_arrow, write_arrow
     from jelly.results import read_results, write_results
 
+# Without open and filter, which `from jelly import *` would put in the place of those of Python.
 __all__ = [
     "ANY",
     "IRI",
@@ -96,6 +100,7 @@ __all__ = [
     "JellyWarning",
     "JoinedWarning",
     "LanguageRange",
+    "LateError",
     "Literal",
     "LogicalType",
     "Matches",
@@ -120,12 +125,10 @@ __all__ = [
     "concat",
     "convert",
     "dumps",
-    "filter",
     "find",
     "inspect",
     "loads",
     "merge",
-    "open",
     "options",
     "read",
     "read_arrow",
@@ -211,4 +214,4 @@ if not TYPE_CHECKING:  # or type checkers would take every name for one of the m
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_LAZY})

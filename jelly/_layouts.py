@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from jelly.errors import JellyArgumentError
+
 __all__ = ["BUILT", "LAYOUTS", "BuiltLayout", "Layout", "TableLayout", "find_layout", "guess_layout"]
 
 Layout: TypeAlias = Literal["flat", "ntriples"]
@@ -59,7 +61,7 @@ def find_layout(name: str) -> TableLayout:
     found = LAYOUTS.get(name)
     if found is None:
         known = " or ".join(f'"{layout}"' for layout in LAYOUTS)
-        raise ValueError(f"layout is {name!r}: expected {known}")
+        raise JellyArgumentError(f"layout is {name!r}: expected {known}")
     return found
 
 

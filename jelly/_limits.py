@@ -51,6 +51,12 @@ class Limit:
         """The option of the command line."""
         return "--" + self.name.replace("_", "-")
 
+    @property
+    def camel(self) -> str:
+        """The option of the data sources of Spark."""
+        first, *more = self.name.split("_")
+        return first + "".join(word.capitalize() for word in more)
+
 
 class FixedLimit:
     """A limit that no keyword sets.
@@ -103,6 +109,11 @@ SETTABLE = (
 FIXED = (
     # ---- any format
     FixedLimit("_core/base/constants.pxd:MAX_DEPTH", 64, "levels", "quoted triples in one another"),
+    FixedLimit(
+        "_core/base/constants.pxd:MAX_QUOTED", 1 << 22, "bytes",
+        "a quoted triple that is written, beyond those of the terms in it",
+        "the same part may stand in it in any number of places",
+    ),
     FixedLimit(
         "_core/terms/batch_builder.pyx:MAX_COLLECTED_TEXT", 1 << 30, "bytes",
         "the terms of one Batch made of objects",
@@ -177,10 +188,6 @@ FIXED = (
         "_core/jena/numeric.pxd:MAX_SCALE", 4096, "digits",
         "the scale of a decimal", "a few bytes would be a text of any length",
     ),
-    FixedLimit(
-        "_core/jena/row_writer.pxd:MAX_ENCODED", 1 << 28, "bytes",
-        "a term that is written", "nested triples repeat each other",
-    ),
     FixedLimit("_core/jena/protobuf_reader.pyx:MAX_JOINED", 1 << 20, "bytes", "the pieces of one split message"),
     FixedLimit("_core/jena/thrift.pxd:MAX_LENGTH", 0x7FFFFFFF, "bytes", "a string of Thrift, or items of a list"),
     FixedLimit(
@@ -202,6 +209,27 @@ FIXED = (
         "collections, blank nodes, quoted triples and formulas in one another",
     ),
     FixedLimit(
+        "_io/limits.py:MAX_JSON_DEPTH", 128, "levels", "objects and arrays of JSON-LD in one another",
+        "the stack would overflow",
+    ),
+    FixedLimit(
+        "_io/limits.py:MAX_REPEATED", 1 << 20, "values",
+        "objects of JSON-LD in one another, each value counted once for each of them from the third on",
+        "pyoxigraph keeps each object as a whole, 100 bytes for a value",
+    ),
+    FixedLimit(
+        "_io/limits.py:MAX_CONTEXTS", 1 << 22, "bytes", "contexts of JSON-LD in one another",
+        "each is in memory with all around it",
+    ),
+    FixedLimit(
+        "_io/limits.py:MAX_SCOPED", 1 << 23, "bytes",
+        "contexts of terms, counted wherever such a term stands (plus 256 for each byte of the document)",
+        "they are worked through each time",
+    ),
+    FixedLimit(
+        "_io/limits.py:MAX_SCOPED_FACTOR", 256, "factor", "the same, for each byte of the document",
+    ),
+    FixedLimit(
         "_io/limits.py:MAX_ENTITY", 512, "bytes",
         "what an entity of XML stands for", "entities of entities fill any memory",
     ),
@@ -216,12 +244,19 @@ FIXED = (
     # ---- message logs
     FixedLimit("messages/_documents.py:MAX_DEPTH", 128, "levels", "values of JSON in one another"),
     FixedLimit("messages/_documents.py:MAX_REMOTE", 16, "contexts", "a chain in which each names the next"),
+    FixedLimit(
+        "messages/_nquads.py:MAX_EXPANDED", 1 << 25, "bytes",
+        "the N-Quads of a message in another text, unless they are less than 64 times that text",
+        "prefixes and contexts expand a small text to a large one",
+    ),
+    FixedLimit("messages/_nquads.py:MAX_EXPANSION", 64, "factor", "N-Quads that are longer than that"),
     FixedLimit("messages/_logs.py:MAX_EARLY", 1 << 20, "frames", "a Jelly log before its options"),
     FixedLimit(
         "messages/_logs.py:MAX_HEAD", 1 << 13, "bytes", "what stands before the VERSION that announces directives",
     ),
     FixedLimit("messages/_tar.py:MAX_RECORDS", 1 << 20, "bytes", "a name or the records of pax in a TAR archive"),
     FixedLimit("_tools/yaml.py:MAX_DEPTH", 128, "levels", "values of YAML in one another"),
+    FixedLimit("_tools/yaml.py:MAX_DIGITS", 4000, "digits", "an integer of YAML (3200 in hexadecimal)"),
     FixedLimit("_tools/yaml.py:MAX_ALIASED", 10_000, "values", "what the aliases of a document repeat"),
     # ---- tables
     FixedLimit("_core/arrow/values.pxd:MAX_VALUE", 0x7FFFFFFF - 32, "bytes", "a value of a column"),

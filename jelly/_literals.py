@@ -10,6 +10,8 @@ from decimal import Decimal
 from math import isfinite, isnan
 from typing import Any
 
+from jelly.errors import JellyArgumentError
+
 __all__ = ["of_lexical", "to_lexical"]
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -76,7 +78,7 @@ def _of_float(value: float) -> str:
 
 def _of_decimal(value: Decimal) -> str:
     if not value.is_finite():
-        raise ValueError(f"xsd:decimal has no {value}")
+        raise JellyArgumentError(f"xsd:decimal has no {value}")
     text = f"{value:f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
@@ -95,7 +97,7 @@ def _clock(value: datetime | time) -> str:
     if shift is None:
         return text
     if shift % timedelta(minutes=1) or abs(shift) > timedelta(hours=14):
-        raise ValueError(f"xsd has no time zone {shift}: expected whole minutes up to 14 hours")
+        raise JellyArgumentError(f"xsd has no time zone {shift}: expected whole minutes up to 14 hours")
     if not shift:
         return text + "Z"
     minutes = abs(shift) // timedelta(minutes=1)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from typing import Any, TypeVar
 
-from jelly.errors import JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyOptionsError
 
 __all__ = ["LogicalType", "PatchOptions", "PatchStreamType", "PhysicalType", "StatementType", "StreamOptions"]
 
@@ -148,6 +148,16 @@ _OF_TRIPLES = (LogicalType.UNSPECIFIED, LogicalType.FLAT_TRIPLES, LogicalType.GR
 _OF_QUADS = (LogicalType.UNSPECIFIED, LogicalType.FLAT_QUADS, LogicalType.DATASETS)
 
 
+def _check_types(options: StreamOptions | PatchOptions) -> None:
+    """Each field is of the type of its default; truth values and types of streams may be numbers."""
+    for field in fields(options):
+        value, kind = getattr(options, field.name), str if isinstance(field.default, str) else int
+        is_bool = isinstance(field.default, bool)
+        if not isinstance(value, kind) or (is_bool and value not in (0, 1)):
+            expected = "a str" if kind is str else "a bool" if is_bool else "a whole number"
+            raise JellyArgumentError(f"{field.name} is {value!r:.80}: expected {expected}")
+
+
 def _check_sizes(options: StreamOptions | PatchOptions) -> None:
     sizes = {
         "max_name_table_size": (options.max_name_table_size, MIN_NAME_TABLE),
@@ -286,6 +296,7 @@ class StreamOptions:
     numbering: str = "P"
 
     def __post_init__(self) -> None:
+        _check_types(self)
         try:
             object.__setattr__(self, "physical_type", PhysicalType(self.physical_type))
             object.__setattr__(self, "logical_type", LogicalType(self.logical_type))
@@ -441,6 +452,7 @@ class PatchOptions:
     version: int = 1
 
     def __post_init__(self) -> None:
+        _check_types(self)
         try:
             object.__setattr__(self, "stream_type", PatchStreamType(self.stream_type))
             object.__setattr__(self, "statement_type", StatementType(self.statement_type))

@@ -109,6 +109,7 @@ _CODES = pa.dictionary(pa.int32(), pa.large_string())
 _KIND_CODES = pa.dictionary(pa.int8(), pa.string())
 
 
+@checked()
 def schema(
     layout: Layout = "flat",
     *,
@@ -136,7 +137,7 @@ def schema(
 
     Raises
     ------
-    ValueError
+    JellyArgumentError
         If the layout or a column is unknown.
 
     Notes
@@ -157,9 +158,10 @@ def schema(
                 lang = found.column("lang")
                 chosen.insert(chosen.index(lang) + 1 if lang in chosen else len(chosen), name)
     if unknown := [name for name in chosen if name not in known]:
-        raise ValueError(f"unknown columns {', '.join(map(repr, unknown))}: expected some of {', '.join(known)}")
+        names = ", ".join(map(repr, unknown))
+        raise JellyArgumentError(f"unknown columns {names}: expected some of {', '.join(known)}")
     if not chosen or len(set(chosen)) < len(chosen):
-        raise ValueError("columns must name at least one column, and each once")
+        raise JellyArgumentError("columns must name at least one column, and each once")
     few = _KIND_CODES if dictionary else pa.string()
     types = {"frame": pa.int64(), "row": pa.int64(), "metadata": _METADATA}
     types |= {name: few for name, part in found.parts.items() if part in ("object_kind", "direction")}
@@ -331,7 +333,7 @@ class RecordBatchBuilder:
         """Nulls: every record batch shares them."""
         known = self._nulls.get(type)
         if known is None or len(known) < n:
-            known = self._nulls[type] = pa.nulls(max(n, self._batch_rows), type)
+            known = self._nulls[type] = pa.nulls(max(n, min(self._batch_rows, BATCH_ROWS)), type)
         return known.slice(0, n)
 
 
@@ -348,6 +350,7 @@ def metadata_array(frames: np.ndarray[Any, Any], metadata: dict[int, dict[str, b
     return pa.array(values, _METADATA).take(pa.array(places.ravel()))
 
 
+@checked()
 def from_batches(
     batches: Iterable[Batch],
     *,
@@ -397,6 +400,7 @@ def from_batches(
     return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
 
 
+@checked()
 def from_results(
     variables: Sequence[str], batches: Iterable[Batch], *, layout: Layout = "flat", dictionary: bool = False
 ) -> pa.RecordBatchReader:
@@ -420,7 +424,7 @@ def from_results(
 
     Raises
     ------
-    ValueError
+    JellyArgumentError
         If the layout is unknown.
     JellyOptionsError
         If a Batch has other variables, or statements.
@@ -438,7 +442,7 @@ def from_results(
 
 def _check_rows(batch_rows: int) -> None:
     if batch_rows < 1:
-        raise ValueError("batch_rows must be at least 1")
+        raise JellyArgumentError("batch_rows must be at least 1")
 
 
 @checked(READING)
@@ -554,7 +558,7 @@ def _open_index(
     """The file with its index, where that is needed or of use."""
     part = start is not None or stop is not None
     if min(start or 0, stop or 0) < 0:
-        raise ValueError("start and stop must not be negative")
+        raise JellyArgumentError("start and stop must not be negative")
     if threads < 1:
         raise JellyArgumentError(f"threads is {threads}: expected 1 or more")
     if not part and threads <= 1:

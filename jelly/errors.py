@@ -1,4 +1,15 @@
-"""The errors of this package. Each is also the fitting builtin exception, so that any code can catch it."""
+"""The errors of this package. Each is also the fitting builtin exception, so that any code can catch it.
+
+What is wrong with the input, the options, the arguments or the answer of a server is a `JellyError`; what the system
+says of files and connections is an OSError of Python, with the path or the address as ``filename``. Arguments of a
+wrong type or value are a `JellyArgumentError`, which is a TypeError and a ValueError. These come as Python has them:
+
+- what Python itself finds when it binds arguments: too many or missing ones, or a wrong type for a compiled class,
+- IndexError of a place that is not there, as the protocol of sequences wants it,
+- the use of an object that is closed or in use elsewhere (ValueError, RuntimeError), and pickling one that cannot be
+  (TypeError),
+- whatever a callable or iterable of the caller raises.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +28,7 @@ __all__ = [
     "JellyUnsupportedError",
     "JellyWarning",
     "JoinedWarning",
+    "LateError",
     "MissingExtraError",
     "OptionsWarning",
 ]
@@ -137,8 +149,19 @@ class JellyOptionsError(JellyError, ValueError):
     """The stream options do not allow a statement, or contradict each other."""
 
 
-class JellyArgumentError(JellyError, TypeError):
-    """A call has an unknown keyword or an argument of a wrong type."""
+class LateError(JellyOptionsError):
+    """A statement needs stream options (``fields``) other than those that were written and cannot be taken back.
+
+    Give them before, as ``options=``: what they allow need not come.
+    """
+
+    def __init__(self, reason: str, fields: Any = None, **place: Any) -> None:
+        super().__init__(reason, **place)
+        self.fields: dict[str, Any] = dict(fields or {})
+
+
+class JellyArgumentError(JellyError, TypeError, ValueError):
+    """A call has an unknown keyword, or an argument of a type or value that it does not take."""
 
 
 class JellyServiceError(JellyError, ConnectionError):
@@ -173,3 +196,15 @@ class MissingExtraError(JellyError, ImportError):
 
     def __init__(self, reason: str, **place: object) -> None:
         super().__init__(reason)
+
+
+def memory_error(error: MemoryError, **place: Any) -> JellyLimitError:
+    """The error for a MemoryError of a library. pyoxigraph raises it for a token that is longer than its buffer."""
+    text = str(error)
+    if "buffer" not in text:
+        return JellyLimitError(f"not enough memory: {text or 'an allocation failed'}", **place)
+    return JellyLimitError(
+        "a string or IRI is longer than the 16 MiB that pyoxigraph can read (no setting raises that): Jelly, N-Triples"
+        " and N-Quads hold longer ones",
+        **place,
+    )

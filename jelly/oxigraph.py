@@ -14,18 +14,20 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._core.terms.quad_builder import QuadBatchBuilder
+from jelly._formats.registry import READING, WRITING
 from jelly._formats.syntaxes import BATCH_BYTES, CLASSES, PieceFile, Quads, library_of, ox, refusal
-from jelly._io.limits import memory_error
 from jelly._io.reader import READ_ROWS, uniform_batches
+from jelly._io.settings import checked
 from jelly._io.source import name_of
 from jelly._io.writer import COLLECT_ROWS, Writer
 from jelly._options import StreamOptions
 from jelly._sources.blank_node_scope import Mode
-from jelly.errors import JellyError
+from jelly.errors import JellyArgumentError, JellyError, memory_error
 
 __all__ = ["library_of", "load", "ox", "read", "write"]
 
 
+@checked(READING)
 def read(
     src: Any,
     *,
@@ -74,7 +76,8 @@ def read(
     batches = uniform_batches(src, blank_nodes, skolem_base, {"batch_rows": READ_ROWS} | settings)
     if not rename_blank_nodes and not without_named_graphs:
         return _statements(batches)
-    return _parsed(batches, {"rename_blank_nodes": rename_blank_nodes, "without_named_graphs": without_named_graphs})
+    asked = {"rename_blank_nodes": bool(rename_blank_nodes), "without_named_graphs": bool(without_named_graphs)}
+    return _parsed(batches, asked)
 
 
 def _statements(batches: Iterable[Batch]) -> Iterator[Any]:
@@ -113,6 +116,7 @@ def _parsed(batches: Iterable[Batch], settings: dict[str, Any]) -> Iterator[Any]
         raise refusal("pyoxigraph", error, row) from None
 
 
+@checked(WRITING)
 def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> int:
     """Write Quads or Triples of pyoxigraph in any format.
 
@@ -134,7 +138,7 @@ def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = N
 
     Raises
     ------
-    TypeError
+    JellyArgumentError
         If the statements are not all of one class.
 
     Examples
@@ -169,10 +173,11 @@ def batches_of(statements: Iterable[Any]) -> Iterator[Batch]:
 def _checked(statements: Iterable[Any], kind: type) -> Iterator[Any]:
     for statement in statements:
         if type(statement) is not kind:
-            raise TypeError(f"expected one more {kind.__name__} of pyoxigraph, got {type(statement).__name__}")
+            raise JellyArgumentError(f"expected one more {kind.__name__} of pyoxigraph, got {type(statement).__name__}")
         yield statement
 
 
+@checked(READING)
 def load(store: Any, src: Any, *, to_graph: Any = None, **settings: Any) -> int:
     """Load statements of any format into a pyoxigraph ``Store`` with its ``bulk_load``.
 
@@ -207,6 +212,10 @@ def load(store: Any, src: Any, *, to_graph: Any = None, **settings: Any) -> int:
     >>> jelly.oxigraph.load(store, b"<a:s> <a:p> <a:o> .", format="nt"), len(store)
     (1, 1)
     """
+    if not hasattr(store, "bulk_load"):
+        raise JellyArgumentError(f"store is {store!r:.80}: expected a pyoxigraph.Store")
+    if to_graph is not None and not isinstance(to_graph, ox.NamedNode | ox.BlankNode | ox.DefaultGraph):
+        raise JellyArgumentError(f"to_graph is {to_graph!r:.80}: expected a node or DefaultGraph of pyoxigraph")
     # Their labels are only kept apart: the store gives new ones.
     batches = uniform_batches(src, None, None, settings)
     name = name_of(src) or None

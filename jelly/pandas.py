@@ -60,7 +60,7 @@ def read_jelly(
 
     Raises
     ------
-    ValueError
+    JellyArgumentError
         If a column is unknown.
     MissingExtraError
         If pandas or pyarrow is not installed.

@@ -7,7 +7,8 @@ import os
 import warnings
 from typing import Any
 
-from jelly._io.source import Sink
+from jelly._io.settings import checked
+from jelly._io.sink import Sink
 from jelly.errors import JellyError, MissingExtraError
 from jelly.stats import Counts, Stats
 
@@ -29,6 +30,7 @@ _LABEL = 34  # characters
 _INK, _DIM, _GRID, _LINE = "#22303c", "#66757f", "#e3e8ec", "#c3ccd3"
 
 
+@checked()
 def plot_stats(found: Stats, path: str | os.PathLike[str], title: str = "") -> None:
     """Plot `Stats` to a file.
 
@@ -70,6 +72,7 @@ def plot_stats(found: Stats, path: str | os.PathLike[str], title: str = "") -> N
     sink.close()
 
 
+@checked()
 def check_suffix(path: str | os.PathLike[str]) -> str:
     """Check that a file name has the suffix of a plot.
 

@@ -36,7 +36,8 @@ from jelly._formats.result_syntaxes import batches_of
 from jelly._html import html_table
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
-from jelly._io.source import MAX_EXPANSION, Sink, Source
+from jelly._io.sink import Sink
+from jelly._io.source import MAX_EXPANSION, Source
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
 
 __all__ = ["RESULT_FORMATS", "ResultFormat", "Results", "convert_results", "read_results", "write_results"]
@@ -203,9 +204,7 @@ def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Resul
 
 
 @checked()
-def write_results(
-    dst: Any, variables: Any, rows: Iterable[Any] | None = None, *, format: str | None = None
-) -> int:
+def write_results(dst: Any, variables: Any, rows: Iterable[Any] | None = None, *, format: str | None = None) -> int:
     """Write results of a SELECT query. If writing fails, no partial file is left.
 
     Parameters
@@ -228,7 +227,7 @@ def write_results(
 
     Raises
     ------
-    ValueError
+    JellyArgumentError
         If a row has the wrong number of terms or an unknown variable.
     JellyError
         If the format is unknown or cannot hold a term.
@@ -243,7 +242,9 @@ def write_results(
     if rows is None:
         results = _results_of(variables)
         return _write(dst, results.variables, results.batches(), format)
-    names = tuple(variables)
+    names = tuple(variables) if isinstance(variables, Iterable) else (None,)
+    if not all(isinstance(name, str) for name in names):
+        raise JellyArgumentError(f"variables is {variables!r:.80}: expected names of variables, each a str")
     _check_names(names)
     return _write(dst, names, _batches(names, rows), format)
 

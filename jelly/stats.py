@@ -26,7 +26,7 @@ from jelly._namespaces import KNOWN
 from jelly._seekable.file import open as open_seekable
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.sources import Sources
-from jelly.errors import JellyError
+from jelly.errors import JellyArgumentError, JellyError
 from jelly.results import read_results
 
 __all__ = ["Counting", "Counts", "ResultStats", "Stats", "Tally", "VariableStats", "result_stats", "stats"]
@@ -232,6 +232,7 @@ class Tally:
         Number of different keys to tell apart. Further keys are counted together.
     """
 
+    @checked()
     def __init__(self, max_keys: int = MAX_KEYS) -> None:
         self.counts: dict[Any, int] = {}
         self.folded: int = 0
@@ -313,6 +314,7 @@ class Counting:
     {2: 1}
     """
 
+    @checked()
     def __init__(self, max_keys: int = MAX_KEYS) -> None:
         self.statements: int = 0
         self.kinds: dict[str, npt.NDArray[np.int64]] = {
@@ -563,7 +565,7 @@ def stats(
     (2, {'en': 1}, {2: 1})
     """
     if top < 0 or threads < 1 or max_keys < 0:
-        raise ValueError("top and max_keys must be at least 0, threads at least 1")
+        raise JellyArgumentError("top and max_keys must be at least 0, threads at least 1")
     counting = Counting(max_keys)
     if blank_nodes is not None or is_several(src):
         rows = 0
@@ -643,7 +645,7 @@ def result_stats(
     (2, 1, {'iri': 2}, {'a:b': 2})
     """
     if top < 0 or max_keys < 0:
-        raise ValueError("top and max_keys must be at least 0")
+        raise JellyArgumentError("top and max_keys must be at least 0")
     results = read_results(src, format=format, **limits)
     rows = 0
     tallies = {name: Tally(max_keys) for name in results.variables}

@@ -1,22 +1,25 @@
 """Makes the helpers of this folder importable; one profile of hypothesis for all."""
 
-import os
+import signal
 
 import pytest
-from hypothesis import HealthCheck, settings
+from support.chance import LONG  # loads the profile
 from support.shared import REQUIRED, ROOT
-
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# The sanitizers make everything slower; fewer examples keep that run short.
-settings.register_profile("sanitized", settings.get_profile("default"), max_examples=20)
-SANITIZED = any(name in os.environ.get("LD_PRELOAD", "") for name in ("libasan", "libtsan"))
-settings.load_profile("sanitized" if SANITIZED else "default")
 
 
 def pytest_configure() -> None:
     # Tests that are parametrized by shared files would be none, and nobody would notice.
     if REQUIRED and not ROOT.is_dir():
         raise pytest.UsageError(f"JELLY_SHARED=required, but {ROOT} is not there")
+    # What a shell starts with & ignores Ctrl-C, and so would the commands that tests interrupt.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    # 100 times as many examples may take hours.
+    if LONG and getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+        item.add_marker(pytest.mark.timeout(0))
 
 
 def pytest_report_header() -> str:

@@ -6,13 +6,14 @@ import io
 import os
 import select
 import stat
+from _thread import allocate_lock
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from jelly._io.compression import CHUNK
 from jelly.errors import JellyArgumentError
 
-__all__ = ["Interruptible", "RawBytes", "interruptible", "joined"]
+__all__ = ["Interruptible", "RawBytes", "closing_last", "interruptible", "joined"]
 
 # Milliseconds that a read waits for the next bytes before Python looks for signals.
 _LOOK_AGAIN = 100
@@ -52,6 +53,36 @@ def interruptible(raw: io.RawIOBase) -> io.RawIOBase:
     """
     is_regular = stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
     return raw if is_regular or not hasattr(select, "poll") else Interruptible(raw)
+
+
+def closing_last(
+    read: Callable[[int], Any], close: Callable[[], None]
+) -> tuple[Callable[[int], Any], Callable[[], None]]:
+    """The functions that read and close a file, of which the one that ends last closes it: neither waits for the other.
+
+    The number of a descriptor that is closed under a thread that is about to read may be that of another file by then.
+    """
+    turn = allocate_lock()
+    is_over = False
+
+    def read_on(size: int) -> Any:
+        try:
+            with turn:
+                return read(size)
+        finally:
+            if is_over:
+                close_last()
+
+    def close_last() -> None:
+        nonlocal is_over
+        is_over = True
+        if turn.acquire(False):
+            try:
+                close()
+            finally:
+                turn.release()
+
+    return read_on, close_last
 
 
 class RawBytes(io.RawIOBase):

@@ -12,12 +12,11 @@ import io
 import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
 from jelly._io.compression import CHUNK, unpacked
-from jelly._pipeline.workers import Window, Workers
+from jelly._pipeline.workers import Window, Workers, pipelined
 
 __all__ = ["BEGINS", "LONGEST", "Slices", "read_ahead"]
 
@@ -37,44 +36,32 @@ _MOST_PLAIN = 1 << 24
 _AHEAD = 4
 
 
-def read_ahead(chunks: Generator[Any, None, None]) -> Iterator[Any]:
+def read_ahead(chunks: Iterator[Any]) -> Iterator[Any]:
     """The same chunks; a few are made beforehand, in a thread that ends with this. Errors come in their turn.
 
     >>> list(read_ahead(chunk for chunk in [b"a", b"b"]))
     [b'a', b'b']
     """
-    pool = ThreadPoolExecutor(1, "jelly-unpack")
-    waiting = deque(pool.submit(_some, chunks) for _ in range(_AHEAD))
-    try:
-        while True:
-            found, goes_on = waiting.popleft().result()
-            if goes_on is True:
-                waiting.append(pool.submit(_some, chunks))
-            yield from found
-            del found  # before the next ones take memory
-            if goes_on is False:
-                return
-            if goes_on is not True:
-                raise goes_on
-    finally:
-        # The file is closed only when nobody reads from it.
-        pool.shutdown(wait=True, cancel_futures=True)
-        chunks.close()
+    for found in pipelined(iter([lambda: _some(chunks)]), 1, _AHEAD):
+        yield from found
+        del found  # before the next ones take memory
 
 
-def _some(chunks: Iterator[Any]) -> tuple[list[Any], bool | Exception]:
-    """The next chunks, about `CHUNK` bytes, and whether there may be more: or the error behind them."""
+def _some(chunks: Iterator[Any]) -> Iterator[list[Any]]:
+    """The chunks, about `CHUNK` bytes of them at a time."""
     found: list[Any] = []
     held = 0
     try:
-        while held < CHUNK:
-            if (data := next(chunks, None)) is None:
-                return found, False
+        for data in chunks:
             found.append(data)
             held += len(data)
-    except Exception as error:  # raised behind these chunks
-        return found, error
-    return found, True
+            if held >= CHUNK:
+                yield found
+                found, held = [], 0
+    except Exception as error:
+        yield found
+        raise error
+    yield found
 
 
 def _unpack(kind: str, data: bytes) -> list[bytes] | None:

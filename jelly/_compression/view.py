@@ -8,6 +8,7 @@ from _thread import allocate_lock  # threading takes some time to import
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,7 @@ class PlainView:
         self._kept: OrderedDict[int, bytes] = OrderedDict()
         self._lock = allocate_lock()
         check_expansion(self.size, size, max_expansion)
+        self._look_at_empty()
 
     @property
     def closed(self) -> bool:
@@ -150,13 +152,29 @@ class PlainView:
         """The number of the frame that holds a byte. Frames that hold nothing are passed over."""
         return int(np.searchsorted(self.table.plain, offset, "right")) - 1
 
+    def _look_at_empty(self) -> None:
+        """JellyFormatError if frames that hold nothing, by the table, hold something: nobody reads them later."""
+        empty = np.concatenate(([False], np.diff(self.table.plain) == 0, [False]))
+        for first, end in np.flatnonzero(np.diff(empty)).reshape(-1, 2).tolist():  # of frames behind each other
+            begin, stop = (int(self.table.packed[number]) for number in (first, end))
+            with unpacking(partial(int, begin)), closing(self._unpacked(begin, stop)) as file:
+                if file.read1(1):
+                    raise JellyFormatError(
+                        "the table of frames does not fit this compressed file: frames hold more than the 0 bytes that "
+                        "it says",
+                        offset=begin,
+                    )
+
+    def _unpacked(self, first: int, end: int) -> Any:
+        return unpacked(self.kind, part_of(self.read_packed, first, end))
+
     def _frame(self, number: int, size: int = CHUNK) -> Iterator[bytes]:
         """What a frame holds, in chunks: as many bytes as the table says, else it is a JellyFormatError."""
         left = self._end(number) - self._start(number)
         if not left:
             return
         first, end = int(self.table.packed[number]), int(self.table.packed[number + 1])
-        with unpacking(lambda: first), closing(unpacked(self.kind, part_of(self.read_packed, first, end))) as file:
+        with unpacking(lambda: first), closing(self._unpacked(first, end)) as file:
             while left > 0:
                 data = bytes(file.read1(min(left, size)))
                 if not data:

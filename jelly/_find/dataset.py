@@ -18,6 +18,7 @@ from jelly._layouts import Layout
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.sources import Sources
 from jelly.arrow import compute, datasets, from_batches, pa, schema
+from jelly.errors import JellyArgumentError
 
 __all__ = ["Scan", "scan"]
 
@@ -135,7 +136,7 @@ class Scan(_Dataset):
         known = self._schema.names
         if unknown := [name for name in columns if name not in known]:
             given = ", ".join(map(repr, unknown))
-            raise ValueError(f"unknown columns {given}: expected some of {', '.join(known)}")
+            raise JellyArgumentError(f"unknown columns {given}: expected some of {', '.join(known)}")
         return pa.schema([self._schema.field(name) for name in columns])
 
     def scanner(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> Any:

@@ -15,6 +15,7 @@ from jelly._core.base.constants import Kind
 from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, Literal, QuotedTriple, to_term
 from jelly._find.terms import HashedTerms, Ids, Terms, sought
 from jelly._io.reader import Reader
+from jelly._io.settings import checked
 from jelly._seekable.filters import MAX_SOUGHT, Query, Sought
 from jelly.errors import JellyArgumentError, JellyError
 
@@ -115,6 +116,7 @@ class LanguageRange(_Matcher):
 
     __slots__ = ()
 
+    @checked()
     def __init__(self, text: str) -> None:
         super().__init__(text)
         if not _RANGE.fullmatch(text):
@@ -200,6 +202,7 @@ class Pattern:
     ([0], 1)
     """
 
+    @checked()
     def __init__(self, s: Wanted = None, p: Wanted = None, o: Wanted = None, g: Wanted = None) -> None:
         self.s: tuple[Any, ...] | None = _several(s)
         self.p: tuple[Any, ...] | None = _several(p)

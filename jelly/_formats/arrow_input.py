@@ -13,12 +13,11 @@ from typing import Any
 
 from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.base.batch import Batch
-from jelly._io.limits import memory_error
 from jelly._layouts import Layout, find_layout, guess_layout
 from jelly._pipeline.tables import batches_of
 from jelly._pipeline.workers import Workers
 from jelly.arrow import MAX_PEEK, compute, pa
-from jelly.errors import JellyFormatError, JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError, memory_error
 
 __all__ = ["InputTable", "buffers_of", "check_columns", "pyarrow_errors", "to_stream", "validated"]
 
@@ -38,7 +37,7 @@ def to_stream(data: Any) -> pa.RecordBatchReader:
     if hasattr(data, "__arrow_c_array__"):
         batch = pa.record_batch(data)
         return pa.RecordBatchReader.from_batches(batch.schema, [batch])
-    raise TypeError(
+    raise JellyArgumentError(
         f"cannot take a table from {type(data).__name__}: it has neither __arrow_c_stream__ nor __arrow_c_array__"
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from jelly._core.rules.language_tag import is_language_tag
 
-__all__ = ["JsonMarks", "Marks", "Written"]
+__all__ = ["JSON_TAG", "JsonMarks", "Marks", "Written"]
 
 # RFC 5646, section 2.1: these are complete tags, nothing may follow them.
 _GRANDFATHERED = frozenset(
@@ -24,7 +24,7 @@ _AT = re.compile(b"@" + _TAG)
 _XML_LANG = re.compile(rb"xml:lang\s*=\s*[\"']" + _TAG + rb"(?=[\"'])")
 _JSON_LANGUAGE = re.compile(rb'"@language"\s{0,64}:\s{0,64}"' + _TAG + rb'(?=")')
 # A tag as a JSON string.
-_STRING = re.compile(rb'"([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})+|[A-Za-z]{2,3})"')
+JSON_TAG = re.compile(rb'"([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})+|[A-Za-z]{2,3})"')
 # A piece must not end within a tag.
 _OPEN_STRING = re.compile(
     rb'(?:"@language"\s{0,64}(?::\s{0,64}(?:"[A-Za-z0-9-]{0,256}"?)?)?|"@?[A-Za-z0-9-]{0,64}"?)\Z'
@@ -177,7 +177,7 @@ class JsonMarks(Marks):
     def put(self, data: bytes) -> bytes:
         """The text with marks."""
         if len(self._known) < _MANY:
-            for found in set(_STRING.findall(data)):
+            for found in set(JSON_TAG.findall(data)):
                 tag = found.decode()
                 if self._known.setdefault(tag.lower(), tag) != tag:
                     self._known[tag.lower()] = tag.lower()

@@ -6,15 +6,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from jelly._core.base.batch import Batch
+from jelly._core.base.batch import Batch, restate
 from jelly._core.rules.capabilities import Capabilities
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, BlankNode, QuotedTriple
-from jelly._options import COLUMN_VERSION, StreamOptions
-from jelly.errors import JellyLimitError, JellyOptionsError, JellyUnsupportedError
+from jelly._options import StreamOptions
+from jelly.errors import JellyArgumentError, JellyLimitError, JellyUnsupportedError
 
-__all__ = ["MAX_RESTORED", "changes", "refuse_quoted"]
+__all__ = ["MAX_RESTORED", "changes"]
 
 
 Batches = Iterable[Batch]
@@ -37,15 +37,16 @@ _LABEL = re.compile("qt[0-9a-f]{32}")
 def changes(rdf: str | None, star: str | None) -> Callable[[Batches], Iterator[Batch]] | None:
     """What a Reader does with its Batches, or None for nothing."""
     if rdf is not None and rdf not in _HOLDS:
-        raise ValueError(f"rdf is {rdf!r}: expected one of {', '.join(_HOLDS)}")
+        raise JellyArgumentError(f"rdf is {rdf!r}: expected one of {', '.join(_HOLDS)}")
     if star not in (None, "reifies", "triple-terms", "quoted"):
-        raise ValueError(f"star is {star!r}: expected one of reifies, triple-terms, quoted")
+        raise JellyArgumentError(f"star is {star!r}: expected one of reifies, triple-terms, quoted")
     if rdf is None and star is None:
         return None
 
     def change(batches: Batches) -> Iterator[Batch]:
         nodes = _Restored() if star == "quoted" else None
         for batch in batches:
+            options = batch.options
             if star == "reifies" and len(batch.quoted):
                 batch = _rebuilt(batch, _Reified().rows)
             elif nodes is not None and (nodes.triples or len(batch.quoted)):
@@ -53,8 +54,11 @@ def changes(rdf: str | None, star: str | None) -> Callable[[Batches], Iterator[B
             elif star == "triple-terms":
                 batch = _TRIPLE_TERMS.fit(batch)
             if rdf is not None:
-                _check_announced(rdf, batch.options)
+                _check_announced(rdf, options)
                 batch = _HOLDS[rdf].fit(batch)
+            if star is not None and options is not None:
+                # What becomes of quoted triples was said, so no encoder asks again.
+                batch = restate(batch, options.replace(version=0))
             yield batch
 
     return change
@@ -66,25 +70,6 @@ def _check_announced(rdf: str, options: StreamOptions | None) -> None:
     versions = list(_HOLDS)
     if announced in versions and versions.index(announced) > versions.index(rdf):
         raise JellyUnsupportedError(f"the stream announces RDF {announced}, which is more than rdf={rdf!r} allows")
-
-
-def refuse_quoted(batch: Batch, read: StreamOptions | None, version: int) -> None:
-    """Raise JellyOptionsError for a quoted triple that would become a triple term, or the other way round.
-
-    Rows (Jelly-RDF 1.0 and 1.1) have quoted triples of RDF-star, columns (1.2) have triple terms of RDF 1.2. ``read``
-    are the stream options of the source, None if it is no Jelly; ``version`` is that of the stream that is written.
-    """
-    if read is None or not len(batch.quoted) or (read.version == COLUMN_VERSION) == (version == COLUMN_VERSION):
-        return
-    if version == COLUMN_VERSION:
-        raise JellyOptionsError(
-            "the source has quoted triples of RDF-star, and Jelly-RDF 1.2 has triple terms of RDF 1.2: pass "
-            'star="reifies" (a node with rdf:reifies for each) or star="triple-terms" (the same triples as terms)'
-        )
-    raise JellyOptionsError(
-        "the source has triple terms of RDF 1.2, and Jelly-RDF 1.0 and 1.1 have quoted triples of RDF-star: pass "
-        'star="quoted" (what star="reifies" made becomes what it was) or star="triple-terms" (the same triples)'
-    )
 
 
 def _rebuilt(batch: Batch, rule: Rule) -> Batch:

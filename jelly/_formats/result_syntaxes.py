@@ -156,6 +156,7 @@ def read_json(source: Source, *, max_document_bytes: int = MAX_DOCUMENT) -> tupl
             raise _boolean(str(document["boolean"]))
         variables = [str(name) for name in document["head"].get("vars", [])]
         check_width(len(variables))
+        "".join(variables).encode()  # no half of a surrogate pair
         bindings = list(document["results"]["bindings"])
     except RecursionError:
         raise JellyLimitError("the JSON is nested too deep") from None

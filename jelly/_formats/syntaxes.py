@@ -36,11 +36,12 @@ from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.language_case import JsonMarks, Marks, Written
 from jelly._formats.protocols import Framing
 from jelly._formats.registry import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
-from jelly._io.limits import guard_json, guard_turtle, guard_xml, memory_error
+from jelly._io.limits import guard_json, guard_turtle, guard_xml
 from jelly._io.source import Source
 from jelly._limits import default
 from jelly._options import StreamOptions
 from jelly.errors import (
+    JellyArgumentError,
     JellyError,
     JellyLimitError,
     JellyOptionsError,
@@ -48,6 +49,7 @@ from jelly.errors import (
     JellyTruncatedError,
     JellyUnsupportedError,
     MissingExtraError,
+    memory_error,
 )
 
 try:
@@ -88,6 +90,8 @@ BATCH_BYTES = 1 << 24
 # What is marked and looked through at a time, and how much of it may wait for the end of a tag of XML.
 PIECE = 1 << 18
 LONGEST_TAG = 1 << 16
+# What a piece may stand for, in times its size, before it counts at once.
+EXPANSION = 256
 # Of a document that is given to pyoxigraph and makes no statement: it is in memory, about four times.
 MAX_TEXT = default("max_text_bytes")
 # No token of pyoxigraph may be longer. An escape takes up to six bytes for one.
@@ -109,7 +113,7 @@ class PieceFile:
         self._at = 0
         self._by_line = by_line
         self.line = 1  # that was given last, where they are given one by one
-        self._ended = False
+        self._ends = 0  # line ends in what was given last
 
     def read(self, size: int = -1) -> bytes:
         while self._at >= len(self._piece):
@@ -119,11 +123,13 @@ class PieceFile:
             self._last, self._piece, self._at = self._piece, piece, 0
         end = len(self._piece) if size < 0 else self._at + size
         if self._by_line:
-            self.line += self._ended
+            self.line += self._ends
             newline = self._piece.find(b"\n", self._at, end)
-            self._ended = newline >= 0
+            self._ends = 0
             if newline >= 0:
-                end = newline + 1
+                # With the blank lines behind it.
+                end = _BLANK.match(self._piece, newline, end).end()  # type: ignore[union-attr]
+                self._ends = self._piece.count(b"\n", newline, end)
         data = self._piece[self._at : end]
         self._at += len(data)
         return data
@@ -133,6 +139,7 @@ class PieceFile:
         return self._last + self._piece[: self._at]
 
 
+_BLANK = re.compile(rb"[ \t\r\n]*\n")
 # The place that a message begins with.
 PLACE = re.compile(r"\AParser error (?:at|between) .*?: ", re.S)
 _CONTEXT = re.compile(rb'"@(?:context|import)"\s*:\s*')
@@ -149,7 +156,9 @@ class Parsing:
         self.tags = JsonMarks() if format is JSON_LD else Marks(xml=format is RDF_XML)
         self.written = Written(xml=format is RDF_XML, word=self.tags.word) if written is None else written
         # For each piece of the document, the bytes that it stands for.
-        self.check = guard_xml() if format is RDF_XML else guard_json if format is JSON_LD else guard_turtle()
+        guard = guard_xml if format is RDF_XML else guard_json if format is JSON_LD else guard_turtle
+        # A log may put messages into two levels more.
+        self.check = guard_json(2) if format is JSON_LD and written is not None else guard()
 
     def put(self, piece: bytes) -> bytes:
         """A piece of the document with marks."""
@@ -188,7 +197,7 @@ class SyntaxReader:
         max_text_bytes: int = MAX_TEXT,
     ) -> None:
         if batch_rows < 1 or batch_bytes < 1 or max_text_bytes < 1:
-            raise ValueError("batch_rows, batch_bytes and max_text_bytes must be at least 1")
+            raise JellyArgumentError("batch_rows, batch_bytes and max_text_bytes must be at least 1")
         self._max_text = max_text_bytes
         self.format = format
         self._settings: dict[str, Any] = {
@@ -270,12 +279,13 @@ class SyntaxReader:
                 rest, n = [waits], len(waits)
                 if not piece:
                     continue
+                cost = check(piece)
                 if self._builder.rows != rows:
                     rows, text = self._builder.rows, 0
-                elif text > self._max_text:
+                if text > self._max_text or cost > max(self._max_text, EXPANSION * len(piece)):
                     reason = f"more than {self._max_text} bytes without a statement; raise max_text_bytes to read them"
                     raise JellyLimitError(reason, offset=self._given)
-                text += check(piece)
+                text += cost
                 self._given += len(piece)
                 yield self._marked(piece)
         if last := b"".join(rest):

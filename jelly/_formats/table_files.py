@@ -11,7 +11,8 @@ from typing import Any
 from jelly._core.base.batch import Batch
 from jelly._formats.arrow_input import InputTable, pyarrow_errors, to_stream, validated
 from jelly._formats.registry import TABLE_SUFFIXES, Format, table_kind
-from jelly._io.source import Sink, Source
+from jelly._io.sink import Sink
+from jelly._io.source import Source
 from jelly._layouts import LAYOUTS
 from jelly._pipeline.parquet import write_parquet
 from jelly._pipeline.workers import Workers, in_order

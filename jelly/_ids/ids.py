@@ -295,7 +295,10 @@ def read_ids(
     >>> ids.edge_index.tolist(), ids.p.tolist(), ids.terms()
     ([[0, 1], [1, 2]], [0, 1], ['<a:x>', '<a:y>', '<a:z>'])
     """
-    kind = np.dtype(dtype)
+    try:
+        kind = np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise JellyArgumentError(f"dtype is {dtype!r:.80}: expected int32 or int64") from None
     if kind not in (np.dtype(np.int32), np.dtype(np.int64)):
         raise JellyArgumentError(f"dtype is {kind}: expected int32 or int64")
     if not isinstance(dictionary, GraphDictionary):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -15,6 +13,7 @@ from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._formats.arrow_input import InputTable, pyarrow_errors
 from jelly._formats.registry import READING, VERSIONS
 from jelly._formats.table_files import write_table_file
+from jelly._io.part_file import PartFolder
 from jelly._io.settings import checked
 from jelly._sources.sources import Sources
 from jelly.arrow import from_batches, pa, parquet
@@ -117,23 +116,21 @@ def write_ids(
 
     is_new = not os.path.isdir(folder)
     os.makedirs(folder, exist_ok=True)
-    part = tempfile.mkdtemp(prefix=".jelly-", dir=folder)
     try:
-        rows = write_table_file(
-            os.path.join(part, _TRIPLES_FILE), pa.RecordBatchReader.from_batches(_TRIPLES, triples())
-        )
-        write_table_file(os.path.join(part, _TERMS_FILE), terms())
-        # Numbers of one run never stand beside terms of another, even if the process is killed here.
-        with suppress(FileNotFoundError):
-            os.remove(os.path.join(folder, _TRIPLES_FILE))
-        for name in (_TERMS_FILE, _TRIPLES_FILE):
-            os.replace(os.path.join(part, name), os.path.join(folder, name))
-    except OSError as error:
-        if error.filename is not None and os.path.dirname(error.filename) == part:
-            error.filename = os.path.join(folder, os.path.basename(error.filename))
-        raise
+        with PartFolder(os.fspath(folder)) as part:
+            try:
+                reader = pa.RecordBatchReader.from_batches(_TRIPLES, triples())
+                rows = write_table_file(part.of(_TRIPLES_FILE), reader)
+                write_table_file(part.of(_TERMS_FILE), terms())
+                # Numbers of one run never stand beside terms of another, even if the process is killed here.
+                with suppress(FileNotFoundError):
+                    os.remove(os.path.join(folder, _TRIPLES_FILE))
+                part.commit(os.path.join(folder, name) for name in (_TERMS_FILE, _TRIPLES_FILE))
+            except OSError as error:
+                if error.filename is not None and os.path.dirname(error.filename) == part.path:
+                    error.filename = os.path.join(folder, os.path.basename(error.filename))
+                raise
     finally:
-        shutil.rmtree(part, ignore_errors=True)
         if is_new and not os.listdir(folder):
             os.rmdir(folder)
     return rows

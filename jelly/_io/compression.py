@@ -12,8 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import cache, partial
 from typing import Any
 
-from jelly._io.limits import memory_error
-from jelly.errors import JellyFormatError, JellyTruncatedError, MissingExtraError
+from jelly.errors import JellyFormatError, JellyTruncatedError, MissingExtraError, memory_error
 
 __all__ = ["COMPRESSIONS", "SEEKABLE", "suffix_of", "unpacked", "unpacking", "zstandard", "zstd_frames"]
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
 
+from jelly._core.boundaries.json import JsonScanner
 from jelly._core.boundaries.turtle import Lexer
 from jelly.errors import JellyLimitError
 
-__all__ = ["guard_json", "guard_turtle", "guard_xml", "memory_error"]
+__all__ = ["guard_json", "guard_turtle", "guard_xml"]
 
 # Maximum nesting of triple terms: pyoxigraph uses the stack for them and ends the process if it overflows, which
-# happened at 1000 levels in a thread with 512 KiB. (It has its own limit for JSON-LD.)
+# happened at 1000 levels in a thread with 512 KiB.
 MAX_TRIPLE_TERMS = 250
 # Collections, blank nodes, quoted triples and formulas in one another: each takes up to 350 bytes until it ends.
 MAX_NESTED = 100_000
@@ -21,26 +23,30 @@ MAX_ENTITY = 512
 # What pyoxigraph keeps of each value of JSON-LD, in bytes, as far as the text does not say: it keeps all values of an
 # object whose context may still come.
 JSON_VALUE = 20
+# Objects and arrays in one another: pyoxigraph uses the stack for them too, and 250 overflowed that of a thread with
+# 512 KiB.
+MAX_JSON_DEPTH = 128
+# Values that it keeps again, of 100 bytes each: for an object, what the objects in those in it hold.
+MAX_REPEATED = 1 << 20
+# Bytes of contexts that it has at a time, each with what those around it say: it takes up to 40 for one.
+MAX_CONTEXTS = 1 << 22
+# Bytes of contexts that terms have of their own, which it works through wherever such a term stands: so many at first,
+# and so many for each byte of the document. (A second is enough for 10 MB.)
+MAX_SCOPED = 1 << 23
+MAX_SCOPED_FACTOR = 256
+# IRIs of JSON-LD that a context makes longer than this count for max_text_bytes.
+LONG_IRI = 512
 # Elements in elements: the time that pyoxigraph takes for one grows with their number. And where some are triple terms.
 MAX_ELEMENTS = 10_000
 MAX_TRIPLE_ELEMENTS = 2 * MAX_TRIPLE_TERMS
 
 _REFERENCE = re.compile(rb"&([^\s;&#]+);")
-_ELEMENT = re.compile(rb"<(/?)[^<>]*?(/?)>")
+_ELEMENT = re.compile(rb"<(/?)(?:[^<>\"']|\"[^<\"]*\"|'[^<']*')*?(/?)>")
+# An element whose content is XML, by the value of this attribute (or what an entity makes of it); and a namespace.
+_LITERAL = re.compile(rb"parseType\s*=\s*[\"'](?!(?:Resource|Collection|Triple)[\"'])")
+_NAMESPACE = re.compile(rb"\bxmlns(:[^\s=<>\"':]*)?\s*=\s*(?:\"[^\"<]*\"|'[^'<]*')")
 # Constructs that may contain < and > outside of tags, with their ends.
 _NO_MARKUP = {b"<!--": b"-->", b"<![CDATA[": b"]]>"}
-
-
-def memory_error(error: MemoryError, **place: Any) -> JellyLimitError:
-    """The error for a MemoryError of a library. pyoxigraph raises it for a token that is longer than its buffer."""
-    text = str(error)
-    if "buffer" not in text:
-        return JellyLimitError(f"not enough memory: {text or 'an allocation failed'}", **place)
-    return JellyLimitError(
-        "a string or IRI is longer than the 16 MiB that pyoxigraph can read (no setting raises that): Jelly, N-Triples"
-        " and N-Quads hold longer ones",
-        **place,
-    )
 
 
 def guard_turtle() -> Callable[[bytes], int]:
@@ -70,30 +76,194 @@ def guard_turtle() -> Callable[[bytes], int]:
     return check
 
 
-def guard_json(piece: bytes) -> int:
-    """The bytes that a piece of JSON-LD stands for. It has limits of its own for the depth."""
-    return len(piece) + JSON_VALUE * (piece.count(b",") + piece.count(b"{"))
+class _Contexts:
+    """What the contexts of a JSON-LD document can cost."""
+
+    def __init__(self) -> None:
+        self.longest = 0  # bytes that they add to an IRI at the most
+        self.scoped: dict[str, int] = {}  # terms with a context of their own; bytes in it, and again in those in it
+        self._names: dict[str, tuple[str, int]] = {}  # what a term stands for, and the bytes of that
+        self._outer = {"@vocab": 0, "@base": 0}
+        self._open: list[tuple[int, int]] = []  # depth, and bytes with those of the contexts around it
+
+    def add(self, text: bytes, depth: int) -> None:
+        """One that is whole, of the object that stands so deep."""
+        if len(self._names) > 1 << 16:
+            self._names.clear()  # those of objects long since ended
+        try:
+            self._walk(json.loads(text, object_pairs_hook=_Pairs, strict=False))
+        except (ValueError, RecursionError):  # the parser has the last word on what this is
+            self.longest = max(self.longest, len(text))
+            self.scoped[""] = len(text)
+        while self._open and self._open[-1][0] >= depth:
+            self._open.pop()
+        self._open.append((depth, len(text) + (self._open[-1][1] if self._open else 0)))
+
+    @property
+    def open_bytes(self) -> int:
+        """Bytes of those that are open, each with what those around it say."""
+        return sum(n for _, n in self._open)
+
+    def _walk(self, value: Any) -> tuple[int, int]:
+        """The bytes of a context, and those of the contexts in it."""
+        if isinstance(value, list) and not isinstance(value, _Pairs):
+            found = [self._walk(item) for item in value]
+            return sum(n for n, _ in found), sum(n for _, n in found)
+        if not isinstance(value, _Pairs):
+            return (len(value) if isinstance(value, str) else 0) + 8, 0
+        size = inner = 0
+        names: list[str] = []
+        for key, about in value:
+            size += len(key) + 8
+            parts = about if isinstance(about, _Pairs) else [("@id", about)]
+            for name, part in parts:
+                if name == "@context":
+                    n, within = self._walk(part)
+                    size += n
+                    inner += n + within
+                    self.scoped[key] = max(self.scoped.get(key, 0), n + within)
+                else:
+                    size += len(name) + (len(part) if isinstance(part, str) else 0)
+                if isinstance(part, str) and name in ("@id", "@reverse"):
+                    self._names[key] = part, -1
+                    names.append(key)
+            if key in self._outer and isinstance(about, str):
+                self._outer[key] = max(self._outer[key], len(about))
+        outer = sum(self._outer.values())
+        self.longest = max(self.longest, outer, *(self._length(name) + outer for name in names))
+        return size, inner
+
+    def _length(self, name: str) -> int:
+        """The bytes of what a term stands for, whose prefixes may be terms."""
+        chain: list[str] = []
+        while name in self._names and self._names[name][1] < 0:
+            chain.append(name)
+            self._names[name] = self._names[name][0], 0
+            name = self._names[name][0].partition(":")[0]
+        n = self._names[name][1] if name in self._names else 0
+        for name in reversed(chain):
+            n += len(self._names[name][0])
+            self._names[name] = self._names[name][0], n
+        return n
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object of JSON, with keys that stand twice."""
+
+
+# One that never ends is one, too: else each quotation mark in it would be tried.
+_STRING = re.compile(rb'"((?:[^"\\]|\\.?)*)(?:"|\Z)', re.S)
+
+
+def _uses(piece: bytes, scoped: dict[str, int]) -> tuple[int, int]:
+    """The bytes of contexts that the terms in a piece of JSON-LD bring with them: of all, of the largest."""
+    if "" in scoped:
+        return 0, max(scoped.values())
+    total = largest = 0
+    for text in _STRING.findall(piece):
+        if b"\\" in text:
+            try:
+                name = json.loads(b'"%b"' % text, strict=False)
+            except ValueError:
+                continue
+        else:
+            name = text.decode(errors="replace")
+        if n := scoped.get(name, 0):
+            total += n
+            largest = max(largest, n)
+    return total, largest
+
+
+def guard_json(wrapped: int = 0) -> Callable[[bytes], int]:
+    """Checks a JSON-LD document piece by piece; ``wrapped`` levels are not its own."""
+    scanner = JsonScanner()
+    contexts = _Contexts()
+    parts: list[bytes] = []  # of a context that goes on
+    most = MAX_JSON_DEPTH + wrapped
+    read = work = used = 0
+
+    def check(piece: bytes) -> int:
+        nonlocal read, work, used
+        items = scanner.items
+        for begin, end, depth, whole in scanner.feed(piece):
+            parts.append(piece[begin:end])
+            if whole:
+                contexts.add(b"".join(parts), depth)
+                parts.clear()
+                if contexts.open_bytes > MAX_CONTEXTS:
+                    break
+        if scanner.deepest > most:
+            raise JellyLimitError(f"JSON is nested deeper than {MAX_JSON_DEPTH}")
+        if scanner.repeated > MAX_REPEATED:
+            raise JellyLimitError(f"objects in one another hold more than {MAX_REPEATED} values, each counted as often")
+        values = piece.count(b",") + piece.count(b"{")
+        read += len(piece)
+        deep = 0
+        if contexts.scoped:
+            largest = max(contexts.scoped.values())
+            deep = largest * scanner.deepest
+            # What cannot be too much is not counted.
+            if (values + 1) * largest > MAX_SCOPED_FACTOR * len(piece):
+                named, most_used = _uses(piece, contexts.scoped)
+                used = max(used, most_used)
+                # A term has its context for each item of an array.
+                work += named + used * (scanner.items - items)
+        if contexts.open_bytes + deep > MAX_CONTEXTS:
+            raise JellyLimitError(f"contexts in one another have more than {MAX_CONTEXTS} bytes, each counted as often")
+        if work > MAX_SCOPED + MAX_SCOPED_FACTOR * read:
+            raise JellyLimitError(
+                f"contexts of terms, each counted where the term stands, have more than {MAX_SCOPED} bytes and "
+                f"{MAX_SCOPED_FACTOR} times the document"
+            )
+        return len(piece) + values * (JSON_VALUE + max(0, contexts.longest - LONG_IRI))
+
+    return check
 
 
 def guard_xml() -> Callable[[bytes], int]:
     """Checks an XML document piece by piece; no piece ends within a tag."""
     known: dict[bytes, bytes] = {}
+    namespaces: dict[bytes, int] = {}  # the longest declaration of each prefix
+    declared = 0  # bytes of them together
     depth = 0
     limit = MAX_ELEMENTS
+    literal = -1  # depth of the element whose content is XML
+    literals = False
 
     def check(piece: bytes) -> int:
-        nonlocal depth, limit
+        nonlocal depth, limit, literal, literals, declared
         size = len(piece)
         if b"<!" in piece:
             if b"<!ENTITY" in piece:
                 _check_entities(piece, known)
             piece = _without_markup(piece)
-        if limit == MAX_TRIPLE_ELEMENTS or b"Triple" in piece:
+        if b"xmlns" in piece:
+            for match in _NAMESPACE.finditer(piece):
+                n = len(match[0]) + 1
+                if (more := n - namespaces.get(match[1], 0)) > 0:
+                    declared += more
+                    if len(namespaces) < 1 << 16:
+                        namespaces[match[1]] = n
+        literals = literals or (b"parseType" in piece and _LITERAL.search(piece) is not None)
+        if b"Triple" in piece:
             limit = MAX_TRIPLE_ELEMENTS
+        if literals or limit == MAX_TRIPLE_ELEMENTS:
+            inside = 0
             for match in _ELEMENT.finditer(piece):
-                depth += -1 if match[1] else 0 if match[2] or match[0][1] in b"!?" else 1
+                if match[1]:
+                    depth -= 1
+                    if depth <= literal:
+                        literal = -1
+                elif match[0][1] not in b"!?":
+                    inside += depth == literal + 1 > 0
+                    if not match[2]:
+                        if literals and literal < 0 and _LITERAL.search(match[0]):
+                            literal = depth
+                        depth += 1
                 if depth > limit:
                     break
+            # Each outermost element of an XML literal repeats the namespaces; the text is in memory twice.
+            size += 2 * inside * declared
         else:
             marks = piece.count(b"</") * 2 + piece.count(b"/>") + piece.count(b"<!") + piece.count(b"<?")
             depth = max(depth + piece.count(b"<") - marks, 0)

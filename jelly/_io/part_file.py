@@ -15,13 +15,16 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import stat
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from itertools import chain, islice
 from typing import Any
 
-__all__ = ["RESERVED", "PartFile", "hold", "lock", "patiently", "to_disk"]
+__all__ = ["RESERVED", "PartFile", "PartFolder", "hold", "lock", "patiently", "to_disk"]
 
 # Number of names checked for part files of dead writers. Listing the directory would find more, but takes time in a
 # directory of many files. If more writers of one target run at a time, the others take random names, which nobody
@@ -38,6 +41,9 @@ _OPEN_FILES_STAY = os.name == "nt"
 _WAITS = tuple(0.01 * 2**n for n in range(8))
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+# What part folders begin with, and the file in them that is locked.
+_FOLDER, _LOCK = ".jelly-", ".lock"
+
 _CREATE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0) | _NO_LINK
 # The byte that `lock` locks on Windows, which takes places of 31 bits.
 _FAR = 0x7FFFFFFE
@@ -134,6 +140,76 @@ def _sweep(path: str) -> None:
         os.close(handle)
 
 
+def take_mode(place: Any, replaced: os.stat_result) -> None:
+    """Give a file, by its path or descriptor, the mode and owner of the one that it replaces."""
+    mode = stat.S_IMODE(replaced.st_mode) & 0o777
+    made = os.stat(place)
+    if hasattr(os, "chown") and (made.st_uid, made.st_gid) != (replaced.st_uid, replaced.st_gid):
+        with contextlib.suppress(OSError):
+            os.chown(place, -1, replaced.st_gid)
+        with contextlib.suppress(OSError):
+            os.chown(place, replaced.st_uid, -1)
+        if os.stat(place).st_gid != replaced.st_gid:
+            # Another group gets only the permissions of others.
+            mode = (mode & ~0o070) | ((mode & 0o007) << 3)
+    os.chmod(place, mode)
+
+
+class PartFolder(AbstractContextManager["PartFolder"]):
+    """A folder ``.jelly-...`` within another one, for files that get their names together. Its ``path``.
+
+    Its writer holds a lock on the file ``.lock`` in it; the next writer removes the folders of dead ones.
+    """
+
+    def __init__(self, folder: str) -> None:
+        folder = folder or os.curdir
+        with os.scandir(folder) as found:
+            for entry in found:
+                if entry.name.startswith(_FOLDER) and entry.is_dir(follow_symlinks=False):
+                    _sweep_folder(entry.path)
+        for _ in range(TRIES):
+            self.path = tempfile.mkdtemp(prefix=_FOLDER, dir=folder)
+            try:
+                self._lock = os.open(os.path.join(self.path, _LOCK), _CREATE, 0o600)
+            except FileNotFoundError:  # another writer swept it before it had a lock
+                continue
+            if hold(self._lock) is not False and _is_named(os.path.join(self.path, _LOCK), self._lock):
+                return
+            os.close(self._lock)
+        raise FileExistsError(f"no part folder in {folder} stays")
+
+    def of(self, name: str) -> str:
+        """The path of a file in it."""
+        return os.path.join(self.path, os.path.basename(name))
+
+    def commit(self, names: Iterable[str]) -> None:
+        """Give the files of these names their places. A link stays a link, and a replaced file keeps its mode."""
+        places = [(self.of(name), os.path.realpath(name)) for name in names]
+        for _, target in places:
+            if os.path.isdir(target):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
+        for made, target in places:
+            with contextlib.suppress(FileNotFoundError):
+                take_mode(made, os.stat(target))
+            patiently(os.replace, made, target)
+
+    def __exit__(self, *error: object) -> None:
+        os.close(self._lock)
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _sweep_folder(path: str) -> None:
+    """Remove a part folder whose writer is dead."""
+    name = os.path.join(path, _LOCK)
+    with contextlib.suppress(OSError):
+        handle = os.open(name, _LOOK)
+        try:
+            if hold(handle) and _is_named(name, handle):
+                shutil.rmtree(path, ignore_errors=True)
+        finally:
+            os.close(handle)
+
+
 class PartFile:
     """The part file of the path ``target``; ``handle`` is its descriptor, which the caller writes to and closes."""
 
@@ -176,23 +252,9 @@ class PartFile:
     def commit(self) -> None:
         """Rename the file, which the caller has closed, to the target, with the mode of the old target."""
         if self._replaced is not None:
-            self._take_mode(self._replaced)
+            take_mode(self.path if self._lock is None or not hasattr(os, "fchmod") else self._lock, self._replaced)
         patiently(os.replace, self.path, self._target)
         self._release()
-
-    def _take_mode(self, replaced: os.stat_result) -> None:
-        mode = stat.S_IMODE(replaced.st_mode) & 0o777
-        place: Any = self.path if self._lock is None or not hasattr(os, "fchmod") else self._lock
-        made = os.stat(place)
-        if hasattr(os, "chown") and (made.st_uid, made.st_gid) != (replaced.st_uid, replaced.st_gid):
-            with contextlib.suppress(OSError):
-                os.chown(place, -1, replaced.st_gid)
-            with contextlib.suppress(OSError):
-                os.chown(place, replaced.st_uid, -1)
-            if os.stat(place).st_gid != replaced.st_gid:
-                # Another group gets only the permissions of others.
-                mode = (mode & ~0o070) | ((mode & 0o007) << 3)
-        os.chmod(place, mode)
 
     def discard(self) -> None:
         """Remove the file, but not in a process forked from that of the writer."""

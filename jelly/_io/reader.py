@@ -139,10 +139,10 @@ class Reader(SourceReader):
         on_error: Literal["raise", "skip"] = "raise",
         **limits: Any,
     ) -> None:
-        if on_error not in ("raise", "skip"):
-            raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
         self._taken = False
-        self.source: Source = Source(src, limits.pop("max_expansion", MAX_EXPANSION), ACCEPT)
+        expansion = limits.pop("max_expansion", MAX_EXPANSION)
+        # `validate` has opened it, to see what format it is.
+        self.source: Source = src if isinstance(src, Source) else Source(src, expansion, ACCEPT)
         try:
             with self.source.named():
                 found = find(format or self.source.media_type, self.source.name, tables=True)
@@ -453,9 +453,7 @@ def uniform_batches(
     return _opened(src, blank_nodes, skolem_base, settings).uniform()
 
 
-def _opened(
-    src: Any, blank_nodes: Mode | None, skolem_base: str | None, settings: dict[str, Any]
-) -> Reader | Sources:
+def _opened(src: Any, blank_nodes: Mode | None, skolem_base: str | None, settings: dict[str, Any]) -> Reader | Sources:
     if blank_nodes is None and skolem_base is None and not _looks_several(src):
         try:
             return Reader(src, **settings)
@@ -606,7 +604,10 @@ def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[St
     >>> jelly.loads(jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))]))
     [Triple(IRI('a:s'), IRI('a:p'), Literal('o'))]
     """
-    data = memoryview(data).cast("B")
+    try:
+        data = memoryview(data).cast("B")
+    except TypeError:
+        raise JellyArgumentError(f"data is {data!r:.80}: expected bytes") from None
     decoder = Decoder(delimited=delimited, **fitted(limits, JELLY.reading, len(data)))
     statements: list[Statement] = []
     try:

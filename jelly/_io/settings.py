@@ -1,13 +1,15 @@
-"""Keywords of calls: unknown ones are rejected by name, and limits adapt to the size of the input."""
+"""Keywords of calls: unknown ones and wrong types are rejected by name, and limits adapt to the size of the input."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from operator import index
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from jelly._limits import SETTABLE
-from jelly.errors import JellyArgumentError
+from jelly.errors import JellyArgumentError, JellyFormatError
 
 __all__ = ["LIMITS", "checked", "fitted", "refuse_unknown"]
 
@@ -36,6 +38,8 @@ def refuse_unknown(
     others = elsewhere or {}
     for name in given:
         if name not in known:
+            if not isinstance(name, str):
+                raise JellyArgumentError(f"{of + ' has no' if of else 'unknown'} keyword {name!r}: expected a str")
             from difflib import get_close_matches
 
             near = get_close_matches(name, {*known, *others}, 1)
@@ -48,24 +52,162 @@ def refuse_unknown(
             raise JellyArgumentError(f"{of + ' has no' if of else 'unknown'} keyword {name!r}: {advice}")
 
 
+# Types that are remembered for a function, so that classes made at run time do not add up.
+_MOST_TYPES = 100
+
+# What keywords take that a function passes on.
+_PASSED: dict[str, Any] = {limit.name: int for limit in SETTABLE} | {
+    "base": str | None,
+    "batch_bytes": int,
+    "batch_rows": int,
+    "contexts": Mapping[str, Any] | None,
+    "format": str | None,
+    "on_error": Literal["raise", "skip"],
+    "rdf": Literal["1.1", "1.2-basic", "1.2"] | None,
+    "star": Literal["reifies", "triple-terms", "quoted"] | None,
+    "unknown_rows": Literal["error", "skip"],
+}  # fmt: skip
+
+
+def _takes(kind: Any, value: Any) -> bool:
+    """Whether an annotation takes a value, and the items of a list, tuple or dict; others can be taken only once."""
+    origin = get_origin(kind)
+    if origin in (Union, UnionType):
+        return any(_takes(each, value) for each in get_args(kind))
+    if origin is Literal:
+        return isinstance(value, str | NoneType) and value in get_args(kind)
+    if kind is None:
+        return value is None
+    if kind is bool:
+        return not isinstance(value, str | bytes)  # else as in any condition; "no" would be true
+    if kind in (int, float):
+        try:
+            return -(1 << 63) <= (index(value) if kind is int else float(value)) < 1 << 63
+        except (TypeError, ValueError, OverflowError):
+            return False
+    if kind is Any or isinstance(kind, TypeVar):
+        return True
+    if origin is Callable:
+        return callable(value)
+    if not isinstance(outer := origin or kind, type) or getattr(outer, "_is_protocol", False):
+        return True
+    parts = _items(kind)
+    if outer is tuple and parts[-1:] != (...,):
+        return isinstance(value, tuple | list) and len(value) == len(parts) and all(map(_takes, parts, value))
+    if not isinstance(value, outer):
+        return False
+    if not parts or not isinstance(value, list | tuple | dict | str | bytes):
+        return True
+    if isinstance(value, dict) and len(parts) > 1 and not all(_takes(parts[1], each) for each in value.values()):
+        return False
+    return all(_takes(parts[0], each) for each in value)
+
+
+def _items(kind: Any) -> tuple[Any, ...]:
+    """What an annotation says of the items of a container; nothing where they may be anything, as statements may."""
+    parts = get_args(kind)
+    return () if all(part is Any for part in parts) else parts
+
+
+def _looks_inside(kind: Any) -> bool:
+    """Whether an annotation says what the items of a container are."""
+    if get_origin(kind) in (Union, UnionType):
+        return any(map(_looks_inside, get_args(kind)))
+    return bool(_items(kind))
+
+
+def _named(kind: Any) -> Iterator[str]:
+    """The alternatives of an annotation, for messages."""
+    origin = get_origin(kind)
+    if origin in (Union, UnionType):
+        for each in get_args(kind):
+            yield from _named(each)
+    elif origin is Literal:
+        yield from (f'"{each}"' if isinstance(each, str) else str(each) for each in get_args(kind))
+    elif kind in (None, NoneType):
+        yield "None"
+    else:
+        name: str = getattr(origin or kind, "__name__", str(kind))
+        yield {"int": "a whole number", "float": "a number"}.get(name, name)
+
+
+class _Kinds:
+    """What the parameters of a function take, by its annotations, which are understood when one is first given."""
+
+    __slots__ = ("fine", "function", "known")
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.known: dict[str, Any] = {}
+        # Types that parameters take whatever the value, so that a small message costs little.
+        self.fine: set[tuple[str, type]] = set()
+
+    def check(self, name: str, value: Any) -> None:
+        if (name, type(value)) in self.fine:
+            return
+        kind = self.known.get(name, self)
+        if kind is self:
+            kind = self.known[name] = self._kind(name)
+        if isinstance(value, str) and (not value.isascii() or "\0" in value):
+            try:  # file names have some surrogates for bytes that are no characters
+                if b"\0" in value.encode(errors="surrogateescape"):
+                    raise JellyArgumentError(f"{name} is {value!r:.80}: U+0000 is in no name")
+            except UnicodeEncodeError as error:
+                half = f"U+{ord(value[error.start]):04X}, half of a character"
+                raise JellyFormatError(f"{name} {value!r:.80} holds {half}") from None
+        if kind is not Any and not _takes(kind, value):
+            *most, last = _named(kind)
+            expected = f"{', '.join(most)} or {last}" if most else last
+            told = self.function.__annotations__.get(name)
+            if isinstance(told, str) and "[" in told and "Literal" not in told:
+                expected = told  # the items matter too
+            raise JellyArgumentError(f"{name} is {value!r:.80}: expected {expected}")
+        # What a text, a number or a container holds counts, too.
+        by_type = not isinstance(value, str | int | float) and not (
+            isinstance(value, list | tuple | dict | bytes) and _looks_inside(kind)
+        )
+        if by_type and len(self.fine) < _MOST_TYPES:
+            self.fine.add((name, type(value)))
+
+    def _kind(self, name: str) -> Any:
+        told = self.function.__annotations__.get(name)
+        if told is None:
+            return _PASSED.get(name, Any)
+        try:
+            return eval(told, self.function.__globals__) if isinstance(told, str) else told  # noqa: S307 - our own text
+        except (NameError, AttributeError):  # of a module that is imported for type checkers only
+            return Any
+
+
 def checked(*others: Collection[str], elsewhere: Mapping[str, str] | None = None) -> Callable[[F], F]:
-    """Decorator: refuse keywords that neither the function nor ``others`` have, before it is called.
+    """Decorator: refuse keywords that neither the function nor ``others`` have, and arguments of wrong types.
 
     ``others`` are the keywords that it passes on, ``elsewhere`` what to write for keywords of other functions. The
-    TypeError of Python is not a JellyError, and would name the function that the keyword is passed to.
+    TypeError of Python is not a JellyError, and would name the function that the keyword is passed to. What a
+    parameter takes is what its annotation says: it is the one place where types are checked.
     """
 
     def decorate(function: F) -> F:
         code = function.__code__
         own = code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
         known = frozenset(own).union(*others) - {"self"}
+        places = code.co_varnames[: code.co_argcount]
+        kinds = _Kinds(function)
+        check, fine = kinds.check, kinds.fine
 
         @functools.wraps(function)
         def call(*args: Any, **given: Any) -> Any:
-            if not given.keys() <= known:
-                refuse_unknown(given, known, elsewhere=elsewhere)
+            for name, value in zip(places, args, strict=False):
+                if (name, type(value)) not in fine:
+                    check(name, value)
+            if given:
+                if not given.keys() <= known:
+                    refuse_unknown(given, known, elsewhere=elsewhere)
+                for name, value in given.items():
+                    check(name, value)
             return function(*args, **given)
 
+        call.keywords = known  # type: ignore[attr-defined]
         return cast(F, call)
 
     return decorate

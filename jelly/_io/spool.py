@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jelly._core.algebra.row_index import RowIndex
-from jelly._core.base.batch import Batch
+from jelly._core.base.batch import Batch, restate
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
 from jelly._formats.native import default_options
@@ -43,6 +43,7 @@ class Spool:
         self._file: Any = None
         options = default_options(4).replace(rdf_star=True, generalized_statements=True)
         self._encoder: Any = Encoder(options, frame_rows=4096)
+        self._encoder.takes_any = True
         self.rows = 0
 
     @property
@@ -88,7 +89,9 @@ class Spool:
         if self._file is not None:
             self._file.seek(0)
             decoder = Decoder(delimited=True, max_frame_bytes=MAX_FRAME_BYTES, **settings)
-            yield from drain(decoder, iter(partial(self._file.read, chunk), b""))
+            # The options are those of this file, not of what it came from.
+            for batch in drain(decoder, iter(partial(self._file.read, chunk), b"")):
+                yield restate(batch, None)
 
     def close(self) -> None:
         """Give memory and disk back."""

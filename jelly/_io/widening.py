@@ -2,8 +2,8 @@
 
 A stream says at its start what it may hold, and inputs show it late. The first Batch decides the options that the
 caller left open. If a later Batch needs more, a file that does not have its name yet is written again with wider
-options, from what was written so far. What went to a pipe or a file object cannot be taken back: there it is a
-`LateError`, which names the options to give.
+options, from what was written so far, and so is what is still in memory. What went to a pipe or a file object cannot be
+taken back: there it is a `LateError`, which names the options to give.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from dataclasses import fields
 from typing import Any
 
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import Kind
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.rules.needs import lacking
 from jelly._io.drain import drain
+from jelly._io.in_memory import can_restart, take_back
 from jelly._io.settings import refuse_unknown
-from jelly._io.source import SinkWriter, Source
+from jelly._io.sink import SinkWriter
+from jelly._io.source import Source
 from jelly._options import (
     COLUMN_VERSION,
     MAX_TABLE_SIZE,
@@ -32,11 +35,14 @@ from jelly._options import (
     PhysicalType,
     StreamOptions,
 )
-from jelly.errors import JellyOptionsError
+from jelly.errors import LateError
 
-__all__ = ["ALL_FIELDS", "LateError", "Memory", "WideningEncoder", "changed", "missing", "open_fields"]
+__all__ = ["ALL_FIELDS", "DATATYPES", "Memory", "WideningEncoder", "changed", "late_error", "missing", "open_fields"]
 
 NO_LIMIT = 1 << 40
+# Of a stream with a datatype table whose first source has none.
+DATATYPES = StreamOptions().max_datatype_table_size
+_DATATYPES = "max_datatype_table_size"
 
 _QUADS_OF = {
     LogicalType.FLAT_TRIPLES: LogicalType.FLAT_QUADS,
@@ -57,18 +63,10 @@ ALL_FIELDS = frozenset(_NOUNS)
 _FLAGS = frozenset({"rdf_star", "generalized_statements"})
 
 
-class LateError(JellyOptionsError):
-    """A statement needs options (``fields``) that the options already written do not have."""
-
-    def __init__(self, reason: str, fields: Mapping[str, Any] | None = None, **place: Any) -> None:
-        super().__init__(reason, **place)
-        self.fields = dict(fields or {})
-
-    @classmethod
-    def of(cls, fields: Mapping[str, Any], advice: str) -> LateError:
-        """The error for some missing fields, with the advice what to give."""
-        nouns = " and ".join(_NOUNS[name] for name in fields)
-        return cls(f"{nouns} turned up after stream options that allow none were written: {advice}", fields)
+def late_error(fields: Mapping[str, Any], advice: str) -> LateError:
+    """The error for some missing fields, with the advice what to give."""
+    nouns = " and ".join(_NOUNS[name] for name in fields)
+    return LateError(f"{nouns} turned up after stream options that allow none were written: {advice}", fields)
 
 
 def open_fields(options: StreamOptions | PatchOptions | Mapping[str, Any] | None) -> frozenset[str]:
@@ -91,7 +89,12 @@ def missing(options: StreamOptions | PatchOptions, batch: Batch, allowed: Abstra
     if allowed and isinstance(options, StreamOptions) and options.version == COLUMN_VERSION:
         # Of the flags columns have none: what would need them is an error, which names its term.
         allowed = allowed - _FLAGS
-    return {name: value for name, value in lacking(options, batch).items() if name in allowed} if allowed else {}
+    if not allowed:
+        return {}
+    found = {name: value for name, value in lacking(options, batch).items() if name in allowed}
+    if not options.max_datatype_table_size and _DATATYPES in allowed and (batch.kind == int(Kind.TYPED)).any():
+        found.setdefault(_DATATYPES, DATATYPES)
+    return found
 
 
 def changed(base: Options, options: Mapping[str, Any]) -> Options:
@@ -115,7 +118,6 @@ def changed(base: Options, options: Mapping[str, Any]) -> Options:
 class Memory:
     """Output of a `WideningEncoder` that stays in memory."""
 
-    is_live = False
     label = ""
 
     def __init__(self) -> None:
@@ -159,15 +161,22 @@ class WideningEncoder:
 
     def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
         """Encode a Batch, see `Encoder.encode`. LateError where it needs what cannot be had any more."""
-        if changes := missing(self.options, batch, self.allowed):
-            options = changed(self.options, changes)
-            if self._is_fresh:
-                self._encoder = self._make(options)
-            else:
-                self._start_anew(options, changes)
+        self.prepare([batch])
         self._is_fresh = False
         self._is_kept = self._is_kept or bool(keep_frames and (len(batch.frames) or batch.metadata))
         return self._encoder.encode(batch, keep_frames)
+
+    def prepare(self, batches: Iterable[Batch]) -> None:
+        """Make the options as wide as some Batches need that come next."""
+        options = self.options
+        changes: dict[str, Any] = {}
+        for batch in batches:
+            changes |= missing(options, batch, self.allowed)
+            options = changed(self.options, changes)
+        if changes and self._is_fresh:
+            self._encoder = self._make(options)
+        elif changes:
+            self._start_anew(options, changes)
 
     def close(self) -> bytes:
         """End the stream."""
@@ -195,16 +204,17 @@ class WideningEncoder:
         held = isinstance(options, PatchOptions) and (
             not old.delimited or (options.stream_type == PatchStreamType.FRAME and old.place % 4)
         )
-        if writer is None or writer._sink.is_live or held:
+        if writer is None or not (isinstance(writer, Memory) or can_restart(writer._sink)) or held:
             advice = ", ".join(f"{name!r}: {getattr(value, 'name', value)!r}" for name, value in changes.items())
-            late = LateError.of(changes, f"give options={{{advice}}}{'' if held else ', or a path as the destination'}")
+            late = late_error(changes, f"give options={{{advice}}}{'' if held else ', or a path as the destination'}")
             late.source = None if writer is None else writer.label or None
             raise late
         # Frames without a meaning are cut anew, so that it does not matter when the need turned up.
         is_free = not (patch or options.is_grouped or self._is_kept)
         is_open = old.is_open
         writer._sink.write(old.cut())
-        with writer._restarted() as written:
+        in_memory = not isinstance(writer, Memory) and writer._sink.begin is not None
+        with contextlib.nullcontext(take_back(writer._sink)) if in_memory else writer._restarted() as written:
             self._encoder = new = self._make(options)
             limits: dict[str, Any] = dict.fromkeys(("max_names", "max_prefixes", "max_datatypes"), MAX_TABLE_SIZE)
             decoder = Decoder(patch=patch, max_frame_bytes=NO_LIMIT, **limits)

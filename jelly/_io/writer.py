@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.ntriples.text import TextWriter
+from jelly._core.rules.needs import refuse_version
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.native import default_options
 from jelly._formats.protocols import Framing
 from jelly._formats.registry import JELLY, WRITING, Format, find
+from jelly._io.output_options import first_options
 from jelly._io.settings import checked, refuse_unknown
-from jelly._io.source import Sink, SinkWriter, one_thread
+from jelly._io.sink import Sink, SinkWriter, one_thread
 from jelly._io.widening import Memory, WideningEncoder, changed, missing, open_fields
 from jelly._options import PhysicalType, StreamOptions
 from jelly._seekable.index import KEYFRAME_ROWS
@@ -27,7 +29,7 @@ from jelly.errors import JellyArgumentError
 if TYPE_CHECKING:
     from jelly._pipeline.workers import Workers
 
-__all__ = ["COLLECT_ROWS", "Writer", "arity_of", "dumps", "own_workers", "write"]
+__all__ = ["COLLECT_ROWS", "Writer", "arity_of", "dumps", "own_workers", "refuse_read", "write"]
 
 # Maximum rows of a Batch of Python objects: small enough for the caches.
 COLLECT_ROWS = 8192
@@ -47,7 +49,9 @@ class Writer(SinkWriter):
         .xz``).
     options : StreamOptions or mapping, optional
         Options of the Jelly stream, or only some of their fields. Where they leave the physical type open, the first
-        statement decides. By default a flat stream whose options announce what its statements need, see Notes.
+        statement decides; where they leave the version open, a first Batch of Jelly-RDF 1.2 or the first statement of
+        such a `read` makes a stream of Jelly-RDF 1.2. By default a flat stream whose options announce what its
+        statements need, see Notes.
     format : str, optional
         Name, suffix or media type of the format, as for `Reader`.
     frame_rows : int, optional
@@ -99,8 +103,9 @@ class Writer(SinkWriter):
     -----
     A Jelly stream announces at its start whether it has named graphs, quoted triples, generalized statements and
     namespaces. The first 8192 statements (or the first Batch) decide what ``options`` leave open. If a later statement
-    needs more, a file is written again from its start, with bounded memory; a pipe or file object cannot be, so the
-    error names the option to give.
+    needs more, a file is written again from its start, with bounded memory, and so is what is in an `io.BytesIO` that
+    nobody has flushed or changed; a pipe or file object cannot be, so there it is a `LateError`, which names the option
+    to give.
 
     Labels of blank nodes are written as they are given, and the scope of a blank node is the stream: in all frames the
     same label is the same node. In a grouped stream each frame is a graph or dataset of its own, and whether labels
@@ -144,8 +149,6 @@ class Writer(SinkWriter):
             delimited=delimited,
             keyframe_rows=keyframe_rows if seekable or index else 0,
         )
-        if index not in (None, "terms"):
-            raise JellyArgumentError(f"index must be 'terms' or None, not {index!r}")
         self._settings: dict[str, Any] = {"keep_labels": keep_labels, **settings}
         if index is not None:
             self._settings["filters"] = True
@@ -266,12 +269,25 @@ class Writer(SinkWriter):
         iterator = iterate(statements)
         if self._collector is None:
             for first in iterator:
+                self._follow(getattr(iterator, "options", None))
                 self.add(first)
                 break
             else:
                 return
         while self._collect(3).extend(iterator, self._rows):
+            self._refuse_read(iterator)
             self._flush()
+        self._refuse_read(iterator)
+
+    def _follow(self, source: StreamOptions | None) -> None:
+        """Write Jelly-RDF 1.2 where the first statements come from such a stream and the caller leaves it open."""
+        if self._encoder is None and self.format is JELLY:
+            self._given = first_options(self._given, source)
+
+    def _refuse_read(self, statements: Iterable[Any]) -> None:
+        """JellyOptionsError for statements of `read` with quoted triples that this Jelly stream would change."""
+        if self.format is JELLY:
+            refuse_read(statements, self._encoder.options.version)
 
     @one_thread
     def add_batch(self, batch: Batch, *, keep_frames: bool | None = None) -> None:
@@ -286,6 +302,7 @@ class Writer(SinkWriter):
         """
         self._check_open()
         if self._encoder is None:
+            self._follow(batch.options)
             self._start(batch.arity)
         if self._early:
             self._collect(batch.arity)
@@ -361,6 +378,13 @@ def iterate(statements: Iterable[Any]) -> Iterator[Any]:
     return StatementIterator([statements]) if isinstance(statements, Batch) else iter(statements)
 
 
+def refuse_read(statements: Iterable[Any], version: int) -> None:
+    """JellyOptionsError for statements of `read` with quoted triples that a Jelly stream of a version would change."""
+    if isinstance(statements, StatementIterator):
+        for read in statements.quoted:
+            refuse_version(read, version)
+
+
 def arity_of(statement: Any) -> int:
     """The number of terms of a statement. The first statement decides whether a stream has triples or quads."""
     if isinstance(statement, Batch):
@@ -395,8 +419,6 @@ def _open(arity: int, settings: Mapping[str, Any], workers: Workers | None, opti
 
 
 def _check_options(options: Any) -> None:
-    if options is not None and not isinstance(options, StreamOptions | Mapping):
-        raise JellyArgumentError(f"options must be StreamOptions, not {type(options).__name__}")
     if isinstance(options, Mapping):
         refuse_unknown(options, [field.name for field in fields(StreamOptions)], "StreamOptions")
 
@@ -485,6 +507,7 @@ def dumps(
     iterator = iterate(statements)
     first = list(islice(iterator, 1))
     shape = arity_of(first[0]) if first else 3
+    options = first_options(options, getattr(iterator, "options", None))
     allowed = open_fields(options)
     options = _options(options, shape)
     if options.physical_type == PhysicalType.UNSPECIFIED:
@@ -494,6 +517,7 @@ def dumps(
     for statement in first:
         collector.add(statement)
     more = collector.extend(iterator, COLLECT_ROWS)
+    refuse_read(iterator, options.version)
     if not more:
         # A small message is to cost little.
         batch = collector.batch
@@ -508,6 +532,7 @@ def dumps(
         memory.write(encoder.encode(collector.batch, keep_frames=False))
         collector.clear()
         more = collector.extend(iterator, COLLECT_ROWS)
+        refuse_read(iterator, options.version)
     memory.write(encoder.encode(collector.batch, keep_frames=False))
     memory.write(encoder.close())
     return b"".join(memory.parts)

@@ -86,7 +86,7 @@ def _beside(path: str, file: Any, opener: Callable[[str], BinaryIO]) -> FrameTab
             if not n or sizes.min() < 0 or sizes.max() >> 40 or int(sizes[::2].sum()) != size:
                 raise CorruptIndex("its table of frames does not fit the file")
         except CorruptIndex as error:
-            raise JellyError(f"{path + SUFFIX} cannot be used: {error}") from None
+            raise JellyFormatError(f"{path + SUFFIX} cannot be used: {error}") from None
     return FrameTable.of(sizes)
 
 

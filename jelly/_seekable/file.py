@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar, overload
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import Quad, Triple
-from jelly._formats.registry import JELLY, SEEKING
+from jelly._formats.registry import SEEKING
 from jelly._io.reader import Frame, frames_of
-from jelly._io.settings import checked, fitted, refuse_unknown
+from jelly._io.settings import checked, fitted
 from jelly._io.sniff import HEAD, refuse_other
 from jelly._io.source import MAX_EXPANSION, Progress, is_open_file, is_url, open_local
 from jelly._options import StreamOptions
@@ -26,7 +26,6 @@ from jelly._seekable.index import (
     Keyframe,
     chunks_of,
     first_options,
-    pipelined,
     read_index,
     read_segment,
     refuse_closed,
@@ -50,12 +49,13 @@ class IndexedFile(Generic[Item]):
 
     _patch = False
     _item = "statement"
+    _check = False  # what cannot be used is an error, and not ignored
 
+    @checked(SEEKING)
     def __init__(
         self, path: str | os.PathLike[str], *, opener: Callable[[str], BinaryIO] = open_local, **limits: Any
     ) -> None:
         self.path: str = os.fspath(path)
-        refuse_unknown(limits, SEEKING, JELLY.title)
         self._file: Any = opener(self.path)
         try:
             expansion = limits.pop("max_expansion", MAX_EXPANSION)
@@ -64,7 +64,8 @@ class IndexedFile(Generic[Item]):
             self._file = plain_view(self.path, self._file, opener=opener, max_expansion=expansion)
             size = self._file.seek(0, os.SEEK_END)
             options = partial(first_options, self._file, self._patch, self._limits)
-            index = read_index(self._file, size, options) or read_sidecar(self.path, self._file, options, opener)
+            index = read_index(self._file, size, options, self._check)
+            index = index or read_sidecar(self.path, self._file, options, opener, self._check)
             if index is None:
                 self._file.seek(0)
                 refuse_other(self._file.read(HEAD))
@@ -152,6 +153,8 @@ class IndexedFile(Generic[Item]):
                 for task in tasks:
                     yield from task()
             else:
+                from jelly._pipeline.workers import pipelined  # which takes some time to import
+
                 yield from pipelined(iter(tasks), threads)
         except JellyError as error:
             error.source = error.source or self.path
@@ -165,7 +168,7 @@ class IndexedFile(Generic[Item]):
         if isinstance(wanted, slice):
             start, stop, step = wanted.indices(len(self))
             if step != 1:
-                raise ValueError("a slice of a file goes forward in steps of 1")
+                raise JellyArgumentError("a slice of a file goes forward in steps of 1")
             return list(self._between(start, stop))
         at = wanted + len(self) if wanted < 0 else wanted
         if not 0 <= at < len(self):
@@ -194,12 +197,20 @@ def watched(file: IndexedFile[Any], threads: int, progress: Progress | None) -> 
             progress(size * rows // max(file.index.statements, 1), size, rows)
 
 
+def to_the_end(batches: Iterator[Batch], items: Iterator[T]) -> Iterator[T]:
+    """The ``items``, which are made of Batches; then the other Batches are read, which tells whether the index fits."""
+    yield from items
+    for _ in batches:
+        pass
+
+
 class JellyFile(IndexedFile[Triple | Quad]):
     """A Jelly file with random access, as `jelly.open` returns it.
 
     Use it in a ``with`` statement or close it. ``len(file)`` is the number of statements, ``file[i]`` one statement,
     ``file[a:b]`` the list of statements of a slice, and ``file.frames(a, b)`` the frames of a range. Reading starts at
-    the keyframe before the slice.
+    the keyframe before the slice and goes to the end of its segment, where it is an error if the index does not fit.
+    Whether an index says the right number of the first statement, only `validate` knows, which reads all.
 
     Parameters
     ----------
@@ -234,7 +245,9 @@ class JellyFile(IndexedFile[Triple | Quad]):
         with self._lock:
             if not self._has_looked:
                 refuse_closed(self._file)
-                self._filters, self._stack = read_filters(self.path, self._file, self.index, self._opener)
+                self._filters, self._stack = read_filters(
+                    self.path, self._file, self.index, self._opener, self._check
+                )
                 self._has_looked = True
             return self._filters
 
@@ -318,11 +331,12 @@ class JellyFile(IndexedFile[Triple | Quad]):
             return []
 
         def part(segment: tuple[Keyframe, Keyframe]) -> Iterator[tuple[Batch, int, int]]:
+            last = min(end, segment[1].statement)
+            # To the end of the segment, which tells whether the index fits.
             for batch in self._read(segment):
-                low = min(max(start - batch.first_row, 0), len(batch))
-                yield batch, low, max(min(end - batch.first_row, len(batch)), low)
-                if batch.first_row + len(batch) >= end and not whole:
-                    return
+                if whole or batch.first_row < last:
+                    low = min(max(start - batch.first_row, 0), len(batch))
+                    yield batch, low, max(min(last - batch.first_row, len(batch)), low)
 
         segments = self.index.segments_from("statement", start)
         if (numbers := self.matching(query)) is not None:
@@ -350,8 +364,8 @@ class JellyFile(IndexedFile[Triple | Quad]):
             return iter(())
         segments = self.index.segments_from("frame", start)
         begin = segments[0][0].frame
-        batches = self.run([partial(self._read, segment) for segment in segments])
-        return islice(frames_of(batches, begin), start - begin, stop - begin)
+        batches = self.run([partial(self._read, segment) for segment in segments if segment[0].frame < stop])
+        return to_the_end(batches, islice(frames_of(batches, begin), start - begin, stop - begin))
 
     def find(
         self, s: Wanted = None, p: Wanted = None, o: Wanted = None, g: Wanted = None, *, threads: int = 1
@@ -431,6 +445,8 @@ def _placed(path: Any) -> tuple[str, Callable[[str], BinaryIO]]:
     """The name of a file, and what opens it and its sidecar."""
     if is_open_file(path):
         return path.path, path.fs.open
+    if not isinstance(path, str | os.PathLike):
+        raise JellyArgumentError(f"cannot open {type(path).__name__}: expected a path, URL or OpenFile")
     name: str = os.fspath(path)
     if not isinstance(name, str) or not is_url(name) or os.path.exists(name):
         return name, open_local

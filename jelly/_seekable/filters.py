@@ -11,7 +11,7 @@ import struct
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import lru_cache
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
@@ -20,7 +20,7 @@ import numpy as np
 from jelly._core.algebra.content import fuse_filter, slot_keys
 from jelly._core.base.batch import Batch
 from jelly._io.source import open_local
-from jelly._seekable.index import SUFFIX, CorruptIndex, Index, checksum_ends, read_exactly, reader_at
+from jelly._seekable.index import SUFFIX, CorruptIndex, Index, checksum_ends, ignore, read_exactly, reader_at
 
 __all__ = ["MAX_SOUGHT", "FilterBuilder", "Filters", "Query", "Sought", "read_filters"]
 
@@ -261,6 +261,32 @@ class Filters:
                 ]  # fmt: skip
         return list(found)
 
+    def cover(self, segment: int, batch: Batch) -> bool:
+        """Whether no statement of a Batch of a segment would be left out, whatever is looked for."""
+        for at, name in enumerate(SLOTS, segment * len(SLOTS)):
+            kind, may_be_default, width, block_bits, blocks, n, size, crc, _, _, offset, seed = self._rows[at]
+            ids = getattr(batch, name)
+            if ids is None:
+                if len(batch) and not may_be_default:
+                    return False
+                continue
+            keys, low, high, default = slot_keys(batch, ids)
+            if default and not may_be_default:
+                return False
+            if not len(keys):
+                continue
+            ends = (batch.text[batch.start[id] : batch.start[id + 1]].tobytes() for id in (low, high))
+            if not n or not all(self._in_range(at, Sought(text, 0)) for text in ends):
+                return False
+            data = self._read(offset, size) if kind != _ANYTHING else b""
+            if zlib.crc32(data) != crc and kind != _ANYTHING:
+                return False
+            if kind == _LIST and not np.isin(keys, np.frombuffer(data, "<u8")).all():
+                return False
+            if kind == _FUSE and not _hold_all(data, keys, width, block_bits, blocks, seed):
+                return False
+        return True
+
     def all(self) -> Iterator[tuple[Any, tuple[bytes, bytes], bytes]]:
         """For each slot of each segment its row in the directory, its range and its filter, whatever state it is in."""
         for row, ends in zip(self.rows, self._ranges, strict=True):
@@ -352,8 +378,29 @@ def _holds(data: bytes, key: int, width: int, block_bits: int, blocks: int, seed
     return found & ((1 << width) - 1) == 0
 
 
+def _hold_all(
+    data: bytes, keys: np.ndarray[Any, np.dtype[np.uint64]], width: int, block_bits: int, blocks: int, seed: int
+) -> bool:
+    """Whether `_holds` is true of all keys."""
+    hash = keys + np.uint64(seed)
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        hash = (hash ^ (hash >> np.uint64(33))) * np.uint64(factor)
+    hash ^= hash >> np.uint64(33)
+    block = np.uint64(1 << block_bits)
+    mask = block - np.uint64(1)
+    place = ((hash >> np.uint64(32)) * np.uint64(blocks << block_bits)) >> np.uint64(32)
+    found = hash ^ (hash >> np.uint64(32))
+    stored = np.frombuffer(data, np.uint8)
+    for at in (place, (place + block) ^ ((hash >> np.uint64(18)) & mask), (place + block + block) ^ (hash & mask)):
+        bit = at * np.uint64(width)
+        byte = (bit >> np.uint64(3)).astype(np.int64)
+        word = sum(stored[byte + i].astype(np.uint64) << np.uint64(8 * i) for i in range(3))
+        found ^= word >> (bit & np.uint64(7))
+    return not (found & np.uint64((1 << width) - 1)).any()
+
+
 def read_filters(
-    path: str, file: Any, index: Index, opener: Callable[[str], BinaryIO] = open_local
+    path: str, file: Any, index: Index, opener: Callable[[str], BinaryIO] = open_local, check: bool = False
 ) -> tuple[Filters | None, ExitStack]:
     """The filters of a file with its index, in it or in its sidecar, and what to close when they are not used any more.
 
@@ -364,7 +411,8 @@ def read_filters(
         try:
             found = _parse(name, source, end, index, None if source is file else file, opener is open_local)
         except CorruptIndex as why:
-            warnings.warn(f"the filters of {name} are ignored: {why}", RuntimeWarning, stacklevel=4)
+            with stack if check else nullcontext():
+                ignore(f"the filters of {name}", why, check, 4)
             continue
         if found is not None:
             return found, stack

@@ -16,13 +16,12 @@ import warnings
 import zlib
 from _thread import allocate_lock  # threading takes some time to import
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
@@ -39,8 +38,6 @@ __all__ = ["INDEX_KEY", "KEYFRAME_ROWS", "SUFFIX", "Index", "Keyframe", "pack_in
 
 INDEX_KEY = "jelly.index"
 KEYFRAME_ROWS = 1 << 17
-# Batches of a segment that may wait, of usual size.
-AHEAD = 8
 # Of the sidecar of a file.
 SUFFIX = ".idx"
 
@@ -56,7 +53,6 @@ _MAX_LENGTH = 10
 # Number of bytes compared at each end of a Jelly file with a sidecar.
 _ENDS = 1 << 16
 
-T = TypeVar("T")
 # From a place to a place: the bytes between them, in chunks.
 Chunks: TypeAlias = Callable[[int, int], Iterator[bytes]]
 
@@ -160,8 +156,18 @@ def checksum_options(options: StreamOptions | PatchOptions) -> int:
     return zlib.crc32(patch_options_row(options) if isinstance(options, PatchOptions) else options_row(options))
 
 
-def read_index(file: Any, size: int, options: Callable[[], StreamOptions | PatchOptions]) -> Index | None:
-    """The index at the end of a file, or None. A damaged index is ignored with a warning.
+def ignore(what: str, why: CorruptIndex, check: bool, stacklevel: int) -> None:
+    """Warn that something is not used; with ``check`` it is a JellyFormatError."""
+    if check:
+        raise JellyFormatError(f"{what} cannot be used: {why}") from None
+    verb = "are" if what.startswith("the filters") else "is"
+    warnings.warn(f"{what} {verb} ignored: {why}", RuntimeWarning, stacklevel=stacklevel + 1)
+
+
+def read_index(
+    file: Any, size: int, options: Callable[[], StreamOptions | PatchOptions], check: bool = False
+) -> Index | None:
+    """The index at the end of a file, or None. A damaged index is ignored with a warning, see `ignore`.
 
     ``file`` is a seekable binary file, ``options`` returns the stream options of its first frame.
     """
@@ -180,8 +186,7 @@ def read_index(file: Any, size: int, options: Callable[[], StreamOptions | Patch
             raise CorruptIndex("its checksum is wrong")
         return _parse(file, size, body, options())
     except CorruptIndex as why:
-        name = getattr(file, "name", "the file")
-        warnings.warn(f"the index of {name} is ignored: {why}", RuntimeWarning, stacklevel=3)
+        ignore(f"the index of {getattr(file, 'name', 'the file')}", why, check, 3)
         return None
 
 
@@ -264,15 +269,21 @@ def first_options(file: Any, patch: bool = False, limits: Mapping[str, Any] | No
 def read_segment(
     chunks: Chunks, index: Index, segment: tuple[Keyframe, Keyframe], **limits: Any
 ) -> Iterator[Batch]:
-    """The Batches from one keyframe to the next. JellyFormatError if the index does not match the file."""
+    """The Batches from one keyframe to the next. JellyFormatError if the index does not match the file.
+
+    At the end it is compared with the index what the decoder knows, so whoever reads all segments to their ends, in
+    whatever order, has the statements of the file or an error: only the first one begins with nothing.
+    """
     start, end = segment
+    number = bisect_right(index.keyframes, start.offset, key=attrgetter("offset"))
     known: dict[str, Any] = {} if start.offset == 0 else {
         "options": index.options, "first_row": start.statement, "first_frame": start.frame, "offset": start.offset,
         "place": start.place,
     }
     if known and index.state is not None:
-        known["state"] = index.state(index.keyframes.index(start))
-    decoder = Decoder(delimited=True, patch=isinstance(index.options, PatchOptions), **known, **limits)
+        known["state"] = index.state(number - 1)
+    patch = isinstance(index.options, PatchOptions)
+    decoder = Decoder(delimited=True, patch=patch, **known, **limits)
     # Before the end of the file a transaction may continue.
     yield from drain(decoder, chunks(start.offset, end.offset), finish=end.offset == index.size)
     found = Keyframe(decoder.offset, decoder.statements, decoder.frames, decoder.place)
@@ -283,67 +294,25 @@ def read_segment(
             f"expected {end.statement} and {end.frame}{what}",
             offset=found.offset,
         )
+    if end.offset == index.size:
+        return
+    state = None if index.state is None else index.state(number)
+    if state is None:
+        fits = not decoder.in_message
+    elif not (fits := state == decoder.save()):
+        # One that another version saved may be other bytes.
+        limits |= {"delimited": True, "patch": patch, "options": index.options}
+        fits = Decoder(**limits, state=state).save() == decoder.save()
+    if not fits:
+        raise JellyFormatError(
+            "the index does not fit the file: what it says of the decoder here is not what the frames up to here say",
+            offset=end.offset,
+        )
 
 
 def _place(key: Keyframe) -> str:
     where = ("before", "inside", "inside a transaction of", "in an unknown part of")[key.place % 4]
     return f"{where} patch {key.place // 4}"
-
-
-def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: int = AHEAD) -> Iterator[T]:
-    """The items of all ``tasks`` in order, made by threads. Each waits while ``depth`` of its items are not taken.
-
-    A segment of usual size has no more Batches than that: where a thread had to wait in the middle of its segment until
-    those before are taken, most threads would wait.
-    """
-    # They take long to import, and most processes use no threads.
-    from concurrent.futures import ThreadPoolExecutor
-    from queue import Empty, Queue
-    from threading import Event
-
-    stop = Event()
-    end = object()
-    queues: deque[Queue[Any]] = deque()
-
-    def work(task: Callable[[], Iterator[T]], queue: Queue[Any]) -> None:
-        try:
-            if not stop.is_set():
-                for item in task():
-                    queue.put((item, None))
-                    if stop.is_set():
-                        return
-            queue.put((end, None))
-        except BaseException as error:  # noqa: B902 - raised where the items are taken
-            queue.put((end, error))
-
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            more = True
-            while more or queues:
-                while more and len(queues) <= threads:
-                    task = next(tasks, None)
-                    more = task is not None
-                    if task is not None:
-                        queues.append(Queue(depth))
-                        pool.submit(work, task, queues[-1])
-                if not queues:
-                    break
-                while True:
-                    item, error = queues[0].get()
-                    if item is end:
-                        break
-                    yield item
-                    del item
-                queues.popleft()
-                if error is not None:
-                    raise error
-        finally:
-            stop.set()
-            # A thread that waits for room in the queue gets room, and then sees that it must stop.
-            for queue in queues:
-                with suppress(Empty):
-                    while True:
-                        queue.get_nowait()
 
 
 def refuse_closed(file: Any) -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import builtins
 import os
 import struct
-import warnings
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
@@ -27,8 +26,9 @@ from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._formats.registry import SEEKING
 from jelly._io.settings import checked, fitted
+from jelly._io.sink import Sink
 from jelly._io.sniff import HEAD, refuse_other
-from jelly._io.source import MAX_EXPANSION, Sink, open_local
+from jelly._io.source import MAX_EXPANSION, open_local
 from jelly._options import COLUMN_VERSION, PatchOptions, StreamOptions
 from jelly._seekable.compressed import indexable, read_section
 from jelly._seekable.filters import FilterBuilder, keyframes_of
@@ -41,6 +41,7 @@ from jelly._seekable.index import (
     checksum_options,
     chunks_of,
     first_options,
+    ignore,
     read_exactly,
     read_index,
     read_segment,
@@ -57,6 +58,9 @@ _STATE = 3
 _MAX_HEAD = 1 << 28
 # Maximum bytes of a saved state: it holds the lookup tables.
 _MAX_STATE = 1 << 28
+# States that are kept, as each is asked for twice: by who reads up to it, and from it on. Larger ones are not.
+_KEPT = 8
+_KEPT_BYTES = 1 << 20
 # Minimum statements from one place to the next.
 _DISTANCE = 1 << 18
 # Of all filters in a sidecar, in bytes. What comes later has only ranges and short lists.
@@ -249,6 +253,7 @@ def read_sidecar(
     file: Any,
     options: Callable[[], StreamOptions | PatchOptions],
     opener: Callable[[str], BinaryIO] = open_local,
+    check: bool = False,
 ) -> Index | None:
     """The index in the sidecar of ``path``, which is open as ``file``; None without one. An outdated one is ignored."""
     try:
@@ -259,7 +264,7 @@ def read_sidecar(
         try:
             return _parse(path, sidecar, file, options(), opener)
         except CorruptIndex as why:
-            warnings.warn(f"{path + SUFFIX} is ignored: {why}", RuntimeWarning, stacklevel=4)
+            ignore(path + SUFFIX, why, check, 4)
             return None
 
 
@@ -296,8 +301,13 @@ def _states(
     path: str, places: list[tuple[int, ...]], opener: Callable[[str], BinaryIO]
 ) -> Callable[[int], bytes | None]:
     """A function that reads the state at a keyframe by its number. Keyframe 0 has no state, others may have none."""
+    kept: tuple[tuple[int, bytes], ...] = ()  # never changed, so that threads need no lock
 
     def state(number: int) -> bytes | None:
+        nonlocal kept
+        for one, whole in kept:
+            if one == number:
+                return whole
         damaged = JellyFormatError("a saved state of the decoder is damaged", source=path)
         offset, length, crc = places[number - 1]
         if not (offset >= 0 and 0 <= length <= _MAX_STATE):
@@ -318,6 +328,8 @@ def _states(
             raise damaged from None
         if not unpacker.eof:
             raise damaged
+        if len(whole) <= _KEPT_BYTES:
+            kept = (*kept[1 - _KEPT :], (number, whole))
         return whole
 
     return state

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as Waiting
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from jelly._formats.registry import READING, VERSIONS
 from jelly._io.reader import READ_ROWS, Frame
 from jelly._io.settings import checked
 from jelly._io.source import CHUNK
+from jelly._pipeline.workers import Workers
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.sources import Sources
 
@@ -120,15 +121,15 @@ class AsyncReader:
                 items.close()  # type: ignore[attr-defined]
 
         # Not one of the threads that all share: it may wait for the next chunk for long.
-        executor = ThreadPoolExecutor(1, "jelly-aread")
+        workers = Workers(1, beside=True)
         try:
-            while (item := await loop.run_in_executor(executor, advance)) is not end:
+            while (item := await asyncio.wrap_future(workers.submit(advance), loop=loop)) is not end:
                 yield item
         finally:
             for each in chunks:
                 each.cancel()
-            executor.submit(close)
-            executor.shutdown(wait=False)
+            # When the thread is done with the item that it may be at.
+            workers.submit(close).add_done_callback(lambda _: workers.drop())
 
 
 class _Chunks:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import stat
 from typing import Any
 
 from jelly._io.compression import COMPRESSIONS
 
-__all__ = ["descriptor_of", "is_open_file", "is_url", "is_web", "name_of", "split_suffix"]
+__all__ = ["descriptor_of", "is_open_file", "is_url", "is_web", "left_in", "name_of", "split_suffix"]
 
 _WEB = re.compile("https?://[^/?#]+", re.I)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9]+::")
@@ -79,3 +81,16 @@ def descriptor_of(path: str) -> int | None:
     if found is None:
         return None
     return int(found[2]) if found[2] else {"stdout": 1, "stderr": 2}[found[1]]
+
+
+def left_in(file: Any) -> int | None:
+    """The bytes behind the place of an open file of this machine, or of bytes; None of others, which may not seek."""
+    try:
+        if isinstance(file, io.BytesIO):
+            return max(file.getbuffer().nbytes - file.tell(), 0)
+        if isinstance(file := getattr(file, "file", file), io.BufferedReader | io.BufferedRandom | io.FileIO):
+            status = os.fstat(file.fileno())
+            return max(status.st_size - file.tell(), 0) if stat.S_ISREG(status.st_mode) else None
+    except (OSError, ValueError):
+        pass
+    return None

@@ -21,7 +21,7 @@ from jelly._io.remote import list_url
 from jelly._io.source import is_open_file, is_url, is_web, name_of, split_suffix
 from jelly._seekable.file import JellyFile
 from jelly._seekable.filters import Query
-from jelly._seekable.index import SUFFIX, pipelined
+from jelly._seekable.index import SUFFIX
 from jelly._sources.blank_node_scope import BlankNodes, Mode
 from jelly._sources.segments import Condition, query_of, read_filtered
 from jelly.errors import JellyArgumentError, JellyError
@@ -136,6 +136,8 @@ class Sources:
             for number in range(len(self.each)):
                 yield from self.of(number, ended, query)
             return
+        from jelly._pipeline.workers import pipelined  # which takes some time to import
+
         readers: dict[int, Any] = {}
         with ExitStack() as stack:
             yield from pipelined(self._tasks(stack, query, readers), threads)

@@ -10,7 +10,8 @@ from jelly._core.ntriples.canonical import Canonicalizer
 from jelly._formats.registry import FORMATS, READING
 from jelly._io.reader import Reader, is_several, uniform_batches
 from jelly._io.settings import checked
-from jelly._io.source import Progress, Sink
+from jelly._io.sink import Sink
+from jelly._io.source import Progress
 
 __all__ = ["Canonical", "canonicalize"]
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
-from jelly._formats.native import default_options
-from jelly._formats.rdf_version import refuse_quoted
 from jelly._formats.registry import (
     FORMATS,
     JELLY,
@@ -28,20 +26,21 @@ from jelly._formats.registry import (
     find,
     table_kind,
 )
+from jelly._io.output_options import output_options
 from jelly._io.reader import Reader, is_several
 from jelly._io.settings import checked
 from jelly._io.source import Progress, name_of, split_suffix
 from jelly._io.widening import changed, missing, open_fields
 from jelly._io.writer import Writer
 from jelly._layouts import Layout
-from jelly._options import COLUMN_VERSION, MIN_NAME_TABLE, ROW_VERSION, PhysicalType, StreamOptions
+from jelly._options import COLUMN_VERSION, ROW_VERSION, PhysicalType, StreamOptions
 from jelly._pipeline.workers import Workers, in_order
 from jelly._seekable.file import JellyFile, open_indexed, watched
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.sources import Sources
 from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
 
-__all__ = ["Conversion", "choose_options", "convert", "join_options"]
+__all__ = ["Conversion", "choose_options", "convert", "look"]
 
 # Rows of a Batch where nobody says.
 BATCH_ROWS = 16384
@@ -107,11 +106,13 @@ def convert(
     The input or the output may be a table (Parquet, Arrow IPC or CSV; extra ``arrow``) with the columns of a layout of
     `jelly.arrow`. Options of what is written do not go with a table as the output.
 
-    Jelly written from Jelly keeps the stream options, namespaces and metadata, and it keeps the frames where they have
-    a meaning (grouped streams, frames with metadata). Jelly written from text is a flat stream.
+    Jelly written from Jelly keeps the stream options (of several sources those of the first, as wide as all need),
+    namespaces and metadata, and it keeps the frames where they have a meaning (grouped streams, frames with metadata).
+    Jelly written from text is a flat stream.
 
-    ``options={"version": 3}`` writes Jelly-RDF 1.2 (see `StreamOptions`); from Jelly-RDF 1.2 version 2 is
-    written unless you ask for 3. In both directions grouped streams become streams of messages, and the reverse. A
+    ``options={"version": 3}`` writes Jelly-RDF 1.2 (see `StreamOptions`), which is also what is written from
+    Jelly-RDF 1.2 unless you ask for ``{"version": 2}`` or pass ``star=``. In both directions grouped
+    streams become streams of messages, and the reverse. A
     quoted triple of RDF-star and a triple term of RDF 1.2 become each other only with ``star=`` (see `Reader`).
 
     Parameters
@@ -222,15 +223,18 @@ def convert(
             reader.workers = workers
         batches = reader.watched(progress)
         # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
-        held, arity = _look(batches, reader)
-        chosen = choose_options(options, reader, arity)
+        held, arity = look(batches, reader)
+        chosen = choose_options(options, reader, arity, given.get("star") is not None)
         if drop_graphs:
             chosen = changed(chosen, {"physical_type": PhysicalType.TRIPLES})
         allowed = open_fields(options)
         # Namespaces may come late. A file can be written again then, a pipe cannot.
-        late_version = chosen.version if reader.options is None and "version" in allowed else 0
-        if late_version:
-            chosen = chosen.replace(version=0)
+        late_version = 0
+        if "version" in allowed and chosen.version != COLUMN_VERSION:
+            if reader.options is None:
+                late_version, chosen = chosen.version, chosen.replace(version=0)
+            elif isinstance(reader, _Several):
+                late_version = ROW_VERSION
         if namespaces and chosen.version < ROW_VERSION:
             chosen = chosen.replace(version=ROW_VERSION)
         if held:
@@ -249,7 +253,6 @@ def convert(
             **(writing or {}),
         )
         writer.allow(allowed, version=late_version)
-        checks_quoted = writer.format is JELLY and given.get("star") is None
         with _advice(drop_graphs), writer:
             for name, iri in (namespaces or {}).items():
                 writer.namespace(name, iri)
@@ -259,8 +262,6 @@ def convert(
                     for _, _, name, iri in batch.namespaces:
                         writer.namespace(name, iri)
                     batch = _without_graphs(batch)
-                if checks_quoted:
-                    refuse_quoted(batch, batch.options, chosen.version)
                 # Metadata belongs to its frame, so that frame has to stay one.
                 writer.add_batch(batch, keep_frames=True if batch.metadata else None)
                 batch = None  # before the next one takes memory
@@ -292,9 +293,9 @@ def _advice(drop_graphs: bool) -> Iterator[None]:
 
 
 class _Several:
-    """Several sources, as a `Reader` of one stream."""
+    """Several sources, as a `Reader` of one stream, with the stream options of the first."""
 
-    options = None
+    options: StreamOptions | None = None
     # As in these, there may be triples and then quads, and namespaces.
     format = THRIFT
 
@@ -313,7 +314,10 @@ class _Several:
 
     def watched(self, progress: Progress | None) -> Iterator[Batch]:
         rows = 0
+        first = True
         for batch in self._sources.batches(self._threads, self._ended):
+            if first:
+                self.options, first = batch.options, False
             yield batch
             rows += len(batch)
             del batch  # before the next one takes memory
@@ -410,7 +414,7 @@ def _bytes_of(path: Any) -> int:
     return os.path.getsize(path) if os.path.isfile(path) else 0
 
 
-def _look(batches: Iterator[Batch], reader: Reader | _Several | _Indexed) -> tuple[list[Batch], int]:
+def look(batches: Iterator[Batch], reader: Reader | _Several | _Indexed) -> tuple[list[Batch], int]:
     """The first Batches, and whether the stream is one of triples or quads (3 or 4).
 
     Where quads may follow triples, as many as it takes to know; beyond MAX_PEEK bytes it is taken for one of quads.
@@ -434,28 +438,6 @@ def _arity(reader: Reader | _Several | _Indexed) -> int:
     return 4 if reader.format.quads else 3
 
 
-def join_options(options: Iterable[StreamOptions]) -> StreamOptions:
-    """Options for one stream after another: those of the first, as wide as any needs.
-
-    >>> triples, quads = StreamOptions(physical_type=1, logical_type=1), StreamOptions(physical_type=2, rdf_star=True)
-    >>> joined = join_options([triples, quads])
-    >>> joined.physical_type.name, joined.logical_type.name, joined.rdf_star
-    ('QUADS', 'FLAT_QUADS', True)
-    """
-    first, *others = options
-    for other in others:
-        changes: dict[str, Any] = {}
-        if first.physical_type == PhysicalType.TRIPLES and other.physical_type > PhysicalType.TRIPLES:
-            changes["physical_type"] = other.physical_type
-        for name in ("rdf_star", "generalized_statements"):
-            changes[name] = getattr(first, name) or getattr(other, name)
-        for name in ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size"):
-            changes[name] = max(getattr(first, name), getattr(other, name))
-        changes["version"] = min(max(first.version, other.version), ROW_VERSION)
-        first = changed(first, changes)
-    return first
-
-
 def _size(writer: Writer) -> int:
     """Bytes of what was written; those of the file where it is compressed."""
     if split_suffix(writer.name)[1] and os.path.isfile(writer.name):
@@ -464,9 +446,15 @@ def _size(writer: Writer) -> int:
 
 
 def choose_options(
-    options: StreamOptions | Mapping[str, Any] | None, reader: Reader | _Several | _Indexed, arity: int
+    options: StreamOptions | Mapping[str, Any] | None,
+    reader: Reader | _Several | _Indexed,
+    arity: int,
+    is_asked: bool = False,
 ) -> StreamOptions:
-    """The options to write with what ``reader`` reads: those given, or those of the source with changes."""
+    """The options to write with what ``reader`` reads: those given, or those of the source with changes.
+
+    ``is_asked`` tells that ``star=`` says what becomes of quoted triples.
+    """
     source = reader.options
     # Namespaces may come late, when the version is written already.
     version = min(source.version, ROW_VERSION) if source is not None else 2 if reader.format.namespaces else 0
@@ -474,11 +462,8 @@ def choose_options(
         if options.version == 0:
             options = options.replace(version=version)
         return options
-    base = source or default_options(arity).replace(version=version)
-    if base.version == COLUMN_VERSION:
-        # Columns are written where somebody asks for them.
-        asked = (options or {}).get("version") == COLUMN_VERSION
-        base = base.replace(rdf_version="") if asked else base.replace(version=ROW_VERSION)
-    if base.max_name_table_size < MIN_NAME_TABLE:
-        base = base.replace(max_name_table_size=MIN_NAME_TABLE)
-    return changed(base, options or {})
+    fields = dict(options or {})
+    if is_asked and source is not None and source.version in (0, COLUMN_VERSION):
+        fields = {"version": ROW_VERSION, **fields}  # rows have all that `star=` makes
+    base = source if source is not None else output_options(None, arity).replace(version=version)
+    return output_options(base, arity, fields)

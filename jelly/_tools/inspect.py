@@ -24,7 +24,7 @@ from jelly._io.source import MAX_EXPANSION, Source, split_suffix
 from jelly._limits import default
 from jelly._options import PatchOptions, StreamOptions
 from jelly._sources.segments import open_filtered
-from jelly.errors import JellyError
+from jelly.errors import JellyArgumentError, JellyError
 
 __all__ = ["FrameInspection", "Inspection", "inspect"]
 
@@ -279,7 +279,7 @@ def inspect(
     (1, 1, 2)
     """
     if format not in (None, "jelly", "jellyp"):
-        raise ValueError(f'format is {format!r}: expected "jelly" or "jellyp"')
+        raise JellyArgumentError(f'format is {format!r}: expected "jelly" or "jellyp"')
     source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
     patch = format == "jellyp" or (format is None and split_suffix(source.name)[0] in JELLY_PATCH.suffixes)
     source.expected = ((JELLY_PATCH if patch else JELLY).name, (), "")

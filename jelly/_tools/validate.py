@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import Any
@@ -16,13 +18,14 @@ from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.frame_scan import KINDS, RowCounter
 from jelly._core.ntriples.statement_table import StatementTable
 from jelly._core.terms.materialize import Materializer
-from jelly._formats.registry import JELLY, READING, Format, find, format_of
+from jelly._formats.registry import JELLY, READING, SEEKING, Format, find, format_of
 from jelly._io.reader import ACCEPT, Reader, is_several, read
 from jelly._io.reader import options as read_options
 from jelly._io.settings import LIMITS, checked, fitted, refuse_unknown
 from jelly._io.sniff import explain
 from jelly._io.source import MAX_EXPANSION, Source, name_of
 from jelly._options import ROW_VERSION, StreamOptions
+from jelly._seekable.check import problems_beside
 from jelly._sources.sources import expand
 from jelly._tools.blank_nodes import differences
 from jelly._tools.compare import BlankNodeBijection, as_quad
@@ -115,8 +118,9 @@ def validate(
     Problems of a Jelly stream are: whatever the `Decoder` refuses (the rest of the stream is then not checked), quoted
     triples or generalized statements that the options do not announce, a pair of logical and physical type outside the
     recommended table, namespace declarations in version 1, a graph without an end, rows of unknown kinds, and signs
-    that the file was joined with ``cat``. Problems of other formats are syntax errors, in N-Triples and N-Quads every
-    line that has one.
+    that the file was joined with ``cat``. With a local file also its index, the table of its compressed frames, its
+    filters and its sidecar are problems where they do not fit its statements. Problems of other formats are syntax
+    errors, in N-Triples and N-Quads every line that has one, and quoted triples as graphs.
 
     Parameters
     ----------
@@ -169,12 +173,34 @@ def validate(
             frame=frame, delimited=delimited, progress=progress, joined=joined, **limits,
         )  # fmt: skip
     [src] = several
-    source = Source(src, limits.get("max_expansion", MAX_EXPANSION), ACCEPT)
+    with closing(Source(src, limits.get("max_expansion", MAX_EXPANSION), ACCEPT)) as source:
+        return _validate_one(
+            source, src, limit,
+            format=format, against=against, against_format=against_format, ordered=ordered, options=options,
+            frame=frame, delimited=delimited, progress=progress, joined=joined, **limits,
+        )  # fmt: skip
+
+
+def _validate_one(
+    source: Source,
+    src: Any,
+    limit: int,
+    *,
+    format: str | None,
+    against: Any,
+    against_format: str | None,
+    ordered: bool,
+    options: Any,
+    frame: int | None,
+    delimited: bool | None,
+    progress: Callable[[int, int | None, int], object] | None,
+    joined: bool,
+    **limits: Any,
+) -> list[Problem]:
+    """`validate` for one source."""
     known = format_to_check(format or source.media_type, source.name)
-    if known is not JELLY:
-        source.close()  # only its name and type were needed
-        if options is not None or delimited is not None or joined:
-            raise ValueError(f"options=, delimited= and joined= are of Jelly, this is {known.title}")
+    if known is not JELLY and (options is not None or delimited is not None or joined):
+        raise JellyArgumentError(f"options=, delimited= and joined= are of Jelly, this is {known.title}")
     wanted = options if options is None or isinstance(options, StreamOptions) else read_options(options)
     check = Check(limit, wanted)
     other: frozenset[str] = frozenset()
@@ -188,8 +214,9 @@ def validate(
     refuse_unknown(limits, known.reading | other, known.title)
     limits = {name: limits[name] for name in limits.keys() & known.reading}
     if known is not JELLY:
-        return _validate_text(src, known, check, progress, limits)
+        return _validate_text(source, known, check, progress, limits)
     check.skips_unknown = limits.get("unknown_rows") == "skip"
+    own = {name: limits[name] for name in limits.keys() & SEEKING} | {"unknown_rows": "skip"}
     # Rows of unknown kinds are reported, and the rows after them are checked.
     limits = fitted(limits, JELLY.reading, source.size) | {"unknown_rows": "skip"}
     limits.pop("max_expansion", None)  # the source has it
@@ -207,14 +234,13 @@ def validate(
         else:
             check.take(counter, decoder.close(), None)
             check.finish(counter)
+            check.add_beside(src, joined, own)
     except JellyError as error:
         if check.failed:
             raise
         explain(error, source.head, JELLY.name)
         message = f"{error.reason}; the rest of the file was not checked"
         check.add(message, error.frame, error.row, error.offset)
-    finally:
-        source.close()
     if decoder.restarts:
         number, row, offset, times = decoder.restarts
         check.add(restart_problem(times), number, row, offset)
@@ -245,7 +271,7 @@ def format_to_check(format: str | None, name: str) -> Format:
 
 
 def _validate_text(
-    src: Any,
+    source: Source,
     format: Format,
     check: Check,
     progress: Callable[[int, int | None, int], object] | None,
@@ -253,9 +279,10 @@ def _validate_text(
 ) -> list[Problem]:
     """`validate` for formats other than Jelly."""
     by_line = format.name in ("nt", "nq")
-    with Reader(src, format=format.name, on_error="skip" if by_line else "raise", **limits) as reader:
+    with Reader(source, format=format.name, on_error="skip" if by_line else "raise", **limits) as reader:
         try:
             for batch in reader.source.watched(reader.batches(), progress):
+                check.graphs(batch)
                 check.compare_with(batch)
             check.compare_end()
         except JellyError as error:
@@ -311,6 +338,19 @@ class Check:
         if self.is_full:
             problems.append(Problem(f"stopped after {self._limit} problems"))
         return problems
+
+    def graphs(self, batch: Batch) -> None:
+        """Report statements whose graph is a quoted triple: no version of RDF has these, and Jelly cannot hold them."""
+        if batch.g is None or not len(batch.quoted):
+            return
+        for row in np.flatnonzero((batch.g >= 0) & (batch.kind[batch.g] == Kind.TRIPLE)).tolist():
+            self.add(f"statement {batch.first_row + row}: a quoted triple as graph, which no version of RDF allows")
+
+    def add_beside(self, src: Any, joined: bool, limits: Mapping[str, Any], patch: bool = False) -> None:
+        """Check what lies beside the stream in a file: its index or sidecar, the table of its frames, its filters."""
+        if isinstance(src, str | os.PathLike) and os.path.isfile(src):
+            for message, offset in problems_beside(os.fspath(src), patch, joined, limits):
+                self.add(message, offset=offset)
 
     def compare_with(self, batch: Batch) -> None:
         if self.compare is not None:

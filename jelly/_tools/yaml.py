@@ -18,11 +18,13 @@ __all__ = ["dump_yaml", "load_documents"]
 # Maximum nesting of a value, and maximum number of values that the aliases of a document repeat.
 MAX_DEPTH = 128
 MAX_ALIASED = 10_000
+# Digits of an integer: Python writes no more than 4300 in decimal.
+MAX_DIGITS = 4000
 
 # YAML 1.2.2, section 10.3.2, core schema.
 _NULL = frozenset(("", "null", "Null", "NULL", "~"))
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_INTEGER = re.compile(r"[-+]?[0-9]+\Z")
+_INTEGER = re.compile(r"(?:[-+]?[0-9]+|0(o)[0-7]+|0(x)[0-9A-Fa-f]+)\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)\Z|\.(nan|NaN|NAN)\Z")
 _TAGS = {f"tag:yaml.org,2002:{name}": name for name in ("str", "null", "bool", "int", "float", "map", "seq")}
@@ -119,13 +121,12 @@ class _Document:
             return None
         if kind in (None, "bool") and text in _BOOLEANS:
             return _BOOLEANS[text]
-        if kind in (None, "int"):
-            if _INTEGER.match(text):
-                if len(text) > 4000:
-                    raise self._error("an integer of more than 4000 digits", event, JellyLimitError)
-                return int(text)
-            if text[:2] in ("0o", "0x") and re.match(r"0o[0-7]+\Z|0x[0-9A-Fa-f]+\Z", text):
-                return int(text[2:], 8 if text[1] == "o" else 16)
+        if kind in (None, "int") and (found := _INTEGER.match(text)) is not None:
+            base = {"o": 8, "x": 16}.get(found[1] or found[2], 10)
+            most = MAX_DIGITS if base < 16 else MAX_DIGITS * 4 // 5
+            if len(text) > most:
+                raise self._error(f"an integer of more than {most} digits", event, JellyLimitError)
+            return int(text, base)
         if kind in (None, "float"):
             if _FLOAT.match(text):
                 return float(text)

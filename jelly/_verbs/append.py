@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any, BinaryIO
 
 from jelly._compression.view import PlainView
@@ -22,10 +23,13 @@ from jelly._core.jelly.encoder import Encoder
 from jelly._formats.native import FILTERS_IN_FRAME, StreamEncoder
 from jelly._formats.registry import JELLY, READING, VERSIONS, find
 from jelly._io.compression import SEEKABLE
+from jelly._io.output_options import output_options
 from jelly._io.part_file import PartFile, hold, to_disk
+from jelly._io.reader import Reader
 from jelly._io.settings import checked
 from jelly._io.source import Progress, split_suffix
-from jelly._io.widening import ALL_FIELDS, LateError, missing
+from jelly._io.widening import ALL_FIELDS, changed, missing
+from jelly._io.writer import Writer
 from jelly._options import MAX_TABLE_SIZE, MIN_NAME_TABLE, ROW_VERSION, StreamOptions
 from jelly._seekable.compressed import plain_view
 from jelly._seekable.file import JellyFile
@@ -85,8 +89,8 @@ def append(
     Raises
     ------
     JellyOptionsError
-        If the stream options of the file do not allow a statement, such as quads in a file of triples: write it anew
-        with `concat`.
+        If the file is one of Jelly-RDF 1.2 and the source has quoted triples of RDF-star, or the other way round, see
+        ``star=`` of `Reader`.
     JellyArgumentError
         If the file is no Jelly file.
     JellyFormatError
@@ -96,6 +100,9 @@ def append(
 
     Notes
     -----
+    Where the stream options of the file do not allow a statement, such as quads in a file of triples, and in a file of
+    Jelly-RDF 1.2, all of the file is decoded and written with options that do.
+
     Filters in an index (see `Writer`) are kept, and made for the new statements. An index in a sidecar file (``.idx``)
     is made anew when the file has its name.
 
@@ -159,10 +166,17 @@ def _append(file: Any, target: str, batches: Iterator[Batch], source: Input, key
                 builder.take(filters)
     elif sidecar:
         builder = _filters_beside(target)
-    end = (_walk(file, size), b"") if index is None else _kept(file, size)
-    first = next(batches, None)
-    if first is None:
+    batch = next(batches, None)
+    if batch is None:
         return 0
+    how: dict[str, Any] = {"seekable": index is not None, "keyframe_rows": keyframe_rows}
+    if builder is not None and index is not None:
+        how["index"] = "terms"
+    if _needs_more(options, batch):
+        made_anew = _write_anew(target, target, options, chain([batch], batches), source, how)
+        _renew_sidecar(target, sidecar, index, builder)
+        return made_anew
+    end = (_walk(file, size), b"") if index is None else _kept(file, size)
     part = PartFile(target)
     try:
         with os.fdopen(part.handle, "wb") as written:
@@ -170,9 +184,7 @@ def _append(file: Any, target: str, batches: Iterator[Batch], source: Input, key
             base = end[0] + len(end[1])
             made.write(end[1])
             tail = _Tail(options, index, base, keyframe_rows, builder)
-            batch: Batch | None = first
-            del first
-            while batch is not None:
+            while batch is not None and not _needs_more(options, batch):
                 source.refuse_quoted(batch, options.version)
                 tail.put(made, tail.encode(batch))
                 batch = None  # before the next one takes memory
@@ -182,6 +194,11 @@ def _append(file: Any, target: str, batches: Iterator[Batch], source: Input, key
                 made.close()
             written.flush()
             to_disk(written.fileno())
+        if batch is not None:
+            more = _write_anew(target, part.path, options, chain([batch], batches), source, how)
+            part.discard()
+            _renew_sidecar(target, sidecar, index, builder)
+            return tail.statements + more
     except BaseException:
         part.discard()
         raise
@@ -192,11 +209,46 @@ def _append(file: Any, target: str, batches: Iterator[Batch], source: Input, key
             to_disk(folder)
         finally:
             os.close(folder)
+    _renew_sidecar(target, sidecar, index, builder)
+    return tail.statements
+
+
+def _renew_sidecar(target: str, sidecar: bool, index: Index | None, builder: FilterBuilder | None) -> None:
     if index is None and sidecar:
         make_sidecar(target, terms=builder is not None)
     elif sidecar:
         os.unlink(target + SUFFIX)  # its filters are in the file now
-    return tail.statements
+
+
+def _needs_more(options: StreamOptions, batch: Batch) -> bool:
+    """Whether no frames with a Batch can go behind a stream with these options: the file is written anew then.
+
+    The tables of frames in columns (Jelly-RDF 1.2) are other ones, and a writer needs more names than a reader.
+    """
+    if options.version > ROW_VERSION or options.max_name_table_size < MIN_NAME_TABLE:
+        return True
+    return bool(missing(options, batch, ALL_FIELDS - {"version"}))
+
+
+def _write_anew(
+    target: str, old: str, options: StreamOptions, batches: Iterator[Batch], source: Input, how: dict[str, Any]
+) -> int:
+    """Write what a file has, and Batches behind it, with stream options that allow both; the statements of these."""
+    limits: dict[str, Any] = dict.fromkeys(("max_names", "max_prefixes", "max_datatypes"), MAX_TABLE_SIZE)
+    first = next(batches)
+    chosen = output_options(options, first.arity)
+    chosen = changed(chosen, missing(chosen, first, ALL_FIELDS - {"version"}))
+    with Reader(old, format="jelly", **limits) as reader, Writer(target, chosen, **how) as writer:
+        writer.allow(ALL_FIELDS)
+        for batch in reader.batches():
+            writer.add_batch(batch, keep_frames=True if batch.metadata else None)
+        del batch
+        for batch in chain([first], batches):
+            source.refuse_quoted(batch, chosen.version)
+            writer.add_batch(batch, keep_frames=True if batch.metadata else None)
+    return writer.statements - reader.statements
+
+
 
 
 def _begun(raw: Any, file: Any, written: Any, end: int) -> Any:
@@ -234,13 +286,6 @@ def _options(file: Any) -> StreamOptions:
         next(decoder.close(), None)  # the one frame of a file without lengths ends here
     if decoder.options is None or not decoder.delimited:
         raise JellyFormatError("the file is one bare frame: only a delimited stream can be appended to")
-    if decoder.options.version > ROW_VERSION:
-        raise JellyFormatError("the file is one of Jelly-RDF 1.2, which is not written yet: convert it first")
-    if decoder.options.max_name_table_size < MIN_NAME_TABLE:
-        raise JellyFormatError(
-            f"its name table has {decoder.options.max_name_table_size} entries, a writer needs {MIN_NAME_TABLE}: write "
-            "it anew with jelly.concat"
-        )
     return decoder.options
 
 
@@ -366,8 +411,6 @@ class _Tail:
 
     def encode(self, batch: Batch) -> bytes:
         """The frames that are finished."""
-        if fields := missing(self._options, batch, ALL_FIELDS - {"version"}):
-            raise LateError.of(fields, "write the file anew with jelly.concat([file, source], file)")
         self._nothing = select(batch, [])
         return self._without_options(self._encoder.encode(batch, keep_frames=True if batch.metadata else None))
 

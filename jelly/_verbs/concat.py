@@ -27,8 +27,9 @@ def concat(
 ) -> int:
     r"""Write the statements of sources one after the other: of any formats and stream options, in any order.
 
-    A Jelly output has the stream options of the first source, as wide as all need. Namespaces are kept, and so are
-    frames where they have a meaning.
+    A Jelly output has the stream options of the first source, as wide as all need: Jelly-RDF 1.2 if that is of it.
+    What is written to a pipe or file object announces all that may come. Namespaces are kept, and so are frames where
+    they have a meaning.
 
     Parameters
     ----------

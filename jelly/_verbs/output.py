@@ -8,12 +8,13 @@ from itertools import chain
 from typing import Any
 
 from jelly._core.base.batch import Batch
-from jelly._formats.rdf_version import refuse_quoted
+from jelly._core.rules.needs import refuse_quoted
 from jelly._formats.registry import JELLY, TABLE_FORMATS, find
+from jelly._io.output_options import output_options
 from jelly._io.source import Progress
 from jelly._io.widening import changed, missing, open_fields
 from jelly._io.writer import Writer
-from jelly._options import COLUMN_VERSION, MIN_NAME_TABLE, ROW_VERSION, PhysicalType, StreamOptions
+from jelly._options import COLUMN_VERSION, ROW_VERSION, PhysicalType, StreamOptions
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.names import name_of
 from jelly._sources.sources import Sources
@@ -45,6 +46,9 @@ class Input:
         self._asks = settings.get("star") is None
         self.rows = 0
         self.has_graphs = False
+        self.has_quads = False  # a Jelly stream of quads, whose statements need not name a graph
+        self.options: StreamOptions | None = None  # of the first source, if it is Jelly
+        self._is_read = False
         self.namespaces: dict[str, str] = {}
 
     def batches(self) -> Iterator[Batch]:
@@ -65,6 +69,10 @@ class Input:
     def _watched(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         for batch in batches:
             self.rows += len(batch)
+            read = batch.options
+            if not self._is_read:
+                self._is_read, self.options = True, read
+            self.has_quads = self.has_quads or (read is not None and read.physical_type > PhysicalType.TRIPLES)
             if self._asks and batch.options is not None and len(batch.quoted):
                 self._quoted[batch.options.version == COLUMN_VERSION] = batch.options
             if batch.g is not None and not self.has_graphs:
@@ -104,26 +112,20 @@ def write_batches(
     first = next(iterator, None)
     allowed = open_fields(options)
     if format is JELLY and not isinstance(options, StreamOptions):
+        quads = (source.has_graphs or source.has_quads) if known or first is None else first.arity == 4
         wide: dict[str, Any] = {}
-        if known or first is None:
-            wide["physical_type"] = PhysicalType.QUADS if source.has_graphs else PhysicalType.TRIPLES
-        elif not is_path:
-            wide["physical_type"] = PhysicalType.QUADS
-        if not is_path and (options or {}).get("version") != COLUMN_VERSION:
-            wide |= {"rdf_star": True, "generalized_statements": True, "version": 2}
-        wide |= dict(options or {})
-        base = None if first is None or not keep_frames else first.options
-        if base is None or first is None:
-            options, allowed = wide, allowed - wide.keys()
-        else:
-            base = base.replace(
-                max_name_table_size=max(base.max_name_table_size, MIN_NAME_TABLE),
-                version=min(base.version, ROW_VERSION),
-            )
-            options = changed(base, wide)
-            if missed := missing(options, first, allowed):
-                options = changed(options, missed)
-    version = options.version if isinstance(options, StreamOptions) else (options or {}).get("version", ROW_VERSION)
+        if not is_path:
+            # What is in a pipe cannot be written again: it announces all that may come.
+            if not known and first is not None:
+                wide["physical_type"], quads = PhysicalType.QUADS, True
+            if output_options(source.options, 4, options).version != COLUMN_VERSION:
+                wide |= {"rdf_star": True, "generalized_statements": True, "version": ROW_VERSION}
+        given = wide | dict(options or {})
+        options = output_options(source.options, 4 if quads else 3, given, flat=not keep_frames)
+        allowed -= wide.keys()
+        if first is not None:
+            options = changed(options, missing(options, first, allowed))
+    version = options.version if isinstance(options, StreamOptions) else 0
     with Writer(out, options, format=to_format, seekable=seekable, **writing) as writer:
         writer.allow(allowed)
         declared: dict[str, str] = {}

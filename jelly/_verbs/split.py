@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -17,12 +17,13 @@ from jelly._core.base.constants import Kind
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import DefaultGraph
 from jelly._formats.registry import READING, VERSIONS
+from jelly._io.part_file import PartFolder
 from jelly._io.settings import checked
 from jelly._io.source import Progress, split_suffix
 from jelly._io.spool import Spool
 from jelly._verbs.output import MEMORY, Input, Mode, Options, write_batches
 from jelly._verbs.sort import in_order
-from jelly.errors import JellyArgumentError, JellyLimitError
+from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
 
 __all__ = ["Part", "split"]
 
@@ -69,7 +70,7 @@ class _Names:
             packed = split_suffix(name)[1]
             stem, suffix = os.path.splitext(name[: len(name) - len(packed)])
             name = f"{stem}-{{}}{suffix}{name[len(name) - len(packed) :]}"
-        self._folder, base = os.path.split(name)
+        self.folder, base = os.path.split(name)
         self._before, _, self._after = base.partition("{}")
         self._taken: set[str] = set()
 
@@ -79,7 +80,7 @@ class _Names:
             made = label if number == 1 else f"{label}-{number}"
             if made.lower() not in self._taken:
                 self._taken.add(made.lower())
-                return os.path.join(self._folder, self._before + made + self._after)
+                return os.path.join(self.folder, self._before + made + self._after)
         raise AssertionError
 
 
@@ -114,7 +115,7 @@ def split(
     progress: Progress | None = None,
     **settings: Any,
 ) -> list[Part]:
-    r"""Write statements to several files. One of them is open at a time.
+    r"""Write statements to several files. They get their names when all are complete: on an error there is none.
 
     Parameters
     ----------
@@ -196,10 +197,29 @@ def split(
         else:
             assert rows is not None
             pieces = _by_size(found.batches(), _repeated(rows))
+        folder = stack.enter_context(PartFolder(names.folder))
         for label, term, batches in pieces:
             path = names.of(label)
-            made.append(Part(path, write_batches(path, batches, found, **how), term))
+            with _named(folder, path):
+                made.append(Part(path, write_batches(folder.of(path), batches, found, **how), term))
+        folder.commit(part.path for part in made)
     return made
+
+
+@contextmanager
+def _named(folder: PartFolder, path: str) -> Iterator[None]:
+    """Within this, errors of a file in a part folder have the name that it is to get."""
+    hidden = folder.of(path)
+    try:
+        yield
+    except OSError as error:
+        if error.filename == hidden:
+            error.filename = path
+        raise
+    except JellyError as error:
+        if error.source == hidden:
+            error.source = path
+        raise
 
 
 def _repeated(rows: int) -> Iterator[int]:
@@ -254,12 +274,15 @@ def _by_term(batches: Iterator[Batch], slot: str) -> Iterator[tuple[str, Any, It
             if ids is None:
                 ids = np.full(len(batch), -1)
 
-    def name(batch: Batch) -> str:
-        return batch.term(ids[at]) if ids[at] >= 0 else ""
+    def here(batch: Batch) -> Any:
+        if ids[at] < 0:
+            return DefaultGraph()
+        [statement] = Materializer(batch).statements(at, at + 1)
+        return getattr(statement, slot)
 
-    def piece(wanted: str) -> Iterator[Batch]:
+    def piece(wanted: Any) -> Iterator[Batch]:
         nonlocal at
-        while batch is not None and name(batch) == wanted:
+        while batch is not None and here(batch) == wanted:
             other = np.flatnonzero(ids[at:] != ids[at])
             stop = at + int(other[0]) if len(other) else len(batch)
             some = select(batch, slice(at, stop))
@@ -269,19 +292,19 @@ def _by_term(batches: Iterator[Batch], slot: str) -> Iterator[tuple[str, Any, It
 
     advance()
     while batch is not None:
-        [statement] = Materializer(batch).statements(at, at + 1)
-        term = DefaultGraph() if ids[at] < 0 else getattr(statement, slot)
-        yield _label(batch, int(ids[at])), term, piece(name(batch))
+        term = here(batch)
+        yield _label(batch, int(ids[at])), term, piece(term)
 
 
 def _counted(batches: Iterable[Batch], slot: str, most: int) -> Iterator[Batch]:
     """Batches, as long as they have no more than so many terms in one place."""
-    seen: set[str] = set()
+    seen: set[Any] = set()
     for batch in batches:
         ids = getattr(batch, slot)
         if ids is not None:
+            made = Materializer(batch)
             for term in np.unique(ids).tolist():
-                seen.add(batch.term(term) if term >= 0 else "")
+                seen.add(made.term(term) if term >= 0 else None)
                 if len(seen) > most:
                     raise JellyLimitError(
                         f"the statements have more than {most} terms in this place, and each would have a file: raise "

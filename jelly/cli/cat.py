@@ -12,18 +12,22 @@ from typing import Any
 import click
 
 import jelly
-from jelly._formats.registry import TABLE_FORMATS
+from jelly._formats.registry import TABLE_FORMATS, find
+from jelly._io.output_options import join_options, output_options
 from jelly._io.source import is_url
 from jelly._io.widening import changed, missing, open_fields
 from jelly._sources.blank_node_scope import BlankNodes, Mode
-from jelly._tools.convert import choose_options, join_options
+from jelly._tools.convert import choose_options
 from jelly.cli.common import STATEMENTS, blank_node_options, reading_options
 from jelly.cli.reading import (
     WITH_TABLES,
     expanded,
     from_option,
+    jelly_changes,
+    jelly_option,
     refuse_terminal,
     settings_of,
+    star_option,
     wide_advice,
     wide_changes,
     wide_options,
@@ -37,6 +41,8 @@ __all__ = ["cat"]
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @from_option
 @click.option("--to", "to_format", type=WITH_TABLES, default="nq", show_default=True, help="Format of the output.")
+@jelly_option
+@star_option
 @wide_options
 @blank_node_options(None, "; default: scope for several files, keep for one")
 @reading_options(*STATEMENTS)
@@ -64,7 +70,7 @@ def cat(
 
     A Jelly stream declares at its start which kinds of statements it may have. The beginning of each file is examined
     for that, so the order of the files does not matter. Kinds that appear only later in a file of N-Triples or RDF
-    Thrift need --physical, --generalized, --namespaces or --star.
+    Thrift need --physical, --generalized, --namespaces or --rdf-star.
     """
     each = expanded(files)
     settings = settings_of(each, from_format, limits)
@@ -72,13 +78,15 @@ def cat(
     refuse_terminal(to_format)
     changes = wide_changes(given)
     if changes and to_format != "jelly":
-        raise click.UsageError("--physical, --generalized, --namespaces and --star go with --to jelly")
+        raise click.UsageError("--physical, --generalized, --namespaces and --rdf-star go with --to jelly")
+    changes |= jelly_changes(given["jelly_version"], find(to_format, tables=True))
+    settings = [of_file | {"star": given["star"]} for of_file in settings]
     with contextlib.ExitStack() as stack:
         inputs = [_Input(file, of_file) for file, of_file in zip(each, settings, strict=True)]
         options: jelly.StreamOptions | None = None
         if to_format == "jelly":
             looked = [found for one in inputs if (found := one.look(stack, changes)) is not None]
-            options = changed(join_options(looked), changes) if looked else None
+            options = output_options(join_options(looked), 4, changes) if looked else None
         if to_format in TABLE_FORMATS:
             write_batches(
                 to_format, None, (batch for one in inputs for batch in labels.batches(one.source, one.batches(stack)))
@@ -112,7 +120,7 @@ class _Input:
         first = next(batches, None)
         options = None
         if first is not None:
-            options = choose_options(None, reader, first.arity)
+            options = choose_options(None, reader, first.arity, first.options is not None and not first.options.version)
             options = changed(options, missing(options, first, open_fields(changes)))
         if self._again:
             reader.close()  # there may be more files than a process can open

@@ -19,6 +19,7 @@ from jelly._formats.registry import FORMATS, JELLY, TURTLE, Content, Format, hav
 from jelly._io.source import is_web, split_suffix
 from jelly._layouts import LAYOUTS
 from jelly._options import MAX_TABLE_SIZE
+from jelly._start import goes_on
 from jelly._tools.validate import format_to_check
 from jelly.cli.canonical import canonicalize, hash_
 from jelly.cli.cat import cat
@@ -36,7 +37,7 @@ from jelly.cli.common import (
     show,
     size_of,
 )
-from jelly.cli.errors import INTERRUPTED, in_options, message, silence_stdout
+from jelly.cli.errors import INTERRUPTED, UNREAD, in_options, is_unread, message, silence_stdout, terminate
 from jelly.cli.find import find
 from jelly.cli.messages import messages
 from jelly.cli.patch import patch
@@ -46,9 +47,11 @@ from jelly.cli.reading import (
     expanded,
     format_of,
     from_option,
+    jelly_option,
     opened,
     refuse_terminal,
     settings_of,
+    star_option,
     wide_advice,
 )
 from jelly.cli.results import results
@@ -90,14 +93,16 @@ class Commands(click.Group):
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _show_warning
+                goes_on(terminate)
                 return super().invoke(ctx)
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)
-        except BrokenPipeError:
-            silence_stdout()
         except Exception as error:
+            if is_unread(error):
+                silence_stdout()
+                ctx.exit(UNREAD)
             if os.environ.get("JELLY_TRACEBACK"):
                 raise
             say(f"error: {message(error)}", "red")
@@ -173,10 +178,7 @@ class _LogicalChoice(click.Choice[str]):
     "--namespaces", "allow_namespaces", is_flag=True,
     help="Allow namespace declarations anywhere in the stream.",
 )
-@click.option(
-    "--jelly", "jelly_version", type=click.Choice(["1.0", "1.1", "1.2"]),
-    help="Version of Jelly-RDF. 1.2 stores statements in columns; it is not final (default: 1.0 or 1.1).",
-)
+@jelly_option
 @click.option(
     "--rdf-version", type=click.Choice(["1.1", "1.2-basic", "1.2", "unspecified"]),
     help="With --jelly 1.2: the RDF version to announce (default: what the terms need).",
@@ -209,11 +211,7 @@ class _LogicalChoice(click.Choice[str]):
 @click.option(
     "--rdf", type=click.Choice(["1.1", "1.2-basic", "1.2"]), help="Reject what this version of RDF does not have."
 )
-@click.option(
-    "--star", type=click.Choice(["reifies", "triple-terms", "quoted"]),
-    help="Turn quoted triples of RDF-star into nodes with rdf:reifies, or such nodes back (quoted), or take them as "
-    "triple terms of RDF 1.2.",
-)
+@star_option
 @click.option("--skip-errors", is_flag=True, help="Skip lines of N-Triples and N-Quads with errors, and report them.")
 @click.option(
     "--base", metavar="IRI",
@@ -250,7 +248,7 @@ class _LogicalChoice(click.Choice[str]):
 )
 @click.option(
     "--threads", metavar="N", type=click.IntRange(1),
-    help="Number of threads (default: all cores for files above 64 MB, else 1). OUT is the same for any number.",
+    help="Number of threads (default: all idle cores for files above 64 MB, else 1). OUT is the same for any number.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print neither progress nor summary.")
 @reading_options(*STATEMENTS)

@@ -90,7 +90,7 @@ class Size(ParamType):
         return int(found[1]) << 10 * (" KMGT".index((found[2] or " ").upper()))
 
 
-# Bytes of input above which a conversion uses all cores.
+# Bytes of input above which a conversion uses all cores that are idle.
 LARGE = 64 << 20
 
 
@@ -162,11 +162,11 @@ def say(text: str, colour: str | None = None) -> None:
 
 
 def default_threads(sources: list[Any]) -> int:
-    """All cores for files that are large together, else one thread."""
-    from jelly._pipeline.workers import count_cores
+    """All idle cores for files that are large together, else one thread."""
+    from jelly._pipeline.workers import idle_cores
 
     paths = [source for source in sources if isinstance(source, str | os.PathLike) and os.path.isfile(source)]
-    return count_cores() if sum(map(os.path.getsize, paths)) > LARGE else 1
+    return idle_cores() if sum(map(os.path.getsize, paths)) > LARGE else 1
 
 
 def size_of(n: float) -> str:

@@ -9,9 +9,11 @@ import sys
 
 from jelly.errors import JellyError
 
-__all__ = ["INTERRUPTED", "in_options", "message", "printable", "silence_stdout"]
+__all__ = ["INTERRUPTED", "UNREAD", "in_options", "is_unread", "message", "printable", "silence_stdout", "terminate"]
 
-INTERRUPTED = 130  # 128 + SIGINT, as in shells
+# 128 and the number of the signal, as in shells: SIGINT, SIGPIPE.
+INTERRUPTED = 130
+UNREAD = 141
 
 
 # Keywords whose options on the command line have other names.
@@ -33,6 +35,7 @@ _IN_OPTIONS = [
         (r"\bcontexts=", "--context URL=FILE"),
         (r"\bseekable=True\b", "--seekable"),
         (r"\bdrop_graphs=True\b", "--drop-graphs"),
+        (r"\bwrite Jelly-RDF 1\.2 \(version 3\)", "write Jelly-RDF 1.2 (--jelly 1.2)"),
         (r"\bgeneralized_statements=True in the stream options", "--generalized"),
         (r"\bmax_name_table_size\b", "--names"),
         (r"\bmax_prefix_table_size\b", "--prefixes"),
@@ -40,6 +43,7 @@ _IN_OPTIONS = [
         (r"""\b(rdf|star)=["']([\w.-]+)["']""", r"--\1 \2"),
         (r'\blayout="(\w+)"', r"--layout \1"),
         (r"\bskolem_base\b", "--skolem-base"),
+        (r"(?<=token: pass )tls=, or insecure=True\b", "--tls, or --insecure"),
         (r"\btls=, or insecure=True\b", "--cert and --key, or --insecure"),
     )
 ]
@@ -84,6 +88,16 @@ def message(error: BaseException) -> str:
 def printable(text: str) -> str:
     """A name or text from a file, which must not control the terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def is_unread(error: BaseException) -> bool:
+    """Whether nobody reads standard output any more. A pipe with a name is an output like a file."""
+    return isinstance(error, BrokenPipeError) and error.filename in (None, "standard output")
+
+
+def terminate(number: int, frame: object) -> None:
+    """Handle a signal: the command removes the file that it was writing, and ends."""
+    sys.exit(128 + number)
 
 
 def silence_stdout() -> None:

@@ -8,12 +8,22 @@ from typing import Any
 import click
 
 import jelly
+from jelly._formats import registry
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.sources import Sources
 from jelly.cli.common import STATEMENTS, blank_node_options, reading_options, say
-from jelly.cli.errors import message
+from jelly.cli.errors import is_unread, message
 from jelly.cli.prefixes import Prefixes, prefix_option, term_option
-from jelly.cli.reading import WITH_TABLES, expanded, from_option, refuse_terminal, settings_of, write_batches
+from jelly.cli.reading import (
+    WITH_TABLES,
+    expanded,
+    from_option,
+    jelly_changes,
+    jelly_option,
+    refuse_terminal,
+    settings_of,
+    write_batches,
+)
 
 __all__ = ["find"]
 
@@ -41,6 +51,7 @@ __all__ = ["find"]
 @from_option
 @click.option("--to", "to_format", type=WITH_TABLES, default="nq", show_default=True, help="Format of the output.")
 @blank_node_options(None, "; default: scope for several files, keep for one")
+@jelly_option
 @reading_options(*STATEMENTS)
 def find(
     files: tuple[str, ...],
@@ -67,15 +78,17 @@ def find(
       jelly find people.jelly -p foaf:name --language en --count
       jelly find 'data/*.nq.gz' -o '"Alice"' --to jelly > found.jelly
     """
+    changes = {}
     if not counting:
         refuse_terminal(to_format)
+        changes = jelly_changes(given["jelly_version"], registry.find(to_format, tables=True))
     try:
         each = expanded(files)
         prefixes = Prefixes(given["prefixes"], each, from_format, limits)
         pattern = _pattern(prefixes, given)
-        found = _run(pattern, each, counting, from_format, to_format, blank_nodes, skolem_base, limits)
+        found = _run(pattern, each, counting, from_format, to_format, blank_nodes, skolem_base, limits, changes)
     except (jelly.JellyError, OSError) as error:
-        if not exit_code or isinstance(error, BrokenPipeError):
+        if not exit_code or is_unread(error):
             raise
         say(f"error: {message(error)}", "red")
         click.get_current_context().exit(2)
@@ -108,6 +121,7 @@ def _run(
     blank_nodes: Mode | None,
     skolem_base: str | None,
     limits: dict[str, Any],
+    changes: dict[str, Any],
 ) -> int:
     """Print what is found, or how much, and return how much."""
     settings_of(each, from_format, limits)  # refuses unknown suffixes, and limits that no file has
@@ -123,4 +137,5 @@ def _run(
         options = {"rdf_star": True, "generalized_statements": True}
         if len(each) > 1:
             options["physical_type"] = jelly.PhysicalType.QUADS
+        options |= changes
     return write_batches(to_format, options, matches.batches())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
@@ -17,6 +17,7 @@ from jelly._formats.registry import SEEKING, Content, find, format_of, having, t
 from jelly.cli.common import (
     STATEMENTS,
     RangeCommand,
+    Size,
     can_have_index,
     default_threads,
     layout_option,
@@ -27,7 +28,9 @@ from jelly.cli.common import (
     reading_options,
     say,
 )
-from jelly.cli.errors import message
+from jelly.cli.errors import is_unread, message
+from jelly.patch._log import patches_in_order
+from jelly.patch._spool import PatchSpool
 from jelly.patch._validate import checked_rows
 
 __all__ = ["patch"]
@@ -125,7 +128,7 @@ def patch() -> None:
 @layout_option
 @click.option(
     "--threads", metavar="N", type=click.IntRange(1),
-    help="Number of threads (default: all cores for files above 64 MB, else 1). OUT is the same for any number.",
+    help="Number of threads (default: all idle cores for files above 64 MB, else 1). OUT is the same for any number.",
 )
 @_limits
 def convert(
@@ -302,8 +305,8 @@ def apply_(
     help="Match blank nodes by their place where labels fit worse.",
 )
 @click.option(
-    "--memory", metavar="MIB", type=click.IntRange(1), default=512, show_default=True,
-    help="Memory limit in MiB.",
+    "--memory", metavar="SIZE", type=Size(), default=512 << 20, show_default="512M",
+    help="Memory for the comparison.",
 )
 @click.option("--id", "name", metavar="IRI", help="Header id: the IRI of the patch, which a log needs.")
 @click.option("--prev", metavar="IRI", help="Header prev: the IRI of the patch before.")
@@ -335,7 +338,6 @@ def diff(
     """
     if stat == (dst is not None) or (stat and (to_format or stream_type or triples or name or prev)):
         raise click.UsageError("give OUT, or --stat without OUT and its options")
-    settings["memory"] <<= 20
     header = {"id": name, "prev": prev}
     headers = [patches.Header(key, jelly.IRI(iri)) for key, iri in header.items() if iri is not None]
     try:
@@ -347,7 +349,7 @@ def diff(
                 settings |= {"headers": headers, **limits}
                 found = _write_diff(dst, old, new, to_format, options, progress, settings)
     except (jelly.JellyError, OSError) as error:
-        if not exit_code or isinstance(error, BrokenPipeError):
+        if not exit_code or is_unread(error):
             raise
         say(f"error: {message(error)}", "red")
         click.get_current_context().exit(2)
@@ -374,7 +376,7 @@ def _write_diff(
     return patches.DiffStat(counted[Op.ADD], counted[Op.DELETE], changed)
 
 
-def _write(dst: str, to_format: str | None, found: list[patches.Patch]) -> None:
+def _write(dst: str, to_format: str | None, found: Iterable[patches.Patch]) -> None:
     target = _target(dst, to_format)
     with patches.PatchWriter(dst, format=target, seekable=_seekable(dst, target)) as writer:
         for one in found:
@@ -389,8 +391,10 @@ def _write(dst: str, to_format: str | None, found: list[patches.Patch]) -> None:
 @_limits
 def invert(src: str, dst: str, from_format: str | None, to_format: str | None, limits: dict[str, Any]) -> None:
     """Write patches that undo those of IN, in reverse order."""
-    found = [patches.invert(one) for one in _patches((src,), from_format, limits)]
-    _write(dst, to_format, found[::-1])
+    with PatchSpool() as spool:
+        for one in _patches((src,), from_format, limits):
+            spool.add(patches.invert(one))
+        _write(dst, to_format, (spool[number] for number in reversed(range(len(spool)))))
 
 
 @patch.command(short_help="Merge patches into one with the same net effect.")
@@ -416,7 +420,7 @@ def log(
     files: tuple[str, ...], output: str | None, base: str | None, to_format: str | None, limits: dict[str, Any]
 ) -> None:
     """Sort the patches of files or directories by their headers id and prev, and list them."""
-    found = patches.read_log(files, base=None if base is None else jelly.IRI(base), **limits)
+    found = patches_in_order(files, None if base is None else jelly.IRI(base), limits)
     if output is not None:
         _write(output, to_format, found)
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import click
@@ -13,9 +14,11 @@ import jelly
 from jelly._formats.registry import FORMATS, TABLE_FORMATS, Format, find, having
 from jelly._io.reader import ACCEPT
 from jelly._io.source import Source, is_web
-from jelly._io.widening import LateError
+from jelly._io.widening import late_error
+from jelly._options import COLUMN_VERSION
 from jelly._sources.sources import expand
 from jelly.cli.common import Decorator, limits_of
+from jelly.errors import LateError
 
 __all__ = [
     "FORMAT",
@@ -24,9 +27,12 @@ __all__ = [
     "expanded",
     "format_of",
     "from_option",
+    "jelly_changes",
+    "jelly_option",
     "opened",
     "refuse_terminal",
     "settings_of",
+    "star_option",
     "wide_advice",
     "wide_changes",
     "wide_options",
@@ -87,13 +93,34 @@ def settings_of(
     ]
 
 
+star_option: Decorator = click.option(
+    "--star", type=click.Choice(["reifies", "triple-terms", "quoted"]),
+    help="Turn quoted triples of RDF-star into nodes with rdf:reifies, or such nodes back (quoted), or take them as "
+    "triple terms of RDF 1.2.",
+)
+jelly_option: Decorator = click.option(
+    "--jelly", "jelly_version", type=click.Choice(["1.0", "1.1", "1.2"]),
+    help="Version of Jelly-RDF. 1.2 stores statements in columns; it is not final (default: 1.2 if the first source is "
+    "of it, else 1.0 or 1.1).",
+)
+
+
+def jelly_changes(jelly_version: str | None, target: Format) -> dict[str, Any]:
+    """The stream options of `jelly_option`."""
+    if jelly_version is None:
+        return {}
+    if target.name != "jelly":
+        raise click.UsageError(f"--jelly does not go with {target.title}")
+    return {"version": 1 + int(jelly_version[-1])}
+
+
 def wide_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options of commands that write one stream of Jelly from input whose kinds of statements may appear late."""
     options = [
         click.option("--physical", type=click.Choice(PHYSICAL), help="Physical stream type of the Jelly output."),
         click.option("--generalized", is_flag=True, help="Allow generalized statements in the Jelly output."),
         click.option("--namespaces", is_flag=True, help="Allow namespace declarations in the Jelly output."),
-        click.option("--star", is_flag=True, help="Allow quoted triples in the Jelly output."),
+        click.option("--rdf-star", is_flag=True, help="Allow quoted triples in the Jelly output."),
     ]
     for option in reversed(options):
         command = option(command)
@@ -106,7 +133,7 @@ def wide_changes(given: dict[str, Any]) -> dict[str, Any]:
     if given["physical"]:
         changes["physical_type"] = jelly.PhysicalType[given["physical"].upper()]
     for name, option, value in (
-        ("generalized_statements", "generalized", True), ("version", "namespaces", 2), ("rdf_star", "star", True)
+        ("generalized_statements", "generalized", True), ("version", "namespaces", 2), ("rdf_star", "rdf_star", True)
     ):
         if given[option]:
             changes[name] = value
@@ -115,7 +142,7 @@ def wide_changes(given: dict[str, Any]) -> dict[str, Any]:
 
 _WIDE = {
     "physical_type": "--physical quads", "generalized_statements": "--generalized", "version": "--namespaces",
-    "rdf_star": "--star",
+    "rdf_star": "--rdf-star",
 }
 
 
@@ -127,7 +154,7 @@ def wide_advice() -> Iterator[None]:
     except LateError as error:
         if not error.fields.keys() <= _WIDE.keys():
             raise
-        late = LateError.of(error.fields, f"give {' '.join(_WIDE[name] for name in error.fields)}")
+        late = late_error(error.fields, f"give {' '.join(_WIDE[name] for name in error.fields)}")
         late.source = error.source
         raise late from None
 
@@ -139,8 +166,12 @@ def write_batches(to_format: str, options: Any, batches: Iterator[jelly.Batch]) 
         from jelly.arrow import from_batches
 
         return write_table_file("-", from_batches(batches), kind=to_format)
+    first = next(batches, None)
+    if first is not None and options and options.get("version", getattr(first.options, "version", 0)) == COLUMN_VERSION:
+        # Columns announce no kinds of statements.
+        options = {"version": COLUMN_VERSION} | {name: options[name] for name in options if name == "physical_type"}
     with jelly.Writer("-", options, format=to_format) as writer:
-        for batch in batches:
+        for batch in () if first is None else chain([first], batches):
             writer.add_batch(batch)
         return writer.statements
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import chain
 from typing import Any
 
 import click
 
 import jelly
-from jelly._core.terms.materialize import Materializer
+from jelly._core.algebra.select import select
 from jelly._formats.registry import JELLY, SEEKING
+from jelly._io.output_options import output_options
 from jelly._io.source import split_suffix
 from jelly._seekable.index import SUFFIX
 from jelly._seekable.sidecar import make_sidecar
@@ -84,10 +86,20 @@ def slice_(
     with jelly.open(file, **limits) as source:
         begin, end, _ = slice(*wanted).indices(source.n_frames if frames else len(source))
         seekable = target is JELLY and can_have_index(output)
-        with jelly.Writer(output, source.options, format=target.name, seekable=seekable) as writer:
+        # Statements A to B are no groups any more.
+        options = output_options(source.options, 3, flat=not frames)
+        with jelly.Writer(output, options, format=target.name, seekable=seekable) as writer:
             if not frames:
-                for batch, low, high in source.rows(begin, end):
-                    writer.extend(Materializer(batch).statements(low, high))
+                declared: dict[str, str] = {}
+                # Namespaces stand at the beginning of most files, wherever the statements are.
+                first = [(batch, 0, 0) for batch, *_ in source.rows(0, 1)]
+                for batch, low, high in chain(first, source.rows(begin, end)):
+                    for _, _, name, iri in batch.namespaces:
+                        if declared.get(name) != iri:
+                            declared[name] = iri
+                            writer.namespace(name, iri)
+                    if low < high:
+                        writer.add_batch(select(batch, slice(low, high)))
                 return
             for frame in source.frames(begin, end):
                 for name, iri in frame.namespaces:

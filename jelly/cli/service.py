@@ -21,12 +21,14 @@ import jelly
 from jelly import patch as patches
 from jelly._core.base.constants import Op
 from jelly._formats.registry import FORMATS, PATCH_FORMATS, Content, find, having
+from jelly._io.output_options import is_columns
 from jelly._io.source import split_suffix
-from jelly._io.widening import ALL_FIELDS, LateError, changed, missing, open_fields
+from jelly._io.widening import ALL_FIELDS, changed, late_error, missing, open_fields
+from jelly._options import ROW_VERSION
 from jelly._tools.convert import choose_options
 from jelly.cli.commands import cli
 from jelly.cli.common import STATEMENTS, ParamType, Size, limits_of, progress_bar, reading_options, say
-from jelly.cli.reading import settings_of, wide_advice, wide_changes, wide_options
+from jelly.cli.reading import settings_of, star_option, wide_advice, wide_changes, wide_options
 
 __all__ = ["cli"]
 
@@ -99,6 +101,7 @@ def _client_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--cert", type=path, help="Certificate (PEM) of the client, with --key."),
         click.option("--key", type=path, help="Key (PEM) of the client."),
+        click.option("--insecure", is_flag=True, help="Send the token without TLS to another machine too."),
         click.option("--gzip", is_flag=True, help="Compress sent messages."),
         click.option(
             "--timeout",
@@ -118,7 +121,7 @@ def _client(address: str, given: dict[str, Any]) -> Any:
     tls = _tls(authorities=given["ca"], certificate=given["cert"], key=given["key"])
     if tls is None and given["tls"]:
         tls = Tls()
-    return Client(address, tls=tls, token=os.environ.get(_TOKEN), gzip=given["gzip"])
+    return Client(address, tls=tls, token=os.environ.get(_TOKEN), gzip=given["gzip"], insecure=given["insecure"])
 
 
 @cli.command(short_help="Serve topics over gRPC.")
@@ -199,7 +202,7 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from jelly.grpc import AsyncServer, Broker, Monitor, Topics
     from jelly.grpc import tokens as known_tokens
-    from jelly.grpc._server import is_loopback
+    from jelly.grpc._context import is_loopback
 
     if not (given["cert"] or given["insecure"] or is_loopback(listen)):
         raise jelly.JellyOptionsError(
@@ -285,13 +288,15 @@ def _published(
     batches = reader.source.watched(reader.batches(), progress)
     first = next(batches, None)
     options = choose_options(changes, reader, 3 if first is None else first.arity)
+    if is_columns(options):
+        options = options.replace(version=ROW_VERSION)  # as topics are
     if first is not None:
         options = changed(options, missing(options, first, open_fields(changes)))
 
     def checked() -> Iterator[Any]:
         for batch in batches if first is None else chain([first], batches):
             if fields := missing(options, batch, ALL_FIELDS):
-                raise LateError.of(fields, "give options that allow it")
+                raise late_error(fields, "give options that allow it")
             yield batch
 
     return checked(), options
@@ -324,8 +329,10 @@ def _publish_patches(
         first = next(batches, None)
         sent = 0
         if first is not None:
-            options = changed(reader.options or jelly.patch.PatchOptions(), changes)
-            options = changed(options, missing(options, first, ALL_FIELDS - changes.keys()))
+            options = changed(
+                reader.options or jelly.patch.PatchOptions(), {"rdf_star": True, "generalized_statements": True}
+            )
+            options = changed(options, missing(options, first, ALL_FIELDS))
             items = counted(chain([first], batches))
             sent = client.publish_patches(items, topic=topic, options=options, timeout=given["timeout"])
     say(f"{sent:,} patches, {operations:,} operations acknowledged")
@@ -389,6 +396,7 @@ def _counts(broker: Any) -> str:
     help="Statements per frame, unless frames are kept.",
 )
 @_client_options
+@star_option
 @wide_options
 @reading_options(*STATEMENTS)
 def publish(file: str, address: str, topic: str, from_format: str | None, frame_rows: int, **given: Any) -> None:
@@ -398,7 +406,7 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
     a whole patch, and --frame-rows does not apply.
 
     The first publication decides which statements a topic can hold. Named graphs, generalized statements and quoted
-    triples need --physical quads, --generalized and --star there, unless the beginning of the file has some.
+    triples need --physical quads, --generalized and --rdf-star there, unless the beginning of the file has some.
     Namespaces are always allowed.
 
     The topic is sent as the stream name and as call metadata jelly-topic. The environment variable JELLY_TOKEN holds
@@ -416,7 +424,7 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
         return
     (settings,) = settings_of((file,), from_format, given["limits"])
     with (
-        jelly.Reader(file, **settings) as reader,
+        jelly.Reader(file, star=given["star"], **settings) as reader,
         progress_bar("Publishing") as progress,
         _client(address, given) as client,
         wide_advice(),

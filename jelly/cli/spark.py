@@ -10,7 +10,16 @@ import click
 
 from jelly._layouts import BUILT, LAYOUTS
 from jelly.cli.commands import cli
-from jelly.cli.common import Size, blank_node_options, progress_bar, say, shape_option, show
+from jelly.cli.common import (
+    STATEMENTS,
+    Size,
+    blank_node_options,
+    progress_bar,
+    reading_options,
+    say,
+    shape_option,
+    show,
+)
 from jelly.cli.errors import message, printable
 from jelly.cli.reading import from_option
 
@@ -49,7 +58,7 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Read only files with such names, for example '*.nt.gz'.",
         ),
         click.option(
-            "--master", default="local[*]", show_default=True,
+            "--master", show_default="local[*]",
             help="Spark master: local[N] or spark://HOST:PORT.",
         ),
         click.option(
@@ -71,6 +80,7 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--allow-empty", is_flag=True, help="Accept that there are no files to read."),
         blank_node_options("scope", ""),
+        reading_options(*(name for name in STATEMENTS if name.startswith("max_"))),
     ]  # fmt: skip
     for option in reversed(options):
         command = option(command)
@@ -123,12 +133,13 @@ def spark_() -> None:
 @click.option("--prune", is_flag=True, help="Remove the statements of sources that are gone.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def ingest_(
-    sources: tuple[str, ...], from_format: str | None, skip_errors: bool, as_json: bool, target_size: int, **given: Any
-) -> None:
+    sources: tuple[str, ...], from_format: str | None, skip_errors: bool, as_json: bool, target_size: int,
+    limits: dict[str, Any], **given: Any,
+) -> None:  # fmt: skip
     """Decode files and write them as tables, on the executors, without moving statements through the JVM.
 
     A second run only adds what is missing: new files, changed files, and files that a failed run did not finish.
-    Readers of DIR see the new table when all is done, and the former one until then.
+    The new files of DIR appear when all is done. While they are exchanged for former ones, _SUCCESS is missing.
 
     \b
     Examples:
@@ -162,6 +173,7 @@ def ingest_(
                 format=from_format,
                 target_file_bytes=target_size,
                 progress=progress,
+                **limits,
                 **given,
             )
         else:
@@ -189,7 +201,7 @@ def ingest_(
 @click.option("--plot", metavar="FILE", help="Also plot them to FILE (.png, .svg or .pdf).")
 def stats_(
     sources: tuple[str, ...], from_format: str | None, skip_errors: bool, shape: str | None, plot: str | None,
-    master: str, **given: Any,
+    master: str | None, limits: dict[str, Any], **given: Any,
 ) -> None:  # fmt: skip
     """Count predicates, classes, graphs, datatypes and languages of many files, and show distributions.
 
@@ -207,7 +219,7 @@ def stats_(
 
         check_suffix(plot)
     found, errors, unknown = stats(
-        sources, spark=master, on_error="skip" if skip_errors else "fail", format=from_format, **given
+        sources, spark=master, on_error="skip" if skip_errors else "fail", format=from_format, **limits, **given
     )
     name = sources[0] if len(sources) == 1 else f"{sources[0]} and {len(sources) - 1} more"
     if plot is not None:

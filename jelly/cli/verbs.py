@@ -24,7 +24,17 @@ from jelly.cli.common import (
     say,
 )
 from jelly.cli.prefixes import Prefixes, prefix_option, term_option
-from jelly.cli.reading import WITH_TABLES, expanded, format_of, from_option, refuse_terminal, settings_of
+from jelly.cli.reading import (
+    WITH_TABLES,
+    expanded,
+    format_of,
+    from_option,
+    jelly_changes,
+    jelly_option,
+    refuse_terminal,
+    settings_of,
+    star_option,
+)
 
 __all__ = ["VERBS"]
 
@@ -57,18 +67,20 @@ def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def call(
         files: tuple[str, ...], output: str, from_format: str | None, to_format: str | None, seekable: bool | None,
-        limits: dict[str, Any], quiet: bool, **given: Any,
+        limits: dict[str, Any], quiet: bool, jelly_version: str | None, **given: Any,
     ) -> None:  # fmt: skip
         each = _checked_files(files, from_format, limits)
-        how = _writing(output, to_format, seekable)
+        how = _writing(output, to_format, seekable, jelly_version)
         with progress_bar("Reading", quiet or output == "-") as progress:
-            settings = {"format": from_format, "progress": progress, **limits, **how}
+            settings = {"format": from_format, "progress": progress, "star": given.pop("star"), **limits, **how}
             written = command(each, output, settings, **given)
         if written is not None and not quiet and output != "-" and sys.stderr.isatty():
             say(f"{output}: {written:,} statements")
 
     wrapped: Any = call
-    for option in (_quiet, reading_options(*STATEMENTS), _blank_nodes, _seekable, _to, from_option, _output, _files):
+    versions = (star_option, jelly_option)
+    others = (_blank_nodes, _seekable, _to, from_option, _output, _files)
+    for option in (_quiet, reading_options(*STATEMENTS), *versions, *others):
         wrapped = option(wrapped)
     made: Callable[..., Any] = wrapped
     return made
@@ -81,14 +93,17 @@ def _checked_files(files: tuple[str, ...], from_format: str | None, limits: dict
     return each
 
 
-def _writing(output: str, to_format: str | None, seekable: bool | None) -> dict[str, Any]:
+def _writing(
+    output: str, to_format: str | None, seekable: bool | None, jelly_version: str | None
+) -> dict[str, Any]:
     """The keywords for the output."""
     target = format_of(to_format or ("nq" if output == "-" else None), output, "--to", tables=True)
     if output == "-":
         refuse_terminal(target.name)
     if seekable is None:
         seekable = target is JELLY and can_have_index(output)
-    return {"to_format": target.name, "seekable": seekable}
+    options = jelly_changes(jelly_version, target)
+    return {"to_format": target.name, "seekable": seekable} | ({"options": options} if options else {})
 
 
 @click.command(short_help="Write files one after the other.")
@@ -109,6 +124,7 @@ def concat(files: list[Any], output: str, settings: dict[str, Any], **given: Any
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @from_option
 @blank_node_options("scope", "")
+@star_option
 @reading_options(*STATEMENTS)
 @_quiet
 def append(

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncGenerator, Iterator
 
 from jelly._core.base.batch import Batch
+from jelly._io.settings import checked
 from jelly._options import PatchOptions, StreamOptions
 from jelly.errors import JellyLimitError
 from jelly.grpc._context import BIG, Call, Publication, Refusal, Subscription
@@ -51,6 +52,7 @@ class Broker(AsyncHandler):
     [1]
     """
 
+    @checked()
     def __init__(self, topics: Topics | None = None, *, create: bool = True, max_subscribers: int = 1000) -> None:
         self.topics: Topics = topics or Topics()
         self.create = create

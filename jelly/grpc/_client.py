@@ -13,10 +13,11 @@ from typing import Any, Generic, TypeVar
 
 from jelly._core.base.batch import Batch
 from jelly._io.reader import Frame, Statement
+from jelly._io.settings import checked
 from jelly._options import PatchOptions, StreamOptions
-from jelly.errors import JellyServiceError, JellyTimeoutError
-from jelly.grpc._context import Tls, grpc, metadata_of
-from jelly.grpc._framing import FRAME_ROWS, FrameDecoder, FrameWriter, encode_frames, frame_of, statements_of
+from jelly.errors import JellyArgumentError, JellyOptionsError, JellyServiceError, JellyTimeoutError
+from jelly.grpc._context import Tls, grpc, is_loopback, metadata_of
+from jelly.grpc._framing import FRAME_ROWS, FrameDecoder, FrameWriter, encode_frames, frame_of, readable, statements_of
 from jelly.grpc._patches import PatchWriter, encode_patches, patch_of
 from jelly.grpc._protocol import (
     DELETE_TOPIC,
@@ -187,7 +188,9 @@ class _BaseFeed:
 
     def close(self) -> None:
         """Cancel the subscription. The iteration then ends. Any thread may close a `Feed`."""
-        self._closed.set()
+        # Python may forget the iteration, which ends with this, in the middle of setting the event.
+        if not self._closed.is_set():
+            self._closed.set()
         if self._call is not None:
             self._call.cancel()
 
@@ -299,6 +302,7 @@ class _BaseClient(Generic[F, P]):
     _feed: type[F]
     _patch_feed: type[P]
 
+    @checked()
     def __init__(
         self,
         address: str,
@@ -309,7 +313,17 @@ class _BaseClient(Generic[F, P]):
         retries: int = 5,
         keepalive: float = 30.0,
         max_message_bytes: int = MAX_MESSAGE,
+        insecure: bool = False,
     ) -> None:
+        if not (0 < max_message_bytes < 1 << 31 and 0 < keepalive < 1 << 20 and retries >= 0):
+            raise JellyArgumentError(
+                f"max_message_bytes is {max_message_bytes}, keepalive {keepalive}, retries {retries}: "
+                "expected 1 to 2^31 - 1, up to 2^20 seconds, and at least 0"
+            )
+        if token is not None and tls is None and not insecure and not is_loopback(address):
+            raise JellyOptionsError(
+                f"anyone between here and {address} could read the token: pass tls=, or insecure=True"
+            )
         self._settings = _Settings(address, tls, token, gzip, retries, keepalive, max_message_bytes)
         self._channel = self._settings.channel(self._grpc)
         self._subscribe = self._channel.unary_stream(SUBSCRIBE)
@@ -414,9 +428,13 @@ class Client(_BaseClient[Feed, PatchFeed]):
         Seconds between keepalive pings.
     max_message_bytes : int, default 256 MiB
         Maximum bytes of a frame.
+    insecure : bool, default False
+        Send the token without TLS to another machine too.
 
     Raises
     ------
+    JellyOptionsError
+        If there is a token but no TLS, and the address is not of this machine.
     JellyServiceError
         If a call fails.
     JellyTimeoutError
@@ -708,6 +726,8 @@ class AsyncClient(_BaseClient[AsyncFeed, AsyncPatchFeed]):
         Seconds between keepalive pings.
     max_message_bytes : int, default 256 MiB
         Maximum bytes of a frame.
+    insecure : bool, default False
+        Send the token without TLS to another machine too.
     """
 
     _grpc = grpc.aio
@@ -747,7 +767,7 @@ class AsyncClient(_BaseClient[AsyncFeed, AsyncPatchFeed]):
             Number of frames published.
         """
         writer = FrameWriter(options, frame_rows=frame_rows, name=topic or "")
-        return await self._send(self._publish, writer, items, topic, timeout, metadata)
+        return await self._send(self._publish, writer, readable(items, options), topic, timeout, metadata)
 
     async def publish_patches(
         self,

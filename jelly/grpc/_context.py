@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import hmac
+import ipaddress
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._io.reader import Frame, Statement
+from jelly._io.settings import checked
 from jelly._options import PatchOptions, StreamOptions
-from jelly.errors import JellyError, JellyLimitError, JellyOptionsError, MissingExtraError
+from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyOptionsError, MissingExtraError
 from jelly.grpc._framing import FrameDecoder, frame_of, statements_of
 from jelly.grpc._patches import PUNCTUATION
 from jelly.grpc._protocol import FOLLOW, START, TOPIC, TOPIC_BYTES, inflate, unpack_subscribe
@@ -62,7 +64,7 @@ class Refusal(JellyError):
 
     def __init__(self, code: str, reason: str, **place: Any) -> None:
         if code not in grpc.StatusCode.__members__:
-            raise ValueError(f"{code!r} is not the name of a status code")
+            raise JellyArgumentError(f"{code!r} is not the name of a status code")
         self.code = code
         super().__init__(reason, **place)
 
@@ -322,7 +324,7 @@ class Tls:
             The credentials.
         """
         if self.key is None or self.certificate is None:
-            raise ValueError("the TLS of a server needs key and certificate")
+            raise JellyArgumentError("the TLS of a server needs key and certificate")
         authorities = _pem(self.authorities)
         return grpc.ssl_server_credentials(
             [(_pem(self.key), _pem(self.certificate))], authorities, require_client_auth=authorities is not None
@@ -339,10 +341,22 @@ class Tls:
         return grpc.ssl_channel_credentials(_pem(self.authorities), _pem(self.key), _pem(self.certificate))
 
 
+def is_loopback(address: str) -> bool:
+    """Whether an address is one of this machine."""
+    if address.startswith("unix:"):
+        return True
+    host = address.rpartition(":")[0].strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def _pem(value: str | PathLike[str] | bytes | None) -> bytes | None:
     return value if value is None or isinstance(value, bytes) else Path(value).read_bytes()
 
 
+@checked()
 def tokens(known: Mapping[str, str]) -> Authenticate:
     """Make an ``authenticate`` function for servers from bearer tokens.
 

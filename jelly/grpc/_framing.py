@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from inspect import signature
 from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.terms.batch_builder import BatchBuilder
-from jelly._core.terms.materialize import Materializer
+from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._formats.native import default_options
+from jelly._formats.registry import JELLY
 from jelly._io.reader import Frame, Statement, frames_of
+from jelly._io.settings import checked
 from jelly._io.widening import ALL_FIELDS, changed, missing
+from jelly._io.writer import arity_of, refuse_read
 from jelly._options import PatchOptions, PhysicalType, StreamOptions
-from jelly.errors import JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyOptionsError
 from jelly.grpc._protocol import serve_options, serve_patch_options
 
 __all__ = ["Fitting", "FrameDecoder", "FrameEncoder", "FrameWriter", "encode_frames", "frame_of", "statements_of"]
@@ -32,6 +36,7 @@ class FrameDecoder:
         Limits of the `Decoder`, and ``patch=True`` for frames of Jelly-Patch.
     """
 
+    @checked(JELLY.reading, {"patch"})
     def __init__(self, **limits: Any) -> None:
         self._decoder = Decoder(**limits)
 
@@ -78,6 +83,7 @@ class FrameEncoder:
         Leave out namespace declarations if the stream has version 1.
     """
 
+    @checked()
     def __init__(
         self, options: StreamOptions | PatchOptions, *, keyframe: bool = False, skip_namespaces: bool = False
     ) -> None:
@@ -109,9 +115,9 @@ class FrameEncoder:
 class FrameWriter:
     """Encode items of one kind as frames without lengths.
 
-    A frame as bytes is passed on. A Batch keeps its frames, or is cut into frames of ``frame_rows`` rows if it has
-    none. A `Frame` becomes a frame with its metadata and namespaces. Statements are collected into frames of
-    ``frame_rows``.
+    Frames as bytes are passed on; then all items are such. A Batch keeps its frames, or is cut into frames of
+    ``frame_rows`` rows if it has none. A `Frame` becomes a frame with its metadata and namespaces. Statements are
+    collected into frames of ``frame_rows``.
 
     Parameters
     ----------
@@ -133,6 +139,7 @@ class FrameWriter:
     [[Triple(IRI('a:s'), IRI('a:p'), IRI('a:o'))]]
     """
 
+    @checked()
     def __init__(self, options: StreamOptions | None = None, *, frame_rows: int = FRAME_ROWS, name: str = "") -> None:
         self._options = options
         self._frame_rows = frame_rows
@@ -140,7 +147,7 @@ class FrameWriter:
         self._encoder: Encoder | None = None
         self._collector: BatchBuilder | None = None
         self._chosen = options or default_options(3)
-        self._raw = False
+        self._raw: bool | None = None  # whether the items are frames; None before the first
 
     def _start(self, options: StreamOptions, frame_rows: int = 0, first: Batch | None = None) -> Encoder:
         if self._options is None and first is not None:
@@ -162,8 +169,8 @@ class FrameWriter:
         list of bytes
             The frames that are now complete.
         """
-        if isinstance(item, bytes | bytearray | memoryview):
-            self._raw = True
+        self._raw = is_raw(item, self._raw)
+        if self._raw:
             return [bytes(item)]
         if isinstance(item, Batch):
             keep = len(item.frames) > 0
@@ -225,9 +232,34 @@ class FrameWriter:
 def _arity(options: StreamOptions | None, statement: Any) -> int:
     if options is not None and options.physical_type != PhysicalType.UNSPECIFIED:
         return 3 if options.physical_type == PhysicalType.TRIPLES else 4
-    return 3 if statement is None else len(statement)
+    return 3 if statement is None else arity_of(statement)
 
 
+def is_raw(item: Any, before: bool | None) -> bool:
+    """Whether an item is a frame as bytes, which all are or none: a stream of frames has tables that nobody else knows.
+
+    JellyArgumentError if the items ``before`` were otherwise.
+    """
+    raw = isinstance(item, bytes | bytearray | memoryview)
+    if before is not None and raw != before:
+        raise JellyArgumentError("frames as bytes cannot be mixed with other items: decode them, or publish them alone")
+    return raw
+
+
+def readable(items: Any, options: StreamOptions | None) -> Any:
+    """The items; if they are statements of `read`, with a check of their quoted triples, see ``star=`` of `Reader`."""
+    if not isinstance(items, StatementIterator):
+        return items
+
+    def checked() -> Iterator[Any]:
+        for statement in items:
+            refuse_read(items, 0 if options is None else options.version)
+            yield statement
+
+    return checked()
+
+
+@checked(signature(FrameWriter).parameters)
 def encode_frames(items: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> Iterator[bytes]:
     """Encode items as frames without lengths.
 
@@ -252,7 +284,7 @@ def encode_frames(items: Iterable[Any], options: StreamOptions | None = None, **
     1
     """
     writer = FrameWriter(options, **settings)
-    for item in items:
+    for item in readable(items, options):
         yield from writer.add(item)
     yield from writer.close()
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from jelly._io.settings import checked
 from jelly.errors import JellyOptionsError
 from jelly.grpc._broker import Broker
 from jelly.grpc._topic_info import info_of
@@ -41,6 +42,7 @@ def _label(text: str) -> str:
     return f'{{topic="{escaped}"}}'
 
 
+@checked()
 def metrics_text(broker: Broker) -> str:
     """Write the figures of a broker in the text format of Prometheus.
 
@@ -117,6 +119,7 @@ class Monitor:
     b'{"status": "ok"}\\n'
     """
 
+    @checked()
     def __init__(self, broker: Broker, address: str = "127.0.0.1:0") -> None:
         self.broker: Broker = broker
         self.is_stopping = False

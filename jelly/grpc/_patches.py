@@ -10,11 +10,12 @@ import numpy as np
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Op
 from jelly._core.jelly.encoder import Encoder
-from jelly._core.terms.operations import OperationBatchBuilder
+from jelly._core.terms.operations import Operation, OperationBatchBuilder
+from jelly._io.settings import checked
 from jelly._io.widening import ALL_FIELDS, changed, missing
 from jelly._options import MIN_NAME_TABLE, PatchOptions, PatchStreamType
-from jelly.errors import JellyFormatError, JellyOptionsError
-from jelly.grpc._framing import FrameDecoder
+from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError
+from jelly.grpc._framing import FrameDecoder, is_raw
 from jelly.patch import Patch
 from jelly.patch._stream import split_patches
 
@@ -32,13 +33,15 @@ def as_frames(options: PatchOptions) -> PatchOptions:
 class PatchWriter:
     """Encode patches as frames without lengths, each a whole patch. A frame as bytes is passed on.
 
-    ``options`` are those of the stream, or some of their fields; the first item decides the others.
+    ``options`` are those of the stream, or some of their fields. Quoted triples and generalized statements are allowed
+    unless they say otherwise.
     """
 
     def __init__(self, options: PatchOptions | Mapping[str, Any] | None = None) -> None:
         self._options = options
         self._encoder: Encoder | None = None
-        self._raw = False
+        self._raw: bool | None = None
+        self._waiting: list[Operation] = []  # of a patch that is not complete
         builder = OperationBatchBuilder(4)
         builder.end_patch()
         self._end = builder.batch
@@ -49,29 +52,43 @@ class PatchWriter:
             if isinstance(given, PatchOptions):
                 options = given
             else:
-                options = changed(PatchOptions(), given or {})
+                # A frame that was sent cannot be taken back: these announce what may come.
+                options = changed(PatchOptions(), {"rdf_star": True, "generalized_statements": True, **(given or {})})
                 options = changed(options, missing(options, batch, ALL_FIELDS - set(given or {})))
             self._encoder = Encoder(as_frames(options), frame_rows=0, frame_bytes=0)
         return self._encoder.encode_frames(batch)
 
     def add(self, item: Any) -> list[bytes]:
-        """The frames that are complete with another Patch, Batch or frame."""
-        if isinstance(item, bytes | bytearray | memoryview):
-            self._raw = True
+        """The frames that are complete with another Patch, operation, Batch or frame."""
+        self._raw = is_raw(item, self._raw)
+        if isinstance(item, Operation):
+            self._waiting.append(item)
+            return []
+        return self._take_waiting() + self._add(item)
+
+    def _take_waiting(self) -> list[bytes]:
+        waiting, self._waiting = self._waiting, []
+        return self._add(Patch(waiting)) if waiting else []
+
+    def _add(self, item: Any) -> list[bytes]:
+        if self._raw:
             return [bytes(item)]
         if isinstance(item, Batch):  # its rows of operation 15 end patches
             return self._encode(item)
         if isinstance(item, Patch):
             return [frame for batch in (*item.batches(), self._end) for frame in self._encode(batch)]
-        raise TypeError(f"expected a Patch, a Batch or a frame, got {type(item).__name__}: {item!r:.80}")
+        kind = type(item).__name__
+        raise JellyArgumentError(f"expected a Patch, an operation, a Batch or a frame, got {kind}: {item!r:.80}")
 
     def close(self) -> list[bytes]:
         """The patch that is still open, if any."""
+        frames = self._take_waiting()
         if self._raw or self._encoder is None or self._encoder.place % 4 == 0:
-            return []
-        return self._encoder.close_frames()
+            return frames
+        return frames + self._encoder.close_frames()
 
 
+@checked()
 def encode_patches(
     items: Iterable[Any] | Patch, options: PatchOptions | Mapping[str, Any] | None = None
 ) -> Iterator[bytes]:
@@ -81,10 +98,12 @@ def encode_patches(
 
     Parameters
     ----------
-    items : Patch, or iterable of Patch, Batch or bytes
-        Patches, Batches in which rows of operation 15 end patches, or frames, which are passed on.
+    items : Patch, or iterable of Patch, Operation, Batch or bytes
+        Patches, operations (those that follow each other are a patch), Batches in which rows of operation 15 end
+        patches, or frames, which are passed on.
     options : PatchOptions or mapping, optional
-        Options of the stream, or some of their fields. The stream type is always FRAME.
+        Options of the stream, or some of their fields. The stream type is always FRAME. What they leave open is
+        allowed.
 
     Returns
     -------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +11,9 @@ from importlib import resources
 from typing import Any
 from weakref import WeakSet
 
-from jelly.errors import JellyArgumentError, JellyOptionsError, MissingExtraError
+from jelly._formats.registry import JELLY
+from jelly._io.settings import checked
+from jelly.errors import JellyOptionsError, MissingExtraError
 from jelly.grpc._context import (
     Authenticate,
     Authorize,
@@ -22,6 +23,7 @@ from jelly.grpc._context import (
     Subscription,
     Tls,
     grpc,
+    is_loopback,
     metadata_of,
     status_of,
 )
@@ -345,16 +347,6 @@ def _bind_error(address: str, error: RuntimeError) -> OSError:
     return OSError(f"cannot listen on {address}: {error}")
 
 
-def is_loopback(address: str) -> bool:
-    if address.startswith("unix:"):
-        return True
-    host = address.rpartition(":")[0].strip("[]")
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def _add_extras(server: Any, is_async: bool) -> Any:
     """Add health checking and reflection. Return the health servicer."""
     try:
@@ -452,7 +444,8 @@ class Server:
         Maximum bytes of a message on the wire (-1 = unlimited). gRPC refuses a longer one with RESOURCE_EXHAUSTED,
         before it is in memory.
     workers : int, default 32
-        Maximum number of open calls.
+        Maximum number of open calls. A subscription takes a worker as long as it is open, also while it waits for
+        frames. When all are taken, every other call waits for one, health checks too. `AsyncServer` has no such limit.
     **limits : int
         Limits of the `Decoder`.
 
@@ -479,6 +472,7 @@ class Server:
     ['<a:s> <a:p> <a:o> .']
     """
 
+    @checked(JELLY.reading)
     def __init__(
         self,
         handler: Handler,
@@ -494,8 +488,6 @@ class Server:
         workers: int = 32,
         **limits: int,
     ) -> None:
-        if isinstance(handler, AsyncHandler):
-            raise JellyArgumentError(f"{type(handler).__name__} is a handler for asyncio: use AsyncServer, not Server")
         self._settings = settings = _Settings(
             address, tls, authenticate, authorize, insecure, gzip, max_message_bytes, max_received_bytes, limits
         )
@@ -619,6 +611,7 @@ class AsyncServer:
     '127.0.0.1'
     """
 
+    @checked(JELLY.reading)
     def __init__(
         self,
         handler: AsyncHandler,
@@ -633,8 +626,6 @@ class AsyncServer:
         max_received_bytes: int = MAX_RECEIVED,
         **limits: int,
     ) -> None:
-        if isinstance(handler, Handler):
-            raise JellyArgumentError(f"{type(handler).__name__} is a handler for threads: use Server, not AsyncServer")
         self._settings = _Settings(
             address, tls, authenticate, authorize, insecure, gzip, max_message_bytes, max_received_bytes, limits
         )

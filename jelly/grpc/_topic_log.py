@@ -28,8 +28,9 @@ from typing import Any
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.frame_reader import DELIMITED, split_frames
 from jelly._io.part_file import patiently, to_disk
+from jelly._io.settings import checked
 from jelly._options import PatchOptions, StreamOptions
-from jelly.errors import JellyError, JellyFormatError, JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyOptionsError
 from jelly.grpc._framing import FrameDecoder, FrameEncoder, encode_frames
 from jelly.grpc._patches import as_frames, check_whole, encode_patches
 from jelly.grpc._protocol import accept_options, accept_patch_options, check_content, put_varint, take_varint
@@ -127,6 +128,7 @@ class Topic:
     (1, 1)
     """
 
+    @checked()
     def __init__(
         self,
         name: str,
@@ -240,7 +242,8 @@ class Topic:
             If the message cannot be stored, for example because the disk is full. The topic does not contain it then.
         """
         if len(batch.frames) != 1:
-            raise ValueError(f"a message is a Batch with the end of one frame, this one has {len(batch.frames)}")
+            ends = len(batch.frames)
+            raise JellyArgumentError(f"a message is a Batch with the end of one frame, this one has {ends}")
         if isinstance(self._options, PatchOptions):
             check_whole(batch)
         now = time.time()

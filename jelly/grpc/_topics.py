@@ -14,8 +14,9 @@ from typing import Any, Literal
 from urllib.parse import quote, unquote
 
 from jelly._io.part_file import RESERVED, patiently, to_disk
+from jelly._io.settings import checked
 from jelly._io.source import lock
-from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.grpc._topic_log import NUMBER, PATCH_SUFFIX, SUFFIX, Topic
 
 __all__ = ["Topics"]
@@ -70,6 +71,7 @@ class Topics:
     False
     """
 
+    @checked()
     def __init__(
         self,
         store: str | os.PathLike[str] | None = None,
@@ -83,8 +85,6 @@ class Topics:
         max_topics: int = 500,
         topics_per_owner: int | None = None,
     ) -> None:
-        if sync not in ("always", "interval", "never"):
-            raise JellyOptionsError(f"sync is {sync!r}: expected always, interval or never")
         self.store: Path | None = None if store is None else Path(store)
         if self.store is None:
             keep = KEEP if keep is None else keep
@@ -107,6 +107,8 @@ class Topics:
         self._closed = threading.Event()
         self._keeper: threading.Thread | None = None
         if self.store is not None:
+            if not store:
+                raise JellyArgumentError("store is empty: expected a folder")
             self.store.mkdir(parents=True, exist_ok=True)
             self._held = open(self.store / ".lock", "ab")  # noqa: SIM115 - closed by close
             try:
@@ -139,9 +141,7 @@ class Topics:
                 raise JellyError(f"topic {name!r} has files of statements and of patches", source=str(store))
             path = found.pop()
             self._stems.add(path.stem.lower())
-            self._topics[name] = Topic(
-                name, None, path=path, owner=owners.get(name, ""), **self._limits_of(name)
-            )
+            self._topics[name] = Topic(name, None, path=path, owner=owners.get(name, ""), **self._limits_of(name))
 
     def _stem(self, name: str) -> str:
         """The name of the files of a new topic.

@@ -10,8 +10,9 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.operations import OperationBatchBuilder
-from jelly._formats.registry import Format
+from jelly._formats.registry import JELLY, Format
 from jelly._io.reader import Frame, frames_of
+from jelly._io.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyUnsupportedError
 from jelly.kafka._clients import known_to_clients, serialization_error, take_header
 from jelly.kafka._reading import MAX_VALUE_BYTES, ValueReader
@@ -65,6 +66,7 @@ class JellyDeserializer:
     [Triple(IRI('a:s'), IRI('a:p'), IRI('a:o'))]
     """
 
+    @checked(JELLY.reading)
     def __init__(
         self,
         result: Result = "statements",

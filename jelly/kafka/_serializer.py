@@ -9,6 +9,7 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._formats.registry import JELLY, JELLY_PATCH
+from jelly._io.settings import checked
 from jelly._options import StreamOptions
 from jelly.errors import JellyError
 from jelly.kafka._clients import known_to_clients, serialization_error, set_headers
@@ -71,6 +72,7 @@ class JellySerializer:
     3
     """
 
+    @checked()
     def __init__(
         self,
         options: StreamOptions | Mapping[str, Any] | None = None,

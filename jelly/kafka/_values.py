@@ -18,11 +18,12 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.model import IRI, AnyTerm, BlankNode, Literal, Quad, QuotedTriple, Triple, Variable
 from jelly._core.terms.operations import Operation
 from jelly._core.terms.term_adapter import TermAdapter
+from jelly._io.output_options import is_columns
 from jelly._io.reader import Frame
 from jelly._io.widening import changed, missing, open_fields
-from jelly._io.writer import arity_of
-from jelly._options import LogicalType, PatchStreamType, PhysicalType, StatementType, StreamOptions
-from jelly.errors import JellyArgumentError
+from jelly._io.writer import arity_of, refuse_read
+from jelly._options import COLUMN_VERSION, LogicalType, PatchStreamType, PhysicalType, StatementType, StreamOptions
+from jelly.errors import JellyArgumentError, JellyOptionsError
 from jelly.messages._message import Message
 from jelly.patch._stream import Patch, PatchWriter
 
@@ -202,6 +203,7 @@ class ValueEncoder:
         if first is not None:
             builder.add(first)
             builder.extend(iterator, ALL)
+            refuse_read(iterator, collector.encoder.options.version)
         builder.end_frame(metadata)
         rows = len(builder)
         collector.longest = max(collector.longest, rows - before)
@@ -235,6 +237,8 @@ class ValueEncoder:
         if collector.longest > LARGE or lacking(encoder.options, batch):
             encoder = self._encoder(batch, collector.arity, collector.grouped, collector.longest > LARGE)
         frames = encoder.encode_frames(batch, True)
+        if len(frames) != len(collector.places):
+            raise _too_many(len(collector.places), len(frames))
         for place, frame in zip(collector.places, frames, strict=True):
             made[place] = frame
         collector.places.clear()
@@ -247,6 +251,8 @@ class ValueEncoder:
         grouped = batch.options is not None and batch.options.is_grouped
         encoder = self._encoder(batch, batch.arity, grouped, len(batch) > LARGE)
         frames = encoder.encode_frames(batch, False) + encoder.close_frames()
+        if len(frames) > 1:
+            raise _too_many(1, len(frames))
         # A Batch without statements makes no frame.
         return frames[0] if frames else self._frame_of_nothing(batch.arity, grouped)
 
@@ -263,6 +269,8 @@ class ValueEncoder:
         longest = int(np.diff(ends, prepend=0).max(initial=0))
         encoder = self._encoder(batch, batch.arity, grouped, longest > LARGE)
         frames = encoder.encode_frames(batch, True)
+        if len(frames) != len(ends):
+            raise _too_many(len(ends), len(frames))
         return list(frames)
 
     def _frame_of_nothing(self, arity: int, grouped: bool) -> bytes:
@@ -273,6 +281,9 @@ class ValueEncoder:
         """An encoder whose options allow a Batch."""
         options = self._options(arity, grouped, large)
         key: Any = (arity, grouped, large)
+        if "version" in self._allowed and is_columns(batch.options):
+            options = options.replace(version=COLUMN_VERSION)
+            key = (*key, COLUMN_VERSION)
         if changes := missing(options, batch, self._allowed):
             if not self._namespaces:
                 changes.pop("version", None)
@@ -349,3 +360,11 @@ class ValueEncoder:
                     else:
                         writer.add(item)
         return out.getvalue()
+
+
+def _too_many(values: int, frames: int) -> JellyOptionsError:
+    """The error for a frame of Jelly-RDF 1.2 that ended because a table was full: its entries stay until it ends."""
+    return JellyOptionsError(
+        f"each value is one frame, and {values} of them in Jelly-RDF 1.2 took {frames}: a table is too small, give "
+        "larger max_name_table_size, max_prefix_table_size and max_datatype_table_size, or smaller values"
+    )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Iterator
 from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._core.boundaries.xml import DocumentScanner
-from jelly._formats.language_case import Written
+from jelly._formats.language_case import JSON_TAG, Written
 from jelly._formats.registry import JSON_LD, RDF_XML
 from jelly.errors import JellyError, JellyLimitError, JellySyntaxError, JellyTruncatedError
 from jelly.messages._documents import Contexts, check_depth, check_entities, load_json
@@ -59,6 +60,11 @@ class _Documents(TextLog):
             raise JellySyntaxError(error.reason, line=line) from None
 
 
+# Bytes of the context of a line that may be worked through again, at first and for each byte of messages.
+TOGETHER = 1 << 22
+TOGETHER_FACTOR = 128
+
+
 class NdjsonLog(_Documents):
     """NDJSON-LD: a line is a message (section 2.2)."""
 
@@ -67,6 +73,14 @@ class NdjsonLog(_Documents):
         self._contexts = Contexts(contexts)
         self._strict = strict
         self._active: Any = None  # of the line that had a context alone
+        self._context = b""
+        self._together: list[tuple[int, bytes]] = []  # lines and nodes of messages that have it
+        self._tags: dict[bytes, bytes] = {}
+        # Bytes of contexts worked through, and how many may be before spellings of tags are not looked at.
+        self._spent, self._earned = 0, TOGETHER
+        iri = f"x{secrets.token_hex(12)}:end"
+        self._end = f'{{"@id":"{iri}","{iri}":{{"@id":"{iri}"}}}}'.encode()
+        self._sentinel = f"<{iri}> <{iri}> <{iri}> .\n".encode()
         self._directive = dialect != "comment"
 
     def feed(self, data: Any) -> Iterator[Batch]:
@@ -84,33 +98,86 @@ class NdjsonLog(_Documents):
 
     def _lines(self, lines: list[bytes]) -> Iterator[Batch]:
         done: list[bytes] = []
-        for line in lines:
+        try:
+            for line in lines:
+                self._one(line.removesuffix(b"\r"), done)
+                self._line += 1
+            self._read_together(done)
+        except JellyError as error:
+            broken, place = error, self._line
             try:
-                if found := self._one(line.removesuffix(b"\r")):
-                    done.append(found)
-            except JellyError as error:
-                yield from TextLog.feed(self, b"".join(done))
-                raise self._error(error, self._line) from None
-            self._line += 1
+                self._read_together(done)  # what waits stands before it
+            except JellyError as earlier:
+                broken, place = earlier, self._line
+            yield from TextLog.feed(self, b"".join(done))
+            raise self._error(broken, place) from None
         yield from TextLog.feed(self, b"".join(done))
 
-    def _one(self, line: bytes) -> bytes:
+    def _one(self, line: bytes, done: list[bytes]) -> None:
+        """The message of a line: its N-Quads come to those done, or it waits to be read together with others."""
         if not line.strip():
             if self._strict:
                 raise JellySyntaxError("a blank line: expected a JSON object")
-            return b""
+            return
         document = load_json(line)
         if not isinstance(document, dict) and (self._strict or not isinstance(document, list)):
             raise JellySyntaxError(f"a line that is no JSON object: {line[:40]!r}")
         if self._directive and isinstance(document, dict) and document.keys() == {"@context"}:
+            self._read_together(done)
             self._active = self._contexts.fill(document)["@context"]
-            return b""
-        if b"@context" in line or b"\\u" in line or self._active is not None:
-            document = self._contexts.fill(document)
-            if self._active is not None and document:
-                document = {"@context": self._active, "@graph": document}
-            line = json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        return self._nquads(line) if document else b"MESSAGE\n"
+            self._context = _to_json(self._active)
+            return
+        if self._active is not None:
+            nodes = self._contexts.fill(document)
+            self._wait(_to_json(nodes)[1:-1] if isinstance(nodes, list) else _to_json(nodes) if nodes else b"", done)
+            return
+        if b"@context" in line or b"\\u" in line:
+            line = _to_json(self._contexts.fill(document))
+        done.append(self._nquads(line) if document else b"MESSAGE\n")
+
+    def _wait(self, nodes: bytes, done: list[bytes]) -> None:
+        """Let the nodes of a message wait. All that wait are read as one document: the context is the same for them,
+        and is worked through once. Language tags that they spell in different ways are read apart, as long as this is a
+        small part of the work (see `JsonMarks`)."""
+        tags: dict[bytes, bytes] = {}
+        for tag in set(JSON_TAG.findall(nodes)):
+            tags[tag.lower()] = b"" if tag.lower() in tags else tag
+        mixed = any(self._tags.get(low, tag) != tag or not tag for low, tag in tags.items())
+        if mixed and self._spent < self._earned:
+            self._read_together(done)
+        self._tags |= tags
+        self._together.append((self._line, nodes))
+        self._earned += TOGETHER_FACTOR * len(nodes)
+
+    def _read_together(self, done: list[bytes]) -> None:
+        """Read what waits. The line of an error is that of the message."""
+        waiting, line = self._together, self._line
+        self._together, self._tags = [], {}
+        self._spent += len(self._context)
+        if waiting:
+            self._read(waiting, done)
+        self._line = line
+
+    def _read(self, waiting: list[tuple[int, bytes]], done: list[bytes]) -> None:
+        nodes = b",".join([part for _, node in waiting for part in (node, self._end) if part])
+        text = b'{"@context":%b,"@graph":[%b]}' % (self._context, nodes)
+        try:
+            found = self._parser(text, self.format, self._base, self._written, self._max)[0]
+            done.append(found.replace(self._sentinel, b"MESSAGE\n"))
+        except (self._broken, JellyError) as error:
+            if len(waiting) == 1:
+                self._line = waiting[0][0]
+                if isinstance(error, JellyError):
+                    raise
+                raise JellySyntaxError(error.reason, line=self._line) from None
+            # Half by half, so that the context is not worked through for each message before the one that is broken.
+            half = len(waiting) // 2
+            self._read(waiting[:half], done)
+            self._read(waiting[half:], done)
+
+
+def _to_json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 # A line that ends a document of YAML, or begins one, wherever it stands (YAML 1.2.2, section 9.1.2).
@@ -179,7 +246,7 @@ class YamlLog(_Documents):
             raise JellySyntaxError(f"a document that is neither a mapping nor a sequence: {document!r:.40}")
         check_depth(document)
         document = self._contexts.fill(document)
-        return self._nquads(json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        return self._nquads(_to_json(document))
 
 
 class XmlLog(_Documents):

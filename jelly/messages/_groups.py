@@ -6,11 +6,22 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
 from typing import Any
 
+from jelly._io.settings import checked
+from jelly._io.writer import arity_of
+from jelly.errors import JellyArgumentError
 from jelly.messages._message import Message
 
 __all__ = ["group_by_count", "group_by_graph", "group_by_key", "group_by_subject"]
 
 
+def _statement(statement: Any) -> Any:
+    """The same, if it is one."""
+    if arity_of(statement) not in (3, 4) or isinstance(statement, str | bytes):
+        raise JellyArgumentError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {statement!r:.80}")
+    return statement
+
+
+@checked()
 def group_by_key(statements: Iterable[Any], key: Callable[[Any], Any]) -> Iterator[Message]:
     """Group consecutive statements with the same key into messages. Memory holds one message.
 
@@ -33,10 +44,11 @@ def group_by_key(statements: Iterable[Any], key: Callable[[Any], Any]) -> Iterat
     >>> [len(message) for message in group_by_key(rows, lambda statement: statement.s.value[-1])]
     [2, 1]
     """
-    for index, (_, group) in enumerate(groupby(statements, key)):
+    for index, (_, group) in enumerate(groupby(map(_statement, statements), key)):
         yield Message(group, index=index)
 
 
+@checked()
 def group_by_subject(statements: Iterable[Any]) -> Iterator[Message]:
     """Group consecutive statements with the same subject into messages.
 
@@ -60,6 +72,7 @@ def group_by_subject(statements: Iterable[Any]) -> Iterator[Message]:
     return group_by_key(statements, lambda statement: statement[0])
 
 
+@checked()
 def group_by_graph(statements: Iterable[Any]) -> Iterator[Message]:
     """Group consecutive statements of the same graph into messages.
 
@@ -83,6 +96,7 @@ def group_by_graph(statements: Iterable[Any]) -> Iterator[Message]:
     return group_by_key(statements, lambda statement: statement[3] if len(statement) == 4 else None)
 
 
+@checked()
 def group_by_count(statements: Iterable[Any], count: int) -> Iterator[Message]:
     """Group statements into messages of a fixed size.
 
@@ -106,7 +120,7 @@ def group_by_count(statements: Iterable[Any], count: int) -> Iterator[Message]:
     [2, 1]
     """
     if count < 1:
-        raise ValueError(f"count is {count}: expected at least 1")
+        raise JellyArgumentError(f"count is {count}: expected at least 1")
     iterator = iter(statements)
     index = 0
     while group := list(islice(iterator, count)):

@@ -150,7 +150,7 @@ _VERSION = re.compile(rb"@?version\s+(?:\"([^\"\n]*)\"|'([^'\n]*)')", re.I)
 _DIRECTIVE = re.compile(rb"[ \t]*(?:MESSAGE|@message)\b")
 
 # The place of a delimiter in a text: its beginning, its end, and between them where its note begins; then 0 if it is
-# between statements, 1 inside a statement or a graph block, 2 inside one where a string ends.
+# between statements, 1 inside a statement, 2 inside one where a string ends, 3 inside a graph block between statements.
 Cut = tuple[int, int, int, int]
 
 
@@ -288,7 +288,7 @@ class TurtleLog(TextLog):
 
     def _inside(self, mark: tuple[str, int, int, int, int, int]) -> int:
         """The last number of a `Cut`."""
-        return (mark[5] or mark[4] != 0) if self._splits else 0
+        return (mark[5] or (3 if mark[4] else 0)) if self._splits else 0
 
     def _parse(self, final: bool) -> Iterator[Batch]:
         """Read what waits, up to its last delimiter that stands between statements; to its end if that is final."""
@@ -364,9 +364,15 @@ class TurtleLog(TextLog):
             broken = error
             nquads, prefixes = error.before, dict(self._prefixes)
         if broken is not None:
-            nquads = nquads[: nquads.rfind(self._sentinel) + len(self._sentinel) + 1]  # the last message is not whole
-            if self._sentinel not in nquads:
-                nquads = b""
+            # The last message is not whole, and neither are those before it that end inside the statement that broke,
+            # behind the place where it did.
+            parts = nquads.split(self._sentinel + b"\n")
+            right = len(parts) - 1
+            line = self._error(self._tell(broken, text, [] if inner else cuts)).line or 0
+            lines = [self._line + text.count(b"\n", 0, begin) for begin, *_ in cuts]
+            while right and cuts[right - 1][3] in (1, 2) and lines[right - 1] >= line:
+                right -= 1
+            nquads = b"".join([part + self._sentinel + b"\n" for part in parts[:right]])
         notes = [] if self._directive else [text[note:stop] for _, stop, note, _ in cuts if note < stop]
         if notes:
             notes = [text[note:stop].strip() for _, stop, note, _ in cuts]

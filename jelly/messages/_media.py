@@ -8,6 +8,7 @@ import warnings
 from typing import Literal, TypeAlias
 
 from jelly._formats.registry import LOG_FORMATS, Content, Format, find
+from jelly._io.settings import checked
 from jelly.errors import JellyError
 
 __all__ = ["LOG_FORMATS", "Dialect", "LogFormat", "find_log", "media_type", "negotiate", "parse_media_type"]
@@ -27,6 +28,7 @@ _RANGE = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*(?:"|\\?\Z))+', re.S)
 _WEIGHT = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
 
 
+@checked()
 def parse_media_type(text: str) -> tuple[str, dict[str, str]]:
     """Split a media type into type and parameters (RFC 9110, section 8.3.1).
 
@@ -66,6 +68,7 @@ def parse_media_type(text: str) -> tuple[str, dict[str, str]]:
     return found[1].lower(), parameters
 
 
+@checked()
 def find_log(format: str | None, name: str = "") -> tuple[LogFormat, Dialect | None, bool]:
     """Find the format of a message log by a name, suffix or media type.
 
@@ -126,6 +129,7 @@ def _advise(error: JellyError, format: str | None, name: str) -> None:
         error.args = (error.reason,)
 
 
+@checked()
 def media_type(format: str, dialect: Dialect = "comment") -> str:
     """The media type to send with a log (RDF Messages, section 2).
 
@@ -156,6 +160,7 @@ def _offered(dialect: Dialect) -> list[str]:
     return [media_type(name, dialect) for name in LOG_FORMATS]
 
 
+@checked()
 def negotiate(accept: str, offered: list[str] | None = None, *, dialect: Dialect = "comment") -> str | None:
     """Choose the media type that answers an ``Accept`` header (RFC 9110, section 12.5.1).
 

@@ -8,6 +8,7 @@ from typing import Any
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import Quad, Triple
+from jelly._io.settings import checked
 
 __all__ = ["NOTE", "Message", "messages_of"]
 
@@ -46,6 +47,7 @@ class Message:
         "_begin", "_declared", "_end", "_n_declared", "_statements", "_terms", "index", "metadata", "namespaces",
     )  # fmt: skip
 
+    @checked()
     def __init__(
         self,
         statements: Iterable[Any] = (),

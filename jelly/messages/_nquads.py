@@ -9,12 +9,15 @@ from typing import Any
 
 from jelly._core.boundaries.xml_text import TextJoiner
 from jelly._formats.language_case import Written
-from jelly._formats.registry import JSON_LD, RDF_XML, Format
+from jelly._formats.registry import RDF_XML, Format
 from jelly._formats.syntaxes import Parsing, ox
-from jelly._io.limits import memory_error
-from jelly.errors import JellyLimitError
+from jelly.errors import JellyLimitError, memory_error
 
 __all__ = ["BrokenText", "to_nquads"]
+
+# A text may be so many bytes of N-Quads, or so many times its size, below the limit that the caller sets.
+MAX_EXPANDED = 1 << 25
+MAX_EXPANSION = 64
 
 
 class BrokenText(Exception):
@@ -32,16 +35,16 @@ _NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)*)(?![A-Za-z0-9-])(?=[^"\n]*\
 class _Limited:
     """A file in memory with a maximum size, because prefixes can expand a small text to a large one."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, reason: str) -> None:
         self._limit = limit
+        self._reason = reason
         self._parts: list[bytes] = []
         self._n = 0
 
     def write(self, data: Any) -> int:
         self._n += len(data)
         if self._n > self._limit:
-            reason = f"a message is longer than {self._limit} bytes as N-Quads; raise max_message_bytes to read it"
-            raise JellyLimitError(reason)
+            raise JellyLimitError(self._reason)
         self._parts.append(bytes(data))
         return len(data)
 
@@ -66,8 +69,13 @@ def to_nquads(
     if format is RDF_XML:
         text = TextJoiner().feed(text)
     parsing = Parsing(format, written)
-    if format is not JSON_LD and parsing.check(text) > max(limit, len(text)):
-        raise JellyLimitError(f"a message is longer than {limit} bytes with its entities; raise max_message_bytes")
+    reason = f"a message is longer than {limit} bytes as N-Quads; raise max_message_bytes to read it"
+    # What prefixes, contexts, entities and XML literals make of a text is in memory several times.
+    most = max(MAX_EXPANDED, MAX_EXPANSION * len(text))
+    if most < limit:
+        limit, reason = most, f"a message is longer than {most} bytes as N-Quads, and {MAX_EXPANSION} times its text"
+    if parsing.check(text) > most:
+        raise JellyLimitError(reason)
     marked = parsing.put(text)
 
     def taken(nquads: bytes) -> bytes:
@@ -78,13 +86,13 @@ def to_nquads(
         return _NQUADS_TAG.sub(lambda match: b'"@' + of_tag(match[1].decode()).encode(), nquads)
 
     parser, quads = _parsed(parsing, marked, base, sentinel)
-    made: Any = _Limited(limit)
+    made: Any = _Limited(limit, reason)
     try:
         ox.serialize(quads, made, ox.RdfFormat.N_QUADS)
     except MemoryError as error:
         raise memory_error(error) from None
     except SyntaxError as error:
-        made = _Limited(limit)
+        made = _Limited(limit, reason)
         before = _until_broken(_parsed(parsing, marked, base, sentinel)[1])
         ox.serialize(before, made, ox.RdfFormat.N_QUADS)
         raise BrokenText(taken(made.take()), parsing.reason(error), error.lineno) from None

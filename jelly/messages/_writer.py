@@ -13,7 +13,8 @@ from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.registry import TRIG, TURTLE
 from jelly._io.settings import checked
-from jelly._io.source import Progress, Sink, SinkWriter, one_thread
+from jelly._io.sink import Sink, SinkWriter, one_thread
+from jelly._io.source import Progress
 from jelly._io.widening import WideningEncoder, changed, open_fields
 from jelly._options import COLUMN_VERSION, LogicalType, PhysicalType, StreamOptions
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
@@ -87,7 +88,7 @@ def _encoder(
     if members is not None and format.name != "tar":
         raise JellyArgumentError(f"members= is for TAR archives: {format.title} has no files in it")
     if dialect not in ("comment", "directive"):
-        raise ValueError(f'dialect is {dialect!r}: expected "comment" or "directive"')
+        raise JellyArgumentError(f'dialect is {dialect!r}: expected "comment" or "directive"')
     if format.name == "jelly":
         kind = LogicalType.DATASETS if options is None else _options(options, 4).logical_type
         if not kind.is_grouped:
@@ -199,7 +200,7 @@ class MessageWriter(SinkWriter):
             entries = dict(metadata or {})
             if note:
                 if "\n" in note or "\r" in note:
-                    raise ValueError("a note is one line")
+                    raise JellyArgumentError("a note is one line")
                 entries[NOTE] = note.encode()
             if isinstance(message, Message):
                 entries = {**message.metadata, **entries}
@@ -253,7 +254,7 @@ class MessageWriter(SinkWriter):
             raise JellyOptionsError("query results cannot be messages: use jelly.write_results")
         n = len(batch.frames)
         if len(batch) != (int(batch.frames[-1]) if n else 0):
-            raise ValueError("the Batch has rows behind its last frame: they are no whole message")
+            raise JellyArgumentError("the Batch has rows behind its last frame: they are no whole message")
         self._encode()
         if n:
             self._put(lambda: self._encoder.encode(batch))

@@ -23,6 +23,7 @@ from jelly._core.terms.operations import (
     OperationIterator,
     Start,
 )
+from jelly._io.settings import checked
 from jelly.errors import JellyFormatError
 from jelly.patch._changes import Namespace, RowHasher, StatementChanges, changed_namespaces, held
 from jelly.patch._stream import ADD, DELETE, HEADER, NAMESPACE_ADD, NAMESPACE_DELETE, START, Patch, read_patches
@@ -67,6 +68,7 @@ def end_of_transaction(quads: bool = True) -> Batch:
     return collector.batch
 
 
+@checked()
 def compact(patches: Any) -> Patch:
     """Merge patches into one with the same net effect. Operations that later ones override are left out.
 
@@ -128,6 +130,7 @@ def compact(patches: Any) -> Patch:
     return patch_of_batches(chain(head.batches(), rows, [end_of_transaction()]))
 
 
+@checked()
 def invert(patch: Patch) -> Patch:
     """Make the patch that undoes another one: its operations in reverse order, each replaced by its opposite.
 

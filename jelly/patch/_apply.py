@@ -12,15 +12,16 @@ from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.operations import AddNamespace
-from jelly._formats.native import default_options
 from jelly._formats.registry import READING
+from jelly._io.output_options import output_options
 from jelly._io.reader import Reader
 from jelly._io.settings import checked
 from jelly._io.source import Progress
 from jelly._io.widening import ALL_FIELDS
 from jelly._io.writer import Writer
-from jelly._options import StreamOptions
-from jelly.errors import JellyUnsupportedError
+from jelly._options import ROW_VERSION
+from jelly._tools.convert import look
+from jelly.errors import JellyArgumentError, JellyUnsupportedError
 from jelly.patch._algebra import patches_of
 from jelly.patch._changes import RowHasher, StatementChanges, held
 from jelly.patch._stream import Patch
@@ -145,17 +146,6 @@ def _apply_to_target(patches: Iterable[Patch], target: Target, on_missing: OnMis
 # ---- files
 
 
-def _options(reader: Reader, quads: bool, namespaces: bool) -> StreamOptions:
-    """Those of the source, for a flat stream."""
-    flat = default_options(4 if quads else 3)
-    source = reader.options or flat
-    return source.replace(
-        physical_type=flat.physical_type,
-        logical_type=flat.logical_type,
-        version=2 if namespaces else source.version,
-    )
-
-
 def _apply_to_file(
     patches: Iterable[Patch],
     source: Any,
@@ -178,17 +168,21 @@ def _apply_to_file(
     found = np.zeros(len(net), np.bool_)
     with Reader(source, **settings) as reader:
         batches = reader.source.watched(reader.batches(), progress)
-        batch = next(batches, None)
-        quads = batch is not None and batch.arity == 4
-        quads = quads or any(part.g is not None and (part.g >= 0).any() for part in net.statements(added))
-        with Writer(dst, _options(reader, quads, bool(declared)), format=to_format) as writer:
+        ahead, arity = look(batches, reader)
+        batch: Batch | None
+        if any(part.g is not None and (part.g >= 0).any() for part in net.statements(added)):
+            arity = 4
+        options = output_options(reader.options, arity, flat=True)
+        if declared and options.version < ROW_VERSION:
+            options = options.replace(version=ROW_VERSION)
+        with Writer(dst, options, format=to_format) as writer:
             # Namespaces may come late, and a pipe cannot be written again.
-            late = 2 if reader.options is None and reader.format.namespaces else 0
-            writer.allow(ALL_FIELDS - {"physical_type"}, version=late)
+            late = ROW_VERSION if reader.options is None and reader.format.namespaces else 0
+            writer.allow(ALL_FIELDS, version=late)
             for name, iri in declared.items():
                 if iri is not None:
                     writer.namespace(name, iri)
-            while batch is not None:
+            while (batch := ahead.pop(0) if ahead else next(batches, None)) is not None:
                 numbers = net.find(batch)
                 named = numbers[numbers >= 0]
                 found[named] = True
@@ -203,7 +197,7 @@ def _apply_to_file(
                     kept[~kept] = added[named]
                     if kept.any():
                         writer.add_batch(select(batch, kept), keep_frames=False)
-                batch = next(batches, None)
+                batch = None  # before the next one takes memory
             net.miss_needed(found)
             for part in net.statements(added & ~found):
                 writer.add_batch(part)
@@ -273,13 +267,15 @@ def apply(
     b'<a:s> <a:p> <a:o> .\\n'
     """
     if on_missing not in ("ignore", "error"):
-        raise ValueError(f'on_missing is {on_missing!r}: expected "ignore" or "error"')
+        raise JellyArgumentError(f'on_missing is {on_missing!r}: expected "ignore" or "error"')
     library = {base.__module__.partition(".")[0] for base in type(target).__mro__} & {"rdflib", "pyoxigraph"}
     if not library:
         if dst is None:
-            raise TypeError("a file is not changed in place: pass a destination, which may be the same file")
+            raise JellyArgumentError("a file is not changed in place: pass a destination, which may be the same file")
         return _apply_to_file(patches_of(patches), target, dst, on_missing, to_format, progress, settings)
     if dst is not None or to_format is not None or progress is not None or settings:
-        raise TypeError("a graph or store is changed in place: it takes no destination and no settings of files")
+        raise JellyArgumentError(
+            "a graph or store is changed in place: it takes no destination and no settings of files"
+        )
     wrapped: Target = _Graph(target) if "rdflib" in library else _Store(target)
     return _apply_to_target(patches_of(patches), wrapped, on_missing)

@@ -189,23 +189,36 @@ def write_arrow(
         kind = StatementType.QUADS if table.has_graphs() else StatementType.TRIPLES
         options = {"statement_type": kind} | dict(options or {})
     rows = 0
-    with PatchWriter(dst, options, **settings) as writer:
-        for head in Patch([*headers, *[Start()] * transactions]).batches():
-            writer.add_batch(head)
-        quads = writer.format is not JELLY_PATCH or writer.options.statement_type == StatementType.QUADS
-        for batch in table.batches(quads, transactions=transactions):
-            before = writer.operations if writer.format is JELLY_PATCH else batch.first_row
-            is_row = np.asarray(batch.op) <= DELETE
-            try:
+    is_reading = False
+    # Where the Batches begin that the writer may hold: as rows of patches, and of the table, which has no marks.
+    begun: list[tuple[int, int, Any]] = []
+    try:
+        with PatchWriter(dst, options, **settings) as writer:
+            for head in Patch([*headers, *[Start()] * bool(transactions)]).batches():
+                writer.add_batch(head)
+            quads = writer.format is not JELLY_PATCH or writer.options.statement_type == StatementType.QUADS
+            batches = table.batches(quads, transactions=transactions)
+            while True:
+                is_reading = True  # an error of the table names its row
+                batch = next(batches, None)
+                is_reading = False
+                if batch is None:
+                    break
+                if not writer.is_holding:
+                    begun.clear()
+                is_row = np.asarray(batch.op) <= DELETE
+                begun.append((writer.operations if writer.format is JELLY_PATCH else batch.first_row, rows, is_row))
                 writer.add_batch(batch)
-            except JellyError as error:
-                # Of the rows of patches, marks are none of the table.
-                if error.row is not None:
-                    error.row = rows + int(np.count_nonzero(is_row[: error.row - before]))
-                raise
-            rows += int(np.count_nonzero(is_row))
-        if transactions:
-            writer.add(Commit())
+                rows += int(np.count_nonzero(is_row))
+            if transactions:
+                writer.add(Commit())
+    except JellyError as error:
+        if error.row is not None and not is_reading:
+            for before, first, is_row in begun[::-1]:
+                if error.row >= before:
+                    error.row = first + int(np.count_nonzero(is_row[: error.row - before]))
+                    break
+        raise
     return rows
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jelly._core.terms.model import IRI, BlankNode, Literal
 from jelly._core.terms.operations import Header
 from jelly._formats.registry import PATCH_FORMATS, PATCH_READING, RDF_PATCH, Content, find, having
 from jelly._io.settings import checked
 from jelly._io.source import Source, split_suffix
-from jelly.errors import JellyFormatError
+from jelly.errors import JellyArgumentError, JellyFormatError
 from jelly.patch._algebra import patches_of
+from jelly.patch._spool import PatchSpool
 from jelly.patch._stream import Patch, read_patches
 
 __all__ = ["read_log"]
@@ -20,17 +23,23 @@ __all__ = ["read_log"]
 _SUFFIXES = {suffix for format in PATCH_FORMATS.values() for suffix in format.suffixes}
 
 
-class _Entry(NamedTuple):
-    """A patch, the file it is from, or "", and the number of its first row there."""
+# How a patch is kept until its place is known.
+Keep = Callable[[Patch], Callable[[], Patch]]
 
-    patch: Patch
+
+class _Entry(NamedTuple):
+    """Two headers of a patch, what gives it, the file it is from, or "", and the number of its first row there."""
+
+    id: Any
+    prev: Any
+    patch: Callable[[], Patch]
     name: str = ""
     row: int = 0
 
     def wrong(self, reason: str, key: str = "id") -> JellyFormatError:
         """An error that tells the row of a header, or where it is missing that of the patch; in a text line and byte
         too. Patches do not keep those: the file is read again."""
-        numbers = [i for i, x in enumerate(self.patch) if isinstance(x, Header) and x.key.lower() == key]
+        numbers = [i for i, x in enumerate(self.patch()) if isinstance(x, Header) and x.key.lower() == key]
         error = JellyFormatError(reason, source=self.name or None, row=self.row + (numbers or [0])[0])
         if self.name and find(None, self.name, content=Content.PATCH) is RDF_PATCH:
             offset = rows = 0
@@ -43,10 +52,16 @@ class _Entry(NamedTuple):
         return error
 
 
-def _entries(sources: Any, limits: dict[str, Any]) -> Iterator[_Entry]:
+def _entries(sources: Any, limits: dict[str, Any], keep: Keep) -> Iterator[_Entry]:
     """The patches of all sources; of a directory all the files that are patches by their suffix."""
+
+    def entry(patch: Patch, *place: Any) -> _Entry:
+        return _Entry(patch.id, patch.prev, keep(patch), *place)
+
     if isinstance(sources, str | os.PathLike):
         sources = [sources]
+    if isinstance(sources, bytes) or not isinstance(sources, Iterable):
+        raise JellyArgumentError(f"sources is {sources!r:.80}: expected a path, or files and Patches")
     for source in sources:
         if isinstance(source, str | os.PathLike):
             path = Path(source)
@@ -56,17 +71,17 @@ def _entries(sources: Any, limits: dict[str, Any]) -> Iterator[_Entry]:
                     row = 0
                     known = find(None, file.name, content=Content.PATCH).reading
                     for patch in read_patches(file, **having(limits, known)):
-                        yield _Entry(patch, str(file), row)
+                        yield entry(patch, str(file), row)
                         row += len(patch)
         else:
-            yield from map(_Entry, patches_of(source))
+            yield from map(entry, patches_of(source))
 
 
-def _in_order(entries: Iterable[_Entry], base: Any) -> list[Patch]:
+def _in_order(entries: Iterable[_Entry], base: Any) -> list[Callable[[], Patch]]:
     by_id: dict[Any, _Entry] = {}
     after: dict[Any, Any] = {}
     for entry in entries:
-        found, prev = entry.patch.id, entry.patch.prev
+        found, prev = entry.id, entry.prev
         if found is None:
             raise entry.wrong("a patch of a log has no header id")
         if found == prev:
@@ -91,7 +106,7 @@ def _in_order(entries: Iterable[_Entry], base: Any) -> list[Patch]:
 
 
 @checked(PATCH_READING - {"format", "delimited"})
-def read_log(sources: Any, *, base: Any = None, **limits: Any) -> list[Patch]:
+def read_log(sources: Any, *, base: IRI | BlankNode | Literal | None = None, **limits: Any) -> list[Patch]:
     """Read patches and sort them by their headers ``id`` and ``prev``.
 
     Parameters
@@ -123,4 +138,15 @@ def read_log(sources: Any, *, base: Any = None, **limits: Any) -> list[Patch]:
     >>> [str(patch.id) for patch in read_log([two, one])]
     ['<uuid:1>', '<uuid:2>']
     """
-    return _in_order(_entries(sources, limits), base)
+    return [patch() for patch in _in_order(_entries(sources, limits, lambda patch: lambda: patch), base)]
+
+
+def patches_in_order(sources: Any, base: Any, limits: dict[str, Any]) -> Iterator[Patch]:
+    """The patches as `read_log` gives them, one after the other: those that wait are in a temporary file."""
+    with PatchSpool() as spool:
+
+        def keep(patch: Patch) -> Callable[[], Patch]:
+            return partial(spool.__getitem__, spool.add(patch))
+
+        for patch in _in_order(_entries(sources, limits, keep), base):
+            yield patch()

@@ -11,7 +11,7 @@ from typing import Any
 from jelly._formats.registry import SEEKING
 from jelly._io.settings import checked
 from jelly._options import PatchOptions
-from jelly._seekable.file import IndexedFile
+from jelly._seekable.file import IndexedFile, to_the_end
 from jelly.patch._stream import Patch, split_patches
 
 __all__ = ["PatchFile", "open"]
@@ -81,11 +81,9 @@ class PatchFile(IndexedFile[Patch]):
             return iter(())
         segments = self.index.segments_from("place", 4 * start)
         first = segments[0][0].place // 4
-        patches = split_patches(
-            self.run([partial(self._read, segment) for segment in segments]), lambda: self.options.is_flat
-        )
-        # Up to the end of the file, so that an index that leaves patches out is found.
-        return islice(patches, start - first, stop - first if stop < len(self) else None)
+        batches = self.run([partial(self._read, segment) for segment in segments if segment[0].place < 4 * stop])
+        patches = split_patches(batches, lambda: self.options.is_flat)
+        return to_the_end(batches, islice(patches, start - first, stop - first))
 
     def _between(self, start: int, stop: int) -> Iterator[Patch]:
         return self.patches(start, stop)

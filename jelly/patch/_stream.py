@@ -23,10 +23,11 @@ from jelly._formats.protocols import Framing
 from jelly._formats.registry import JELLY_PATCH, PATCH_FORMATS, PATCH_READING, Content, Format, find
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
-from jelly._io.source import MAX_EXPANSION, Progress, Sink, SinkWriter, Source, SourceReader, one_thread
+from jelly._io.sink import Sink, SinkWriter, one_thread
+from jelly._io.source import MAX_EXPANSION, Progress, Source, SourceReader
 from jelly._io.widening import WideningEncoder, changed, open_fields
 from jelly._io.writer import own_workers
-from jelly._options import MIN_NAME_TABLE, PatchOptions, StatementType
+from jelly._options import MIN_NAME_TABLE, PatchOptions, PatchStreamType, StatementType
 from jelly._pipeline.encoders import BatchesInOrder, SegmentEncoder, can_have_segments
 from jelly._pipeline.workers import Workers
 from jelly._seekable.file import open_indexed, watched
@@ -101,6 +102,7 @@ class Patch:
     (3, IRI('uuid:1'), ['A <a:s> <a:p> <a:o> .', 'D <a:s> <a:p> <a:s> .'])
     """
 
+    @checked()
     def __init__(self, operations: Iterable[Operation] = (), *, quads: bool = True) -> None:
         self._parts: list[tuple[_Source, int, int]] = []
         self.quads = quads
@@ -263,7 +265,8 @@ class PatchReader(SourceReader):
 
     @checked(PATCH_READING)
     def __init__(self, src: Any, *, format: str | None = None, delimited: bool | None = None, **limits: Any) -> None:
-        self.source: Source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
+        expansion = limits.pop("max_expansion", MAX_EXPANSION)
+        self.source: Source = src if isinstance(src, Source) else Source(src, expansion)
         try:
             found = find(format, self.source.name, content=Content.PATCH)
             self.format: Format = found
@@ -391,8 +394,9 @@ class PatchWriter(SinkWriter):
         compression.
     options : PatchOptions or mapping, optional
         Options of Jelly-Patch, or only some of their fields. By default quads, punctuation rows that end patches, and
-        flags for quoted triples and generalized statements where there are any: the first 8192 rows (or the first
-        Batch) decide. If a later row needs more, a file is written again; for a pipe it is an error.
+        flags for quoted triples and generalized statements where there are any: the first 8192 rows, which are held in
+        memory until then or until ``flush``, decide. If a later row needs more, a file is written again, and so is what
+        is in an `io.BytesIO`; for a pipe it is a `LateError`. Where patches are frames, whole patches are held.
     format : str, optional
         Name, suffix or media type of the format, as for `PatchReader`.
     frame_rows : int, default 256
@@ -457,10 +461,10 @@ class PatchWriter(SinkWriter):
         quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
         threads: int | Workers = 1,
     ) -> None:
-        if options is not None and not isinstance(options, PatchOptions | Mapping):
-            raise JellyArgumentError(f"options must be PatchOptions, not {type(options).__name__}")
         self.operations: int = 0
         self._inside = False  # a transaction
+        self._held: list[Batch] | None = None  # what is not encoded yet; None: what comes is encoded at once
+        self._is_decided = False  # something was encoded
         self._given = options if isinstance(options, PatchOptions) else changed(PatchOptions(), options or {})
         self._workers, self._own = own_workers(threads)
         self._sink = Sink(dst, seekable=seekable, workers=self._workers)
@@ -474,6 +478,7 @@ class PatchWriter(SinkWriter):
             )
             settings = {"framing": framing, "marked_bnodes": marked_bnodes, "quoted": quoted}
             self._make = partial(_open, self.format, settings)
+            self._delimited = delimited
             self._encoder: Any
             if self.format is JELLY_PATCH:
                 self._start(open_fields(options), self._workers)
@@ -484,14 +489,24 @@ class PatchWriter(SinkWriter):
             self.abort()
             raise
 
-    def _start(self, allowed: AbstractSet[str], workers: Workers | None) -> None:
-        """Begin a stream of Jelly-Patch whose ``allowed`` options may be widened."""
+    def _start(self, allowed: AbstractSet[str], workers: Workers | None, holds: bool = True) -> None:
+        """Begin a stream of Jelly-Patch whose ``allowed`` options may be widened.
+
+        It ``holds`` the first rows back, which decide. A frame cannot be written again before it has ended, so where a
+        patch or the whole stream is one, all of it is held.
+        """
         self._encoder = WideningEncoder(self._given, partial(self._make, workers), allowed, self)
+        self._held = [] if holds and allowed else None
 
     @property
     def options(self) -> PatchOptions:
         """The options of the stream so far."""
         return getattr(self._encoder, "options", self._given)
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether rows wait for others before they are encoded."""
+        return bool(self._held)
 
     def _cuts(self) -> Iterable[int]:
         return self._encoder.cuts() if isinstance(self._encoder, WideningEncoder) else ()
@@ -537,11 +552,42 @@ class PatchWriter(SinkWriter):
             try:
                 self._inside = check_transactions(batch.op, self._inside)
             except JellyFormatError:
+                if self._held:  # an error before this one is raised first
+                    self._encode_held()
                 if isinstance(self._encoder, WideningEncoder):
-                    self._encoder.wait()  # an error before this one is raised first
+                    self._encoder.wait()
                 raise
         self.operations += len(batch)
-        self._put(lambda: self._encoder.encode(batch))
+        if self._held is not None and batch.op is not None:
+            self._hold(self._held, batch)
+            return
+        if self._held:  # an error before this one is raised first
+            self._encode_held()
+        self._put(lambda: self._encoder.encode(batch))  # without operations it is refused
+
+    def _hold(self, held: list[Batch], batch: Batch) -> None:
+        """Take a Batch that is to be encoded later, with enough others or with the rest of its patch."""
+        held.append(batch)
+        if not self._delimited or (not self._is_decided and sum(map(len, held)) < COLLECT_ROWS):
+            return
+        if self.options.stream_type != PatchStreamType.FRAME:
+            self._encode_held()
+            self._held = None
+        elif batch.op is not None and len(ends := np.flatnonzero(batch.op == PUNCTUATION)):
+            end = int(ends[-1]) + 1
+            if end < len(batch):
+                held[-1] = select(batch, slice(0, end))
+            self._encode_held()
+            if end < len(batch):
+                self._held = [select(batch, slice(end, None))]
+
+    def _encode_held(self) -> None:
+        held, self._held = self._held, []
+        self._is_decided = self._is_decided or bool(held)
+        with self._sink.named():
+            self._encoder.prepare(held or ())
+        for batch in held or ():
+            self._put(partial(self._encoder.encode, batch))
 
     def end_patch(self) -> None:
         """End the patch here, even if it is empty."""
@@ -568,18 +614,27 @@ class PatchWriter(SinkWriter):
         self._check_open()
         self._flush()
         if self._sink.is_live:
+            if self._held:
+                self._encode_held()
             self._sink.flush()
 
     @one_thread
     def _flush(self) -> None:
-        if len(self._collector):
+        if not len(self._collector):
+            return
+        if self._held is None:
             self._collector.lend(self._encode)
+        else:
+            filled, self._collector = self._collector, OperationBatchBuilder(4)
+            self._encode(filled.batch)
 
     def _finish(self) -> None:
         """Write what is left, and end the patch that is not ended."""
         self._flush()
         if self._inside:
             raise JellyFormatError("the patch ends inside a transaction")
+        if self._held:
+            self._encode_held()
         self._put(self._encoder.close)
 
 
@@ -630,7 +685,7 @@ def dumps(
             elif isinstance(patch, Patch):
                 writer.write(patch)
             else:
-                raise TypeError(f"expected patches or operations, got {type(patch).__name__}: {patch!r:.80}")
+                raise JellyArgumentError(f"expected patches or operations, got {type(patch).__name__}: {patch!r:.80}")
     return out.getvalue()
 
 
@@ -734,7 +789,7 @@ def convert(
         ) as writer:
             if writer.format is JELLY_PATCH:
                 # Where one thread reads, which takes longer than encoding, one encodes beside it: more slow it down.
-                writer._start(open_fields(options), None if file is None else workers)
+                writer._start(open_fields(options), None if file is None else workers, holds=False)
             while batch is not None:
                 writer.add_batch(batch)
                 batch = next(batches, None)

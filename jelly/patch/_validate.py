@@ -11,7 +11,15 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.frame_scan import PATCH_KINDS, RowCounter
-from jelly._formats.registry import JELLY_PATCH, PATCH_FORMATS, PATCH_READING, RDF_PATCH, Content, find
+from jelly._formats.registry import (
+    JELLY_PATCH,
+    PATCH_FORMATS,
+    PATCH_READING,
+    RDF_PATCH,
+    SEEKING,
+    Content,
+    find,
+)
 from jelly._io.settings import LIMITS, checked, fitted, refuse_unknown
 from jelly._io.sniff import explain
 from jelly._io.source import MAX_EXPANSION, Source
@@ -34,9 +42,9 @@ def validate(
 
     Problems of Jelly-Patch are: whatever the `jelly.Decoder` refuses (the rest of the stream is then not checked),
     quoted triples or generalized statements that the options do not announce, graphs in patches of triples, namespaces
-    in a patch of quads before any graph, rows of unknown kinds, a last patch without punctuation, and signs that the
-    file was joined with ``cat``. Problems of RDF Patch are all lines with an error; of RDF Patch Thrift the first
-    error.
+    in a patch of quads before any graph, rows of unknown kinds, a last patch without punctuation, signs that the file
+    was joined with ``cat``, and of a local file an index or sidecar that does not fit its patches. Problems of RDF
+    Patch are all lines with an error; of RDF Patch Thrift the first error.
 
     Parameters
     ----------
@@ -82,11 +90,11 @@ def checked_rows(
         raise
     check = _Check(limit, None)
     if found is not JELLY_PATCH:
-        source.close()  # only its name was wanted
         if found is RDF_PATCH:
             limits.setdefault("on_error", "skip")
-        return _validate_text(PatchReader(src, format=found.name, **limits), check)
+        return _validate_text(PatchReader(source, format=found.name, **limits), check)
     check.skips_unknown = limits.get("unknown_rows") == "skip"
+    own = {name: limits[name] for name in limits.keys() & SEEKING} | {"unknown_rows": "skip"}
     limits = fitted(limits, found.reading, source.size) | {"unknown_rows": "skip"}
     decoder = Decoder(patch=True, delimited=delimited, **limits)
     decoder.quiet = True
@@ -100,6 +108,7 @@ def checked_rows(
         else:
             check.take(counter, decoder.close(), None)
             check.finish_patch(decoder.options)
+            check.add_beside(src, False, own, patch=True)
     except JellyError as error:
         explain(error, source.head, found.name, PATCH_FORMATS, "format")
         check.add(f"{error.reason}; the rest of the file was not checked", error.frame, error.row, error.offset)

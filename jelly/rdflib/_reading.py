@@ -21,7 +21,7 @@ from jelly._io.reader import Frame, Reader, uniform_batches
 from jelly._io.settings import checked
 from jelly._options import PhysicalType
 from jelly._sources.blank_node_scope import Mode
-from jelly.errors import JellyError, JellyUnsupportedError
+from jelly.errors import JellyArgumentError, JellyError, JellyUnsupportedError
 from jelly.rdflib._terms import default_graph, term_adapter
 
 __all__ = ["JellyParser", "graph_of", "read", "read_frames", "read_graphs"]
@@ -270,14 +270,14 @@ class JellyParser(Parser):
 
         Raises
         ------
-        TypeError
+        JellyArgumentError
             If the source is text.
         JellyError
             If the input is wrong or RDFLib cannot hold a term.
         """
         stream = source.getByteStream()
         if stream is None:
-            raise TypeError("Jelly is binary: parse bytes, or a file opened in binary mode")
+            raise JellyArgumentError("Jelly is binary: parse bytes, or a file opened in binary mode")
         default = default_graph(sink)
         places: _Places | None = None
 

@@ -43,6 +43,14 @@ def _quads(graphs: ConjunctiveGraph) -> Iterator[Any]:
             yield s, p, o, name
 
 
+def _pair(item: Any) -> tuple[Graph, Mapping[str, bytes] | None]:
+    """A graph and the metadata of its frame, of what is one or both of them."""
+    graph, metadata = item if isinstance(item, tuple) and len(item) == 2 else (item, None)
+    if not isinstance(graph, Graph):
+        raise JellyArgumentError(f"expected a Graph of RDFLib, or a Graph and metadata, got {item!r:.80}")
+    return graph, metadata
+
+
 def _statements(graph: Graph, quads: bool) -> Iterable[Any]:
     if isinstance(graph, QuotedGraph):
         raise JellyUnsupportedError("Jelly has no quoted graphs")
@@ -130,7 +138,7 @@ def _declare_all(writer: Writer, graph: Graph) -> None:
 def write(
     dst: Any,
     statements: Graph | Iterable[Any],
-    options: StreamOptions | Mapping[str, Any] | None = None,
+    options: Any = None,
     *,
     namespaces: bool | None = None,
     **settings: Any,
@@ -203,7 +211,7 @@ def write(
 
 
 @checked(WRITING - {"library"}, _OPTIONS)
-def writer(dst: Any, options: StreamOptions | Mapping[str, Any] | None = None, **settings: Any) -> Writer:
+def writer(dst: Any, options: Any = None, **settings: Any) -> Writer:
     """Create a `jelly.Writer` that accepts RDFLib terms.
 
     Parameters
@@ -244,7 +252,7 @@ def writer(dst: Any, options: StreamOptions | Mapping[str, Any] | None = None, *
 def write_graphs(
     dst: Any,
     graphs: Iterable[Graph | tuple[Graph, Mapping[str, bytes]]],
-    options: StreamOptions | Mapping[str, Any] | None = None,
+    options: Any = None,
     *,
     namespaces: bool | None = None,
     **settings: Any,
@@ -283,7 +291,7 @@ def write_graphs(
     options, declared = _of_pyjelly(options, settings)
     if namespaces is None:
         namespaces = declared or False
-    pairs = (pair if isinstance(pair, tuple) else (pair, None) for pair in graphs)
+    pairs = (_pair(item) for item in graphs)
     first = next(pairs, None)
     options = _options(first is not None and isinstance(first[0], ConjunctiveGraph), True, options, settings)
     quads = options.physical_type != PhysicalType.TRIPLES

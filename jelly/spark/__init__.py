@@ -11,6 +11,7 @@ Reading::
 The columns are those of `jelly.read_arrow`: ``subject, predicate, object, object_kind, datatype, lang, graph``, or with
 ``option("layout", "ntriples")`` ``s, p, o, g`` in N-Triples syntax. A path is a file, a directory (read recursively;
 names that begin with ``_`` or ``.`` are skipped), a pattern, a list of those, or a URL of any file system of fsspec.
+Relative paths are below the directory of the driver, also for writing and streams; all nodes must see the same files.
 The suffix of a file gives its format and compression: Jelly, N-Triples, N-Quads, RDF Thrift, RDF Protobuf and, with the
 extra ``oxigraph`` on all nodes, Turtle, TriG, RDF/XML, JSON-LD and N3. IRIs must not be relative to the file.
 
@@ -52,6 +53,7 @@ option              meaning
 ``pathGlobFilter``  a pattern for the names of files
 ``skipUnknown``     ``true``: leave out files with the suffix of no format, such as README.md (default: fail)
 ``storage``         JSON with options for the file system of fsspec: ``{"anon": true}``
+``maxLineBytes``    and others: the limits of `jelly.Reader`, such as ``max_line_bytes``, in either spelling
 ``pushdown``        ``true``: evaluate the filters ``=`` and ``in`` on subject, predicate, object or graph on term
                     ids, and on the file and its directories before it is opened. Needs the setting
                     ``spark.sql.python.filterPushdown.enabled``; ``register(spark, pushdown=True)`` sets both

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,6 +28,8 @@ __all__ = ["changes", "merge"]
 
 # In the summary of a snapshot of Iceberg, before the name of the transaction.
 _ICEBERG = "jelly.merge."
+# What the settings that record a transaction begin with: of Delta, of Iceberg.
+_TRANSACTION = ("spark.databricks.delta.write.txn", f"spark.sql.iceberg.snapshot-property.{_ICEBERG}")
 # What `jelly._sources.blank_node_scope.scope_of` makes of labels, and of labels in IRIs.
 _SCOPED = "^_:jf[0-9a-f]{16}_"
 _SKOLEMIZED = "/[.]well-known/genid/jf[0-9a-f]{16}_"
@@ -87,7 +90,8 @@ def merge(
     JellyOptionsError
         If columns are missing, a change does not fit the table, or the blank nodes do not fit.
     JellyError
-        If the table does not exist, or is neither of Delta nor of Iceberg.
+        If the table does not exist, is neither of Delta nor of Iceberg, or another transaction is being applied in the
+        session.
 
     Notes
     -----
@@ -96,7 +100,9 @@ def merge(
     has one by itself: the id of the query, which the checkpoint keeps, and the number of the batch. Delta keeps it in
     its log (``txnAppId``). Iceberg keeps it in the summary of the snapshot, so until the snapshot expires.
 
-    While a transaction is applied, the session has settings for it: nothing else may be written in the same session.
+    While a transaction is applied, the session has settings for it: nothing else may be written in the same session,
+    and a second transaction in it is an error. Under Spark Connect the batches of a stream are applied in the session
+    that started it: give each stream one of its own. The server needs this package in its Python.
 
     Examples
     --------
@@ -113,15 +119,12 @@ def merge(
         raise JellyOptionsError(
             "a stream of patches needs a checkpoint, and no transaction: each batch is a transaction by itself"
         )
-    query: Future[str] = Future()
 
-    def apply(batch: DataFrame, number: int) -> None:
-        _merge(batch, table, transaction=(query.result(), number), **settings)
+    def apply(batch: DataFrame, number: int) -> None:  # Spark Connect pickles it
+        _merge(batch, table, transaction=(_query(batch.sparkSession, checkpoint), number), **settings)
 
     writer = patches.writeStream.foreachBatch(apply).option("checkpointLocation", checkpoint)
-    started = writer.trigger(**trigger).start() if trigger else writer.start()
-    query.set_result(str(started.id))
-    return started
+    return writer.trigger(**trigger).start() if trigger else writer.start()
 
 
 def changes(feed: DataFrame) -> DataFrame:
@@ -222,6 +225,14 @@ def _merge(
         net.unpersist()
 
 
+def _query(spark: SparkSession, checkpoint: str) -> str:
+    """The id of the query that has a checkpoint. In the batch of a query under Spark Connect nothing else tells it."""
+    path = re.sub(r"([*?{}\[\]\\])", r"\\\1", f"{checkpoint.rstrip('/')}/metadata")
+    row = spark.read.text(path, wholetext=True).first()
+    assert row is not None
+    return str(json.loads(row[0])["id"])
+
+
 def _told(df: DataFrame) -> str:
     return ", ".join(df.columns)
 
@@ -273,7 +284,8 @@ def _net(patches: DataFrame, layout: TableLayout, statements: DataFrame, order: 
         F.max_by("added", "place").alias("jelly_add"), F.max("problem").alias("jelly_problem")
     )
     lacking = [name for name in layout.parts if name in statements.columns and name not in known]
-    return net.withColumns({name: F.lit(None).cast("string") for name in lacking})
+    # Spark Connect refuses withColumns of nothing.
+    return net.select("*", *(F.lit(None).cast("string").alias(name) for name in lacking))
 
 
 def _file_label(layout: TableLayout) -> Column:
@@ -335,10 +347,15 @@ def _recorded(spark: SparkSession, format: str, transaction: tuple[str, int] | N
         return
     name, number = transaction
     if format == "delta":
-        prefix = "spark.databricks.delta.write."
-        settings = {f"{prefix}txnAppId": name, f"{prefix}txnVersion": str(number)}
+        settings = {f"{_TRANSACTION[0]}AppId": name, f"{_TRANSACTION[0]}Version": str(number)}
     else:
-        settings = {f"spark.sql.iceberg.snapshot-property.{_ICEBERG}{name}": str(number)}
+        settings = {f"{_TRANSACTION[1]}{name}": str(number)}
+    # Else the commit would have the number of another, which would never be applied then.
+    if taken := sorted(key for key in spark.conf.getAll if key.startswith(_TRANSACTION)):
+        raise JellyError(
+            f"another transaction is being applied in this session, or was killed in it: {taken[0]} is set. Use a "
+            "session for each (under Spark Connect for each stream, too), or unset it if nothing is running"
+        )
     for key, value in settings.items():
         spark.conf.set(key, value)
     try:

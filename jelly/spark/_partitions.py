@@ -26,12 +26,14 @@ from typing import Any, BinaryIO
 from jelly._compression.starts import has_frames
 from jelly._core.base.batch import Batch
 from jelly._find.where import Where
-from jelly._formats.registry import JELLY, NQ, NT, TURTLE, Content, Format, find
+from jelly._formats.registry import JELLY, NQ, NT, READING, SEEKING, TURTLE, Content, Format, find, having
 from jelly._io.compression import SEEKABLE
 from jelly._io.reader import Reader
 from jelly._io.remote import is_url, list_url, open_url
+from jelly._io.settings import fitted
 from jelly._io.source import open_local, split_suffix
 from jelly._layouts import Layout
+from jelly._limits import SETTABLE
 from jelly._seekable.file import JellyFile
 from jelly._seekable.filters import Query
 from jelly._seekable.index import SUFFIX
@@ -48,6 +50,7 @@ from jelly.spark._parts.segments import matching, of_file
 __all__ = [
     "BATCH_ROWS",
     "MARKER",
+    "READING_LIMITS",
     "SPLIT_BYTES",
     "TASKS",
     "File",
@@ -57,6 +60,7 @@ __all__ = [
     "exists",
     "find_files",
     "find_sources",
+    "limits_of",
     "narrowed",
     "nothing_to_read",
     "note_error",
@@ -126,17 +130,24 @@ class Part:
         return self.file.path + begins + ("" if self.last is None else f" to {self.last}")
 
 
+# The keywords for limits of reading statements.
+READING_LIMITS = frozenset(limit.name for limit in SETTABLE) & READING
+
 # ---- which files
 
 def absolute(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
-    """Absolute paths, as executors may run in another directory.
+    """Absolute paths, without file: before them, as executors run in other directories than the driver.
 
-    >>> absolute(["/data/x.jelly", "s3://bucket/day"])
-    ['/data/x.jelly', 's3://bucket/day']
+    >>> absolute(["/data/x.jelly", "file:///data/*/", "s3://bucket/day"])
+    ['/data/x.jelly', '/data/*/', 's3://bucket/day']
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else paths
-    names = [os.fspath(path) for path in given]
-    return [name if is_url(name) or name.startswith("file:") else os.path.abspath(name) for name in names]
+    names = [local_path(os.fspath(path)) for path in given]
+    # A pattern that ends with a slash is for directories only.
+    return [
+        name if is_url(name) else os.path.abspath(name) + "/" * (name.endswith("/") and bool(name.strip("/")))
+        for name in names
+    ]
 
 
 def find_files(
@@ -369,10 +380,19 @@ def open_file(storage: Mapping[str, Any], path: str) -> BinaryIO:
     return open_url(path, storage) if is_url(path) else open_local(path)
 
 
+def limits_of(file: File, form: Format, limits: Mapping[str, int] | None) -> dict[str, Any]:
+    """The keywords for the limits of reading a file: those of ``limits`` that its format has, others by its size.
+
+    >>> limits_of(File("a.nt", 1 << 30, 0.0), NT, {"max_expansion": 9, "max_names": 9})
+    {'max_line_bytes': 17179869184, 'max_expansion': 9}
+    """
+    return fitted(having(limits or {}, form.reading), form.reading, file.size)
+
+
 # ---- which tasks
 
 # Keyframe numbers are enough: the worker that reads a part reads the index too.
-_cuts: OrderedDict[tuple[File, Format | None, int], list[int]] = OrderedDict()
+_cuts: OrderedDict[tuple[Any, ...], list[int]] = OrderedDict()
 
 
 def split(
@@ -384,6 +404,7 @@ def split(
     cut_lines: bool = True,
     directories: Directories = NONE,
     tasks: int = TASKS,
+    limits: Mapping[str, int] | None = None,
 ) -> list[list[Part]]:
     """Tasks of about ``split_bytes``, each a list of parts, in the order of the files. By default about so many
     ``tasks``, but of 4 to 32 MiB.
@@ -391,7 +412,7 @@ def split(
     A Jelly file that has an index or a sidecar and is larger becomes several parts, also if it is compressed and
     seekable, and with ``cut_lines`` so do N-Triples and N-Quads, not compressed or of many frames of zstd, members of
     gzip or streams of bz2. Any other file is one; small ones share a task. Their bytes are multiplied by
-    their `cost`. ``format`` and ``storage`` are those of `read_part`;
+    their `cost`. ``format``, ``storage`` and ``limits`` are those of `read_part`;
     ``directories`` say what their files hold.
     """
     files = list(files)
@@ -408,7 +429,7 @@ def split(
         if size > split_bytes:
             form = _format(file, format)
             if _is_jelly(file, format) or (cut_lines and form in (NT, NQ)):
-                cuts = _find_cuts(file, form, split_bytes, storage or {})
+                cuts = _find_cuts(file, form, split_bytes, storage or {}, limits or {})
         said = directories.said(file.path)
         if len(cuts) > 1:
             made += [[Part(file, first, last, said)] for first, last in zip(cuts, [*cuts[1:], None], strict=True)]
@@ -423,7 +444,12 @@ def split(
 
 
 def narrowed(
-    tasks: list[list[Part]], query: Query | None, *, format: str | None = None, storage: Mapping[str, Any] | None = None
+    tasks: list[list[Part]],
+    query: Query | None,
+    *,
+    format: str | None = None,
+    storage: Mapping[str, Any] | None = None,
+    limits: Mapping[str, int] | None = None,
 ) -> list[list[Part]]:
     """The tasks without what filters in the indexes of files leave out. Small ones become one task.
 
@@ -432,8 +458,11 @@ def narrowed(
     files = {part.file for task in tasks for part in task}
     if query is None or len(files) > _MAX_NARROWED:
         return tasks
+    settings = {"format": format, **having(limits or {}, SEEKING)}
     found = {
-        file: matching(file.path, query, format, partial(open_file, storage or {})) if _is_jelly(file, format) else None
+        file: matching(file.path, query, settings, partial(open_file, storage or {}))
+        if _is_jelly(file, format)
+        else None
         for file in files
     }
     made: list[list[Part]] = []
@@ -481,13 +510,18 @@ def _format(file: File, format: str | None) -> Format | None:
         return None  # the task that reads it will raise the error
 
 
-def _find_cuts(file: File, form: Format | None, split_bytes: int, storage: Mapping[str, Any]) -> list[int]:
+def _find_cuts(
+    file: File, form: Format | None, split_bytes: int, storage: Mapping[str, Any], limits: Mapping[str, int]
+) -> list[int]:
     """The keyframes or bytes at which the parts of a file begin; [0] if it cannot be cut."""
-    key = file, form, split_bytes
+    key = file, form, split_bytes, tuple(limits.items())
     if key in _cuts:
         _cuts.move_to_end(key)
         return _cuts[key]
-    found = _find_keyframes(file, split_bytes, storage) if form is JELLY else _find_bytes(file, split_bytes, storage)
+    if form is JELLY:
+        found = _find_keyframes(file, split_bytes, storage, limits)
+    else:
+        found = _find_bytes(file, split_bytes, storage)
     if found is None:
         return [0]
     _cuts[key] = found
@@ -506,9 +540,11 @@ def _find_bytes(file: File, split_bytes: int, storage: Mapping[str, Any]) -> lis
         return None  # a task reports it
 
 
-def _find_keyframes(file: File, split_bytes: int, storage: Mapping[str, Any]) -> list[int] | None:
+def _find_keyframes(
+    file: File, split_bytes: int, storage: Mapping[str, Any], limits: Mapping[str, int]
+) -> list[int] | None:
     try:
-        with JellyFile(file.path, opener=partial(open_file, storage)) as opened:
+        with JellyFile(file.path, opener=partial(open_file, storage), **having(limits, SEEKING)) as opened:
             # Of what a compressed file holds.
             offsets, size = [keyframe.offset for keyframe in opened.index.keyframes], opened.index.size
     except (JellyError, OSError, ValueError):
@@ -536,6 +572,7 @@ def read_part(
     keep: Keep | None = None,
     errors: list[JellyError] | None = None,
     blank_nodes: BlankNodes = KEEP,
+    limits: Mapping[str, int] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The statements of a part as record batches of plain strings; ``layout`` and ``columns`` as in `read_arrow`.
 
@@ -543,11 +580,19 @@ def read_part(
     suffix says nothing. With ``errors``, what is broken is noted there (file, frame, byte offset) instead of being
     raised: of N-Triples and N-Quads the line is left out, of Jelly what comes up to the next keyframe of the part, of
     other formats the rest of the file. Errors that are not those of the data are raised in any case. ``blank_nodes``
-    says what becomes of their labels, before ``keep`` sees them.
+    says what becomes of their labels, before ``keep`` sees them. ``limits`` are those of any format, such as
+    ``max_line_bytes``; a file has those of its own.
     """
     query = query_of(keep, blank_nodes) if isinstance(keep, Where) else None
     batches = read_batches(
-        part, batch_rows=batch_rows, format=format, storage=storage, errors=errors, blank_nodes=blank_nodes, query=query
+        part,
+        batch_rows=batch_rows,
+        format=format,
+        storage=storage,
+        errors=errors,
+        blank_nodes=blank_nodes,
+        limits=limits,
+        query=query,
     )
     try:
         yield from from_batches(batches, layout=layout, columns=columns, batch_rows=batch_rows, keep=keep)
@@ -564,6 +609,7 @@ def read_batches(
     storage: Mapping[str, Any] | None = None,
     errors: list[JellyError] | None = None,
     blank_nodes: BlankNodes = KEEP,
+    limits: Mapping[str, int] | None = None,
     query: Query | None = None,
 ) -> Iterator[Batch]:
     """The statements of a part as Batches; the keywords are those of `read_part`.
@@ -572,7 +618,9 @@ def read_batches(
     """
     path = part.file.path
     query = of_file(query, part.said)
-    batches = _read_batches(part, batch_rows=batch_rows, format=format, storage=storage, errors=errors, query=query)
+    batches = _read_batches(
+        part, batch_rows=batch_rows, format=format, storage=storage, errors=errors, limits=limits or {}, query=query
+    )
     return in_directories(part.said, path, blank_nodes.batches(path, batches), errors)
 
 
@@ -583,12 +631,13 @@ def _read_batches(
     format: str | None,
     storage: Mapping[str, Any] | None,
     errors: list[JellyError] | None,
+    limits: Mapping[str, int],
     query: Query | None,
 ) -> Iterator[Batch]:
     path = part.file.path
     storage = storage or {}
     if query is not None and part.first == 0 and part.last is None:
-        kept = narrowed([[part]], query, format=format, storage=storage)
+        kept = narrowed([[part]], query, format=format, storage=storage, limits=limits)
         if not kept:
             return
         [[part]] = kept
@@ -599,7 +648,11 @@ def _read_batches(
             with (
                 open_file(storage, path) as opened,
                 Reader(
-                    opened, format=form.name, on_error="skip" if skip else "raise", batch_rows=batch_rows
+                    opened,
+                    format=form.name,
+                    on_error="skip" if skip else "raise",
+                    batch_rows=batch_rows,
+                    **limits_of(part.file, form, limits),
                 ) as reader,
             ):
                 try:
@@ -618,12 +671,20 @@ def _read_batches(
             _check_size(part, opened.seek(0, os.SEEK_END))
             try:
                 yield from read_lines(
-                    opened, form, part.first, part.last, source=path, batch_rows=batch_rows, errors=errors
+                    opened,
+                    form,
+                    part.first,
+                    part.last,
+                    source=path,
+                    batch_rows=batch_rows,
+                    errors=errors,
+                    **limits_of(part.file, form, limits),
                 )
             except JellyError as error:
                 note_error(error, path, errors)
         return
-    with JellyFile(path, opener=partial(open_file, storage), batch_rows=batch_rows) as file:
+    own = having(limits, SEEKING)
+    with JellyFile(path, opener=partial(open_file, storage), batch_rows=batch_rows, **own) as file:
         _check_size(part, file.n_bytes)
         numbers = file.matching(query)
         if errors is None and numbers is None:

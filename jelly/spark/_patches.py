@@ -14,7 +14,7 @@ from jelly._sources.blank_node_scope import Mode
 from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.patch._arrow import read_arrow
-from jelly.spark._partitions import BATCH_ROWS, File, Part, note_error, open_file, split
+from jelly.spark._partitions import BATCH_ROWS, File, Part, limits_of, note_error, open_file, split
 from jelly.spark._source import JellyDataSource, JellyReader, Settings
 
 try:
@@ -53,10 +53,11 @@ class PatchSettings(Settings):
         wanted = [name for name in self.columns if name not in ("row", "file")] or ["op"]
         row = 0
         try:
-            format = find(self.format, part.file.name, content=Content.PATCH).name
+            form = find(self.format, part.file.name, content=Content.PATCH)
+            limits = limits_of(part.file, form, self.limits)
             with open_file(self.storage, path) as opened:
                 for batch in read_arrow(
-                    opened, format=format, layout=self.layout, columns=wanted, batch_rows=BATCH_ROWS
+                    opened, format=form.name, layout=self.layout, columns=wanted, batch_rows=BATCH_ROWS, **limits
                 ):
                     n = len(batch)
                     arrays = {name: batch.column(name) for name in wanted}

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import BinaryIO, ClassVar
 
 from jelly._find.where import Where
 from jelly._formats.registry import Content, find
 from jelly._layouts import Layout
 from jelly.arrow import from_results, pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
-from jelly.results import read_results
-from jelly.spark._partitions import File, Part, find_files, note_error, open_file, split
-from jelly.spark._source import CORRUPT, JellyReader, Settings
+from jelly.results import Results, read_results
+from jelly.spark._partitions import File, Part, find_files, limits_of, note_error, open_file, split
+from jelly.spark._source import CORRUPT, JellyReader, Settings, in_options
 
 try:
     from pyspark.sql.datasource import DataSource, DataSourceReader
@@ -62,9 +62,8 @@ class ResultSettings(Settings):
         """The record batches of a file, with ``columns``; those that are none of its variables are null."""
         path = part.file.path
         try:
-            format = find(self.format, part.file.name, content=Content.RESULTS).name
             with open_file(self.storage, path) as opened:
-                results = read_results(opened, format=format)
+                results = _opened(self, part.file, opened)
                 batches = self.blank_nodes.batches(path, results.batches())
                 for batch in from_results(results.variables, batches, layout=self.layout):
                     nothing = pa.nulls(len(batch), pa.string())
@@ -75,9 +74,14 @@ class ResultSettings(Settings):
 
 
 def _variables(settings: Settings, file: File) -> tuple[str, ...]:
-    format = find(settings.format, file.name, content=Content.RESULTS).name
     with open_file(settings.storage, file.path) as opened:
-        return read_results(opened, format=format).variables
+        return _opened(settings, file, opened).variables
+
+
+def _opened(settings: Settings, file: File, opened: BinaryIO) -> Results:
+    form = find(settings.format, file.name, content=Content.RESULTS)
+    with in_options():
+        return read_results(opened, format=form.name, **limits_of(file, form, settings.limits))
 
 
 class ResultDataSource(DataSource):

@@ -15,14 +15,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jelly.errors import JellyError, MissingExtraError
+from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from jelly.spark._partitions import File
 
-__all__ = ["check_workers", "cores", "described", "plain_error", "session", "with_extra"]
+__all__ = ["MASTER", "check_workers", "cores", "described", "plain_error", "session", "with_extra"]
+
+# The master of a session that is started where nothing names one.
+MASTER = "local[*]"
 
 # Seconds that a master has to answer.
 _PATIENCE = 10
@@ -52,12 +55,31 @@ appender.console.layout.pattern = %p %c{1}: %m%n%ex{1}
 """
 
 
-def cores(spark: SparkSession | str) -> int | None:
+def _running() -> SparkSession | None:
+    """The session that this process has; None if there is none."""
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark import SparkContext
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    if SparkContext._active_spark_context is not None:
+        # Also where another thread made the session, or nobody made one of this context.
+        return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+    try:
+        found = SparkSession.active()  # of Spark Connect, or one whose context was stopped
+    except PySparkRuntimeError:
+        return None
+    return None if isinstance(found, SparkSession) else found
+
+
+def cores(spark: SparkSession | str | None) -> int | None:
     """The cores of a session or a master; None of a master that has to be asked.
 
     >>> cores("local[3]"), cores("spark://there:7077")
     (3, None)
     """
+    spark = spark or _running() or MASTER
     if not isinstance(spark, str):
         return int(spark.sparkContext.defaultParallelism)
     found = _LOCAL.match(spark)
@@ -76,19 +98,28 @@ def with_extra() -> Iterator[None]:
 
 
 @contextmanager
-def session(spark: SparkSession | str, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
-    """Use a session, or make one on a master: quiet, with this Python for its workers, and stopped at the end.
+def session(spark: SparkSession | str | None, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """Use a session, or that of this process, or start one on a master, which is stopped at the end: quiet, with this
+    Python for its workers.
 
-    ``conf`` are further settings of Spark for the latter. MissingExtraError where PySpark is not installed.
+    None is the session of this process, or if there is none one on `MASTER`. ``conf`` are further settings of Spark for
+    a session that is started. MissingExtraError where PySpark is not installed, JellyOptionsError where the session of
+    this process has another master: a process has one, and it stays as it is.
 
     >>> def cores():
     ...     with session("local[2]") as spark:
     ...         return spark.sparkContext.defaultParallelism
     """
-    if not isinstance(spark, str):
-        yield spark
+    running = _running() if spark is None or isinstance(spark, str) else spark
+    if running is not None:
+        if isinstance(spark, str) and spark != (other := running.conf.get("spark.master", "")):
+            raise JellyOptionsError(
+                f"a session of Spark runs in this process on {other}, so none can start on {spark}: leave out the "
+                "master to use that session, or stop it first"
+            )
+        yield running
         return
-    master = spark
+    master = MASTER if spark is None else str(spark)
     try:
         from pyspark.sql import SparkSession
     except ImportError:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from jelly._find.where import Where, where
 from jelly._formats.arrow_input import check_columns
-from jelly._formats.registry import Content, find
+from jelly._formats.registry import PATCH_READING, READING, RESULT_READING, Content, find
 from jelly._layouts import LAYOUTS, Layout
+from jelly._limits import SETTABLE
 from jelly._sources.blank_node_scope import MODES as BLANK_NODE_MODES
 from jelly._sources.blank_node_scope import BlankNodes, Mode
 from jelly._sources.segments import query_of
@@ -24,8 +25,8 @@ from jelly.spark._commit.job import Output, Written
 from jelly.spark._partitions import (
     File,
     Part,
+    absolute,
     find_files,
-    local_path,
     narrowed,
     nothing_to_read,
     read_part,
@@ -81,6 +82,11 @@ _OPTIONS = (
 )  # fmt: skip
 
 
+# Those for limits, by their keywords, such as maxLineBytes; max_line_bytes will do.
+_LIMITS = {limit.name: limit.camel for limit in SETTABLE}
+# Keywords of all formats.
+_READING = {Content.STATEMENTS: READING, Content.PATCH: PATCH_READING, Content.RESULTS: RESULT_READING}
+
 _OF_DIRECTORIES = ("basePath", "partitions", "partitionColumns", "partitionFilter")
 
 # Keywords of the library in messages, as options of the data sources.
@@ -91,6 +97,7 @@ _IN_OPTIONS = [
         (r"\bread it with format='(\w+)'", r'read it with option("format", "\1")'),
         (r"\bpass format=\.\.\.", 'set option("format", ...)'),
         (r'\blayout="(\w+)"', r'option("layout", "\1")'),
+        *((rf"\b{keyword}\b", option) for keyword, option in _LIMITS.items()),
     )
 ]
 
@@ -124,7 +131,7 @@ def check_options(options: Iterable[str]) -> None:
     Traceback (most recent call last):
     jelly.JellyOptionsError: unknown option 'colums': did you mean columns?
     """
-    known = {name.lower(): name for name in _OPTIONS}
+    known = {name.lower(): name for name in (*_OPTIONS, *_LIMITS, *_LIMITS.values())}
     if "provider" in options:
         return  # these are the properties of a table
     for name in options:
@@ -142,6 +149,22 @@ def choose(options: Mapping[str, str], name: str, choices: Sequence[str], defaul
         if given.lower() == choice.lower():
             return choice
     raise JellyOptionsError(f"option {name} is {given!r}: expected one of {', '.join(choices)}")
+
+
+def _limits(options: Mapping[str, str], content: Content, source: str) -> dict[str, int]:
+    """The limits that options set, as keywords."""
+    found: dict[str, int] = {}
+    for keyword, option in _LIMITS.items():
+        for name in (keyword, option):
+            if name not in options:
+                continue
+            if keyword not in _READING[content]:
+                raise JellyOptionsError(f"the data source {source} has no option {option}")
+            text = options[name].strip()
+            if not text.isdecimal() or int(text) < 1:
+                raise JellyOptionsError(f"option {option} is {text!r}: expected a whole number, at least 1")
+            found[keyword] = int(text)
+    return found
 
 
 def _flag(options: Mapping[str, str], name: str, default: bool = False) -> bool:
@@ -185,6 +208,7 @@ class Settings:
     file_column: str | None  # its name, if there is one
     directories: Directories
     wanted: dict[str, list[str]]  # values of directories whose files are read
+    limits: dict[str, int]  # as keywords, of any format
 
     @classmethod
     def of(cls, options: Mapping[str, str], schema: StructType | None = None) -> Settings:
@@ -197,6 +221,7 @@ class Settings:
                 f"path of CREATE TABLE name USING {cls.source}: write CREATE TEMPORARY VIEW name USING "
                 f"`{cls.source}` OPTIONS (path '...'), or SELECT ... FROM name WITH (path = '...')"
             )
+        paths = tuple(absolute(paths))
         mode = choose(options, "mode", MODES, MODES[0])
         own = None if schema is None else schema.names
         file_name = cls._file_name(options)
@@ -246,11 +271,12 @@ class Settings:
             paths, layout, names, mode, form, split_bytes, options.get("pathGlobFilter"), storage,
             _flag(options, "skipUnknown"), blank_nodes, file_column,
             Directories(
-                (local_path(options["basePath"]),) if "basePath" in options else tuple(map(local_path, paths)),
+                tuple(absolute(options["basePath"])) if "basePath" in options else paths,
                 cls.adds_file and _flag(options, "partitions", True),
                 tuple(name for name in of_directories if name in names),
             ),
             _wanted(chosen),
+            _limits(options, cls.content, cls.source),
         )  # fmt: skip
 
     @classmethod
@@ -312,6 +338,7 @@ class Settings:
             storage=self.storage,
             cut_lines=cut_lines,
             directories=self.directories,
+            limits=self.limits,
         )
 
     def read_part(self, part: Part, keep: Where | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
@@ -325,6 +352,7 @@ class Settings:
             keep=keep,
             errors=errors,
             blank_nodes=self.blank_nodes,
+            limits=self.limits,
         )
 
     def read(self, parts: Iterable[Any], schema: pa.Schema, keep: Where | None = None) -> Iterator[pa.RecordBatch]:
@@ -423,7 +451,9 @@ class JellyReader(DataSourceReader):
         tasks = settings.tasks(files)
         if self.keep is not None and settings.mode == "FAILFAST":  # other modes tell what is broken
             query = query_of(self.keep, settings.blank_nodes)
-            tasks = narrowed(tasks, query, format=settings.format, storage=settings.storage)
+            tasks = narrowed(
+                tasks, query, format=settings.format, storage=settings.storage, limits=settings.limits
+            )
         return [Task(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -565,6 +595,7 @@ class JellyDataSource(DataSource):
                 )
         check_columns(schema.names, patch=self._patch)
         compression = self.options.get("compression", "none").lower()
+        [folder] = absolute(folder)
         return Output(
             folder, uuid.uuid4().hex, tuple(schema.names), overwrite, compression, self._patch, _storage(self.options)
         )

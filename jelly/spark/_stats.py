@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from jelly._io.settings import checked
 from jelly._sources.blank_node_scope import BlankNodes, Mode
 from jelly.errors import JellyError
-from jelly.spark._partitions import Part, absolute, find_sources, local_path, read_batches, split
+from jelly.spark._partitions import READING_LIMITS, Part, absolute, find_sources, read_batches, split
 from jelly.spark._parts.directories import Directories
 from jelly.spark._session import described, plain_error, session
 from jelly.stats import MAX_KEYS, Counting, Stats
@@ -22,10 +23,11 @@ __all__ = ["stats"]
 Counted = tuple[Counting, list[JellyError]]
 
 
+@checked(READING_LIMITS)
 def stats(
     src: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
-    spark: SparkSession | str = "local[*]",
+    spark: SparkSession | str | None = None,
     conf: Mapping[str, str] | None = None,
     top: int = 20,
     max_keys: int = MAX_KEYS,
@@ -39,6 +41,7 @@ def stats(
     blank_nodes: Mode = "scope",
     skolem_base: str | None = None,
     partitions: bool = True,
+    **limits: Any,
 ) -> tuple[Stats, list[JellyError], list[str]]:
     """Count the terms of the statements of many files.
 
@@ -48,7 +51,8 @@ def stats(
     `jelly.stats.stats`, ``spark``, ``conf``, ``skip_unknown`` and ``allow_empty`` those of
     `jelly.spark._ingest.ingest`. Runs of statements end where a task does. ``blank_nodes`` and ``skolem_base`` are the
     options ``blankNodes`` and ``skolemBase`` of the data source: by default blank nodes of different files are
-    different nodes, also if they have the same label. ``partitions`` is its option of this name.
+    different nodes, also if they have the same label. ``partitions`` is its option of this name. ``limits`` are those
+    of reading, of any format, such as ``max_line_bytes``.
 
     >>> def predicates(sources):
     ...     return stats(sources, spark="local[2]")[0].predicates.top
@@ -56,7 +60,7 @@ def stats(
     if on_error not in ("fail", "skip"):
         raise ValueError(f'on_error is {on_error!r}: expected "fail" or "skip"')
     labels = BlankNodes(blank_nodes, skolem_base)
-    places = Directories(tuple(map(local_path, absolute(src))), partitions)
+    places = Directories(tuple(absolute(src)), partitions)
     files, unknown = find_sources(
         absolute(src),
         pattern=pattern,
@@ -67,10 +71,12 @@ def stats(
         allow_empty=allow_empty,
     )
     left_out = [file.path for file in unknown]
-    tasks = split(files, split_bytes, format=format, storage=storage, directories=places)
+    tasks = split(files, split_bytes, format=format, storage=storage, directories=places, limits=limits)
     if not tasks:
         return Counting(max_keys).result(top), [], left_out
-    read: Callable[..., Any] = partial(read_batches, format=format, storage=dict(storage or {}), blank_nodes=labels)
+    read: Callable[..., Any] = partial(
+        read_batches, format=format, storage=dict(storage or {}), blank_nodes=labels, limits=limits
+    )
     with session(spark, conf) as running:
         counting = partial(_count, read, max_keys, on_error == "skip")
         with described(running, "jelly spark stats", files):

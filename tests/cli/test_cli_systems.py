@@ -23,7 +23,7 @@ def run(*arguments: str, encoding: str | None = None, **variables: str) -> subpr
     if encoding is not None:
         environment["PYTHONIOENCODING"] = encoding
     command = [sys.executable, "-m", "jelly", *arguments]
-    return subprocess.run(command, capture_output=True, env=environment | variables, timeout=60)
+    return subprocess.run(command, capture_output=True, env=environment | variables, timeout=240)
 
 
 def test_text_that_an_encoding_cannot_hold(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def big(tmp_path):
 
 def run(folder, *args):
     done = subprocess.run(
-        [sys.executable, "-c", CODE, *args], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", CODE, *args], cwd=folder, capture_output=True, text=True, timeout=240, check=False
     )
     assert done.returncode == 1, done.stderr
     return done.stderr

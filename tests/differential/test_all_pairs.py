@@ -8,8 +8,9 @@ import os
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.chance import examples
 
 import jelly
 from jelly import IRI, BlankNode, DefaultGraph, JellyError, Literal, QuotedTriple, arrow, messages, patch, results
@@ -259,7 +260,7 @@ PAIRS |= {f"results {name}": through_results(name) for name in ("json", "xml", "
 def test_read_back_or_refused(name):
     seen = {"held": 0, "refused": 0}
 
-    @settings(max_examples=-(-(50_000 if LONG else 500) // len(PAIRS)), deadline=None, database=None)
+    @examples(-(-500 // len(PAIRS)))
     @given(st.lists(STATEMENTS, min_size=1, max_size=3))
     def check(statements):
         arity = len(statements[0])

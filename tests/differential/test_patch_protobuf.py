@@ -3,9 +3,10 @@
 import random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from reference import Decoder, Encoder, Table, scramble, split, varint
+from support.chance import examples
 from support.oracle import plain, statement, term
 from support.strategies import ANY, ANY_QUOTED, IRIS, LITERALS, NODES, QUOTED, TEXT
 
@@ -27,7 +28,7 @@ from jelly.patch import (
     loads,
 )
 
-many = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+many = examples(150, HealthCheck.function_scoped_fixture)
 TRIPLES = StatementType.TRIPLES
 MARKS = {"transaction_start": Start, "transaction_commit": Commit, "transaction_abort": Abort}
 

@@ -3,17 +3,18 @@
 import io
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from reference import Decoder, Encoder, scramble, split, varint
+from support.chance import examples
 from support.oracle import plain_all, statement
 from support.shared import shared
-from support.strategies import METADATA, NAMESPACES, many, streams
+from support.strategies import METADATA, NAMESPACES, streams
 
 import jelly
 
 # The fixture is the same for all examples.
-many = settings(many, suppress_health_check=[HealthCheck.function_scoped_fixture])
+many = examples(300, HealthCheck.function_scoped_fixture)
 PARTS = st.lists(st.tuples(st.integers(0, 6), NAMESPACES, st.none() | METADATA), max_size=5)
 
 

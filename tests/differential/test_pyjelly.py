@@ -6,9 +6,10 @@ import io
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.chance import many
 from support.oracle import plain_all, statement
 from support.shared import shared
-from support.strategies import NAMESPACES, many, roomy_tables, streams
+from support.strategies import NAMESPACES, roomy_tables, streams
 
 import jelly
 

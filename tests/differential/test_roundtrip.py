@@ -4,8 +4,9 @@ import io
 
 from hypothesis import given
 from hypothesis import strategies as st
+from support.chance import many
 from support.oracle import plain_all, statement
-from support.strategies import IRIS, METADATA, NAMESPACES, many, roomy_tables, streams
+from support.strategies import IRIS, METADATA, NAMESPACES, roomy_tables, streams
 
 import jelly
 

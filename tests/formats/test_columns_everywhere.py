@@ -33,7 +33,10 @@ def test_conversion(numbering: str, name: str, tmp_path: Any) -> None:
     path, data = tmp_path / "rows.jelly", data_of(numbering, name)
     if any("triple" in (term or "") for row in expected(name) for term in row):
         with pytest.raises(jelly.JellyOptionsError, match='star="triple-terms"'):
-            jelly.convert(data, path)
+            jelly.convert(data, path, options={"version": 2})
+    assert jelly.convert(data, path).statements == len(expected(name))
+    assert jelly.options(path).version == 3
+    assert quads(jelly.read(path)) == expected(name)
     assert jelly.convert(data, path, star="triple-terms").statements == len(expected(name))
     assert jelly.options(path).version == 2
     assert quads(jelly.read(path)) == expected(name)
@@ -114,7 +117,7 @@ def test_commands(name: str, tmp_path: Any) -> None:
     assert quads(jelly.read(done.stdout_bytes, format="nq")) == expected(name)
     assert CliRunner().invoke(cli, ["validate", str(path)]).exit_code == 0
     assert "version" in CliRunner().invoke(cli, ["inspect", str(path)]).output
-    done = CliRunner().invoke(cli, ["cat", "--to", "jelly", "--star", str(path), str(path)])
+    done = CliRunner().invoke(cli, ["cat", "--to", "jelly", "--jelly", "1.2", str(path), str(path)])
     assert done.exit_code == 0, done.output
     assert len(jelly.loads(done.stdout_bytes)) == 2 * len(expected(name))
 
@@ -129,6 +132,8 @@ def test_options_of_version_3_are_written_as_they_are_where_somebody_gives_them(
     assert jelly.options(out.getvalue()) == options
     out = io.BytesIO()
     jelly.convert(data, out)
+    assert jelly.options(out.getvalue()) == options.replace(rdf_version="1.1")  # what the statements need
+    jelly.convert(data, out := io.BytesIO(), options={"version": 2})
     assert jelly.options(out.getvalue()) == options.replace(version=2)
 
 

@@ -138,9 +138,9 @@ def test_options_of_another_type() -> None:
         lambda: jelly.write(OUT(), [T], "x"),  # type: ignore[arg-type]
         lambda: jelly.dumps([T], "x"),  # type: ignore[arg-type]
     ):
-        with pytest.raises(JellyArgumentError, match="options must be StreamOptions, not str"):
+        with pytest.raises(JellyArgumentError, match="options is 'x': expected StreamOptions"):
             call()
-    with pytest.raises(JellyArgumentError, match="options must be PatchOptions, not StreamOptions"):
+    with pytest.raises(JellyArgumentError, match="expected PatchOptions"):
         PatchWriter(OUT(), jelly.StreamOptions())  # type: ignore[arg-type]
 
 

@@ -8,8 +8,9 @@ import sys
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support.chance import examples
 from support.difference import difference
 
 import jelly
@@ -161,7 +162,7 @@ STATEMENTS = st.lists(st.tuples(TERMS, TERMS), min_size=1, max_size=12)
 
 @given(STATEMENTS, st.integers(1, 50))
 @example([("[]", "_:anon1"), ("_:anon0", "_:anon2"), ("[]", "[]")], 1)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_no_two_nodes_become_one(statements, size):
     data = "".join(f"{s} <a:p{i}> {o} .\n" for i, (s, o) in enumerate(statements)).encode()
     found = read(data, "ttl")
@@ -181,7 +182,7 @@ def test_many_nodes():
 
 
 @given(st.lists(st.sampled_from(["_:", "_", ":", HEX, HEX[:15], "nodeID='", 'nodeID = "', "<", " ", "z"]), max_size=9))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_marks_leave_no_trace(parts):
     data = "".join(parts).encode()
     for xml in (False, True):

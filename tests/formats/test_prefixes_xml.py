@@ -6,8 +6,9 @@ import io
 from xml.parsers import expat
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support.chance import examples
 
 import jelly
 from jelly import IRI, Literal, Triple
@@ -81,7 +82,7 @@ def test_the_empty_prefix():
     st.booleans(),
 )
 @example([("", "http://e/")], ["http://purl.org/dc/terms/title", "http://e/a"], True)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_any_prefixes(namespaces, predicates, classes):
     statements = [Triple(IRI("http://e/s"), IRI(predicate), IRI("http://e/o")) for predicate in predicates]
     if classes:

@@ -152,7 +152,7 @@ def test_rows_and_columns_do_not_exchange_quoted_triples_unasked(tmp_path: Any) 
     assert jelly.convert(path, columns, options={"version": 3}, star="triple-terms").statements == 1
     assert jelly.convert(columns, io.BytesIO(), options={"version": 3}, to_format="jelly").statements == 1
     with pytest.raises(jelly.JellyOptionsError, match=r'star="quoted".*star="triple-terms"'):
-        jelly.convert(columns, tmp_path / "back.jelly")
+        jelly.convert(columns, tmp_path / "back.jelly", options={"version": 2})
     assert jelly.convert(columns, tmp_path / "back.jelly", star="triple-terms").statements == 1
     assert list(jelly.read(tmp_path / "back.jelly")) == list(jelly.read(path))
 
@@ -214,12 +214,17 @@ def test_verbs_ask_too(tmp_path: Any) -> None:
     jelly.write(columns, made, {"version": 3}, seekable=True)
     options: dict[str, Any] = {"version": 3}
     for verb in (jelly.concat, jelly.sort, jelly.unique, jelly.merge):
-        for sources, written in (([rows], options), ([columns], None), ([rows, columns], options)):
+        wrong: Any = ([rows], options), ([columns], {"version": 2}), ([rows, columns], options), ([rows, columns], None)
+        # Of what both have, unique writes that of the first.
+        for sources, written in wrong[: 3 if verb is jelly.unique else 4]:
             with pytest.raises(jelly.JellyOptionsError, match='star="triple-terms"'):
                 verb(sources, out, options=written)
         assert not out.exists()
         assert verb([rows], io.BytesIO(), to_format="jelly") == 1
         assert verb([columns], io.BytesIO(), to_format="jelly", options=options) == 1
+        assert verb([columns], out) == 1
+        assert jelly.options(out).version == 3
+        out.unlink()
         with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.1"):
             verb([rows], out, rdf="1.1")
     with pytest.raises(jelly.JellyOptionsError, match='star="triple-terms"'):

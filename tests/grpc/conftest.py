@@ -41,7 +41,7 @@ class Peer:
     def close(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        assert self._process.wait(20) == 0
+        assert self._process.wait(240) == 0
         assert self._process.stdout is not None
         self._process.stdout.close()
 

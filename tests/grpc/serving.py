@@ -90,7 +90,7 @@ class Running:
         return server
 
     def run(self, coroutine: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(20)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(240)
 
     def close(self) -> None:
         if self._loop.is_closed():
@@ -98,11 +98,11 @@ class Running:
         self.run(self._server.stop(0.1))
         self.run(self._loop.shutdown_default_executor())
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(20)
+        self._thread.join(240)
         self._loop.close()
 
 
-def until(condition: Callable[[], Any], seconds: float = 20.0) -> None:
+def until(condition: Callable[[], Any], seconds: float = 240.0) -> None:
     """Wait until something is so."""
     end = time.monotonic() + seconds
     while not condition():
@@ -131,7 +131,7 @@ def serve_command(*arguments: str) -> tuple[subprocess.Popen[str], str]:
 def end(process: subprocess.Popen[Any]) -> int:
     """Wait for the end of a process that should come to it; its exit code."""
     try:
-        return process.wait(20)
+        return process.wait(240)
     finally:
         if process.poll() is None:
             process.kill()

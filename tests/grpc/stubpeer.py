@@ -66,13 +66,13 @@ class Peer:
             request.requested_options.CopyFrom(rdf_pb2.RdfStreamOptions(**options))
         with grpc.insecure_channel(address, compression=GZIP if gzip else None) as channel:
             stub = grpc_pb2_grpc.RdfStreamServiceStub(channel)
-            return digits_of(stub.SubscribeRdf(request, timeout=20, metadata=[("jelly-follow", follow)]))
+            return digits_of(stub.SubscribeRdf(request, timeout=240, metadata=[("jelly-follow", follow)]))
 
     def publish(self, address, frames, topic=None, gzip=False):
         metadata = [("jelly-topic", topic)] if topic is not None else []
         with grpc.insecure_channel(address, compression=GZIP if gzip else None) as channel:
             stub = grpc_pb2_grpc.RdfStreamServiceStub(channel)
-            done = stub.PublishRdf(iter(frames_of(frames)), timeout=20, metadata=metadata)
+            done = stub.PublishRdf(iter(frames_of(frames)), timeout=240, metadata=metadata)
             return done.SerializeToString().hex()
 
     def subscription(self, topic, options):

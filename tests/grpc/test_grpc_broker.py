@@ -53,7 +53,7 @@ def test_replay_and_what_comes(serve):
         for feed in feeds.values():
             feed.close()
         for thread in threads:
-            thread.join(20)
+            thread.join(240)
         assert found == {"earliest": [*range(7)], "none": [*range(7)], "latest": [4, 5, 6], "2": [2, 3, 4, 5, 6]}
         until(lambda: server.handler.subscribers == 0)
         assert server.handler.topics.get("t").watchers == 0
@@ -197,6 +197,7 @@ def test_a_subscriber_is_killed(serve):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of another process from /proc")
 @pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.bounded
 def test_memory_with_a_subscriber_that_never_reads(stored, tmp_path):
     """60 MB go through; the broker keeps 100 messages of 20 kB, or everything on disk."""
     process, address = serve_command(*(["--store", str(tmp_path)] if stored else ["--keep", "100"]))
@@ -224,6 +225,7 @@ def test_memory_with_a_subscriber_that_never_reads(stored, tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of another process from /proc")
 @pytest.mark.parametrize("kept", [["--keep", "300"], ["--store", "{}", "--keep-bytes", "100M"]])
+@pytest.mark.bounded
 def test_memory_with_a_slow_subscriber_and_a_fast_publisher(kept, tmp_path):
     """The subscriber takes a twentieth of what is published meanwhile: memory stays as it is."""
     process, address = serve_command(*(argument.format(tmp_path) for argument in kept))
@@ -246,7 +248,7 @@ def test_memory_with_a_slow_subscriber_and_a_fast_publisher(kept, tmp_path):
         assert end(process) == 0
 
 
-@pytest.mark.timeout(300 if KILLS < 50 else 1800)
+@pytest.mark.timeout(900 if KILLS < 50 else 1800)
 def test_kill_9_while_publishing(tmp_path):
     """After each restart every acknowledged message is there once and in order; of the others a beginning at most."""
     acknowledged, sent, restarts = [], 0, 0
@@ -268,7 +270,7 @@ def test_kill_9_while_publishing(tmp_path):
                 while True:
                     lot = messages("dataset messages", 40 if sent % 3 == 0 else 1, start=sent)
                     sent += len(lot)
-                    client.publish(lot, topic="t", options=options("dataset messages"), timeout=20)
+                    client.publish(lot, topic="t", options=options("dataset messages"), timeout=240)
                     acknowledged += [int(frame.metadata["number"]) for frame in lot]
             assert died.value.code in ("UNAVAILABLE", "CANCELLED", "UNKNOWN")
             killer.join()

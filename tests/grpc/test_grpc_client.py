@@ -42,7 +42,7 @@ def test_a_subscription_goes_on_after_a_restart(serve, tmp_path):
         for feed in feeds:
             feed.close()
         for thread in threads:
-            thread.join(20)
+            thread.join(240)
     assert found == [[*range(7)], [*range(3, 7)]]
     server.close()
     topics.close()
@@ -80,16 +80,21 @@ def aiter_of(feed):
     return feed.__aiter__()
 
 
-def test_a_server_that_is_not_there_yet(serve):
+@pytest.mark.bounded
+def test_a_server_that_is_not_there_yet(serve, monkeypatch):
     address = quiet_address()
     with jg.Client(address, retries=2) as client:
         start = time.monotonic()
         for work in (lambda: client.publish([b""]), lambda: list(client.subscribe("t"))):
             with pytest.raises(jelly.JellyServiceError, match="UNAVAILABLE"):
                 work()
-        assert 0.4 < time.monotonic() - start < 10
-        with pytest.raises(ConnectionError):
-            client.publish([b""], timeout=0.01)
+        assert time.monotonic() - start > 0.4
+        # There is no time for another try.
+        with monkeypatch.context() as own:
+            own.setattr("jelly.grpc._client.FIRST_WAIT", 400)
+            own.setattr("jelly.grpc._client.LONGEST_WAIT", 400)
+            with pytest.raises(ConnectionError):
+                client.publish([b""], timeout=240)
     with jg.Client(address, retries=8) as client:
         later = threading.Timer(0.3, lambda: serve(address=address))
         later.start()
@@ -106,6 +111,7 @@ def test_a_server_that_is_not_there_yet(serve):
     asyncio.run(nobody())
 
 
+@pytest.mark.bounded
 def test_deadlines(serve):
     server = serve()
     with jg.Client(server.address) as client:
@@ -114,7 +120,7 @@ def test_deadlines(serve):
         start = time.monotonic()
         with pytest.raises(jelly.JellyTimeoutError, match="DEADLINE_EXCEEDED"):
             found.extend(frame for frame in client.subscribe("t", timeout=0.3))
-        assert 0.2 < time.monotonic() - start < 5
+        assert time.monotonic() - start > 0.2
 
         def slowly():
             yield from messages("quads", 1)
@@ -144,7 +150,7 @@ def test_cancellation(serve):
         thread.start()
         until(lambda: len(found) == 2)
         feed.close()
-        thread.join(20)
+        thread.join(240)
         assert not thread.is_alive()
 
         async def main():
@@ -261,7 +267,7 @@ def test_own_handlers(kind, serve, caplog):
             frames = iter(feed)
             next(frames)
             feed.close()
-            assert server.handler.ended.wait(20)
+            assert server.handler.ended.wait(240)
     finally:
         if kind is Own:
             server.stop()

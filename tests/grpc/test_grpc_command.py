@@ -16,7 +16,7 @@ pytest.importorskip("click", reason="the command needs click")
 
 def command(*arguments, code=0, env=None):
     process = spawn("-m", "jelly", *arguments, env=ENVIRONMENT | (env or {}))
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=240)
     assert process.returncode == code, err
     return out, err
 

@@ -69,9 +69,9 @@ def test_the_tutorial(serve, tmp_path):
 
 
 def test_a_handler_for_the_other_server_is_refused():
-    with pytest.raises(jelly.JellyArgumentError, match="Broker is a handler for asyncio: use AsyncServer"):
+    with pytest.raises(jelly.JellyArgumentError, match="Broker object at .*: expected Handler"):
         jg.Server(jg.Broker())
-    with pytest.raises(jelly.JellyArgumentError, match="use Server, not AsyncServer"):
+    with pytest.raises(jelly.JellyArgumentError, match="expected AsyncHandler"):
         jg.AsyncServer(jg.Handler())
 
 
@@ -140,7 +140,7 @@ def test_the_examples_run(name, tmp_path):
             assert health[0] == "python"
             asked = [sys.executable, *(part.replace("http://127.0.0.1:9464", told["metrics"]) for part in health[1:])]
             assert told["metrics"] in asked[-1]
-            subprocess.run(asked, check=True, timeout=60)
+            subprocess.run(asked, check=True, timeout=240)
     finally:
         process.send_signal(signal.SIGTERM)
         said = process.stderr.read()

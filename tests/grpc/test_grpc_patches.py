@@ -10,10 +10,11 @@ import threading
 
 import grpc
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from serving import end, messages, options, serve_command, spawn, until
 from support import patchcraft as pc
+from support.chance import examples
 from support.craft import metadata
 
 import jelly
@@ -71,7 +72,7 @@ def test_each_start_gives_whole_patches(stored, small_segments, serve, tmp_path)
         assert jelly.patch.loads((tmp_path / "t.jellyp").read_bytes()) == given
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.sampled_from([FRAME, PUNCTUATED]), st.integers(1, 9), st.integers(0, 12), st.integers(1, 4))
 def test_every_stream_type_becomes_whole_patches(kind, rows, count, segment):
     given = patches(count)
@@ -121,16 +122,16 @@ def test_stream_types_over_the_wire(serve):
         def slowly():
             yield from halves[:3]
             go.set()
-            assert gone.wait(20)
+            assert gone.wait(240)
             yield from halves[3:]
 
         thread = threading.Thread(target=lambda: client.publish_patches(slowly(), topic="two"))
         thread.start()
-        assert go.wait(20)
+        assert go.wait(240)
         client.publish_patches(patches(4), topic="two")
         assert list(client.subscribe_patches("two", follow=False)) == patches(4)
         gone.set()
-        thread.join(20)
+        thread.join(240)
         assert list(client.subscribe_patches("two", follow=False)) == [*patches(4), patch(1, 30)]
 
 
@@ -163,7 +164,7 @@ def test_half_a_patch_is_never_stored(serve):
         with pytest.raises(ZeroDivisionError):
             client.publish_patches(failing(), topic="t")
         with grpc.insecure_channel(server.address) as channel, pytest.raises(grpc.RpcError, match="no topic"):
-            channel.stream_unary(PUBLISH_PATCH)(iter([pc.options(pc.FRAME)]), timeout=20)
+            channel.stream_unary(PUBLISH_PATCH)(iter([pc.options(pc.FRAME)]), timeout=240)
         client.publish_patches(patches(3), topic="t")
         found = list(client.subscribe_patches("t", follow=False))
         assert found[-3:] == patches(3)
@@ -208,7 +209,7 @@ def test_statements_and_patches_do_not_mix(serve, tmp_path):
             thread.start()
             until(lambda: server.handler.subscribers == 1)
             client.publish_patches(patches(1), topic="m")
-            thread.join(20)
+            thread.join(240)
             assert "topic 'm' holds patches" in str(failed)
         server.close()
     with jg.Topics(tmp_path) as topics:
@@ -238,7 +239,7 @@ def test_requested_options_of_patches(serve):
         with grpc.insecure_channel(server.address) as channel:
             for request, code in ((b"\x0a\x01t\x12\x02\x08\x07", "INVALID_ARGUMENT"), (b"\xff", "INVALID_ARGUMENT"),
                                   (pack_subscribe("t") + b"\x12\x00", None), (b"", "NOT_FOUND")):  # fmt: skip
-                call = channel.unary_stream(SUBSCRIBE_PATCH)(request, metadata=[("jelly-follow", "0")], timeout=20)
+                call = channel.unary_stream(SUBSCRIBE_PATCH)(request, metadata=[("jelly-follow", "0")], timeout=240)
                 if code is None:
                     assert len(list(call)) == 1
                 else:
@@ -398,7 +399,7 @@ def test_the_commands(form, tmp_path):
         with jg.Client(address) as client:
             assert list(client.subscribe_patches("loaded", follow=False)) == expected
         printing = spawn("-m", "jelly", "subscribe", address, "t", "--to", "rdfp", "-n", "1")
-        out, err = printing.communicate(timeout=30)
+        out, err = printing.communicate(timeout=240)
         assert printing.returncode == 0, err
         (first,) = jelly.patch.loads(out.encode(), format="rdfp")
         assert first == expected[0]
@@ -426,18 +427,18 @@ def test_the_classes_of_protoc(tmp_path, serve):
         "with grpc.insecure_channel(sys.argv[2]) as channel:\n"
         "    stub = broker_pb2_grpc.PatchStreamServiceStub(channel)\n"
         "    request = broker_pb2.PatchSubscribe(topic='t', requested_options={'max_name_table_size': 50})\n"
-        "    got = list(stub.SubscribePatch(request, timeout=20, metadata=[('jelly-follow', '0')]))\n"
-        "    stub.PublishPatch(iter(got), timeout=20, metadata=[('jelly-topic', 'again')])\n"
+        "    got = list(stub.SubscribePatch(request, timeout=240, metadata=[('jelly-follow', '0')]))\n"
+        "    stub.PublishPatch(iter(got), timeout=240, metadata=[('jelly-topic', 'again')])\n"
         "    topics = broker_pb2_grpc.TopicServiceStub(channel)\n"
-        "    told = topics.ListTopics(broker_pb2.TopicRequest(), timeout=20).topics\n"
+        "    told = topics.ListTopics(broker_pb2.TopicRequest(), timeout=240).topics\n"
         "    print(*[(one.name, one.patches, one.end, one.patch_options.stream_type) for one in told])\n"
-        "    print(topics.DeleteTopic(broker_pb2.TopicRequest(name='t'), timeout=20).end)\n"
+        "    print(topics.DeleteTopic(broker_pb2.TopicRequest(name='t'), timeout=240).end)\n"
         "    print(len(got), got[0].rows[0].options.max_name_table_size, got[0].rows[-1].WhichOneof('row'))\n"
     )
     with jg.Client(server.address) as client:
         client.publish_patches(patches(4), topic="t")
         process = spawn("-c", code, str(proto), server.address)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=240)
         told = "('again', True, 4, 1) ('t', True, 4, 1)"
         assert out.splitlines() == [told, "4", "4 50 transaction_commit"], err
         assert list(client.subscribe_patches("again", follow=False)) == patches(4)
@@ -449,9 +450,9 @@ def test_the_service_of_the_specification_never_carries_patches(serve):
     with jg.Client(server.address) as client, grpc.insecure_channel(server.address) as channel:
         client.publish_patches(patches(1), topic="t")
         with pytest.raises(grpc.RpcError, match="holds patches"):
-            list(channel.unary_stream(SUBSCRIBE)(pack_subscribe("t"), timeout=20))
+            list(channel.unary_stream(SUBSCRIBE)(pack_subscribe("t"), timeout=240))
         with pytest.raises(grpc.RpcError, match="not Jelly-RDF"):
-            channel.stream_unary(PUBLISH)(iter(frames(patches(1), FRAME)), metadata=[(TOPIC, "u")], timeout=20)
+            channel.stream_unary(PUBLISH)(iter(frames(patches(1), FRAME)), metadata=[(TOPIC, "u")], timeout=240)
         # One by one, as the text has it, each can be decoded with those before it.
         got = io.BytesIO()
         for frame in client.subscribe_patches("t", follow=False).raw():

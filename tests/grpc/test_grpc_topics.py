@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from serving import KINDS, messages, numbers, options, plain, statement
 from support import craft, measure
+from support.chance import examples
 
 import jelly
 import jelly.grpc as jg
@@ -147,7 +148,7 @@ def test_each_start_gives_the_same(kind, stored, small_segments, serve, tmp_path
         server.close()
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     st.sampled_from(sorted(KINDS)),
     st.lists(st.lists(st.integers(0, 30), max_size=6), min_size=1, max_size=12),

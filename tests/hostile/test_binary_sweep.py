@@ -131,6 +131,7 @@ def test_noise(craft: type) -> None:
             use(found, is_results)
 
 
+@pytest.mark.bounded
 def test_lengths_take_no_memory() -> None:
     head = "from support.rowcraft import attempt, varint, string, field"
     grown = growth(
@@ -168,6 +169,7 @@ def test_depth_takes_no_stack() -> None:
         assert isinstance(error, jelly.JellyError)
 
 
+@pytest.mark.bounded
 def test_endless_input_stays_small() -> None:
     """A row that never ends is refused at the limit; small rows without end take no memory."""
     grown = growth(

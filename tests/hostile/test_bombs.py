@@ -32,6 +32,7 @@ def refused(work: str) -> str:
     return f"try:\n    {work}\nexcept jelly.JellyError as error:\n    pass\nelse:\n    sys.exit('not refused')"
 
 
+@pytest.mark.bounded
 def test_announced_sizes_take_no_memory() -> None:
     # Each says that very much is to come and brings a few bytes.
     rows = """
@@ -64,17 +65,20 @@ for data in cases:
         assert growth(COMMON + rows, work) < 4 * MB
 
 
+@pytest.mark.bounded
 def test_the_largest_tables_that_are_allowed_are_touched_as_used() -> None:
     setup = COMMON + "\ndata = frame(options(names=1 << 20, prefixes=1 << 20, datatypes=1 << 20), triple())"
     work = "statements = jelly.loads(data, max_names=1 << 20, max_prefixes=1 << 20, max_datatypes=1 << 20)"
     assert growth(setup, work) < 8 * MB
 
 
+@pytest.mark.bounded
 def test_table_entries_of_a_frame_that_is_as_large_as_allowed() -> None:
     setup = COMMON + "\ndata = frame(options(), *[name(b'x' * (1 << 20), 1 + i % 16) for i in range(200)], triple())"
     assert growth(setup, DRAIN) < 40 * MB
 
 
+@pytest.mark.bounded
 def test_prefix_bomb() -> None:
     # A prefix of 1 MB in 2000 IRIs means 2 GB of text; a Batch ends at 16 MB.
     setup = (
@@ -88,6 +92,7 @@ data = frame(options(names=2001), prefix(b"x" * (1 << 20)), *names, triple((IRI,
     assert growth(setup, DRAIN + "assert total == 2001") < 120 * MB
 
 
+@pytest.mark.bounded
 def test_prefix_bomb_in_one_statement() -> None:
     setup = (
         COMMON
@@ -103,6 +108,7 @@ data = frame(options(names=4000), prefix(b"x" * (1 << 20)), *names, triple((IRI,
     assert growth(setup, refused("list(jelly.read_batches(data))")) < 600 * MB
 
 
+@pytest.mark.bounded
 def test_metadata_bomb() -> None:
     setup = COMMON + "\nhead = frame(options()); one = frame(metadata('k', b'x' * 100_000), triple())"
     work = "data = (one if i else head for i in range(4000))" + DRAIN + "assert total == 3999"
@@ -111,22 +117,26 @@ def test_metadata_bomb() -> None:
     assert growth(setup, DRAIN) < 40 * MB
 
 
+@pytest.mark.bounded
 def test_namespace_bomb() -> None:
     setup = COMMON + "\ndata = frame(options(version=2), name('n'), namespace('', iri(1)) * 4_000_000)"
     assert growth(setup, DRAIN) < 200 * MB
 
 
+@pytest.mark.bounded
 def test_frames_without_end() -> None:
     setup = "head = jelly.dumps([])"
     work = "data = (bytes(1 << 16) if i else head for i in range(200))" + DRAIN
     assert growth(setup, work) < 24 * MB
 
 
+@pytest.mark.bounded
 def test_many_stream_names_are_not_kept() -> None:
     setup = COMMON + "\nstreams = (frame(options(name=b'%d' % i * (1 << 20)), triple()) for i in range(10, 60))"
     assert growth(setup, "for data in streams: jelly.loads(data)") < 24 * MB
 
 
+@pytest.mark.bounded
 def test_a_bare_stream_without_end() -> None:
     setup = COMMON + "\nhead = options()"
     work = refused(
@@ -167,6 +177,7 @@ COMPRESS = {
 
 
 @pytest.mark.parametrize("kind", COMPRESS)
+@pytest.mark.bounded
 def test_compression_bombs(kind: str, tmp_path) -> None:
     path = tmp_path / "bomb.jelly"
     path.write_bytes(COMPRESS[kind](STREAM))
@@ -191,6 +202,7 @@ def test_a_file_may_expand_to_eight_megabytes(kind: str) -> None:
             list(jelly.read_batches(COMPRESS[kind](bytes(1 << 24))))
 
 
+@pytest.mark.bounded
 def test_bombs_that_are_one_frame(tmp_path) -> None:
     path = tmp_path / "bomb.jelly.gz"
     path.write_bytes(gzip.compress(frame(options()) + varint(1 << 30) + bytes(200 << 20), 1))
@@ -209,6 +221,7 @@ def xz_with_dictionary(data: bytes, size: int) -> bytes:
     return bytes(out)
 
 
+@pytest.mark.bounded
 def test_xz_may_not_ask_for_a_dictionary_of_any_size(tmp_path) -> None:
     stream = STREAM[: 4 << 20]
     assert b"".join(jelly._io.source.Source(xz_with_dictionary(stream, 30)).chunks()) == stream

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,12 @@ import jelly
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.native import StreamEncoder
 
-# Under the sanitizers a sample has to do. The step is a prime, so that all kinds of cases are in it.
-STEP = 11 if SANITIZED else 1
+# A sample, and of all with JELLY_LONG=1. The step is a prime, so that all kinds of cases are in it.
+STEP = 11 if SANITIZED else 1 if os.environ.get("JELLY_LONG") else 3
 LIMIT = 64 << 20
 
 
+@pytest.mark.bounded
 def test_conformance_files() -> None:
     folder = shared("conformance", "test", "rdf")
     done = run(str(Path(__file__).with_name("sweep.py")), str(folder), str(STEP))

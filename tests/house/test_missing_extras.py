@@ -38,7 +38,7 @@ for extra, case in CASES.items():
 
 @pytest.fixture(scope="module")
 def messages():
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=240, check=True)
     return dict(line.split(" ", 1) for line in done.stdout.splitlines())
 
 
@@ -54,7 +54,7 @@ def test_an_error_names_the_extra(messages, extra):
 def test_commands_of_spark_name_their_extra():
     code = "import sys; sys.modules['pyarrow'] = None; from jelly.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, "spark", "stats", "x.nt"], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code, "spark", "stats", "x.nt"], capture_output=True, text=True, timeout=240, check=False
     )
     assert done.returncode == 1
     assert "jelly-rdf[spark]" in done.stderr

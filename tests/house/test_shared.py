@@ -19,7 +19,7 @@ def project(tmp_path: Path) -> Path:
     """A project with one test, which needs a file of the shared data."""
     folder = tmp_path / "project" / "tests"
     (folder / "support").mkdir(parents=True)
-    for name in ("conftest.py", "support/__init__.py", "support/shared.py"):
+    for name in ("conftest.py", "support/__init__.py", "support/chance.py", "support/shared.py"):
         shutil.copy(TESTS / name, folder / name)
     (folder / "test_one.py").write_text(
         "from support.shared import shared\ndef test_one():\n    assert shared('data', 'one').read_bytes() == b'1'\n"

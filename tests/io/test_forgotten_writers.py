@@ -20,7 +20,7 @@ import pytest
 import jelly
 from jelly import IRI, Literal, Triple
 from jelly._io.part_file import SLOTS, PartFile, hold
-from jelly._io.source import Sink
+from jelly._io.sink import Sink
 from jelly.messages import MessageWriter, aencode_messages
 from jelly.patch import Add, PatchWriter
 

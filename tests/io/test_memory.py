@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 from support.measure import SANITIZED, growth
 
-pytestmark = [pytest.mark.leaks, pytest.mark.skipif(SANITIZED, reason="the sanitizers have memory of their own")]
+pytestmark = [
+    pytest.mark.bounded,
+    pytest.mark.leaks,
+    pytest.mark.skipif(SANITIZED, reason="the sanitizers have memory of their own"),
+]
 
 MB = 1 << 20
 

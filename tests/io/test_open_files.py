@@ -171,6 +171,7 @@ def test_a_disk_with_a_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert calls == [(7, 51), 7]
 
 
+@pytest.mark.bounded
 def test_threads_that_replace_one_file(windows: SimpleNamespace, tmp_path: Path) -> None:
     file = tmp_path / "x.nt"
     windows.meanwhile = lambda: time.sleep(windows.waited[-1] + 0.05)  # time for the others to close their files

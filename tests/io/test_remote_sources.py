@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import jelly
+import jelly.patch
 from jelly.cli.commands import cli
 
 pa = pytest.importorskip("pyarrow")
@@ -200,3 +201,21 @@ def test_s3(bucket, tmp_path):
     with pytest.raises(FileNotFoundError):
         jelly.read(f"{bucket}/none.nt")
     assert jelly.inspect(f"{bucket}/x.jelly").statements == ROWS
+
+
+def test_validate_asks_once(web, folder, monkeypatch):
+    """Format and body come with one answer."""
+    from jelly._io import remote
+
+    (folder / "p.rdfp").write_bytes(b"A <a:s> <a:p> <a:o> .\n")
+    begin, asked = remote.Body.__init__, []
+
+    def counted(self: Any, url: str, *rest: Any) -> None:
+        asked.append(url)
+        begin(self, url, *rest)
+
+    monkeypatch.setattr(remote.Body, "__init__", counted)
+    for check, name in ((jelly.validate, "x.nt"), (jelly.validate, "x.jelly"), (jelly.patch.validate, "p.rdfp")):
+        assert check(f"{web[0]}/{name}") == []
+        assert len(asked) == 1
+        asked.clear()

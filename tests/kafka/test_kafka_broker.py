@@ -22,7 +22,7 @@ confluent = pytest.importorskip("confluent_kafka", reason="confluent-kafka is no
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:confluent_kafka", "ignore::ResourceWarning")
 
 Topic = Callable[[], str]
-WAIT = 60
+WAIT = 240
 
 S, P, G = IRI("http://example.org/s"), IRI("http://example.org/p"), IRI("http://example.org/g")
 VALUES: list[Any] = [

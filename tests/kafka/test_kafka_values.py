@@ -404,5 +404,5 @@ except jelly.JellyError as error:
     assert type(error) is JellySerializationError and type(error).__bases__ == (jelly.JellyError,)
     print("as it should be")
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240)
     assert done.stdout == "as it should be\n", done.stderr

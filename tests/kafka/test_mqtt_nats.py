@@ -19,7 +19,7 @@ from jelly import IRI, Literal, Quad, Triple
 from jelly.kafka import JellyDeserializer, JellySerializer
 from jelly.patch import Add, Patch
 
-WAIT, TRIES = 30, 3
+WAIT, TRIES = 240, 3
 S, P, G = IRI("http://example.org/s"), IRI("http://example.org/p"), IRI("http://example.org/g")
 VALUES: list[Any] = [
     [Triple(S, P, Literal(str(i))) for i in range(3)],

@@ -160,7 +160,7 @@ def test_a_driver_that_is_killed_loses_and_doubles_nothing(spark: Any, broker: s
             [sys.executable, str(program), broker, "killed", str(tmp_path), str(kill_at), need_jars()],
             env=environment(),
             capture_output=True,
-            timeout=180,
+            timeout=600,
         ).returncode
 
     assert run(RECORDS // 2)

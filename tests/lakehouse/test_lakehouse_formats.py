@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_one_version_of_spark_is_pinned() -> None:
-    assert f'"pyspark=={spark_version()}"' in (ROOT / "pyproject.toml").read_text()
+    assert f'"pyspark[connect]=={spark_version()}"' in (ROOT / "pyproject.toml").read_text()
 
 
 def test_all_jars_are_there(spark: Any) -> None:

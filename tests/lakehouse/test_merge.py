@@ -133,6 +133,14 @@ def test_a_transaction_is_applied_once(spark: Any, format: str, table: str) -> N
     assert (subjects(spark, table), commits(spark, table, format)) == (["<a:2>", "<a:3>"], before)
     assert merge(patch("add", "1"), table, transaction=("log", 4)) is True
     assert subjects(spark, table) == ["<a:1>", "<a:2>", "<a:3>"]
+    # Two at once in a session would each be recorded as both.
+    key = {"delta": "spark.databricks.delta.write.txnAppId"}.get(
+        format, "spark.sql.iceberg.snapshot-property.jelly.merge.x"
+    )
+    spark.conf.set(key, "x")
+    with pytest.raises(jelly.JellyError, match=f"another transaction is being applied in this session.*{key} is set"):
+        merge(patch("add", "9"), table, transaction=("log", 5))
+    spark.conf.unset(key)
     # The settings are gone: what others write is no part of a transaction.
     spark.sql(f"insert into {table} values ('<a:4>', '<a:p>', '<a:o>', null)")
     assert len(subjects(spark, table)) == 4
@@ -151,7 +159,7 @@ def test_a_stream_of_patches(spark: Any, format: str, table: str, tmp_path: Path
             source.parquet(str(tmp_path / "in")), table,
             create=format, checkpoint=str(tmp_path / "state"), trigger={"availableNow": True},
         )  # fmt: skip
-        assert query.awaitTermination(250)
+        assert query.awaitTermination(600)
 
     patches("a", "add", 1, 2, 3)
     run()

@@ -57,7 +57,7 @@ class Raw:
 
     def call(self, made: Any, *args: Any) -> Any:
         try:
-            return made(*args, timeout=20)
+            return made(*args, timeout=240)
         except grpc.RpcError as error:
             return error.code().name
 
@@ -155,7 +155,7 @@ def test_one_request_and_a_stream_of_frames(raw: Raw) -> None:
     with jg.Server(Recording()) as server:
         channel = grpc.insecure_channel(server.address)
         SERVED["long"] = (PLAIN * 100, SERVED["plain"][1])
-        frames = list(channel.unary_stream(SERVICE + "SubscribeRdf")(field(1, "long"), timeout=20))
+        frames = list(channel.unary_stream(SERVICE + "SubscribeRdf")(field(1, "long"), timeout=240))
         assert len(frames) > 1
         assert all({number for number, _ in wire.fields(one)} == {1} for one in frames)
         assert read(frames) == list(map(str, PLAIN * 100))
@@ -205,7 +205,7 @@ def with_broker(work: Any) -> None:
 
             async def subscribe(topic: str, *more: Any, count: int | None = None) -> Any:
                 pairs = more if count is not None else (*more, ("jelly-follow", "0"))
-                call = channel.unary_stream(SERVICE + "SubscribeRdf")(field(1, topic), metadata=pairs, timeout=20)
+                call = channel.unary_stream(SERVICE + "SubscribeRdf")(field(1, topic), metadata=pairs, timeout=240)
                 found = []
                 try:
                     async for one in call:
@@ -225,7 +225,7 @@ def with_broker(work: Any) -> None:
                         yield one
 
                 try:
-                    return await channel.stream_unary(SERVICE + "PublishRdf")(given(), metadata=pairs, timeout=20)
+                    return await channel.stream_unary(SERVICE + "PublishRdf")(given(), metadata=pairs, timeout=240)
                 except grpc.aio.AioRpcError as error:
                     return error.code().name
 

@@ -122,6 +122,7 @@ def test_messages_come_one_by_one() -> None:
         assert len(asked) <= i + 2
 
 
+@pytest.mark.bounded
 def test_memory_stays_flat() -> None:
     """002-011."""
 

@@ -42,9 +42,9 @@ def status(server, method, message, **channel):
     with grpc.insecure_channel(server.address, **channel) as way:
         try:
             if method == PUBLISH:
-                way.stream_unary(PUBLISH)(iter(message), metadata=[(TOPIC, "x")], timeout=60)
+                way.stream_unary(PUBLISH)(iter(message), metadata=[(TOPIC, "x")], timeout=240)
             else:
-                got.extend(way.unary_stream(SUBSCRIBE)(message, timeout=60))
+                got.extend(way.unary_stream(SUBSCRIBE)(message, timeout=240))
         except grpc.RpcError as error:
             return error.code().name, got
     return "OK", got

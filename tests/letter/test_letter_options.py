@@ -11,7 +11,7 @@ import pytest
 import jelly
 import jelly.patch as patches
 from jelly import IRI, DefaultGraph, JellyOptionsError, Literal, Quad, QuotedTriple, StreamOptions, Triple
-from jelly._io.widening import LateError
+from jelly.errors import LateError
 from jelly.patch import Add, PatchOptions
 
 S, P, O, G = IRI("a:s"), IRI("a:p"), IRI("a:o"), IRI("a:g")  # noqa: E741
@@ -19,6 +19,20 @@ PLAIN = Triple(S, P, O)
 STAR = Triple(QuotedTriple(S, P, O), P, O)
 GENERAL = Triple(Literal("s"), P, O)
 MANY = 20_000
+
+
+class Pipe(io.RawIOBase):
+    """What is written to it cannot be taken back."""
+
+    def __init__(self):
+        self.data = b""
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        self.data += bytes(data)
+        return len(data)
 
 
 def filler(n=MANY):
@@ -126,7 +140,7 @@ def test_a_late_namespace(tmp_path):
         writer.add(PLAIN)
     assert jelly.options(path).version == 2
     assert [frame.namespaces for frame in jelly.read_frames(path) if frame.namespaces] == [[("ex", "http://e/")]]
-    writer = jelly.Writer(io.BytesIO())
+    writer = jelly.Writer(Pipe())
     writer.extend(filler())
     writer.namespace("ex", "http://e/")
     with pytest.raises(LateError, match=r"give options=\{'version': 2\}, or a path"):
@@ -138,11 +152,29 @@ def test_a_late_namespace(tmp_path):
 )
 def test_a_pipe_names_the_option(late, field):
     """001-089: what went to a file object cannot be written again: the error names the option, which then works."""
-    with pytest.raises(LateError, match=f"give options={{'{field}': ") as caught:
-        jelly.write(io.BytesIO(), [*filler(), late])
-    out = io.BytesIO()
+    with pytest.raises(jelly.LateError, match=f"give options={{'{field}': ") as caught:
+        jelly.write(Pipe(), [*filler(), late])
+    assert repr(caught.type) == "<class 'jelly.LateError'>"
+    out = Pipe()
     assert jelly.write(out, [*filler(), late], caught.value.fields) == MANY + 1
-    assert len(jelly.loads(out.getvalue())) == MANY + 1
+    assert len(jelly.loads(out.data)) == MANY + 1
+
+
+@pytest.mark.parametrize("late", [STAR, GENERAL, Quad(S, P, O, G)])
+def test_what_is_in_memory_is_written_again(late):
+    """A BytesIO is a file that nobody has seen, until it is flushed or somebody takes something out of it."""
+    out = io.BytesIO(b"before")
+    out.seek(6)
+    assert jelly.write(out, [*filler(), late]) == MANY + 1
+    assert out.getvalue()[:6] == b"before"
+    assert len(jelly.loads(out.getvalue()[6:])) == MANY + 1
+    for take in (lambda out, writer: writer.flush(), lambda out, writer: out.seek(0), lambda out, _: out.truncate(9)):
+        writer = jelly.Writer(out := io.BytesIO())
+        writer.extend(filler())
+        take(out, writer)
+        with pytest.raises(LateError):
+            writer.extend([late] * MANY)
+        writer.abort()
 
 
 def test_dumps_takes_what_comes_late():
@@ -229,8 +261,9 @@ def test_patches_announce_what_they_hold(tmp_path):
             assert len(patch) == late + 1
     with pytest.raises(JellyOptionsError, match="rdf_star"):
         patches.dumps([Add(STAR)], PatchOptions())
-    with pytest.raises(LateError, match="'rdf_star': True"):
-        patches.dumps([*(Add(s) for s in filler()), Add(STAR)])
+    assert len(patches.loads(patches.dumps([*(Add(s) for s in filler()), Add(STAR)]))[0]) == MANY + 1
+    with pytest.raises(LateError, match="'rdf_star': True"), patches.PatchWriter(Pipe()) as writer:
+        writer.extend([*(Add(s) for s in filler()), Add(STAR)])
 
 
 def test_a_late_statement_inside_a_transaction(tmp_path):

@@ -17,7 +17,7 @@ S, P, X = jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("x")
 
 def test_modules_need_no_import() -> None:
     code = "import jelly; print(jelly.patch.__name__, jelly.results.__name__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240)
     assert done.stdout.split() == ["jelly.patch", "jelly.results"]
     root = Path(jelly.__file__).parent
     found = {path.stem for path in root.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}

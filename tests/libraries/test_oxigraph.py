@@ -11,8 +11,9 @@ import threading
 import pyoxigraph as ox
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.chance import examples
 from support.difference import difference
 from support.measure import SANITIZED, growth
 from support.shared import shared
@@ -102,7 +103,7 @@ def test_tags(tag, kept):
 
 
 @given(st.lists(st.sampled_from(["@", "En", "GB", "-", "x", "1", '"', " ", "é", "EN", "<"]) | st.text(max_size=3)))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_marks_leave_no_trace(parts):
     data = "".join(parts).encode("utf-8", "ignore")
     for xml in (False, True):
@@ -526,6 +527,7 @@ def work(n):
 
 @pytest.mark.leaks
 @pytest.mark.skipif(SANITIZED, reason="the sanitizers have memory of their own")
+@pytest.mark.bounded
 def test_memory_stays_flat():
     # 4 MB of Turtle are read three times; written they are 50 MB.
     assert growth(f"{WORK}\nwork(30_000)", "work(80_000)") < 12 << 20

@@ -542,7 +542,7 @@ def test_no_deprecation_warnings():
     for folder in ("", os.environ.get("JELLY_OLD_RDFLIB", "")):
         search = os.pathsep.join([str(ROOT), *filter(None, [folder])])
         subprocess.run(
-            [sys.executable, "-c", WITHOUT_WARNINGS], check=True, env=os.environ | {"PYTHONPATH": search}, timeout=60
+            [sys.executable, "-c", WITHOUT_WARNINGS], check=True, env=os.environ | {"PYTHONPATH": search}, timeout=240
         )
 
 
@@ -560,7 +560,7 @@ class Slow(io.RawIOBase):
     def readinto(self, buffer):
         if len(self.data) == 1:
             self.begun.set()
-            self.may.wait(9)
+            self.may.wait(240)
         n = min(max(len(self.data) - 1, 1), len(self.data), len(buffer))
         buffer[:n], self.data = self.data[:n], self.data[n:]
         return n
@@ -580,7 +580,7 @@ def loading(data, failing=False):
 
     thread = threading.Thread(target=work)
     thread.start()
-    assert begun.wait(9)
+    assert begun.wait(240)
     return thread, may
 
 
@@ -593,7 +593,7 @@ def test_two_loads_at_once_leave_the_collector_as_it_was(failing):
     assert gc.get_threshold() == (OBJECTS, *before[1:])
     for i, (thread, may) in enumerate(loads):
         may.set()
-        thread.join(30)
+        thread.join(240)
         # The first to end leaves the other's alone.
         assert gc.get_threshold() == ((OBJECTS, *before[1:]) if i == 0 else before)
         assert gc.isenabled()
@@ -615,7 +615,7 @@ def test_a_collector_that_is_off_or_changed_stays_so():
         thread, may = loading(data)
         gc.set_threshold(555, 5, 5)
         may.set()
-        thread.join(30)
+        thread.join(240)
         assert gc.get_threshold() == (555, 5, 5)
     finally:
         gc.enable()
@@ -659,7 +659,7 @@ assert len(rdflib.Graph().parse(data=graph.serialize(format="jelly-of-ours", enc
 assert rdflib.util.guess_format("x.jelly") == "jelly"
 """
     search = os.pathsep.join([str(tmp_path), str(ROOT)])
-    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"PYTHONPATH": search}, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"PYTHONPATH": search}, timeout=240)
 
 
 # ---- real data

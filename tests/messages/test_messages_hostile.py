@@ -83,6 +83,7 @@ def test_byte_order_marks_of_documents(format, text):
 
 
 @pytest.mark.parametrize("format", ["nt", "ttl", "trig", "ndjsonld", "yamlld", "rdfxml"])
+@pytest.mark.bounded
 def test_what_never_ends_is_refused(format):
     opening = {"ndjsonld": b'{"', "yamlld": b'"', "rdfxml": b"<a>", "nt": b"#"}.get(format, b'<a:s> <a:p> """')
 

@@ -7,7 +7,11 @@ from support.measure import SANITIZED, growth
 
 pytest.importorskip("pyoxigraph")
 
-pytestmark = [pytest.mark.leaks, pytest.mark.skipif(SANITIZED, reason="the sanitizers have memory of their own")]
+pytestmark = [
+    pytest.mark.bounded,
+    pytest.mark.leaks,
+    pytest.mark.skipif(SANITIZED, reason="the sanitizers have memory of their own"),
+]
 
 MB = 1 << 20
 

@@ -10,7 +10,7 @@ import line_oracle
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.strategies import many
+from support.chance import many
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from support.canonical import canonical_quads
-from support.strategies import many
+from support.chance import many
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple

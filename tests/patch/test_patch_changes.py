@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.chance import examples
 from support.oracle import parse_text
 from support.shared import shared
 
@@ -108,7 +109,7 @@ def test_compacting_keeps_the_effect(parts, dataset):
     assert applied(one, dataset) == applied(patches, dataset)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(blocks=BLOCKS, dataset=DATASETS)
 def test_stores_get_the_same(blocks, dataset):
     ox = pytest.importorskip("pyoxigraph")
@@ -230,7 +231,7 @@ def content(data: bytes, format: str) -> tuple[set, dict[str, str]]:
     return {tuple(x)[:3] for x in jelly.read(named(data, format))}, names
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     numbers=st.tuples(*[st.integers(1, 3)] * 2),
     names=st.tuples(*[NAMES] * 4),

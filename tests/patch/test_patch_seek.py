@@ -10,9 +10,10 @@ import zlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import patchcraft as pc
+from support.chance import examples
 from support.shared import shared
 
 import jelly
@@ -109,7 +110,7 @@ def agrees(path: Path, a: int, b: int) -> None:
 
 
 @given(st.lists(patches, max_size=6), st.sampled_from(PatchStreamType), st.integers(1, 9), st.integers(1, 6), st.data())
-@settings(max_examples=200)
+@examples(200)
 def test_any_patches(tmp_path_factory, found, kind, every, rows, data):
     path = tmp_path_factory.mktemp("seek") / "x.jellyp"
     found = found[:1] if kind == FLAT else found
@@ -350,7 +351,7 @@ def test_a_transaction_that_is_not_ended(tmp_path):
 
 
 @given(st.data())
-@settings(max_examples=200)
+@examples(200)
 def test_forged(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("forged") / "x.jellyp"
     expected = some(5, 20)
@@ -416,7 +417,7 @@ def test_sidecar_that_lies(tmp_path):
 
 
 @given(st.binary(max_size=40), st.integers(0, 10**9), st.sampled_from(list(StatementType)))
-@settings(max_examples=200)
+@examples(200)
 def test_state_of_any_bytes(data, at, kind):
     """A forged state of the decoder is refused or harmless, never a crash."""
     options = PatchOptions(rdf_star=True, statement_type=kind, max_name_table_size=16, max_prefix_table_size=4)

@@ -137,3 +137,12 @@ def test_a_text_that_is_too_long_is_skipped() -> None:
     rows = sum(len(batch) for chunk in chunks for batch in reader.feed(chunk)) + sum(map(len, reader.close()))
     assert rows == 1
     assert reader.n_skipped > 1
+
+
+@pytest.mark.parametrize("name", ["'id", "'", "''", "'a'", '"id', "it's", "<a", "#", ".", "é'", "", " '"])
+def test_names_of_headers_that_look_like_quotes(name: str) -> None:
+    header = Header(name, IRI("a:x"))
+    text = dumps(Patch([header]), format="rdfp")
+    for strict in (False, True):
+        assert read(text.decode(), strict=strict) == [header]
+    assert read(f"{header}\n") == [header]

@@ -82,7 +82,7 @@ def test_operations_are_a_patch() -> None:
     assert compact([Add(ONE), Patch([Add(TWO)])]) == Patch([Start(), Add(ONE), Add(TWO), Commit()])
     out = io.BytesIO()
     assert apply(operations, b"", out, format="nt", to_format="nt").added == 1
-    with pytest.raises(TypeError, match="expected patches or operations, got str"):
+    with pytest.raises(TypeError, match=r"expected Iterable\[Patch \| Operation\] \| Patch"):
         dumps(["A"])
     assert isinstance(diff(b"", b"", format="nt"), Patch)
 

@@ -8,8 +8,9 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support.chance import examples
 
 import jelly
 from jelly import IRI, Literal, QuotedTriple
@@ -39,7 +40,7 @@ def test_a_datatype_with_ampersands(format: str) -> None:
 @pytest.mark.parametrize("format", FORMATS)
 @given(names=st.lists(TEXTS, min_size=1, max_size=3, unique=True), datatype=TEXTS, value=TEXTS)
 @example(names=["a&b", "<x>", '"'], datatype="http://e/?a=1&amp;b=\"'<>", value="&amp;")
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_names_and_datatypes_come_back(format: str, names: list[str], datatype: str, value: str) -> None:
     row = [Literal(value, datatype=datatype)] * len(names)
     assert through(format, names, [row]) == (tuple(names), [tuple(row)])

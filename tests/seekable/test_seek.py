@@ -7,8 +7,9 @@ import warnings
 import zlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.chance import examples
 from support.shared import shared
 from support.statements import bnodes, iris, quads, rdf, star
 
@@ -192,7 +193,7 @@ def test_size(tmp_path):
 
 
 @given(st.lists(rdf, max_size=60), st.integers(1, 9), st.integers(1, 20), st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_any_triples(tmp_path_factory, statements, every, frame_rows, data):
     path = tmp_path_factory.mktemp("seek") / "x.jelly"
     write(path, statements, StreamOptions.small(), every=every, frame_rows=frame_rows)
@@ -205,7 +206,7 @@ def test_any_triples(tmp_path_factory, statements, every, frame_rows, data):
 @given(
     st.lists(quads(star, st.one_of(st.none(), iris, bnodes)), max_size=40), st.integers(1, 9), st.sampled_from([2, 3])
 )
-@settings(max_examples=60)
+@examples(60)
 def test_any_quads(tmp_path_factory, statements, every, physical):
     path = tmp_path_factory.mktemp("seek") / "x.jelly"
     options = StreamOptions.small(physical_type=physical, rdf_star=True)
@@ -287,7 +288,7 @@ def forged(data, change):
 
 
 @given(st.data())
-@settings(max_examples=300)
+@examples(300)
 def test_forged(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("forged") / "x.jelly"
     statements = some(200)
@@ -359,7 +360,7 @@ def test_sidecar_that_lies(tmp_path):
 # The options of the same stream stand in the middle, and a forged state makes what follows look like another.
 @pytest.mark.filterwarnings("ignore::jelly.JoinedWarning")
 @given(st.binary(max_size=60), st.integers(0, 10**9))
-@settings(max_examples=300)
+@examples(300)
 def test_state_of_any_bytes(data, at):
     """A forged state of the decoder is refused or harmless, never a crash."""
     options = StreamOptions.small(physical_type=PhysicalType.QUADS, version=1)

@@ -24,8 +24,8 @@ import pytest
 
 TESTS = Path(__file__).resolve().parent.parent
 DEPLOY = "org.apache.spark.deploy"
-START = 60  # seconds that the cluster may take to start
-DRIVER = 150  # seconds that a driver may run
+START = 300  # seconds that the cluster may take to start
+DRIVER = 900  # seconds that a driver may run: it takes a minute on its own, and others may take all cores
 RESULT = "result: "
 
 

@@ -21,6 +21,13 @@ def pytest_configure(config: pytest.Config) -> None:
     forgive_spark(config)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Time for jobs of Spark on a machine whose cores are all busy: they run many processes."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent) and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(1800))
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A session with two slots and a small heap."""

@@ -100,6 +100,42 @@ def stream(spark: Any, source: str, out: str, checkpoint: str, once: bool = True
     return writer.trigger(**({"availableNow": True} if once else {"processingTime": "0 seconds"})).start()
 
 
+def relative(spark: Any, folder: str) -> Any:
+    """All that a path is given for, with paths below the directory of the driver, which the workers are not in."""
+    here = Path.cwd()
+    folder = os.path.relpath(folder, here)
+    assert not folder.startswith("/")
+
+    def directories(numbers: Iterator[int]) -> Iterator[str]:
+        yield from {os.getcwd() for _ in numbers}
+
+    workers = spark.sparkContext.parallelize(range(4), 4).mapPartitions(directories).collect()
+    assert str(here) not in workers
+    result: dict[str, Any] = {}
+    paths = {
+        "file": f"{folder}/in/day=1/a.nt", "uri": f"file:{folder}/in/day=1/a.nt", "directory": f"{folder}/in/",
+        "pattern": f"{folder}/in/*/", "none": f"{folder}/in/day=1/*/",
+    }  # fmt: skip
+    for name, path in paths.items():
+        try:
+            result[name] = load(spark, path).count()
+        except Exception as error:
+            result[name] = "PATH_NOT_FOUND" in str(error)
+    result["list"] = load(spark, *(f"{folder}/in/day={n}" for n in (1, 2))).count()
+    options = {"partitionColumns": "day", "basePath": f"{folder}/in", "fileColumn": "file"}
+    frame = load(spark, f"{folder}/in/day=2", columns="s", **options)
+    result["columns"] = sorted([row.day, row.file] for row in frame.collect())
+    for _ in range(2):
+        load(spark, f"{folder}/in").write.format("jelly").mode("overwrite").save(f"{folder}/written")
+    result["written"] = load(spark, f"{folder}/written").count()
+    load(spark, f"{folder}/in").write.format("jelly").mode("append").save(f"file:{folder}/written")
+    result["appended"] = load(spark, f"{folder}/written").count()
+    for path, name, more in (("in", "streamed", {}), ("growing.jelly", "followed", {"follow": "true"})):
+        stream(spark, f"{folder}/{path}", f"{folder}/{name}", f"{folder}/{name}-state", **more).awaitTermination()
+        result[name] = load(spark, f"{folder}/{name}").count()
+    return result
+
+
 def barrier(folder: str, first: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Lets batches through; tasks from partition ``first`` on wait after their first one until ``go`` is there."""
 
@@ -114,7 +150,7 @@ def barrier(folder: str, first: int) -> Callable[[Iterator[Any]], Iterator[Any]]
             yield batch
             if number == 0 and context.partitionId() >= first:
                 Path(folder, f"waits-{name}").write_text(str(os.getppid()))
-                end = time.monotonic() + 60
+                end = time.monotonic() + 600
                 while not Path(folder, "go").exists():
                     if time.monotonic() > end:
                         raise TimeoutError("nobody said go")
@@ -175,7 +211,7 @@ def run_slowly(folder: str, work: Any, task: Any) -> Any:
         yield from read(*given)
         if held:
             Path(folder, f"waits-{name}").touch()
-            end = time.monotonic() + 60
+            end = time.monotonic() + 600
             while not Path(folder, "go").exists():
                 if time.monotonic() > end:
                     raise TimeoutError("nobody said go")

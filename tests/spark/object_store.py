@@ -16,7 +16,7 @@ from typing import Any
 
 from cluster import free_port, wait_for
 
-START = 60  # seconds that the server may take to start
+START = 300  # seconds that the server may take to start
 KEY, SECRET = "AKIATESTTESTTESTTEST", "verysecretverysecretverysecret"
 
 
@@ -82,7 +82,7 @@ class Proxy:
                 if fate == "lost":
                     self.close_connection = True
                     return
-                connection = http.client.HTTPConnection(host, port, timeout=60)
+                connection = http.client.HTTPConnection(host, port, timeout=300)
                 headers = {name: value for name, value in self.headers.items()
                            if name.lower() not in ("expect", "transfer-encoding", "content-length")}  # fmt: skip
                 if body or self.command in ("PUT", "POST"):
@@ -146,7 +146,7 @@ class Proxy:
         if not mine:
             return "now"
         self.held.set()
-        self._go.wait(120)
+        self._go.wait(600)
         return "late" if self._reaches else "lost"
 
     def close(self) -> None:

@@ -71,7 +71,7 @@ def stop_before(name: str, pattern: str, number: int, sign: str) -> None:
 
     def stop() -> None:
         Path(sign).touch()
-        time.sleep(120)
+        time.sleep(900)
         os._exit(3)
 
     def stopping(*given: Any) -> Any:

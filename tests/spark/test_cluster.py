@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
-from cluster import Cluster, cluster  # noqa: F401
+from cluster import START, Cluster, cluster  # noqa: F401
 from drivers import digest
 from object_store import Proxy
 from support.shared import shared
@@ -91,6 +91,22 @@ def test_read_write_and_stream_all_data(
     assert whole < 512 << 20
 
 
+def test_relative_paths_are_those_of_the_driver(cluster: Cluster) -> None:  # noqa: F811
+    """The driver runs in the folder of the cluster, the workers in folders of their own."""
+    folder = cluster.folder / "relative"
+    for number in (1, 2):
+        (folder / "in" / f"day={number}").mkdir(parents=True)
+        (folder / "in" / f"day={number}" / "a.nt").write_text(f"<a:{number}> <a:p> <a:o> .\n")
+    jelly.write(folder / "growing.jelly", [(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI("a:o"))] * 3)
+    assert cluster.finish(cluster.driver("drivers", "relative", folder)) == {
+        "file": 1, "uri": 1, "directory": 2, "pattern": 2, "none": True, "list": 2,
+        "columns": [["2", str(folder / "in" / "day=2" / "a.nt")]],
+        "written": 2, "appended": 4, "streamed": 2, "followed": 3,
+    }  # fmt: skip
+    # Nothing was written where the executors run.
+    assert {path.relative_to(cluster.folder).parts[0] for path in cluster.folder.rglob("part-*")} == {"relative"}
+
+
 def test_a_worker_is_killed_in_the_middle_of_a_job(cluster: Cluster, tmp_path: Path) -> None:  # noqa: F811
     source, out, folder = (tmp_path / name for name in ("in", "out", "barrier"))
     source.mkdir()
@@ -110,7 +126,7 @@ def test_a_worker_is_killed_in_the_middle_of_a_job(cluster: Cluster, tmp_path: P
     assert library(*parts_of(out)) == library(*sorted(source.iterdir()))
     assert (out / "_SUCCESS").exists()
     assert not (out / "_temporary").exists()
-    cluster.wait_for_workers(2, 30)
+    cluster.wait_for_workers(2, START)
 
 
 def test_streaming_queries_are_killed_and_restarted(cluster: Cluster, tmp_path: Path) -> None:  # noqa: F811
@@ -175,7 +191,7 @@ def test_an_ingest_goes_on_after_its_driver_and_a_worker_are_killed(cluster: Clu
     assert len(parts_of(out)) == 8
     assert (out / "_SUCCESS").exists()
     assert not (out / "_temporary").exists()
-    cluster.wait_for_workers(2, 30)
+    cluster.wait_for_workers(2, START)
 
 
 @pytest.mark.skipif(not LONG, reason="JELLY_LONG=1 runs it; test_kills kills processes inside writes in less time")
@@ -218,4 +234,4 @@ def test_executors_and_drivers_are_killed_inside_a_write_to_s3(
     store = store_of(out, s3)
     assert {name for name in store.files() if name.startswith("_")} == {"_ingest.jsonl", SUCCESS}
     assert store.missing([]) == []
-    cluster.wait_for_workers(2, 30)
+    cluster.wait_for_workers(2, START)

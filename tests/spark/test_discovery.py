@@ -28,7 +28,7 @@ def wheel(tmp_path: Path) -> Path:
     built, beside = tmp_path / "built", tmp_path / "beside"
     command = ["setup.py", "-q", "build_py", "--build-lib", str(built)]
     env = {name: value for name, value in os.environ.items() if not name.startswith("JELLY_")}
-    subprocess.run([sys.executable, *command], cwd=ROOT, check=True, env=env, timeout=120)
+    subprocess.run([sys.executable, *command], cwd=ROOT, check=True, env=env, timeout=600)
     assert (built / "jelly" / "spark" / "__init__.py").exists()
     beside.mkdir()
     for path in built.glob("*.py"):
@@ -41,7 +41,7 @@ def run(wheel: Path, code: str) -> Any:
     path = os.pathsep.join([str(wheel), str(ROOT)])
     env = os.environ | {"PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], env=env, capture_output=True, text=True, timeout=240, cwd=wheel
+        [sys.executable, "-W", "ignore", "-c", code], env=env, capture_output=True, text=True, timeout=600, cwd=wheel
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

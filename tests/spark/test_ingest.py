@@ -500,7 +500,7 @@ def test_a_full_disk(src: Path, tmp_path: Path, run: list[list[str]], monkeypatc
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("jelly._io.source.Sink.write", full)
+        patch.setattr("jelly._io.sink.Sink.write", full)
         with pytest.raises(OSError, match="No space left"):
             ingest(src, tmp_path / "out", spark=HERE)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [JOURNAL, "_ingest.lock"]

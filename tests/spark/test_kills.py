@@ -29,7 +29,7 @@ from jelly.spark._ingest import job as room
 from jelly.spark._partitions import find_files, open_file
 
 LONG = bool(os.environ.get("JELLY_LONG"))
-LIMIT = 60
+LIMIT = 600  # seconds that a process may take on a busy machine
 
 # Where a request to S3, or a call of the local store, is the nth of its kind.
 S3_MOMENTS = [
@@ -327,7 +327,8 @@ def test_a_batch_of_a_stream_into_a_directory(tmp_path: Path, call: str, pattern
 # ---- two at a time
 
 def test_two_ingests_at_a_time(s3: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(swapping, "LEASE", 6.0)
+    # The first gives a sign of life every five seconds; on a busy machine one may be late by many of them.
+    monkeypatch.setattr(swapping, "LEASE", 30.0)
     out = f"s3://bucket/{tmp_path.name}"
     sources(tmp_path / "src", 1)
     seen: list[str] = []

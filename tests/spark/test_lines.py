@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 from functools import partial
 from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support.chance import examples
 from test_plan import Handler, web  # noqa: F401 - a fixture
 
 import jelly
@@ -66,7 +66,7 @@ def test_a_line_is_in_one_part_wherever_it_is_cut(text: bytes) -> None:
         assert not set(before[cut - 1 : -1]) & set(b"\r\n")
 
 
-@settings(max_examples=500 if os.environ.get("JELLY_LONG") else 50)
+@examples(50)
 @given(texts, st.data())
 def test_parts_have_the_statements_of_the_whole(tmp_path_factory: Any, text: bytes, data: Any) -> None:
     path = tmp_path_factory.mktemp("lines") / "x.nt"

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.chance import examples
 
 from jelly._compression import starts
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellySyntaxError
@@ -75,7 +76,7 @@ texts = st.lists(words, min_size=1, max_size=30).map(b"".join)
 
 @pytest.mark.parametrize("way", WAYS)
 @given(texts, st.lists(st.integers(0, 20), min_size=1, max_size=4).filter(any), st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_a_line_is_in_one_part_wherever_it_is_cut(way: str, text: bytes, sizes: list[int], data: Any) -> None:
     whole = pack(way, text, sizes)
     cuts = sorted(data.draw(st.sets(st.integers(1, len(whole) - 1), max_size=6)))

@@ -338,17 +338,19 @@ def test_a_web_server(reader: Any, tmp_path: Path) -> None:
 
 def test_workers_load_it_quickly() -> None:
     code = """
-import sys, time
+import time
+begin = time.process_time()
 import pyspark.sql.datasource, pyspark.sql.types, pyspark.worker, pyarrow
 start = time.process_time()
 import jelly.spark, jelly.spark._source
-print(time.process_time() - start)
+print((time.process_time() - start) / (start - begin))
 """
     root = str(Path(__file__).resolve().parent.parent.parent)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path + [root])}
     command = [sys.executable, "-W", "ignore", "-c", code]
     runs = [subprocess.run(command, env=environment, capture_output=True, check=True) for _ in range(3)]
-    assert min(float(run.stdout) for run in runs) < 0.3
+    # Of what the imports of Spark and pyarrow take, which is about as much. On a busy machine both take longer.
+    assert min(float(run.stdout) for run in runs) < 1.8
 
 
 def test_memory_stays_flat(spark: Any, tmp_path: Path) -> None:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from cluster import environment, need_spark
+from cluster import environment, need_spark, wait_for
 
 import jelly
 import jelly.spark
 from jelly.cli.spark import cli
 from jelly.spark import _session as room
 from jelly.spark._session import plain_error, session
+from jelly.spark._stats import stats
 
 
 @pytest.fixture
@@ -66,6 +69,7 @@ def test_what_spark_says_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
         raise Py4JError(f"{told}: org.apache.spark.SparkException: Could not parse Master URL: 'sparky://x'\n{trace}")
 
     monkeypatch.setattr(room, "_check_java", lambda: None)
+    monkeypatch.setattr(room, "_running", lambda: None)
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", fail)
     with pytest.raises(jelly.JellyError) as caught, session("sparky://x"):
         pass
@@ -86,7 +90,7 @@ def test_a_folder_with_blanks_for_temporary_files(
     folder.mkdir()
     command = [sys.executable, "-m", "jelly", "spark", "ingest", "one.nt", "--out", "out", "--master", "local[1]"]
     done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=150,
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=600,
         env=environment() | {"TMPDIR": str(folder), "TMP": str(folder)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -113,3 +117,89 @@ def test_workers_with_another_python(spark: Any, tmp_path: Path, monkeypatch: py
     assert (spark.sparkContext.applicationId, str(python)) in room._checked
     python.unlink()
     jelly.spark.register(spark)
+
+
+def _ingest(folder: Path, **given: Any) -> int:
+    return jelly.spark.ingest(folder / "in", folder / "out", **given).statements
+
+
+def _compact(folder: Path, **given: Any) -> int:
+    _ingest(folder, split_bytes=1)
+    return jelly.spark.compact_table(folder / "out", **given).compacted
+
+
+def _stats(folder: Path, **given: Any) -> int:
+    return stats(folder / "in", **given)[0].statements
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two files, which an ingest with small tasks makes two of."""
+    (tmp_path / "in").mkdir()
+    for name in "ab":
+        (tmp_path / "in" / f"{name}.nt").write_text("<a:s> <a:p> <a:o> .\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("job", [_ingest, _compact, _stats])
+def test_a_session_that_was_there_stays(spark: Any, folder: Path, job: Any) -> None:
+    """With its views, caches, settings and running streams; also where another thread than its own has the job."""
+    spark.range(3).createOrReplaceTempView("mine")
+    spark.catalog.cacheTable("mine")
+    before = {row.key: row.value for row in spark.sql("set").collect()}
+    rates = spark.readStream.format("rate").load()
+    query = rates.writeStream.format("noop").option("checkpointLocation", str(folder / "state")).start()
+    try:
+        assert job(folder) > 0
+        with ThreadPoolExecutor() as pool:
+            shutil.rmtree(folder / "out", ignore_errors=True)
+            assert pool.submit(job, folder).result() > 0
+        batch = max((progress["batchId"] for progress in query.recentProgress), default=-1)
+        wait_for("a batch more", lambda: max((p["batchId"] for p in query.recentProgress), default=-1) > batch, 600)
+        assert query.isActive
+    finally:
+        query.stop()
+    assert spark.sql("select count(*) from mine").first()[0] == 3
+    assert spark.catalog.isCached("mine")
+    assert {row.key: row.value for row in spark.sql("set").collect()} == before
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    assert job(folder, spark=spark.sparkContext.master) > 0
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    if job is not _compact:
+        with pytest.raises(jelly.JellyOptionsError, match=r"runs in this process on local\[2\], so none can start on"):
+            job(folder, spark="local[3]")
+    spark.catalog.uncacheTable("mine")
+    spark.catalog.dropTempView("mine")
+
+
+# Functions that each use a session of their own, and a context without a session.
+_OWN = """
+import sys
+from pathlib import Path
+from pyspark import SparkContext
+import jelly.spark
+from jelly.spark._stats import stats
+folder = Path(sys.argv[1])
+def gone():
+    assert SparkContext._active_spark_context is None
+quiet = {"spark.driver.memory": "600m"}
+assert stats(folder / "in", conf=quiet)[0].statements == 2
+gone()
+assert jelly.spark.ingest(folder / "in", folder / "out", spark="local[2]", split_bytes=1).files == 2
+gone()
+assert jelly.spark.compact_table(folder / "out").compacted == 2
+gone()
+context = SparkContext("local[1]")
+assert stats(folder / "in")[0].statements == 2
+assert context.parallelize([1, 2]).sum() == 3
+print("done")
+"""
+
+
+def test_a_session_that_was_started_is_stopped(folder: Path) -> None:
+    need_spark()
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _OWN, str(folder)], env=environment(), capture_output=True, text=True,
+        timeout=900,
+    )  # fmt: skip
+    assert done.stdout == "done\n", done.stderr

@@ -16,7 +16,7 @@ from interop.peer import OFFLINE, Unavailable
 PROJECT = Path(__file__).resolve().parents[1] / "kafka" / "broker"
 LIB = PROJECT / "target" / "lib"
 # Seconds until it must answer, and tries with other ports if one of them was taken meanwhile.
-START, TRIES = 60, 3
+START, TRIES = 240, 3
 JAVA = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 
 PROPERTIES = """

@@ -25,8 +25,9 @@ the table `jelly/_limits.py`, and the tests compare the table with the code.
 
 ## Limits that can be set
 
-As keywords of `jelly.Reader` and of all functions that read, and as options of the command. A limit that *follows the
-file* is raised to 16 times the size of a file that is read, so that what was written with defaults can be read.
+As keywords of `jelly.Reader` and of all functions that read, as options of the command, and as options of the data
+sources of Spark (`maxLineBytes` for `max_line_bytes`). A limit that *follows the file* is raised to 16 times the size
+of a file that is read, so that what was written with defaults can be read.
 
 | keyword | default | maximum | where |
 | --- | --- | --- | --- |

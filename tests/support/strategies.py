@@ -1,12 +1,8 @@
 """Hypothesis strategies for statements, as the tuples of oracle.py, and for the options that allow them."""
 
-from hypothesis import settings
 from hypothesis import strategies as st
 
 import jelly
-
-# A decorator: more examples than the profile has. A slow machine is no failure.
-many = settings(deadline=None, max_examples=3 * settings.default.max_examples)
 
 TEXT = st.text(max_size=12)  # any text without lone surrogates, which UTF-8 does not have
 PREFIXES = [

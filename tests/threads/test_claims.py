@@ -397,7 +397,7 @@ def test_errors_give_back() -> None:
     failing(writer.encode, RESULTS)
     half = writer.chunks(BATCH, 100)
     next(half)
-    with pytest.raises(RuntimeError, match="this BinaryWriter is in use"):
+    with pytest.raises(jelly.JellyOptionsError, match="the last Batch is not written to its end"):
         writer.encode(BATCH)
     half.close()
     assert writer.encode(BATCH)

@@ -28,7 +28,7 @@ def together(work: Callable[[int], Any], threads: int = 4) -> list[Any]:
     start = threading.Barrier(threads)
 
     def run(number: int) -> None:
-        start.wait(60)
+        start.wait(240)
         try:
             found[number] = work(number)
         except Exception as error:

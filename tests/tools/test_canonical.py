@@ -6,13 +6,13 @@ import io
 import itertools
 import random
 import re
-import time
 
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from support.canonical import TRIES
+from support.measure import within
 from support.shared import shared
 
 import jelly
@@ -134,13 +134,12 @@ def test_sorting_of_many_terms():
     assert found == sorted(set(text.splitlines(True)))
 
 
+@pytest.mark.bounded
 def test_long_texts_with_one_beginning():
     body = "y" * 300_000
     text = "".join(f'<a:s> <a:p> "{body}{i}" .\n' for i in range(40))
-    began = time.process_time()
-    found = canonical(text).splitlines(True)
+    found = within(5, lambda: canonical(text)).splitlines(True)
     assert found == sorted(text.splitlines(True))
-    assert time.process_time() - began < 5
 
 
 def test_labels_in_decimal_order():
@@ -255,12 +254,16 @@ def test_real_data(name):
 
 
 @pytest.mark.parametrize("n", [10, 20, 60])
+@pytest.mark.bounded
 def test_cliques_end_with_an_error(n):
-    began = time.process_time()
-    with pytest.raises(jelly.JellyLimitError, match="raise max_steps") as caught:
-        canonical(edges(itertools.permutations(range(n), 2)))
-    assert time.process_time() - began < 10  # a second or two where the machine has nothing else to do
-    assert "steps" in str(caught.value)
+    text = edges(itertools.permutations(range(n), 2))
+
+    def work():
+        with pytest.raises(jelly.JellyLimitError, match="raise max_steps") as caught:
+            canonical(text)
+        return str(caught.value)
+
+    assert "steps" in within(10, work)  # takes a second or two
 
 
 def test_a_hub_of_equal_nodes_ends_with_an_error():

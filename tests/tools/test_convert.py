@@ -344,9 +344,17 @@ def test_late_in_text_and_what_is_not_late(tmp_path):
 
 
 def test_late_where_nothing_can_be_taken_back():
-    out = io.BytesIO()
-    with pytest.raises(jelly.JellyOptionsError, match=r"statement turned up .*'generalized_statements': True"):
-        jelly.convert(NT + b'"l" <a:p> <a:o> .', out, from_format="nt")
+    class Pipe(io.RawIOBase):
+        def writable(self):
+            return True
+
+        def write(self, data):
+            return len(data)
+
+    with pytest.raises(jelly.LateError, match=r"statement turned up .*'generalized_statements': True"):
+        jelly.convert(NT + b'"l" <a:p> <a:o> .', Pipe(), from_format="nt")
+    jelly.convert(NT + b'"l" <a:p> <a:o> .', out := io.BytesIO(), from_format="nt")
+    assert jelly.loads(out.getvalue())[-1].s == jelly.Literal("l")
     jelly.convert(
         NT + b'"l" <a:p> <a:o> .', io.BytesIO(), from_format="nt", options={"generalized_statements": True}
     )

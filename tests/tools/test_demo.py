@@ -90,7 +90,7 @@ def test_as_a_module():
         [sys.executable, "-c", "from jelly._tools import demo; demo.FILES = (); raise SystemExit(demo.main())"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

@@ -47,7 +47,7 @@ def test_results_as_html_are_not_used_up():
     assert repr(results) == "<jelly.results.Results: json, variables x, <b>>"
     assert "<th>x</th><th>&lt;b&gt;</th>" in results._repr_html_()
     [batch] = results.batches()
-    assert "<td>&lt;a:&lt;i&gt;&gt;</td><td></td>" in batch._repr_html_()
+    assert "<td>&lt;a:\\u003Ci\\u003E&gt;</td><td></td>" in batch._repr_html_()
 
 
 def test_readers_and_writers_tell_where_they_are(tmp_path):

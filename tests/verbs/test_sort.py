@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from support.measure import growth
 from support.shared import shared
 
 import jelly
@@ -153,7 +154,7 @@ def test_a_full_disk_of_temporary_files_is_named(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.parametrize("by", ["", "x", "ss", "spogs", None, 5])
 def test_what_is_no_order(by: Any) -> None:
-    with pytest.raises(JellyArgumentError, match="by="):
+    with pytest.raises(JellyArgumentError, match="by(=| is )"):
         jelly.sort(b"", io.BytesIO(), by, format="nt", to_format="nt")
 
 
@@ -221,22 +222,14 @@ def test_commands(tmp_path: Path) -> None:
     assert run(cli, ["sort", str(tmp_path / "in.nt"), "-o", str(tmp_path / "x.unknown")]).exit_code == 2
 
 
-MEASURE = """
-import resource, sys, jelly
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-jelly.sort(sys.argv[1], sys.argv[2], memory=1 << 23)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="needs peak memory in kB")
+@pytest.mark.bounded
 def test_memory_is_bounded(tmp_path: Path) -> None:
     source = tmp_path / "in.jelly"
     batches = list(jelly.read_batches(shared("data", "vocabs-quads", "vocabs.nq.gz")))
     with jelly.Writer(source) as writer:
         for batch in batches * (30 if LONG else 4):
             writer.add_batch(batch)
-    command = [sys.executable, "-c", MEASURE, str(source), str(tmp_path / "out.jelly")]
-    grown = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    work = f"jelly.sort({str(source)!r}, {str(tmp_path / 'out.jelly')!r}, memory=1 << 23)"
     # All Batches together take some 50 MB, and in order as much again.
-    assert grown < 32, grown
+    grown = growth("", work)
+    assert grown < 32 << 20, grown

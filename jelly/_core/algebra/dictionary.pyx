@@ -345,10 +345,12 @@ cdef inline const uint8_t* datatype_of(BatchData* b, int32_t term, int64_t* n) n
     return <const uint8_t*>found
 
 
-cdef int compare_terms(BatchData* b, int32_t x, int32_t y, int64_t depth) noexcept nogil:
+cdef int compare_terms(BatchData* b, const int32_t* same, int32_t x, int32_t y, int64_t depth) noexcept nogil:
     """Less than 0, 0 or more, as one term is before, equal to or behind another; their texts begin with `depth` equal
-    bytes. Recursion is bounded by the depth of quoted triples."""
+    bytes. `same` has equal numbers for equal terms, so that of two quoted triples only the first terms that differ are
+    looked into; without quoted triples it is NULL. Recursion is bounded by their depth."""
     cdef int found, k
+    cdef int32_t one_inner, other_inner
     cdef int64_t n, m
     cdef const uint8_t* one
     cdef const uint8_t* other
@@ -359,9 +361,10 @@ cdef int compare_terms(BatchData* b, int32_t x, int32_t y, int64_t depth) noexce
         return found
     if b.kind[x] == KIND_TRIPLE:
         for k in range(3):
-            found = compare_terms(b, b.quoted[3 * b.aux[x] + k], b.quoted[3 * b.aux[y] + k], 0)
-            if found:
-                return found
+            one_inner = b.quoted[3 * b.aux[x] + k]
+            other_inner = b.quoted[3 * b.aux[y] + k]
+            if same[one_inner] != same[other_inner]:
+                return compare_terms(b, same, one_inner, other_inner, 0)
         return 0
     found = compared(
         b.text + b.start[x] + depth, b.start[x + 1] - b.start[x] - depth,
@@ -373,7 +376,8 @@ cdef int compare_terms(BatchData* b, int32_t x, int32_t y, int64_t depth) noexce
     other = datatype_of(b, y, &m)
     found = compared(one, n, other, m)
     if found or b.kind[x] != KIND_LANG or b.kind[y] != KIND_LANG:
-        return found
+        # A literal that is only typed rdf:langString has no language tag and stands first.
+        return found if found else b.kind[y] - b.kind[x]
     x = b.aux[x]
     y = b.aux[y]
     found = compared(
@@ -393,14 +397,14 @@ cdef inline uint64_t key_at(BatchData* b, int32_t term, int64_t depth) noexcept 
     return key | <uint64_t>min(n, <int64_t>KEY_BYTES + 1)
 
 
-cdef void sift(BatchData* b, Item* items, int64_t at, int64_t n) noexcept nogil:
+cdef void sift(BatchData* b, const int32_t* same, Item* items, int64_t at, int64_t n) noexcept nogil:
     """Let an item sink in a heap, the last of which is on top."""
     cdef Item moved = items[at]
     cdef int64_t child = 2 * at + 1
     while child < n:
-        if child + 1 < n and compare_terms(b, items[child].term, items[child + 1].term, 0) < 0:
+        if child + 1 < n and compare_terms(b, same, items[child].term, items[child + 1].term, 0) < 0:
             child += 1
-        if compare_terms(b, moved.term, items[child].term, 0) >= 0:
+        if compare_terms(b, same, moved.term, items[child].term, 0) >= 0:
             break
         items[at] = items[child]
         at = child
@@ -408,7 +412,7 @@ cdef void sift(BatchData* b, Item* items, int64_t at, int64_t n) noexcept nogil:
     items[at] = moved
 
 
-cdef void sort_alike(BatchData* b, Item* items, int64_t n, int64_t depth) noexcept nogil:
+cdef void sort_alike(BatchData* b, const int32_t* same, Item* items, int64_t n, int64_t depth) noexcept nogil:
     """Order a few items, or those whose texts are equal."""
     cdef int64_t i, at
     cdef Item moved
@@ -416,19 +420,19 @@ cdef void sort_alike(BatchData* b, Item* items, int64_t n, int64_t depth) noexce
         for i in range(1, n):
             moved = items[i]
             at = i
-            while at > 0 and compare_terms(b, moved.term, items[at - 1].term, depth) < 0:
+            while at > 0 and compare_terms(b, same, moved.term, items[at - 1].term, depth) < 0:
                 items[at] = items[at - 1]
                 at -= 1
             items[at] = moved
         return
     for i in range(n // 2):
-        sift(b, items, n // 2 - 1 - i, n)
+        sift(b, same, items, n // 2 - 1 - i, n)
     for i in range(n - 1):
         at = n - 1 - i
         moved = items[0]
         items[0] = items[at]
         items[at] = moved
-        sift(b, items, 0, at)
+        sift(b, same, items, 0, at)
 
 
 cdef inline void swap(Item* items, int64_t x, int64_t y) noexcept nogil:
@@ -454,7 +458,7 @@ cdef int push_range(Range** waiting, int64_t* n, int64_t* cap, int64_t first, in
     return OK
 
 
-cdef int sort_terms(BatchData* b, Item* items, Range** waiting, int64_t n, int64_t cap) noexcept nogil:
+cdef int sort_terms(BatchData* b, const int32_t* same, Item* items, Range** waiting, int64_t n, int64_t cap) noexcept nogil:
     """Order the items of `n` ranges: quicksort with three parts by a key of the text, then the middle by the next key."""
     cdef int64_t first, end, depth, low, high, at, i
     cdef uint64_t pivot
@@ -466,7 +470,7 @@ cdef int sort_terms(BatchData* b, Item* items, Range** waiting, int64_t n, int64
         end = waiting[0][n].end
         depth = waiting[0][n].depth
         if depth < 0 or end - first <= FEW or b.kind[items[first].term] == KIND_TRIPLE:
-            sort_alike(b, items + first, end - first, max(depth, <int64_t>0))
+            sort_alike(b, same, items + first, end - first, max(depth, <int64_t>0))
             continue
         noise ^= noise << 13
         noise ^= noise >> 7
@@ -496,7 +500,9 @@ cdef int sort_terms(BatchData* b, Item* items, Range** waiting, int64_t n, int64
     return OK
 
 
-cdef int rank_terms(BatchData* b, const int8_t* wanted, Item* items, int32_t* ranks, int32_t* most) noexcept nogil:
+cdef int rank_terms(
+    BatchData* b, const int32_t* same, const int8_t* wanted, Item* items, int32_t* ranks, int32_t* most
+) noexcept nogil:
     """The ranks of some terms from 1 on, equal ones for equal terms; 0 for the others."""
     cdef int64_t sizes[8]
     cdef int64_t n = 0
@@ -522,10 +528,10 @@ cdef int rank_terms(BatchData* b, const int8_t* wanted, Item* items, int32_t* ra
             items[sizes[kind]].term = <int32_t>i
             items[sizes[kind]].key = key_at(b, <int32_t>i, 0)
             sizes[kind] += 1
-    status = sort_terms(b, items, &waiting, n, cap)
+    status = sort_terms(b, same, items, &waiting, n, cap)
     free(waiting)
     for i in range(first):
-        if i == 0 or compare_terms(b, items[i - 1].term, items[i].term, 0) != 0:
+        if i == 0 or compare_terms(b, same, items[i - 1].term, items[i].term, 0) != 0:
             rank += 1
         ranks[items[i].term] = rank
     most[0] = rank
@@ -551,13 +557,15 @@ def term_ranks(Batch batch not None, wanted):
     if marks.shape != (b.n_terms,):
         raise JellyArgumentError(f"{marks.size} marks do not fit {b.n_terms} terms")
     made = numpy.empty(b.n_terms, numpy.int32)
+    ids = TermDictionary().take(batch) if b.n_quoted else None
+    cdef const int32_t* same = <const int32_t*>memory_of(ids) if b.n_quoted else NULL
     cdef const int8_t* marked = <const int8_t*>memory_of(marks)
     cdef int32_t* ranks = <int32_t*>memory_of(made)
     cdef Item* items = <Item*>malloc((numpy.count_nonzero(marks) + 1) * sizeof(Item))
     if items == NULL:
         raise MemoryError
     with nogil:
-        status = rank_terms(b, marked, items, ranks, &most)
+        status = rank_terms(b, same, marked, items, ranks, &most)
         free(items)
     check_status(status)
     return made, most

@@ -84,6 +84,13 @@ class GraphDictionary:
         numpy.ndarray
             An int32 number for each row, -1 for a term that has none.
 
+        Raises
+        ------
+        JellyOptionsError
+            If the rows are no statements.
+        JellyLimitError
+            Above 2^31 terms.
+
         Examples
         --------
         >>> import jelly

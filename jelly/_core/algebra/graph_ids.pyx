@@ -163,6 +163,12 @@ cdef class GraphDictionary:
     def __repr__(self):
         return f"<jelly.GraphDictionary: {self.nodes.n} nodes, {self.relations.n} relations>"
 
+    cdef int refuse(self, Batch batch) except -1:
+        need_statements(batch)
+        if batch.a.op != NULL:
+            raise JellyOptionsError("rows of a patch have no ids: expected statements")
+        return 0
+
     def add(self, Batch batch not None, *, bint literals=True, bint apart=True):
         """Number the terms of a Batch.
 
@@ -197,9 +203,7 @@ cdef class GraphDictionary:
         cdef BatchData* b = &batch.a
         cdef int64_t kept
         cdef Numbers* relations = &self.relations if apart else &self.nodes
-        need_statements(batch)
-        if b.op != NULL:
-            raise JellyOptionsError("rows of a patch have no ids: expected statements")
+        self.refuse(batch)
         columns = [numpy.empty(b.n_rows, numpy.int32) for _ in range(3 if b.g == NULL else 4)]
         cdef int32_t* s = <int32_t*>memory_of(columns[0])
         cdef int32_t* p = <int32_t*>memory_of(columns[1])
@@ -238,6 +242,13 @@ cdef class GraphDictionary:
         numpy.ndarray
             An int32 number for each row, -1 for a term that has none.
 
+        Raises
+        ------
+        JellyOptionsError
+            If the rows are no statements.
+        JellyLimitError
+            Above 2^31 terms.
+
         Examples
         --------
         >>> import jelly
@@ -249,7 +260,7 @@ cdef class GraphDictionary:
         cdef BatchData* b = &batch.a
         cdef Numbers* numbers = &self.relations if relations else &self.nodes
         cdef int status
-        need_statements(batch)
+        self.refuse(batch)
         found = numpy.empty(b.n_rows, numpy.int32)
         cdef int32_t* out = <int32_t*>memory_of(found)
         cdef int32_t* ids = <int32_t*>malloc((b.n_terms + 1) * sizeof(int32_t))

@@ -7,10 +7,12 @@ from libc.string cimport memset
 
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_TRIPLE, NO_TERM, Batch, MetadataMark, add_frame, add_joined, add_metadata, add_namespace,
-    add_quoted, add_row, copy_term, need_statements, new_batch, same_bytes,
+    add_quoted, add_row, move_term, need_statements, new_batch, same_bytes,
 )
 from jelly._core.base.fault cimport NO_MEMORY, OK, Fault, fail, fault_error
 from jelly._core.rules.blank_node_label cimport KEPT, Labels, clear_labels, free_labels, is_made_up, number_label
+
+from jelly.errors import JellyOptionsError
 
 cdef enum:
     LABEL_HEAD = 32  # bytes that hold "m", the number of any message and "-"
@@ -32,10 +34,9 @@ cdef int move_tail(BatchData* b, BatchData* rest) noexcept nogil:
     cdef int32_t* column[4]
     cdef int slot
     cdef int status = OK
-    cdef int32_t* moved = <int32_t*>malloc((b.n_terms + 1) * sizeof(int32_t))
+    cdef int32_t* moved = <int32_t*>calloc(b.n_terms + 1, sizeof(int32_t))
     if moved == NULL:
         return NO_MEMORY
-    memset(moved, 0xFF, (b.n_terms + 1) * sizeof(int32_t))
     column[0], column[1], column[2], column[3] = b.s, b.p, b.o, b.g
     for row in range(count_whole(b), b.n_rows):
         for slot in range(4):
@@ -60,16 +61,10 @@ cdef int move_tail(BatchData* b, BatchData* rest) noexcept nogil:
     return status
 
 
-cdef int32_t move_term(BatchData* b, int32_t term, BatchData* target, int32_t* moved) noexcept nogil:
-    if moved[term] < 0:
-        moved[term] = copy_term(b, term, target)
-    return moved[term]
-
-
 ctypedef struct Relabeling:
     BatchData* source
     BatchData* target
-    int32_t* copied  # the id of a term in the target, -1: not copied yet
+    int32_t* copied  # the id of a term in the target plus 1, 0: not copied yet
     int64_t* of  # for which message a blank node, or a quoted triple, was copied
     int64_t message
     uint8_t head[LABEL_HEAD]
@@ -125,8 +120,8 @@ cdef int32_t rename_term(Relabeling* r, int32_t term) noexcept nogil:
     cdef int kind = b.kind[term]
     if kind != KIND_BNODE and kind != KIND_TRIPLE:
         return move_term(b, term, r.target, r.copied)
-    if r.copied[term] >= 0 and r.of[term] == r.message:
-        return r.copied[term]
+    if r.copied[term] > 0 and r.of[term] == r.message:
+        return r.copied[term] - 1
     if kind == KIND_BNODE:
         found = rename_label(r, term)
     else:
@@ -135,7 +130,7 @@ cdef int32_t rename_term(Relabeling* r, int32_t term) noexcept nogil:
             if ids[slot] < 0:
                 return ids[slot]
         found = add_quoted(r.target, ids[0], ids[1], ids[2])
-    r.copied[term] = found
+    r.copied[term] = found + 1
     r.of[term] = r.message
     return found
 
@@ -177,6 +172,13 @@ cdef int rename_rows(Relabeling* r, int64_t first_frame) noexcept nogil:
     return OK
 
 
+cdef int refuse_operations(Batch batch) except -1:
+    need_statements(batch)
+    if batch.a.op != NULL:
+        raise JellyOptionsError("a patch has operations: it is no message")
+    return 0
+
+
 def rename_blank_nodes(Batch batch not None) -> Batch:
     """A copy in which every blank node label begins with the number of its frame, "m7-" in frame 7 of the stream.
 
@@ -191,7 +193,7 @@ def rename_blank_nodes(Batch batch not None) -> Batch:
     >>> [renamed.term(term) for term in (*renamed.s, *renamed.o)]
     ['_:m1-x', '_:m1-x']
     """
-    need_statements(batch)
+    refuse_operations(batch)
     return renamed(batch, False, NULL)
 
 
@@ -213,7 +215,7 @@ def number_labels(Batch batch not None, bytes mark=None) -> Batch:
     cdef uint8_t* written = NULL
     cdef const uint8_t* text
     cdef int64_t n
-    need_statements(batch)
+    refuse_operations(batch)
     if mark is not None:
         text, n = <const uint8_t*><const char*>mark, len(mark)
         written = <uint8_t*>calloc(b.n_terms + 1, 1)
@@ -242,12 +244,11 @@ cdef Batch renamed(Batch batch, bint numbered, uint8_t* written):
     r.written = written
     r.source = b
     r.target = &made.a
-    r.copied = <int32_t*>malloc((b.n_terms + 1) * sizeof(int32_t))
+    r.copied = <int32_t*>calloc(b.n_terms + 1, sizeof(int32_t))
     r.of = <int64_t*>malloc((b.n_terms + 1) * sizeof(int64_t))
     try:
         if r.copied == NULL or r.of == NULL:
             raise MemoryError
-        memset(r.copied, 0xFF, (b.n_terms + 1) * sizeof(int32_t))
         with nogil:
             status = rename_rows(&r, batch.first_frame)
         if status >= 0:

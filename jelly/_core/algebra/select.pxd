@@ -5,5 +5,4 @@ from libc.stdint cimport int32_t, int64_t
 from jelly._core.base.batch cimport Batch, BatchData
 
 
-cdef int32_t move_term(BatchData* b, int32_t term, BatchData* target, int32_t* moved) noexcept nogil
 cdef Batch rows_of_terms(BatchData* b, object terms)

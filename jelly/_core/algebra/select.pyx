@@ -5,7 +5,7 @@ from libc.stdlib cimport calloc, free
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.base.batch cimport (
-    KIND_TRIPLE, NO_TERM, Batch, add_operations, add_quoted, add_row, add_term, make_results, need_statements, new_batch,
+    NO_TERM, Batch, add_operations, add_row, add_term, make_results, move_term, need_statements, new_batch,
 )
 from jelly._core.base.batch_concat cimport copy_terms
 from jelly._core.base.fault cimport NO_MEMORY, OK
@@ -17,31 +17,6 @@ from jelly.errors import JellyArgumentError
 cdef enum:
     # Where at least so many of 100 rows are wanted, all terms are copied at once, which is faster than one by one.
     MANY = 75
-
-
-cdef int32_t move_term(BatchData* b, int32_t term, BatchData* target, int32_t* moved) noexcept nogil:
-    """Copy a term, and each that it refers to, once; `moved` has the ids in the target plus 1, 0 for those that are not
-    there yet. A negative code without memory. Depth is bounded by that of quoted triples."""
-    cdef int32_t ids[3]
-    cdef int32_t aux = b.aux[term]
-    cdef int k
-    if moved[term] > 0:
-        return moved[term] - 1
-    if b.kind[term] == KIND_TRIPLE:
-        for k in range(3):
-            ids[k] = move_term(b, b.quoted[3 * aux + k], target, moved)
-            if ids[k] < 0:
-                return ids[k]
-        aux = add_quoted(target, ids[0], ids[1], ids[2])
-    else:
-        if aux != NO_TERM:
-            aux = move_term(b, aux, target, moved)
-            if aux < 0:
-                return aux
-        aux = add_term(target, b.kind[term], aux, b.text + b.start[term], b.start[term + 1] - b.start[term])
-    if aux >= 0:
-        moved[term] = aux + 1
-    return aux
 
 
 cdef int select_rows(

@@ -41,5 +41,8 @@ class ArrowImporter:
         validity or None, int64 data.
         """
     def pull(self, flush: bool = False) -> Batch | None:
-        """The next full Batch, or None when the rows are used up. With `flush`, a partial Batch counts as full."""
+        """The next full Batch, or None when the rows are used up. With `flush`, a partial Batch counts as full.
+
+        Rows before a wrong value are handed out first, then its error is raised.
+        """
     def __reduce__(self) -> Any: ...

@@ -17,6 +17,7 @@ from jelly._core.base.fault cimport FULL, Fault, fault_error
 from jelly._core.ntriples.term_reader cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT
 
 from jelly._layouts import find_layout
+from jelly.errors import JellyArgumentError
 
 cdef enum:
     # Characters of a value in an error.
@@ -64,7 +65,7 @@ cdef class ArrowImporter:
         int64_t batch_bytes=1 << 24,
     ):
         if batch_rows < 1 or batch_bytes < 1:
-            raise ValueError("batch_rows and batch_bytes must be at least 1")
+            raise JellyArgumentError("batch_rows and batch_bytes must be at least 1")
         if init_interner(&self.t.lines.index) < 0:
             raise MemoryError
         found = find_layout(layout)
@@ -106,7 +107,7 @@ cdef class ArrowImporter:
         PyObject_GetBuffer(data, &view.view, PyBUF_SIMPLE)
         view.held = True
         if items < 0 or view.view.len < (items * bits + 7) // 8:
-            raise ValueError(f"a buffer of {view.view.len} bytes is too small for {items} items of {bits} bits")
+            raise JellyArgumentError(f"a buffer of {view.view.len} bytes is too small for {items} items of {bits} bits")
         self.views.append(view)
         return view.view.buf
 
@@ -133,13 +134,13 @@ cdef class ArrowImporter:
         if self.t.row < self.t.n_rows:
             raise RuntimeError("the last rows are not used up: pull until None first")
         if not 0 <= rows < 1 << 48:
-            raise ValueError("the number of rows is out of range")
+            raise JellyArgumentError("the number of rows is out of range")
         self.release()
         self.views = []
         for name, (first, valid, index, first_value, n_values, value_valid, wide, value_offsets, data) in columns.items():
             c = &self.t.columns[<int>self.names[name]]
             if min(first, first_value, n_values) < 0 or max(first, first_value, n_values) >= 1 << 48:
-                raise ValueError(f"column {name} has an offset or length out of range")
+                raise JellyArgumentError(f"column {name} has an offset or length out of range")
             c.first = first
             c.first_value = first_value
             c.n_values = n_values
@@ -148,7 +149,7 @@ cdef class ArrowImporter:
             last = c.first_value + c.n_values if index is not None else c.first + rows
             c.value_valid = <const uint8_t*>self.view(value_valid, last, 1)
             if value_offsets is None and last > 0:
-                raise ValueError(f"column {name} has no offsets")
+                raise JellyArgumentError(f"column {name} has no offsets")
             offsets = self.view(value_offsets, last + 1 if last > 0 else 0, 64 if wide else 32)
             if wide:
                 c.wide_offsets = <const int64_t*>offsets
@@ -166,25 +167,30 @@ cdef class ArrowImporter:
         if frames is not None:
             self.t.first_frame = frames[0]
             if not 0 <= self.t.first_frame < 1 << 48:
-                raise ValueError("the offset of frames is out of range")
+                raise JellyArgumentError("the offset of frames is out of range")
             self.t.frames_valid = <const uint8_t*>self.view(frames[1], self.t.first_frame + rows, 1)
             self.t.frames = <const int64_t*>self.view(frames[2], self.t.first_frame + rows, 64)
         self.t.n_rows = rows
         return 0
 
     def pull(self, bint flush=False) -> Batch | None:
-        """The next full Batch, or None when the rows are used up. With `flush`, a partial Batch counts as full."""
+        """The next full Batch, or None when the rows are used up. With `flush`, a partial Batch counts as full.
+
+        Rows before a wrong value are handed out first, then its error is raised.
+        """
         cdef int status
         claim(&self.claimed, self)
         try:
+            if self.error is None:
+                if self.batch is None:
+                    self.start_batch()
+                with nogil:
+                    status = take_rows(&self.t)
+                if status < 0:
+                    self.error = self.make_error()
             if self.error is not None:
-                raise self.error
-            if self.batch is None:
-                self.start_batch()
-            with nogil:
-                status = take_rows(&self.t)
-            if status < 0:
-                self.error = self.make_error()
+                if self.batch is not None and self.batch.a.n_rows > 0:
+                    return self.give_batch()
                 raise self.error
             if status == FULL or (flush and self.batch.a.n_rows > 0):
                 return self.give_batch()

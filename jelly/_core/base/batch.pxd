@@ -12,7 +12,7 @@ from jelly._core.base.claim cimport Count, value_of
 from jelly._core.base.constants cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED,
 )
-from jelly._core.base.fault cimport NO_MEMORY, TEXT_LIMIT
+from jelly._core.base.fault cimport BATCH_TERMS, NO_MEMORY, TEXT_LIMIT
 
 cdef enum:
     # In column g: the default graph. In any other place: no term.
@@ -111,6 +111,7 @@ cdef int add_frame(BatchData* b) noexcept nogil
 cdef int add_namespace(BatchData* b, int32_t name, int32_t iri) noexcept nogil
 cdef int add_metadata(BatchData* b, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value) noexcept nogil
 cdef int32_t copy_term(BatchData* source, int32_t term, BatchData* target) noexcept nogil
+cdef int32_t move_term(BatchData* b, int32_t term, BatchData* target, int32_t* moved) noexcept nogil
 cdef bint same_term(BatchData* x, int32_t i, BatchData* y, int32_t j) noexcept nogil
 
 

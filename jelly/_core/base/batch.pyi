@@ -161,7 +161,7 @@ class Batch(BatchViews):
             If there is no such term.
         """
     def term(self, term: int) -> str:
-        """A term in N-Triples syntax, without escapes, for display.
+        """A term in N-Triples syntax, as str() writes the object of it; labels of blank nodes are as they are.
 
         Parameters
         ----------
@@ -172,7 +172,17 @@ class Batch(BatchViews):
         -------
         str
             The term.
+
+        Raises
+        ------
+        IndexError
+            If there is no such term.
+        JellyLimitError
+            If a quoted triple would be too long, as its parts stand in it again and again.
         """
     def __len__(self) -> int: ...
     def _repr_html_(self) -> str: ...
     def __reduce__(self) -> Any: ...
+
+def restate(batch: Batch, options: StreamOptions | None) -> Batch:
+    """Say which stream options a Batch has, None for unknown ones. Only for one that was not handed out yet."""

@@ -2,13 +2,14 @@
 
 cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
 from jelly._core.base.claim cimport add_to
 from jelly._core.base.constants cimport KIND_VARIABLE
 
 import numpy
+from importlib import import_module
 
 from jelly._html import html_table
 from jelly.errors import JellyArgumentError, JellyOptionsError
@@ -16,6 +17,8 @@ from jelly.errors import JellyArgumentError, JellyOptionsError
 
 cdef enum:
     SHOWN_ROWS = 10  # in a table for notebooks
+    # Comparisons of the terms in two quoted triples, before they count as different.
+    MAX_COMPARED = 1 << 12
 
 
 cdef int resize(void** block, int64_t n, size_t size) noexcept nogil:
@@ -103,8 +106,10 @@ cdef void free_arena(BatchData* b) noexcept nogil:
 cdef int grow_terms(BatchData* b) noexcept nogil:
     # A copy of a Batch without terms has no room at all.
     cdef int64_t cap = 2 * <int64_t>b.cap_terms if b.cap_terms > 0 else 16
-    if cap > 0x7FFFFFFF:
-        return TEXT_LIMIT
+    if b.cap_terms == 0x7FFFFFFF:
+        return BATCH_TERMS
+    # At the end it takes what is left.
+    cap = min(cap, <int64_t>0x7FFFFFFF)
     if (
         resize(<void**>&b.start, cap + 1, sizeof(int64_t)) < 0
         or resize(<void**>&b.kind, cap, 1) < 0
@@ -221,34 +226,81 @@ cdef int add_metadata(BatchData* b, const uint8_t* key, int64_t n_key, const uin
     return 0
 
 
+cdef int32_t move_term(BatchData* b, int32_t term, BatchData* target, int32_t* moved) noexcept nogil:
+    """Copy a term, and each that it refers to, once; `moved` has the ids in the target plus 1, 0 for those that are not
+    there yet. A negative code where there is no room. Depth is bounded by that of quoted triples."""
+    cdef int32_t ids[3]
+    cdef int32_t aux = b.aux[term]
+    cdef int k
+    if moved[term] > 0:
+        return moved[term] - 1
+    if b.kind[term] == KIND_TRIPLE:
+        for k in range(3):
+            ids[k] = move_term(b, b.quoted[3 * aux + k], target, moved)
+            if ids[k] < 0:
+                return ids[k]
+        aux = add_quoted(target, ids[0], ids[1], ids[2])
+    else:
+        if aux != NO_TERM:
+            aux = move_term(b, aux, target, moved)
+            if aux < 0:
+                return aux
+        aux = add_term(target, b.kind[term], aux, b.text + b.start[term], b.start[term + 1] - b.start[term])
+    if aux >= 0:
+        moved[term] = aux + 1
+    return aux
+
+
 cdef int32_t copy_term(BatchData* source, int32_t term, BatchData* target) noexcept nogil:
     """Copy a term and the terms it refers to into another BatchData; return its id there."""
     cdef int32_t aux = source.aux[term]
-    cdef int32_t s, p, o
-    cdef int kind = source.kind[term]
-    if kind == KIND_TRIPLE:
-        s = copy_term(source, source.quoted[3 * aux], target)
-        if s < 0:
-            return s
-        p = copy_term(source, source.quoted[3 * aux + 1], target)
-        if p < 0:
-            return p
-        o = copy_term(source, source.quoted[3 * aux + 2], target)
-        if o < 0:
-            return o
-        return add_quoted(target, s, p, o)
+    cdef int32_t* moved
+    if source.kind[term] == KIND_TRIPLE:
+        # A part may stand in many places.
+        moved = <int32_t*>calloc(source.n_terms, sizeof(int32_t))
+        if moved == NULL:
+            return NO_MEMORY
+        aux = move_term(source, term, target, moved)
+        free(moved)
+        return aux
     if aux != NO_TERM:
         aux = copy_term(source, aux, target)
         if aux < 0:
             return aux
-    return add_term(target, kind, aux, source.text + source.start[term], source.start[term + 1] - source.start[term])
+    return add_term(
+        target, source.kind[term], aux, source.text + source.start[term], source.start[term + 1] - source.start[term]
+    )
+
+
+cdef bint same_quoted(BatchData* x, int32_t i, BatchData* y, int32_t j, int* left) noexcept nogil:
+    """Whether two quoted triples are equal; False where that takes more than `left` comparisons."""
+    cdef int32_t one, other
+    cdef int k
+    for k in range(3):
+        one = x.quoted[3 * x.aux[i] + k]
+        other = y.quoted[3 * y.aux[j] + k]
+        if x == y and one == other:
+            continue
+        left[0] -= 1
+        if left[0] < 0:
+            return False
+        if x.kind[one] == KIND_TRIPLE == y.kind[other]:
+            if not same_quoted(x, one, y, other, left):
+                return False
+        elif not same_term(x, one, y, other):
+            return False
+    return True
 
 
 cdef bint same_term(BatchData* x, int32_t i, BatchData* y, int32_t j) noexcept nogil:
-    """Whether two terms are equal RDF terms. NO_TERM equals only itself."""
+    """Whether two terms are equal RDF terms, so that the second need not be written. NO_TERM equals only itself.
+
+    Quoted triples of very many terms that have other ids count as different: without a memo their shared parts would be
+    compared in each of their places.
+    """
     cdef int64_t n
     cdef int32_t a, b
-    cdef int k
+    cdef int left = MAX_COMPARED
     if x == y and i == j:
         return True
     if i < 0 or j < 0:
@@ -261,10 +313,7 @@ cdef bint same_term(BatchData* x, int32_t i, BatchData* y, int32_t j) noexcept n
     a = x.aux[i]
     b = y.aux[j]
     if x.kind[i] == KIND_TRIPLE:
-        for k in range(3):
-            if not same_term(x, x.quoted[3 * a + k], y, y.quoted[3 * b + k]):
-                return False
-        return True
+        return same_quoted(x, i, y, j, &left)
     if not same_bytes(x.text + x.start[i], y.text + y.start[j], n):
         return False
     return same_term(x, a, y, b)
@@ -645,7 +694,7 @@ cdef class Batch(BatchViews):
         return (<const char*>self.a.text)[self.a.start[term]:self.a.start[term + 1]].decode()
 
     def term(self, int term) -> str:
-        """A term in N-Triples syntax, without escapes, for display.
+        """A term in N-Triples syntax, as str() writes the object of it; labels of blank nodes are as they are.
 
         Parameters
         ----------
@@ -656,22 +705,18 @@ cdef class Batch(BatchViews):
         -------
         str
             The term.
+
+        Raises
+        ------
+        IndexError
+            If there is no such term.
+        JellyLimitError
+            If a quoted triple would be too long, as its parts stand in it again and again.
         """
-        text = self.term_text(term)
-        cdef int kind = self.a.kind[term]
-        cdef int32_t aux = self.a.aux[term]
-        if kind == KIND_IRI:
-            return f"<{text}>"
-        if kind == KIND_BNODE:
-            return f"_:{text}"
-        if kind == KIND_LITERAL:
-            return f'"{text}"'
-        if kind == KIND_LANG:
-            return f'"{text}"@{self.term(aux)}'
-        if kind == KIND_TYPED:
-            return f'"{text}"^^{self.term(aux)}'
-        if kind == KIND_TRIPLE:
-            return "<<( {} {} {} )>>".format(*(self.term(self.a.quoted[3 * aux + k]) for k in range(3)))
-        if kind >= KIND_VARIABLE:
-            return f"?{text}" if kind == KIND_VARIABLE else "ANY"
-        return text if kind <= KIND_TEXT else text + ("--ltr" if kind == KIND_TEXT_LTR else "--rtl")
+        return import_module("jelly._core.terms.materialize").text_of_term(self, term)
+
+
+def restate(Batch batch not None, options) -> Batch:
+    """Say which stream options a Batch has, None for unknown ones. Only for one that was not handed out yet."""
+    batch.options = options
+    return batch

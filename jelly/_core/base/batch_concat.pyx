@@ -10,6 +10,8 @@ from jelly._core.base.batch cimport (
 )
 from jelly._core.base.fault cimport NO_MEMORY
 
+from jelly.errors import JellyArgumentError
+
 
 cdef int carry_terms(BatchData* b, BatchData* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil:
     """Before a Batch is handed out, keep the four terms of its last statement: the next statement may repeat them."""
@@ -175,11 +177,11 @@ def join_batches(list batches not None) -> Batch:
     cdef tuple variables = None if first is None else first.variables
     for batch in batches:
         if batch is None:
-            raise TypeError("expected Batches, got None")
+            raise JellyArgumentError("expected Batches, got None")
         if batch.a.op != NULL:
-            raise ValueError("a Batch of a patch cannot be joined")
+            raise JellyArgumentError("a Batch of a patch cannot be joined")
         if batch.variables != variables:
-            raise ValueError(f"Batches of the variables {variables} and {batch.variables} cannot be joined")
+            raise JellyArgumentError(f"Batches of the variables {variables} and {batch.variables} cannot be joined")
         arity = max(arity, batch.a.arity)
         rows += batch.a.n_rows
         terms += batch.a.n_terms

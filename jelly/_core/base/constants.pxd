@@ -46,6 +46,9 @@ cdef enum:
 cdef enum:
     # Maximum nesting of quoted triples, because most functions for them recurse.
     MAX_DEPTH = 64
+    # Maximum bytes of a quoted triple that is written, beyond those of the text of its Batch: a Batch has a part once that
+    # stands in many places of it, and three times at each of 64 levels is more than any memory holds.
+    MAX_QUOTED = 1 << 22
 
 cdef extern from *:
     """

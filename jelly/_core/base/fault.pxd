@@ -178,6 +178,8 @@ cdef enum:
     DIRECTION_ALONE = -186
     LANG_DATATYPE = -187
     TAGS_LIMIT = -188
+    QUOTED_LIMIT = -189
+    BATCH_TERMS = -190
     # not faults: reasons why a loop returned
     FULL = 1
     NEED_MORE = 2
@@ -216,3 +218,4 @@ cdef enum:
 cdef object fault_error(Fault* fault, dict place)
 cdef object text_error(object text, str what)
 cdef bytes utf8_of(object text, str what)
+cdef int64_t whole_number(object value, str name) except? -1

@@ -1,9 +1,13 @@
 """Errors of the core: a code, a location and two numbers. Only fault.pyx turns them into exceptions."""
 
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+
 from jelly._core.base.constants cimport GRAPH, KIND_TEXT_LTR, KIND_TEXT_RTL, OBJECT, PREDICATE, SUBJECT
 
 cdef enum:
     MAX_PROTOBUF = 0x7FFFFFFF  # bytes of a message
+
+from operator import index
 
 from jelly._core.base.constants import NOUNS
 from jelly._options import RDF_VERSIONS
@@ -61,12 +65,16 @@ _TABLE = {
     NO_TERM_TO_REPEAT: (JellyFormatError, "the {slot} is left out, but no statement before it had one"),
     QUOTED_INCOMPLETE: (JellyFormatError, "a quoted triple has no {slot}: repeated terms are not allowed there"),
     DEPTH: (JellyLimitError, "quoted triples are nested deeper than {a}"),
+    QUOTED_LIMIT: (
+        JellyLimitError,
+        "a quoted triple would take more than {a} bytes written out, as the same parts stand in it again and again",
+    ),
     GRAPH_OPEN: (JellyFormatError, "a graph starts inside another graph"),
     GRAPH_NOT_OPEN: (JellyFormatError, "a triple or graph end stands outside a graph"),
     GRAPH_UNSET: (JellyFormatError, "a graph start names no graph"),
     BOTH_KINDS: (JellyFormatError, "a literal has both a language tag and a datatype"),
     NAMESPACE_UNSET: (JellyFormatError, "a namespace declaration has no IRI"),
-    NOT_KEYFRAME: (JellyFormatError, "an id of 0 refers to a row before the start of reading, which is not a keyframe"),
+    NOT_KEYFRAME: (JellyFormatError, "reading starts at a frame that is not a keyframe: it refers to what was before"),
     IS_PATCH: (JellyFormatError, "this is Jelly-Patch, not Jelly-RDF: read it with jelly.patch"),
     IS_RDF: (JellyFormatError, "this is Jelly-RDF, not Jelly-Patch: read it with jelly.read"),
     NAME_TABLE_SMALL: (JellyFormatError, "name table of {a} entries is too small: at least {b} are required"),
@@ -151,6 +159,7 @@ _TABLE = {
     PATCH_NUMBER: (JellySyntaxError, "column {column}: expected a number, found {found}"),
     BAD_LABEL: (JellyUnsupportedError, "N-Triples cannot hold the label of blank node term {a}"),
     BAD_TAG: (JellyUnsupportedError, "N-Triples cannot hold the language tag of term {a}"),
+    BATCH_TERMS: (JellyLimitError, "a Batch would have more than 2^31 terms"),
     VALUE_LIMIT: (JellyLimitError, "a term of {a} bytes as text is above the limit of {b} for a value of a column"),
     RENDER_LIMIT: (JellyLimitError, "the terms of one batch would take more than {a} bytes as text"),
     # Columns from other software.
@@ -300,6 +309,20 @@ cdef bytes utf8_of(object text, str what):
         return text.encode()
     except (UnicodeEncodeError, AttributeError):
         raise text_error(text, what) from None
+
+
+cdef int64_t whole_number(object value, str name) except? -1:
+    """The value of an argument that is to be a number of 64 bits; ``name`` is its name."""
+    cdef int overflow = 0
+    cdef long long found
+    if PyLong_CheckExact(value):  # without the cost of a Python call
+        found = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if not overflow:
+            return found
+    try:
+        return index(value)
+    except (TypeError, OverflowError):
+        raise JellyArgumentError(f"{name} is {value!r:.80}: expected a whole number") from None
 
 
 def _found(a):

@@ -17,6 +17,7 @@ cdef enum:
     DOCTYPE = 10
     DOCTYPE_QUOTED = 11
     DOCTYPE_COMMENT = 12
+    DOCTYPE_INSTRUCTION = 13
 
 cdef enum:
     # What `find_document_end` gives.

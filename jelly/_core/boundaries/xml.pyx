@@ -62,6 +62,10 @@ cdef int scan_doctype(Markup* t) noexcept nogil:
     cdef const char* comment = b"<!--"
     cdef uint8_t byte = t.at[0]
     t.at += 1
+    if byte == 0x3F and t.matched == 1:
+        t.matched = 0
+        t.state = DOCTYPE_INSTRUCTION
+        return USED_UP
     t.matched = t.matched + 1 if byte == <uint8_t>comment[t.matched] else 1 if byte == 0x3C else 0
     if t.matched == 4:
         t.matched = 0
@@ -113,6 +117,9 @@ cdef int step(Markup* t) noexcept nogil:
     elif t.state == INSTRUCTION:
         if skip_to(t, b"?>", 2):
             t.state = CONTENT
+    elif t.state == DOCTYPE_INSTRUCTION:
+        if skip_to(t, b"?>", 2):
+            t.state = DOCTYPE
     elif t.state == TAG_QUOTED or t.state == DOCTYPE_QUOTED:
         if skip_quoted(t):
             t.state = TAG if t.state == TAG_QUOTED else DOCTYPE

@@ -105,7 +105,7 @@ cdef void join(Joiner* j) noexcept nogil:
             if status == STRAY:
                 # Not ours to judge.
                 t.apart = True
-                t.at = begin + (begin[0] != 0x3C)
+                t.at += t.at[0] != 0x3C
             put(j, begin, t.at - begin - (t.state == LESS))
         elif before == LESS:
             j.kept = t.depth == 0 and t.state == INSTRUCTION  # the declaration

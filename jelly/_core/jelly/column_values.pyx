@@ -11,8 +11,8 @@ from jelly._core.base.constants cimport (
 )
 from jelly._core.base.fault cimport (
     BAD_UTF8, CELLS_LEFT, CELLS_MISSING, DATATYPE_ID, DEPTH, DIRECTION_ALONE, DIRECTION_NUMBER, DIRECTION_VERSION,
-    EMPTY_LANGUAGE, KINDS_VALUES, LANG_DATATYPE, LAYOUT_EXTENSION, LAYOUT_REPEAT, LAYOUT_SKIP, OK, PREFIX_ID, QUOTED_INCOMPLETE,
-    TAG_INDEX, fail,
+    EMPTY_LANGUAGE, KINDS_VALUES, LANG_DATATYPE, LAYOUT_EXTENSION, LAYOUT_REPEAT, LAYOUT_SKIP, MALFORMED, OK, PREFIX_ID,
+    QUOTED_INCOMPLETE, TAG_INDEX, fail,
 )
 from jelly._core.base.protobuf cimport Reader, WIRE_LEN, skip_any, take_low_bits, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
@@ -337,19 +337,23 @@ cdef int take_values(DecoderState* d, Column* c, int32_t* out, int64_t n) noexce
 # ---- cells
 
 cdef int take_token(Numbers* layouts, int64_t* skip, int64_t* length, bint* unbound) noexcept nogil:
-    """The next token of the layout: values to skip, and cells of the run after them. -1 if its rest is missing."""
+    """The next token of the layout: values to skip, and cells of the run after them. A code if it is malformed."""
     cdef int64_t token = take_number(layouts)
     cdef int64_t more
     layouts.n -= 1
+    if token < 0:
+        return MALFORMED
     skip[0] = token >> 5
     unbound[0] = token >> 4 & 1
     length[0] = (token & 15) + 2 - unbound[0]
     if token & 15 != 15:
-        return token >> 63
-    more = take_number(layouts) if layouts.n > 0 else -1
+        return OK
+    if layouts.n <= 0:
+        return LAYOUT_EXTENSION
+    more = take_number(layouts)
     layouts.n -= 1
     length[0] += more
-    return -1 if more < 0 else 0
+    return OK if more >= 0 else MALFORMED
 
 
 cdef int check_layout(DecoderState* d, int slot) noexcept nogil:
@@ -361,9 +365,11 @@ cdef int check_layout(DecoderState* d, int slot) noexcept nogil:
     cdef int64_t cells = 0
     cdef int64_t skip, length
     cdef bint unbound
+    cdef int status
     while layouts.n > 0:
-        if take_token(&layouts, &skip, &length, &unbound) < 0:
-            return fail(&d.fault, LAYOUT_EXTENSION, layouts.part.at, 0, slot)
+        status = take_token(&layouts, &skip, &length, &unbound)
+        if status < 0:
+            return fail(&d.fault, status, layouts.part.at, 0, slot)
         if skip > left:
             return fail(&d.fault, LAYOUT_SKIP, layouts.part.at, skip, slot)
         left -= skip

@@ -13,8 +13,8 @@ from jelly._core.base.batch cimport BatchData, add_frame, add_namespace, grow_ro
 from jelly._core.base.constants cimport GRAPH, KIND_BNODE, KIND_LITERAL, KIND_TRIPLE, NO_LIMIT, OBJECT, PREDICATE
 from jelly._core.base.fault cimport (
     BAD_UTF8, COLUMN_KIND, COLUMN_MISSING, COLUMN_ROW, DATATYPE_ENTRY, FRAME_ROWS, FULL, GRAPHS_COLUMN, KINDS_BITS,
-    KINDS_MISSING, KINDS_SIZE, LENGTHS, LENGTHS_IN_FLAT, LIST_LENGTH, NAMESPACE_UNSET, NAME_ENTRY, NEED_TABLES,
-    NO_MEMORY, OK, OPTIONS_CHANGED, PREFIX_ENTRY, ROW_COUNT, TAGS_LIMIT, TRIPLE_VERSION, fail,
+    KINDS_MISSING, KINDS_SIZE, LENGTHS, LENGTHS_IN_FLAT, LIST_LENGTH, MALFORMED, NAMESPACE_UNSET, NAME_ENTRY, NEED_TABLES,
+    NOT_KEYFRAME, NO_MEMORY, OK, OPTIONS_CHANGED, PREFIX_ENTRY, ROW_COUNT, TAGS_LIMIT, TRIPLE_VERSION, fail,
 )
 from jelly._core.base.pieces cimport free_pieces
 from jelly._core.base.protobuf cimport Reader, WIRE_LEN, WIRE_VARINT, skip_any, take_span, take_varint
@@ -158,7 +158,7 @@ cdef int read_tags(DecoderState* d, Column* c, bint keep) noexcept nogil:
     cdef Numbers directions = c.lists[COLUMN_DIRECTIONS]
     cdef Tag* tags
     cdef Reader text
-    cdef int64_t i
+    cdef int64_t i, direction
     if texts.n > MAX_COLUMN_TAGS:
         return fail(&d.fault, TAGS_LIMIT, texts.rest.at, texts.n, MAX_COLUMN_TAGS)
     if texts.n > f.cap_tags:
@@ -171,9 +171,12 @@ cdef int read_tags(DecoderState* d, Column* c, bint keep) noexcept nogil:
         take_item(&texts, &text)
         if check_utf8(text.at, text.end - text.at) >= 0:
             return fail(&d.fault, BAD_UTF8, text.at)
+        direction = take_number(&directions) if directions.n > 0 else 0
+        if direction < 0:
+            return fail(&d.fault, MALFORMED, directions.part.at)
         if keep:
             f.tags[i].text = text
-            f.tags[i].direction = take_number(&directions) if directions.n > 0 else 0
+            f.tags[i].direction = direction
     return OK
 
 
@@ -445,6 +448,9 @@ cdef int open_frame(DecoderState* d) noexcept nogil:
         field = restate(d, row, behind)
         if field != NEED_TABLES or d.next.version != COLUMN_VERSION:
             return field
+    if rows == 0 and d.at_keyframe:
+        # What the first options of the stream say may have changed since.
+        return fail(&d.fault, NOT_KEYFRAME, d.frame_start)
     if rows > 1:
         return fail(&d.fault, COLUMN_ROW, behind)
     if rows > 0 and not f.restated:

@@ -441,7 +441,7 @@ cdef int read_namespace(DecoderState* d, Reader* r, int op) noexcept nogil:
     if d.arity == 4:
         if field > 0:
             d.last[3] = read_graph(d, field - pb.RDF_PATCH_NAMESPACE_G_IRI, &graph)
-        elif d.last[3] == CARRIED or (d.strict and d.last[3] == UNSET):
+        elif d.last[3] == CARRIED or ((d.strict or d.at_keyframe) and d.last[3] == UNSET):
             repeat_term(d, 3, at)
         if d.fault.code != OK:
             return d.fault.code

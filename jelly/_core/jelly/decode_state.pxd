@@ -82,6 +82,7 @@ ctypedef struct DecoderState:
     int unannounced  # the features that were met all the same
     Pieces pieces
     int transaction  # CLOSED, OPEN or EITHER
+    bint at_keyframe  # reading began at one: nothing of what was before is known
     bint in_graph
     int32_t last[4]  # term ids in b, UNSET or CARRIED
     int32_t carried[4]  # their ids in `carry`

@@ -54,7 +54,7 @@ class Decoder(PushReader):
     ------
     JellyError
         If the input is wrong; the error gives frame, row and byte. The Decoder then raises it again at each call.
-    ValueError
+    JellyArgumentError
         If an argument is out of range.
 
     Notes

@@ -16,6 +16,7 @@ from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.fault cimport (
     BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, utf8_of,
+    whole_number,
 )
 from jelly._core.rules.patch_operations cimport (
     AT_START, CLOSED, EITHER, IN_TRANSACTION, OPEN, OP_PUNCTUATION, pack_place,
@@ -39,7 +40,7 @@ from jelly._core.jelly.stream_options cimport (
     StreamOptionsRow, check_stream_options, same_stream_options, types_agree,
 )
 
-from jelly.errors import JoinedWarning, OptionsWarning
+from jelly.errors import JellyArgumentError, JoinedWarning, OptionsWarning
 from jelly._options import (
     MAX_TABLE_SIZE, RDF_VERSIONS, LogicalType, PatchOptions, PatchStreamType, PhysicalType, StatementType, StreamOptions,
     options_read,
@@ -97,7 +98,7 @@ cdef class Decoder(PushReader):
     ------
     JellyError
         If the input is wrong; the error gives frame, row and byte. The Decoder then raises it again at each call.
-    ValueError
+    JellyArgumentError
         If an argument is out of range.
 
     Notes
@@ -130,41 +131,41 @@ cdef class Decoder(PushReader):
     cdef tuple last_restated
 
     def __cinit__(
-        self, *, delimited: bool | None = None, int64_t batch_rows=32768, int64_t batch_bytes=1 << 24,
-        int64_t max_frame_bytes=1 << 28, int64_t max_names=4096, int64_t max_prefixes=1024, int64_t max_datatypes=256,
-        int64_t max_frame_rows=1 << 24, options=None, state=None, int64_t first_row=0, int64_t first_frame=0,
-        int64_t offset=0, bint patch=False, place=None, bint joined=False, str unknown_rows="error", bint strict=False,
+        self, *, delimited: bool | None = None, batch_rows=32768, batch_bytes=1 << 24, max_frame_bytes=1 << 28,
+        max_names=4096, max_prefixes=1024, max_datatypes=256, max_frame_rows=1 << 24, options=None, state=None,
+        first_row=0, first_frame=0, offset=0, patch=False, place=None, joined=False, unknown_rows="error", strict=False,
     ):
         cdef int slot
+        cdef int64_t frame_limit = whole_number(max_frame_bytes, "max_frame_bytes")
         if unknown_rows != "error" and unknown_rows != "skip":
-            raise ValueError(f'unknown_rows is {unknown_rows!r}: expected "error" or "skip"')
-        if batch_rows < 1 or batch_bytes < 1:
-            raise ValueError("batch_rows and batch_bytes must be at least 1")
-        if max(max_names, max_prefixes, max_datatypes) > MAX_TABLE_SIZE:
-            raise ValueError(f"lookup tables may have at most {MAX_TABLE_SIZE} entries")
+            raise JellyArgumentError(f'unknown_rows is {unknown_rows!r}: expected "error" or "skip"')
+        self.d.max_rows = whole_number(batch_rows, "batch_rows")
+        self.d.max_text = whole_number(batch_bytes, "batch_bytes")
+        self.d.limits.names = whole_number(max_names, "max_names")
+        self.d.limits.prefixes = whole_number(max_prefixes, "max_prefixes")
+        self.d.limits.datatypes = whole_number(max_datatypes, "max_datatypes")
+        self.d.limits.rows = whole_number(max_frame_rows, "max_frame_rows")
+        if self.d.max_rows < 1 or self.d.max_text < 1:
+            raise JellyArgumentError("batch_rows and batch_bytes must be at least 1")
+        if max(self.d.limits.names, self.d.limits.prefixes, self.d.limits.datatypes) > MAX_TABLE_SIZE:
+            raise JellyArgumentError(f"lookup tables may have at most {MAX_TABLE_SIZE} entries")
         framing = FRAMING_UNKNOWN if delimited is None else FRAMING_DELIMITED if delimited else FRAMING_BARE
-        init_feed(&self.d.feed, framing, max_frame_bytes)
+        init_feed(&self.d.feed, framing, frame_limit)
         for slot in range(4):
             self.d.last[slot] = UNSET
         self.d.arity = 3
         self.d.allowed = 1 << pb.RDF_STREAM_ROW_OPTIONS
-        self.d.max_rows = batch_rows
-        self.d.max_text = batch_bytes
         # A statement may be as long as a frame; what hostile prefixes make of a short one stays bounded.
-        self.d.text_limit = max(MAX_BATCH_TEXT, max_frame_bytes)
-        self.d.limits.names = max_names
-        self.d.limits.prefixes = max_prefixes
-        self.d.limits.datatypes = max_datatypes
-        self.d.limits.rows = max_frame_rows
-        self.d.patch = patch
-        self.d.strict = strict
-        self.d.joined = joined
+        self.d.text_limit = max(MAX_BATCH_TEXT, frame_limit)
+        self.d.patch = bool(patch)
+        self.d.strict = bool(strict)
+        self.d.joined = bool(joined)
         self.d.skip_unknown = unknown_rows == "skip"
         self.d.known = ROWS_PUNCTUATED if patch else KNOWN_ROWS
         self.d.first_entry = pb.RDF_PATCH_ROW_NAME if patch else pb.RDF_STREAM_ROW_NAME
-        self.rows_out = first_row
-        self.frames_out = self.d.n_frames = first_frame
-        self.d.feed.offset = offset
+        self.rows_out = whole_number(first_row, "first_row")
+        self.frames_out = self.d.n_frames = whole_number(first_frame, "first_frame")
+        self.d.feed.offset = whole_number(offset, "offset")
         self.hint_rows = 0  # the size of the first chunk tells it better
         if options is not None:
             self.preset(options, state, place)
@@ -507,8 +508,8 @@ cdef class Decoder(PushReader):
     cdef int preset(self, options, state, place) except -1:
         """Take the options from the caller, checked like those of a stream."""
         cdef StreamOptionsRow* h = &self.d.header
-        if self.d.patch != isinstance(options, PatchOptions):
-            raise TypeError("PatchOptions go with patch=True, and StreamOptions without")
+        if self.d.patch != isinstance(options, PatchOptions) or not isinstance(options, (StreamOptions, PatchOptions)):
+            raise JellyArgumentError("PatchOptions go with patch=True, and StreamOptions without")
         h.physical = options.statement_type if self.d.patch else options.physical_type
         h.logical = options.stream_type if self.d.patch else options.logical_type
         h.generalized = options.generalized_statements
@@ -524,6 +525,7 @@ cdef class Decoder(PushReader):
         if place is None:
             self.d.transaction = EITHER
         else:
+            place = whole_number(place, "place")
             self.n_patches = place // 4
             self.in_patch = place % 4 != AT_START
             self.d.transaction = OPEN if place % 4 == IN_TRANSACTION else CLOSED
@@ -541,6 +543,7 @@ cdef class Decoder(PushReader):
         self.read_options = options
         self.make_tables()
         if state is None:
+            self.d.at_keyframe = True
             expect_keyframe(&self.d.t)
         else:
             load_state(&self.d, state)

@@ -8,10 +8,10 @@ from jelly._core.base.batch cimport (
     CARRIED, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, BatchData, hash_bytes,
     len_direction, put_direction, same_term,
 )
-from jelly._core.base.constants cimport MAX_DEPTH
+from jelly._core.base.constants cimport MAX_DEPTH, MAX_QUOTED
 from jelly._core.base.fault cimport (
     BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMESPACES_OFF, NAMES_FULL,
-    NO_MEMORY, OK, ONE_PATCH, OPEN_TRANSACTION, STAR_OFF, TEXT_LIMIT, fail,
+    NO_MEMORY, OK, ONE_PATCH, OPEN_TRANSACTION, QUOTED_LIMIT, STAR_OFF, TEXT_LIMIT, fail,
 )
 from jelly._core.rules.patch_operations cimport (
     OPEN, OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, step_transaction,
@@ -223,6 +223,10 @@ cdef int put_quoted(EncoderState* e, uint32_t tag, int32_t term, int depth) noex
         return fail(&e.fault, DEPTH, NULL, MAX_DEPTH)
     if reserve(w, 2 * MAX_VARINT32) < 0:
         return fail(&e.fault, NO_MEMORY, NULL)
+    if depth == 1:
+        e.most = w.n + MAX_QUOTED + e.b.n_text
+    elif w.n > e.most:
+        return fail(&e.fault, QUOTED_LIMIT, NULL, MAX_QUOTED)
     put_varint(w, tag)
     put_byte(w, 0)
     begin = w.n
@@ -263,10 +267,12 @@ cdef inline int jelly_put_term(EncoderState* e, int slot, int32_t term, int dept
             return fail(&e.fault, GENERALIZED_OFF, NULL, kind, slot)
         return put_text(e, tag + 8, e.b.text + e.b.start[term], e.b.start[term + 1] - e.b.start[term])
     if kind == KIND_TRIPLE:
+        if slot == 3:
+            return fail(&e.fault, BAD_TERM, NULL, term, slot)
         if not e.star:
             return fail(&e.fault, STAR_OFF, NULL, kind, slot)
-        if slot == 3 or (slot == 1 and not e.generalized):
-            return fail(&e.fault, GENERALIZED_OFF if slot == 1 else BAD_TERM, NULL, kind if slot == 1 else term, slot)
+        if slot == 1 and not e.generalized:
+            return fail(&e.fault, GENERALIZED_OFF, NULL, kind, slot)
         return put_quoted(e, tag + 24, term, depth + 1)
     if kind >= KIND_TEXT:
         return fail(&e.fault, BAD_TERM, NULL, term, slot)

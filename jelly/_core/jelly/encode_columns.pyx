@@ -275,7 +275,7 @@ cdef int pin_term(EncoderState* e, int slot, int32_t term) noexcept nogil:
     kind = b.kind[term]
     if kind == KIND_IRI:
         status = pin_iri(e, term)
-    elif kind >= KIND_TEXT:
+    elif kind >= KIND_TEXT or (kind == KIND_TRIPLE and slot == 3):
         return fail(&e.fault, BAD_TERM, NULL, term, slot)
     elif kind == KIND_BNODE:
         if slot == 1:
@@ -440,6 +440,7 @@ cdef int end_message(EncoderState* e) noexcept nogil:
     k.cost += MAX_VARINT32
     k.told = k.rows
     k.open = False
+    e.n_frames += 1
     return OK
 
 
@@ -598,7 +599,7 @@ cdef int finish_columns(EncoderState* e) noexcept nogil:
     """End the last message and frame, where the stream ends. It has a frame at least."""
     if e.columns.is_log and e.columns.open and end_message(e) != OK:
         return e.fault.code
-    return end_columns(e, NULL, 0) if has_columns(e) or e.n_frames == 0 else OK
+    return end_columns(e, NULL, 0) if has_columns(e) or e.n_bytes == 0 else OK
 
 
 cdef int needed_rdf_version(BatchData* b) noexcept nogil:

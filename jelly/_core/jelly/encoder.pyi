@@ -43,7 +43,7 @@ class Encoder:
 
     Raises
     ------
-    ValueError
+    JellyArgumentError
         If an argument is out of range, keyframes or independent frames are asked for in a stream that is not
         delimited, or ``announced`` or ``place`` is given for a stream that has none.
 
@@ -61,6 +61,7 @@ class Encoder:
     True
     """
     options: StreamOptions  # of a patch PatchOptions
+    takes_any: bool
     def __new__(
         cls,
         options: StreamOptions | PatchOptions,
@@ -219,7 +220,7 @@ class Encoder:
 
         Raises
         ------
-        ValueError
+        JellyArgumentError
             If there is metadata but the stream has no keyframes.
         """
     def __reduce__(self) -> Any: ...

@@ -13,7 +13,7 @@ from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, Batch, free_arena, need_statements
 from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.claim cimport Claim, claim, give_back
-from jelly._core.base.fault cimport BAD_TERM, OK, fail, fault_error, utf8_of
+from jelly._core.base.fault cimport BAD_TERM, OK, fail, fault_error, utf8_of, whole_number
 from jelly._core.base.protobuf cimport (
     MAX_VARINT32, Reader, Writer, len_varint, put_byte, put_bytes, put_varint, reserve, take_span,
 )
@@ -30,8 +30,9 @@ from jelly._core.jelly.lookup cimport Lru, LruEntry, free_lru, init_lru
 from jelly._core.rules.patch_operations cimport CLOSED, IN_TRANSACTION, OPEN
 
 from jelly._core.rules.capabilities import capabilities_of
-from jelly.errors import JellyError, JellyOptionsError
-from jelly._options import COLUMN_VERSION, MIN_NAME_TABLE, RDF_VERSIONS, PatchOptions, PhysicalType
+from jelly._core.rules.needs import refuse_quoted
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
+from jelly._options import COLUMN_VERSION, MIN_NAME_TABLE, RDF_VERSIONS, PatchOptions, PhysicalType, StreamOptions
 
 cdef enum:
     # Rows of a frame where nobody says: lookup entries included; and statements of a stream in columns.
@@ -78,7 +79,7 @@ cdef class Encoder:
 
     Raises
     ------
-    ValueError
+    JellyArgumentError
         If an argument is out of range, keyframes or independent frames are asked for in a stream that is not
         delimited, or ``announced`` or ``place`` is given for a stream that has none.
 
@@ -105,34 +106,38 @@ cdef class Encoder:
     cdef Claim claimed
     cdef int64_t rows_in
     cdef object settled_options
+    cdef public bint takes_any  # quoted triples of streams of other versions: for files that nobody else reads
 
     def __cinit__(
-        self, options, *, frame_rows: int | None = None, int64_t frame_bytes=1_000_000, bint delimited=True,
-        int64_t keyframe_rows=0, bint keyframe=False, bint skip_namespaces=False,
-        bint independent=False, bint continued=False, str announced="",
-        int64_t place=0,
+        self, options, *, frame_rows=None, frame_bytes=1_000_000, delimited=True, keyframe_rows=0, keyframe=False,
+        skip_namespaces=False, independent=False, continued=False, announced="", place=0,
     ):
         cdef int slot
         cdef int64_t rows
+        if not isinstance(options, (StreamOptions, PatchOptions)):
+            raise JellyArgumentError(f"options is {options!r:.80}: expected StreamOptions or PatchOptions")
+        frame_bytes = whole_number(frame_bytes, "frame_bytes")
+        keyframe_rows = whole_number(keyframe_rows, "keyframe_rows")
+        place = whole_number(place, "place")
         columnar = not isinstance(options, PatchOptions) and options.version == COLUMN_VERSION
-        rows = frame_rows if frame_rows is not None else COLUMN_FRAME_ROWS if columnar else FRAME_ROWS
+        rows = whole_number(frame_rows, "frame_rows") if frame_rows is not None else COLUMN_FRAME_ROWS if columnar else FRAME_ROWS
         if rows < 0 or frame_bytes < 0 or keyframe_rows < 0:
-            raise ValueError("frame_rows, frame_bytes and keyframe_rows must not be negative")
+            raise JellyArgumentError("frame_rows, frame_bytes and keyframe_rows must not be negative")
         if options.max_name_table_size < MIN_NAME_TABLE:
             # A stream that was read may have such a table, which version 1.0 allowed.
             raise JellyOptionsError(
                 f"max_name_table_size is {options.max_name_table_size}: a writer needs at least {MIN_NAME_TABLE}"
             )
         if keyframe_rows > 0 and not delimited:
-            raise ValueError("only a delimited stream can have keyframes")
+            raise JellyArgumentError("only a delimited stream can have keyframes")
         if independent and (keyframe_rows > 0 or not delimited):
-            raise ValueError("only a delimited stream without keyframes can have independent frames")
-        self.e.independent = independent
+            raise JellyArgumentError("only a delimited stream without keyframes can have independent frames")
+        self.e.independent = bool(independent)
         self.e.key_rows = keyframe_rows
-        self.e.skip_namespaces = skip_namespaces
+        self.e.skip_namespaces = bool(skip_namespaces)
         grouped = options.is_grouped
         self.settled_options = options
-        self.e.delimited = delimited
+        self.e.delimited = bool(delimited)
         self.e.frame_rows = rows if delimited and not grouped else 0
         self.e.frame_bytes = frame_bytes if delimited and not grouped else 0
         if columnar:
@@ -141,20 +146,20 @@ cdef class Encoder:
             self.e.cut_rows = keyframe_rows
         if continued:
             if not keyframe_rows:
-                raise ValueError("only a stream with keyframes can be continued")
+                raise JellyArgumentError("only a stream with keyframes can be continued")
             self.e.started = not columnar
             self.e.n_patches = place // 4
             self.e.in_patch = self.e.goes_on = place % 4 != 0
             self.e.transaction = OPEN if place % 4 == IN_TRANSACTION else CLOSED
         elif place:
-            raise ValueError("only a stream that is continued has a place")
+            raise JellyArgumentError("only a stream that is continued has a place")
         if announced:
             if not continued or not self.e.columns.follow:
-                raise ValueError(
+                raise JellyArgumentError(
                     "only a stream of version 3 that is continued and leaves its rdf_version open has announced one"
                 )
             if announced not in RDF_VERSIONS[1:]:
-                raise ValueError(f"announced is {announced!r}: expected one of {', '.join(RDF_VERSIONS[1:])}")
+                raise JellyArgumentError(f"announced is {announced!r}: expected one of {', '.join(RDF_VERSIONS[1:])}")
             self.e.columns.announced = RDF_VERSIONS.index(announced)
         for slot in range(4):
             self.e.last[slot] = UNSET
@@ -392,6 +397,8 @@ cdef class Encoder:
                     "statements without operations cannot go into a patch" if self.e.patch
                     else "a patch has operations: write it with PatchOptions"
                 )
+            if batch.a.n_quoted > 0 and not self.e.patch and not self.takes_any:
+                refuse_quoted(batch, batch.options, self.settled_options.version)
             if self.e.columnar:
                 self.e.columns.memo = <ColumnMemo*>calloc(batch.a.n_terms + 1, sizeof(ColumnMemo))
             else:
@@ -487,7 +494,7 @@ cdef class Encoder:
 
         Raises
         ------
-        ValueError
+        JellyArgumentError
             If there is metadata but the stream has no keyframes.
         """
         self.enter()
@@ -517,7 +524,7 @@ cdef class Encoder:
         cdef int status = OK
         self.end_rows()
         if metadata and not self.e.has_held:
-            raise ValueError("metadata can be added at the end of a stream with keyframes only")
+            raise JellyArgumentError("metadata can be added at the end of a stream with keyframes only")
         for name, data in (metadata or {}).items():
             key = utf8_of(name, "the key of metadata")
             value = data

@@ -163,4 +163,5 @@ ctypedef struct EncoderState:
     int64_t bound  # frames of the Batch that are behind
     bint patch_ended  # of a FLAT patch: a punctuation came
     bint whole_names  # this statement does without prefixes
+    int64_t most  # bytes of `row` at which a quoted triple is too long
     Fault fault

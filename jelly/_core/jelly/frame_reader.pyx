@@ -254,7 +254,7 @@ def split_frames(chunks, int framing=FRAMING_UNKNOWN, int64_t max_frame=1 << 28)
     init_feed(&feed, framing, max_frame)
     memset(&fault, 0, sizeof(Fault))
     try:
-        for chunk in (*chunks, b""):
+        for chunk in (*filter(None, chunks), b""):
             feed.chunk.at = <const uint8_t*><const char*>chunk
             feed.chunk.end = feed.chunk.at + len(chunk)
             feed.final = not chunk

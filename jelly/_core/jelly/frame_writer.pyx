@@ -160,12 +160,13 @@ cdef int end_frame(EncoderState* e, BatchData* meta, int64_t frame) noexcept nog
         due = False
     if (due or e.independent) and end_graph(e) != OK:
         return e.fault.code
-    if not e.delimited and e.n_frames > 0:
+    if not e.delimited and e.n_bytes > 0:
         return fail(&e.fault, ONE_FRAME, NULL)
     if start_frame(e) != OK or (meta != NULL and put_metadata(e, meta, frame) != OK):
         return e.fault.code
     e.rows = 0
-    e.n_frames += 1
+    if not (e.columnar and e.columns.is_log):  # where messages count as frames, however many frames they take
+        e.n_frames += 1
     e.n_bytes += e.body.n + (len_varint(e.body.n) if e.delimited else 0)
     if e.independent:
         restart_stream(e)

@@ -90,8 +90,9 @@ cdef bytes save_state(DecoderState* d):
         put_table(&w, &d.t.names)
         put_table(&w, &d.t.prefixes)
         put_table(&w, &d.t.datatypes)
-        put_number(&w, d.t.last_name)
-        put_number(&w, d.t.last_prefix)
+        # In columns they count from 0 in each frame. What is left of them depends on where Batches end.
+        put_number(&w, 0 if d.columnar else d.t.last_name)
+        put_number(&w, 0 if d.columnar else d.t.last_prefix)
         put_number(&w, d.in_graph)
         for slot in range(4):
             if d.last[slot] == UNSET:
@@ -236,6 +237,7 @@ cdef int begin_stream(DecoderState* d, bint in_patch) noexcept nogil:
             d.last[slot] = UNSET
     d.header = d.next
     d.has_header = True
+    d.at_keyframe = False
     d.columnar = d.header.version == COLUMN_VERSION
     if d.columnar:
         if make_columns(d) != OK:

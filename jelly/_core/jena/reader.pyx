@@ -17,7 +17,7 @@ from jelly._core.jena.row_reader cimport (
 )
 from jelly._core.jena.thrift_reader cimport THRIFT_DEPTH, read_thrift
 
-from jelly.errors import JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyOptionsError
 
 cdef enum:
     # Bytes that are added at a time to a row that began in an earlier chunk.
@@ -77,13 +77,13 @@ cdef class BinaryReader(PushReader):
         if message is not None and (encoding != "protobuf" or message not in _MESSAGES):
             raise JellyOptionsError(f"message is {message!r}: expected one of {', '.join(_MESSAGES)}, with RDF Protobuf")
         if patch and encoding != "thrift":
-            raise ValueError("binary RDF Patch is Thrift")
+            raise JellyArgumentError("binary RDF Patch is Thrift")
         if batch_rows < 1 or batch_bytes < 1 or max_row_bytes < 1:
-            raise ValueError("batch_rows, batch_bytes and max_row_bytes must be at least 1")
+            raise JellyArgumentError("batch_rows, batch_bytes and max_row_bytes must be at least 1")
         if not 0 <= max_prefixes <= MAX_PREFIXES:
-            raise ValueError(f"max_prefixes must be 0 to {MAX_PREFIXES}")
+            raise JellyArgumentError(f"max_prefixes must be 0 to {MAX_PREFIXES}")
         if encoding not in ("thrift", "protobuf"):
-            raise ValueError(f'encoding is {encoding!r}: expected "thrift" or "protobuf"')
+            raise JellyArgumentError(f'encoding is {encoding!r}: expected "thrift" or "protobuf"')
         self.thrift = encoding == "thrift"
         if init_interner(&self.t.index) < 0:
             raise MemoryError

@@ -9,11 +9,6 @@ from jelly._core.base.protobuf cimport Reader, Writer
 from jelly._core.jena.numeric cimport Value
 from jelly._core.jena.prefix_map cimport Prefixes
 
-cdef enum:
-    # Maximum bytes of an encoded term, which is also the default limit of readers: nested triple terms that repeat each
-    # other grow exponentially.
-    MAX_ENCODED = 1 << 28
-
 
 ctypedef struct Encoded:
     # A term as it was encoded; a triple term has no bytes of its own.

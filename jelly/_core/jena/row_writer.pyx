@@ -3,7 +3,8 @@
 from libc.string cimport memcmp, memset
 
 from jelly._core.base.batch cimport KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, NamespaceMark
-from jelly._core.base.fault cimport BAD_TERM, DEPTH, OK, TEXT_LIMIT, fail
+from jelly._core.base.constants cimport MAX_QUOTED
+from jelly._core.base.fault cimport BAD_TERM, DEPTH, OK, QUOTED_LIMIT, fail
 from jelly._core.base.protobuf cimport len_field
 from jelly._core.jena.numeric cimport NO_VALUE, parse_value
 from jelly._core.jena.prefix_map cimport Prefix, find_space, set_prefix
@@ -88,8 +89,8 @@ cdef int measure_triple(JenaWriter* d, int32_t term, int depth) noexcept nogil:
             return d.fault.code
         size += len_field(n) if d.lengths else n
         memo.depth = max(memo.depth, d.memo[inner[k]].depth)
-    if size > MAX_ENCODED:
-        return fail(&d.fault, TEXT_LIMIT, NULL, MAX_ENCODED)
+    if size > MAX_QUOTED + d.b.n_text:
+        return fail(&d.fault, QUOTED_LIMIT, NULL, MAX_QUOTED)
     memo.depth += 1
     if memo.depth > d.max_depth:
         return fail(&d.fault, DEPTH, NULL, d.max_depth)

@@ -43,7 +43,10 @@ class BinaryWriter:
     def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
         """The rows of a Batch, at the first time behind the prefixes. ``keep_frames`` is ignored: there are no frames."""
     def chunks(self, batch: Batch, size: int = 1048576) -> Iterator[bytes]:
-        """The rows of a Batch, part by part of about `size` bytes, so that they are never all in memory."""
+        """The rows of a Batch, part by part of about `size` bytes, so that they are never all in memory.
+
+        JellyOptionsError where another Batch is written before the last part was taken, or this was closed.
+        """
     def close(self) -> bytes:
         """What is left to write: the prefixes, where there was no Batch."""
     def __reduce__(self) -> Any: ...

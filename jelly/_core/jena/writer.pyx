@@ -17,7 +17,7 @@ from jelly._core.jena.thrift_writer cimport use_thrift
 from jelly._core.rules.capabilities cimport Capabilities
 
 from jelly._core.rules.capabilities import capabilities_of
-from jelly.errors import JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyOptionsError
 
 
 _MESSAGES = {"rows": ROWS, "RDF_Stream": RDF_STREAM, "RDF_Graph": RDF_GRAPH}
@@ -26,7 +26,7 @@ _MESSAGES = {"rows": ROWS, "RDF_Stream": RDF_STREAM, "RDF_Graph": RDF_GRAPH}
 cdef int use(JenaWriter* d, encoding) except -1:
     """Prepare for an encoding; whether it is Thrift."""
     if encoding not in ("thrift", "protobuf"):
-        raise ValueError(f'encoding is {encoding!r}: expected "thrift" or "protobuf"')
+        raise JellyArgumentError(f'encoding is {encoding!r}: expected "thrift" or "protobuf"')
     if encoding == "thrift":
         use_thrift(d)
     else:
@@ -57,6 +57,7 @@ cdef class BinaryWriter:
     cdef JenaWriter d
     cdef bint patch
     cdef bint started
+    cdef bint open  # a Batch is being written
     cdef Claim claimed
     cdef dict prefixes
     cdef str base
@@ -104,12 +105,15 @@ cdef class BinaryWriter:
         return b"".join(self.chunks(batch, NO_LIMIT))
 
     def chunks(self, Batch batch not None, int64_t size=1 << 20):
-        """The rows of a Batch, part by part of about `size` bytes, so that they are never all in memory."""
+        """The rows of a Batch, part by part of about `size` bytes, so that they are never all in memory.
+
+        JellyOptionsError where another Batch is written before the last part was taken, or this was closed.
+        """
         cdef int64_t row = 0
         cdef int64_t name = 0
         cdef int status
         if size < 1:
-            raise ValueError("size must be at least 1")
+            raise JellyArgumentError("size must be at least 1")
         need_statements(batch)
         if self.patch != (batch.a.op != NULL):
             raise JellyOptionsError(
@@ -117,25 +121,42 @@ cdef class BinaryWriter:
                 else "a patch cannot be written as RDF Thrift or RDF Protobuf: it has operations"
             )
         batch = self.capabilities.fit(batch)
-        claim(&self.claimed, self)
+        self.enter()
+        self.open = True
         try:
-            if not self.started:
-                self.start()
-            load(&self.d, batch)
-            self.d.last[0] = self.d.last[1] = self.d.last[2] = self.d.last[3] = NO_TERM
+            try:
+                if not self.started:
+                    self.start()
+                load(&self.d, batch)
+                self.d.last[0] = self.d.last[1] = self.d.last[2] = self.d.last[3] = NO_TERM
+            finally:
+                give_back(&self.claimed)
             while row < batch.a.n_rows or name < batch.a.n_names or self.d.out.n > 0:
-                with nogil:
-                    status = write_rows(&self.d, &row, &name, size)
-                if status < 0:
-                    raise take_error(&self.d, batch.first_row + row)
-                yield take_out(&self.d)
+                claim(&self.claimed, self)
+                try:
+                    with nogil:
+                        status = write_rows(&self.d, &row, &name, size)
+                    if status < 0:
+                        raise take_error(&self.d, batch.first_row + row)
+                    part = take_out(&self.d)
+                finally:
+                    give_back(&self.claimed)
+                yield part
         finally:
             unload(&self.d)
+            self.open = False
+
+    cdef int enter(self) except -1:
+        """Claim the writer, between two Batches."""
+        claim(&self.claimed, self)
+        if self.open:
             give_back(&self.claimed)
+            raise JellyOptionsError("the last Batch is not written to its end: take all of its chunks first")
+        return 0
 
     def close(self) -> bytes:
         """What is left to write: the prefixes, where there was no Batch."""
-        claim(&self.claimed, self)
+        self.enter()
         try:
             if self.started:
                 return b""

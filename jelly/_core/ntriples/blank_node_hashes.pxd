@@ -68,7 +68,7 @@ ctypedef struct Labeller:
     int n_hex
     int64_t steps
     int64_t* mention_at  # of each node, the statements it stands in
-    int32_t* mentions
+    int64_t* mentions
     uint8_t* first  # hash of first degree of each node
     int32_t* temporary  # number of each node that has a temporary label, or -1
     int32_t* issued  # those nodes, in order

@@ -32,7 +32,7 @@ cdef inline void mention(Labeller* c, int32_t rank, int64_t row, int64_t* at) no
     if at == NULL:
         c.mention_at[node + 1] += 1
     elif at[node] == c.mention_at[node] or c.mentions[at[node] - 1] != row:
-        c.mentions[at[node]] = <int32_t>row
+        c.mentions[at[node]] = row
         at[node] += 1
 
 
@@ -54,11 +54,11 @@ cdef int note_mentions(Labeller* c) noexcept nogil:
     for node in range(c.n_nodes):
         c.mention_at[node + 1] += c.mention_at[node]
         at[node] = c.mention_at[node]
-    c.mentions = <int32_t*>malloc((c.mention_at[c.n_nodes] + 1) * sizeof(int32_t))
+    c.mentions = <int64_t*>malloc((c.mention_at[c.n_nodes] + 1) * sizeof(int64_t))
     if c.mentions == NULL:
         free(at)
         return NO_MEMORY
-    memset(c.mentions, 0xFF, (c.mention_at[c.n_nodes] + 1) * sizeof(int32_t))
+    memset(c.mentions, 0xFF, (c.mention_at[c.n_nodes] + 1) * sizeof(int64_t))
     for row in range(c.statements.n):
         statement = &c.statements.rows[row]
         mention(c, statement.s, row, at)

@@ -21,6 +21,8 @@ from jelly._core.ntriples.term_table cimport (
 
 import os
 
+from jelly.errors import JellyArgumentError
+
 cdef enum:
     # Default of max_steps: a constant, plus a number for each blank node. A step takes up to a microsecond.
     MAX_STEPS = 2_000_000
@@ -120,11 +122,11 @@ cdef class Canonicalizer:
 
     def __cinit__(self, algorithm="sha256", max_steps=None):
         if algorithm not in ("sha256", "sha384"):
-            raise ValueError(f'algorithm is {algorithm!r}: expected "sha256" or "sha384"')
+            raise JellyArgumentError(f'algorithm is {algorithm!r}: expected "sha256" or "sha384"')
         self.wide = algorithm == "sha384"
         self.max_steps = -1 if max_steps is None else max_steps
         if max_steps is not None and self.max_steps < 0:
-            raise ValueError("max_steps must be at least 0")
+            raise JellyArgumentError("max_steps must be at least 0")
         cdef bytes key = os.urandom(16)
         if init_table(&self.table, int.from_bytes(key[:8], "little"), int.from_bytes(key[8:], "little")) < 0:
             raise MemoryError
@@ -348,7 +350,7 @@ cdef class Canonicalizer:
         cdef int64_t row = 0
         cdef bytes lines
         if size < 1:
-            raise ValueError("size must be at least 1")
+            raise JellyArgumentError("size must be at least 1")
         while True:
             claim(&self.claimed, self)
             try:

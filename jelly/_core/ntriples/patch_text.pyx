@@ -218,12 +218,12 @@ cdef int read_patch_lines(NTriplesReader* t) noexcept nogil:
 # ---- writing
 
 cdef inline bint is_word(const uint8_t* text, int64_t n) noexcept nogil:
-    """Whether the name of a header can stand without quotes."""
+    """Whether the name of a header can stand without quotes, of either kind."""
     cdef int64_t i
     for i in range(n):
         if text[i] <= 0x20 or text[i] == 0x7F:
             return False
-    return n > 0 and text[0] != 0x22
+    return n > 0 and text[0] != 0x22 and text[0] != 0x27
 
 
 cdef int64_t len_name(NTriplesWriter* t, int32_t term, bint word) noexcept nogil:

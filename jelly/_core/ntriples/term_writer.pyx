@@ -6,8 +6,8 @@ from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, len_direction, put_direction,
 )
 from jelly._core.base.characters cimport UCHAR, find_escape, len_character, short_escape
-from jelly._core.base.constants cimport MAX_DEPTH
-from jelly._core.base.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, NO_MEMORY, fail
+from jelly._core.base.constants cimport MAX_DEPTH, MAX_QUOTED
+from jelly._core.base.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, QUOTED_LIMIT, fail
 from jelly._core.ntriples.term_reader cimport OBJECT
 from jelly._core.rules.term_rules cimport is_ntriples_label, is_plain_tag
 
@@ -126,9 +126,8 @@ cdef int64_t len_triple(NTriplesWriter* t, int32_t term, int slot, int depth) no
         if n < 0:
             return n
         length += n
-    # The text of triples that each quote another triple three times grows exponentially.
-    if length >> 48:
-        return fail(&t.fault, NO_MEMORY, NULL)
+    if length > MAX_QUOTED + t.batch.n_text:
+        return fail(&t.fault, QUOTED_LIMIT, NULL, MAX_QUOTED)
     t.of_term[term] = -length
     return len_parentheses(t, slot) + length
 

@@ -30,7 +30,7 @@ from jelly._core.ntriples.term_writer cimport NTriplesWriter, len_rows, put_rows
 from jelly._core.rules.capabilities cimport Capabilities
 
 from jelly._core.rules.capabilities import capabilities_of
-from jelly.errors import JellyError, JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 
 cdef enum:
     # Maximum number of skipped lines in `skipped`; other lines are only counted.
@@ -87,22 +87,22 @@ cdef class TextReader(PushReader):
         int64_t max_message_bytes=1 << 28,
     ):
         if on_error not in ("raise", "skip"):
-            raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
+            raise JellyArgumentError(f'on_error is {on_error!r}: expected "raise" or "skip"')
         if batch_rows < 1 or batch_bytes < 1 or max_line_bytes < 1 or max_message_bytes < 1:
-            raise ValueError("batch_rows, batch_bytes, max_line_bytes and max_message_bytes must be at least 1")
+            raise JellyArgumentError("batch_rows, batch_bytes, max_line_bytes and max_message_bytes must be at least 1")
         if messages not in (None, "comment", "directive", "either"):
-            raise ValueError(f'messages is {messages!r}: expected "comment", "directive", "either" or None')
+            raise JellyArgumentError(f'messages is {messages!r}: expected "comment", "directive", "either" or None')
         if trailing not in ("open", "close"):
-            raise ValueError(f'trailing is {trailing!r}: expected "open" or "close"')
+            raise JellyArgumentError(f'trailing is {trailing!r}: expected "open" or "close"')
         if messages is not None and on_error == "skip":
-            raise ValueError("a message is read as a whole or not at all: its lines cannot be skipped")
+            raise JellyArgumentError("a message is read as a whole or not at all: its lines cannot be skipped")
         if init_interner(&self.t.index) < 0:
             raise MemoryError
         self.t.quads = quads
         if rdf is not None and rdf not in _VERSIONS:
-            raise ValueError(f"rdf is {rdf!r}: expected one of {', '.join(_VERSIONS)}")
+            raise JellyArgumentError(f"rdf is {rdf!r}: expected one of {', '.join(_VERSIONS)}")
         if strict and rdf not in (None, "1.1"):
-            raise ValueError(f"strict=True is RDF 1.1, rdf is {rdf!r}: give one of them")
+            raise JellyArgumentError(f"strict=True is RDF 1.1, rdf is {rdf!r}: give one of them")
         self.t.strict = strict or rdf is not None
         self.t.asked = self.t.version = _VERSIONS[rdf or "1.1"]
         self.t.patch = patch
@@ -398,7 +398,7 @@ cdef class TextWriter:
         bint fitted=False,
     ):
         if quoted not in ("rdf-1.2", "rdf-star"):
-            raise ValueError(f'quoted is {quoted!r}: expected "rdf-1.2" or "rdf-star"')
+            raise JellyArgumentError(f'quoted is {quoted!r}: expected "rdf-1.2" or "rdf-star"')
         self.capabilities = capabilities_of("rdfp" if patch else "nq" if quads else "nt", keep_labels)
         self.quads = quads
         self.patch = patch
@@ -460,7 +460,7 @@ cdef class TextWriter:
         cdef uint8_t* out
         cdef bytes lines
         if size < 1:
-            raise ValueError("size must be at least 1")
+            raise JellyArgumentError("size must be at least 1")
         need_statements(batch)
         if self.patch != (batch.a.op != NULL):
             raise JellyOptionsError(
@@ -504,6 +504,8 @@ cdef class TextWriter:
         cdef bytes lines
         cdef uint8_t* out
         need_statements(batch)
+        if batch.a.op != NULL:
+            raise JellyOptionsError("a patch has operations: it has no frames of N-Triples or N-Quads")
         a = &batch.a
         self.begin(&t, batch)
         try:

@@ -62,6 +62,11 @@ class Capabilities:
         label gives the same, always; labels that look like that are written so too, so no two become one.
     instead : str, default ""
         What holds terms in other places, and named graphs: for errors.
+    inner_labels : bool, default False
+        Whether in quoted triples only labels of N-Triples are held. Others are an error: if one was replaced there, it
+        would have to be replaced in all other Batches too.
+    quoted_graphs : bool, default True
+        With `generalized`: whether a quoted triple may be a graph.
     results : bool, default False
         Whether it holds query results and no statements. Any kind of term may be the value of a variable.
 
@@ -99,6 +104,8 @@ class Capabilities:
         keep_labels: bool = False,
         instead: str = "",
         results: bool = False,
+        inner_labels: bool = False,
+        quoted_graphs: bool = True,
     ) -> None: ...
     def replace(self, **settings: Any) -> Capabilities:
         """The same with other settings."""

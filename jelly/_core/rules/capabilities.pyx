@@ -19,12 +19,12 @@ from jelly._core.rules.term_rules cimport (
     BAD_DATATYPE, BAD_DIRECTION, BAD_GRAPH, BAD_IRI, BAD_LABEL, BAD_NAME, BAD_PATTERN, BAD_PLACE, BAD_TAG, BAD_TEXT,
     HELD, IN_CELL, IN_TRIPLE, IRIS_ABSOLUTE, IRIS_ANY, IRIS_BARE, IRIS_NOT_BNODE, IRIS_PLAIN, LABELS_ANY, LABELS_NTRIPLES,
     LABELS_TURTLE, LABELS_XML, TAGS_ANY, TAGS_BCP47, TAGS_PLAIN, TEXT_ANY, TEXT_XML, check_name, check_term, find_name,
-    has_scheme, len_escaped, put_escaped,
+    has_scheme, is_ntriples_label, len_escaped, put_escaped,
 )
 
 import numpy
 
-from jelly.errors import JellyOptionsError, JellyUnsupportedError
+from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
 
 cdef enum:
     NONE = 1
@@ -152,6 +152,9 @@ cdef int find_in_term(Check* c, int32_t term, int place, int depth) noexcept nog
         if kind == KIND_TYPED and 0 <= aux < b.n_terms and c.bad[aux] != HELD:
             c.term = aux
             return c.bad[aux]
+    if c.r.inner_labels and kind == KIND_BNODE and IN_TRIPLE <= place < IN_CELL:
+        if not is_ntriples_label(b.text + b.start[term], b.text + b.start[term + 1]):
+            return BAD_LABEL
     if c.r.names and (place == 1 or place == IN_TRIPLE + 1):
         if check_name(b.text + b.start[term], b.text + b.start[term + 1]) != HELD:
             return BAD_NAME
@@ -291,7 +294,7 @@ _KINDS = ("nothing", "an IRI", "a blank node", "a literal", "a literal", "a lite
 
 cdef object chosen_of(dict known, str name, value):
     if value not in known:
-        raise ValueError(f"{name} is {value!r}: expected one of {', '.join(known)}")
+        raise JellyArgumentError(f"{name} is {value!r}: expected one of {', '.join(known)}")
     return known[value]
 
 
@@ -332,6 +335,11 @@ cdef class Capabilities:
         label gives the same, always; labels that look like that are written so too, so no two become one.
     instead : str, default ""
         What holds terms in other places, and named graphs: for errors.
+    inner_labels : bool, default False
+        Whether in quoted triples only labels of N-Triples are held. Others are an error: if one was replaced there, it
+        would have to be replaced in all other Batches too.
+    quoted_graphs : bool, default True
+        With `generalized`: whether a quoted triple may be a graph.
     results : bool, default False
         Whether it holds query results and no statements. Any kind of term may be the value of a variable.
 
@@ -351,11 +359,12 @@ cdef class Capabilities:
         self, str title not None, *, bint named_graphs=True, bint generalized=False, bint literal_subjects=True,
         quoted="any", bint directions=True, labels="any", tags="any", iris="any", texts="any", bint names=False,
         bint tagged=False, bint patterns=False, bint keep_labels=False, instead="", bint results=False,
+        bint inner_labels=False, bint quoted_graphs=True,
     ):
         cdef Rules* r = &self.rules
         cdef int k
         if quoted not in _QUOTED:
-            raise ValueError(f"quoted is {quoted!r}: expected one of {', '.join(_QUOTED)}")
+            raise JellyArgumentError(f"quoted is {quoted!r}: expected one of {', '.join(_QUOTED)}")
         cdef int triple = TRIPLE if quoted == "any" else 0
         cdef int every = EVERY if patterns else TERMS
         cdef int other = every if literal_subjects else every & ~LITERALS
@@ -365,6 +374,7 @@ cdef class Capabilities:
             "named_graphs": named_graphs, "generalized": generalized, "literal_subjects": literal_subjects,
             "quoted": quoted, "directions": directions, "labels": labels, "tags": tags, "iris": iris, "texts": texts,
             "names": names, "tagged": tagged, "patterns": patterns, "instead": instead, "results": results,
+            "inner_labels": inner_labels, "quoted_graphs": quoted_graphs,
         }
         self.results = results
         if generalized:
@@ -380,6 +390,8 @@ cdef class Capabilities:
         if quoted == "none":
             for k in range(8):
                 r.kinds[k] &= ~TRIPLE
+        if not quoted_graphs:
+            r.kinds[3] &= ~TRIPLE
         r.kinds[3] |= NONE
         if not named_graphs:
             r.kinds[3] = NONE
@@ -389,6 +401,7 @@ cdef class Capabilities:
         r.iris = chosen_of(_IRIS, "iris", iris)
         r.texts = chosen_of(_TEXTS, "texts", texts)
         r.names = names
+        r.inner_labels = inner_labels
         r.tagged = tagged
 
     def __reduce__(self):
@@ -463,6 +476,8 @@ cdef object refusal(Capabilities self, Batch batch, Check* c, int why):
         reason = f"{self.title} has no named graphs, such as {shown}"
     elif why == BAD_LABEL:
         reason = f"{self.title} cannot hold the label of {shown}, here as {_PLACES[c.place]}"
+    elif why == BAD_PLACE and kind == KIND_TRIPLE and c.place == 3 and self.settings["quoted"] != "none":
+        reason = f"{self.title} cannot hold a quoted triple as graph"
     elif why == BAD_PLACE and kind == KIND_TRIPLE:
         reason = f"{self.title} " + (
             "cannot hold quoted triples" if self.settings["quoted"] == "none"
@@ -483,7 +498,7 @@ cdef object refusal(Capabilities self, Batch batch, Check* c, int why):
             BAD_PATTERN: "it is no RDF term",
         }[why]
         reason = f"{self.title} cannot hold {shown}, here as {_PLACES[c.place]}: {because}"
-    if self.settings["instead"] and (why == BAD_GRAPH or why == BAD_PLACE):
+    if self.settings["instead"] and (why == BAD_GRAPH or why == BAD_PLACE or why == BAD_LABEL and self.rules.inner_labels):
         reason += f"; use {self.settings['instead']}"
     return JellyUnsupportedError(reason, row=batch.first_row + c.row)
 
@@ -553,7 +568,7 @@ _JENA = {"generalized": True, "iris": "not-bnode"}
 _PATTERNS = {**_JENA, "patterns": True}
 
 CAPABILITIES = {
-    "jelly": Capabilities("Jelly", generalized=True),
+    "jelly": Capabilities("Jelly", generalized=True, quoted_graphs=False, instead="N-Quads"),
     "nt": Capabilities("N-Triples", named_graphs=False, instead="N-Quads", **_NTRIPLES),
     "nq": Capabilities("N-Quads", **_NTRIPLES),
     "ttl": Capabilities("Turtle", named_graphs=False, **_TURTLE),
@@ -568,12 +583,12 @@ CAPABILITIES = {
     "thrift": Capabilities("RDF Thrift", **_PATTERNS),
     "protobuf": Capabilities("RDF Protobuf", **_PATTERNS),
     "protobuf-graph": Capabilities("RDF_Graph", named_graphs=False, instead="RDF_Stream", **_PATTERNS),
-    "jellyp": Capabilities("Jelly-Patch", generalized=True),
+    "jellyp": Capabilities("Jelly-Patch", generalized=True, quoted_graphs=False, instead="RDF Patch"),
     "rdfp": Capabilities("RDF Patch", iris="not-bnode", **_NTRIPLES),
     "trp": Capabilities("RDF Patch Thrift", **_JENA),
     "pyoxigraph": Capabilities("pyoxigraph", quoted="object", labels="turtle"),
     "flat": Capabilities(
-        'layout="flat"', generalized=True, literal_subjects=False, iris="bare", instead='layout="ntriples"',
+        'layout="flat"', generalized=True, literal_subjects=False, iris="bare", inner_labels=True, instead='layout="ntriples"',
     ),
     "ntriples": Capabilities('layout="ntriples"', **_NTRIPLES),
     "results-json": Capabilities("SPARQL results in JSON", generalized=True, results=True),

@@ -8,7 +8,8 @@ from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, KIND_TYPE
 from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.rules.patch_operations cimport OP_ADD, OP_DELETE
 
-from jelly._options import MAX_TABLE_SIZE, PhysicalType, StreamOptions
+from jelly._options import COLUMN_VERSION, MAX_TABLE_SIZE, PhysicalType, StreamOptions
+from jelly.errors import JellyOptionsError
 
 
 ctypedef struct Needs:
@@ -26,10 +27,10 @@ ctypedef struct Count:
     int64_t datatypes
 
 
-cdef bint is_generalized(BatchData* a, int slot, int32_t term) noexcept nogil:
-    """Whether a term that stands there needs generalized statements, as `put_term` has it."""
-    cdef int32_t* inner
-    cdef int kind, i
+cdef bint is_generalized(BatchData* a, int slot, int32_t term, const int8_t* inner) noexcept nogil:
+    """Whether a term that stands there needs generalized statements, as `put_term` has it. `inner` says it of the terms
+    in each quoted triple."""
+    cdef int kind
     if term < 0 or term >= a.n_terms:
         return False
     kind = a.kind[term]
@@ -39,13 +40,20 @@ cdef bint is_generalized(BatchData* a, int slot, int32_t term) noexcept nogil:
         return slot == 1
     if kind != KIND_TRIPLE:
         return slot != 2
-    if slot == 1:
-        return True
-    inner = &a.quoted[3 * a.aux[term]]
-    for i in range(3):
-        if is_generalized(a, i, inner[i]):
-            return True
-    return False
+    return slot == 1 or inner[term]
+
+
+cdef void look_inside(BatchData* a, int8_t* inner) noexcept nogil:
+    """Mark the quoted triples in which a term needs generalized statements. Their terms come before them."""
+    cdef int32_t term
+    cdef int32_t* terms
+    for term in range(a.n_terms):
+        if a.kind[term] == KIND_TRIPLE:
+            terms = &a.quoted[3 * a.aux[term]]
+            inner[term] = (
+                is_generalized(a, 0, terms[0], inner) or is_generalized(a, 1, terms[1], inner)
+                or is_generalized(a, 2, terms[2], inner)
+            )
 
 
 cdef inline bint is_statement(BatchData* a, int64_t row) noexcept nogil:
@@ -57,7 +65,7 @@ cdef inline int kind_at(BatchData* a, int32_t term) noexcept nogil:
     return a.kind[term] if 0 <= term < a.n_terms else KIND_IRI
 
 
-cdef bint has_generalized(BatchData* a) noexcept nogil:
+cdef bint has_generalized(BatchData* a, const int8_t* inner) noexcept nogil:
     cdef int64_t i
     cdef int64_t n = a.n_rows
     cdef uint32_t n_terms = <uint32_t>a.n_terms
@@ -75,10 +83,11 @@ cdef bint has_generalized(BatchData* a) noexcept nogil:
         if a.n_quoted == 0 and kind_at(a, a.p[i]) == KIND_IRI and kind_at(a, a.s[i]) <= KIND_BNODE:
             pass
         elif is_statement(a, i) and (
-            is_generalized(a, 1, a.p[i]) or is_generalized(a, 0, a.s[i]) or is_generalized(a, 2, a.o[i])
+            is_generalized(a, 1, a.p[i], inner) or is_generalized(a, 0, a.s[i], inner)
+            or is_generalized(a, 2, a.o[i], inner)
         ):
             return True
-        if a.g != NULL and kind_at(a, a.g[i]) > KIND_BNODE and is_generalized(a, 3, a.g[i]):
+        if a.g != NULL and kind_at(a, a.g[i]) > KIND_BNODE and is_generalized(a, 3, a.g[i], inner):
             return True
     return False
 
@@ -158,11 +167,19 @@ def lacking(options, Batch batch not None) -> dict:
     cdef bint failed = False
     cdef bint graphs = False
     cdef bint generalized
+    cdef int8_t* inner = NULL
     need_statements(batch)
     cdef bint triples = a.g != NULL and a.op == NULL and options.physical_type == PhysicalType.TRIPLES
     memset(&needs, 0, sizeof(Needs))
+    if a.n_quoted > 0:
+        inner = <int8_t*>calloc(a.n_terms, 1)
+        if inner == NULL:
+            raise MemoryError
     with nogil:
-        generalized = has_generalized(a)
+        if inner != NULL:
+            look_inside(a, inner)
+        generalized = has_generalized(a, inner)
+        free(inner)
         if triples:
             graphs = has_named_graph(a)
         if a.n_quoted > 0:
@@ -186,3 +203,33 @@ def lacking(options, Batch batch not None) -> dict:
     if a.n_names > 0 and isinstance(options, StreamOptions) and options.version == 1:
         changes["version"] = 2
     return changes
+
+
+_ROWS = StreamOptions()
+
+
+def refuse_quoted(Batch batch not None, read, int version) -> None:
+    """Raise JellyOptionsError for a quoted triple that would become a triple term, or the other way round.
+
+    Rows (Jelly-RDF 1.0 and 1.1) have quoted triples of RDF-star, columns (1.2) have triple terms of RDF 1.2. ``read``
+    are the stream options of the source, None if it is no Jelly; where their version is 0 the caller has chosen
+    (``star=`` of `Reader`). ``version`` is that of the stream that is written.
+    """
+    if batch.a.n_quoted and isinstance(read, StreamOptions) and "rdf_star" in lacking(_ROWS, batch):
+        refuse_version(read.version, version)
+
+
+def refuse_version(int read, int version) -> None:
+    """`refuse_quoted`, of a quoted triple in a stream of some version."""
+    if read == 0 or (read == COLUMN_VERSION) == (version == COLUMN_VERSION):
+        return
+    if version == COLUMN_VERSION:
+        raise JellyOptionsError(
+            "the source has quoted triples of RDF-star, and Jelly-RDF 1.2 has triple terms of RDF 1.2: pass "
+            'star="reifies" (a node with rdf:reifies for each) or star="triple-terms" (the same triples as terms)'
+        )
+    raise JellyOptionsError(
+        "the source has triple terms of RDF 1.2, and Jelly-RDF 1.0 and 1.1 have quoted triples of RDF-star: write "
+        'Jelly-RDF 1.2 (version 3), or pass star="quoted" (what star="reifies" made becomes what it was) or '
+        'star="triple-terms" (the same triples)'
+    )

@@ -54,6 +54,7 @@ ctypedef struct Rules:
     int texts
     bint directions
     bint names  # a predicate must end with an XML name that RDF/XML does not reserve
+    bint inner_labels  # in quoted triples those of N-Triples only, as they are written in its syntax there
     bint tagged  # no literal typed rdf:langString or rdf:dirLangString
 
 

@@ -93,7 +93,7 @@ cdef class BatchBuilder:
 
     def __cinit__(self, int arity, int64_t rows=256, TermAdapter library=None):
         if arity != 3 and arity != 4:
-            raise ValueError("a statement has 3 or 4 terms")
+            raise JellyArgumentError("a statement has 3 or 4 terms")
         self.arity = arity
         self.library = library
         self.waiting = []
@@ -489,9 +489,13 @@ cdef class ResultBatchBuilder:
         cdef int32_t id
         if type(row) is not list and type(row) is not tuple and isinstance(row, Mapping):
             row = self.in_order(row)
-        cdef tuple found = row if type(row) is tuple else tuple(row)
+        cdef tuple found
+        try:
+            found = row if type(row) is tuple else tuple(row)
+        except TypeError:
+            raise JellyArgumentError(f"expected a row of terms or a dict of them, got {type(row).__name__}") from None
         if len(found) != a.width:
-            raise ValueError(f"a row has {len(found)} terms where there are {a.width} variables")
+            raise JellyArgumentError(f"a row has {len(found)} terms where there are {a.width} variables")
         check_free(self.batch)
         if a.n_rows >= a.cap_rows and grow_rows(a) < 0:
             raise MemoryError
@@ -505,7 +509,7 @@ cdef class ResultBatchBuilder:
     cdef list in_order(self, object row):
         cdef tuple variables = self.batch.variables
         if unknown := set(row) - set(variables):
-            raise ValueError(f"{min(map(str, unknown))!r} is none of the variables {', '.join(variables)}")
+            raise JellyArgumentError(f"{min(map(str, unknown))!r} is none of the variables {', '.join(variables)}")
         return [row.get(name) for name in variables]
 
 

@@ -8,6 +8,7 @@ from typing_extensions import Self
 from jelly._core.base.batch import Batch
 from jelly._core.terms.model import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
+from jelly._options import StreamOptions
 
 @final
 class Materializer:
@@ -26,8 +27,14 @@ class Materializer:
 @final
 class StatementIterator:
     """Iterates over the statements of an iterator of Batches. Statements of a Batch share term objects."""
+
+    options: StreamOptions | None
+    quoted: frozenset[int]
     def __new__(cls, batches: Iterable[Batch], library: TermAdapter | None = None) -> Self: ...
     def __iter__(self) -> StatementIterator: ...
     def __next__(self) -> Triple | Quad: ...
     def close(self) -> None:
         """Close the source, if it can be closed."""
+
+def text_of_term(batch: Batch, term: int) -> str:
+    """A term in N-Triples syntax, for `Batch.term`; a text that is no term as it is. IndexError if there is none."""

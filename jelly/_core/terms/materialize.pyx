@@ -9,8 +9,8 @@ from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, BatchData, need_statements,
 )
 from jelly._core.base.claim cimport Claim, claim, give_back, keep_made, load_made
-from jelly._core.base.constants cimport KIND_VARIABLE
-from jelly._core.terms.model cimport IRI, BlankNode, Literal, Quad, QuotedTriple, Triple, Variable, one_deeper
+from jelly._core.base.constants cimport KIND_TEXT_LTR, KIND_VARIABLE, is_text_kind
+from jelly._core.terms.model cimport IRI, BlankNode, Literal, Quad, QuotedTriple, Triple, Variable
 from jelly._core.terms.term_adapter cimport check_rows, make_str, refuse_patch
 
 from jelly._core.terms.model import ANY
@@ -78,10 +78,9 @@ cdef class Materializer:
             new = bnode
         elif kind == KIND_TRIPLE:
             quoted = QuotedTriple.__new__(QuotedTriple)
-            quoted.s = self.get(a.quoted[3 * aux])
-            quoted.p = self.get(a.quoted[3 * aux + 1])
-            quoted.o = self.get(a.quoted[3 * aux + 2])
-            quoted.depth = one_deeper(quoted.s, quoted.p, quoted.o)
+            quoted.hold(
+                self.get(a.quoted[3 * aux]), self.get(a.quoted[3 * aux + 1]), self.get(a.quoted[3 * aux + 2])
+            )
             new = quoted
         elif kind >= KIND_TEXT:
             new = self.text(term) if kind < KIND_VARIABLE else self.pattern(kind, term)
@@ -242,8 +241,11 @@ cdef class StatementIterator:
     cdef int64_t n
     cdef bint quads
     cdef Claim claimed
+    cdef readonly object options  # of the stream of the last statement, or None
+    cdef readonly frozenset quoted  # versions of the Jelly streams in which there were quoted triples
 
     def __cinit__(self, batches, TermAdapter library=None):
+        self.quoted = frozenset()
         self.batches = iter(batches)
         self.library = library
 
@@ -280,6 +282,9 @@ cdef class StatementIterator:
         self.terms = terms
         self.quads = batch.a.g != NULL
         self.n = batch.a.n_rows
+        self.options = batch.options
+        if batch.a.n_quoted > 0 and self.options is not None:
+            self.quoted |= {self.options.version}
         return 0
 
     def close(self):
@@ -293,3 +298,51 @@ cdef class StatementIterator:
                 close()
         finally:
             give_back(&self.claimed)
+
+
+cdef object make_alone(Batch batch, int32_t term, dict made):
+    """One term as an object, without the table of all terms that a Materializer has; `made` has those in it."""
+    cdef BatchData* a = &batch.a
+    cdef int kind = a.kind[term]
+    cdef int32_t* inner
+    cdef Literal literal
+    found = made.get(term)
+    if found is not None:
+        return found
+    if kind == KIND_TRIPLE:
+        inner = &a.quoted[3 * a.aux[term]]
+        found = QuotedTriple(
+            make_alone(batch, inner[0], made), make_alone(batch, inner[1], made), make_alone(batch, inner[2], made)
+        )
+    else:
+        text = make_str(a.text + a.start[term], a.start[term + 1] - a.start[term])
+        if kind == KIND_IRI:
+            found = IRI(text)
+        elif kind == KIND_BNODE:
+            found = BlankNode(text)
+        elif kind < KIND_TEXT:
+            literal = Literal.__new__(Literal)
+            literal.value = text
+            if kind == KIND_LANG:
+                literal.language = make_alone(batch, a.aux[term], made)
+                literal.base = a.kind[a.aux[term]] - KIND_TEXT
+            elif kind == KIND_TYPED:
+                literal.typed = make_alone(batch, a.aux[term], made)
+            found = literal
+        elif kind < KIND_VARIABLE:
+            found = text
+        else:
+            found = Variable(text) if kind == KIND_VARIABLE else ANY
+    made[term] = found
+    return found
+
+
+def text_of_term(Batch batch not None, int32_t term) -> str:
+    """A term in N-Triples syntax, for `Batch.term`; a text that is no term as it is. IndexError if there is none."""
+    cdef int kind
+    if not 0 <= term < batch.a.n_terms:
+        raise IndexError(f"no term {term}: the Batch has {batch.a.n_terms}")
+    kind = batch.a.kind[term]
+    text = str(make_alone(batch, term, {}))
+    # A language tag has the base direction with it.
+    return text + ("--ltr" if kind == KIND_TEXT_LTR else "--rtl") if is_text_kind(kind) and kind != KIND_TEXT else text

@@ -1,10 +1,10 @@
 """RDF terms and statements as small immutable Python objects."""
 
 
-from jelly._core.base.constants cimport MAX_DEPTH
+from libc.stdint cimport int64_t
 
 
-cdef int one_deeper(object s, object p, object o) except -1
+cdef int64_t size_of(object x)
 cdef tuple split_language(object language, object direction)
 cdef object of_library(object x, bint is_graph)
 
@@ -29,6 +29,10 @@ cdef class QuotedTriple:
     cdef readonly object p
     cdef readonly object o
     cdef int depth  # 1: no quoted triple within
+    cdef int64_t size  # characters of the texts of all terms in it, in each of their places
+    cdef Py_hash_t hashed  # 0: not known yet
+
+    cdef int hold(self, object s, object p, object o) except -1
 
 
 cdef class Variable:

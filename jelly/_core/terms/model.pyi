@@ -93,7 +93,7 @@ class Literal:
 
     Raises
     ------
-    ValueError
+    JellyArgumentError
         If there are both a language and a datatype, or the language tag is empty, or the direction is another one or
         comes without a language.
 
@@ -225,7 +225,7 @@ class QuotedTriple:
     ------
     JellyLimitError
         If quoted triples are nested more than 64 deep.
-    TypeError
+    JellyArgumentError
         If one of them is not a term.
 
     Examples
@@ -286,7 +286,7 @@ class Triple:
 
     Raises
     ------
-    TypeError
+    JellyArgumentError
         If one of them is not a term.
 
     Examples
@@ -335,7 +335,7 @@ class Quad:
 
     Raises
     ------
-    TypeError
+    JellyArgumentError
         If one of them is not a term.
 
     Examples

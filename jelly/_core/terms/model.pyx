@@ -4,10 +4,16 @@ cimport cython
 from cpython.object cimport Py_EQ, Py_NE, PyObject_RichCompare
 
 from jelly._core.base.batch cimport N_DIRECTION
-from jelly._core.base.constants cimport RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
+from jelly._core.base.constants cimport MAX_DEPTH, MAX_QUOTED, NO_LIMIT, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
+
+from functools import cache
+from importlib import import_module
 
 from jelly._html import html_table
-from jelly.errors import JellyLimitError
+from jelly.errors import JellyArgumentError, JellyLimitError
+
+cdef enum:
+    SHALLOW = 4  # levels of quoted triples that are compared term by term
 
 # Characters that N-Triples escapes in literals and in IRIs.
 _LITERAL_ESCAPES = {i: f"\\u{i:04X}" for i in [*range(0x20), 0x7F]} | {
@@ -53,8 +59,7 @@ def to_term(x, bint is_graph=False):
     >>> to_term(jelly.IRI("a:b")), to_term("text")
     (IRI('a:b'), 'text')
     """
-    made = None if is_term(x) else of_library(x, is_graph)
-    return x if made is None else made
+    return x if is_term(x) else of_library(x, is_graph) or x
 
 
 cdef object as_term(object x, str what):
@@ -62,7 +67,7 @@ cdef object as_term(object x, str what):
         return x
     made = of_library(x, False)
     if made is None:
-        raise TypeError(f"{what} must be an RDF term (IRI, BlankNode, Literal, QuotedTriple), not {type(x).__name__}")
+        raise JellyArgumentError(f"{what} must be an RDF term (IRI, BlankNode, Literal, QuotedTriple), not {type(x).__name__}")
     return made
 
 
@@ -71,20 +76,7 @@ cdef object as_graph(object x):
         return DefaultGraph()
     if is_term(x) or type(x) is DefaultGraph:
         return x
-    made = of_library(x, True)
-    return as_term(x, "the graph") if made is None else made
-
-
-cdef inline int depth_of(object x):
-    return (<QuotedTriple>x).depth if type(x) is QuotedTriple else 0
-
-
-cdef int one_deeper(object s, object p, object o) except -1:
-    """The depth of a quoted triple of these terms, within the limit: hashing, comparing and freeing recurse."""
-    cdef int depth = max(depth_of(s), depth_of(p), depth_of(o)) + 1
-    if depth > MAX_DEPTH:
-        raise JellyLimitError(f"quoted triples are nested deeper than {MAX_DEPTH}")
-    return depth
+    return of_library(x, True) or as_term(x, "the graph")
 
 
 cdef tuple split_language(object language, object direction):
@@ -92,53 +84,50 @@ cdef tuple split_language(object language, object direction):
     if direction is None and len(language) > N_DIRECTION and language.endswith(("--ltr", "--rtl")):
         language, direction = language[:-N_DIRECTION], language[-3:]
     if direction not in _DIRECTIONS:
-        raise ValueError(f'a direction is "ltr", "rtl" or None, not {direction!r:.80}')
+        raise JellyArgumentError(f'a direction is "ltr", "rtl" or None, not {direction!r:.80}')
     return language, _DIRECTIONS.index(direction)
 
 
 cdef str as_text(object x, str what):
     if type(x) is not str:
         if not isinstance(x, str):
-            raise TypeError(f"{what} must be a str, not {type(x).__name__}")
+            raise JellyArgumentError(f"{what} must be a str, not {type(x).__name__}")
         x = str.__str__(x)
     return x
 
 
-# The order of terms: kinds as ORDER BY of SPARQL has them, and texts by their code points.
+cdef inline int depth_of(object x):
+    return (<QuotedTriple>x).depth if type(x) is QuotedTriple else 0
 
-cdef tuple key_of(object x):
-    """What terms are ordered by; None if it is no term."""
-    cdef type kind = type(x)
-    if kind is IRI:
-        return 2, (<IRI>x).value
-    if kind is BlankNode:
-        return 1, (<BlankNode>x).value
-    if kind is Literal:
-        return 3, (<Literal>x).value, x.datatype.value, (<Literal>x).language or "", (<Literal>x).base
-    if kind is QuotedTriple:
-        return 4, key_of((<QuotedTriple>x).s), key_of((<QuotedTriple>x).p), key_of((<QuotedTriple>x).o)
-    if kind is Variable:
-        return 5, (<Variable>x).value
-    return (6,) if kind is AnyTerm else (0,) if kind is DefaultGraph else None
+
+cdef int64_t size_of(object x):
+    """Characters of the text of a term, and of its datatype or language tag."""
+    if type(x) is QuotedTriple:
+        return (<QuotedTriple>x).size
+    if type(x) is Literal and (<Literal>x).typed is not None:
+        return len((<Literal>x).value) + len((<Literal>x).typed.value)
+    return len(x.value) + len((<Literal>x).language or "") if type(x) is Literal else len(getattr(x, "value", ""))
+
+
+# Quoted triples may share their parts, and one of 64 levels may then have 3^64 places.
+@cache
+def _order():
+    """The module that compares them, which needs the classes of this one."""
+    return import_module("jelly._core.terms.order")
+
+
+cdef bint same_triples(QuotedTriple x, QuotedTriple y):
+    if x is y or x.depth != y.depth or x.size != y.size:
+        return x is y
+    if x.depth > SHALLOW:
+        return hash(x) == hash(y) and _order().same_triples(x, y)
+    return x.s == y.s and x.p == y.p and x.o == y.o
 
 
 cdef object ordered(object x, object y, int op):
-    x, y = key_of(x), key_of(y)
-    return NotImplemented if y is None else PyObject_RichCompare(x, y, op)
-
-
-cdef tuple key_of_statement(object x):
-    """What statements are ordered by: a triple stands before the quad that has the same terms in the default graph."""
-    if type(x) is Triple:
-        return key_of((<Triple>x).s), key_of((<Triple>x).p), key_of((<Triple>x).o), (0,), 3
-    if type(x) is Quad:
-        return key_of((<Quad>x).s), key_of((<Quad>x).p), key_of((<Quad>x).o), key_of((<Quad>x).g), 4
-    return None
-
-
-cdef object ordered_statements(object x, object y, int op):
-    x, y = key_of_statement(x), key_of_statement(y)
-    return NotImplemented if y is None else PyObject_RichCompare(x, y, op)
+    if type(x) is IRI and type(y) is IRI:
+        return PyObject_RichCompare((<IRI>x).value, (<IRI>y).value, op)
+    return _order().ordered(x, y, op)
 
 
 # Terms only hold strings and other terms, so they cannot be part of a cycle: the garbage collector need not see them.
@@ -259,7 +248,7 @@ cdef class Literal:
 
     Raises
     ------
-    ValueError
+    JellyArgumentError
         If there are both a language and a datatype, or the language tag is empty, or the direction is another one or
         comes without a language.
 
@@ -290,16 +279,16 @@ cdef class Literal:
         if language is not None:
             language = as_text(language, "a language tag")
             if not language:
-                raise ValueError("a language tag must not be empty")
+                raise JellyArgumentError("a language tag must not be empty")
             language, base = split_language(language, direction)
         elif direction is not None:
-            raise ValueError("a literal with a direction needs a language")
+            raise JellyArgumentError("a literal with a direction needs a language")
         if datatype is not None:
             if type(datatype) is not IRI:
                 datatype = IRI(datatype)
             if language is not None:
                 if (<IRI>datatype).value != _TAGGED[base]:
-                    raise ValueError("a literal has a language or a datatype, not both")
+                    raise JellyArgumentError("a literal has a language or a datatype, not both")
             elif (<IRI>datatype).value != _XSD_STRING:
                 self.typed = datatype
         self.language = language
@@ -468,10 +457,11 @@ ANY = AnyTerm()
 
 cdef object in_place(term):
     """A term as text in a position other than the object, with quoted triples as in RDF-star (RDF 1.2 has none there)."""
-    cdef QuotedTriple triple
-    if type(term) is not QuotedTriple:
+    cdef QuotedTriple triple = term if type(term) is QuotedTriple else None
+    if triple is None:
         return str(term)
-    triple = term
+    if triple.size > MAX_QUOTED:
+        _order().need_writable(triple)
     return f"<< {in_place(triple.s)} {in_place(triple.p)} {triple.o} >>"
 
 
@@ -492,7 +482,7 @@ cdef class QuotedTriple:
     ------
     JellyLimitError
         If quoted triples are nested more than 64 deep.
-    TypeError
+    JellyArgumentError
         If one of them is not a term.
 
     Examples
@@ -510,10 +500,20 @@ cdef class QuotedTriple:
         s = as_term(s, "the subject")
         p = as_term(p, "the predicate")
         o = as_term(o, "the object")
-        self.depth = one_deeper(s, p, o)
+        self.hold(s, p, o)
+
+    cdef int hold(self, object s, object p, object o) except -1:
+        """Take the three terms. The depth has a limit: hashing, comparing and freeing recurse. The size stops growing where it
+        is more than any memory holds."""
+        cdef int depth = max(depth_of(s), depth_of(p), depth_of(o)) + 1
+        if depth > MAX_DEPTH:
+            raise JellyLimitError(f"quoted triples are nested deeper than {MAX_DEPTH}")
+        self.depth = depth
+        self.size = min(size_of(s) + size_of(p) + size_of(o), NO_LIMIT)
         self.s = s
         self.p = p
         self.o = o
+        return 0
 
     @property
     def subject(self):
@@ -531,21 +531,26 @@ cdef class QuotedTriple:
         return iter((self.s, self.p, self.o))
 
     def __hash__(self):
-        return hash((self.s, self.p, self.o)) ^ 0x165667B1
+        cdef Py_hash_t found = self.hashed
+        if found == 0:
+            found = self.hashed = hash((self.s, self.p, self.o)) ^ 0x165667B1
+        return found
 
     def __richcmp__(self, other, int op):
-        cdef QuotedTriple x
         if op != Py_EQ and op != Py_NE:
             return ordered(self, other, op)
         if type(other) is not QuotedTriple:
             return NotImplemented
-        x = other
-        return (self.s == x.s and self.p == x.p and self.o == x.o) == (op == Py_EQ)
+        return same_triples(self, other) == (op == Py_EQ)
 
     def __str__(self):
+        if self.size > MAX_QUOTED:
+            _order().need_writable(self)
         return f"<<( {in_place(self.s)} {in_place(self.p)} {self.o} )>>"
 
     def __repr__(self):
+        if self.size > MAX_QUOTED:
+            _order().need_writable(self)
         return f"QuotedTriple({self.s!r}, {self.p!r}, {self.o!r})"
 
     def __reduce__(self):
@@ -619,7 +624,7 @@ cdef class Triple:
 
     Raises
     ------
-    TypeError
+    JellyArgumentError
         If one of them is not a term.
 
     Examples
@@ -673,7 +678,7 @@ cdef class Triple:
     def __richcmp__(self, other, int op):
         cdef Triple x
         if op != Py_EQ and op != Py_NE:
-            return ordered_statements(self, other, op)
+            return ordered(self, other, op)
         if type(other) is Triple:
             x = other
             same = self.s == x.s and self.p == x.p and self.o == x.o
@@ -711,7 +716,7 @@ cdef class Quad:
 
     Raises
     ------
-    TypeError
+    JellyArgumentError
         If one of them is not a term.
 
     Examples
@@ -772,7 +777,7 @@ cdef class Quad:
     def __richcmp__(self, other, int op):
         cdef Quad x
         if op != Py_EQ and op != Py_NE:
-            return ordered_statements(self, other, op)
+            return ordered(self, other, op)
         if type(other) is Quad:
             x = other
             same = self.s == x.s and self.p == x.p and self.o == x.o and self.g == x.g

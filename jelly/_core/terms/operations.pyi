@@ -127,7 +127,7 @@ class Header(Operation):
 
     Raises
     ------
-    TypeError
+    JellyArgumentError
         If the value is not a term.
 
     Examples

@@ -16,13 +16,18 @@ from jelly._core.terms.materialize cimport Materializer
 from jelly._core.terms.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
 
 from jelly._core.terms.batch_builder import BatchBuilder
-from jelly.errors import JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyOptionsError
 
 
 cdef object as_statement(object x):
     if type(x) is Triple or type(x) is Quad:
         return x
-    terms = tuple(x)
+    try:
+        terms = tuple(x)
+    except TypeError:
+        raise JellyArgumentError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {type(x).__name__}") from None
+    if len(terms) != 3 and len(terms) != 4:
+        raise JellyArgumentError(f"a statement has 3 or 4 terms, not {len(terms)}")
     return Triple(*terms) if len(terms) == 3 else Quad(*terms)
 
 
@@ -34,7 +39,7 @@ cdef object as_graph(object x):
     if x is None or type(x) is DefaultGraph:
         return None
     if type(x) is not IRI and type(x) is not BlankNode and type(x) is not Literal:
-        raise TypeError(f"a graph must be an IRI, a blank node or None, not {type(x).__name__}")
+        raise JellyArgumentError(f"a graph must be an IRI, a blank node or None, not {type(x).__name__}")
     return x
 
 
@@ -220,7 +225,7 @@ cdef class Header(Operation):
 
     Raises
     ------
-    TypeError
+    JellyArgumentError
         If the value is not a term.
 
     Examples
@@ -236,7 +241,7 @@ cdef class Header(Operation):
 
     def __init__(self, str key not None, value):
         if type(value) not in (IRI, BlankNode, Literal, QuotedTriple):
-            raise TypeError(f"the value of a header must be an RDF term, not {type(value).__name__}")
+            raise JellyArgumentError(f"the value of a header must be an RDF term, not {type(value).__name__}")
         self.key = key
         self.value = value
 
@@ -244,7 +249,7 @@ cdef class Header(Operation):
         return self.key, self.value
 
     def __str__(self):
-        word = self.key and self.key[0] != '"' and not any(c <= " " or c == "\x7f" for c in self.key)
+        word = self.key and self.key[0] not in "\"'" and not any(c <= " " or c == "\x7f" for c in self.key)
         return f"H {self.key if word else quoted_name(self.key)} {self.value} ."
 
 
@@ -476,7 +481,7 @@ cdef class OperationBatchBuilder:
         elif kind is Abort:
             self.mark(OP_ABORT)
         else:
-            raise TypeError(f"expected an operation of a patch (Add, Delete, ...), got {kind.__name__}: {operation!r:.80}")
+            raise JellyArgumentError(f"expected an operation of a patch (Add, Delete, ...), got {kind.__name__}: {operation!r:.80}")
         return self.filled.a.n_rows
 
     def end_patch(self) -> None:

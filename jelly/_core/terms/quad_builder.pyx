@@ -15,6 +15,8 @@ from jelly._core.base.fault cimport Fault, fail, fault_error
 from jelly._core.rules.blank_node_label cimport KEPT, Labels, free_labels, number_label
 from jelly._core.terms.model cimport split_language
 
+from jelly.errors import JellyArgumentError
+
 _XSD_STRING = XSD_STRING.decode()
 
 cdef enum:
@@ -60,7 +62,7 @@ cdef class QuadBatchBuilder:
 
     def __cinit__(self, int arity, tuple classes, mend=None, tag=None, bint numbered=False):
         if arity != 3 and arity != 4:
-            raise ValueError("a statement has 3 or 4 terms")
+            raise JellyArgumentError("a statement has 3 or 4 terms")
         self.arity = arity
         self.iri, self.bnode, self.literal, self.quoted, self.default = classes
         self.mend = mend
@@ -210,7 +212,7 @@ cdef class QuadBatchBuilder:
             return self.checked(add_quoted(
                 &self.batch.a, self.add_term(term.subject), self.add_term(term.predicate), self.add_term(term.object)
             ))
-        raise TypeError(f"expected an RDF term, got {kind.__name__}: {term!r:.80}")
+        raise JellyArgumentError(f"expected an RDF term, got {kind.__name__}: {term!r:.80}")
 
     cdef int32_t add_blank_node(self, object label) except -1:
         cdef Py_ssize_t n

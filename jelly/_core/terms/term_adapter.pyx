@@ -15,7 +15,7 @@ from jelly._core.base.constants cimport KIND_VARIABLE
 from jelly._core.base.fault cimport OK
 from jelly._core.rules.patch_operations cimport only_statements
 
-from jelly.errors import JellyOptionsError, JellyUnsupportedError
+from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
 
 
 cdef extern from "Python.h":
@@ -68,13 +68,13 @@ cdef class ObjectTemplate:
         names = []
         values = []
         if not isinstance(example, str) or hasattr(example, "__dict__"):
-            raise ValueError(f"{type(example).__name__} is no str with slots")
+            raise JellyArgumentError(f"{type(example).__name__} is no str with slots")
         for base in type(example).__mro__:
             slots = base.__dict__.get("__slots__", ())
             names += [slots] if isinstance(slots, str) else slots
         for name in names:
             if name.startswith("__") or not hasattr(example, name):
-                raise ValueError(f"{type(example).__name__} has a slot {name} that cannot be copied")
+                raise JellyArgumentError(f"{type(example).__name__} has a slot {name} that cannot be copied")
             value = getattr(example, name)
             values.append(_TEXT if type(value) is str and value == str.__str__(example) else value)
         self.made = type(example)
@@ -142,7 +142,7 @@ cdef class TermAdapter:
         directed=None, uint64_t memo=0, bint memo_all=False,
     ):
         if memo & (memo - 1) or memo > 1 << 24:
-            raise ValueError("memo must be a power of two up to 1 << 24, or 0")
+            raise JellyArgumentError("memo must be a power of two up to 1 << 24, or 0")
         self.name = name
         self.iri_class, self.bnode_class, self.literal_class, self.quoted_class = classes
         self.iri = iri

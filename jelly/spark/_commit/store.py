@@ -23,13 +23,13 @@ import shutil
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from jelly._io.part_file import patiently, to_disk
 from jelly._io.remote import change_time, file_system, is_url
+from jelly._pipeline.workers import Workers, in_order
 from jelly.errors import JellyError
 
 __all__ = ["SUCCESS", "TEMPORARY", "Draft", "Staged", "Store", "store_of"]
@@ -121,7 +121,10 @@ class Store(ABC):
 
     @abstractmethod
     def create(self, name: str, data: bytes) -> bool:
-        """Write a file that does not exist. False if it does; some stores can only look before they write."""
+        """Write a file that does not exist. False if it does.
+
+        Stores without conditional writes can only look before they write: two that do so at once may both get True.
+        """
 
     @abstractmethod
     def delete(self, names: Collection[str]) -> None:
@@ -398,7 +401,7 @@ class UrlStore(Store):
             except FileExistsError:
                 return False
             except (TypeError, ValueError, NotImplementedError):
-                fs.pipe_file(path, data)
+                fs.pipe_file(path, data)  # without conditional writes; docs/object-stores.md says so
             return True
 
     def delete(self, names: Collection[str]) -> None:
@@ -608,5 +611,5 @@ def _each(do: Callable[[Item], Made], items: Iterable[Item]) -> list[Made]:
     given = list(items)
     if len(given) < 2:
         return [do(item) for item in given]
-    with ThreadPoolExecutor(_REQUESTS) as pool:
-        return list(pool.map(do, given))
+    with Workers(_REQUESTS) as workers:
+        return [made for _, made in in_order(workers, given, do)]

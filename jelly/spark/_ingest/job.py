@@ -13,7 +13,7 @@ from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from jelly._io.remote import is_url
+from jelly._io.settings import checked
 from jelly._layouts import BUILT, BuiltLayout, Layout, find_layout
 from jelly._sources.blank_node_scope import KEEP, BlankNodes, Mode
 from jelly.errors import JellyError, JellyOptionsError
@@ -23,6 +23,7 @@ from jelly.spark._ingest.compact import Compaction, compacted, plan
 from jelly.spark._ingest.report import Ingestion, IngestProblem
 from jelly.spark._ingest.tasks import Work, run_task, task_name
 from jelly.spark._partitions import (
+    READING_LIMITS,
     TASKS,
     Part,
     absolute,
@@ -30,7 +31,6 @@ from jelly.spark._partitions import (
     exists,
     find_files,
     find_sources,
-    local_path,
     split,
 )
 from jelly.spark._parts.directories import Directories
@@ -51,11 +51,12 @@ _REMOTE_TICK = 2.0
 TARGET_BYTES = 1 << 27
 
 
+@checked(READING_LIMITS)
 def ingest(
     src: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     out: str | os.PathLike[str],
     *,
-    spark: SparkSession | str = "local[*]",
+    spark: SparkSession | str | None = None,
     conf: Mapping[str, str] | None = None,
     to: Literal["parquet", "jelly"] = "parquet",
     layout: Layout | BuiltLayout = "flat",
@@ -77,12 +78,15 @@ def ingest(
     compact: bool = False,
     target_file_bytes: int = TARGET_BYTES,
     progress: Callable[[int, int, int], object] | None = None,
+    **limits: Any,
 ) -> Ingestion:
     """Convert files to tables in Parquet (zstd), or to seekable Jelly. Executors read and write them.
 
     A run continues where the last run ended, for any reason: finished sources are skipped, sources with another size
-    or time of change are done again. Readers see the table as it was before until everything is done; then all new
-    files appear, and ``_SUCCESS`` is written last. It is missing as long as the table is not whole.
+    or time of change are done again. The new files appear when everything is done, and ``_SUCCESS`` is written
+    last. Readers of this package see the table as it was before or as it is afterwards. Other readers, such as those of
+    Parquet, may see old and new rows together, or some twice, in the moment in which the driver exchanges the files:
+    ``_SUCCESS`` is missing then, and as long as the table is not whole.
 
     Parameters
     ----------
@@ -91,9 +95,11 @@ def ingest(
     out : str or path
         The directory for the table, which all executors must see, or a URL of any file system of fsspec, to which
         ``storage`` goes too. For the
-        layouts "ids", "vertical" and "wide" executors fetch what they read again from there.
-    spark : SparkSession or str, default "local[*]"
-        A session, or the master to start one on. None is started if nothing is to do.
+        layouts "ids", "vertical" and "wide" executors fetch what they read again from there. One ingest at a time: see
+        Notes.
+    spark : SparkSession or str, optional
+        A session, or the master to start one on. By default the session that this process has, or else one on
+        ``local[*]``. None is started if nothing is to do, and only what was started is stopped at the end.
     conf : mapping, optional
         Settings of Spark for a session that is started.
     to : {"parquet", "jelly"}, default "parquet"
@@ -145,6 +151,8 @@ def ingest(
         Bytes of the files that this makes.
     progress : callable, optional
         Called with the bytes of the sources done, bytes in all, statements; and the same for a compaction.
+    **limits : Any
+        Limits of reading, of any format, such as ``max_line_bytes``: see `jelly.Reader`.
 
     Returns
     -------
@@ -165,6 +173,9 @@ def ingest(
     An id is 63 bits of a hash of the term, the same in every directory with the same ``seed``, see `term_id`. Two terms
     with one id are an error, never one term; another ``seed`` then helps. Among 100 million terms the chance is 1 to
     2,000. Terms that no statement has any more stay in ``terms``.
+
+    A second ingest into the same table is an error as long as one runs. In stores that can only look before they write
+    (SFTP, say, and others without conditional writes) two that begin in the same moment may both run: do not let them.
 
     Vertical and wide tables are built from a table ``statements``, which stays beside them. A rerun reads new sources
     only, and builds the tables anew if there are any.
@@ -204,11 +215,12 @@ def ingest(
         skip_errors=on_error == "skip",
         allow_empty=allow_empty,
     )
-    places = Directories(tuple(map(local_path, absolute(src))), partitions)
+    places = Directories(tuple(absolute(src)), partitions)
     # Larger tasks make fewer files; with some for each core none waits long for the last one.
     n_cores = None if split_bytes else cores(spark)
     n_tasks = _TASKS_OF_CORE * n_cores if n_cores else TASKS
-    cut = partial(split, split_bytes=split_bytes, format=format, storage=storage, directories=places, tasks=n_tasks)
+    cut = partial(split, split_bytes=split_bytes, format=format, storage=storage, directories=places, tasks=n_tasks,
+                  limits=limits)  # fmt: skip
     plan = cut(files)
     labels = BlankNodes(blank_nodes, skolem_base)
     settings: dict[str, Any] = {
@@ -246,8 +258,9 @@ def ingest(
         report.sources, report.done_before, report.tasks = len(sources), len(files) - len(sources), len(left)
         job = uuid.uuid4().hex
         work = Work(
-            store, job, to, flat, tables, column, columns, on_error == "skip", format, dict(storage or {}), labels
-        )
+            store, job, to, flat, tables, column, columns, on_error == "skip", format, dict(storage or {}), labels,
+            limits,
+        )  # fmt: skip
         if left or (tables and tables.is_stale(manifest)):
             store.begin(job)
             total = sum(weights[part] for task in left for part in task)
@@ -290,7 +303,7 @@ def ingest(
 def compact_table(
     out: str | os.PathLike[str],
     *,
-    spark: SparkSession | str = "local[*]",
+    spark: SparkSession | str | None = None,
     conf: Mapping[str, str] | None = None,
     target_file_bytes: int = TARGET_BYTES,
     storage: Mapping[str, Any] | None = None,
@@ -299,15 +312,16 @@ def compact_table(
     """Make few files out of many in the table of an ingest, without new sources. Return what was done.
 
     If the table is sorted, all rows of a partition are, or of a table without partitions, and no files of it overlap.
-    Readers see the former files until all is done. Sources whose statements share a file are read again together when
-    one of them changes.
+    Readers of this package see the former files until all is done; others are as for `ingest`. Sources whose
+    statements share a file are read again together when one of them changes.
 
     Parameters
     ----------
     out : str or path
         The directory or URL of the table, of the layout "flat" or "ntriples".
-    spark : SparkSession or str, default "local[*]"
-        A session, or the master to start one on. None is started if nothing is to do.
+    spark : SparkSession or str, optional
+        A session, or the master to start one on. By default the session that this process has, or else one on
+        ``local[*]``. None is started if nothing is to do, and only what was started is stopped at the end.
     conf : mapping, optional
         Settings of Spark for a session that is started.
     target_file_bytes : int, default 134217728
@@ -345,15 +359,15 @@ def compact_table(
         manifest.recover()
         manifest.publish()
         work = Work(store, "", "parquet", layout, None, _partition_column(settings["partition_by"], layout),
-                     _sort_columns(settings["sort"], layout), False, None, dict(storage or {}), KEEP)  # fmt: skip
+                     _sort_columns(settings["sort"], layout), False, None, dict(storage or {}), KEEP, {})  # fmt: skip
         _compact(running, manifest, work, target_file_bytes, report, progress)
         report.seconds = time.perf_counter() - began - running.seconds
     return report
 
 
 def _store(out: str | os.PathLike[str], storage: Mapping[str, Any] | None, readable: bool = False) -> Store:
-    path = local_path(os.fspath(out))
-    return store_of(path if is_url(path) else os.path.abspath(path), storage, readable=readable)
+    [path] = absolute(out)
+    return store_of(path, storage, readable=readable)
 
 
 def _check_compaction(to: str, layout: str, target_file_bytes: int) -> None:
@@ -393,7 +407,7 @@ class _Session:
     """The session of Spark, which is started when it is needed. ``seconds`` is how long that took."""
 
     def __init__(
-        self, spark: SparkSession | str, conf: Mapping[str, str] | None, stack: contextlib.ExitStack
+        self, spark: SparkSession | str | None, conf: Mapping[str, str] | None, stack: contextlib.ExitStack
     ) -> None:
         self._make = partial(session, spark, conf)
         self._stack = stack

@@ -57,6 +57,7 @@ class Work:
     format: str | None
     storage: dict[str, Any]
     blank_nodes: BlankNodes
+    limits: dict[str, int]
 
 
 def task_name(task: list[Part] | Step | Compaction) -> str:
@@ -112,7 +113,12 @@ def _batches(work: Work, task: list[Part], errors: list[JellyError] | None) -> I
     for part in task:
         try:
             yield from read_batches(
-                part, format=work.format, storage=work.storage, errors=errors, blank_nodes=work.blank_nodes
+                part,
+                format=work.format,
+                storage=work.storage,
+                errors=errors,
+                blank_nodes=work.blank_nodes,
+                limits=work.limits,
             )
         except JellyError as error:
             error.source = error.source or part.file.path
@@ -128,6 +134,7 @@ def _record_batches(work: Work, task: list[Part], errors: list[JellyError] | Non
             storage=work.storage,
             errors=errors,
             blank_nodes=work.blank_nodes,
+            limits=work.limits,
         )
         for part in task
     )
@@ -193,7 +200,12 @@ def _write_jelly(work: Work, task: list[Part], folder: str, name: str, errors: l
     with contextlib.ExitStack() as stack:
         for part in task:
             for batch in read_batches(
-                part, format=work.format, storage=work.storage, errors=errors, blank_nodes=work.blank_nodes
+                part,
+                format=work.format,
+                storage=work.storage,
+                errors=errors,
+                blank_nodes=work.blank_nodes,
+                limits=work.limits,
             ):
                 options = _options(batch)
                 key = batch.arity, options.generalized_statements

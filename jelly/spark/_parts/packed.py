@@ -47,8 +47,11 @@ class PackedLines:
     [b'one\\ntwo\\n', b'three\\n', b'four']
     """
 
-    def __init__(self, file: BinaryIO, kind: str, first: int, last: int | None) -> None:
+    def __init__(
+        self, file: BinaryIO, kind: str, first: int, last: int | None, max_expansion: int = MAX_EXPANSION
+    ) -> None:
         self._kind = kind
+        self._max_expansion = max_expansion
         self._first = first
         self._last = last
         self._size = file.seek(0, os.SEEK_END)
@@ -103,7 +106,7 @@ class PackedLines:
             ):
                 while data := file.read1(CHUNK):
                     held += len(data)
-                    check_expansion(held, at - start, MAX_EXPANSION)
+                    check_expansion(held, at - start, self._max_expansion)
                     yield bytes(data)
         except JellyTruncatedError as error:
             self.error = error

@@ -10,6 +10,7 @@ from jelly._formats.registry import FORMATS, Format
 from jelly._io.compression import suffix_of
 from jelly._io.drain import drain
 from jelly._io.sniff import HEAD, explain
+from jelly._io.source import MAX_EXPANSION
 from jelly.errors import JellyError, JellySyntaxError
 from jelly.spark._parts.lines import Lines
 from jelly.spark._parts.packed import PackedLines
@@ -26,8 +27,10 @@ def read_lines(
     source: str,
     batch_rows: int,
     errors: list[JellyError] | None,
+    max_expansion: int = MAX_EXPANSION,
+    **limits: int,
 ) -> Iterator[Batch]:
-    """The statements of a part of a file, which is called ``source``.
+    """The statements of a part of a file, which is called ``source``. ``limits`` are those of the format.
 
     ``errors`` gets the errors of lines, which are left out then; else the first one is raised. They tell the byte in
     the text, or in a compressed file that is broken; of a part of a compressed file neither is known. The line is told
@@ -35,9 +38,9 @@ def read_lines(
     """
     file.seek(0)
     kind = suffix_of(file.read(HEAD))
-    lines = PackedLines(file, kind, first, last) if kind else Lines(file, first, last)
+    lines = PackedLines(file, kind, first, last, max_expansion) if kind else Lines(file, first, last)
     reader = format.open_reader(
-        delimited=None, strict=False, on_error="raise" if errors is None else "skip", batch_rows=batch_rows
+        delimited=None, strict=False, on_error="raise" if errors is None else "skip", batch_rows=batch_rows, **limits
     )
     begins = first == 0
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import BinaryIO
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, BinaryIO
 
 from jelly._seekable.filters import Query
 from jelly._sources.segments import open_filtered
@@ -18,10 +18,13 @@ def of_file(query: Query | None, said: Iterable[tuple[str, object]]) -> Query | 
 
 
 def matching(
-    path: str, query: Query | None, format: str | None, opener: Callable[[str], BinaryIO]
+    path: str, query: Query | None, settings: Mapping[str, Any], opener: Callable[[str], BinaryIO]
 ) -> tuple[list[int], list[int]] | None:
-    """The numbers of the segments that may match a query, and where all segments begin; None without filters."""
-    file = None if query is None else open_filtered(path, {"format": format}, opener)
+    """The numbers of the segments that may match a query, and where all segments begin; None without filters.
+
+    ``settings`` are those of `Reader`.
+    """
+    file = None if query is None else open_filtered(path, settings, opener)
     if file is None:
         return None
     with file:

@@ -15,14 +15,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
+from jelly._formats.registry import JELLY, having
 from jelly._io.remote import is_url
 from jelly.arrow import from_batches
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.spark._commit.batch import abort_batch, commit_batch, job_of, part_of
 from jelly.spark._commit.job import Output, Written
-from jelly.spark._partitions import BATCH_ROWS, SPLIT_BYTES, File, find_files, local_path
+from jelly.spark._partitions import BATCH_ROWS, SPLIT_BYTES, File, find_files
 from jelly.spark._parts.directories import in_directories
-from jelly.spark._source import Settings, Task, choose, to_arrow
+from jelly.spark._source import Settings, Task, choose, in_options, to_arrow
 from jelly.spark._streaming.directory_offset import Seen
 from jelly.spark._streaming.tail import Place, read_between, scan
 
@@ -147,7 +148,7 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """A stream of the frames of one local Jelly file that grows."""
 
     def __init__(self, settings: Settings, schema: StructType, options: Mapping[str, str]) -> None:
-        if len(settings.paths) != 1 or is_url(path := local_path(settings.paths[0])) or os.path.isdir(path):
+        if len(settings.paths) != 1 or is_url(path := settings.paths[0]) or os.path.isdir(path):
             raise JellyOptionsError(
                 f"cannot follow {', '.join(settings.paths)}: expected the path of one local Jelly file"
             )
@@ -155,6 +156,7 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise JellyOptionsError(f"mode is {settings.mode}: a file that is followed can only be read with FAILFAST")
         self._path = path
         self._settings = settings
+        self._limits = having(settings.limits, JELLY.reading - {"max_expansion"})
         self._schema = schema
         self._most = at_least_one(options, "maxBytesPerTrigger", MAX_BYTES)
         self._pinned: int | None = None
@@ -179,7 +181,8 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return start
         most = None if isinstance(limit, ReadAllAvailable) else self._most
         step = self._settings.split_bytes or SPLIT_BYTES
-        self._places = scan(self._path, place, most=most, step=step, until=self._pinned)
+        with in_options():
+            self._places = scan(self._path, place, most=most, step=step, until=self._pinned, **self._limits)
         if len(self._places) == 1:
             self._idle = now
             return start
@@ -200,11 +203,12 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return
         settings = self._settings
         schema = to_arrow(self._schema)
-        read = read_between(self._path, partition.start, partition.end, batch_rows=BATCH_ROWS)
+        read = read_between(self._path, partition.start, partition.end, batch_rows=BATCH_ROWS, **self._limits)
         batches = settings.blank_nodes.batches(self._path, read)
         batches = in_directories(settings.directories.said(self._path), self._path, batches, None)
-        for batch in from_batches(batches, layout=settings.layout, columns=settings.columns, batch_rows=BATCH_ROWS):
-            yield settings.fit(batch, schema, self._path)
+        with in_options():
+            for batch in from_batches(batches, layout=settings.layout, columns=settings.columns, batch_rows=BATCH_ROWS):
+                yield settings.fit(batch, schema, self._path)
 
 
 def _place(offset: dict[str, Any]) -> Place:

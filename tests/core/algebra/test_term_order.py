@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-import time
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.chance import examples
+from support.measure import within
 from support.oracle import statement as as_jelly
 from support.strategies import streams
 
@@ -77,7 +78,7 @@ def test_any_number_of_terms(n: int) -> None:
     assert in_order(join_batches(parts)) == sorted(terms)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(streams(max_size=30), st.sampled_from(["spog", "g", "o", "ps", "gop", "sopg"]))
 def test_rows_are_in_the_order_of_their_terms(made: Any, by: str) -> None:
     options, rows = made
@@ -95,6 +96,7 @@ def test_rows_are_in_the_order_of_their_terms(made: Any, by: str) -> None:
     assert [statements[row] for row in sorted_rows(batch, by, unique=True)] == firsts
 
 
+@pytest.mark.bounded
 def test_texts_that_are_alike_take_no_more_than_others() -> None:
     # Equal long texts, and texts that differ at their ends.
     long = "x" * 100_000
@@ -102,12 +104,11 @@ def test_texts_that_are_alike_take_no_more_than_others() -> None:
     dice = random.Random(2)
     dice.shuffle(terms)
     parts = [batch_of([Triple(S, P, term)]) for term in terms]
-    began = time.process_time()
-    assert in_order(join_batches(parts)) == sorted(terms)
+    assert within(10, lambda: in_order(join_batches(parts))) == sorted(terms)
     same = batch_of(Triple(S, P, QuotedTriple(S, P, IRI(str(i % 3)))) for i in range(50_000))
     many_same = join_batches([same, same])
-    assert len(set(term_ranks(many_same, many_same.kind == 6)[0][many_same.o].tolist())) == 3
-    assert time.process_time() - began < 20
+    ranks = within(10, lambda: term_ranks(many_same, many_same.kind == 6)[0])
+    assert len(set(ranks[many_same.o].tolist())) == 3
 
 
 def test_results_have_an_order_too() -> None:

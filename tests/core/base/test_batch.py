@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import patchcraft as pc
 from support.craft import frame, metadata, options, triple
+from support.statements import anything
 
 import jelly
-from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple
+from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, Triple
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
-from jelly._core.terms.batch_builder import _Interner, _make_batch
+from jelly._core.terms.batch_builder import BatchBuilder, _Interner, _make_batch
 from jelly._core.terms.materialize import Materializer
 
 COLUMNS = ("s", "p", "o", "g", "op", "text", "start", "kind", "aux", "quoted", "frames")
@@ -126,6 +127,35 @@ def test_terms_for_looking_at() -> None:
     for rows in ((-1, 2), (0, 4), (2, 1)):
         with pytest.raises(IndexError):
             Materializer(batch).statements(*rows)
+
+
+@given(st.lists(st.builds(Triple, anything, anything, anything), min_size=1, max_size=4))
+def test_terms_in_words_are_those_of_objects(statements: list[Triple]) -> None:
+    builder = BatchBuilder(3)
+    for statement in statements:
+        builder.add(statement)
+    batch = builder.batch.unique()
+    shown = [batch.term(term) for term in range(batch.n_terms)]
+    assert shown == list(map(str, batch.terms()))
+    # Different terms have different texts, but for labels that no syntax has.
+    if not any("_:" in text for text in shown):
+        terms = [text for text, kind in zip(shown, batch.kind, strict=True) if kind != Kind.TEXT]
+        assert len({*terms}) == len(terms)
+
+
+def test_quotes_and_line_ends_in_words() -> None:
+    both = [Literal('a"@en', language="b"), Literal("a", language='en"@b'), Literal("x\ny"), IRI("a:> ")]
+    builder = BatchBuilder(3)
+    for term in both:
+        builder.add((IRI("a:s"), IRI("a:p"), term))
+    shown = [builder.batch.term(term) for term in builder.batch.o]
+    assert shown == ['"a\\"@en"@b', '"a"@en"@b', '"x\\ny"', "<a:\\u003E\\u0020>"]
+    inner = QuotedTriple(IRI("a:s"), IRI("a:p"), both[2])
+    builder.add((QuotedTriple(inner, IRI("a:p"), inner), IRI("a:p"), Literal("x", language="ar", direction="rtl")))
+    text = '<a:s> <a:p> "x\\ny"'
+    assert builder.batch.term(builder.batch.s[-1]) == f"<<( << {text} >> <a:p> <<( {text} )>> )>>"
+    tag = builder.batch.aux[builder.batch.o[-1]]
+    assert builder.batch.term(tag) == "ar--rtl"
 
 
 def test_metadata_belongs_to_frames() -> None:

@@ -6,7 +6,6 @@ import gc
 import io
 import pickle
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.batch_functions import FUNCTIONS
 from support.statements import anything
 
 import jelly
@@ -27,25 +27,16 @@ from jelly import (
     Literal,
     QuotedTriple,
 )
-from jelly._core.algebra import changes, message_blank_nodes
 from jelly._core.algebra.content import row_hash
 from jelly._core.algebra.dictionary import TermDictionary, rows_equal
-from jelly._core.algebra.graph_ids import GraphDictionary
-from jelly._core.algebra.graph_names import name_default_graph
 from jelly._core.algebra.select import select, term_rows
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch_concat import join_batches
-from jelly._core.jelly.encoder import needed_version
-from jelly._core.jena.writer import BinaryWriter
-from jelly._core.ntriples.canonical import Canonicalizer
-from jelly._core.ntriples.statement_table import StatementTable, relabel
-from jelly._core.ntriples.text import TextWriter
+from jelly._core.ntriples.statement_table import relabel
 from jelly._core.rules.capabilities import CAPABILITIES, capabilities_of
-from jelly._core.rules.needs import lacking
 from jelly._core.terms.batch_builder import BatchBuilder, ResultBatchBuilder, _make_batch
-from jelly._core.terms.materialize import Materializer, StatementIterator
-from jelly._core.terms.operations import OperationIterator
-from jelly._formats.registry import FORMATS, RESULT_FORMATS, Content
+from jelly._core.terms.materialize import Materializer
+from jelly._formats.registry import RESULT_FORMATS, Content
 from jelly.results import read_results, write_results
 
 X, Y = IRI("a:x"), BlankNode("y")
@@ -129,7 +120,7 @@ def test_rows_that_do_not_fit() -> None:
         ((X,), ValueError, "a row has 1 terms where there are 2 variables"),
         ({"c": X}, ValueError, "'c' is none of the variables a, b"),
         ((X, "text"), JellyArgumentError, "expected an RDF term"),
-        (5, TypeError, "not iterable"),
+        (5, JellyArgumentError, "expected a row of terms or a dict of them, got int"),
     ):
         with pytest.raises(error, match=message):
             builder.extend(iter([(Y, None), row]), 10)
@@ -221,24 +212,6 @@ def test_labels_are_replaced_in_results() -> None:
 # ---- what takes statements
 
 
-def exporter(use: Callable[[ArrowExporter], Any]) -> Callable[[Batch], Any]:
-    def call(batch: Batch) -> None:
-        columns = ArrowExporter("flat", results=True)
-        columns.start(batch)
-        use(columns)
-
-    return call
-
-
-def syntax_writer(name: str) -> Callable[[Batch], Any]:
-    def call(batch: Batch) -> None:
-        pytest.importorskip("pyoxigraph")
-        with jelly.Writer(io.BytesIO(), format=name) as writer:
-            writer.add_batch(batch)
-
-    return call
-
-
 def test_terms_of_results_become_rows() -> None:
     batch = results(ROWS)
     numbers = list(range(batch.n_terms))[::-1]
@@ -249,64 +222,27 @@ def test_terms_of_results_become_rows() -> None:
         term_rows(batch, [batch.n_terms])
 
 
-# All functions of the core that take a Batch of statements.
-REFUSING: dict[str, Callable[[Batch], Any]] = {
-    "changes.take": lambda batch: changes.Transactions().take(batch),
-    "message_blank_nodes.drop_open_frame": message_blank_nodes.drop_open_frame,
-    "message_blank_nodes.number_labels": message_blank_nodes.number_labels,
-    "message_blank_nodes.number_labels marked": lambda batch: message_blank_nodes.number_labels(batch, b"mark"),
-    "message_blank_nodes.rename_blank_nodes": message_blank_nodes.rename_blank_nodes,
-    "encoder.encode": lambda batch: jelly.Encoder(jelly.StreamOptions()).encode(batch),
-    "encoder._encode_part": lambda batch: jelly.Encoder(jelly.StreamOptions())._encode_part(batch, 0, None),
-    "encoder.encode_frames": lambda batch: jelly.Encoder(jelly.StreamOptions()).encode_frames(batch),
-    "encoder.needed_version": needed_version,
-    "encoder.repeat": lambda batch: jelly.Encoder(jelly.StreamOptions()).repeat(batch),
-    "needs.lacking": lambda batch: lacking(jelly.StreamOptions(), batch),
-    "writer.encode": lambda batch: BinaryWriter("thrift").encode(batch),
-    "writer.encode patch": lambda batch: BinaryWriter("thrift", patch=True).encode(batch),
-    "writer.chunks": lambda batch: list(BinaryWriter("protobuf").chunks(batch)),
-    "canonical.add": lambda batch: Canonicalizer().add(batch),
-    "statement_table.add": lambda batch: StatementTable().add(batch, 0),
-    "text.encode": lambda batch: TextWriter(quads=True).encode(batch),
-    "text.encode patch": lambda batch: TextWriter(quads=True, patch=True).encode(batch),
-    "text.chunks": lambda batch: list(TextWriter(quads=True).chunks(batch)),
-    "text.frames": lambda batch: TextWriter(quads=True).frames(batch),
-    "materialize.__new__": lambda batch: Materializer(batch).statements(),
-    "materialize.__new__ iterator": lambda batch: list(StatementIterator([batch])),
-    "operations": lambda batch: list(OperationIterator([(Materializer(batch), 0, len(batch))])),
-    "graph_ids.add": lambda batch: GraphDictionary().add(batch),
-    "graph_ids.numbers": lambda batch: GraphDictionary().numbers(batch),
-    "graph_names.name_default_graph": lambda batch: name_default_graph(batch, 1, b"a:g"),
-    "exporter.start": lambda batch: ArrowExporter("flat").start(batch),
-    "exporter.kinds": exporter(lambda columns: columns.kinds(0, 1)),
-    "exporter.kind_codes": exporter(lambda columns: columns.kind_codes(0, 1)),
-    "exporter.directions": exporter(lambda columns: columns.directions(0, 1)),
-    **{f"capabilities.fit {name}": held.fit for name, held in CAPABILITIES.items() if not held.results},
-    **{f"batch.{name}": lambda batch, name=name: getattr(batch, name) for name in ("s", "p", "o", "g", "arity")},
-    "batch.statements": lambda batch: batch.statements(),
-    **{f"Writer {name}": syntax_writer(name) for name in FORMATS},
-}
 # Those that take results, as the tests above show.
 TAKING = {
     "content.row_hash", "content.term_hash", "content.blank_terms", "content.slot_keys",
     "dictionary.ids", "dictionary.unique_terms", "dictionary.rows_equal", "select.select", "select.term_rows",
-    "dictionary.term_ranks",
+    "dictionary.term_ranks", "materialize.text_of_term", "batch.restate", "needs.refuse_quoted",
     "batch_check.check_batch", "batch_concat.join_batches", "batch_concat.number_rows",
     "statement_table.relabel", "ResultWriter.encode",
     "blank_node_scope.scope_blank_nodes",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REFUSING)
+@pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("rows", [ROWS * 1000, ROWS[:1]], ids=["many", "one"])
 def test_results_are_refused_by_name(name: str, rows: list[Any]) -> None:
     with pytest.raises(JellyOptionsError, match="query results"):
-        REFUSING[name](results(rows))
+        FUNCTIONS[name](results(rows))
 
 
 def test_every_function_of_the_core_is_named_here() -> None:
     """A function that takes a Batch refuses results or can have them: a new one belongs in a list above."""
-    known = {name.partition(" ")[0] for name in REFUSING} | TAKING
+    known = {name.partition(" ")[0] for name in FUNCTIONS} | TAKING
     found = set()
     function = re.compile(r"def (\w+)\((?:[^()]|\([^()]*\))*?\b(?:batch|batches): (?:\w+\[)?Batch\b")
     for path in Path(jelly.__file__).with_name("_core").rglob("*.pyi"):

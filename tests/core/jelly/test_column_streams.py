@@ -7,8 +7,9 @@ import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.chance import examples
 from support.column_oracle import Oracle, classes
 from support.column_vectors import ACCEPTED, batches_of, data_of, expected, outcome, plain_quads
 from support.column_writer import Writer, write
@@ -54,7 +55,7 @@ ROWS = st.lists(
 ).map(lambda rows: [row[:4] for row in rows for _ in range(row[4])])
 
 
-@settings(max_examples=2000 if LONG else 60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_streams_beside_the_oracle(data):
     quads, messages = data.draw(st.booleans()), data.draw(st.booleans())
@@ -159,6 +160,7 @@ def test_a_frame_that_claims_very_many_rows():
         batches_of(bomb(1001), max_frame_rows=1000)
 
 
+@pytest.mark.bounded
 def test_a_frame_of_many_rows_comes_in_batches_of_the_usual_size():
     decoder = jelly.Decoder()
     rows = 3_000_000

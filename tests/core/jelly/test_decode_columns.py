@@ -5,7 +5,8 @@ import os
 import pytest
 from support.column_oracle import Oracle, Refused
 from support.column_vectors import ACCEPTED, CASES, REJECTED, batches_of, data_of, expected, outcome, plain_quads
-from support.wirefields import take_varint
+from support.craft import varint
+from support.wirefields import fields, split, take_varint
 
 import jelly
 
@@ -108,3 +109,47 @@ def test_flips(numbering, name):
             elif oracle is not None:
                 # Limits, and what is refused beyond the rules.
                 assert isinstance(error, jelly.JellyLimitError) or str(error).startswith(BEYOND), (at, error)
+
+
+# ---- numbers that are malformed, though as many as there should be end
+
+ENDLESS = b"\x80" * 10 + b"\x01"
+
+
+def replaced(message, path, value):
+    """A message in which the field that ``path`` leads to has other bytes; one more if it is missing."""
+    number, *inner = path
+    found, out = False, b""
+    for field, content in fields(message):
+        if field == number and isinstance(content, bytes):
+            found, content = True, replaced(content, inner, value) if inner else value
+        out += put_field(field, content)
+    return out if found or inner else out + put_field(number, value)
+
+
+def put_field(number, content):
+    if isinstance(content, int):
+        return varint(number << 3) + varint(content)
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [((9, 2), ENDLESS + b"\x05"), ((9, 2), b"\x0f" + ENDLESS), ((8, 8), ENDLESS), ((8, 8), ENDLESS + b"\x01")],
+    ids=["layout", "rest of a layout", "direction", "two directions"],
+)
+def test_malformed_numbers_are_refused(path, value):
+    ends = sum(byte < 0x80 for byte in value)
+    tags = ["ar", "en"][:ends] * 10
+    quads = [
+        jelly.Quad(jelly.IRI(f"a:{i}"), jelly.IRI("a:p"), jelly.Literal("x", language=tag), jelly.IRI("a:g"))
+        for i, tag in enumerate(tags)
+    ]
+    options = jelly.StreamOptions(physical_type=2, version=3, rdf_version="1.2", numbering="P")
+    [body] = split(jelly.dumps(quads, options))
+    [number] = [field for field, content in fields(body) if field != 1]
+    for good in (body, replaced(body, [number, 8, 8], bytes(ends))):
+        assert list(jelly.read(varint(len(good)) + good)) == quads
+    bad = replaced(body, [number, *path], value)
+    with pytest.raises(jelly.JellyFormatError, match="malformed"):
+        list(jelly.read(varint(len(bad)) + bad))

@@ -211,3 +211,8 @@ def test_frames_do_not_mix_with_chunks():
         with pytest.raises(ValueError, match="takes whole frames: use decode_frame"):
             give(data)
     assert len(decoder.decode_frame(b"")) == 0
+
+
+def test_empty_chunks_are_no_end():
+    for chunks in ([b"\x03ab", b"", b"c"], [b"", b"\x03abc", b""], [b"", b"", b"\x03", b"", b"abc"]):
+        assert split_frames(chunks, DELIMITED) == [(1, b"abc")]

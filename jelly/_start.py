@@ -1,0 +1,52 @@
+"""The very first import: a command that is asked to end while it is importing does so at once, without a traceback.
+
+Only where Python was started for the command: `jelly ...` or `python -m jelly ...`. There is nothing to clean up yet.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import Any
+
+__all__ = ["goes_on", "watch"]
+
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+
+
+def _end(number: int, frame: Any) -> None:
+    import os
+
+    os._exit(128 + number)  # as in shells
+
+
+def watch() -> None:
+    """From now on signals end this process at once, but for those for which somebody has decided, as nohup does."""
+    import signal
+
+    for name in _SIGNALS:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _end)
+
+
+def goes_on(handler: Any) -> None:
+    """From now on the command cleans up: Ctrl-C raises KeyboardInterrupt, other signals call ``handler``."""
+    import signal
+
+    for name in _SIGNALS:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is _end:
+            signal.signal(number, signal.default_int_handler if name == "SIGINT" else handler)
+
+
+def _is_command() -> bool:
+    name = getattr(sys, "argv", [""])[0]
+    if name == "-m":  # while Python looks for the module
+        return sys.orig_argv[-len(sys.argv)] == "jelly"
+    return bool(name.replace("\\", "/").rpartition("/")[2].removesuffix(".exe") == "jelly")
+
+
+if _is_command():
+    with suppress(ValueError):  # not the main thread
+        watch()

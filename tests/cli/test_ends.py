@@ -1,0 +1,117 @@
+"""How the command ends: a signal while it is still importing, and a reader of its output that is gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+
+from jelly._pipeline.workers import idle_cores
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
+
+TEXT = b'<a:s> <a:p> "x" .\n'
+# Sends itself a signal at the search for the module of ours of a number, as if somebody had sent it then.
+WATCHED = """
+import atexit, os, sys
+
+class Finder:
+    seen, number, wanted = 0, int(os.environ["NUMBER"]), int(os.environ["WANTED"])
+
+    def find_spec(self, name, path=None, target=None):
+        self.seen += name.startswith("jelly.")
+        if self.seen == self.wanted:
+            os.kill(os.getpid(), self.number)
+
+finder = Finder()
+sys.meta_path.insert(0, finder)
+if not finder.wanted:
+    atexit.register(lambda: print(finder.seen, file=sys.stderr))
+"""
+
+
+def run(folder: Path, wanted: int, number: int, how: list[str]) -> subprocess.CompletedProcess[bytes]:
+    (folder / "sitecustomize.py").write_text(WATCHED)
+    paths = os.pathsep.join([str(folder), *filter(None, sys.path)])
+    environment = os.environ | {"PYTHONPATH": paths, "WANTED": str(wanted), "NUMBER": str(int(number))}
+    command = [sys.executable, *how, "head", "-n", "1", str(folder / "a.nt")]
+    return subprocess.run(command, capture_output=True, timeout=120, env=environment)
+
+
+@pytest.mark.parametrize("is_script", [True, False])
+def test_a_signal_at_any_import_ends_it_without_a_traceback(is_script: bool, tmp_path: Path) -> None:
+    """The first module is what takes the signals; the last ones are imported when the command is at work."""
+    (tmp_path / "a.nt").write_bytes(TEXT)
+    (tmp_path / "jelly").write_text("from jelly.cli import main\nmain()\n")
+    how = [str(tmp_path / "jelly")] if is_script else ["-m", "jelly"]
+    whole = run(tmp_path, 0, 0, how)
+    assert (whole.returncode, whole.stdout) == (0, TEXT)
+    count = int(whole.stderr)
+    assert count > 50
+    step = 1 if os.environ.get("JELLY_LONG") else count // 4
+    numbers = cycle([signal.SIGINT, signal.SIGTERM])
+    for wanted, number in zip([*range(2, count, step), count], numbers, strict=False):
+        done = run(tmp_path, wanted, number, how)
+        assert (done.returncode, done.stdout, done.stderr) == (128 + number, b"", b""), wanted
+
+
+def test_a_program_that_imports_jelly_keeps_its_signals() -> None:
+    code = "import signal; b = [signal.getsignal(n) for n in (2, 15)]; import jelly, jelly.cli; "
+    code += "assert b == [signal.getsignal(n) for n in (2, 15)]"
+    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
+
+
+def test_what_nohup_ignores_stays_ignored() -> None:
+    code = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); sys.argv = ['jelly', '--version']\n"
+    code += "from jelly.cli import main\ntry:\n    main()\nfinally:\n"
+    code += "    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN"
+    assert subprocess.run([sys.executable, "-c", code], timeout=120, stdout=subprocess.DEVNULL).returncode == 0
+
+
+@pytest.mark.parametrize("args", [["cat"], ["convert", "-q", "--to", "nt"], ["find", "-p", "a:p", "--exit-code"]])
+def test_nobody_reads_standard_output(args: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "a.nt"
+    path.write_bytes(TEXT * 20_000)
+    command = [sys.executable, "-m", "jelly", args[0], str(path), *args[1:], *["-"] * (args[0] == "convert")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read(10) == TEXT[:10]
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(120) == 141
+
+
+@pytest.mark.parametrize(("command", "code"), [("convert -q", 1), ("diff --to rdfp --exit-code", 2)])
+def test_nobody_reads_a_pipe_with_a_name(command: str, code: int, tmp_path: Path) -> None:
+    """The result is not there: that is an error, as for a file."""
+    path, pipe, empty = tmp_path / "a.nt", tmp_path / "out.nt", tmp_path / "empty.nt"
+    path.write_bytes(b"".join(b'<a:s%d> <a:p> "x" .\n' % i for i in range(20_000)))
+    empty.write_bytes(b"")
+    os.mkfifo(pipe)
+    name, *options = command.split()
+    files = [str(path), str(pipe)] if name == "convert" else [str(empty), str(path), str(pipe)]
+    whole = [sys.executable, "-m", "jelly", name, *files, *options]
+    with subprocess.Popen(whole, stderr=subprocess.PIPE) as process:
+        with open(pipe, "rb", buffering=0) as file:
+            assert len(file.read(5)) == 5
+        _, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (code, f"error: {pipe}: Broken pipe\n".encode())
+
+
+def test_cores_that_are_in_use_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load = tmp_path / "loadavg"
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
+    for running, threads in ((1, 4), (5, 4), (6, 3), (8, 1), (9, 1), (30, 1)):
+        load.write_text(f"9.00 1.00 0.50 {running}/512 4711\n")
+        assert idle_cores(str(load)) == threads
+    for text in ("", "nonsense", "1 2 3 x/y"):
+        load.write_text(text)
+        assert idle_cores(str(load)) == 4
+    assert idle_cores(str(tmp_path / "none")) == 4
