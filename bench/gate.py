@@ -32,6 +32,7 @@ from typing import Any
 
 BASELINE = Path(__file__).with_suffix(".json")
 FIRST = BASELINE.with_name("baseline-1.json")
+FOLDER = BASELINE.parent.parent
 BOUND = 1.03
 DOOR = "_PyEval_CallTracing"
 STATEMENTS = 3000
@@ -229,12 +230,13 @@ def callgrind(folder: str, *command: str, options: tuple[str, ...] = ()) -> list
         "PYTHONDONTWRITEBYTECODE": "1",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
-        # Else the allocator learns from what was freed before, and copies buffers that grow, or moves their pages.
-        "MALLOC_MMAP_THRESHOLD_": "65536",
+        # Else the allocator learns from what was freed before: it copies buffers that grow, or moves their pages, and
+        # calloc clears memory that was in use.
+        "MALLOC_MMAP_THRESHOLD_": "16384",
     }
     done = subprocess.run(
         ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *options, sys.executable, *command],
-        env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=BASELINE.parent.parent,
+        env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=FOLDER,
     )  # fmt: skip
     if done.returncode:
         raise SystemExit(done.stdout)
@@ -262,6 +264,11 @@ def measure(names: list[str]) -> dict[str, int]:
             found = dict(zip(inner, counts, strict=True))
         starts = [name for name in names if name in STARTS]
         if starts:
+            # Else they would compile the modules each time.
+            writing = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+            for name in starts:
+                command = [sys.executable, *STARTS[name]]
+                subprocess.run(command, stdout=subprocess.DEVNULL, cwd=FOLDER, env=writing, check=True)
             numpy = callgrind(folder, "-c", "import numpy")[-1]
             found |= {name: callgrind(folder, *STARTS[name])[-1] - numpy for name in starts}
     return found

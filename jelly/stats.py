@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -239,7 +239,8 @@ class Tally:
         self._max_keys = max_keys
         self._room = _MAX_TEXT
 
-    def add(self, key: Any, n: int, size: int = 0) -> None:
+    @checked()
+    def add(self, key: Hashable, n: int, size: int = 0) -> None:
         """Count occurrences of a key.
 
         Parameters
@@ -259,6 +260,7 @@ class Tally:
         else:
             self.folded += n
 
+    @checked()
     def merge(self, other: Tally) -> None:
         """Add the counts of another Tally.
 
@@ -271,6 +273,7 @@ class Tally:
             self.add(key, n, len(key) if isinstance(key, str) else 0)
         self.folded += other.folded
 
+    @checked()
     def result(self, top: int) -> Counts:
         """The most frequent keys; equal counts are sorted by name.
 
@@ -334,6 +337,7 @@ class Counting:
         self.last: Any = None
         self.run: int = 0
 
+    @checked()
     def add(self, batch: Batch) -> None:
         """Count the statements of a Batch.
 
@@ -425,6 +429,7 @@ class Counting:
         self.runs += _by_power(lengths[:-1])
         self.last, self.run = keys[column[-1]], int(lengths[-1])
 
+    @checked()
     def merge(self, other: Counting) -> None:
         """Add the counts of another Counting. A run of one subject does not continue from one to the other.
 
@@ -449,6 +454,7 @@ class Counting:
             self.runs += _by_power(np.array([self.run]))
         self.last, self.run = None, 0
 
+    @checked()
     def result(self, top: int = 20) -> Stats:
         """Summarise the counts.
 

@@ -109,6 +109,7 @@ class Scan(_Dataset):
         Iterator[pyarrow.RecordBatch]
             Record batches, none of them empty.
         """
+        _check(columns, filter)
         wanted = self._fields(columns).names
         known = {} if filter is None else conditions_of(filter)
         # A condition that is not understood may be of any column.
@@ -126,6 +127,7 @@ class Scan(_Dataset):
                 yield kept.select(wanted)
 
     def _reader(self, columns: Sequence[str] | None = None, filter: Any = None) -> pa.RecordBatchReader:
+        _check(columns, filter)
         fields = self._fields(columns)
         return pa.RecordBatchReader.from_batches(fields, self.to_batches(fields.names, filter))
 
@@ -196,6 +198,7 @@ class Scan(_Dataset):
         pyarrow.Table
             The rows.
         """
+        _check(columns, filter, num_rows)
         reader = self._reader(columns, filter)
         found, left = [], num_rows
         for batch in reader if left > 0 else ():
@@ -224,6 +227,11 @@ class Scan(_Dataset):
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._reader().__arrow_c_stream__(requested_schema)
+
+
+@checked()
+def _check(columns: Sequence[str] | None, filter: compute.Expression | None, num_rows: int = 0) -> None:
+    """The arguments that a dataset of pyarrow has; others are without effect."""
 
 
 # What else a dataset of pyarrow has would touch memory that is not there.

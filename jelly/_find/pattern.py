@@ -242,6 +242,7 @@ class Pattern:
         found = {slot: wanted.sought for slot, wanted in self._slots if labels or not wanted.has_labels}
         return {slot: one for slot, one in found.items() if one is not None} or None
 
+    @checked()
     def rows(self, batch: Batch) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The rows of a Batch that match, in order.
 
@@ -282,6 +283,7 @@ class Pattern:
             mask = same if mask is None else mask & same
         return mask
 
+    @checked()
     def count(self, batch: Batch) -> int:
         """The number of rows of a Batch that match.
 
@@ -298,6 +300,7 @@ class Pattern:
         mask = self._mask(batch)
         return len(batch) if mask is None else int(np.count_nonzero(mask))
 
+    @checked()
     def select(self, batch: Batch) -> Batch:
         """The statements of a Batch that match, without frames, namespaces and metadata.
 

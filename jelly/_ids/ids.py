@@ -114,6 +114,7 @@ class GraphIds:
 
         return terms_table(self.dictionary, 0, self.n_relations, relations=True)
 
+    @checked()
     def node(self, id: int) -> AnyTerm:
         """The node of an id. For many of them `nodes` or `terms` is faster.
 
@@ -129,6 +130,7 @@ class GraphIds:
         """
         return self._term(id, self.n_nodes, relations=False)
 
+    @checked()
     def relation(self, id: int) -> AnyTerm:
         """The predicate of an id.
 
@@ -185,6 +187,7 @@ class GraphIds:
         found = Materializer(batch)
         return [str(found.term(term)) for term in batch.o.tolist()]
 
+    @checked()
     def to_scipy(self, relation: int | None = None) -> Any:
         """The adjacency matrix: how many statements lead from the node of a row to that of a column.
 

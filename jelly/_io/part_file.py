@@ -15,9 +15,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import stat
-import tempfile
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -162,6 +160,8 @@ class PartFolder(AbstractContextManager["PartFolder"]):
     """
 
     def __init__(self, folder: str) -> None:
+        import tempfile  # which takes some time, as shutil does
+
         folder = folder or os.curdir
         with os.scandir(folder) as found:
             for entry in found:
@@ -195,7 +195,13 @@ class PartFolder(AbstractContextManager["PartFolder"]):
 
     def __exit__(self, *error: object) -> None:
         os.close(self._lock)
-        shutil.rmtree(self.path, ignore_errors=True)
+        _remove(self.path)
+
+
+def _remove(path: str) -> None:
+    import shutil
+
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _sweep_folder(path: str) -> None:
@@ -205,7 +211,7 @@ def _sweep_folder(path: str) -> None:
         handle = os.open(name, _LOOK)
         try:
             if hold(handle) and _is_named(name, handle):
-                shutil.rmtree(path, ignore_errors=True)
+                _remove(path)
         finally:
             os.close(handle)
 

@@ -69,44 +69,81 @@ _PASSED: dict[str, Any] = {limit.name: int for limit in SETTABLE} | {
 }  # fmt: skip
 
 
-def _takes(kind: Any, value: Any) -> bool:
-    """Whether an annotation takes a value, and the items of a list, tuple or dict; others can be taken only once."""
+def _is_whole(value: Any) -> bool:
+    try:
+        return -(1 << 63) <= index(value) < 1 << 63
+    except (TypeError, OverflowError):
+        return False
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return -(1 << 63) <= float(value) < 1 << 63
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _is_anything(value: Any) -> bool:
+    return True
+
+
+def _test(kind: Any) -> Callable[[Any], bool]:
+    """The test of an annotation, of the items of a list, tuple or dict, too; those of others can be taken only once."""
     origin = get_origin(kind)
     if origin in (Union, UnionType):
-        return any(_takes(each, value) for each in get_args(kind))
+        return _test_any(get_args(kind))
     if origin is Literal:
-        return isinstance(value, str | NoneType) and value in get_args(kind)
-    if kind is None:
-        return value is None
+        words = get_args(kind)
+        return lambda value: isinstance(value, (str, NoneType)) and value in words
     if kind is bool:
-        return not isinstance(value, str | bytes)  # else as in any condition; "no" would be true
+        return lambda value: not isinstance(value, (str, bytes))  # else as in any condition; "no" would be true
     if kind in (int, float):
-        try:
-            return -(1 << 63) <= (index(value) if kind is int else float(value)) < 1 << 63
-        except (TypeError, ValueError, OverflowError):
-            return False
-    if kind is Any or isinstance(kind, TypeVar):
-        return True
+        return _is_whole if kind is int else _is_number
     if origin is Callable:
-        return callable(value)
-    if not isinstance(outer := origin or kind, type) or getattr(outer, "_is_protocol", False):
-        return True
+        return callable
+    outer = NoneType if kind is None else origin or kind
+    if kind is Any or not isinstance(outer, type) or getattr(outer, "_is_protocol", False):
+        return _is_anything  # type variables, too
     parts = _items(kind)
+    tests = [_test(part) for part in parts if part is not ...]
     if outer is tuple and parts[-1:] != (...,):
-        return isinstance(value, tuple | list) and len(value) == len(parts) and all(map(_takes, parts, value))
-    if not isinstance(value, outer):
+        return lambda value: (
+            isinstance(value, (tuple, list)) and len(value) == len(tests) and all(map(_apply, tests, value))
+        )
+    if not parts:
+        return lambda value: isinstance(value, outer)
+
+    def has_items(value: Any) -> bool:
+        if isinstance(value, dict) and len(tests) > 1 and not all(map(tests[1], value.values())):
+            return False
+        return isinstance(value, outer) and (
+            not isinstance(value, (list, tuple, dict, str, bytes)) or all(map(tests[0], value))
+        )
+
+    return has_items
+
+
+def _apply(test: Callable[[Any], bool], value: Any) -> bool:
+    return test(value)
+
+
+def _test_any(kinds: Iterable[Any]) -> Callable[[Any], bool]:
+    tests = [_test(kind) for kind in kinds]
+
+    def test_any(value: Any) -> bool:
+        for test in tests:  # noqa: SIM110 - a generator would cost as much as the tests
+            if test(value):
+                return True
         return False
-    if not parts or not isinstance(value, list | tuple | dict | str | bytes):
-        return True
-    if isinstance(value, dict) and len(parts) > 1 and not all(_takes(parts[1], each) for each in value.values()):
-        return False
-    return all(_takes(parts[0], each) for each in value)
+
+    return test_any
 
 
 def _items(kind: Any) -> tuple[Any, ...]:
-    """What an annotation says of the items of a container; nothing where they may be anything, as statements may."""
+    """What an annotation says of the items of a container; nothing where they may be anything, as statements and
+    messages may: they are looked at where they are taken."""
     parts = get_args(kind)
-    return () if all(part is Any for part in parts) else parts
+    return () if all(part is Any or get_origin(part) is Iterable for part in parts) else parts
 
 
 def _looks_inside(kind: Any) -> bool:
@@ -128,6 +165,9 @@ def _named(kind: Any) -> Iterator[str]:
         yield "None"
     else:
         name: str = getattr(origin or kind, "__name__", str(kind))
+        items = _items(kind)[:1]
+        if items and get_origin(items[0]) is Literal:
+            name += f" of {', '.join(_named(items[0]))}"
         yield {"int": "a whole number", "float": "a number"}.get(name, name)
 
 
@@ -138,16 +178,17 @@ class _Kinds:
 
     def __init__(self, function: Any) -> None:
         self.function = function
-        self.known: dict[str, Any] = {}
+        # Of a parameter: its test, and whether that looks at the items of a container.
+        self.known: dict[str, tuple[Callable[[Any], bool], bool]] = {}
         # Types that parameters take whatever the value, so that a small message costs little.
         self.fine: set[tuple[str, type]] = set()
 
     def check(self, name: str, value: Any) -> None:
-        if (name, type(value)) in self.fine:
-            return
-        kind = self.known.get(name, self)
-        if kind is self:
-            kind = self.known[name] = self._kind(name)
+        known = self.known.get(name)
+        if known is None:
+            kind = self._kind(name)
+            known = self.known[name] = (_test(kind), _looks_inside(kind))
+        test, looks_inside = known
         if isinstance(value, str) and (not value.isascii() or "\0" in value):
             try:  # file names have some surrogates for bytes that are no characters
                 if b"\0" in value.encode(errors="surrogateescape"):
@@ -155,17 +196,15 @@ class _Kinds:
             except UnicodeEncodeError as error:
                 half = f"U+{ord(value[error.start]):04X}, half of a character"
                 raise JellyFormatError(f"{name} {value!r:.80} holds {half}") from None
-        if kind is not Any and not _takes(kind, value):
-            *most, last = _named(kind)
+        if not test(value):
+            *most, last = _named(self._kind(name))
             expected = f"{', '.join(most)} or {last}" if most else last
             told = self.function.__annotations__.get(name)
             if isinstance(told, str) and "[" in told and "Literal" not in told:
                 expected = told  # the items matter too
             raise JellyArgumentError(f"{name} is {value!r:.80}: expected {expected}")
         # What a text, a number or a container holds counts, too.
-        by_type = not isinstance(value, str | int | float) and not (
-            isinstance(value, list | tuple | dict | bytes) and _looks_inside(kind)
-        )
+        by_type = not isinstance(value, (str, int, float) + (list, tuple, dict, bytes) * looks_inside)
         if by_type and len(self.fine) < _MOST_TYPES:
             self.fine.add((name, type(value)))
 
@@ -204,7 +243,8 @@ def checked(*others: Collection[str], elsewhere: Mapping[str, str] | None = None
                 if not given.keys() <= known:
                     refuse_unknown(given, known, elsewhere=elsewhere)
                 for name, value in given.items():
-                    check(name, value)
+                    if (name, type(value)) not in fine:
+                        check(name, value)
             return function(*args, **given)
 
         call.keywords = known  # type: ignore[attr-defined]

@@ -258,6 +258,7 @@ class Writer(SinkWriter):
             self._flush()
 
     @one_thread
+    @checked()
     def extend(self, statements: Iterable[Any]) -> None:
         """Write many statements. This is faster than `add` in a loop.
 
@@ -290,6 +291,7 @@ class Writer(SinkWriter):
             refuse_read(statements, self._encoder.options.version)
 
     @one_thread
+    @checked()
     def add_batch(self, batch: Batch, *, keep_frames: bool | None = None) -> None:
         """Write a Batch.
 
@@ -327,6 +329,7 @@ class Writer(SinkWriter):
             self._collect(3).namespace(name, iri)
 
     @one_thread
+    @checked()
     def end_frame(self, metadata: Mapping[str, bytes] | None = None) -> None:
         """End the frame here, even if it is empty. Formats without frames ignore it.
 

@@ -109,6 +109,7 @@ class IndexedFile(Generic[Item]):
         """The number of frames."""
         return self.index.frames
 
+    @checked()
     def batches(self, threads: int = 1, *, first: int = 0, last: int | None = None) -> Iterator[Batch]:
         """Iterate over all Batches in order, decoded by several threads without the GIL.
 
@@ -344,6 +345,7 @@ class JellyFile(IndexedFile[Triple | Quad]):
             segments = [segments[number - first] for number in numbers if number >= first]
         return [partial(part, segment) for segment in segments if segment[0].statement < end]
 
+    @checked()
     def frames(self, start: int = 0, stop: int | None = None) -> Iterator[Frame]:
         """Iterate over a range of frames.
 
@@ -359,6 +361,8 @@ class JellyFile(IndexedFile[Triple | Quad]):
         Iterator[Frame]
             The frames in order.
         """
+        if start < 0:
+            raise JellyArgumentError(f"start is {start}: expected at least 0")
         stop = self.index.frames if stop is None else min(stop, self.index.frames)
         if start >= stop:
             return iter(())
@@ -367,6 +371,7 @@ class JellyFile(IndexedFile[Triple | Quad]):
         batches = self.run([partial(self._read, segment) for segment in segments if segment[0].frame < stop])
         return to_the_end(batches, islice(frames_of(batches, begin), start - begin, stop - begin))
 
+    @checked()
     def find(
         self, s: Wanted = None, p: Wanted = None, o: Wanted = None, g: Wanted = None, *, threads: int = 1
     ) -> Matches:

@@ -334,6 +334,7 @@ class _BaseClient(Generic[F, P]):
         self._delete = self._channel.unary_unary(DELETE_TOPIC)
         self._probe = self._channel.unary_unary(PROBE)
 
+    @checked()
     def subscribe(
         self,
         topic: str,
@@ -371,6 +372,7 @@ class _BaseClient(Generic[F, P]):
         progress = _Progress(self._settings, topic, options, start, follow, timeout, metadata)
         return self._feed(self, self._subscribe, progress)
 
+    @checked()
     def subscribe_patches(
         self,
         topic: str,
@@ -445,6 +447,7 @@ class Client(_BaseClient[Feed, PatchFeed]):
     _feed = Feed
     _patch_feed = PatchFeed
 
+    @checked()
     def publish(
         self,
         items: Iterable[Any],
@@ -484,6 +487,7 @@ class Client(_BaseClient[Feed, PatchFeed]):
         frames = encode_frames(items, options, frame_rows=frame_rows, name=topic or "")
         return self._send(self._publish, frames, topic, timeout, metadata)
 
+    @checked()
     def publish_patches(
         self,
         patches: Iterable[Any] | Patch,
@@ -559,6 +563,7 @@ class Client(_BaseClient[Feed, PatchFeed]):
             raise _error(error) from None
         return sent
 
+    @checked()
     def topics(self, name: str = "", *, timeout: float | None = None) -> list[TopicInfo]:
         """Ask a broker for its topics. This is an extension, see ``proto/broker.proto``.
 
@@ -576,6 +581,7 @@ class Client(_BaseClient[Feed, PatchFeed]):
         """
         return unpack_infos(self._ask(self._list, name, timeout))
 
+    @checked()
     def delete_topic(self, name: str, *, timeout: float | None = None) -> TopicInfo:
         """Have a broker delete a topic with all its messages. Its subscriptions end with NOT_FOUND.
 
@@ -734,6 +740,7 @@ class AsyncClient(_BaseClient[AsyncFeed, AsyncPatchFeed]):
     _feed = AsyncFeed
     _patch_feed = AsyncPatchFeed
 
+    @checked()
     async def publish(
         self,
         items: AsyncIterable[Any] | Iterable[Any],
@@ -769,6 +776,7 @@ class AsyncClient(_BaseClient[AsyncFeed, AsyncPatchFeed]):
         writer = FrameWriter(options, frame_rows=frame_rows, name=topic or "")
         return await self._send(self._publish, writer, readable(items, options), topic, timeout, metadata)
 
+    @checked()
     async def publish_patches(
         self,
         patches: AsyncIterable[Any] | Iterable[Any] | Patch,
@@ -840,6 +848,7 @@ class AsyncClient(_BaseClient[AsyncFeed, AsyncPatchFeed]):
             raise
         return sent
 
+    @checked()
     async def topics(self, name: str = "", *, timeout: float | None = None) -> list[TopicInfo]:
         """Ask a broker for its topics. This is an extension, see ``proto/broker.proto``.
 
@@ -857,6 +866,7 @@ class AsyncClient(_BaseClient[AsyncFeed, AsyncPatchFeed]):
         """
         return unpack_infos(await self._ask(self._list, name, timeout))
 
+    @checked()
     async def delete_topic(self, name: str, *, timeout: float | None = None) -> TopicInfo:
         """Have a broker delete a topic with all its messages. Its subscriptions end with NOT_FOUND.
 

@@ -219,6 +219,7 @@ class Topics:
             topic.failure = ""
         return ""
 
+    @checked()
     def get(self, name: str, *, create: bool = False, owner: str = "") -> Topic | None:
         """Get a topic by name.
 
@@ -276,6 +277,7 @@ class Topics:
                 to_disk(file.fileno())
             patiently(new.replace, self.store / _OWNERS)
 
+    @checked()
     def delete(self, name: str) -> Topic | None:
         """Delete a topic with its files. Its subscriptions end with an error.
 

@@ -11,7 +11,7 @@ from jelly._core.base.batch import Batch
 from jelly._formats.registry import JELLY, JELLY_PATCH
 from jelly._io.settings import checked
 from jelly._options import StreamOptions
-from jelly.errors import JellyError
+from jelly.errors import JellyArgumentError, JellyError
 from jelly.kafka._clients import known_to_clients, serialization_error, set_headers
 from jelly.kafka._compression import Compression, packer
 from jelly.kafka._values import ValueEncoder, is_patch
@@ -239,6 +239,8 @@ def _parts(values: Iterable[Any] | Batch) -> Iterator[Any]:
     if isinstance(values, Batch) or (isinstance(values, list) and len(values) <= TOGETHER):
         yield values
         return
+    if not isinstance(values, Iterable):
+        raise JellyArgumentError(f"values is {values!r:.80}: expected values to serialize")
     iterator = iter(values)
     for first in iterator:
         yield [first, *islice(iterator, TOGETHER - 1)]

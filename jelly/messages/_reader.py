@@ -284,6 +284,10 @@ class MessageReader:
         RuntimeError
             If the previous iterator was not consumed to its end.
         """
+        try:
+            memoryview(chunk)
+        except TypeError:
+            raise JellyArgumentError(f"chunk is {chunk!r:.80}: expected bytes") from None
         self._check_used_up()
         self._unread = True
         return self._taken(self._fed, chunk)

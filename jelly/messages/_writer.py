@@ -105,6 +105,16 @@ def _encoder(
     return {"ndjsonld": JsonEncoder, "yamlld": YamlEncoder, "rdf": XmlEncoder}[format.name]()
 
 
+@checked()
+def _entries(
+    metadata: Mapping[str, bytes] | None, namespaces: Iterable[tuple[str, str]], note: str
+) -> dict[str, bytes]:
+    """The metadata of a message, with its note."""
+    if "\n" in note or "\r" in note:
+        raise JellyArgumentError("a note is one line")
+    return {**(metadata or {}), **({NOTE: note.encode()} if note else {})}
+
+
 class MessageWriter(SinkWriter):
     """Write a message log.
 
@@ -197,16 +207,14 @@ class MessageWriter(SinkWriter):
         try:
             self._check_open()
             collector = self._collector
-            entries = dict(metadata or {})
-            if note:
-                if "\n" in note or "\r" in note:
-                    raise JellyArgumentError("a note is one line")
-                entries[NOTE] = note.encode()
+            entries = _entries(metadata, namespaces, note) if metadata or namespaces != () or note else {}
             if isinstance(message, Message):
                 entries = {**message.metadata, **entries}
                 namespaces = [*message.namespaces, *namespaces]
             elif isinstance(message, Batch):
                 message = message.statements()  # which query results do not have
+            elif not hasattr(message, "__iter__"):
+                raise JellyArgumentError(f"message is {message!r:.80}: expected a Message or statements")
             before = len(collector)
             try:
                 for name, iri in namespaces:
@@ -241,6 +249,7 @@ class MessageWriter(SinkWriter):
             self.statements += len(batch)
 
     @one_thread
+    @checked()
     def add_batch(self, batch: Batch) -> None:
         """Write the messages of a Batch.
 

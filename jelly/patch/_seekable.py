@@ -12,6 +12,7 @@ from jelly._formats.registry import SEEKING
 from jelly._io.settings import checked
 from jelly._options import PatchOptions
 from jelly._seekable.file import IndexedFile, to_the_end
+from jelly.errors import JellyArgumentError
 from jelly.patch._stream import Patch, split_patches
 
 __all__ = ["PatchFile", "open"]
@@ -61,6 +62,7 @@ class PatchFile(IndexedFile[Patch]):
     def __iter__(self) -> Iterator[Patch]:
         return split_patches(self.batches(), lambda: self.options.is_flat)
 
+    @checked()
     def patches(self, start: int = 0, stop: int | None = None) -> Iterator[Patch]:
         """Iterate over a range of patches.
 
@@ -76,6 +78,8 @@ class PatchFile(IndexedFile[Patch]):
         Iterator[Patch]
             The patches in order.
         """
+        if start < 0:
+            raise JellyArgumentError(f"start is {start}: expected at least 0")
         stop = len(self) if stop is None else min(stop, len(self))
         if start >= stop:
             return iter(())

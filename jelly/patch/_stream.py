@@ -170,6 +170,7 @@ class Patch:
         for source, start, stop in self._parts:
             yield from writer.chunks(source.batch, start=start, stop=stop)
 
+    @checked()
     def count(self, code: int) -> int:
         """Count the rows with an operation.
 
@@ -195,6 +196,7 @@ class Patch:
         )
         return [header for header in OperationIterator(rows) if isinstance(header, Header)]
 
+    @checked()
     def header(self, key: str) -> Any:
         """The value of the first header with a key.
 
@@ -523,6 +525,7 @@ class PatchWriter(SinkWriter):
         if self._collector.add(operation) >= COLLECT_ROWS:
             self._flush()
 
+    @checked()
     def extend(self, operations: Iterable[Operation]) -> None:
         """Write operations without ending the patch.
 
@@ -535,6 +538,7 @@ class PatchWriter(SinkWriter):
             self.add(operation)
 
     @one_thread
+    @checked()
     def add_batch(self, batch: Batch) -> None:
         """Write the rows of a Batch.
 
@@ -597,6 +601,7 @@ class PatchWriter(SinkWriter):
             self._flush()
 
     @one_thread
+    @checked()
     def write(self, patch: Patch) -> None:
         """Write a whole patch and end it.
 

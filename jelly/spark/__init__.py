@@ -170,6 +170,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from jelly._io.settings import checked
+from jelly.errors import JellyArgumentError
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -210,6 +213,7 @@ _MODULES = {
 }
 
 
+@checked()
 def register(spark: SparkSession, *, pushdown: bool = False, check: bool = True) -> None:
     """Make the data sources "jelly", "jelly-patch" and "jelly-results" known to a session.
 
@@ -240,6 +244,8 @@ def register(spark: SparkSession, *, pushdown: bool = False, check: bool = True)
     from jelly.spark._session import check_workers
     from jelly.spark._source import JellyDataSource, PushdownDataSource
 
+    if not hasattr(spark, "dataSource"):
+        raise JellyArgumentError(f"spark is {spark!r:.80}: expected a SparkSession")
     if check:
         check_workers(spark)
     if pushdown:

@@ -8,17 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
+from jelly._io.settings import checked
 from jelly._layouts import TableLayout, guess_layout
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 
 try:
     from pyspark.errors import AnalysisException
-    from pyspark.sql import functions
+    from pyspark.sql import Column, DataFrame, functions
 except ImportError:
     raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 # Functions of Spark that are missing in the types of PySpark.
@@ -40,6 +41,7 @@ _DELETED = ("delete", "update_preimage", "update_before")
 _VERSIONS = ("_commit_version", "_change_ordinal")
 
 
+@checked()
 def merge(
     patches: DataFrame,
     table: str,
@@ -127,6 +129,7 @@ def merge(
     return writer.trigger(**trigger).start() if trigger else writer.start()
 
 
+@checked()
 def changes(feed: DataFrame) -> DataFrame:
     """The changes of a table as patches, one for each commit, in order.
 

@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,15 +73,22 @@ def _running() -> SparkSession | None:
     return None if isinstance(found, SparkSession) else found
 
 
+def _checked_session(spark: Any) -> SparkSession:
+    if not hasattr(spark, "conf"):
+        raise JellyArgumentError(f"spark is {spark!r:.80}: expected a SparkSession, a master or None")
+    session: SparkSession = spark
+    return session
+
+
 def cores(spark: SparkSession | str | None) -> int | None:
     """The cores of a session or a master; None of a master that has to be asked.
 
     >>> cores("local[3]"), cores("spark://there:7077")
     (3, None)
     """
-    spark = spark or _running() or MASTER
+    spark = _running() or MASTER if spark is None else spark
     if not isinstance(spark, str):
-        return int(spark.sparkContext.defaultParallelism)
+        return int(_checked_session(spark).sparkContext.defaultParallelism)
     found = _LOCAL.match(spark)
     if found is None:
         return None
@@ -110,7 +117,7 @@ def session(spark: SparkSession | str | None, conf: Mapping[str, str] | None = N
     ...     with session("local[2]") as spark:
     ...         return spark.sparkContext.defaultParallelism
     """
-    running = _running() if spark is None or isinstance(spark, str) else spark
+    running = _running() if spark is None or isinstance(spark, str) else _checked_session(spark)
     if running is not None:
         if isinstance(spark, str) and spark != (other := running.conf.get("spark.master", "")):
             raise JellyOptionsError(

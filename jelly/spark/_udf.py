@@ -11,24 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from jelly._formats.registry import JELLY, JELLY_PATCH
+from jelly._io.settings import checked
 from jelly._layouts import Layout
 from jelly._options import StreamOptions
 from jelly.arrow import pa
-from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError
 from jelly.spark._messages import frames_to_statements, statements_to_frames, texts_to_statements, type_of_lists
 
 try:
     from pyspark import TaskContext
-    from pyspark.sql import functions
+    from pyspark.sql import Column, functions
     from pyspark.sql.pandas.types import from_arrow_type
 except ImportError:
     raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column
 
 # Functions of Spark that are missing in the types of PySpark.
 F: Any = functions
@@ -39,6 +37,7 @@ Mode = Literal["FAILFAST", "PERMISSIVE"]
 Convert = Callable[..., Iterator[pa.Array]]
 
 
+@checked()
 def from_jelly(
     column: Column | str,
     *,
@@ -94,6 +93,7 @@ def from_jelly(
     return _statements(convert, pa.binary(), pair, layout, mode, reasons, changes)
 
 
+@checked()
 def from_ntriples(
     column: Column | str, *, layout: Layout = "flat", mode: Mode = "FAILFAST", reasons: bool = False
 ) -> Column:
@@ -124,6 +124,7 @@ def from_ntriples(
     return _statements(texts_to_statements, pa.string(), column, layout, mode, reasons)
 
 
+@checked()
 def to_jelly(*columns: Column | str, options: StreamOptions | None = None, delimited: bool = False) -> Column:
     """Encode statements as a binary column; each value is a Jelly stream with one frame.
 
@@ -153,7 +154,7 @@ def to_jelly(*columns: Column | str, options: StreamOptions | None = None, delim
     ...     return statements.groupBy("subject").agg(frame.alias("value"))
     """
     if not columns:
-        raise ValueError("to_jelly needs the columns of a layout, or one column of statements")
+        raise JellyArgumentError("to_jelly needs the columns of a layout, or one column of statements")
     # Spark collects the groups, so that a record batch has many groups. A function called for each group would
     # get a record batch for each.
     column = columns[0] if len(columns) == 1 else F.collect_list(F.struct(*columns))
@@ -162,6 +163,7 @@ def to_jelly(*columns: Column | str, options: StreamOptions | None = None, delim
     return made
 
 
+@checked()
 def jelly_headers(*, patch: bool = False) -> Column:
     """The column ``headers`` for Spark's Kafka sink: the content type of Jelly.
 
@@ -198,9 +200,9 @@ def _statements(
     changes: bool = False,
 ) -> Column:
     if mode not in ("FAILFAST", "PERMISSIVE"):
-        raise ValueError(f'mode is {mode!r}: expected "FAILFAST" or "PERMISSIVE"')
+        raise JellyArgumentError(f'mode is {mode!r}: expected "FAILFAST" or "PERMISSIVE"')
     if reasons and mode == "FAILFAST":
-        raise ValueError('reasons=True is for mode "PERMISSIVE": in mode "FAILFAST" the query fails')
+        raise JellyArgumentError('reasons=True is for mode "PERMISSIVE": in mode "FAILFAST" the query fails')
     name = "from_jelly" if given == pa.binary() else "from_ntriples"
     convert = partial(convert, layout=layout, mode=mode, reasons=reasons)
     made: Column = _udf(convert, given, type_of_lists(layout, changes, reasons), name)(column)

@@ -24,7 +24,7 @@ from jelly.spark._ingest.compact import plan, sorted_rows
 from jelly.spark._partitions import find_files, open_file
 
 # In the place of a session.
-HERE: Any = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2))
+HERE: Any = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2), conf={})
 
 
 @pytest.fixture(autouse=True)

@@ -24,8 +24,9 @@ from jelly.spark._stats import stats
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Any:
-    """Run an ingest of one statement, with further options."""
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run an ingest of one statement, with further options, where no session is there that it could use."""
+    monkeypatch.setattr(room, "_running", lambda: None)
     (tmp_path / "one.nt").write_text("<a:s> <a:p> <a:o> .\n")
 
     def invoke(*options: str) -> Result:

@@ -10,7 +10,7 @@ from jelly._core.base.batch cimport (
     KIND_LANG, KIND_LITERAL, KIND_TYPED, NO_TERM, Batch, BatchData, need_statements,
 )
 from jelly._core.base.claim cimport Claim, claim, give_back
-from jelly._core.base.fault cimport NO_MEMORY
+from jelly._core.base.fault cimport NO_MEMORY, whole_number
 
 import numpy
 
@@ -278,7 +278,7 @@ cdef class GraphDictionary:
         check_status(status)
         return found
 
-    def batch(self, int64_t first=0, end=None, *, bint relations=False) -> Batch:
+    def batch(self, first=0, end=None, *, bint relations=False) -> Batch:
         """Make a Batch of the terms of a range of numbers.
 
         Parameters
@@ -304,17 +304,20 @@ cdef class GraphDictionary:
         '"x"@en'
         """
         cdef Numbers* numbers = &self.relations if relations else &self.nodes
-        cdef int64_t stop, i
+        cdef int64_t begin = whole_number(first, "first")
+        cdef int64_t stop = 0 if end is None else whole_number(end, "end")
+        cdef int64_t i
         cdef int64_t* at
         claim(&self.claimed, self)  # the array may move if it grows meanwhile
         try:
-            stop = numbers.n if end is None else end
-            if not 0 <= first <= stop <= numbers.n:
-                raise IndexError(f"numbers {first} to {stop} are not within 0 to {numbers.n}")
-            rows = numpy.empty(stop - first, numpy.int64)
+            if end is None:
+                stop = numbers.n
+            if not 0 <= begin <= stop <= numbers.n:
+                raise IndexError(f"numbers {begin} to {stop} are not within 0 to {numbers.n}")
+            rows = numpy.empty(stop - begin, numpy.int64)
             at = <int64_t*>memory_of(rows)
-            for i in range(stop - first):
-                at[i] = numbers.id[first + i]
+            for i in range(stop - begin):
+                at[i] = numbers.id[begin + i]
             return self.terms.batch(rows)
         finally:
             give_back(&self.claimed)

@@ -274,6 +274,7 @@ cdef class Batch(BatchViews):
     cdef readonly int64_t first_frame  # frame number in the stream of the first frame
     cdef readonly object options  # the StreamOptions of the stream it came from, or None
     cdef readonly tuple variables  # names of the columns of query results; None: the rows are statements
+    cdef int64_t id_of(self, term) except -1
 
 
 cdef inline int check_free(Batch batch) except -1:

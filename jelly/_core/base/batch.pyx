@@ -7,6 +7,7 @@ from libc.string cimport memset
 
 from jelly._core.base.claim cimport add_to
 from jelly._core.base.constants cimport KIND_VARIABLE
+from jelly._core.base.fault cimport whole_number
 
 import numpy
 from importlib import import_module
@@ -671,7 +672,13 @@ cdef class Batch(BatchViews):
         cdef NamespaceMark* n = self.a.names
         return [(n[i].row, n[i].frame, self.term_text(n[i].name), self.term_text(n[i].iri)) for i in range(self.a.n_names)]
 
-    def term_text(self, int term) -> str:
+    cdef int64_t id_of(self, term) except -1:
+        cdef int64_t id = whole_number(term, "term")
+        if id < 0 or id >= self.a.n_terms:
+            raise IndexError(f"no term {id}: the Batch has {self.a.n_terms}")
+        return id
+
+    def term_text(self, term) -> str:
         """The text of a term: IRI, blank node label, lexical form or language tag.
 
         Parameters
@@ -689,11 +696,10 @@ cdef class Batch(BatchViews):
         IndexError
             If there is no such term.
         """
-        if term < 0 or term >= self.a.n_terms:
-            raise IndexError(f"no term {term}: the Batch has {self.a.n_terms}")
-        return (<const char*>self.a.text)[self.a.start[term]:self.a.start[term + 1]].decode()
+        cdef int64_t id = self.id_of(term)
+        return (<const char*>self.a.text)[self.a.start[id]:self.a.start[id + 1]].decode()
 
-    def term(self, int term) -> str:
+    def term(self, term) -> str:
         """A term in N-Triples syntax, as str() writes the object of it; labels of blank nodes are as they are.
 
         Parameters
@@ -713,7 +719,7 @@ cdef class Batch(BatchViews):
         JellyLimitError
             If a quoted triple would be too long, as its parts stand in it again and again.
         """
-        return import_module("jelly._core.terms.materialize").text_of_term(self, term)
+        return import_module("jelly._core.terms.materialize").text_of_term(self, self.id_of(term))
 
 
 def restate(Batch batch not None, options) -> Batch:

@@ -8,6 +8,8 @@ from jelly._core.base.batch cimport Batch, BatchData, add_operations, new_batch
 from jelly._core.base.claim cimport Claim, claim, give_back, try_claim
 from jelly._core.base.fault cimport FULL, NEED_MORE
 
+from jelly.errors import JellyArgumentError
+
 
 # A failed reader is often in a reference cycle (its error's traceback refers to it). Keep the garbage collector from
 # clearing its buffers before __dealloc__.
@@ -83,7 +85,10 @@ cdef class PushReader:
             if not self.is_used_up():
                 raise RuntimeError("the chunk before is not used up: take all Batches of feed() first, or pull until None")
             self.release()
-        PyObject_GetBuffer(data, &self.held.view, PyBUF_SIMPLE)
+        try:
+            PyObject_GetBuffer(data, &self.held.view, PyBUF_SIMPLE)
+        except (TypeError, BufferError):
+            raise JellyArgumentError(f"data is {data!r:.80}: expected bytes") from None
         if self.held.view.len == 0:
             PyBuffer_Release(&self.held.view)
             return 0

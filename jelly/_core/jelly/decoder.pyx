@@ -1,14 +1,11 @@
 """The `Decoder`: the Python class over frame_reader and decode. It turns their faults into exceptions."""
 
 cimport cython
-from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memchr, memset
 
 import warnings
 from functools import lru_cache
-
-import numpy
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, Batch, BatchData, add_frame, add_graphs, free_arena
@@ -34,7 +31,7 @@ from jelly._core.jelly.frame_reader cimport (
     FRAMING_BARE, FRAMING_DELIMITED, FRAMING_GIVEN, FRAMING_UNKNOWN, free_feed, init_feed,
 )
 from jelly._core.jelly.joined cimport Restart
-from jelly._core.jelly.lookup cimport DecoderEntry, Table, expect_keyframe, free_entries
+from jelly._core.jelly.lookup cimport expect_keyframe, free_table, make_table
 from jelly._core.base.pieces cimport free_pieces
 from jelly._core.jelly.stream_options cimport (
     StreamOptionsRow, check_stream_options, same_stream_options, types_agree,
@@ -118,7 +115,6 @@ cdef class Decoder(PushReader):
     """
 
     cdef DecoderState d
-    cdef tuple arrays  # the numpy arrays behind the tables; a list would be emptied by the collector
     cdef bytes stream_name
     cdef bint in_frame_call  # of decode_frame, which alone may give chunks once it was called
     cdef bint in_patch
@@ -173,9 +169,9 @@ cdef class Decoder(PushReader):
     def __dealloc__(self):
         free_feed(&self.d.feed)
         free_arena(&self.d.carry)
-        free_entries(&self.d.t.names)
-        free_entries(&self.d.t.prefixes)
-        free_entries(&self.d.t.datatypes)
+        free_table(&self.d.t.names)
+        free_table(&self.d.t.prefixes)
+        free_table(&self.d.t.datatypes)
         free_pieces(&self.d.pieces)
         free_columns(&self.d)
 
@@ -582,11 +578,9 @@ cdef class Decoder(PushReader):
         cdef StreamOptionsRow* h = &self.d.header
         h.name.at = <const uint8_t*><const char*>self.stream_name
         h.name.end = h.name.at + len(self.stream_name)
-        self.arrays = (
-            make_table(&self.d.t.names, h.names),
-            make_table(&self.d.t.prefixes, h.prefixes),
-            make_table(&self.d.t.datatypes, h.datatypes),
-        )
+        make_table(&self.d.t.names, h.names)
+        make_table(&self.d.t.prefixes, h.prefixes)
+        make_table(&self.d.t.datatypes, h.datatypes)
         self.d.arity = 3
         if self.d.patch:
             self.d.allowed = ROWS_PUNCTUATED if h.logical == pb.PATCH_STREAM_TYPE_PUNCTUATED else ROWS_PATCH
@@ -634,14 +628,3 @@ def make_options(patch, physical, logical, name, generalized, star, names, prefi
 
 cdef bint is_empty(BatchData* a) noexcept:
     return a.n_rows == 0 and a.n_frames == 0 and a.n_names == 0 and a.n_meta == 0
-
-
-cdef object make_table(Table* table, int64_t size):
-    """Give `table` its fixed-size array of slots; the numpy array that owns it is returned to be kept."""
-    cdef Py_buffer view
-    array = numpy.empty((size + 1) * sizeof(DecoderEntry), numpy.uint8)
-    PyObject_GetBuffer(array, &view, PyBUF_WRITABLE)
-    table.slots = <DecoderEntry*>view.buf
-    PyBuffer_Release(&view)
-    table.size = <int32_t>size
-    return array

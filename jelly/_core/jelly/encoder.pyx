@@ -1,13 +1,10 @@
 """The `Encoder`: the Python class over encode. It turns its faults into exceptions."""
 
 cimport cython
-from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
 
 from functools import lru_cache
-
-import numpy
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, Batch, free_arena, need_statements
@@ -26,7 +23,7 @@ from jelly._core.jelly.encoder_state cimport KEY_NUMBERS, MAX_TEXT, ColumnEncode
 from jelly._core.jelly.frame_writer cimport (
     end_frame, end_graph, find_place, forget_tables, put_metadata_entry, release_frame,
 )
-from jelly._core.jelly.lookup cimport Lru, LruEntry, free_lru, init_lru
+from jelly._core.jelly.lookup cimport free_lru, make_lru
 from jelly._core.rules.patch_operations cimport CLOSED, IN_TRANSACTION, OPEN
 
 from jelly._core.rules.capabilities import capabilities_of
@@ -99,8 +96,6 @@ cdef class Encoder:
 
     cdef EncoderState e
     cdef tuple headers  # of a stream in columns, by RDF version
-    cdef tuple tags
-    cdef tuple arrays  # the numpy arrays behind the tables; a list would be emptied by the collector
     cdef bytes header
     cdef object error
     cdef Claim claimed
@@ -167,13 +162,11 @@ cdef class Encoder:
         self.e.name_tag = pb.RDF_PATCH_ROW_NAME_TAG if self.e.patch else pb.RDF_STREAM_ROW_NAME_TAG
         self.e.prefix_tag = pb.RDF_PATCH_ROW_PREFIX_TAG if self.e.patch else pb.RDF_STREAM_ROW_PREFIX_TAG
         self.e.datatype_tag = pb.RDF_PATCH_ROW_DATATYPE_TAG if self.e.patch else pb.RDF_STREAM_ROW_DATATYPE_TAG
-        self.arrays = (
-            make_lru(&self.e.names, options.max_name_table_size),
-            make_lru(&self.e.prefixes, options.max_prefix_table_size),
-            make_lru(&self.e.datatypes, options.max_datatype_table_size),
-        )
+        make_lru(&self.e.names, options.max_name_table_size)
+        make_lru(&self.e.prefixes, options.max_prefix_table_size)
+        make_lru(&self.e.datatypes, options.max_datatype_table_size)
         if columnar:
-            self.tags = make_lru(&self.e.columns.tags, MAX_TAGS)
+            make_lru(&self.e.columns.tags, MAX_TAGS)
             start_columns(&self.e)
         elif keyframe_rows > 0 or keyframe:
             forget_tables(&self.e)
@@ -614,21 +607,6 @@ cdef class Encoder:
         self.e.generalized = options.generalized_statements
         self.e.star = options.rdf_star
         return 0
-
-
-cdef object make_lru(Lru* table, int32_t size):
-    """Give `table` its arrays of fixed size; the numpy arrays that own them are returned to be kept."""
-    cdef Py_buffer entries, index
-    cdef uint32_t n_index = 8
-    while n_index < 2 * <uint32_t>size:
-        n_index *= 2
-    arrays = numpy.empty((size + 1) * sizeof(LruEntry), numpy.uint8), numpy.empty(n_index, numpy.int32)
-    PyObject_GetBuffer(arrays[0], &entries, PyBUF_WRITABLE)
-    PyObject_GetBuffer(arrays[1], &index, PyBUF_WRITABLE)
-    init_lru(table, <LruEntry*>entries.buf, <int32_t*>index.buf, size, n_index)
-    PyBuffer_Release(&entries)
-    PyBuffer_Release(&index)
-    return arrays
 
 
 # Small messages are common, and so are their options: making these anew would take longer than the rest.

@@ -73,6 +73,22 @@ cdef void expect_keyframe(Lookup* t) noexcept nogil:
         t.last_prefix = -1
 
 
+cdef int make_table(Table* table, int64_t size) except -1:
+    """An empty table of fixed size, in place of the one there was."""
+    free_table(table)
+    table.slots = <DecoderEntry*>malloc((size + 1) * sizeof(DecoderEntry))
+    if table.slots == NULL:
+        raise MemoryError
+    table.size = <int32_t>size
+    return 0
+
+
+cdef void free_table(Table* table) noexcept nogil:
+    free_entries(table)
+    free(table.slots)
+    table.slots = NULL
+
+
 cdef void free_entries(Table* table) noexcept nogil:
     cdef int32_t i
     for i in range(1, table.made + 1):
@@ -81,15 +97,20 @@ cdef void free_entries(Table* table) noexcept nogil:
     table.bytes = 0
 
 
-cdef void init_lru(Lru* table, LruEntry* entries, int32_t* index, int32_t size, uint32_t n_index) noexcept nogil:
-    """Set up an empty table. `n_index` is a power of two and at least twice `size`."""
-    table.entries = entries
-    table.index = index
+cdef int make_lru(Lru* table, int32_t size) except -1:
+    """Set up an empty table of fixed size."""
+    cdef uint32_t n_index = 8
+    while n_index < 2 * <uint32_t>size:
+        n_index *= 2
+    # In one piece: a small message sets up three tables.
+    table.entries = <LruEntry*>malloc((<size_t>size + 1) * sizeof(LruEntry) + n_index * sizeof(int32_t))
+    if table.entries == NULL:
+        raise MemoryError
+    table.index = <int32_t*>&table.entries[size + 1]
     table.size = size
     table.most = n_index - 1
-    table.serial = 0
-    table.made = table.n_used = 0
     forget_lru(table)
+    return 0
 
 
 cdef void forget_lru(Lru* table) noexcept nogil:
@@ -109,7 +130,7 @@ cdef void free_lru(Lru* table) noexcept nogil:
     cdef int32_t i
     for i in range(1, table.made + 1):
         free(table.entries[i].text)
-    table.made = 0
+    free(table.entries)
 
 
 cdef void widen_index(Lru* table, int32_t n) noexcept nogil:
@@ -200,23 +221,12 @@ cdef class _Lru:
     """The encoder's table, with hashes that the test chooses."""
 
     cdef Lru table
-    cdef LruEntry* entries
-    cdef int32_t* index
 
     def __cinit__(self, int32_t size):
-        cdef uint32_t n_index = 8
-        while n_index < 2 * <uint32_t>size:
-            n_index *= 2
-        self.entries = <LruEntry*>malloc((size + 1) * sizeof(LruEntry))
-        self.index = <int32_t*>malloc(n_index * sizeof(int32_t))
-        if self.entries == NULL or self.index == NULL:
-            raise MemoryError
-        init_lru(&self.table, self.entries, self.index, size, n_index)
+        make_lru(&self.table, size)
 
     def __dealloc__(self):
         free_lru(&self.table)
-        free(self.entries)
-        free(self.index)
 
     def use(self, bytes text, int64_t statement, uint32_t hash):
         """Id of the text, and whether its entry is new. Id 0: the statement uses all entries."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from jelly._io.settings import checked
 from jelly._layouts import BUILT, BuiltLayout, Layout, find_layout
 from jelly._sources.blank_node_scope import KEEP, BlankNodes, Mode
-from jelly.errors import JellyError, JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.spark._commit.journal import SCRATCH, Manifest, new_reports
 from jelly.spark._commit.store import LocalStore, Store, store_of
 from jelly.spark._ingest.compact import Compaction, compacted, plan
@@ -186,9 +186,9 @@ def ingest(
     ...     return ingest(sources, "table", spark="local[2]", layout="ids").statements
     """
     if to not in ("parquet", "jelly"):
-        raise ValueError(f'to is {to!r}: expected "parquet" or "jelly"')
+        raise JellyArgumentError(f'to is {to!r}: expected "parquet" or "jelly"')
     if on_error not in ("fail", "skip"):
-        raise ValueError(f'on_error is {on_error!r}: expected "fail" or "skip"')
+        raise JellyArgumentError(f'on_error is {on_error!r}: expected "fail" or "skip"')
     if partition_by is not None and to != "parquet":
         raise JellyOptionsError("partitions are for Parquet only: a Jelly file holds all columns")
     if sort and to != "parquet":
@@ -300,6 +300,7 @@ def ingest(
     return report
 
 
+@checked()
 def compact_table(
     out: str | os.PathLike[str],
     *,
@@ -374,14 +375,14 @@ def _check_compaction(to: str, layout: str, target_file_bytes: int) -> None:
     if to != "parquet" or layout in BUILT:
         raise JellyOptionsError("only tables of Parquet in the layouts flat and ntriples can be compacted")
     if target_file_bytes < 1:
-        raise ValueError("target_file_bytes must be at least 1")
+        raise JellyArgumentError("target_file_bytes must be at least 1")
 
 
 def _partition_column(partition_by: str | None, layout: Layout) -> str | None:
     if partition_by is None:
         return None
     if partition_by not in ("predicate", "graph"):
-        raise ValueError(f'partition_by is {partition_by!r}: expected "predicate" or "graph"')
+        raise JellyArgumentError(f'partition_by is {partition_by!r}: expected "predicate" or "graph"')
     return find_layout(layout).column(partition_by)
 
 

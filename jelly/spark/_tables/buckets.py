@@ -13,7 +13,7 @@ from jelly._core.algebra.content import term_hash
 from jelly._core.base.batch import Batch
 from jelly._formats.table_files import GROUP_ROWS
 from jelly.arrow import pa, parquet
-from jelly.errors import JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyOptionsError
 
 __all__ = ["BUCKETS", "ID_BITS", "MAX_SEED", "Ids", "bucket_of", "check_buckets", "hash_ids", "hash_terms",
            "write_buckets", "write_parquet"]  # fmt: skip
@@ -48,6 +48,8 @@ def hash_ids(batch: Batch, seed: int = 0) -> Ids:
 
 def hash_terms(batch: Batch, seed: int = 0) -> tuple[Ids, npt.NDArray[np.uint64]]:
     """The numbers of `hash_ids`, and 64 more bits of each hash, in which two terms differ that have one number."""
+    if not 0 <= seed < 1 << 63:
+        raise JellyArgumentError(f"seed is {seed}: expected 0 to 2^63 - 1")
     hashes = term_hash(batch, seed.to_bytes(16, "little"))
     return (hashes[:, 0] >> np.uint64(1)).view(np.int64), hashes[:, 1]
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jelly._io.settings import checked
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
 
 __all__ = ["graph_tables", "graphframe"]
 
 _TERM = ("kind", "value", "datatype", "lang")
 
 
+@checked()
 def graphframe(df: DataFrame, terms: DataFrame | None = None, *, literals: bool = False) -> Any:
     """Make a GraphFrame of a table of statements.
 
@@ -67,6 +67,7 @@ def graphframe(df: DataFrame, terms: DataFrame | None = None, *, literals: bool 
         ) from None
 
 
+@checked()
 def graph_tables(
     df: DataFrame, terms: DataFrame | None = None, *, literals: bool = False
 ) -> tuple[DataFrame, DataFrame]:

@@ -18,6 +18,7 @@ import numpy as np
 from jelly._core.algebra.select import term_rows
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
+from jelly._io.settings import checked
 from jelly.arrow import compute, from_batches, pa, parquet
 from jelly.errors import JellySyntaxError, JellyUnsupportedError
 from jelly.spark._tables.buckets import ID_BITS, Ids, bucket_of, hash_ids, hash_terms, write_buckets
@@ -43,6 +44,7 @@ _MERGE_ROWS = 1 << 20
 _GROUP_ROWS = 1 << 16
 
 
+@checked()
 def term_id(term: str, *, seed: int = 0) -> int:
     """The id of a term in tables of the layout "ids".
 

@@ -1,0 +1,25 @@
+"""Wrong arguments for public functions, whose parameters their signatures tell."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+WRONG: tuple[Any, ...] = (
+    None, -1, 0, 2**31, 2**40, 2**63, 10**30, 1.5, float("nan"), "", "nonsense", "\ud800", b"x", b"", object(), [], {},
+    (), True, lambda *_: 1, [object()], [None, 1], {"nonsense": 1}, {1: 2}, "\0",
+)  # fmt: skip
+
+
+def parameters(function: Any) -> Iterator[tuple[str, bool]]:
+    """The names of its parameters, and whether they are given by position."""
+    found = inspect.signature(function).parameters.values()
+    others = {*getattr(function, "keywords", ()), *getattr(getattr(function, "__init__", None), "keywords", ())}
+    for parameter in found:
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            yield parameter.name, True
+            others.discard(parameter.name)
+        elif parameter.kind is parameter.KEYWORD_ONLY:
+            others.add(parameter.name)
+    yield from ((name, False) for name in sorted(others))
