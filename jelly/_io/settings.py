@@ -204,7 +204,9 @@ class _Kinds:
                 expected = told  # the items matter too
             raise JellyArgumentError(f"{name} is {value!r:.80}: expected {expected}")
         # What a text, a number or a container holds counts, too.
-        by_type = not isinstance(value, (str, int, float) + (list, tuple, dict, bytes) * looks_inside)
+        by_type = type(value) is bool or not isinstance(
+            value, (str, int, float) + (list, tuple, dict, bytes) * looks_inside
+        )
         if by_type and len(self.fine) < _MOST_TYPES:
             self.fine.add((name, type(value)))
 

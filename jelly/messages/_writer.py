@@ -105,6 +105,9 @@ def _encoder(
     return {"ndjsonld": JsonEncoder, "yamlld": YamlEncoder, "rdf": XmlEncoder}[format.name]()
 
 
+_NONE: tuple[tuple[str, str], ...] = ()
+
+
 @checked()
 def _entries(
     metadata: Mapping[str, bytes] | None, namespaces: Iterable[tuple[str, str]], note: str
@@ -184,7 +187,7 @@ class MessageWriter(SinkWriter):
         self,
         message: Iterable[Any],
         *,
-        namespaces: Iterable[tuple[str, str]] = (),
+        namespaces: Iterable[tuple[str, str]] = _NONE,
         metadata: Mapping[str, bytes] | None = None,
         note: str = "",
     ) -> None:
@@ -207,7 +210,7 @@ class MessageWriter(SinkWriter):
         try:
             self._check_open()
             collector = self._collector
-            entries = _entries(metadata, namespaces, note) if metadata or namespaces != () or note else {}
+            entries = _entries(metadata, namespaces, note) if metadata or note or namespaces is not _NONE else {}
             if isinstance(message, Message):
                 entries = {**message.metadata, **entries}
                 namespaces = [*message.namespaces, *namespaces]
