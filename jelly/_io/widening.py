@@ -159,9 +159,13 @@ class WideningEncoder:
         """The options so far."""
         return self._encoder.options
 
-    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
-        """Encode a Batch, see `Encoder.encode`. LateError where it needs what cannot be had any more."""
-        self.prepare([batch])
+    def encode(self, batch: Batch, keep_frames: bool | None = None, *, prepared: bool = False) -> bytes:
+        """Encode a Batch, see `Encoder.encode`. LateError where it needs what cannot be had any more.
+
+        ``prepared`` says that `prepare` has seen it, and none since that is not of those.
+        """
+        if not prepared:
+            self.prepare([batch])
         self._is_fresh = False
         self._is_kept = self._is_kept or bool(keep_frames and (len(batch.frames) or batch.metadata))
         return self._encoder.encode(batch, keep_frames)

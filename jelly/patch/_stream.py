@@ -588,12 +588,10 @@ class PatchWriter(SinkWriter):
     def _encode_held(self) -> None:
         held, self._held = self._held, []
         self._is_decided = self._is_decided or bool(held)
-        held = held or []
-        if len(held) > 1:  # the encoder prepares for one alone
-            with self._sink.named():
-                self._encoder.prepare(held)
-        for batch in held:
-            self._put(partial(self._encoder.encode, batch))
+        with self._sink.named():
+            self._encoder.prepare(held or ())
+        for batch in held or ():
+            self._put(partial(self._encoder.encode, batch, prepared=True))
 
     def end_patch(self) -> None:
         """End the patch here, even if it is empty."""
