@@ -311,6 +311,19 @@ def test_to_jelly(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
             assert (file.options.physical_type.name == "QUADS") == path.stem.endswith("-quads")
 
 
+def test_jelly_1_2_stays_jelly_1_2(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
+    """Its triple terms are none of RDF-star, which a stream of rows would make of them."""
+    text = b'<a:s> <a:p> <<( <a:s> <a:p> "x"@en--ltr )>> .\n<a:s> <a:p> <a:o> .\n'
+    jelly.write(src / "new.jelly", jelly.read(text, format="nt"), {"version": 3})
+    ingest(src, tmp_path / "out", spark=HERE, to="jelly")
+    kept = []
+    for path in (tmp_path / "out").glob("*.jelly"):
+        options = jelly.options(path)
+        assert (options.version == 3) == path.stem.endswith("-1.2")
+        kept += jelly.read(path) if options.version == 3 else []
+    assert set(kept) == set(jelly.read(text, format="nt"))
+
+
 def test_what_is_refused(src: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere"):
         ingest(src / "nowhere", tmp_path / "out")

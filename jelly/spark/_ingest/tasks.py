@@ -13,10 +13,11 @@ from typing import Any
 from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
+from jelly._io.output_options import is_columns
 from jelly._io.widening import ALL_FIELDS
 from jelly._io.writer import Writer
 from jelly._layouts import Layout
-from jelly._options import StreamOptions
+from jelly._options import COLUMN_VERSION, StreamOptions
 from jelly._sources.blank_node_scope import BlankNodes
 from jelly.arrow import dataset, pa, schema
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
@@ -195,8 +196,9 @@ def _write_partitions(
 
 
 def _write_jelly(work: Work, task: list[Part], folder: str, name: str, errors: list[JellyError] | None) -> int:
-    """Triples, quads and generalized statements go into separate files, because a stream has one kind."""
-    writers: dict[tuple[int, bool], Writer] = {}
+    """Triples, quads, generalized statements and Jelly-RDF 1.2 go into separate files, because a stream has one
+    kind."""
+    writers: dict[str, Writer] = {}
     with contextlib.ExitStack() as stack:
         for part in task:
             for batch in read_batches(
@@ -208,14 +210,14 @@ def _write_jelly(work: Work, task: list[Part], folder: str, name: str, errors: l
                 limits=work.limits,
             ):
                 options = _options(batch)
-                key = batch.arity, options.generalized_statements
-                if key not in writers:
-                    kind = ("", "-quads")[key[0] == 4] + "-generalized" * key[1]
+                kind = "-quads" * (batch.arity == 4) + "-generalized" * options.generalized_statements
+                kind += "-1.2" * is_columns(options)
+                if kind not in writers:
                     path = os.path.join(folder, f"part-{name}{kind}.jelly")
-                    writers[key] = stack.enter_context(Writer(path, options, seekable=True))
-                    writers[key].allow(ALL_FIELDS - {"physical_type"})
+                    writers[kind] = stack.enter_context(Writer(path, options, seekable=True))
+                    writers[kind].allow(ALL_FIELDS - {"physical_type"})
                 try:
-                    writers[key].add_batch(batch, keep_frames=False)
+                    writers[kind].add_batch(batch, keep_frames=False)
                 except JellyError as error:
                     error.source = part.file.path
                     raise
@@ -224,6 +226,8 @@ def _write_jelly(work: Work, task: list[Part], folder: str, name: str, errors: l
 
 def _options(batch: Batch) -> StreamOptions:
     given = default_options(batch.arity)
+    if is_columns(batch.options):
+        return given.replace(version=COLUMN_VERSION)
     if batch.options is not None and batch.options.generalized_statements:
         return given.replace(generalized_statements=True)
     return given
