@@ -105,6 +105,7 @@ def _encoder(
     return {"ndjsonld": JsonEncoder, "yamlld": YamlEncoder, "rdf": XmlEncoder}[format.name]()
 
 
+# The default; Python has one empty tuple.
 _NONE: tuple[tuple[str, str], ...] = ()
 
 
@@ -187,7 +188,7 @@ class MessageWriter(SinkWriter):
         self,
         message: Iterable[Any],
         *,
-        namespaces: Iterable[tuple[str, str]] = _NONE,
+        namespaces: Iterable[tuple[str, str]] = (),
         metadata: Mapping[str, bytes] | None = None,
         note: str = "",
     ) -> None:

@@ -69,6 +69,16 @@ def compile_driver(made: Path, command: list[str]) -> None:
     run([*plain, *INCLUDE, str(source), *engine, "-rdynamic", *paths, "-o", str(made)])
 
 
+def c_files() -> list[Path]:
+    """The C files of all compiled modules."""
+    core = ROOT / "jelly" / "_core"
+    found = [path.with_suffix(".c") for path in sorted(core.rglob("*.pyx"))]
+    for made in found:
+        if not newer(made, made.with_suffix(".pyx")):
+            raise SystemExit(f"fuzz: {made.relative_to(ROOT)} is older than its source: build the package first")
+    return [*found, core / "base" / "cython_shared.c"]  # which Cython makes for all of them
+
+
 def build(folder: Path) -> int:
     """Build into a folder; return how many modules were compiled."""
     command, lib = compiler(), folder / "lib"
@@ -80,12 +90,8 @@ def build(folder: Path) -> int:
             if not newer(made, path):
                 made.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, made)
-    pairs = []
-    for path in sorted((ROOT / "jelly" / "_core").rglob("*.pyx")):
-        source = path.with_suffix(".c")
-        if not newer(source, path):
-            raise SystemExit(f"fuzz: {source.relative_to(ROOT)} is older than its source: build the package first")
-        pairs.append((source, (lib / path.relative_to(ROOT)).with_suffix(sysconfig.get_config_var("EXT_SUFFIX"))))
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    pairs = [(path, (lib / path.relative_to(ROOT)).with_suffix(suffix)) for path in c_files()]
     kept.update(made for _, made in pairs)
     for path in lib.rglob("*"):
         if path.is_file() and path not in kept and path.suffix != ".pyc":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz import run
+from fuzz import build, run
 from fuzz.engine import open_harness
 from fuzz.readers import HARNESSES
 from fuzz.seeds import SEEDS, corpus, seeds
@@ -28,6 +28,13 @@ def flip(data: bytes, max_size: int) -> bytes:
     made = bytearray(data or b"a")
     made[chance.randrange(len(made))] ^= 1 << chance.randrange(8)
     return bytes(made[:max_size])
+
+
+def test_the_fuzzers_have_all_compiled_modules() -> None:
+    made = {path.name.partition(".")[0] for path in Path(build.ROOT, "jelly", "_core").rglob("*.so")}
+    if not made:
+        pytest.skip("the package is not built in this folder")
+    assert made == {path.stem for path in build.c_files()}
 
 
 @pytest.mark.parametrize("name", [name for name in HARNESSES if seeds(name)])
