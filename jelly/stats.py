@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -239,8 +239,7 @@ class Tally:
         self._max_keys = max_keys
         self._room = _MAX_TEXT
 
-    @checked()
-    def add(self, key: Hashable, n: int, size: int = 0) -> None:
+    def add(self, key: Any, n: int, size: int = 0) -> None:
         """Count occurrences of a key.
 
         Parameters

@@ -234,19 +234,19 @@ def checked(*others: Collection[str], elsewhere: Mapping[str, str] | None = None
         known = frozenset(own).union(*others) - {"self"}
         places = code.co_varnames[: code.co_argcount]
         kinds = _Kinds(function)
-        check, fine = kinds.check, kinds.fine
+        fine = kinds.fine
 
         @functools.wraps(function)
         def call(*args: Any, **given: Any) -> Any:
             for name, value in zip(places, args, strict=False):
                 if (name, type(value)) not in fine:
-                    check(name, value)
+                    kinds.check(name, value)
             if given:
                 if not given.keys() <= known:
                     refuse_unknown(given, known, elsewhere=elsewhere)
                 for name, value in given.items():
                     if (name, type(value)) not in fine:
-                        check(name, value)
+                        kinds.check(name, value)
             return function(*args, **given)
 
         call.keywords = known  # type: ignore[attr-defined]

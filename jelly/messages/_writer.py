@@ -111,12 +111,14 @@ _NONE: tuple[tuple[str, str], ...] = ()
 
 @checked()
 def _entries(
-    metadata: Mapping[str, bytes] | None, namespaces: Iterable[tuple[str, str]], note: str
+    metadata: Mapping[str, bytes] | None, namespaces: Iterable[tuple[str, str]], note: Any
 ) -> dict[str, bytes]:
     """The metadata of a message, with its note."""
-    if "\n" in note or "\r" in note:
-        raise JellyArgumentError("a note is one line")
-    return {**(metadata or {}), **({NOTE: note.encode()} if note else {})}
+    if not note:
+        return dict(metadata or {})
+    if not isinstance(note, str) or "\n" in note or "\r" in note:
+        raise JellyArgumentError(f"note is {note!r:.80}: expected a str of one line")
+    return {**(metadata or {}), NOTE: note.encode()}
 
 
 class MessageWriter(SinkWriter):

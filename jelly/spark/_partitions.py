@@ -40,14 +40,7 @@ from jelly._seekable.index import SUFFIX
 from jelly._sources.blank_node_scope import KEEP, BlankNodes
 from jelly._sources.segments import query_of
 from jelly.arrow import Keep, from_batches, pa
-from jelly.errors import (
-    JellyArgumentError,
-    JellyError,
-    JellyFormatError,
-    JellyOptionsError,
-    JellySyntaxError,
-    MissingExtraError,
-)
+from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
 from jelly.spark._parts.directories import NONE, Directories, Said, in_directories
 from jelly.spark._parts.lines import can_be_cut, cut_evenly
 from jelly.spark._parts.packed import reader_at
@@ -427,7 +420,7 @@ def split(
         total = sum(file.size * cost(file, format) for file in files)
         split_bytes = min(max(-(-total // tasks), _MIN_SPLIT_BYTES), SPLIT_BYTES)
     if split_bytes < 1:
-        raise JellyArgumentError("split_bytes must be at least 1")
+        raise JellyOptionsError("split_bytes must be at least 1")
     made: list[list[Part]] = []
     room = 0
     for file in files:

@@ -287,7 +287,6 @@ METHODS: dict[str, tuple[Any, ...]] = {
     "jelly.results.Results.arrow": (),
     "jelly.stats.Counting.add": ("BATCH",),
     "jelly.stats.Counting.result": (),
-    "jelly.stats.Tally.add": ("key", 1),
     "jelly.stats.Tally.result": (1,),
 }
 
@@ -317,6 +316,7 @@ METHODS_LEFT_OUT = {
         ResultFormat.is_called ResultFormat.open_reader ResultFormat.open_writer
         Stats.shorten""",
     "two of one class": "Counting.merge Tally.merge",
+    "counts the keys of a dict": "Tally.add",
     "topic= has no default": "publish_patches",
     "ends what runs": "stop",
     "names a variable": "Batch.column",

@@ -88,7 +88,7 @@ cdef class PushReader:
         try:
             PyObject_GetBuffer(data, &self.held.view, PyBUF_SIMPLE)
         except (TypeError, BufferError):
-            raise JellyArgumentError(f"data is {data!r:.80}: expected bytes") from None
+            raise JellyArgumentError(f"data is {data!r:.80}: expected bytes, in one piece") from None
         if self.held.view.len == 0:
             PyBuffer_Release(&self.held.view)
             return 0

@@ -4,9 +4,11 @@ cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memchr, memset
 
+import numpy
 import warnings
 from functools import lru_cache
 
+from jelly._core.algebra.content cimport memory_of
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, Batch, BatchData, add_frame, add_graphs, free_arena
 from jelly._core.base.batch_concat cimport carry_terms
@@ -31,7 +33,7 @@ from jelly._core.jelly.frame_reader cimport (
     FRAMING_BARE, FRAMING_DELIMITED, FRAMING_GIVEN, FRAMING_UNKNOWN, free_feed, init_feed,
 )
 from jelly._core.jelly.joined cimport Restart
-from jelly._core.jelly.lookup cimport expect_keyframe, free_table, make_table
+from jelly._core.jelly.lookup cimport DecoderEntry, expect_keyframe, free_entries, set_slots
 from jelly._core.base.pieces cimport free_pieces
 from jelly._core.jelly.stream_options cimport (
     StreamOptionsRow, check_stream_options, same_stream_options, types_agree,
@@ -115,6 +117,7 @@ cdef class Decoder(PushReader):
     """
 
     cdef DecoderState d
+    cdef object tables  # the numpy array behind the lookup tables
     cdef bytes stream_name
     cdef bint in_frame_call  # of decode_frame, which alone may give chunks once it was called
     cdef bint in_patch
@@ -169,9 +172,9 @@ cdef class Decoder(PushReader):
     def __dealloc__(self):
         free_feed(&self.d.feed)
         free_arena(&self.d.carry)
-        free_table(&self.d.t.names)
-        free_table(&self.d.t.prefixes)
-        free_table(&self.d.t.datatypes)
+        free_entries(&self.d.t.names)
+        free_entries(&self.d.t.prefixes)
+        free_entries(&self.d.t.datatypes)
         free_pieces(&self.d.pieces)
         free_columns(&self.d)
 
@@ -576,11 +579,14 @@ cdef class Decoder(PushReader):
     cdef int make_tables(self) except -1:
         """What the options ask for: lookup tables, rows that may occur."""
         cdef StreamOptionsRow* h = &self.d.header
+        cdef DecoderEntry* at
         h.name.at = <const uint8_t*><const char*>self.stream_name
         h.name.end = h.name.at + len(self.stream_name)
-        make_table(&self.d.t.names, h.names)
-        make_table(&self.d.t.prefixes, h.prefixes)
-        make_table(&self.d.t.datatypes, h.datatypes)
+        slots = numpy.empty((h.names + h.prefixes + h.datatypes + 3) * sizeof(DecoderEntry), numpy.uint8)
+        at = set_slots(&self.d.t.names, <DecoderEntry*>memory_of(slots), h.names)
+        at = set_slots(&self.d.t.prefixes, at, h.prefixes)
+        set_slots(&self.d.t.datatypes, at, h.datatypes)
+        self.tables = slots
         self.d.arity = 3
         if self.d.patch:
             self.d.allowed = ROWS_PUNCTUATED if h.logical == pb.PATCH_STREAM_TYPE_PUNCTUATED else ROWS_PATCH

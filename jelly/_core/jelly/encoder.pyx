@@ -4,8 +4,10 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
 
+import numpy
 from functools import lru_cache
 
+from jelly._core.algebra.content cimport memory_of
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, Batch, free_arena, need_statements
 from jelly._core.base.batch_concat cimport carry_terms
@@ -23,7 +25,7 @@ from jelly._core.jelly.encoder_state cimport KEY_NUMBERS, MAX_TEXT, ColumnEncode
 from jelly._core.jelly.frame_writer cimport (
     end_frame, end_graph, find_place, forget_tables, put_metadata_entry, release_frame,
 )
-from jelly._core.jelly.lookup cimport free_lru, make_lru
+from jelly._core.jelly.lookup cimport free_lru, init_lru, lru_bytes
 from jelly._core.rules.patch_operations cimport CLOSED, IN_TRANSACTION, OPEN
 
 from jelly._core.rules.capabilities import capabilities_of
@@ -96,6 +98,7 @@ cdef class Encoder:
 
     cdef EncoderState e
     cdef tuple headers  # of a stream in columns, by RDF version
+    cdef object tables  # the numpy array behind the lookup tables
     cdef bytes header
     cdef object error
     cdef Claim claimed
@@ -109,6 +112,8 @@ cdef class Encoder:
     ):
         cdef int slot
         cdef int64_t rows
+        cdef int32_t names, prefixes, datatypes
+        cdef uint8_t* at
         if not isinstance(options, (StreamOptions, PatchOptions)):
             raise JellyArgumentError(f"options is {options!r:.80}: expected StreamOptions or PatchOptions")
         frame_bytes = whole_number(frame_bytes, "frame_bytes")
@@ -162,11 +167,18 @@ cdef class Encoder:
         self.e.name_tag = pb.RDF_PATCH_ROW_NAME_TAG if self.e.patch else pb.RDF_STREAM_ROW_NAME_TAG
         self.e.prefix_tag = pb.RDF_PATCH_ROW_PREFIX_TAG if self.e.patch else pb.RDF_STREAM_ROW_PREFIX_TAG
         self.e.datatype_tag = pb.RDF_PATCH_ROW_DATATYPE_TAG if self.e.patch else pb.RDF_STREAM_ROW_DATATYPE_TAG
-        make_lru(&self.e.names, options.max_name_table_size)
-        make_lru(&self.e.prefixes, options.max_prefix_table_size)
-        make_lru(&self.e.datatypes, options.max_datatype_table_size)
+        names, prefixes = options.max_name_table_size, options.max_prefix_table_size
+        datatypes = options.max_datatype_table_size
+        # One array for all tables: for a small message three take longer.
+        self.tables = numpy.empty(
+            lru_bytes(names) + lru_bytes(prefixes) + lru_bytes(datatypes) + (lru_bytes(MAX_TAGS) if columnar else 0),
+            numpy.uint8,
+        )
+        at = init_lru(&self.e.names, <uint8_t*>memory_of(self.tables), names)
+        at = init_lru(&self.e.prefixes, at, prefixes)
+        at = init_lru(&self.e.datatypes, at, datatypes)
         if columnar:
-            make_lru(&self.e.columns.tags, MAX_TAGS)
+            init_lru(&self.e.columns.tags, at, MAX_TAGS)
             start_columns(&self.e)
         elif keyframe_rows > 0 or keyframe:
             forget_tables(&self.e)

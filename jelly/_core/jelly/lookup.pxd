@@ -55,8 +55,7 @@ cdef int set_entry(
 ) noexcept nogil
 cdef int32_t join_iri(BatchData* b, DecoderEntry* name, DecoderEntry* prefix, uint32_t serial) noexcept nogil
 cdef void expect_keyframe(Lookup* t) noexcept nogil
-cdef int make_table(Table* table, int64_t size) except -1
-cdef void free_table(Table* table) noexcept nogil
+cdef DecoderEntry* set_slots(Table* table, DecoderEntry* slots, int64_t size) noexcept nogil
 cdef void free_entries(Table* table) noexcept nogil
 
 
@@ -132,8 +131,8 @@ ctypedef struct LruEntry:
 
 
 ctypedef struct Lru:
-    LruEntry* entries  # 1-based
-    int32_t* index  # open addressing by hash: ids, 0 is free; behind the entries
+    LruEntry* entries  # 1-based; memory of a numpy array
+    int32_t* index  # open addressing by hash: ids, 0 is free; memory of a numpy array
     uint32_t mask  # of the part of the index that is in use: a short stream fills and clears a small part only
     uint32_t most  # of the whole index
     int32_t size
@@ -143,7 +142,8 @@ ctypedef struct Lru:
     uint32_t serial
 
 
-cdef int make_lru(Lru* table, int32_t size) except -1
+cdef int64_t lru_bytes(int32_t size) noexcept nogil
+cdef uint8_t* init_lru(Lru* table, uint8_t* memory, int32_t size) noexcept nogil
 cdef void forget_lru(Lru* table) noexcept nogil
 cdef void free_lru(Lru* table) noexcept nogil
 cdef int32_t add_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash, int64_t statement) noexcept nogil

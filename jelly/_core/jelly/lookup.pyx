@@ -73,20 +73,12 @@ cdef void expect_keyframe(Lookup* t) noexcept nogil:
         t.last_prefix = -1
 
 
-cdef int make_table(Table* table, int64_t size) except -1:
-    """An empty table of fixed size, in place of the one there was."""
-    free_table(table)
-    table.slots = <DecoderEntry*>malloc((size + 1) * sizeof(DecoderEntry))
-    if table.slots == NULL:
-        raise MemoryError
-    table.size = <int32_t>size
-    return 0
-
-
-cdef void free_table(Table* table) noexcept nogil:
+cdef DecoderEntry* set_slots(Table* table, DecoderEntry* slots, int64_t size) noexcept nogil:
+    """Give an empty table its slots, of fixed size; the end of them is returned."""
     free_entries(table)
-    free(table.slots)
-    table.slots = NULL
+    table.slots = slots
+    table.size = <int32_t>size
+    return slots + size + 1
 
 
 cdef void free_entries(Table* table) noexcept nogil:
@@ -97,20 +89,26 @@ cdef void free_entries(Table* table) noexcept nogil:
     table.bytes = 0
 
 
-cdef int make_lru(Lru* table, int32_t size) except -1:
-    """Set up an empty table of fixed size."""
-    cdef uint32_t n_index = 8
-    while n_index < 2 * <uint32_t>size:
-        n_index *= 2
-    # In one piece: a small message sets up three tables.
-    table.entries = <LruEntry*>malloc((<size_t>size + 1) * sizeof(LruEntry) + n_index * sizeof(int32_t))
-    if table.entries == NULL:
-        raise MemoryError
+cdef uint32_t index_size(int32_t size) noexcept nogil:
+    """A power of two, at least twice as many as entries."""
+    cdef uint32_t n = 8
+    while n < 2 * <uint32_t>size:
+        n *= 2
+    return n
+
+
+cdef int64_t lru_bytes(int32_t size) noexcept nogil:
+    return (<int64_t>size + 1) * sizeof(LruEntry) + index_size(size) * sizeof(int32_t)
+
+
+cdef uint8_t* init_lru(Lru* table, uint8_t* memory, int32_t size) noexcept nogil:
+    """Set up an empty table of fixed size in `lru_bytes` of memory; the end of them is returned."""
+    table.entries = <LruEntry*>memory
     table.index = <int32_t*>&table.entries[size + 1]
     table.size = size
-    table.most = n_index - 1
+    table.most = index_size(size) - 1
     forget_lru(table)
-    return 0
+    return memory + lru_bytes(size)
 
 
 cdef void forget_lru(Lru* table) noexcept nogil:
@@ -130,7 +128,7 @@ cdef void free_lru(Lru* table) noexcept nogil:
     cdef int32_t i
     for i in range(1, table.made + 1):
         free(table.entries[i].text)
-    free(table.entries)
+    table.made = 0
 
 
 cdef void widen_index(Lru* table, int32_t n) noexcept nogil:
@@ -221,12 +219,17 @@ cdef class _Lru:
     """The encoder's table, with hashes that the test chooses."""
 
     cdef Lru table
+    cdef uint8_t* memory
 
     def __cinit__(self, int32_t size):
-        make_lru(&self.table, size)
+        self.memory = <uint8_t*>malloc(lru_bytes(size))
+        if self.memory == NULL:
+            raise MemoryError
+        init_lru(&self.table, self.memory, size)
 
     def __dealloc__(self):
         free_lru(&self.table)
+        free(self.memory)
 
     def use(self, bytes text, int64_t statement, uint32_t hash):
         """Id of the text, and whether its entry is new. Id 0: the statement uses all entries."""
