@@ -181,7 +181,7 @@ def test_what_does_not_fit(spark: Any, format: str, table: str, tmp_path: Path) 
     patches = spark.read.format("jelly-patch").option("layout", "ntriples").load(str(tmp_path / "a.rdfp"))
     with pytest.raises(jelly.JellyError, match="cannot open the table .*TABLE_OR_VIEW_NOT_FOUND"):
         merge(patches, table)
-    with pytest.raises(jelly.JellyOptionsError, match="create is 'csv'"):
+    with pytest.raises(jelly.JellyArgumentError, match="create is 'csv'"):
         merge(patches, table, create="csv")
     with pytest.raises(jelly.JellyOptionsError, match="patches must have the columns op, found only s, p, o"):
         merge(patches.select("s", "p", "o", "file", "row"), table)

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -28,7 +29,7 @@ def run_here(session: Any, job: str, work: Any, tasks: Any, commit: Any) -> None
 
 def ingest(out: str, src: str, storage: Any = None, **settings: Any) -> Any:
     room._run = run_here
-    return room.ingest(src, out, spark=object(), split_bytes=1, storage=storage, **settings)
+    return room.ingest(src, out, spark=SimpleNamespace(conf={}), split_bytes=1, storage=storage, **settings)
 
 
 def compact(out: str, storage: Any = None) -> Any:

@@ -55,6 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 # In the place of a session: tasks run here.
 HERE: Any = SimpleNamespace(
+    conf={},
     sparkContext=SimpleNamespace(
         parallelize=lambda tasks, n: SimpleNamespace(
             map=lambda count: SimpleNamespace(treeReduce=lambda merge: reduce(merge, map(count, tasks)))
