@@ -198,6 +198,13 @@ def watched(file: IndexedFile[Any], threads: int, progress: Progress | None) -> 
             progress(size * rows // max(file.index.statements, 1), size, rows)
 
 
+def end_of(start: int, stop: int | None, n: int) -> int:
+    """Where a range of ``n`` items ends. JellyArgumentError if it begins before them."""
+    if start < 0:
+        raise JellyArgumentError(f"start is {start}: expected at least 0")
+    return n if stop is None else min(stop, n)
+
+
 def to_the_end(batches: Iterator[Batch], items: Iterator[T]) -> Iterator[T]:
     """The ``items``, which are made of Batches; then the other Batches are read, which tells whether the index fits."""
     yield from items
@@ -361,9 +368,7 @@ class JellyFile(IndexedFile[Triple | Quad]):
         Iterator[Frame]
             The frames in order.
         """
-        if start < 0:
-            raise JellyArgumentError(f"start is {start}: expected at least 0")
-        stop = self.index.frames if stop is None else min(stop, self.index.frames)
+        stop = end_of(start, stop, self.index.frames)
         if start >= stop:
             return iter(())
         segments = self.index.segments_from("frame", start)

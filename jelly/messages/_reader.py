@@ -145,13 +145,9 @@ class MessageReader:
             most = fitted({}, ["max_message_bytes"], self.source.size)
             max_message_bytes = most.get("max_message_bytes", LIMITS["max_message_bytes"])
         self.dialect: Dialect | None = found if dialect is _BY_MEDIA_TYPE else dialect
-        if self.dialect not in ("comment", "directive", None):
-            raise JellyArgumentError(f'dialect is {dialect!r}: expected "comment", "directive" or None')
         # Where nobody says what delimits messages, the document may.
         is_open = dialect is _BY_MEDIA_TYPE and self.dialect == "comment" and "messages" not in (format or "")
         how = "either" if is_open else self.dialect
-        if trailing not in ("open", "close"):
-            raise JellyArgumentError(f'trailing is {trailing!r}: expected "open" or "close"')
         self._rename = rename_blank_nodes
         self._prefixes = Declared()
         self.messages: int = 0

@@ -266,8 +266,6 @@ def apply(
     >>> out.getvalue()
     b'<a:s> <a:p> <a:o> .\\n'
     """
-    if on_missing not in ("ignore", "error"):
-        raise JellyArgumentError(f'on_missing is {on_missing!r}: expected "ignore" or "error"')
     library = {base.__module__.partition(".")[0] for base in type(target).__mro__} & {"rdflib", "pyoxigraph"}
     if not library:
         if dst is None:

@@ -11,8 +11,7 @@ from typing import Any
 from jelly._formats.registry import SEEKING
 from jelly._io.settings import checked
 from jelly._options import PatchOptions
-from jelly._seekable.file import IndexedFile, to_the_end
-from jelly.errors import JellyArgumentError
+from jelly._seekable.file import IndexedFile, end_of, to_the_end
 from jelly.patch._stream import Patch, split_patches
 
 __all__ = ["PatchFile", "open"]
@@ -78,9 +77,7 @@ class PatchFile(IndexedFile[Patch]):
         Iterator[Patch]
             The patches in order.
         """
-        if start < 0:
-            raise JellyArgumentError(f"start is {start}: expected at least 0")
-        stop = len(self) if stop is None else min(stop, len(self))
+        stop = end_of(start, stop, len(self))
         if start >= stop:
             return iter(())
         segments = self.index.segments_from("place", 4 * start)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._io.settings import checked
 from jelly._sources.blank_node_scope import BlankNodes, Mode
-from jelly.errors import JellyArgumentError, JellyError
+from jelly.errors import JellyError
 from jelly.spark._partitions import READING_LIMITS, Part, absolute, find_sources, read_batches, split
 from jelly.spark._parts.directories import Directories
 from jelly.spark._session import described, plain_error, session
@@ -57,8 +57,6 @@ def stats(
     >>> def predicates(sources):
     ...     return stats(sources, spark="local[2]")[0].predicates.top
     """
-    if on_error not in ("fail", "skip"):
-        raise JellyArgumentError(f'on_error is {on_error!r}: expected "fail" or "skip"')
     labels = BlankNodes(blank_nodes, skolem_base)
     places = Directories(tuple(absolute(src)), partitions)
     files, unknown = find_sources(

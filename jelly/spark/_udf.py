@@ -199,8 +199,6 @@ def _statements(
     reasons: bool,
     changes: bool = False,
 ) -> Column:
-    if mode not in ("FAILFAST", "PERMISSIVE"):
-        raise JellyArgumentError(f'mode is {mode!r}: expected "FAILFAST" or "PERMISSIVE"')
     if reasons and mode == "FAILFAST":
         raise JellyArgumentError('reasons=True is for mode "PERMISSIVE": in mode "FAILFAST" the query fails')
     name = "from_jelly" if given == pa.binary() else "from_ntriples"

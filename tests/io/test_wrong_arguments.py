@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.arguments import WRONG, parameters
+from support.arguments import wrong_calls
 
 import jelly
 import jelly.stats
@@ -435,31 +435,25 @@ def faults(name: str, folder: Path) -> list[str]:
         path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.name.startswith("in.")
     }
     start = set(known) | {"old.jelly"}
-    for place, (parameter, positional) in enumerate(parameters(function)):
-        for wrong in WRONG:
-            if parameter in CALLED and callable(wrong):
+    for what, given, named in wrong_calls(
+        function, args, keywords, lambda parameter, value: parameter in CALLED and callable(value)
+    ):
+        for path in folder.iterdir():
+            if path.name not in start and path.is_file():
+                path.unlink()
+        before = set(os.listdir(folder))
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                used(get()(*map(made, given), **named))
+        except (jelly.JellyError, OSError):
+            if new := set(os.listdir(folder)) - before - {OUT_FOLDER}:
+                bad.append(f"{name}({what}): left {new}")
+        except Exception as error:  # noqa: BLE001 - that is what is looked for
+            if type(error) is TypeError and BINDING.search(str(error)):
                 continue
-            for path in folder.iterdir():
-                if path.name not in start and path.is_file():
-                    path.unlink()
-            given, named = list(map(made, args)), dict(keywords)
-            if positional and place < len(given):
-                given[place] = wrong
-            else:
-                named[parameter] = wrong
-            before = set(os.listdir(folder))
-            try:
-                with contextlib.redirect_stdout(io.StringIO()):
-                    used(get()(*given, **named))
-            except (jelly.JellyError, OSError):
-                if new := set(os.listdir(folder)) - before - {OUT_FOLDER}:
-                    bad.append(f"{name}({parameter}={wrong!r:.40}): left {new}")
-            except Exception as error:  # noqa: BLE001 - that is what is looked for
-                if type(error) is TypeError and BINDING.search(str(error)):
-                    continue
-                if name in AT_PLACES and type(error) is IndexError and re.search("^no |are not within", str(error)):
-                    continue
-                bad.append(f"{name}({parameter}={wrong!r:.40}): {type(error).__name__}: {str(error)[:160]}")
+            if name in AT_PLACES and type(error) is IndexError and re.search("^no |are not within", str(error)):
+                continue
+            bad.append(f"{name}({what}): {type(error).__name__}: {str(error)[:160]}")
     for file, data in known.items():
         assert Path(file).read_bytes() == data, name
     return bad

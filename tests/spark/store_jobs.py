@@ -15,21 +15,31 @@ import pyarrow as pa
 from jelly.spark._commit.batch import commit_batch, job_of, part_of
 from jelly.spark._commit.job import Output
 from jelly.spark._commit.store import LocalStore
+from jelly.spark._ingest import IngestProblem, tasks
 from jelly.spark._ingest import job as room
-from jelly.spark._ingest import tasks
 
 COLUMNS = ("s", "p", "o")
 
 
-def run_here(session: Any, job: str, work: Any, tasks: Any, commit: Any) -> None:
-    """In the place of Spark: one task after the other."""
+# In the place of a session.
+HERE: Any = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2), conf={})
+
+
+def run_here(
+    session: Any, job: str, work: Any, tasks: Any, commit: Any, *, ran: Callable[[Any], object] = lambda task: None
+) -> None:
+    """In the place of Spark: one task after the other. ``ran`` gets each that has no error, before its commit."""
     for task in tasks:
-        commit(room.run_task(work, task))
+        done = room.run_task(work, task)
+        if "error" in done:
+            raise IngestProblem(**done["error"]).error()
+        ran(task)
+        commit(done)
 
 
 def ingest(out: str, src: str, storage: Any = None, **settings: Any) -> Any:
     room._run = run_here
-    return room.ingest(src, out, spark=SimpleNamespace(conf={}), split_bytes=1, storage=storage, **settings)
+    return room.ingest(src, out, spark=HERE, split_bytes=1, storage=storage, **settings)
 
 
 def compact(out: str, storage: Any = None) -> Any:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import random
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as dataset
 import pyarrow.parquet as parquet
 import pytest
-import store_jobs
 from click.testing import CliRunner
+from store_jobs import HERE, run_here
 
 import jelly
 from jelly.cli.spark import cli
@@ -23,14 +22,11 @@ from jelly.spark._ingest import job as room
 from jelly.spark._ingest.compact import plan, sorted_rows
 from jelly.spark._partitions import find_files, open_file
 
-# In the place of a session.
-HERE: Any = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2), conf={})
-
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks run in this process, one after the other."""
-    monkeypatch.setattr(room, "_run", store_jobs.run_here)
+    monkeypatch.setattr(room, "_run", run_here)
     monkeypatch.setattr(room._Session, "get", lambda self: HERE)
 
 

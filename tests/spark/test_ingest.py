@@ -10,7 +10,6 @@ import shutil
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.dataset as dataset
@@ -18,13 +17,14 @@ import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
+from store_jobs import HERE, run_here
 
 import jelly
 from jelly.cli.spark import cli
 from jelly.spark._commit import swap as swapping
 from jelly.spark._commit.journal import JOURNAL, Manifest
 from jelly.spark._commit.store import SUCCESS, TEMPORARY, LocalStore, store_of
-from jelly.spark._ingest import IngestProblem, ingest
+from jelly.spark._ingest import ingest
 from jelly.spark._ingest import job as room
 from jelly.spark._partitions import absolute, find_files, split
 from jelly.spark._stats import stats
@@ -83,20 +83,11 @@ def run(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """Ingest without Spark: tasks run one after the other, and the files of each are noted here."""
     ran: list[list[str]] = []
 
-    def run_here(session: Any, job: str, work: Any, tasks: Any, commit: Any) -> None:
-        for task in tasks:
-            done = room.run_task(work, task)
-            if "error" in done:
-                raise IngestProblem(**done["error"]).error()
-            ran.append(sorted({os.path.basename(part.file.path) for part in task}))
-            commit(done)
+    def note(task: Any) -> None:
+        ran.append(sorted({os.path.basename(part.file.path) for part in task}))
 
-    monkeypatch.setattr(room, "_run", run_here)
+    monkeypatch.setattr(room, "_run", partial(run_here, ran=note))
     return ran
-
-
-# In the place of a session.
-HERE: Any = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2), conf={})
 
 
 def test_a_second_run_does_what_is_missing(src: Path, tmp_path: Path, run: list[list[str]]) -> None:

@@ -6,40 +6,35 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from cluster import need_spark
-from support.arguments import WRONG, parameters
+from store_jobs import HERE, run_here
+from support.arguments import parameters, wrong_calls
 
 import jelly
 import jelly.spark
 from jelly.spark import _ingest
 
 LINES = "<a:s> <a:p> <a:o> .\n"
-# In the place of a session.
-HERE: Any = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2), conf={})
 
 
 def faults(function: Callable[..., Any], *args: Any, **keywords: Any) -> list[str]:
     """What came of wrong arguments and should not. The call is right with those given."""
+
+    def is_right(parameter: str, value: Any) -> bool:
+        """What the caller's function does, and sessions that would start."""
+        return parameter in ("progress", "spark") and (callable(value) or value is None or isinstance(value, str))
+
     bad = []
-    for place, (parameter, positional) in enumerate(parameters(function)):
-        for wrong in WRONG:
-            if parameter in ("progress", "spark") and (callable(wrong) or wrong is None or isinstance(wrong, str)):
-                continue  # what the caller's function does, and sessions that would start
-            given, named = list(args), dict(keywords)
-            if positional and place < len(given):
-                given[place] = wrong
-            else:
-                named[parameter] = wrong
-            try:
-                function(*given, **named)
-            except (jelly.JellyError, OSError):
-                pass
-            except Exception as error:  # noqa: BLE001 - that is what is looked for
-                bad.append(f"{parameter}={wrong!r:.40}: {type(error).__name__}: {str(error)[:160]}")
+    for what, given, named in wrong_calls(function, args, keywords, is_right):
+        try:
+            function(*given, **named)
+        except (jelly.JellyError, OSError):
+            pass
+        except Exception as error:  # noqa: BLE001 - that is what is looked for
+            bad.append(f"{what}: {type(error).__name__}: {str(error)[:160]}")
     return bad
 
 
@@ -48,14 +43,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder with a file, and tasks that run in this process."""
     need_spark()
 
-    def run(session: Any, job: str, work: Any, tasks: Any, commit: Any) -> None:
-        for task in tasks:
-            done = _ingest.job.run_task(work, task)
-            if "error" in done:
-                raise _ingest.job.IngestProblem(**done["error"]).error()
-            commit(done)
-
-    monkeypatch.setattr(_ingest.job, "_run", run)
+    monkeypatch.setattr(_ingest.job, "_run", run_here)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in.nt").write_text(LINES)
     return tmp_path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 WRONG: tuple[Any, ...] = (
@@ -23,3 +23,22 @@ def parameters(function: Any) -> Iterator[tuple[str, bool]]:
         elif parameter.kind is parameter.KEYWORD_ONLY:
             others.add(parameter.name)
     yield from ((name, False) for name in sorted(others))
+
+
+def wrong_calls(
+    function: Any, args: tuple[Any, ...], keywords: dict[str, Any], is_right: Callable[[str, Any], bool]
+) -> Iterator[tuple[str, list[Any], dict[str, Any]]]:
+    """A call that is right, again and again with one argument that is wrong: what it is, the arguments, the keywords.
+
+    ``is_right`` says of a parameter and a value that it is not to be given.
+    """
+    for place, (parameter, positional) in enumerate(parameters(function)):
+        for wrong in WRONG:
+            if is_right(parameter, wrong):
+                continue
+            given, named = list(args), dict(keywords)
+            if positional and place < len(given):
+                given[place] = wrong
+            else:
+                named[parameter] = wrong
+            yield f"{parameter}={wrong!r:.40}", given, named

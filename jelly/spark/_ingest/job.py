@@ -185,10 +185,6 @@ def ingest(
     >>> def table(sources):
     ...     return ingest(sources, "table", spark="local[2]", layout="ids").statements
     """
-    if to not in ("parquet", "jelly"):
-        raise JellyArgumentError(f'to is {to!r}: expected "parquet" or "jelly"')
-    if on_error not in ("fail", "skip"):
-        raise JellyArgumentError(f'on_error is {on_error!r}: expected "fail" or "skip"')
     if partition_by is not None and to != "parquet":
         raise JellyOptionsError("partitions are for Parquet only: a Jelly file holds all columns")
     if sort and to != "parquet":

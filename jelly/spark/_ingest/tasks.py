@@ -11,13 +11,11 @@ from itertools import chain
 from typing import Any
 
 from jelly._core.base.batch import Batch
-from jelly._formats.native import default_options
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
 from jelly._io.output_options import is_columns
 from jelly._io.widening import ALL_FIELDS
 from jelly._io.writer import Writer
 from jelly._layouts import Layout
-from jelly._options import COLUMN_VERSION, StreamOptions
 from jelly._sources.blank_node_scope import BlankNodes
 from jelly.arrow import dataset, pa, schema
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
@@ -209,11 +207,12 @@ def _write_jelly(work: Work, task: list[Part], folder: str, name: str, errors: l
                 blank_nodes=work.blank_nodes,
                 limits=work.limits,
             ):
-                options = _options(batch)
-                kind = "-quads" * (batch.arity == 4) + "-generalized" * options.generalized_statements
-                kind += "-1.2" * is_columns(options)
+                is_generalized = batch.options is not None and batch.options.generalized_statements
+                kind = "-quads" * (batch.arity == 4) + "-generalized" * is_generalized
+                kind += "-1.2" * is_columns(batch.options)
                 if kind not in writers:
                     path = os.path.join(folder, f"part-{name}{kind}.jelly")
+                    options = {"generalized_statements": True} if is_generalized else None
                     writers[kind] = stack.enter_context(Writer(path, options, seekable=True))
                     writers[kind].allow(ALL_FIELDS - {"physical_type"})
                 try:
@@ -222,12 +221,3 @@ def _write_jelly(work: Work, task: list[Part], folder: str, name: str, errors: l
                     error.source = part.file.path
                     raise
         return sum(writer.statements for writer in writers.values())
-
-
-def _options(batch: Batch) -> StreamOptions:
-    given = default_options(batch.arity)
-    if is_columns(batch.options):
-        return given.replace(version=COLUMN_VERSION)
-    if batch.options is not None and batch.options.generalized_statements:
-        return given.replace(generalized_statements=True)
-    return given
