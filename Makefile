@@ -29,7 +29,7 @@ build: $(VENV)/ready
 # Needs no more than numpy and the command, unless the rest is there already. -I: the package is not that of this folder,
 # which may not be built.
 demo: $(or $(wildcard $(VENV)/ready),$(VENV)/demo)
-	@$(BIN)/python -I -m jelly._tools.demo
+	@$(BIN)/python -I bench/demo.py
 	$(if $(wildcard $(VENV)/ready),,@echo "Compiled quickly, with -O1: what 'make build' or pip compile is about a fifth faster.")
 
 # The tests draw the same everywhere, and in the long form another each time.

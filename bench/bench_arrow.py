@@ -26,7 +26,7 @@ from support.shared import shared
 import jelly
 from jelly import arrow
 from jelly._formats import table_files as tablefiles
-from jelly._layouts import LAYOUTS
+from jelly._options.layouts import LAYOUTS
 
 SOURCES = {
     "iot-weather": ("iot-weather", "assist-iot-weather-100k.nt.gz"),

@@ -19,10 +19,11 @@ from jelly._core.terms.model import (
     Triple,
     Variable,
 )
-from jelly._io.reader import Frame, Reader, loads, options, read, read_batches, read_frames
-from jelly._io.writer import Writer, dumps, write
-from jelly._options import LogicalType, PhysicalType, StreamOptions
+from jelly._dataset.read import read, read_batches, read_frames
+from jelly._options.options import LogicalType, PhysicalType, StreamOptions
 from jelly._public import name_public
+from jelly._streams.reader import Frame, Reader, loads, options
+from jelly._streams.writer import Writer, dumps, write
 from jelly._version import __version__
 from jelly.errors import (
     JellyArgumentError,
@@ -44,25 +45,26 @@ from jelly.errors import (
 
 if TYPE_CHECKING:
     from jelly._core.algebra.graph_ids import GraphDictionary
-    from jelly._find.dataset import Scan, scan
-    from jelly._find.find import Matches, find
-    from jelly._find.pattern import Datatype, IRIPrefix, LanguageRange, Pattern
-    from jelly._ids.ids import GraphIds, read_ids
-    from jelly._ids.tables import write_ids
-    from jelly._seekable.file import JellyFile
-    from jelly._seekable.file import open as open
-    from jelly._sources.asynchronous import AsyncReader, aread
+    from jelly._dataset.append import append
+    from jelly._dataset.asynchronous import AsyncReader, aread
+    from jelly._dataset.concat import concat
+    from jelly._dataset.convert import Conversion, convert
+    from jelly._dataset.file import JellyFile
+    from jelly._dataset.file import open as open
+    from jelly._dataset.filter import filter as filter
+    from jelly._dataset.find import find
+    from jelly._dataset.id_tables import write_ids
+    from jelly._dataset.ids import GraphIds, read_ids
+    from jelly._dataset.lazy import Scan, scan
+    from jelly._dataset.matches import Matches
+    from jelly._dataset.pattern import Datatype, IRIPrefix, LanguageRange, Pattern
+    from jelly._dataset.sample import sample
+    from jelly._dataset.sort import merge, sort
+    from jelly._dataset.split import Part, split
+    from jelly._dataset.unique import unique
     from jelly._tools.canonicalize import Canonical, canonicalize
-    from jelly._tools.convert import Conversion, convert
     from jelly._tools.inspect import FrameInspection, Inspection, inspect
     from jelly._tools.validate import Problem, validate
-    from jelly._verbs.append import append
-    from jelly._verbs.concat import concat
-    from jelly._verbs.filter import filter as filter
-    from jelly._verbs.sample import sample
-    from jelly._verbs.sort import merge, sort
-    from jelly._verbs.split import Part, split
-    from jelly._verbs.unique import unique
     from jelly.arrow import read_arrow, write_arrow
     from jelly.results import read_results, write_results
 
@@ -153,43 +155,43 @@ name_public(__name__, __all__, globals())
 
 # These names are imported when they are first used. read_arrow and write_arrow also need pyarrow.
 _LAZY = {
-    "AsyncReader": "jelly._sources.asynchronous",
+    "AsyncReader": "jelly._dataset.asynchronous",
     "Canonical": "jelly._tools.canonicalize",
-    "Conversion": "jelly._tools.convert",
-    "Datatype": "jelly._find.pattern",
+    "Conversion": "jelly._dataset.convert",
+    "Datatype": "jelly._dataset.pattern",
     "FrameInspection": "jelly._tools.inspect",
     "GraphDictionary": "jelly._core.algebra.graph_ids",
-    "GraphIds": "jelly._ids.ids",
-    "IRIPrefix": "jelly._find.pattern",
+    "GraphIds": "jelly._dataset.ids",
+    "IRIPrefix": "jelly._dataset.pattern",
     "Inspection": "jelly._tools.inspect",
-    "JellyFile": "jelly._seekable.file",
-    "LanguageRange": "jelly._find.pattern",
-    "Matches": "jelly._find.find",
-    "Part": "jelly._verbs.split",
-    "Pattern": "jelly._find.pattern",
+    "JellyFile": "jelly._dataset.file",
+    "LanguageRange": "jelly._dataset.pattern",
+    "Matches": "jelly._dataset.find",
+    "Part": "jelly._dataset.split",
+    "Pattern": "jelly._dataset.pattern",
     "Problem": "jelly._tools.validate",
-    "Scan": "jelly._find.dataset",
-    "append": "jelly._verbs.append",
-    "aread": "jelly._sources.asynchronous",
+    "Scan": "jelly._dataset.lazy",
+    "append": "jelly._dataset.append",
+    "aread": "jelly._dataset.asynchronous",
     "canonicalize": "jelly._tools.canonicalize",
-    "concat": "jelly._verbs.concat",
-    "convert": "jelly._tools.convert",
-    "filter": "jelly._verbs.filter",
-    "find": "jelly._find.find",
+    "concat": "jelly._dataset.concat",
+    "convert": "jelly._dataset.convert",
+    "filter": "jelly._dataset.filter",
+    "find": "jelly._dataset.find",
     "inspect": "jelly._tools.inspect",
-    "merge": "jelly._verbs.sort",
-    "open": "jelly._seekable.file",
+    "merge": "jelly._dataset.sort",
+    "open": "jelly._dataset.file",
     "read_arrow": "jelly.arrow",
-    "read_ids": "jelly._ids.ids",
+    "read_ids": "jelly._dataset.ids",
     "read_results": "jelly.results",
-    "sample": "jelly._verbs.sample",
-    "scan": "jelly._find.dataset",
-    "sort": "jelly._verbs.sort",
-    "split": "jelly._verbs.split",
-    "unique": "jelly._verbs.unique",
+    "sample": "jelly._dataset.sample",
+    "scan": "jelly._dataset.lazy",
+    "sort": "jelly._dataset.sort",
+    "split": "jelly._dataset.split",
+    "unique": "jelly._dataset.unique",
     "validate": "jelly._tools.validate",
     "write_arrow": "jelly.arrow",
-    "write_ids": "jelly._ids.tables",
+    "write_ids": "jelly._dataset.id_tables",
     "write_results": "jelly.results",
 }
 # So are the public modules. dir() leaves them out: help() would import them all, with what they need.

@@ -49,38 +49,40 @@ For files larger than memory there is the command: ``jelly convert people.nt peo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from inspect import signature
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from jelly._core.arrow.buffer_pool import Pool
-from jelly._core.arrow.exporter import ArrowExporter
-from jelly._core.base.batch import Batch
+from jelly._bytes.workers import Workers
+from jelly._dataset.file import JellyFile
+from jelly._dataset.read import is_several
+from jelly._formats.arrow_tables import (
+    BATCH_ROWS,
+    RecordBatchBuilder,
+    Rows,
+    check_rows,
+    compute,
+    csv,
+    from_batches,
+    from_results,
+    pa,
+    parquet,
+    schema,
+)
+from jelly._formats.filters import Query
 from jelly._formats.registry import JELLY, READING, WRITING, find
-from jelly._io.frame_metadata import with_metadata
-from jelly._io.reader import Reader, is_several
-from jelly._io.settings import checked
-from jelly._io.writer import Writer
-from jelly._layouts import Layout, find_layout
-from jelly._options import PhysicalType, StreamOptions
-from jelly._pipeline.workers import Workers
-from jelly._seekable.file import JellyFile
-from jelly._seekable.filters import Query
-from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError
-
-try:
-    import pyarrow as pa
-    from pyarrow import compute, csv, parquet
-except ImportError:
-    raise MissingExtraError("Arrow needs pyarrow: python -m pip install 'jelly-rdf[arrow]'") from None
+from jelly._options.layouts import Layout
+from jelly._options.options import PhysicalType, StreamOptions
+from jelly._options.settings import checked
+from jelly._streams.reader import Reader
+from jelly._streams.writer import Writer
+from jelly.errors import JellyArgumentError, JellyError
 
 if TYPE_CHECKING:
-    from jelly._find.pattern import Pattern
-    from jelly._sources.blank_node_scope import Mode
+    from jelly._dataset.blank_node_scope import Mode
+    from jelly._dataset.pattern import Pattern
 
 __all__ = [
     "compute",
@@ -94,356 +96,6 @@ __all__ = [
     "to_table",
     "write_arrow",
 ]
-
-Rows: TypeAlias = tuple[Batch, int, int]  # a Batch and the range of its rows that is meant
-Keep: TypeAlias = Callable[[Batch], "np.ndarray[Any, np.dtype[np.int64]]"]  # the rows that are meant, in order
-
-KINDS = ("literal", "iri", "bnode", "triple")
-DIRECTIONS = ("ltr", "rtl")
-BATCH_ROWS = 32768
-# Bytes that are looked through for a named graph before the kind of stream is chosen.
-MAX_PEEK = 1 << 26
-
-_METADATA = pa.map_(pa.string(), pa.binary())
-_CODES = pa.dictionary(pa.int32(), pa.large_string())
-_KIND_CODES = pa.dictionary(pa.int8(), pa.string())
-
-
-@checked()
-def schema(
-    layout: Layout = "flat",
-    *,
-    dictionary: bool = False,
-    columns: Sequence[str] | None = None,
-    direction: bool = False,
-) -> pa.Schema:
-    """The Arrow schema of the record batches of `read_arrow`.
-
-    Parameters
-    ----------
-    layout : {"flat", "ntriples"}, default "flat"
-        Columns, see `jelly.arrow`.
-    dictionary : bool, default False
-        Make dictionary columns.
-    columns : sequence of str, optional
-        Names of the columns. By default all columns of the layout.
-    direction : bool, default False
-        Add the column ``direction`` to the flat layout.
-
-    Returns
-    -------
-    pyarrow.Schema
-        The schema.
-
-    Raises
-    ------
-    JellyArgumentError
-        If the layout or a column is unknown.
-
-    Notes
-    -----
-    Unstable: ``direction`` follows the drafts of RDF 1.2.
-
-    Examples
-    --------
-    >>> schema("ntriples", columns=["s", "frame"]).names
-    ['s', 'frame']
-    """
-    found = find_layout(layout)
-    known = (*found.parts, "frame", "row", "metadata")
-    chosen = list(found.columns if columns is None else columns)
-    if direction:
-        for name in found.optional:
-            if name not in chosen:
-                lang = found.column("lang")
-                chosen.insert(chosen.index(lang) + 1 if lang in chosen else len(chosen), name)
-    if unknown := [name for name in chosen if name not in known]:
-        names = ", ".join(map(repr, unknown))
-        raise JellyArgumentError(f"unknown columns {names}: expected some of {', '.join(known)}")
-    if not chosen or len(set(chosen)) < len(chosen):
-        raise JellyArgumentError("columns must name at least one column, and each once")
-    few = _KIND_CODES if dictionary else pa.string()
-    types = {"frame": pa.int64(), "row": pa.int64(), "metadata": _METADATA}
-    types |= {name: few for name, part in found.parts.items() if part in ("object_kind", "direction")}
-    plain = _CODES if dictionary else pa.string()
-    filled = (*found.required, "frame", "row")
-    return pa.schema([pa.field(name, types.get(name, plain), nullable=name not in filled) for name in chosen])
-
-
-def datasets() -> Any:
-    """The module ``pyarrow.dataset``, which takes some time to import."""
-    from pyarrow import dataset
-
-    return dataset
-
-
-class RecordBatchBuilder:
-    """Makes record batches of Batches: of statements, or of query results where ``variables`` names their columns."""
-
-    def __init__(
-        self,
-        layout: Layout,
-        dictionary: bool,
-        columns: Sequence[str] | None,
-        batch_rows: int,
-        keep: Keep | None = None,
-        direction: bool = False,
-        variables: Sequence[str] | None = None,
-    ) -> None:
-        self._keep = keep
-        self.schema: Any = schema(layout, dictionary=dictionary, columns=columns, direction=direction)
-        self._variables = None if variables is None else tuple(variables)
-        if self._variables is not None:
-            type = _CODES if dictionary else pa.string()
-            self.schema = pa.schema([pa.field(name, type) for name in self._variables])
-        self._dictionary = dictionary
-        self._layout = layout
-        found = find_layout(layout)
-        # Parts whose dictionary may be the Batch's own memory, and their columns in the Batch.
-        self._own = {"subject": "s", "object": "o"} if found.syntax == "plain" else {}
-        self._parts = found.parts
-        self._batch_rows = batch_rows
-        self._pool = Pool()
-        # Columns that are not in use: each keeps its tables from one segment of a file to the next.
-        self._idle: list[ArrowExporter] = []
-        self._nulls: dict[Any, Any] = {}
-
-    @property
-    def has_metadata(self) -> bool:
-        return self._variables is None and "metadata" in self.schema.names
-
-    def run(self, rows: Iterable[Rows]) -> Iterator[pa.RecordBatch]:
-        """The record batches of some rows of Batches."""
-        results = self._variables is not None
-        try:
-            columns = self._idle.pop()
-        except IndexError:
-            columns = ArrowExporter(self._layout, pool=self._pool, results=results)
-        try:
-            if self.has_metadata:
-                for batch, row, end, metadata in with_metadata(rows):
-                    yield from self._make(columns, batch, row, end, metadata)
-            else:
-                for batch, row, end in rows:
-                    yield from self._make(columns, batch, row, end, None)
-                    del batch  # before the next one takes memory
-        finally:
-            columns.start(None)
-            self._idle.append(columns)
-
-    def _make(
-        self, columns: ArrowExporter, batch: Batch, row: int, end: int, metadata: dict[int, dict[str, bytes]] | None
-    ) -> Iterator[pa.RecordBatch]:
-        chosen = None
-        if self._variables is not None:
-            columns.start(batch)
-            if batch.variables != self._variables:
-                raise JellyOptionsError(f"the variables are {batch.variables}: expected {self._variables}")
-        elif self._keep is None:
-            columns.start(batch, names=self.schema.names)
-        else:
-            chosen = self._keep(batch)
-            chosen = chosen[np.searchsorted(chosen, row) : np.searchsorted(chosen, end)]
-            columns.start(batch, chosen, self.schema.names)
-            row, end = 0, len(chosen)
-        if not self.schema.names and row < end:
-            yield pa.RecordBatch.from_struct_array(pa.array([{}] * (end - row), pa.struct([])))
-            row = end
-        while row < end:
-            arrays = []
-            stop = min(end, row + self._batch_rows)
-            for name in self.schema.names:
-                array = self._array(columns, batch, name, row, stop, metadata, chosen)
-                stop = row + len(array)  # fewer where the text is too much for one record batch
-                arrays.append(array)
-            cut = [array if len(array) == stop - row else array.slice(0, stop - row) for array in arrays]
-            yield pa.RecordBatch.from_arrays(cut, schema=self.schema)
-            row = stop
-            del arrays, cut, array
-        columns.start(None)
-
-    def _array(
-        self,
-        columns: ArrowExporter,
-        batch: Batch,
-        name: str,
-        row: int,
-        end: int,
-        metadata: dict[int, dict[str, bytes]] | None,
-        chosen: np.ndarray[Any, Any] | None,
-    ) -> pa.Array:
-        n = end - row
-        if self._variables is not None:
-            if self._dictionary:
-                return self._codes(columns, batch, name, row, end)
-            return self._strings(columns, name, row, end)
-        if name == "frame":
-            return pa.Array.from_buffers(pa.int64(), n, [None, pa.py_buffer(columns.frames(row, end))], 0)
-        if name == "row":
-            rows = np.arange(row, end) if chosen is None else chosen[row:end]
-            return pa.array(rows + batch.first_row, pa.int64())
-        if name == "metadata":
-            return metadata_array(np.asarray(columns.frames(row, end)).view(np.int64), metadata or {})
-        part = self._parts[name]
-        if part == "direction":
-            return self._directions(columns, self.schema.field(name).type, row, end)
-        if self._dictionary:
-            return self._codes(columns, batch, name, row, end)
-        if part == "object_kind":
-            return strings(pa.string(), n, None, *columns.kinds(row, end), 0)
-        return self._strings(columns, name, row, end)
-
-    def _strings(self, columns: ArrowExporter, name: str, row: int, end: int) -> pa.Array:
-        made = columns.strings(name, row, end)
-        if made is None:
-            return self._all_null(pa.string(), end - row)
-        n, nulls, valid, offsets, data = made
-        return strings(pa.string(), n, valid, offsets, data, nulls)
-
-    def _codes(self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int) -> pa.Array:
-        """A dictionary column: the Batch's own memory where that is one, else a dictionary made for the column."""
-        n = end - row
-        part = None if self._variables is not None else self._parts[name]
-        if part == "object_kind":
-            indices = pa.Array.from_buffers(pa.int8(), n, [None, pa.py_buffer(columns.kind_codes(row, end))], 0)
-            return pa.DictionaryArray.from_arrays(indices, pa.array(KINDS), safe=False)
-        own = None if part is None else self._own.get(part)
-        if own and self._keep is None and columns.all_differ():
-            values = strings(pa.large_string(), batch.n_terms, None, batch.start, batch.text, 0)
-            ids = pa.py_buffer(getattr(batch, own)[row:end])
-            indices = pa.Array.from_buffers(pa.int32(), n, [None, ids], 0)
-            return pa.DictionaryArray.from_arrays(indices, values, safe=False)
-        made = columns.codes(name, row, end)
-        if made is None:
-            return self._all_null(_CODES, n)
-        nulls, valid, codes, offsets, data = made
-        indices = pa.Array.from_buffers(pa.int32(), n, [valid and pa.py_buffer(valid), pa.py_buffer(codes)], nulls)
-        values = strings(pa.large_string(), len(offsets) // 8 - 1, None, offsets, data, 0)
-        return pa.DictionaryArray.from_arrays(indices, values, safe=False)
-
-    def _directions(self, columns: ArrowExporter, type: pa.DataType, row: int, end: int) -> pa.Array:
-        buffer = columns.directions(row, end)
-        if buffer is None:
-            return self._all_null(type, end - row)
-        codes = np.asarray(buffer).view(np.int8)
-        made = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(DIRECTIONS))
-        return made if self._dictionary else made.cast(type)
-
-    def _all_null(self, type: pa.DataType, n: int) -> pa.Array:
-        """Nulls: every record batch shares them."""
-        known = self._nulls.get(type)
-        if known is None or len(known) < n:
-            known = self._nulls[type] = pa.nulls(max(n, min(self._batch_rows, BATCH_ROWS)), type)
-        return known.slice(0, n)
-
-
-def strings(type: pa.DataType, n: int, valid: Any, offsets: Any, data: Any, nulls: int) -> pa.Array:
-    """An array of strings over memory that stays where it is."""
-    buffers = [valid and pa.py_buffer(valid), pa.py_buffer(offsets), pa.py_buffer(data)]
-    return pa.Array.from_buffers(type, n, buffers, nulls)
-
-
-def metadata_array(frames: np.ndarray[Any, Any], metadata: dict[int, dict[str, bytes]]) -> pa.Array:
-    """For each row the metadata of its frame."""
-    numbers, places = np.unique(frames, return_inverse=True)
-    values = [list(metadata.get(int(number), {}).items()) for number in numbers]
-    return pa.array(values, _METADATA).take(pa.array(places.ravel()))
-
-
-@checked()
-def from_batches(
-    batches: Iterable[Batch],
-    *,
-    layout: Layout = "flat",
-    dictionary: bool = False,
-    columns: Sequence[str] | None = None,
-    batch_rows: int = BATCH_ROWS,
-    direction: bool = False,
-    keep: Keep | None = None,
-) -> pa.RecordBatchReader:
-    """Convert Batches to Arrow record batches.
-
-    Parameters
-    ----------
-    batches : iterable of Batch
-        The Batches, for example from a `Decoder`.
-    layout : {"flat", "ntriples"}, default "flat"
-        Columns, see `jelly.arrow`.
-    dictionary : bool, default False
-        Make dictionary columns, see `read_arrow`.
-    columns : sequence of str, optional
-        Names of the columns to build. By default all columns of the layout.
-    batch_rows : int, default 32768
-        Maximum rows per record batch.
-    direction : bool, default False
-        Add the column ``direction`` to the flat layout.
-    keep : callable, optional
-        Takes a Batch and returns an int64 array of the rows to convert, in ascending order.
-
-    Returns
-    -------
-    pyarrow.RecordBatchReader
-        Record batches, built as they are taken.
-
-    Notes
-    -----
-    Unstable: ``direction`` follows the drafts of RDF 1.2.
-
-    Examples
-    --------
-    >>> import jelly
-    >>> from_batches(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"), columns=["object"]).read_all().to_pylist()
-    [{'object': 'a:o'}]
-    """
-    _check_rows(batch_rows)
-    maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows, keep, direction)
-    return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
-
-
-@checked()
-def from_results(
-    variables: Sequence[str], batches: Iterable[Batch], *, layout: Layout = "flat", dictionary: bool = False
-) -> pa.RecordBatchReader:
-    """Convert query results to Arrow record batches: a column for each variable, null where it is unbound.
-
-    Parameters
-    ----------
-    variables : sequence of str
-        Names of the variables.
-    batches : iterable of Batch
-        Batches of query results with these variables, such as `jelly.results.Results.batches` yields.
-    layout : {"flat", "ntriples"}, default "flat"
-        ``"flat"`` gives plain IRIs and lexical forms, ``"ntriples"`` terms in N-Triples syntax.
-    dictionary : bool, default False
-        Make dictionary columns instead of columns of strings.
-
-    Returns
-    -------
-    pyarrow.RecordBatchReader
-        Record batches, built as they are taken.
-
-    Raises
-    ------
-    JellyArgumentError
-        If the layout is unknown.
-    JellyOptionsError
-        If a Batch has other variables, or statements.
-
-    Examples
-    --------
-    >>> import jelly
-    >>> results = jelly.read_results(b'{"head":{"vars":["x"]},"results":{"bindings":[{}]}}', format="json")
-    >>> from_results(results.variables, results.batches()).read_all().to_pylist()
-    [{'x': None}]
-    """
-    maker = RecordBatchBuilder(layout, dictionary, None, BATCH_ROWS, variables=variables)
-    return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
-
-
-def _check_rows(batch_rows: int) -> None:
-    if batch_rows < 1:
-        raise JellyArgumentError("batch_rows must be at least 1")
-
 
 @checked(READING)
 def read_arrow(
@@ -523,7 +175,7 @@ def read_arrow(
     >>> jelly.read_arrow(data, format="nt", columns=["object"], filter=jelly.Pattern(p="a:q")).read_all().to_pylist()
     [{'object': '2'}]
     """
-    _check_rows(batch_rows)
+    check_rows(batch_rows)
     if filter is not None and not hasattr(filter, "rows"):
         raise JellyArgumentError(
             f"filter is a {type(filter).__name__}: expected a jelly.Pattern; jelly.scan takes expressions of pyarrow"
@@ -532,7 +184,7 @@ def read_arrow(
     maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows, keep, direction)
     settings["batch_rows"] = batch_rows
     if blank_nodes is not None or is_several(src):
-        from jelly._sources.sources import Sources
+        from jelly._dataset.sources import Sources
 
         if start is not None or stop is not None:
             raise JellyArgumentError("start and stop go with one Jelly file with an index, not with several sources")
@@ -541,7 +193,7 @@ def read_arrow(
     query = None if filter is None else filter.query()
     file = _open_index(src, threads, start, stop, settings)
     if file is None and query is not None:
-        from jelly._sources.segments import open_filtered
+        from jelly._dataset.segments import open_filtered
 
         file = open_filtered(src, settings)
     if file is None:
@@ -689,9 +341,3 @@ def write_arrow(
             writer.add_batch(batch)
     return writer.statements
 
-
-def dataset() -> Any:
-    """``pyarrow.dataset``, which takes long to import."""
-    from pyarrow import dataset
-
-    return dataset

@@ -12,16 +12,17 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any
 
+from jelly._bytes.names import name_of
 from jelly._core.base.batch import Batch
 from jelly._core.terms.quad_builder import QuadBatchBuilder
+from jelly._dataset.blank_node_scope import Mode
+from jelly._dataset.read import uniform_batches
 from jelly._formats.registry import READING, WRITING
 from jelly._formats.syntaxes import BATCH_BYTES, CLASSES, PieceFile, Quads, library_of, ox, refusal
-from jelly._io.reader import READ_ROWS, uniform_batches
-from jelly._io.settings import checked
-from jelly._io.source import name_of
-from jelly._io.writer import COLLECT_ROWS, Writer
-from jelly._options import StreamOptions
-from jelly._sources.blank_node_scope import Mode
+from jelly._options.options import StreamOptions
+from jelly._options.settings import checked
+from jelly._streams.reader import READ_ROWS
+from jelly._streams.writer import COLLECT_ROWS, Writer
 from jelly.errors import JellyArgumentError, JellyError, memory_error
 
 __all__ = ["library_of", "load", "ox", "read", "write"]

@@ -20,11 +20,12 @@ try:  # before jelly.arrow: the extra has pyarrow, too
 except ImportError:
     raise MissingExtraError("jelly.pandas needs pandas: python -m pip install 'jelly-rdf[pandas]'") from None
 
-from jelly._find.dataset import scan
-from jelly._find.pattern import Pattern
+from jelly._dataset.lazy import scan
+from jelly._dataset.pattern import Pattern
+from jelly._formats.arrow_tables import compute
 from jelly._formats.registry import READING
-from jelly._io.settings import checked
-from jelly.arrow import compute, read_arrow
+from jelly._options.settings import checked
+from jelly.arrow import read_arrow
 
 __all__ = ["pd", "read_jelly"]
 

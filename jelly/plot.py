@@ -7,8 +7,8 @@ import os
 import warnings
 from typing import Any
 
-from jelly._io.settings import checked
-from jelly._io.sink import Sink
+from jelly._bytes.sink import Sink
+from jelly._options.settings import checked
 from jelly.errors import JellyError, MissingExtraError
 from jelly.stats import Counts, Stats
 

@@ -19,12 +19,12 @@ try:  # before jelly.arrow: the extra has pyarrow, too
 except ImportError:
     raise MissingExtraError("jelly.polars needs polars: python -m pip install 'jelly-rdf[polars]'") from None
 
-from jelly._find.dataset import scan
+from jelly._dataset.blank_node_scope import Mode
+from jelly._dataset.lazy import scan
+from jelly._formats.arrow_tables import compute, schema
 from jelly._formats.registry import READING
-from jelly._io.settings import checked
-from jelly._layouts import Layout
-from jelly._sources.blank_node_scope import Mode
-from jelly.arrow import compute, schema
+from jelly._options.layouts import Layout
+from jelly._options.settings import checked
 
 __all__ = ["scan_jelly"]
 

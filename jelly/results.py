@@ -30,14 +30,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from jelly._bytes.sink import Sink
+from jelly._bytes.source import MAX_EXPANSION, Source
 from jelly._core.base.batch import Batch
 from jelly._formats.registry import RESULT_FORMATS, RESULT_READING, Content, Format, find
 from jelly._formats.result_syntaxes import batches_of
 from jelly._html import html_table
-from jelly._io.drain import drain
-from jelly._io.settings import checked, fitted, refuse_unknown
-from jelly._io.sink import Sink
-from jelly._io.source import MAX_EXPANSION, Source
+from jelly._options.settings import checked, fitted, refuse_unknown
+from jelly._streams.drain import drain
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
 
 __all__ = ["RESULT_FORMATS", "ResultFormat", "Results", "convert_results", "read_results", "write_results"]
@@ -149,7 +149,7 @@ class Results:
         pyarrow.RecordBatchReader
             Record batches, built as they are taken.
         """
-        from jelly.arrow import from_results
+        from jelly._formats.arrow_tables import from_results
 
         return from_results(self.variables, self.batches(), layout=layout, dictionary=dictionary)
 

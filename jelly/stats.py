@@ -18,14 +18,15 @@ import numpy.typing as npt
 
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI, Kind
+from jelly._dataset.blank_node_scope import Mode
+from jelly._dataset.file import open as open_seekable
+from jelly._dataset.read import is_several
+from jelly._dataset.sources import Sources
 from jelly._formats.registry import READING, RESULT_READING
 from jelly._html import html_table
-from jelly._io.reader import Reader, is_several
-from jelly._io.settings import checked
-from jelly._namespaces import KNOWN
-from jelly._seekable.file import open as open_seekable
-from jelly._sources.blank_node_scope import Mode
-from jelly._sources.sources import Sources
+from jelly._options.namespaces import KNOWN
+from jelly._options.settings import checked
+from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError, JellyError
 from jelly.results import read_results
 

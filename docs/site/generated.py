@@ -20,9 +20,9 @@ from jelly._formats.registry import (
     TABLE_FORMATS,
     Format,
 )
-from jelly._io.reader import Reader
-from jelly._io.writer import Writer
-from jelly._limits import SETTABLE
+from jelly._options.limits import SETTABLE
+from jelly._streams.reader import Reader
+from jelly._streams.writer import Writer
 from jelly.cli import commands, service, spark  # noqa: F401 - the others add their commands to the first
 
 _CONTENTS = (

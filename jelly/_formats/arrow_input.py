@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from jelly._bytes.workers import Workers
 from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.base.batch import Batch
-from jelly._layouts import Layout, find_layout, guess_layout
-from jelly._pipeline.tables import batches_of
-from jelly._pipeline.workers import Workers
-from jelly.arrow import MAX_PEEK, compute, pa
+from jelly._formats.arrow_tables import MAX_PEEK, compute, pa
+from jelly._formats.tables import batches_of
+from jelly._options.layouts import Layout, find_layout, guess_layout
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError, memory_error
 
 __all__ = ["InputTable", "buffers_of", "check_columns", "pyarrow_errors", "to_stream", "validated"]

@@ -38,7 +38,7 @@ from jelly._core.jena.reader import BinaryReader
 from jelly._core.jena.writer import BinaryWriter
 from jelly._formats.protocols import Framing
 from jelly._formats.registry import Format
-from jelly._options import StreamOptions
+from jelly._options.options import StreamOptions
 from jelly.errors import JellyUnsupportedError
 
 __all__ = ["open_reader", "open_writer"]

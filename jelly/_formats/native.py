@@ -10,14 +10,14 @@ from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.ntriples.text import TextReader, TextWriter
+from jelly._formats.index import INDEX_KEY, pack_index
 from jelly._formats.protocols import Framing
 from jelly._formats.registry import JELLY, Format
-from jelly._options import LogicalType, PhysicalType, StreamOptions
-from jelly._seekable.index import INDEX_KEY, pack_index
+from jelly._options.options import LogicalType, PhysicalType, StreamOptions
 from jelly.errors import JellyOptionsError
 
 if TYPE_CHECKING:
-    from jelly._seekable.filters import FilterBuilder
+    from jelly._formats.filters import FilterBuilder
 
 __all__ = ["StreamEncoder", "default_options", "open_reader", "open_writer"]
 
@@ -82,7 +82,7 @@ class StreamEncoder(Encoder):
 
     def make_filters(self, builder: FilterBuilder | None = None) -> None:
         """Also write filters, behind those of ``builder``. To be called before anything is encoded."""
-        from jelly._seekable.filters import FilterBuilder
+        from jelly._formats.filters import FilterBuilder
 
         self._filters = builder or FilterBuilder()
         self._rows = 0  # taken in

@@ -11,7 +11,7 @@ from jelly._core.ntriples.text import TextReader, TextWriter
 from jelly._formats.native import StreamEncoder
 from jelly._formats.protocols import BatchReader, BatchWriter, Framing
 from jelly._formats.registry import JELLY_PATCH, RDF_PATCH, Format
-from jelly._options import PatchOptions
+from jelly._options.options import PatchOptions
 from jelly.errors import JellyOptionsError
 
 __all__ = ["open_reader", "open_writer"]

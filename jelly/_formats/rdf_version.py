@@ -11,7 +11,7 @@ from jelly._core.rules.capabilities import Capabilities
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, BlankNode, QuotedTriple
-from jelly._options import StreamOptions
+from jelly._options.options import StreamOptions
 from jelly.errors import JellyArgumentError, JellyLimitError, JellyUnsupportedError
 
 __all__ = ["MAX_RESTORED", "changes"]

@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from jelly._bytes.names import name_of, split_suffix
 from jelly._core.rules.capabilities import Capabilities, capabilities_of
 from jelly._formats.protocols import BatchWriter
-from jelly._io.source import name_of, split_suffix
 from jelly.errors import JellyError
 
 __all__ = [

@@ -14,6 +14,7 @@ from typing import Any
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
+from jelly._bytes.source import Source
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import XSD_STRING_IRI
 from jelly._core.jena.reader import ResultReader
@@ -23,8 +24,7 @@ from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple
 from jelly._formats.registry import Format
 from jelly._formats.result_tsv import MAX_NESTED, PIECE, check_width, read_tsv
-from jelly._io.source import Source
-from jelly._limits import default
+from jelly._options.limits import default
 from jelly.errors import (
     JellyError,
     JellyFormatError,

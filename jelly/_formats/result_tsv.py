@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from jelly._bytes.source import Source
 from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple
-from jelly._io.source import Source
-from jelly._limits import default
+from jelly._options.limits import default
 from jelly.errors import JellyLimitError, JellySyntaxError, memory_error
 
 __all__ = ["MAX_NESTED", "PIECE", "check_width", "read_tsv"]

@@ -24,6 +24,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from jelly._bytes.source import Source
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import RDF
@@ -33,13 +34,12 @@ from jelly._core.rules.capabilities import capabilities_of
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.quad_builder import QuadBatchBuilder
 from jelly._core.terms.term_adapter import TermAdapter
+from jelly._formats.guards import guard_json, guard_turtle, guard_xml
 from jelly._formats.language_case import JsonMarks, Marks, Written
 from jelly._formats.protocols import Framing
 from jelly._formats.registry import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
-from jelly._io.limits import guard_json, guard_turtle, guard_xml
-from jelly._io.source import Source
-from jelly._limits import default
-from jelly._options import StreamOptions
+from jelly._options.limits import default
+from jelly._options.options import StreamOptions
 from jelly.errors import (
     JellyArgumentError,
     JellyError,

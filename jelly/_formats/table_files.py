@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
+from jelly._bytes.sink import Sink
+from jelly._bytes.source import Source
+from jelly._bytes.workers import Workers, in_order
 from jelly._core.base.batch import Batch
 from jelly._formats.arrow_input import InputTable, pyarrow_errors, to_stream, validated
+from jelly._formats.arrow_tables import BATCH_ROWS, csv, pa, parquet
+from jelly._formats.parquet import write_parquet
 from jelly._formats.registry import TABLE_SUFFIXES, Format, table_kind
-from jelly._io.sink import Sink
-from jelly._io.source import Source
-from jelly._layouts import LAYOUTS
-from jelly._pipeline.parquet import write_parquet
-from jelly._pipeline.workers import Workers, in_order
-from jelly.arrow import BATCH_ROWS, csv, pa, parquet
+from jelly._options.layouts import LAYOUTS
 from jelly.errors import JellyError, JellyUnsupportedError
 
 __all__ = ["TableReader", "convert_with", "open_reader", "read_table_file", "write_record_batches", "write_table_file"]

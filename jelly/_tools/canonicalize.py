@@ -6,12 +6,14 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from jelly._bytes.sink import Sink
+from jelly._bytes.source import Progress
 from jelly._core.ntriples.canonical import Canonicalizer
+from jelly._dataset.read import is_several, uniform_batches
 from jelly._formats.registry import FORMATS, READING
-from jelly._io.reader import Reader, is_several, uniform_batches
-from jelly._io.settings import checked
-from jelly._io.sink import Sink
-from jelly._io.source import Progress
+from jelly._formats.sniff import explainer
+from jelly._options.settings import checked
+from jelly._streams.reader import Reader
 
 __all__ = ["Canonical", "canonicalize"]
 
@@ -130,7 +132,7 @@ def _add_all(
     work: Canonicalizer, src: Any, from_format: str | None, progress: Progress | None, settings: dict[str, Any]
 ) -> None:
     with Reader(src, format=from_format, **settings) as reader, reader.source.named():
-        reader.source.expected = (reader.format.name, FORMATS, "from_format")
+        reader.source.explain = explainer(reader.format.name, FORMATS, "from_format")
         for batch in reader.source.watched(reader.batches(), progress):
             work.add(batch)
         work.finish()

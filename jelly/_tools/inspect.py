@@ -15,15 +15,17 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from jelly._bytes.names import split_suffix
+from jelly._bytes.source import MAX_EXPANSION, Source
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.frame_scan import PLACES, TERM_PARTS, RowCounter
+from jelly._dataset.segments import open_filtered
 from jelly._formats.registry import JELLY, JELLY_PATCH
+from jelly._formats.sniff import explainer
 from jelly._html import html_table
-from jelly._io.settings import LIMITS, checked, fitted
-from jelly._io.source import MAX_EXPANSION, Source, split_suffix
-from jelly._limits import default
-from jelly._options import PatchOptions, StreamOptions
-from jelly._sources.segments import open_filtered
+from jelly._options.limits import default
+from jelly._options.options import PatchOptions, StreamOptions
+from jelly._options.settings import LIMITS, checked, fitted
 from jelly.errors import JellyArgumentError, JellyError
 
 __all__ = ["FrameInspection", "Inspection", "inspect"]
@@ -282,7 +284,7 @@ def inspect(
         raise JellyArgumentError(f'format is {format!r}: expected "jelly" or "jellyp"')
     source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
     patch = format == "jellyp" or (format is None and split_suffix(source.name)[0] in JELLY_PATCH.suffixes)
-    source.expected = ((JELLY_PATCH if patch else JELLY).name, (), "")
+    source.explain = explainer((JELLY_PATCH if patch else JELLY).name)
     limits = fitted(limits, JELLY.reading, source.size)
     counter = RowCounter(
         delimited=delimited,

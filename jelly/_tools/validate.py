@@ -12,21 +12,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jelly._bytes.names import name_of
+from jelly._bytes.source import MAX_EXPANSION, Source
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import NOUNS, Kind, Slot
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.frame_scan import KINDS, RowCounter
 from jelly._core.ntriples.statement_table import StatementTable
 from jelly._core.terms.materialize import Materializer
+from jelly._dataset.check import problems_beside
+from jelly._dataset.read import is_several, read
+from jelly._dataset.sources import expand
 from jelly._formats.registry import JELLY, READING, SEEKING, Format, find, format_of
-from jelly._io.reader import ACCEPT, Reader, is_several, read
-from jelly._io.reader import options as read_options
-from jelly._io.settings import LIMITS, checked, fitted, refuse_unknown
-from jelly._io.sniff import explain
-from jelly._io.source import MAX_EXPANSION, Source, name_of
-from jelly._options import ROW_VERSION, StreamOptions
-from jelly._seekable.check import problems_beside
-from jelly._sources.sources import expand
+from jelly._formats.sniff import explain
+from jelly._options.options import ROW_VERSION, StreamOptions
+from jelly._options.settings import LIMITS, checked, fitted, refuse_unknown
+from jelly._streams.reader import ACCEPT, Reader
+from jelly._streams.reader import options as read_options
 from jelly._tools.blank_nodes import differences
 from jelly._tools.compare import BlankNodeBijection, as_quad
 from jelly._tools.inspect import UNKNOWN_ROW, restart_problem

@@ -18,7 +18,7 @@ def main() -> None:
     """Run the command with the arguments of this process, and exit."""
     watch()
     try:
-        from jelly._compression.raw_bytes import interruptible
+        from jelly._bytes.raw_bytes import interruptible
         from jelly.cli import commands, service, spark  # noqa: F401 - the others add their commands to the first
     except ImportError as error:
         if error.name != "click":

@@ -12,12 +12,12 @@ from typing import Any
 import click
 
 import jelly
+from jelly._bytes.names import is_url
+from jelly._dataset.blank_node_scope import BlankNodes, Mode
+from jelly._dataset.convert import choose_options
 from jelly._formats.registry import TABLE_FORMATS, find
-from jelly._io.output_options import join_options, output_options
-from jelly._io.source import is_url
-from jelly._io.widening import changed, missing, open_fields
-from jelly._sources.blank_node_scope import BlankNodes, Mode
-from jelly._tools.convert import choose_options
+from jelly._streams.output_options import join_options, output_options
+from jelly._streams.widening import changed, missing, open_fields
 from jelly.cli.common import STATEMENTS, blank_node_options, reading_options
 from jelly.cli.reading import (
     WITH_TABLES,

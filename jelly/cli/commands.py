@@ -15,10 +15,10 @@ import click
 from click.core import ParameterSource
 
 import jelly
+from jelly._bytes.names import is_web, split_suffix
 from jelly._formats.registry import FORMATS, JELLY, TURTLE, Content, Format, having, table_kind
-from jelly._io.source import is_web, split_suffix
-from jelly._layouts import LAYOUTS
-from jelly._options import MAX_TABLE_SIZE
+from jelly._options.layouts import LAYOUTS
+from jelly._options.options import MAX_TABLE_SIZE
 from jelly._start import goes_on
 from jelly._tools.validate import format_to_check
 from jelly.cli.canonical import canonicalize, hash_

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import click
 
-from jelly._io.compression import SEEKABLE
-from jelly._io.source import descriptor_of, split_suffix
-from jelly._layouts import LAYOUTS
-from jelly._limits import SETTABLE
-from jelly._sources.blank_node_scope import MODES
+from jelly._bytes.compression import SEEKABLE
+from jelly._bytes.names import descriptor_of, split_suffix
+from jelly._dataset.blank_node_scope import MODES
+from jelly._options.layouts import LAYOUTS
+from jelly._options.limits import SETTABLE
 
 __all__ = [
     "STATEMENTS",
@@ -163,7 +163,7 @@ def say(text: str, colour: str | None = None) -> None:
 
 def default_threads(sources: list[Any]) -> int:
     """All idle cores for files that are large together, else one thread."""
-    from jelly._pipeline.workers import idle_cores
+    from jelly._bytes.workers import idle_cores
 
     paths = [source for source in sources if isinstance(source, str | os.PathLike) and os.path.isfile(source)]
     return idle_cores() if sum(map(os.path.getsize, paths)) > LARGE else 1

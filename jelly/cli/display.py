@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jelly._options import StreamOptions
+from jelly._options.options import StreamOptions
 from jelly._tools.inspect import Inspection
 from jelly.errors import MissingExtraError
 from jelly.stats import Counts, ResultStats, Stats

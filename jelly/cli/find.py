@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 import jelly
+from jelly._dataset.blank_node_scope import Mode
+from jelly._dataset.sources import Sources
 from jelly._formats import registry
-from jelly._sources.blank_node_scope import Mode
-from jelly._sources.sources import Sources
 from jelly.cli.common import STATEMENTS, blank_node_options, reading_options, say
 from jelly.cli.errors import is_unread, message
 from jelly.cli.prefixes import Prefixes, prefix_option, term_option

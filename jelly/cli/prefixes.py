@@ -13,10 +13,10 @@ from typing import Any
 import click
 
 import jelly
-from jelly._find.pattern import parse_term
+from jelly._bytes.names import is_url, is_web
+from jelly._dataset.pattern import parse_term
 from jelly._formats.registry import TABLE_FORMATS
-from jelly._io.source import is_url, is_web
-from jelly._namespaces import KNOWN
+from jelly._options.namespaces import KNOWN
 from jelly.cli.common import Decorator, say
 from jelly.cli.reading import settings_of
 

@@ -11,12 +11,13 @@ from typing import Any
 import click
 
 import jelly
+from jelly._bytes.names import is_web
+from jelly._bytes.source import Source
+from jelly._dataset.sources import expand
 from jelly._formats.registry import FORMATS, TABLE_FORMATS, Format, find, having
-from jelly._io.reader import ACCEPT
-from jelly._io.source import Source, is_web
-from jelly._io.widening import late_error
-from jelly._options import COLUMN_VERSION
-from jelly._sources.sources import expand
+from jelly._options.options import COLUMN_VERSION
+from jelly._streams.reader import ACCEPT
+from jelly._streams.widening import late_error
 from jelly.cli.common import Decorator, limits_of
 from jelly.errors import LateError
 
@@ -67,7 +68,7 @@ def opened(file: str, from_format: str | None) -> Iterator[tuple[Any, Format]]:
     if from_format is not None or not is_web(file):
         yield file, format_of(from_format, file, "--from", tables=True)
         return
-    from jelly._io.remote import Body
+    from jelly._bytes.remote import Body
 
     with contextlib.closing(Body(file, ACCEPT)) as body:
         yield body, format_of(Source(body).media_type, file, "--from", tables=True)
@@ -162,8 +163,8 @@ def wide_advice() -> Iterator[None]:
 def write_batches(to_format: str, options: Any, batches: Iterator[jelly.Batch]) -> int:
     """Write Batches to standard output, also as a table. Return how many statements."""
     if to_format in TABLE_FORMATS:
+        from jelly._formats.arrow_tables import from_batches
         from jelly._formats.table_files import write_table_file
-        from jelly.arrow import from_batches
 
         return write_table_file("-", from_batches(batches), kind=to_format)
     first = next(batches, None)

@@ -10,12 +10,12 @@ from typing import Any
 import click
 
 import jelly
+from jelly._bytes.names import split_suffix
 from jelly._core.algebra.select import select
+from jelly._dataset.sidecar import make_sidecar
+from jelly._formats.index import SUFFIX
 from jelly._formats.registry import JELLY, SEEKING
-from jelly._io.output_options import output_options
-from jelly._io.source import split_suffix
-from jelly._seekable.index import SUFFIX
-from jelly._seekable.sidecar import make_sidecar
+from jelly._streams.output_options import output_options
 from jelly.cli.common import STATEMENTS, RangeCommand, can_have_index, parse_range, progress_bar, reading_options, say
 from jelly.cli.reading import FORMAT, format_of
 from jelly.patch import PATCH_FORMATS

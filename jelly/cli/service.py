@@ -19,13 +19,13 @@ import click
 
 import jelly
 from jelly import patch as patches
+from jelly._bytes.names import split_suffix
 from jelly._core.base.constants import Op
+from jelly._dataset.convert import choose_options
 from jelly._formats.registry import FORMATS, PATCH_FORMATS, Content, find, having
-from jelly._io.output_options import is_columns
-from jelly._io.source import split_suffix
-from jelly._io.widening import ALL_FIELDS, changed, late_error, missing, open_fields
-from jelly._options import ROW_VERSION
-from jelly._tools.convert import choose_options
+from jelly._options.options import ROW_VERSION
+from jelly._streams.output_options import is_columns
+from jelly._streams.widening import ALL_FIELDS, changed, late_error, missing, open_fields
 from jelly.cli.commands import cli
 from jelly.cli.common import STATEMENTS, ParamType, Size, limits_of, progress_bar, reading_options, say
 from jelly.cli.reading import settings_of, star_option, wide_advice, wide_changes, wide_options

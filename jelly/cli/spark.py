@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from jelly._layouts import BUILT, LAYOUTS
+from jelly._options.layouts import BUILT, LAYOUTS
 from jelly.cli.commands import cli
 from jelly.cli.common import (
     STATEMENTS,

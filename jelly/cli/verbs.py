@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 import jelly
+from jelly._dataset.filter import Condition
+from jelly._dataset.output import MEMORY
 from jelly._formats.registry import JELLY
-from jelly._verbs.filter import Condition
-from jelly._verbs.output import MEMORY
 from jelly.cli.common import (
     STATEMENTS,
     Decorator,

@@ -7,8 +7,8 @@ import contextlib
 from collections.abc import AsyncGenerator, Iterator
 
 from jelly._core.base.batch import Batch
-from jelly._io.settings import checked
-from jelly._options import PatchOptions, StreamOptions
+from jelly._options.options import PatchOptions, StreamOptions
+from jelly._options.settings import checked
 from jelly.errors import JellyLimitError
 from jelly.grpc._context import BIG, Call, Publication, Refusal, Subscription
 from jelly.grpc._framing import FrameDecoder, FrameEncoder, fitted_options

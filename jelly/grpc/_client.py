@@ -12,9 +12,9 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from jelly._core.base.batch import Batch
-from jelly._io.reader import Frame, Statement
-from jelly._io.settings import checked
-from jelly._options import PatchOptions, StreamOptions
+from jelly._options.options import PatchOptions, StreamOptions
+from jelly._options.settings import checked
+from jelly._streams.reader import Frame, Statement
 from jelly.errors import JellyArgumentError, JellyOptionsError, JellyServiceError, JellyTimeoutError
 from jelly.grpc._context import Tls, grpc, is_loopback, metadata_of
 from jelly.grpc._framing import FRAME_ROWS, FrameDecoder, FrameWriter, encode_frames, frame_of, readable, statements_of

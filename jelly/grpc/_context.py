@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from jelly._core.base.batch import Batch
-from jelly._io.reader import Frame, Statement
-from jelly._io.settings import checked
-from jelly._options import PatchOptions, StreamOptions
+from jelly._options.options import PatchOptions, StreamOptions
+from jelly._options.settings import checked
+from jelly._streams.reader import Frame, Statement
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyOptionsError, MissingExtraError
 from jelly.grpc._framing import FrameDecoder, frame_of, statements_of
 from jelly.grpc._patches import PUNCTUATION

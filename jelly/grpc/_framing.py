@@ -13,11 +13,11 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._formats.native import default_options
 from jelly._formats.registry import JELLY
-from jelly._io.reader import Frame, Statement, frames_of
-from jelly._io.settings import checked
-from jelly._io.widening import ALL_FIELDS, changed, missing
-from jelly._io.writer import arity_of, refuse_read
-from jelly._options import PatchOptions, PhysicalType, StreamOptions
+from jelly._options.options import PatchOptions, PhysicalType, StreamOptions
+from jelly._options.settings import checked
+from jelly._streams.reader import Frame, Statement, frames_of
+from jelly._streams.widening import ALL_FIELDS, changed, missing
+from jelly._streams.writer import arity_of, refuse_read
 from jelly.errors import JellyArgumentError, JellyOptionsError
 from jelly.grpc._protocol import serve_options, serve_patch_options
 

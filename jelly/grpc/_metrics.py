@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from jelly._io.settings import checked
+from jelly._options.settings import checked
 from jelly.errors import JellyOptionsError
 from jelly.grpc._broker import Broker
 from jelly.grpc._topic_info import info_of

@@ -11,9 +11,9 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Op
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.terms.operations import Operation, OperationBatchBuilder
-from jelly._io.settings import checked
-from jelly._io.widening import ALL_FIELDS, changed, missing
-from jelly._options import MIN_NAME_TABLE, PatchOptions, PatchStreamType
+from jelly._options.options import MIN_NAME_TABLE, PatchOptions, PatchStreamType
+from jelly._options.settings import checked
+from jelly._streams.widening import ALL_FIELDS, changed, missing
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError
 from jelly.grpc._framing import FrameDecoder, is_raw
 from jelly.patch import Patch

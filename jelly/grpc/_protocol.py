@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jelly._core.jelly.encoder import options_row, patch_options_row
-from jelly._options import (
+from jelly._options.options import (
     MAX_TABLE_SIZE,
     MIN_NAME_TABLE,
     LogicalType,

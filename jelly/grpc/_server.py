@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakSet
 
 from jelly._formats.registry import JELLY
-from jelly._io.settings import checked
+from jelly._options.settings import checked
 from jelly.errors import JellyOptionsError, MissingExtraError
 from jelly.grpc._context import (
     Authenticate,

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from jelly._core.jelly.encoder import options_row, patch_options_row
-from jelly._options import PatchOptions, StreamOptions
+from jelly._options.options import PatchOptions, StreamOptions
 from jelly.errors import JellyError, JellyFormatError
 from jelly.grpc._protocol import fields_of, put_varint, text_of, unpack_options, unpack_patch_options
 from jelly.grpc._topic_log import Topic

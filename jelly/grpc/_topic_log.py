@@ -25,11 +25,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from jelly._bytes.part_file import patiently, to_disk
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.frame_reader import DELIMITED, split_frames
-from jelly._io.part_file import patiently, to_disk
-from jelly._io.settings import checked
-from jelly._options import PatchOptions, StreamOptions
+from jelly._options.options import PatchOptions, StreamOptions
+from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyOptionsError
 from jelly.grpc._framing import FrameDecoder, FrameEncoder, encode_frames
 from jelly.grpc._patches import as_frames, check_whole, encode_patches

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote, unquote
 
-from jelly._io.part_file import RESERVED, patiently, to_disk
-from jelly._io.settings import checked
-from jelly._io.source import lock
+from jelly._bytes.part_file import RESERVED, patiently, to_disk
+from jelly._bytes.source import lock
+from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.grpc._topic_log import NUMBER, PATCH_SUFFIX, SUFFIX, Topic
 

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
-from jelly._io.compression import COMPRESSIONS, zstandard
+from jelly._bytes.compression import COMPRESSIONS, zstandard
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyLimitError, JellyTruncatedError
 
 __all__ = ["Compression", "Unpacker", "packer"]

@@ -11,8 +11,8 @@ from jelly._core.base.batch_concat import join_batches
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.operations import OperationBatchBuilder
 from jelly._formats.registry import JELLY, Format
-from jelly._io.reader import Frame, frames_of
-from jelly._io.settings import checked
+from jelly._options.settings import checked
+from jelly._streams.reader import Frame, frames_of
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyUnsupportedError
 from jelly.kafka._clients import known_to_clients, serialization_error, take_header
 from jelly.kafka._reading import MAX_VALUE_BYTES, ValueReader
@@ -146,7 +146,7 @@ class JellyDeserializer:
         if result == "batch":
             return batches[0] if len(batches) == 1 else join_batches(batches)
         if result == "arrow":
-            from jelly.arrow import RecordBatchBuilder, pa
+            from jelly._formats.arrow_tables import RecordBatchBuilder, pa
 
             maker = RecordBatchBuilder("flat", False, None, 1 << 15)
             return pa.Table.from_batches(maker.run([(batch, 0, len(batch)) for batch in batches]), maker.schema)

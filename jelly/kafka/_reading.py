@@ -8,9 +8,9 @@ from typing import Any
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._formats.registry import FORMATS, JELLY, JELLY_PATCH, PATCH_FORMATS, Content, Format
-from jelly._io.reader import Reader
-from jelly._io.settings import refuse_unknown
-from jelly._io.sniff import HEAD, explain, is_jelly_patch
+from jelly._formats.sniff import HEAD, explain, is_jelly_patch
+from jelly._options.settings import refuse_unknown
+from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError, JellyError, JellyUnsupportedError
 from jelly.kafka._compression import Unpacker
 from jelly.patch._stream import PatchReader

@@ -9,8 +9,8 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._formats.registry import JELLY, JELLY_PATCH
-from jelly._io.settings import checked
-from jelly._options import StreamOptions
+from jelly._options.options import StreamOptions
+from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError
 from jelly.kafka._clients import known_to_clients, serialization_error, set_headers
 from jelly.kafka._compression import Compression, packer

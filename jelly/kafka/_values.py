@@ -18,11 +18,18 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.model import IRI, AnyTerm, BlankNode, Literal, Quad, QuotedTriple, Triple, Variable
 from jelly._core.terms.operations import Operation
 from jelly._core.terms.term_adapter import TermAdapter
-from jelly._io.output_options import is_columns
-from jelly._io.reader import Frame
-from jelly._io.widening import changed, missing, open_fields
-from jelly._io.writer import arity_of, refuse_read
-from jelly._options import COLUMN_VERSION, LogicalType, PatchStreamType, PhysicalType, StatementType, StreamOptions
+from jelly._options.options import (
+    COLUMN_VERSION,
+    LogicalType,
+    PatchStreamType,
+    PhysicalType,
+    StatementType,
+    StreamOptions,
+)
+from jelly._streams.output_options import is_columns
+from jelly._streams.reader import Frame
+from jelly._streams.widening import changed, missing, open_fields
+from jelly._streams.writer import arity_of, refuse_read
 from jelly.errors import JellyArgumentError, JellyOptionsError
 from jelly.messages._message import Message
 from jelly.patch._stream import Patch, PatchWriter

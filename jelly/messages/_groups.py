@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
 from typing import Any
 
-from jelly._io.settings import checked
-from jelly._io.writer import arity_of
+from jelly._options.settings import checked
+from jelly._streams.writer import arity_of
 from jelly.errors import JellyArgumentError
 from jelly.messages._message import Message
 

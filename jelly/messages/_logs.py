@@ -20,7 +20,7 @@ from jelly._core.jelly.decoder import Decoder
 from jelly._core.ntriples.text import TextReader
 from jelly._formats.language_case import Written
 from jelly._formats.registry import TRIG, TURTLE
-from jelly._options import LogicalType
+from jelly._options.options import LogicalType
 from jelly.errors import (
     JellyError,
     JellyFormatError,

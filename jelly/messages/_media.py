@@ -8,7 +8,7 @@ import warnings
 from typing import Literal, TypeAlias
 
 from jelly._formats.registry import LOG_FORMATS, Content, Format, find
-from jelly._io.settings import checked
+from jelly._options.settings import checked
 from jelly.errors import JellyError
 
 __all__ = ["LOG_FORMATS", "Dialect", "LogFormat", "find_log", "media_type", "negotiate", "parse_media_type"]

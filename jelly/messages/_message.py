@@ -8,7 +8,7 @@ from typing import Any
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import Quad, Triple
-from jelly._io.settings import checked
+from jelly._options.settings import checked
 
 __all__ = ["NOTE", "Message", "messages_of"]
 

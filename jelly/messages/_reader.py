@@ -8,12 +8,13 @@ from contextlib import closing, contextmanager
 from inspect import signature
 from typing import Any, Literal
 
+from jelly._bytes.source import MAX_EXPANSION, Source
 from jelly._core.algebra.message_blank_nodes import number_labels
 from jelly._core.algebra.message_blank_nodes import rename_blank_nodes as renamed
 from jelly._core.base.batch import Batch
-from jelly._io.settings import LIMITS, checked, fitted
-from jelly._io.source import MAX_EXPANSION, Source
-from jelly._limits import default
+from jelly._formats.sniff import explainer
+from jelly._options.limits import default
+from jelly._options.settings import LIMITS, checked, fitted
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
 from jelly.messages._document_logs import NdjsonLog, XmlLog, YamlLog
 from jelly.messages._logs import JellyLog, Log, TextLog, TurtleLog
@@ -28,7 +29,7 @@ PIECE = 1 << 17
 # What a web server is asked for.
 ACCEPT = ", ".join([media_type(name) for name in LOG_FORMATS]) + ", */*;q=0.1"
 # Formats that an input can be recognised as.
-_NAMES = ("jelly", "nt", "nq", "ttl", "tar")
+NAMES = ("jelly", "nt", "nq", "ttl", "tar")
 
 _BY_MEDIA_TYPE: Any = object()
 
@@ -140,7 +141,7 @@ class MessageReader:
         except JellyError:
             self.source.close()
             raise
-        self.source.expected = (self.format.name, _NAMES, "format")
+        self.source.explain = explainer(self.format.name, NAMES, "format")
         if max_message_bytes is None:
             most = fitted({}, ["max_message_bytes"], self.source.size)
             max_message_bytes = most.get("max_message_bytes", LIMITS["max_message_bytes"])

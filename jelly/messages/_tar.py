@@ -13,12 +13,12 @@ import tarfile
 from collections.abc import Iterator
 from typing import Any
 
+from jelly._bytes.names import split_suffix
 from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextWriter
 from jelly._formats.registry import JSON_LD, NQ, NT, Format, find
-from jelly._io.reader import Reader
-from jelly._io.source import split_suffix
-from jelly._io.writer import Writer
+from jelly._streams.reader import Reader
+from jelly._streams.writer import Writer
 from jelly.errors import (
     JellyError,
     JellyFormatError,

@@ -7,20 +7,21 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from inspect import signature
 from typing import Any
 
+from jelly._bytes.sink import Sink, SinkWriter, one_thread
+from jelly._bytes.source import Progress
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.registry import TRIG, TURTLE
-from jelly._io.settings import checked
-from jelly._io.sink import Sink, SinkWriter, one_thread
-from jelly._io.source import Progress
-from jelly._io.widening import WideningEncoder, changed, open_fields
-from jelly._options import COLUMN_VERSION, LogicalType, PhysicalType, StreamOptions
+from jelly._formats.sniff import explainer
+from jelly._options.options import COLUMN_VERSION, LogicalType, PhysicalType, StreamOptions
+from jelly._options.settings import checked
+from jelly._streams.widening import WideningEncoder, changed, open_fields
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.messages._media import Dialect, LogFormat, find_log
 from jelly.messages._message import NOTE, Message
-from jelly.messages._reader import MESSAGE_READING, MessageReader
+from jelly.messages._reader import MESSAGE_READING, NAMES, MessageReader
 from jelly.messages._serializers import JsonEncoder, TextEncoder, YamlEncoder
 from jelly.messages._tar import TarEncoder
 from jelly.messages._xml import XmlEncoder
@@ -373,8 +374,7 @@ def convert_messages(
     (2, 1)
     """
     reader = MessageReader(src, format=from_format, **settings)
-    assert reader.source.expected is not None
-    reader.source.expected = (*reader.source.expected[:2], "from_format")
+    reader.source.explain = explainer(reader.format.name, NAMES, "from_format")
     batches = reader.source.watched(reader.batches(), progress)
     # A source that cannot be read leaves the destination alone.
     first = next(batches, None)

@@ -23,16 +23,17 @@ from jelly._core.terms.operations import (
     Start,
 )
 from jelly._formats.registry import PATCH_FORMATS
-from jelly._options import PatchOptions, PatchStreamType, StatementType
+from jelly._options.options import PatchOptions, PatchStreamType, StatementType
 from jelly._public import name_public
 from jelly.patch._algebra import compact, invert
 from jelly.patch._apply import Applied, apply
 from jelly.patch._arrow import read_arrow, write_arrow
+from jelly.patch._convert import convert
 from jelly.patch._diff import diff, write_diff
 from jelly.patch._log import read_log
 from jelly.patch._seekable import PatchFile, open
 from jelly.patch._stat import DiffStat, diff_stat
-from jelly.patch._stream import Patch, PatchReader, PatchWriter, convert, dumps, loads, read_patches
+from jelly.patch._stream import Patch, PatchReader, PatchWriter, dumps, loads, read_patches
 from jelly.patch._validate import validate
 
 __all__ = [

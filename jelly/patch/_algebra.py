@@ -23,7 +23,7 @@ from jelly._core.terms.operations import (
     OperationIterator,
     Start,
 )
-from jelly._io.settings import checked
+from jelly._options.settings import checked
 from jelly.errors import JellyFormatError
 from jelly.patch._changes import Namespace, RowHasher, StatementChanges, changed_namespaces, held
 from jelly.patch._stream import ADD, DELETE, HEADER, NAMESPACE_ADD, NAMESPACE_DELETE, START, Patch, read_patches

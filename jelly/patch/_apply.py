@@ -8,19 +8,19 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from jelly._bytes.source import Progress
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.operations import AddNamespace
+from jelly._dataset.convert import look
 from jelly._formats.registry import READING
-from jelly._io.output_options import output_options
-from jelly._io.reader import Reader
-from jelly._io.settings import checked
-from jelly._io.source import Progress
-from jelly._io.widening import ALL_FIELDS
-from jelly._io.writer import Writer
-from jelly._options import ROW_VERSION
-from jelly._tools.convert import look
+from jelly._options.options import ROW_VERSION
+from jelly._options.settings import checked
+from jelly._streams.output_options import output_options
+from jelly._streams.reader import Reader
+from jelly._streams.widening import ALL_FIELDS
+from jelly._streams.writer import Writer
 from jelly.errors import JellyArgumentError, JellyUnsupportedError
 from jelly.patch._algebra import patches_of
 from jelly.patch._changes import RowHasher, StatementChanges, held

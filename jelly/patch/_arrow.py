@@ -33,9 +33,9 @@ from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.terms.operations import Commit, Header, Start
 from jelly._formats.registry import JELLY_PATCH, PATCH_READING
-from jelly._io.settings import checked
-from jelly._layouts import Layout
-from jelly._options import PatchOptions, StatementType
+from jelly._options.layouts import Layout
+from jelly._options.options import PatchOptions, StatementType
+from jelly._options.settings import checked
 from jelly.errors import JellyError
 from jelly.patch._changes import is_statement
 from jelly.patch._stream import ADD, DELETE, PUNCTUATION, Patch, PatchReader, PatchWriter
@@ -90,7 +90,7 @@ def read_arrow(src: Any, *, columns: Sequence[str] | None = None, **settings: An
     >>> table.select(["op", "patch", "subject", "object"]).to_pylist()
     [{'op': 'delete', 'patch': 0, 'subject': 'a:s', 'object': '1'}]
     """
-    from jelly import arrow
+    from jelly._formats import arrow_tables as arrow
 
     pa = arrow.pa
     shape = {name: settings.pop(name) for name in ("layout", "dictionary") if name in settings}

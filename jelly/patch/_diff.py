@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jelly._bytes.source import Progress
 from jelly._core.algebra.row_index import RowIndex
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
@@ -18,11 +19,10 @@ from jelly._core.base.constants import Kind
 from jelly._core.ntriples.statement_table import relabel
 from jelly._core.terms.operations import AddNamespace, DeleteNamespace, Header, Operation, Start
 from jelly._formats.registry import READING, format_of, having
-from jelly._io.reader import Reader
-from jelly._io.settings import checked
-from jelly._io.source import Progress
-from jelly._io.spool import HashFile, Spool, compare, marks
-from jelly._options import PatchOptions
+from jelly._options.options import PatchOptions
+from jelly._options.settings import checked
+from jelly._streams.reader import Reader
+from jelly._streams.spool import HashFile, Spool, compare, marks
 from jelly.patch._algebra import end_of_transaction, patch_of_batches
 from jelly.patch._changes import RowHasher
 from jelly.patch._rematch import rematch

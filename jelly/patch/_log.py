@@ -8,11 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jelly._bytes.names import split_suffix
+from jelly._bytes.source import Source
 from jelly._core.terms.model import IRI, BlankNode, Literal
 from jelly._core.terms.operations import Header
 from jelly._formats.registry import PATCH_FORMATS, PATCH_READING, RDF_PATCH, Content, find, having
-from jelly._io.settings import checked
-from jelly._io.source import Source, split_suffix
+from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyFormatError
 from jelly.patch._algebra import patches_of
 from jelly.patch._spool import PatchSpool

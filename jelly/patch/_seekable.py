@@ -8,10 +8,10 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from jelly._dataset.file import IndexedFile, end_of, to_the_end
 from jelly._formats.registry import SEEKING
-from jelly._io.settings import checked
-from jelly._options import PatchOptions
-from jelly._seekable.file import IndexedFile, end_of, to_the_end
+from jelly._options.options import PatchOptions
+from jelly._options.settings import checked
 from jelly.patch._stream import Patch, split_patches
 
 __all__ = ["PatchFile", "open"]

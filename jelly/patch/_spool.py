@@ -6,7 +6,7 @@ import tempfile
 from contextlib import AbstractContextManager
 from typing import Any
 
-from jelly._options import PatchOptions, StatementType
+from jelly._options.options import PatchOptions, StatementType
 from jelly.patch._stream import Patch, dumps, loads
 
 __all__ = ["PatchSpool"]

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from jelly._bytes.source import Progress
 from jelly._core.base.constants import Op
 from jelly._formats.registry import READING
-from jelly._io.settings import checked
-from jelly._io.source import Progress
+from jelly._options.settings import checked
 from jelly.patch._diff import diff_batches
 
 __all__ = ["DiffStat", "diff_stat"]

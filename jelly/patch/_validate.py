@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jelly._bytes.source import MAX_EXPANSION, Source
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
 from jelly._core.jelly.decoder import Decoder
@@ -20,10 +21,9 @@ from jelly._formats.registry import (
     Content,
     find,
 )
-from jelly._io.settings import LIMITS, checked, fitted, refuse_unknown
-from jelly._io.sniff import explain
-from jelly._io.source import MAX_EXPANSION, Source
-from jelly._options import PatchOptions, PatchStreamType
+from jelly._formats.sniff import explain
+from jelly._options.options import PatchOptions, PatchStreamType
+from jelly._options.settings import LIMITS, checked, fitted, refuse_unknown
 from jelly._tools.inspect import UNKNOWN_ROW, restart_problem
 from jelly._tools.validate import ALLOWED, SLOTS, Check, Problem, generalized_terms, noun_of
 from jelly.errors import JellyError

@@ -16,11 +16,12 @@ from rdflib.store import Store
 
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
+from jelly._dataset.blank_node_scope import Mode
+from jelly._dataset.read import uniform_batches
 from jelly._formats.registry import READING, Content
-from jelly._io.reader import Frame, Reader, uniform_batches
-from jelly._io.settings import checked
-from jelly._options import PhysicalType
-from jelly._sources.blank_node_scope import Mode
+from jelly._options.options import PhysicalType
+from jelly._options.settings import checked
+from jelly._streams.reader import Frame, Reader
 from jelly.errors import JellyArgumentError, JellyError, JellyUnsupportedError
 from jelly.rdflib._terms import default_graph, term_adapter
 

@@ -12,9 +12,9 @@ from rdflib.graph import ConjunctiveGraph, Dataset, Graph, QuotedGraph
 from rdflib.serializer import Serializer
 
 from jelly._formats.registry import WRITING
-from jelly._io.settings import checked, refuse_unknown
-from jelly._io.writer import Writer, arity_of
-from jelly._options import LogicalType, PhysicalType, StreamOptions
+from jelly._options.options import LogicalType, PhysicalType, StreamOptions
+from jelly._options.settings import checked, refuse_unknown
+from jelly._streams.writer import Writer, arity_of
 from jelly.errors import JellyArgumentError, JellyUnsupportedError
 from jelly.rdflib._terms import default_graph, term_adapter
 

@@ -170,7 +170,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from jelly._io.settings import checked
+from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from jelly._io.settings import checked
-from jelly._layouts import TableLayout, guess_layout
+from jelly._options.layouts import TableLayout, guess_layout
+from jelly._options.settings import checked
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 
 try:
@@ -31,7 +31,7 @@ __all__ = ["changes", "merge"]
 _ICEBERG = "jelly.merge."
 # What the settings that record a transaction begin with: of Delta, of Iceberg.
 _TRANSACTION = ("spark.databricks.delta.write.txn", f"spark.sql.iceberg.snapshot-property.{_ICEBERG}")
-# What `jelly._sources.blank_node_scope.scope_of` makes of labels, and of labels in IRIs.
+# What `jelly._dataset.blank_node_scope.scope_of` makes of labels, and of labels in IRIs.
 _SCOPED = "^_:jf[0-9a-f]{16}_"
 _SKOLEMIZED = "/[.]well-known/genid/jf[0-9a-f]{16}_"
 

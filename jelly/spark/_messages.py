@@ -18,12 +18,12 @@ from jelly._core.base.batch_concat import join_batches
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.ntriples.text import TextReader
 from jelly._formats.arrow_input import buffers_of, check_columns, pyarrow_errors
+from jelly._formats.arrow_tables import RecordBatchBuilder, compute, pa, schema
 from jelly._formats.native import default_options
-from jelly._io.drain import drain
-from jelly._io.widening import ALL_FIELDS, Memory, WideningEncoder, open_fields
-from jelly._layouts import Layout, find_layout
-from jelly._options import PhysicalType, StreamOptions
-from jelly.arrow import RecordBatchBuilder, compute, pa, schema
+from jelly._options.layouts import Layout, find_layout
+from jelly._options.options import PhysicalType, StreamOptions
+from jelly._streams.drain import drain
+from jelly._streams.widening import ALL_FIELDS, Memory, WideningEncoder, open_fields
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.kafka._reading import ValueReader
 from jelly.patch._arrow import OPERATIONS, held_rows

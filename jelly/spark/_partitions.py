@@ -23,23 +23,24 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, BinaryIO
 
-from jelly._compression.starts import has_frames
+from jelly._bytes.compression import SEEKABLE
+from jelly._bytes.names import split_suffix
+from jelly._bytes.remote import is_url, list_url, open_url
+from jelly._bytes.source import open_local
+from jelly._bytes.starts import has_frames
 from jelly._core.base.batch import Batch
-from jelly._find.where import Where
+from jelly._dataset.blank_node_scope import KEEP, BlankNodes
+from jelly._dataset.file import JellyFile
+from jelly._dataset.segments import query_of
+from jelly._dataset.where import Where
+from jelly._formats.arrow_tables import Keep, from_batches, pa
+from jelly._formats.filters import Query
+from jelly._formats.index import SUFFIX
 from jelly._formats.registry import JELLY, NQ, NT, READING, SEEKING, TURTLE, Content, Format, find, having
-from jelly._io.compression import SEEKABLE
-from jelly._io.reader import Reader
-from jelly._io.remote import is_url, list_url, open_url
-from jelly._io.settings import fitted
-from jelly._io.source import open_local, split_suffix
-from jelly._layouts import Layout
-from jelly._limits import SETTABLE
-from jelly._seekable.file import JellyFile
-from jelly._seekable.filters import Query
-from jelly._seekable.index import SUFFIX
-from jelly._sources.blank_node_scope import KEEP, BlankNodes
-from jelly._sources.segments import query_of
-from jelly.arrow import Keep, from_batches, pa
+from jelly._options.layouts import Layout
+from jelly._options.limits import SETTABLE
+from jelly._options.settings import fitted
+from jelly._streams.reader import Reader
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
 from jelly.spark._parts.directories import NONE, Directories, Said, in_directories
 from jelly.spark._parts.lines import can_be_cut, cut_evenly

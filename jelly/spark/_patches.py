@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from jelly._find.where import Where
+from jelly._dataset.blank_node_scope import Mode
+from jelly._dataset.where import Where
+from jelly._formats.arrow_tables import pa
 from jelly._formats.registry import RDF_PATCH, Content, find
-from jelly._sources.blank_node_scope import Mode
-from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.patch._arrow import read_arrow
 from jelly.spark._partitions import BATCH_ROWS, File, Part, limits_of, note_error, open_file, split
-from jelly.spark._source import JellyDataSource, JellyReader, Settings
+from jelly.spark._settings import Settings
+from jelly.spark._source import JellyDataSource, JellyReader
 
 try:
     from pyspark.sql.datasource import DataSourceReader

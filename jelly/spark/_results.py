@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO, ClassVar
 
-from jelly._find.where import Where
+from jelly._dataset.where import Where
+from jelly._formats.arrow_tables import from_results, pa
 from jelly._formats.registry import Content, find
-from jelly._layouts import Layout
-from jelly.arrow import from_results, pa
+from jelly._options.layouts import Layout
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.results import Results, read_results
 from jelly.spark._partitions import File, Part, find_files, limits_of, note_error, open_file, split
-from jelly.spark._source import CORRUPT, JellyReader, Settings, in_options
+from jelly.spark._settings import CORRUPT, Settings, in_options
+from jelly.spark._source import JellyReader
 
 try:
     from pyspark.sql.datasource import DataSource, DataSourceReader

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from jelly._io.settings import checked
-from jelly._sources.blank_node_scope import BlankNodes, Mode
+from jelly._dataset.blank_node_scope import BlankNodes, Mode
+from jelly._options.settings import checked
 from jelly.errors import JellyError
 from jelly.spark._partitions import READING_LIMITS, Part, absolute, find_sources, read_batches, split
 from jelly.spark._parts.directories import Directories

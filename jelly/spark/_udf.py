@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal
 
+from jelly._formats.arrow_tables import pa
 from jelly._formats.registry import JELLY, JELLY_PATCH
-from jelly._io.settings import checked
-from jelly._layouts import Layout
-from jelly._options import StreamOptions
-from jelly.arrow import pa
+from jelly._options.layouts import Layout
+from jelly._options.options import StreamOptions
+from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError
 from jelly.spark._messages import frames_to_statements, statements_to_frames, texts_to_statements, type_of_lists
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jelly._pipeline.workers import idle_cores
+from jelly._bytes.workers import idle_cores
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
 

@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 
 import jelly
-from jelly._compression import slices as room
-from jelly._io import compression, source
-from jelly._io.source import Source
-from jelly._pipeline.workers import Workers
+from jelly._bytes import compression, source
+from jelly._bytes import slices as room
+from jelly._bytes.source import Source
+from jelly._bytes.workers import Workers
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyTruncatedError
 
 zstandard = pytest.importorskip("zstandard")

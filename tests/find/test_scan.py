@@ -31,7 +31,7 @@ def path(tmp_path_factory):
 @pytest.fixture
 def pushed(monkeypatch):
     """The conditions that were decided on numbers of terms."""
-    from jelly._find import dataset
+    from jelly._dataset import lazy as dataset
 
     seen: list[tuple[str, tuple[str, ...]]] = []
     where = dataset.where

@@ -17,7 +17,7 @@ import pytest
 import jelly
 from jelly import IRI, JellyArgumentError
 from jelly._formats.registry import FORMATS
-from jelly._io.settings import fitted, refuse_unknown
+from jelly._options.settings import fitted, refuse_unknown
 from jelly.messages import MessageReader, MessageWriter, convert_messages, read_messages, write_messages
 from jelly.patch import PATCH_FORMATS, PatchReader, PatchWriter, apply, diff, read_patches, write_diff
 from jelly.patch import convert as convert_patches

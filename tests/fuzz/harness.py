@@ -22,7 +22,7 @@ from jelly._core.jena.reader import BinaryReader
 from jelly._core.jena.writer import BinaryWriter
 from jelly._core.ntriples.text import TextReader, TextWriter
 from jelly._formats.registry import Content, Format
-from jelly._io.drain import drain
+from jelly._streams.drain import drain
 
 __all__ = ["HARNESSES", "Harness", "Reading", "attempt", "check_round_trip", "cut", "harness", "read_all", "same"]
 

@@ -224,7 +224,7 @@ def xz_with_dictionary(data: bytes, size: int) -> bytes:
 @pytest.mark.bounded
 def test_xz_may_not_ask_for_a_dictionary_of_any_size(tmp_path) -> None:
     stream = STREAM[: 4 << 20]
-    assert b"".join(jelly._io.source.Source(xz_with_dictionary(stream, 30)).chunks()) == stream
+    assert b"".join(jelly._bytes.source.Source(xz_with_dictionary(stream, 30)).chunks()) == stream
     path = tmp_path / "x.xz"
     path.write_bytes(xz_with_dictionary(stream, 40))
     with pytest.raises(JellyFormatError, match="compressed data is broken"):

@@ -16,8 +16,8 @@ import pytest
 from support.measure import run
 
 import jelly
-from jelly._io.sink import Sink
-from jelly._io.source import Source
+from jelly._bytes.sink import Sink
+from jelly._bytes.source import Source
 
 posix = pytest.mark.skipif(os.name != "posix", reason="of POSIX systems")
 

@@ -21,7 +21,7 @@ import jelly
 from jelly import JellyError, JellyLimitError
 from jelly._core.boundaries.json import JsonScanner
 from jelly._core.boundaries.xml import DocumentScanner
-from jelly._io.limits import guard_json
+from jelly._formats.guards import guard_json
 from jelly.messages import read_messages
 
 LONG = bool(os.environ.get("JELLY_LONG"))

@@ -1,4 +1,4 @@
-"""The table of limits is true: defaults and constants of the code are those of `jelly._limits`, and none is missing."""
+"""The table of limits is true: it has the defaults and constants of the code, and none is missing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.limits import PAGE, ROOT, constants, page
 
-from jelly._limits import FIXED, SETTABLE, default
+from jelly._options.limits import FIXED, SETTABLE, default
 
 # What is called a maximum and is no limit of input: the format itself says so, a Batch or a page is full there and the
 # next begins, a search gives up and a slower way is taken, or a setting of a server or job has the name.
@@ -18,22 +18,23 @@ BY_THE_FORMAT = {
     "_core/base/protobuf.pxd:MAX_VARINT", "_core/jelly/stream_options.pxd:MAX_VERSION",
     "_core/jelly/stream_options.pxd:MAX_PATCH_VERSION", "_core/ntriples/term_reader.pyx:MAX_SUBTAG",
     "_core/jena/numeric.pyx:MAX_DIGITS", "_core/jena/numeric.pyx:MAX_DOUBLE", "_core/jena/numeric.pxd:MAX_NUMBER",
-    "_core/boundaries/turtle.pyx:MAX_KEYWORD", "_core/boundaries/turtle.pyx:MAX_GAP", "_seekable/index.py:_MAX_LENGTH",
+    "_core/boundaries/turtle.pyx:MAX_KEYWORD", "_core/boundaries/turtle.pyx:MAX_GAP", "_formats/index.py:_MAX_LENGTH",
     "grpc/_topic_log.py:_MAX_LENGTH",
 }  # fmt: skip
 THEN_THE_NEXT_BEGINS = {
     "_core/arrow/exporter.pyx:MAX_DATA", "_core/jena/reader.pyx:MAX_CELLS", "_core/jena/row_reader.pyx:MAX_NAMES",
     "_core/terms/batch_builder.pyx:MAX_ROWS", "spark/_streaming/streams.py:MAX_FILES",
-    "spark/_streaming/streams.py:MAX_BYTES", "spark/_partitions.py:_MAX_CUTS", "_io/spool.py:MAX_FRAME_BYTES",
+    "spark/_streaming/streams.py:MAX_BYTES", "spark/_partitions.py:_MAX_CUTS", "_streams/spool.py:MAX_FRAME_BYTES",
 }  # fmt: skip
 THEN_ANOTHER_WAY = {
     "_core/base/batch.pyx:MAX_COMPARED",
     "_core/jelly/decoder.pyx:MAX_CACHED_NAME", "_core/jelly/joined.pxd:MAX_NEW",
     "_core/jelly/joined.pxd:MAX_STATEMENTS",
-    "_core/ntriples/text.pyx:MAX_SKIPPED", "_pipeline/text.py:MAX_SKIPPED", "arrow.py:MAX_PEEK",
-    "_tools/convert.py:MAX_PEEK", "_tools/blank_nodes.py:MAX_ROUNDS_WORK", "_tools/blank_nodes.py:MAX_SEARCH_WORK",
+    "_core/ntriples/text.pyx:MAX_SKIPPED", "_streams/text.py:MAX_SKIPPED", "_formats/arrow_tables.py:MAX_PEEK",
+    "_dataset/convert.py:MAX_PEEK", "_tools/blank_nodes.py:MAX_ROUNDS_WORK", "_tools/blank_nodes.py:MAX_SEARCH_WORK",
     "_tools/blank_nodes.py:MAX_COMPARE_WORK", "_tools/blank_nodes.py:MAX_VOTES", "_tools/blank_nodes.py:MAX_VOTES_WORK",
-    "_find/where.py:MAX_VALUES", "spark/_streaming/directory_offset.py:MAX_SEEN", "spark/_partitions.py:_MAX_NARROWED",
+    "_dataset/where.py:MAX_VALUES", "spark/_streaming/directory_offset.py:MAX_SEEN",
+    "spark/_partitions.py:_MAX_NARROWED",
 }  # fmt: skip
 DEFAULTS_OF_SERVERS_AND_JOBS = {
     "grpc/_client.py:MAX_MESSAGE", "grpc/_server.py:MAX_MESSAGE", "grpc/_server.py:MAX_RECEIVED",
@@ -43,7 +44,7 @@ DEFAULTS_OF_SERVERS_AND_JOBS = {
 }  # fmt: skip
 # Those of the table, or made from it.
 SET = {
-    "_io/source.py:MAX_EXPANSION", "_formats/syntaxes.py:MAX_TEXT", "_formats/result_syntaxes.py:MAX_DOCUMENT",
+    "_bytes/source.py:MAX_EXPANSION", "_formats/syntaxes.py:MAX_TEXT", "_formats/result_syntaxes.py:MAX_DOCUMENT",
     "_formats/result_syntaxes.py:MAX_TEXT", "_formats/result_tsv.py:MAX_TEXT", "_core/ntriples/canonical.pyx:MAX_STEPS",
 }  # fmt: skip
 

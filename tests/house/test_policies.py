@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import jelly
-from jelly._limits import default
+from jelly._options.limits import default
 
 ROOT = Path(__file__).resolve().parents[2]
 if not (ROOT / "SECURITY.md").exists():

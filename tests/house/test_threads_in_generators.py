@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "jelly").rglob("*.py"))
 # Of a server of grpcio, which wants an executor of its own and never hangs in an iterator.
-POOLS = {"jelly/_pipeline/workers.py", "jelly/grpc/_server.py"}
+POOLS = {"jelly/_bytes/workers.py", "jelly/grpc/_server.py"}
 
 
 def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
@@ -41,7 +41,7 @@ def test_no_generator_waits_for_a_thread() -> None:
     for path in FILES:
         text, name = path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix()
         assert waits(ast.parse(text)) == [], name
-        assert name in POOLS or "ThreadPoolExecutor" not in text, f"{name}: use jelly._pipeline.workers.Workers"
+        assert name in POOLS or "ThreadPoolExecutor" not in text, f"{name}: use jelly._bytes.workers.Workers"
 
 
 def test_the_rule_sees_what_it_is_for() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import jelly
-from jelly._sources.blank_node_scope import KEEP, BlankNodes, scope_of
+from jelly._dataset.blank_node_scope import KEEP, BlankNodes, scope_of
 
 JOB = "0123456789abcdef0123456789abcdef"
 UUID = "01234567-89ab-cdef-0123-456789abcdef"
@@ -21,7 +21,7 @@ def test_a_path_is_a_source_however_it_is_written(tmp_path: Path, monkeypatch: p
     path = str(tmp_path / "x.nt")
     same = {scope_of(name) for name in (path, "x.nt", "./x.nt", "no/../x.nt", f"{tmp_path}//x.nt")}
     assert len(same) == 1
-    code = f"from jelly._sources.blank_node_scope import scope_of; print(scope_of({path!r}))"
+    code = f"from jelly._dataset.blank_node_scope import scope_of; print(scope_of({path!r}))"
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": "7"}
     other = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=env)
     assert other.stdout == f"{same.pop()}\n"

@@ -19,8 +19,8 @@ import pytest
 
 import jelly
 from jelly import IRI, Literal, Triple
-from jelly._io.part_file import SLOTS, PartFile, hold
-from jelly._io.sink import Sink
+from jelly._bytes.part_file import SLOTS, PartFile, hold
+from jelly._bytes.sink import Sink
 from jelly.messages import MessageWriter, aencode_messages
 from jelly.patch import Add, PatchWriter
 
@@ -275,7 +275,7 @@ def test_what_has_the_name_of_a_part_file(tmp_path: Path) -> None:
 @locks
 def test_a_file_that_was_swept_before_it_was_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The race between a writer that has just created its file and another that takes it for one of the dead."""
-    from jelly._io import part_file as partfile
+    from jelly._bytes import part_file as partfile
 
     calls = []
 
@@ -295,7 +295,7 @@ def test_a_file_that_was_swept_before_it_was_locked(tmp_path: Path, monkeypatch:
 
 
 def test_where_there_are_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jelly._io import part_file as partfile
+    from jelly._bytes import part_file as partfile
 
     monkeypatch.setattr(partfile, "hold", lambda file: None)
     (tmp_path / ".u.jelly.0.part").write_bytes(b"whose?")

@@ -24,7 +24,7 @@ from jelly import IRI, JellyLimitError, Literal, Triple
 from jelly._core.base import fault
 from jelly._formats.registry import PATCH_READING, READING
 from jelly._formats.registry import RESULT_READING as RESULT_LIMITS
-from jelly._io.settings import LIMITS
+from jelly._options.settings import LIMITS
 from jelly.cli.commands import cli
 from jelly.cli.common import Size
 from jelly.messages import MessageReader, MessageWriter, read_messages
@@ -38,7 +38,7 @@ TEXT = f'<a:s> <a:p> "{LONG}" .\n'.encode()
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are never large enough to raise a limit by themselves."""
-    monkeypatch.setattr("jelly._io.settings.UNPACKED", 0)
+    monkeypatch.setattr("jelly._options.settings.UNPACKED", 0)
 
 
 # ---- names
@@ -273,10 +273,10 @@ def test_what_is_no_size(text: str) -> None:
 
 
 def test_limits_fit_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jelly._io.settings.LIMITS", dict.fromkeys(LIMITS, 1000))
-    monkeypatch.setattr("jelly._io.settings._LOWEST", 1000)
+    monkeypatch.setattr("jelly._options.settings.LIMITS", dict.fromkeys(LIMITS, 1000))
+    monkeypatch.setattr("jelly._options.settings._LOWEST", 1000)
     seen: list[dict[str, Any]] = []
-    from jelly._io import settings
+    from jelly._options.options import settings
 
     original = settings.fitted
 
@@ -284,7 +284,7 @@ def test_limits_fit_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         seen.append(original(limits, names, size))
         return seen[-1]
 
-    monkeypatch.setattr("jelly._io.reader.fitted", fitted)
+    monkeypatch.setattr("jelly._streams.reader.fitted", fitted)
     path = tmp_path / "x.nt.gz"
     path.write_bytes(gzip.compress(TEXT))
     size = path.stat().st_size

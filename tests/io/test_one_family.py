@@ -147,8 +147,8 @@ def test_triples_and_their_patches_come_back(tmp_path: Path) -> None:
 def test_conditions_of_pyarrow_are_pushed_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are understood by their text: if another version of pyarrow writes them otherwise, all segments are read."""
     pc = pytest.importorskip("pyarrow.compute")
-    from jelly._find.dataset import conditions_of
-    from jelly._seekable.file import JellyFile
+    from jelly._dataset.file import JellyFile
+    from jelly._dataset.lazy import conditions_of
 
     segments = 0
     real = JellyFile._read

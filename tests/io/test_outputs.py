@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 import jelly
 from jelly import IRI, Literal, Triple
-from jelly._io.sink import Sink
+from jelly._bytes.sink import Sink
 from jelly.cli.commands import cli
 
 TEXT = b'<a:s> <a:p> "1" .\n<a:s> <a:p> "2" .\n'

@@ -205,7 +205,7 @@ def test_s3(bucket, tmp_path):
 
 def test_validate_asks_once(web, folder, monkeypatch):
     """Format and body come with one answer."""
-    from jelly._io import remote
+    from jelly._bytes import remote
 
     (folder / "p.rdfp").write_bytes(b"A <a:s> <a:p> <a:o> .\n")
     begin, asked = remote.Body.__init__, []

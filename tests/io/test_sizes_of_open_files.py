@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import jelly
-from jelly._io import settings
-from jelly._io.source import Source
-from jelly._sources.names import left_in
+from jelly._bytes.names import left_in
+from jelly._bytes.source import Source
+from jelly._options.options import settings
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 import jelly
 from jelly import IRI, JellyFormatError, Literal, Triple
-from jelly._io.sniff import HEAD, looks_like
+from jelly._formats.sniff import HEAD, looks_like
 from jelly.cli.commands import cli
 from jelly.messages import read_messages
 from jelly.patch import Add, Commit, Patch, Start, read_patches
@@ -167,7 +167,7 @@ def test_an_absurd_length_gives_no_advice() -> None:
 
 
 def test_the_success_path_guesses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from jelly._io import sniff
+    from jelly._formats import sniff
 
     def looked(head: bytes) -> None:
         raise AssertionError("nobody asked")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import jelly
-from jelly._io.part_file import PartFolder
+from jelly._bytes.part_file import PartFolder
 
 LINES = b"".join(b"<a:s> <a:p> <a:o%d> .\n" % i for i in range(50))
 SPLIT = "import jelly, sys; jelly.split(sys.stdin.buffer, 'part-{}.nt', rows=10, format='nt', batch_rows=5)"

@@ -11,7 +11,7 @@ import pytest
 import jelly
 from jelly import IRI, BlankNode, JellyArgumentError, JellyFormatError, Literal, Quad, QuotedTriple, Triple
 from jelly._core.ntriples.text import TextReader
-from jelly._options import StreamOptions
+from jelly._options.options import StreamOptions
 from jelly.messages import write_messages
 from jelly.patch import AddNamespace, Header, Patch, PatchWriter
 

@@ -31,7 +31,7 @@ from jelly._core.terms.materialize import StatementIterator  # noqa: E402
 from jelly._formats import arrow_input as arrowinput  # noqa: E402
 from jelly._formats import table_files as tablefiles  # noqa: E402
 from jelly._formats.registry import table_kind  # noqa: E402
-from jelly._layouts import LAYOUTS, Layout, TableLayout  # noqa: E402
+from jelly._options.layouts import LAYOUTS, Layout, TableLayout  # noqa: E402
 
 MANY = 30_000
 TEXTS = [
@@ -114,7 +114,7 @@ def test_a_layout_is_one_entry(monkeypatch, tmp_path, like, dictionary):
     new = TableLayout(name, old.syntax, columns, tuple(f"my_{c}" for c in old.required), optional)
     monkeypatch.setitem(LAYOUTS, name, new)
     monkeypatch.setitem(CAPABILITIES, name, CAPABILITIES[like])
-    monkeypatch.setattr("jelly._io.settings._Kinds.check", lambda *_: None)  # `Layout` names those that there are
+    monkeypatch.setattr("jelly._options.settings._Kinds.check", lambda *_: None)  # `Layout` names those that there are
     data = b'<a:s> <a:p> "o"@en--rtl <a:g> . <a:s> <a:p> _:b . <a:s> <a:p> "1"^^<a:d> .'.replace(b". <", b".\n<")
     made = jelly.read_arrow(data, format="nq", layout=name, dictionary=dictionary).read_all()
     plain = jelly.read_arrow(data, format="nq", layout=like, dictionary=dictionary).read_all()
@@ -308,7 +308,7 @@ def test_frames_and_metadata(batch_rows):
 
 
 def test_metadata_is_not_repeated_without_bound(monkeypatch):
-    from jelly._io import frame_metadata as metadata
+    from jelly._formats import frame_metadata as metadata
 
     monkeypatch.setattr(metadata, "MAX_METADATA", 1000)
     data = framed([triples(9), triples(4), triples(3)], [{"k": b"x" * 299}, {"k": b"y" * 2000}])

@@ -21,9 +21,9 @@ from support.shared import shared
 import jelly
 import jelly.oxigraph
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, Triple
+from jelly._formats.guards import MAX_ELEMENTS, MAX_TRIPLE_TERMS
 from jelly._formats.language_case import Marks
 from jelly._formats.registry import FORMATS, find
-from jelly._io.limits import MAX_ELEMENTS, MAX_TRIPLE_TERMS
 from jelly._tools.compare import as_quad
 from jelly.cli.commands import cli
 

@@ -26,7 +26,7 @@ from jelly._core.terms.operations import (
     OperationIterator,
     Start,
 )
-from jelly._io.reader import Reader
+from jelly._streams.reader import Reader
 from jelly.errors import JellyFormatError
 from jelly.patch import Applied, Patch, PatchReader
 

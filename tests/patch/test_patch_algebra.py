@@ -15,7 +15,7 @@ from support.chance import many
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple
 from jelly._core.terms.materialize import StatementIterator
-from jelly._io import spool
+from jelly._streams import spool
 from jelly.patch import (
     Abort,
     Add,

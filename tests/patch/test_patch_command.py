@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import jelly.patch
-from jelly._io.source import Source
+from jelly._bytes.source import Source
 from jelly.patch import read_patches
 
 pytest.importorskip("click")

@@ -20,8 +20,8 @@ from support.measure import growth
 from test_same_bytes import lines
 
 import jelly
-from jelly._compression.raw_bytes import Interruptible, interruptible
-from jelly._pipeline.workers import AHEAD, Workers, in_order, pipelined
+from jelly._bytes.raw_bytes import Interruptible, interruptible
+from jelly._bytes.workers import AHEAD, Workers, in_order, pipelined
 
 KILLS = 200 if os.environ.get("JELLY_LONG") else 6
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
@@ -150,7 +150,7 @@ def test_kills_leave_no_half_file(tmp_path: Path) -> None:
 
 SETUP = """
 import io
-from jelly._pipeline.workers import Window
+from jelly._bytes.workers import Window
 
 class Nowhere(io.RawIOBase):
     def writable(self):

@@ -16,17 +16,17 @@ import pytest
 
 import jelly
 from jelly import patch
-from jelly._compression import writer as frame_writer
+from jelly._bytes import writer as frame_writer
+from jelly._bytes.source import Source
+from jelly._bytes.workers import Workers
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextReader
+from jelly._formats.filters import FilterBuilder
 from jelly._formats.native import default_options
-from jelly._io.source import Source
-from jelly._pipeline import encoders, text
-from jelly._pipeline.encoders import SegmentEncoder
-from jelly._pipeline.text import PieceReader, pieces_of, pieces_of_file
-from jelly._pipeline.workers import Workers
-from jelly._seekable.filters import FilterBuilder
+from jelly._streams import encoders, text
+from jelly._streams.encoders import SegmentEncoder
+from jelly._streams.text import PieceReader, pieces_of, pieces_of_file
 from jelly.errors import JellyError
 
 THREADS = (1, 2, 3, 8)

@@ -13,11 +13,11 @@ from pyarrow import csv, parquet
 from test_same_bytes import THREADS, lines
 
 import jelly
+from jelly._bytes.workers import Workers
+from jelly._formats import tables
 from jelly._formats.arrow_input import InputTable
+from jelly._formats.parquet import write_parquet
 from jelly._formats.table_files import write_table_file
-from jelly._pipeline import tables
-from jelly._pipeline.parquet import write_parquet
-from jelly._pipeline.workers import Workers
 
 SCHEMA = pa.schema([("s", pa.string()), ("n", pa.int64()), ("d", pa.dictionary(pa.int32(), pa.string()))])
 

@@ -25,13 +25,13 @@ import jelly
 import jelly.arrow
 import jelly.patch
 from jelly import IRI, Literal, Quad, Triple
-from jelly._compression import frames as frame_tables
-from jelly._compression import scan as frame_scan
-from jelly._compression import writer as frame_writer
-from jelly._compression.frames import compress_frame, pack_table
-from jelly._compression.view import PlainView
+from jelly._bytes import frames as frame_tables
+from jelly._bytes import scan as frame_scan
+from jelly._bytes import writer as frame_writer
+from jelly._bytes.frames import compress_frame, pack_table
+from jelly._bytes.view import PlainView
 from jelly._core.terms.materialize import Materializer
-from jelly._seekable.sidecar import make_sidecar
+from jelly._dataset.sidecar import make_sidecar
 from jelly.cli.commands import cli
 
 zstandard = pytest.importorskip("zstandard")
@@ -532,7 +532,7 @@ def test_memory_of_a_frame_without_end(tmp_path: Path) -> None:
     sizes = [(len(frames[0]), len(begin)), (len(frames[1]), 400_000_000)]
     path.write_bytes(b"".join(frames) + pack_table(sizes, ".zst"))
     used = growth(
-        "import jelly; from jelly._compression.view import *; from jelly._seekable.index import reader_at\n"
+        "import jelly; from jelly._bytes.view import *; from jelly._formats.index import reader_at\n"
         f"f = open({str(path)!r}, 'rb'); r = reader_at(f); n = f.seek(0, 2)\n"
         "view = PlainView(f, '.zst', r, n, own_table(r, n, '.zst'), 100_000)\n"
         "for data in view.chunks(0, 1000): pass",

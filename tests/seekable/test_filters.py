@@ -15,9 +15,9 @@ import pytest
 import jelly
 from jelly import IRI, BlankNode, DefaultGraph, IRIPrefix, Literal, Quad, QuotedTriple, Triple
 from jelly._core.algebra.content import fuse_filter, slot_keys
-from jelly._seekable import filters as module
-from jelly._seekable.filters import FilterBuilder, Filters
-from jelly._seekable.sidecar import make_sidecar
+from jelly._dataset.sidecar import make_sidecar
+from jelly._formats import filters as module
+from jelly._formats.filters import FilterBuilder, Filters
 
 PATTERNS = 10_000 if os.environ.get("JELLY_LONG") else 150
 INTEGER = IRI("http://www.w3.org/2001/XMLSchema#integer")

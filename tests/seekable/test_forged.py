@@ -24,11 +24,11 @@ from support.craft import frame
 import jelly
 import jelly.patch
 from jelly import IRI, BlankNode, Decoder, JellyError, Literal, Quad
-from jelly._compression.frames import compress_frame, pack_table, read_table
+from jelly._bytes.frames import compress_frame, pack_table, read_table
 from jelly._core.algebra.content import fuse_filter
 from jelly._core.terms.materialize import Materializer
-from jelly._seekable.filters import _HEAD, _ROW, _TAIL, _hold_all, _holds
-from jelly._seekable.sidecar import make_sidecar
+from jelly._dataset.sidecar import make_sidecar
+from jelly._formats.filters import _HEAD, _ROW, _TAIL, _hold_all, _holds
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -89,7 +89,7 @@ def compressed_beside(path: Path) -> Files:
     kind = path.suffix
     path.write_bytes(b"".join(compress_frame(plain[at : at + 700], kind) for at in range(0, len(plain), 700)))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("jelly._compression.scan._LEAST", 1)
+        patched.setattr("jelly._bytes.scan._LEAST", 1)
         make_sidecar(path, terms=True)
     return {"": path.read_bytes(), ".idx": path.with_name(path.name + ".idx").read_bytes()}
 

@@ -12,15 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from jelly._compression.frames import (
+from jelly._bytes.compression import SEEKABLE
+from jelly._bytes.frames import (
     CorruptTable,
     FrameTable,
     compress_frame,
     pack_table,
     read_table,
 )
-from jelly._io.compression import SEEKABLE
-from jelly._io.source import Source
+from jelly._bytes.source import Source
 
 zstandard = pytest.importorskip("zstandard")
 

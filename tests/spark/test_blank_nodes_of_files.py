@@ -12,7 +12,7 @@ import pytest
 
 import jelly
 import jelly.spark
-from jelly._sources.blank_node_scope import Mode, scope_of
+from jelly._dataset.blank_node_scope import Mode, scope_of
 from jelly.spark._ingest import ingest
 from jelly.spark._stats import stats
 

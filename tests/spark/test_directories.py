@@ -12,7 +12,7 @@ import pytest
 
 import jelly
 import jelly.spark
-from jelly._sources.blank_node_scope import BlankNodes
+from jelly._dataset.blank_node_scope import BlankNodes
 from jelly.spark._partitions import BATCH_ROWS, find_files, read_part, split
 from jelly.spark._parts.directories import NONE, Directories
 

@@ -121,7 +121,7 @@ def test_an_index_that_comes_or_goes_doubles_nothing(src: Path, tmp_path: Path, 
     os.utime(src / "large.jelly", (1, 1))
     out = tmp_path / "out"
     ingest(src / "large.jelly", out, spark=HERE, split_bytes=SMALL)
-    from jelly._seekable.sidecar import make_sidecar
+    from jelly._dataset.sidecar import make_sidecar
 
     make_sidecar(src / "large.jelly", distance=4096, chunk=4096)
     run.clear()
@@ -504,7 +504,7 @@ def test_a_full_disk(src: Path, tmp_path: Path, run: list[list[str]], monkeypatc
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("jelly._io.sink.Sink.write", full)
+        patch.setattr("jelly._bytes.sink.Sink.write", full)
         with pytest.raises(OSError, match="No space left"):
             ingest(src, tmp_path / "out", spark=HERE)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [JOURNAL, "_ingest.lock"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import jelly
-from jelly._limits import SETTABLE
+from jelly._options.limits import SETTABLE
 from jelly.results import write_results
 from jelly.spark._ingest import ingest
 from jelly.spark._partitions import READING_LIMITS, Part, find_files, read_part

@@ -16,7 +16,7 @@ from support.chance import examples
 from test_plan import Handler, web  # noqa: F401 - a fixture
 
 import jelly
-from jelly._sources.blank_node_scope import BlankNodes
+from jelly._dataset.blank_node_scope import BlankNodes
 from jelly.spark import _partitions as room
 from jelly.spark._commit.journal import Manifest, task_parts
 from jelly.spark._commit.store import store_of

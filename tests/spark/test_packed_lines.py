@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.chance import examples
 
-from jelly._compression import starts
+from jelly._bytes import starts
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellySyntaxError
 from jelly.spark import register
 from jelly.spark._partitions import Part, find_files, read_part, split

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 import jelly
-from jelly._find.where import where
-from jelly._seekable.sidecar import make_sidecar
-from jelly._sources.blank_node_scope import KEEP
-from jelly._sources.segments import query_of
+from jelly._dataset.blank_node_scope import KEEP
+from jelly._dataset.segments import query_of
+from jelly._dataset.sidecar import make_sidecar
+from jelly._dataset.where import where
 from jelly.spark._partitions import File, Part, find_files, narrowed, read_part, split
 
 pytest.importorskip("fsspec")

@@ -1,4 +1,4 @@
-"""The page of limits, docs/limits.md, which is made of the table `jelly._limits`.
+"""The page of limits, docs/limits.md, which is made of the table `jelly._options.limits`.
 
 ``python -m support.limits``, in the folder tests, writes the page.
 """
@@ -9,7 +9,7 @@ import re
 from itertools import groupby
 from pathlib import Path
 
-from jelly._limits import FIXED, SETTABLE
+from jelly._options.limits import FIXED, SETTABLE
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "limits.md"
@@ -21,7 +21,7 @@ START = """\
 
 Whatever the input is, it takes no more memory, time and depth than these limits allow; beyond them there is a
 `JellyLimitError`, which is also a `ValueError` and names the keyword to raise, if there is one. This page is made from
-the table `jelly/_limits.py`, and the tests compare the table with the code.
+the table `jelly/_options/limits.py`, and the tests compare the table with the code.
 
 ## Limits that can be set
 
@@ -41,14 +41,14 @@ PARTS = {
     "_core/jena": "RDF Thrift and RDF Protobuf",
     "_core/arrow": "Tables",
     "_core/boundaries": "Turtle, TriG, RDF/XML, JSON-LD and N3",
-    "_compression": "All formats",
     "_core": "All formats",
     "_formats/result": "Query results in JSON, XML and TSV",
     "_formats": "Turtle, TriG, RDF/XML, JSON-LD and N3",
-    "_io/limits": "Turtle, TriG, RDF/XML, JSON-LD and N3",
-    "_io": "All formats",
+    "_formats/guards": "Turtle, TriG, RDF/XML, JSON-LD and N3",
+    "_bytes": "All formats",
+    "_streams": "All formats",
     "_options": "Jelly",
-    "_seekable": "Jelly",
+    "_dataset": "Jelly",
     "_tools": "Message logs",
     "messages": "Message logs",
     "spark": "Spark",

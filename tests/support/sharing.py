@@ -12,7 +12,7 @@ import jelly
 from jelly import IRI, Batch, BlankNode, JellyError, Literal, QuotedTriple
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.terms.batch_builder import BatchBuilder, _make_batch
-from jelly._layouts import LAYOUTS
+from jelly._options.layouts import LAYOUTS
 from support.batch_functions import FUNCTIONS, OTHERS
 from support.measure import forget_peak, peak
 

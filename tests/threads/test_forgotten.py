@@ -21,8 +21,8 @@ import asyncio, faulthandler, gc, gzip, io, os, sys, tempfile, threading, time, 
 faulthandler.dump_traceback_later({STILL}, exit=True)
 import jelly
 from jelly import patch
-from jelly._compression import slices
-from jelly._pipeline.workers import Workers, in_order, pipelined
+from jelly._bytes import slices
+from jelly._bytes.workers import Workers, in_order, pipelined
 
 warnings.simplefilter("ignore", ResourceWarning)  # that files are forgotten is what is tried here
 folder = tempfile.mkdtemp()
@@ -60,7 +60,7 @@ for path in paths:
     open(path, "wb").write(TEXT)
 
 def work():
-    from jelly._sources.sources import Sources
+    from jelly._dataset.sources import Sources
     begun(Sources(paths).batches(2))
     assert sum(map(len, Sources(paths).batches(2))) == 1200
 """,
@@ -95,12 +95,12 @@ def work():
     "compressed": """
 path = folder + "/a.nt.gz"
 open(path, "wb").write(gzip.compress(TEXT * 50) * 3)
-jelly._io.source.AHEAD_BYTES = jelly._io.source.SLICED_BYTES = 1
+jelly._bytes.source.AHEAD_BYTES = jelly._bytes.source.SLICED_BYTES = 1
 slices.CHUNK = 1000
 
 def chunks(workers, is_sliced):
-    jelly._io.source.SLICED_BYTES = 1 if is_sliced else 1 << 60
-    source = jelly._io.source.Source(path)
+    jelly._bytes.source.SLICED_BYTES = 1 if is_sliced else 1 << 60
+    source = jelly._bytes.source.Source(path)
     source.workers = workers
     return source.chunks(1000)
 

@@ -375,7 +375,7 @@ def test_sources_that_hold_more_than_they_say(tmp_path):
 
 def test_a_well_compressed_file_is_begun_anew(tmp_path, monkeypatch):
     """What was written is read whatever it expands to: here to more than 4096 times its size."""
-    monkeypatch.setattr("jelly._io.source.FREE_BYTES", 1000)
+    monkeypatch.setattr("jelly._bytes.source.FREE_BYTES", 1000)
     lines = [b"<a:s> <a:p> <a:o> .\n" * 400_000, b"<a:s> _:b <a:o> .\n"]
     target = tmp_path / "x.jelly.bz2"
     assert jelly.convert(lines, target, from_format="nt").statements == 400_001

@@ -21,7 +21,7 @@ from support.shared import shared
 
 import jelly
 from jelly import IRI, BlankNode, DefaultGraph, Literal, Quad, Triple
-from jelly._io.spool import Spool
+from jelly._streams.spool import Spool
 from jelly.cli.commands import cli
 from jelly.errors import JellyArgumentError, JellyError
 

@@ -20,7 +20,7 @@ from jelly._core.rules.capabilities cimport Capabilities
 import numpy
 
 from jelly._core.rules.capabilities import capabilities_of
-from jelly._layouts import find_layout
+from jelly._options.layouts import find_layout
 from jelly.errors import JellyOptionsError
 
 cdef enum:
@@ -36,7 +36,7 @@ cdef enum:
 
 _SYNTAXES = {"plain": PLAIN, "ntriples": NTRIPLES}
 
-# By the part of a statement that a column holds, see `jelly._layouts`.
+# By the part of a statement that a column holds, see `jelly._options.layouts`.
 _SLOTS = {
     "subject": SUBJECT, "predicate": PREDICATE, "object": OBJECT, "graph": GRAPH, "datatype": DATATYPE, "lang": LANG,
 }

@@ -16,7 +16,7 @@ from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport FULL, Fault, fault_error
 from jelly._core.ntriples.term_reader cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT
 
-from jelly._layouts import find_layout
+from jelly._options.layouts import find_layout
 from jelly.errors import JellyArgumentError
 
 cdef enum:
@@ -25,7 +25,7 @@ cdef enum:
 
 _SYNTAXES = {"plain": PLAIN, "ntriples": NTRIPLES}
 
-# By the part of a statement that a column holds, see `jelly._layouts`.
+# By the part of a statement that a column holds, see `jelly._options.layouts`.
 _COLUMNS = {
     "subject": SUBJECT, "predicate": PREDICATE, "object": OBJECT, "graph": GRAPH, "datatype": DATATYPE, "lang": LANG,
     "object_kind": KIND, "direction": DIRECTION,

@@ -17,7 +17,7 @@ cdef enum:
     KIND_WIDTH = 8
 
 cdef enum:
-    # How the values of a layout are written, see `jelly._layouts`.
+    # How the values of a layout are written, see `jelly._options.layouts`.
     PLAIN = 0  # IRIs and lexical forms as they are, blank nodes and quoted triples as in N-Triples
     NTRIPLES = 1
 

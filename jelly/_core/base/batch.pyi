@@ -7,7 +7,7 @@ import numpy.typing as npt
 from typing_extensions import disjoint_base
 
 from jelly._core.base.batch_views import BatchViews
-from jelly._options import StreamOptions
+from jelly._options.options import StreamOptions
 
 # Exports the buffer protocol, which stubs can only tell of since Python 3.12.
 @final

@@ -10,7 +10,7 @@ cdef enum:
 from operator import index
 
 from jelly._core.base.constants import NOUNS
-from jelly._options import RDF_VERSIONS
+from jelly._options.options import RDF_VERSIONS
 from jelly.errors import (
     JellyArgumentError,
     JellyError,

@@ -554,7 +554,7 @@ cdef int read_metadata(DecoderState* d, Reader* r) noexcept nogil:
     if take_metadata(r, &key, &value, &d.fault) != OK:
         return d.fault.code
     if key.end - key.at == 11 and memcmp(key.at, b"jelly.index", 11) == 0:
-        return OK  # of the file, not of the frame: jelly/_seekable/index.py reads it
+        return OK  # of the file, not of the frame: jelly/_formats/index.py reads it
     return checked(d, add_metadata(d.b, key.at, key.end - key.at, value.at, value.end - value.at), key.at)
 
 

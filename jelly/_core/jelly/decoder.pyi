@@ -7,7 +7,7 @@ from typing_extensions import Buffer, Self, disjoint_base
 
 from jelly._core.base.batch import Batch
 from jelly._core.base.push_reader import PushReader
-from jelly._options import PatchOptions, StreamOptions
+from jelly._options.options import PatchOptions, StreamOptions
 
 @disjoint_base
 class Decoder(PushReader):

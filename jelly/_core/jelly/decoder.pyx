@@ -40,7 +40,7 @@ from jelly._core.jelly.stream_options cimport (
 )
 
 from jelly.errors import JellyArgumentError, JoinedWarning, OptionsWarning
-from jelly._options import (
+from jelly._options.options import (
     MAX_TABLE_SIZE, RDF_VERSIONS, LogicalType, PatchOptions, PatchStreamType, PhysicalType, StatementType, StreamOptions,
     options_read,
 )

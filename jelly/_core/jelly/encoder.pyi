@@ -5,7 +5,7 @@ from typing import Any
 from typing_extensions import Self, disjoint_base
 
 from jelly._core.base.batch import Batch
-from jelly._options import PatchOptions, StreamOptions
+from jelly._options.options import PatchOptions, StreamOptions
 
 @disjoint_base
 class Encoder:

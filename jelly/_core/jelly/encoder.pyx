@@ -31,7 +31,7 @@ from jelly._core.rules.patch_operations cimport CLOSED, IN_TRANSACTION, OPEN
 from jelly._core.rules.capabilities import capabilities_of
 from jelly._core.rules.needs import refuse_quoted
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
-from jelly._options import COLUMN_VERSION, MIN_NAME_TABLE, RDF_VERSIONS, PatchOptions, PhysicalType, StreamOptions
+from jelly._options.options import COLUMN_VERSION, MIN_NAME_TABLE, RDF_VERSIONS, PatchOptions, PhysicalType, StreamOptions
 
 cdef enum:
     # Rows of a frame where nobody says: lookup entries included; and statements of a stream in columns.

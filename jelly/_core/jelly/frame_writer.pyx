@@ -68,7 +68,7 @@ cdef int put_metadata_entry(
 
 
 cdef int put_metadata(EncoderState* e, BatchData* a, int64_t frame) noexcept nogil:
-    """The metadata that came with a frame. An index (see jelly/_seekable/index.py) is left out: it fits the old bytes only."""
+    """The metadata that came with a frame. An index (see jelly/_formats/index.py) is left out: it fits the old bytes only."""
     cdef int64_t i
     cdef MetadataMark* m
     for i in range(a.n_meta):

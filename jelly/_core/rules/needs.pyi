@@ -3,7 +3,7 @@
 from typing import Any
 
 from jelly._core.base.batch import Batch
-from jelly._options import PatchOptions, StreamOptions
+from jelly._options.options import PatchOptions, StreamOptions
 
 def lacking(options: StreamOptions | PatchOptions, batch: Batch) -> dict[str, Any]:
     """The fields of some `StreamOptions` or `PatchOptions` that would have to be others to allow what a Batch holds.

@@ -8,7 +8,7 @@ from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, KIND_TYPE
 from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.rules.patch_operations cimport OP_ADD, OP_DELETE
 
-from jelly._options import COLUMN_VERSION, MAX_TABLE_SIZE, PhysicalType, StreamOptions
+from jelly._options.options import COLUMN_VERSION, MAX_TABLE_SIZE, PhysicalType, StreamOptions
 from jelly.errors import JellyOptionsError
 
 

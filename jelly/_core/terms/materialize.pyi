@@ -8,7 +8,7 @@ from typing_extensions import Self
 from jelly._core.base.batch import Batch
 from jelly._core.terms.model import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
-from jelly._options import StreamOptions
+from jelly._options.options import StreamOptions
 
 @final
 class Materializer:

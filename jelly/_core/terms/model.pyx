@@ -40,7 +40,7 @@ cdef object unchangeable(object x):
 
 cdef object of_library(object x, bint is_graph):
     """The term for one of RDFLib or pyoxigraph; None if it is no such term."""
-    from jelly._foreign_terms import parts_of
+    from jelly._options.foreign_terms import parts_of
 
     parts = parts_of(x, is_graph)
     if parts is None:
@@ -271,7 +271,7 @@ cdef class Literal:
             raise unchangeable(self)
         if type(value) is not str:
             if not isinstance(value, str) and language is None and datatype is None and direction is None:
-                from jelly._literals import to_lexical  # decimal takes long to import
+                from jelly._options.literals import to_lexical  # decimal takes long to import
                 found = to_lexical(value)
                 if found is not None:
                     value, datatype = found
@@ -336,7 +336,7 @@ cdef class Literal:
         """
         if self.typed is None:
             return self.value
-        from jelly._literals import of_lexical
+        from jelly._options.literals import of_lexical
         found = of_lexical(self.value, self.typed.value)
         return self if found is None else found
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from jelly._bytes.remote import is_url
 from jelly._formats.arrow_input import check_columns
+from jelly._formats.arrow_tables import pa
 from jelly._formats.native import default_options
-from jelly._io.remote import is_url
-from jelly._layouts import Layout
-from jelly.arrow import pa, write_arrow
+from jelly._options.layouts import Layout
+from jelly.arrow import write_arrow
 from jelly.errors import JellyError, JellyOptionsError
 from jelly.spark._commit.store import Staged, Store, store_of
 from jelly.spark._commit.swap import finish, roll_back, swap, tidy

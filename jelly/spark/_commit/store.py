@@ -27,9 +27,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from jelly._io.part_file import patiently, to_disk
-from jelly._io.remote import change_time, file_system, is_url
-from jelly._pipeline.workers import Workers, in_order
+from jelly._bytes.part_file import patiently, to_disk
+from jelly._bytes.remote import change_time, file_system, is_url
+from jelly._bytes.workers import Workers, in_order
 from jelly.errors import JellyError
 
 __all__ = ["SUCCESS", "TEMPORARY", "Draft", "Staged", "Store", "store_of"]

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jelly._formats.arrow_tables import compute, pa, parquet
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
-from jelly.arrow import compute, pa, parquet
 from jelly.spark._commit.store import Store
 from jelly.spark._partitions import BATCH_ROWS, open_file
 

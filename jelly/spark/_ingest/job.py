@@ -13,9 +13,9 @@ from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from jelly._io.settings import checked
-from jelly._layouts import BUILT, BuiltLayout, Layout, find_layout
-from jelly._sources.blank_node_scope import KEEP, BlankNodes, Mode
+from jelly._dataset.blank_node_scope import KEEP, BlankNodes, Mode
+from jelly._options.layouts import BUILT, BuiltLayout, Layout, find_layout
+from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.spark._commit.journal import SCRATCH, Manifest, new_reports
 from jelly.spark._commit.store import LocalStore, Store, store_of

@@ -11,13 +11,13 @@ from itertools import chain
 from typing import Any
 
 from jelly._core.base.batch import Batch
+from jelly._dataset.blank_node_scope import BlankNodes
+from jelly._formats.arrow_tables import datasets, pa, schema
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
-from jelly._io.output_options import is_columns
-from jelly._io.widening import ALL_FIELDS
-from jelly._io.writer import Writer
-from jelly._layouts import Layout
-from jelly._sources.blank_node_scope import BlankNodes
-from jelly.arrow import dataset, pa, schema
+from jelly._options.layouts import Layout
+from jelly._streams.output_options import is_columns
+from jelly._streams.widening import ALL_FIELDS
+from jelly._streams.writer import Writer
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
 from jelly.spark._commit.journal import report_name, task_parts
 from jelly.spark._commit.store import Store
@@ -166,7 +166,7 @@ def _write_parquet(
 def _write_partitions(
     work: Work, task: list[Part], folder: str, name: str, errors: list[JellyError] | None
 ) -> int:
-    ds = dataset()
+    ds = datasets()
     rows = 0
 
     def counted() -> Iterator[pa.RecordBatch]:

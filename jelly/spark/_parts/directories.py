@@ -14,14 +14,14 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from jelly._bytes.remote import is_url
 from jelly._core.algebra.graph_names import name_default_graph
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
-from jelly._find.terms import Ids
-from jelly._find.where import Where
-from jelly._io.remote import is_url
-from jelly._layouts import LAYOUTS, Layout
+from jelly._dataset.terms import Ids
+from jelly._dataset.where import Where
+from jelly._options.layouts import LAYOUTS, Layout
 from jelly.errors import JellyError, JellyFormatError
 
 __all__ = ["NONE", "Directories", "Said", "in_directories"]

@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from jelly._io.sniff import HEAD, compression_of
-from jelly._io.source import CHUNK
+from jelly._bytes.source import CHUNK
+from jelly._formats.sniff import HEAD, compression_of
 
 __all__ = ["Lines", "after_line_end", "can_be_cut", "cut_evenly"]
 

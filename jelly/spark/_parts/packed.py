@@ -14,11 +14,11 @@ from contextlib import closing
 from threading import Lock
 from typing import BinaryIO
 
-from jelly._compression.starts import find_frame
-from jelly._compression.view import check_expansion, part_of
-from jelly._io.compression import unpacked, unpacking
-from jelly._io.sniff import HEAD
-from jelly._io.source import CHUNK, MAX_EXPANSION
+from jelly._bytes.compression import unpacked, unpacking
+from jelly._bytes.source import CHUNK, MAX_EXPANSION
+from jelly._bytes.starts import find_frame
+from jelly._bytes.view import check_expansion, part_of
+from jelly._formats.sniff import HEAD
 from jelly.errors import JellyError, JellyFormatError, JellyTruncatedError
 from jelly.spark._parts.lines import after_line_end
 

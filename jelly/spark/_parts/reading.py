@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from jelly._bytes.compression import suffix_of
+from jelly._bytes.source import MAX_EXPANSION
 from jelly._core.base.batch import Batch
 from jelly._formats.registry import FORMATS, Format
-from jelly._io.compression import suffix_of
-from jelly._io.drain import drain
-from jelly._io.sniff import HEAD, explain
-from jelly._io.source import MAX_EXPANSION
+from jelly._formats.sniff import HEAD, explain
+from jelly._streams.drain import drain
 from jelly.errors import JellyError, JellySyntaxError
 from jelly.spark._parts.lines import Lines
 from jelly.spark._parts.packed import PackedLines

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, BinaryIO
 
-from jelly._seekable.filters import Query
-from jelly._sources.segments import open_filtered
+from jelly._dataset.segments import open_filtered
+from jelly._formats.filters import Query
 
 __all__ = ["matching", "of_file"]
 

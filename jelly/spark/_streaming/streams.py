@@ -15,15 +15,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
+from jelly._bytes.remote import is_url
+from jelly._formats.arrow_tables import from_batches
 from jelly._formats.registry import JELLY, having
-from jelly._io.remote import is_url
-from jelly.arrow import from_batches
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.spark._commit.batch import abort_batch, commit_batch, job_of, part_of
 from jelly.spark._commit.job import Output, Written
 from jelly.spark._partitions import BATCH_ROWS, SPLIT_BYTES, File, find_files
 from jelly.spark._parts.directories import in_directories
-from jelly.spark._source import Settings, Task, choose, in_options, to_arrow
+from jelly.spark._settings import Settings, Task, choose, in_options, to_arrow
 from jelly.spark._streaming.directory_offset import Seen
 from jelly.spark._streaming.tail import Place, read_between, scan
 

@@ -16,11 +16,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from jelly._bytes.compression import COMPRESSIONS, suffix_of
+from jelly._bytes.source import CHUNK
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
-from jelly._io.compression import COMPRESSIONS, suffix_of
-from jelly._io.source import CHUNK
-from jelly._seekable.index import Index, Keyframe, checksum_ends, chunks_of, first_options, read_segment
+from jelly._dataset.keyframes import read_segment
+from jelly._formats.index import Index, Keyframe, checksum_ends, chunks_of, first_options
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError
 
 __all__ = ["Place", "read_between", "scan"]

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from jelly._core.algebra.content import term_hash
 from jelly._core.base.batch import Batch
+from jelly._formats.arrow_tables import pa, parquet
 from jelly._formats.table_files import GROUP_ROWS
-from jelly.arrow import pa, parquet
 from jelly.errors import JellyArgumentError, JellyOptionsError
 
 __all__ = ["BUCKETS", "ID_BITS", "MAX_SEED", "Ids", "bucket_of", "check_buckets", "hash_ids", "hash_terms",

@@ -18,8 +18,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from jelly._core.base.batch import Batch
-from jelly._layouts import BuiltLayout
-from jelly.arrow import pa, parquet
+from jelly._formats.arrow_tables import pa, parquet
+from jelly._options.layouts import BuiltLayout
 from jelly.errors import JellyOptionsError
 from jelly.spark._commit.journal import SCRATCH, Manifest
 from jelly.spark._commit.store import Store

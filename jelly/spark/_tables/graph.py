@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jelly._io.settings import checked
+from jelly._options.settings import checked
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 
 __all__ = ["graph_tables", "graphframe"]

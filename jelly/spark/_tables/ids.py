@@ -18,8 +18,8 @@ import numpy as np
 from jelly._core.algebra.select import term_rows
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
-from jelly._io.settings import checked
-from jelly.arrow import compute, from_batches, pa, parquet
+from jelly._formats.arrow_tables import compute, from_batches, pa, parquet
+from jelly._options.settings import checked
 from jelly.errors import JellySyntaxError, JellyUnsupportedError
 from jelly.spark._tables.buckets import ID_BITS, Ids, bucket_of, hash_ids, hash_terms, write_buckets
 
@@ -71,7 +71,7 @@ def term_id(term: str, *, seed: int = 0) -> int:
     >>> term_id("<http://xmlns.com/foaf/0.1/name>")
     5482318226326722344
     """
-    from jelly._io.reader import Reader
+    from jelly._streams.reader import Reader
 
     [batch] = Reader(f"<x:s> <x:p> {term} .".encode(), format="nt").batches()
     if len(batch) != 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
-from jelly._io.part_file import RESERVED
+from jelly._bytes.part_file import RESERVED
 
 __all__ = ["safe_names"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from jelly.arrow import compute, pa
+from jelly._formats.arrow_tables import compute, pa
 
 __all__ = ["STRING", "Profile", "Shape", "cast", "column_type", "of_objects"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from jelly._core.base.batch import Batch
-from jelly.arrow import from_batches, pa, parquet, schema
+from jelly._formats.arrow_tables import from_batches, pa, parquet, schema
 from jelly.spark._tables.buckets import Ids, bucket_of, hash_ids, write_buckets
 
 __all__ = ["FOLDER", "groups_of", "read_statements", "write_statements"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from jelly.arrow import compute, pa
+from jelly._formats.arrow_tables import compute, pa
 from jelly.spark._tables.buckets import write_parquet
 from jelly.spark._tables.names import safe_names
 from jelly.spark._tables.profile import STRING, Profile, cast, of_objects

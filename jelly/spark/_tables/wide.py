@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from jelly.arrow import compute, pa
+from jelly._formats.arrow_tables import compute, pa
 from jelly.spark._tables.buckets import write_parquet
 from jelly.spark._tables.names import safe_names
 from jelly.spark._tables.profile import Profile, cast, column_type, of_objects

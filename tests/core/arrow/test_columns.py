@@ -16,7 +16,7 @@ import jelly
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.terms.batch_builder import _make_batch
-from jelly._layouts import LAYOUTS
+from jelly._options.layouts import LAYOUTS
 
 IRI, BNODE, LITERAL, LANG, TYPED, TRIPLE, TEXT = range(1, 8)
 FLAT = ("subject", "predicate", "object", "graph", "datatype", "lang")

@@ -16,7 +16,7 @@ from jelly._core.ntriples.text import TextReader, TextWriter
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.operations import OperationBatchBuilder, OperationIterator
-from jelly._options import PatchOptions
+from jelly._options.options import PatchOptions
 
 LITERAL = (2, pc.literal("x"))
 TEXT = b"""\

@@ -16,7 +16,7 @@ from fuzz.harness import harness, read_all
 from fuzz.readers.jelly_streams import bodies, columns, streams
 from fuzz.structures import Delimited
 from jelly import Decoder, JellyLimitError
-from jelly._io.drain import drain
+from jelly._streams.drain import drain
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.append(str(ROOT / "tests" / "differential"))

@@ -15,7 +15,7 @@ from fuzz.structures import Delimited, take_varint, varint
 from jelly import Decoder, JellyError
 from jelly._core.jelly.frame_scan import RowCounter
 from jelly._formats.registry import Content
-from jelly._io.drain import drain
+from jelly._streams.drain import drain
 from jelly._tools.inspect import inspect
 from jelly._tools.validate import validate
 

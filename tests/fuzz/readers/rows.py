@@ -17,7 +17,7 @@ from jelly import JellyError
 from jelly._core.jena.reader import BinaryReader
 from jelly._core.ntriples.text import TextReader, TextWriter
 from jelly._formats.registry import Content
-from jelly._io.drain import drain
+from jelly._streams.drain import drain
 
 Pieces = Iterable[bytes]
 WORDS = (b"<<(", b")>>", b"<<", b"@en--ltr", b"^^", b"\\u00e4", b"\\U0001F600", b"\\n", b"# @message",

@@ -17,7 +17,7 @@ from fuzz.readers.jelly_streams import bodies, patches, streams
 from fuzz.readers.rows import LINES
 from fuzz.structures import Delimited, Message
 from jelly import JellyError
-from jelly._io.source import Source
+from jelly._bytes.source import Source
 from jelly.grpc import _protocol as protocol
 from jelly.grpc import _topic_info
 from jelly.grpc._framing import Fitting, FrameDecoder

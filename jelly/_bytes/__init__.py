@@ -1,0 +1,1 @@
+"""Bytes in and out: sources, sinks, part files, remote files, compression and workers. It knows no format."""

@@ -1,0 +1,96 @@
+"""Names of sources: what is a path, an address of the web or a URL, and what its suffix says."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+from typing import Any
+
+from jelly._bytes.compression import COMPRESSIONS
+
+__all__ = ["descriptor_of", "is_open_file", "is_url", "is_web", "left_in", "name_of", "split_suffix"]
+
+_WEB = re.compile("https?://[^/?#]+", re.I)
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9]+::")
+# Names of open descriptors. Shells use them for pipes such as `>(command)`.
+_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,9})")
+# Short for .tar.gz and so on.
+_TAR = {".tgz": ".gz", ".tzst": ".zst", ".tbz2": ".bz2", ".txz": ".xz"}
+
+
+def split_suffix(name: str) -> tuple[str, str]:
+    """The suffixes of format and compression of a file name, each "" if there is none.
+
+    >>> split_suffix("data/people.nt.gz"), split_suffix("https://example.org/people.ttl?page=1")
+    (('.nt', '.gz'), ('.ttl', ''))
+    """
+    if (host := _WEB.match(name)) is not None:
+        name = re.split("[?#]", name[host.end() :])[0]
+    stem, last = os.path.splitext(os.path.basename(name))
+    if last.lower() in _TAR:
+        return ".tar", _TAR[last.lower()]
+    if last.lower() in COMPRESSIONS:
+        return os.path.splitext(stem)[1].lower(), last.lower()
+    return last.lower(), ""
+
+
+def is_web(name: Any) -> bool:
+    """Whether this is an address of which the body is read.
+
+    >>> is_web("https://example.org/people"), is_web("people.ttl"), is_web("s3://bucket/people.ttl")
+    (True, False, False)
+    """
+    return isinstance(name, str) and _WEB.match(name) is not None
+
+
+def is_url(path: str) -> bool:
+    """Whether a path begins with a scheme, so that fsspec opens it.
+
+    >>> is_url("s3://bucket/x.jelly"), is_url("data/x.jelly")
+    (True, False)
+    """
+    return _URL.match(path) is not None
+
+
+def is_open_file(src: Any) -> bool:
+    """Whether this is an ``OpenFile`` of fsspec: the place of a file, which is opened when it is read."""
+    return hasattr(src, "full_name") and hasattr(src, "open") and not hasattr(src, "read")
+
+
+def name_of(src: Any) -> str:
+    """The name of a path, an ``OpenFile``, or a file object; "" if it has none.
+
+    >>> name_of("data/x.nt"), name_of(b"<a:s> <a:p> <a:o> .")
+    ('data/x.nt', '')
+    """
+    if isinstance(src, str | os.PathLike):
+        return str(os.fspath(src))
+    name = getattr(src, "name", None) or getattr(src, "full_name", "")
+    return name if isinstance(name, str) else ""
+
+
+def descriptor_of(path: str) -> int | None:
+    """The descriptor that a path such as ``/dev/stdout`` or ``/dev/fd/63`` names; None for other paths.
+
+    >>> descriptor_of("/dev/fd/63"), descriptor_of("/dev/stdout"), descriptor_of("/dev/null")
+    (63, 1, None)
+    """
+    found = _DESCRIPTOR.fullmatch(path)
+    if found is None:
+        return None
+    return int(found[2]) if found[2] else {"stdout": 1, "stderr": 2}[found[1]]
+
+
+def left_in(file: Any) -> int | None:
+    """The bytes behind the place of an open file of this machine, or of bytes; None of others, which may not seek."""
+    try:
+        if isinstance(file, io.BytesIO):
+            return max(file.getbuffer().nbytes - file.tell(), 0)
+        if isinstance(file := getattr(file, "file", file), io.BufferedReader | io.BufferedRandom | io.FileIO):
+            status = os.fstat(file.fileno())
+            return max(status.st_size - file.tell(), 0) if stat.S_ISREG(status.st_mode) else None
+    except (OSError, ValueError):
+        pass
+    return None

@@ -1,0 +1,358 @@
+"""Sinks: where bytes are written, compressed by the suffix; a file gets its name when it is complete."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import errno
+import functools
+import gzip
+import io
+import lzma
+import os
+import stat
+import sys
+import warnings
+from _thread import RLock  # threading takes some time to import
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
+
+from jelly._bytes.compression import SEEKABLE, zstandard
+from jelly._bytes.in_memory import in_memory
+from jelly._bytes.names import descriptor_of, split_suffix
+from jelly._bytes.part_file import PartFile
+from jelly.errors import JellyArgumentError, JellyError
+
+if TYPE_CHECKING:
+    from jelly._bytes.workers import Workers
+    from jelly._bytes.writer import FrameWriter
+
+
+__all__ = ["Sink", "SinkWriter", "one_thread"]
+
+Entered = TypeVar("Entered")
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class Sink:
+    """Something to write bytes to: a path, ``-`` for standard output, or a binary file object.
+
+    A file gets its final name only if ``close()`` is reached without an error; ``abort()`` removes it.
+    A replaced file keeps its mode, a link stays a link. Pipes, devices and ``/dev/fd/N`` are written
+    directly. The suffix of a path chooses the compression.
+
+    ``label`` is its name in errors: the path, ``standard output``, or the ``name`` of a file object. With ``seekable``
+    a file compressed with gzip or zstd is one of frames with a table, see `jelly._bytes.writer`.
+    """
+
+    def __init__(self, dst: Any, *, seekable: bool = False, workers: Workers | None = None) -> None:
+        self.seekable: bool = seekable
+        self.workers: Workers | None = workers
+        self._frames: FrameWriter | None = None
+        self.name = self.label = ""
+        self.bytes_written = 0
+        self._part: PartFile | None = None
+        self._opened: list[Any] = []
+        self.begin: int | None = in_memory(dst)
+        self._file: Any
+        if isinstance(dst, str | os.PathLike) and os.fspath(dst) == "-":
+            self._file, self.label = sys.stdout.buffer, "standard output"
+        elif isinstance(dst, str | os.PathLike):
+            self.name = self.label = str(os.fspath(dst))
+            try:
+                self._file = self._create(self.name)
+            except OSError as error:
+                error.filename = self.name  # the name of the part file is internal
+                raise
+        elif hasattr(dst, "write"):
+            if isinstance(dst, io.TextIOBase):
+                raise JellyArgumentError("the destination takes str: open the file in binary mode")
+            self._file = dst
+            self.label = name if isinstance(name := getattr(dst, "name", ""), str) else ""
+        else:
+            raise JellyArgumentError(f"cannot write to {type(dst).__name__}: expected a path or a binary file")
+
+    @property
+    def is_live(self) -> bool:
+        """Whether other processes see the output before it is complete."""
+        return self._part is None
+
+    def _create(self, path: str) -> Any:
+        file: Any = self._open(path)
+        self._opened.append(file)
+        suffix = split_suffix(path)[1]
+        try:
+            if self.seekable and suffix in SEEKABLE:
+                from jelly._bytes.writer import FrameWriter
+
+                with self.named():
+                    self._frames = file = FrameWriter(file, suffix, workers=self.workers)
+            elif suffix == ".gz":
+                # No name and no time in the header: the same statements give the same bytes.
+                file = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)
+            elif suffix == ".bz2":
+                file = bz2.BZ2File(file, "wb")  # noqa: SIM115 - closed by close()
+            elif suffix == ".xz":
+                file = lzma.LZMAFile(file, "wb")  # noqa: SIM115 - closed by close()
+            elif suffix == ".zst":
+                with self.named():
+                    file = zstandard().ZstdCompressor().stream_writer(file, closefd=False)
+        except BaseException:
+            self.abort()
+            raise
+        if suffix:
+            self._opened.append(file)
+        return file
+
+    def _open(self, path: str) -> BinaryIO:
+        if (descriptor := descriptor_of(path)) is not None:
+            # Opening it again would truncate the output that the shell has put there before.
+            return open(os.dup(descriptor), "wb")
+        try:
+            mode = os.stat(path).st_mode
+        except FileNotFoundError:
+            mode = stat.S_IFREG
+        if stat.S_ISDIR(mode) or not path:
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not stat.S_ISREG(mode):
+            # A device or a pipe: there is nothing to rename.
+            return open(path, "wb")
+        # A link stays a link: its target is replaced.
+        target = os.path.realpath(path)
+        folder = os.path.dirname(target)
+        if not os.path.exists(folder):
+            named = os.path.dirname(path)  # it differs for a link
+            missing = folder if os.path.exists(named or ".") else named
+            raise FileNotFoundError(errno.ENOENT, f"the directory {missing} does not exist")
+        self._part = PartFile(target)
+        return os.fdopen(self._part.handle, "wb")
+
+    @contextlib.contextmanager
+    def named(self) -> Iterator[None]:
+        """Context manager: add the name of this destination to errors without a source."""
+        try:
+            yield
+        except JellyError as error:
+            error.source = error.source or self.label or None
+            raise
+
+    def _place(self, error: OSError) -> None:
+        """Add the name of the destination to an error of the system, such as a full disk."""
+        if error.filename is None and self.label:
+            error.filename = self.label
+
+    def write(self, data: bytes, cuts: Iterable[int] = ()) -> None:
+        """Write bytes. A compressed file that is seekable gets a frame at each of the ``cuts``, bytes of all data."""
+        if self._frames is not None:
+            self._frames.cut(cuts)
+        if not data:
+            return
+        try:
+            self._write(data)
+        except OSError as error:
+            self._place(error)
+            raise
+        self.bytes_written += len(data)
+
+    def _write(self, data: bytes) -> None:
+        taken: int | None = self._file.write(data)
+        if isinstance(self._file, io.RawIOBase):
+            # A file without a buffer may write only a part.
+            while taken is not None and taken < len(data):
+                more = self._file.write(data[taken:])
+                taken = None if more is None else taken + more
+            if taken is None:
+                raise BlockingIOError("the destination does not wait until it can take more: use a blocking file")
+
+    def flush(self) -> None:
+        """Pass the bytes written so far to the operating system, if the destination supports that."""
+        self.begin = None
+        flush = getattr(self._file, "flush", None)
+        if flush is not None:
+            try:
+                flush()
+            except OSError as error:
+                self._place(error)
+                raise
+
+    def close(self) -> None:
+        """Flush, close files opened here, and give the file its name."""
+        try:
+            while self._opened:
+                self._opened.pop().close()
+            if self._part is not None:
+                self._part.commit()
+                self._part = None
+        except BaseException as error:
+            if isinstance(error, OSError):
+                if error.filename2 is not None:
+                    error.filename, error.filename2 = None, None  # the name of the part file is internal
+                self._place(error)
+            self.abort()
+            raise
+        if not self.name:
+            self.flush()
+
+    def part(self) -> str:
+        """Close a file that is not `is_live` without renaming it, and return its path; `abort` removes it."""
+        assert self._part is not None, "what others see already is no part"
+        try:
+            while self._opened:
+                self._opened.pop().close()
+        except OSError as error:
+            self._place(error)
+            raise
+        return self._part.path
+
+    def abort(self) -> None:
+        """Close and remove the unfinished file."""
+        if self._frames is not None:
+            self._frames.drop()
+        if self._part is not None and self._opened:
+            # The buffer is dropped with the file; a forked process must not write it either.
+            with contextlib.suppress(OSError):
+                self._opened[0].raw.close()
+        while self._opened:
+            # The disk may be full; the file is removed anyway.
+            with contextlib.suppress(OSError, ValueError):
+                self._opened.pop().close()
+        if self._part is not None:
+            self._part.discard()
+            self._part = None
+
+
+def one_thread(method: Method) -> Method:
+    """A method of a `SinkWriter` that is refused while another thread is in such a method of the same object."""
+
+    @functools.wraps(method)
+    def alone(self: SinkWriter, /, *args: Any, **kwargs: Any) -> Any:
+        if not self._claim.acquire(False):
+            self._refuse()
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            self._claim.release()
+
+    return cast("Method", alone)
+
+
+class SinkWriter:
+    """Base of classes that write to a `Sink`.
+
+    The file gets its final name when the ``with`` block or ``close()`` ends without an error. Otherwise no file is
+    left.
+    """
+
+    _sink: Sink
+    _closed = False
+    _claim: RLock  # of one thread, which may call a method from within another
+    _own: Workers | None = None  # threads to be ended with the writer
+
+    def __new__(cls: type[Entered], *_: Any, **__: Any) -> Entered:
+        self: Any = super().__new__(cls)  # type: ignore[misc]
+        self._claim = RLock()
+        made: Entered = self
+        return made
+
+    def _cuts(self) -> Iterable[int]:
+        """Where a compressed file that is seekable is to have frames, since this was last asked."""
+        return ()
+
+    def _refuse(self) -> NoReturn:
+        raise RuntimeError(f"this {type(self).__name__} is in use by another thread")
+
+    def __enter__(self: Entered) -> Entered:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+    @property
+    def name(self) -> str:
+        """The name of the file, or ``""``."""
+        return self._sink.name
+
+    @property
+    def label(self) -> str:
+        """The name of the destination in error messages, see `Sink`."""
+        return self._sink.label
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes written so far, before compression."""
+        return self._sink.bytes_written
+
+    def __del__(self) -> None:
+        if self._closed or not hasattr(self, "_sink"):
+            return
+        self.abort()
+        label = self._sink.label
+        lost = f"{label} was not written" if self._sink.name else "what it had not written yet is lost"
+        warnings.warn(
+            f"{type(self).__name__}{f' of {label}' if label else ''} was never closed: {lost}. Use it in a with "
+            "statement, or call close()",
+            ResourceWarning,
+            source=self,
+            stacklevel=2,
+        )
+
+    def _put(self, data: Callable[[], bytes | list[bytes]]) -> None:
+        """Write the result of ``data``, bytes or parts of them; its errors name the destination."""
+        with self._sink.named():
+            made = data()
+        if isinstance(made, list):
+            for part in made:
+                self._sink.write(part)
+        else:
+            self._sink.write(made, self._cuts())
+
+    @contextlib.contextmanager
+    def _restarted(self) -> Iterator[str]:
+        """Within this, another file takes the place of the unfinished one, whose path is given and which is removed."""
+        old = self._sink
+        try:
+            path = old.part()
+            self._sink = Sink(old.name, seekable=old.seekable, workers=old.workers)
+            yield path
+        finally:
+            old.abort()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ValueError(f"the {type(self).__name__} is closed")
+
+    def _finish(self) -> None:
+        """Write the remaining bytes."""
+        raise NotImplementedError
+
+    @one_thread
+    def close(self) -> None:
+        """Finish writing and give the file its final name."""
+        if self._closed:
+            return
+        try:
+            self._finish()
+        except BaseException:
+            self.abort()
+            raise
+        self._closed = True
+        try:
+            self._sink.close()
+        finally:
+            if self._own is not None:
+                self._own.close()
+
+    def abort(self) -> None:
+        """Stop writing and remove the unfinished file."""
+        self._closed = True
+        try:
+            self._sink.abort()
+        finally:
+            if self._own is not None:
+                self._own.drop()

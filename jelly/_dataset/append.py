@@ -1,0 +1,448 @@
+"""Statements behind those of a Jelly file, with its index.
+
+No step of a file system takes the old index away and puts the new end there at once: who writes behind the end of a
+file leaves half a frame if it is killed, for readers that know of no journal. So the new file is made beside the old
+one and renamed. The bytes up to the old end are not decoded, and the system copies them (``copy_file_range``): file
+systems that share blocks, such as Btrfs and XFS, do not even copy them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from typing import Any, BinaryIO
+
+from jelly._bytes.compression import SEEKABLE
+from jelly._bytes.names import split_suffix
+from jelly._bytes.part_file import PartFile, hold, to_disk
+from jelly._bytes.source import Progress
+from jelly._bytes.view import PlainView
+from jelly._bytes.writer import FrameWriter
+from jelly._core.algebra.select import select
+from jelly._core.base.batch import Batch
+from jelly._core.jelly.decoder import Decoder
+from jelly._core.jelly.encoder import Encoder
+from jelly._dataset.compressed import plain_view
+from jelly._dataset.file import JellyFile
+from jelly._dataset.output import Input, Mode, write_batches
+from jelly._dataset.sidecar import SUFFIX, make_sidecar
+from jelly._formats.filters import FilterBuilder, read_filters
+from jelly._formats.index import INDEX_KEY, KEYFRAME_ROWS, Index, pack_index, read_index
+from jelly._formats.native import FILTERS_IN_FRAME, StreamEncoder
+from jelly._formats.registry import JELLY, READING, VERSIONS, find
+from jelly._options.options import MAX_TABLE_SIZE, MIN_NAME_TABLE, ROW_VERSION, StreamOptions
+from jelly._options.settings import checked
+from jelly._streams.output_options import output_options
+from jelly._streams.reader import Reader
+from jelly._streams.widening import ALL_FIELDS, changed, missing
+from jelly._streams.writer import Writer
+from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
+
+__all__ = ["append"]
+
+# The tag of metadata in a frame, and how the entry with the index begins: tag, length and text of its key.
+_METADATA, _INDEX = 0x7A, b"\x0a" + bytes([len(INDEX_KEY)]) + INDEX_KEY.encode()
+_COPIED, _BLOCK = 1 << 30, 1 << 20
+
+
+@checked(READING, VERSIONS)
+def append(
+    sources: Any,
+    out: str | os.PathLike[str],
+    *,
+    blank_nodes: Mode = "scope",
+    skolem_base: str | None = None,
+    keyframe_rows: int = KEYFRAME_ROWS,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> int:
+    """Append statements to a Jelly file. An index that it has is there afterwards, with the new statements.
+
+    The file is the old one until all is written, and then the new one: whoever reads it meanwhile, and whenever the
+    process is killed. The new file is made beside the old one, whose bytes are copied by the system but not read by
+    this package, and takes its name at the end.
+
+    Parameters
+    ----------
+    sources : Any
+        What to append: one source or several, as for `find`.
+    out : str or os.PathLike
+        A Jelly file, delimited, and not compressed or seekable. If there is none, it is written, with an index.
+    blank_nodes : {"scope", "keep", "skolemize"}, default "scope"
+        Labels of the new blank nodes, see `find`. By default they are other nodes than those of the file; with
+        ``"keep"`` a node with a label of the file is that node.
+    skolem_base : str, optional
+        What IRIs of blank nodes begin with, see `find`.
+    keyframe_rows : int, default 131072
+        Statements from one keyframe to the next, if the file has an index.
+    progress : callable, optional
+        Called with 0, None and the number of statements read so far.
+    **settings : Any
+        Keywords of `Reader`.
+
+    Returns
+    -------
+    int
+        Number of statements appended.
+
+    Raises
+    ------
+    JellyOptionsError
+        If the file is one of Jelly-RDF 1.2 and the source has quoted triples of RDF-star, or the other way round, see
+        ``star=`` of `Reader`.
+    JellyArgumentError
+        If the file is no Jelly file.
+    JellyFormatError
+        If the file is not a whole one, or not delimited.
+    JellyError
+        If another process appends to the file, or it is compressed and not seekable.
+
+    Notes
+    -----
+    Where the stream options of the file do not allow a statement, such as quads in a file of triples, and in a file of
+    Jelly-RDF 1.2, all of the file is decoded and written with options that do.
+
+    Filters in an index (see `Writer`) are kept, and made for the new statements. An index in a sidecar file (``.idx``)
+    is made anew when the file has its name.
+
+    Examples
+    --------
+    >>> import jelly, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "log.jelly")
+    >>> [jelly.append(b"<a:s> <a:p> <a:o> .", path, format="nt") for day in range(3)]
+    [1, 1, 1]
+    >>> with jelly.open(path) as file:
+    ...     len(file)
+    3
+    """
+    name = str(os.fspath(out))
+    if name == "-" or find(None, name) is not JELLY or split_suffix(name)[1] not in ("", *SEEKABLE):
+        raise JellyArgumentError(
+            "only a Jelly file that is not compressed, or compressed with zstd or gzip, can be appended to", source=name
+        )
+    found = Input(sources, blank_nodes, skolem_base, progress, **settings)
+    batches = (batch for batch in found.batches() if len(batch) or batch.namespaces)
+    target = os.path.realpath(name)
+    if not os.path.exists(target):
+        return write_batches(name, batches, found, seekable=True, keyframe_rows=keyframe_rows)
+    with _locked(target, name) as file:
+        try:
+            return _append(file, target, batches, found, keyframe_rows)
+        except JellyError as error:
+            error.source = error.source or name
+            raise
+        except OSError as error:
+            error.filename = error.filename or name
+            raise
+
+
+def _locked(target: str, name: str) -> BinaryIO:
+    """The file, which nobody else appends to while it is open."""
+    while True:
+        file = open(target, "rb", buffering=0)  # noqa: SIM115 - closed by the caller
+        if hold(file) is False:
+            file.close()
+            raise JellyError("another process appends to this file", source=name)
+        if os.path.samestat(os.stat(target), os.fstat(file.fileno())):
+            return file
+        file.close()  # another process has just replaced it
+
+
+def _append(file: Any, target: str, batches: Iterator[Batch], source: Input, keyframe_rows: int) -> int:
+    raw, file = file, plain_view(target, file, beside=False)
+    size = file.seek(0, os.SEEK_END)
+    options = _options(file)
+    index = read_index(file, size, lambda: options)
+    if index is None and file is not raw:
+        raise JellyError("the file is compressed and has no index: write it anew with seekable=True")
+    builder = None
+    sidecar = os.path.exists(target + SUFFIX)
+    if index is not None:
+        filters, opened = read_filters(target, file, index)
+        with opened:
+            if filters is not None:
+                builder = FilterBuilder()
+                builder.take(filters)
+    elif sidecar:
+        builder = _filters_beside(target)
+    batch = next(batches, None)
+    if batch is None:
+        return 0
+    how: dict[str, Any] = {"seekable": index is not None, "keyframe_rows": keyframe_rows}
+    if builder is not None and index is not None:
+        how["index"] = "terms"
+    if _needs_more(options, batch):
+        made_anew = _write_anew(target, target, options, chain([batch], batches), source, how)
+        _renew_sidecar(target, sidecar, index, builder)
+        return made_anew
+    end = (_walk(file, size), b"") if index is None else _kept(file, size)
+    part = PartFile(target)
+    try:
+        with os.fdopen(part.handle, "wb") as written:
+            made = _begun(raw, file, written, end[0])
+            base = end[0] + len(end[1])
+            made.write(end[1])
+            tail = _Tail(options, index, base, keyframe_rows, builder)
+            while batch is not None and not _needs_more(options, batch):
+                source.refuse_quoted(batch, options.version)
+                tail.put(made, tail.encode(batch))
+                batch = None  # before the next one takes memory
+                batch = next(batches, None)
+            tail.put(made, tail.close())
+            if made is not written:
+                made.close()
+            written.flush()
+            to_disk(written.fileno())
+        if batch is not None:
+            more = _write_anew(target, part.path, options, chain([batch], batches), source, how)
+            part.discard()
+            _renew_sidecar(target, sidecar, index, builder)
+            return tail.statements + more
+    except BaseException:
+        part.discard()
+        raise
+    part.commit()
+    with suppress(OSError):  # not on Windows
+        folder = os.open(os.path.dirname(target), os.O_RDONLY)
+        try:
+            to_disk(folder)
+        finally:
+            os.close(folder)
+    _renew_sidecar(target, sidecar, index, builder)
+    return tail.statements
+
+
+def _renew_sidecar(target: str, sidecar: bool, index: Index | None, builder: FilterBuilder | None) -> None:
+    if index is None and sidecar:
+        make_sidecar(target, terms=builder is not None)
+    elif sidecar:
+        os.unlink(target + SUFFIX)  # its filters are in the file now
+
+
+def _needs_more(options: StreamOptions, batch: Batch) -> bool:
+    """Whether no frames with a Batch can go behind a stream with these options: the file is written anew then.
+
+    The tables of frames in columns (Jelly-RDF 1.2) are other ones, and a writer needs more names than a reader.
+    """
+    if options.version > ROW_VERSION or options.max_name_table_size < MIN_NAME_TABLE:
+        return True
+    return bool(missing(options, batch, ALL_FIELDS - {"version"}))
+
+
+def _write_anew(
+    target: str, old: str, options: StreamOptions, batches: Iterator[Batch], source: Input, how: dict[str, Any]
+) -> int:
+    """Write what a file has, and Batches behind it, with stream options that allow both; the statements of these."""
+    limits: dict[str, Any] = dict.fromkeys(("max_names", "max_prefixes", "max_datatypes"), MAX_TABLE_SIZE)
+    first = next(batches)
+    chosen = output_options(options, first.arity)
+    chosen = changed(chosen, missing(chosen, first, ALL_FIELDS - {"version"}))
+    with Reader(old, format="jelly", **limits) as reader, Writer(target, chosen, **how) as writer:
+        writer.allow(ALL_FIELDS)
+        for batch in reader.batches():
+            writer.add_batch(batch, keep_frames=True if batch.metadata else None)
+        del batch
+        for batch in chain([first], batches):
+            source.refuse_quoted(batch, chosen.version)
+            writer.add_batch(batch, keep_frames=True if batch.metadata else None)
+    return writer.statements - reader.statements
+
+
+
+
+def _begun(raw: Any, file: Any, written: Any, end: int) -> Any:
+    """What the new file is written to, with the first bytes of the old one: of a compressed file its frames."""
+    if not isinstance(file, PlainView):
+        _copy(raw, written, end)
+        return written
+    first = file.frame_at(end)
+    _copy(raw, written, int(file.table.packed[first]))
+    made = FrameWriter(written, file.kind)
+    made.go_on((packed, plain) for packed, plain in file.table.sizes()[:first].tolist())
+    for data in file.chunks(int(file.table.plain[first]), end):
+        made.write(data)
+    made.cut([end])
+    return made
+
+
+def _filters_beside(target: str) -> FilterBuilder | None:
+    """A sign that the sidecar of a file without an index has filters: they are made anew with it."""
+    with suppress(JellyError), JellyFile(target) as file:
+        return FilterBuilder() if file.filters is not None else None
+    return None
+
+
+def _options(file: Any) -> StreamOptions:
+    """The stream options of a delimited file."""
+    most = MAX_TABLE_SIZE
+    decoder = Decoder(batch_rows=1, max_names=most, max_prefixes=most, max_datatypes=most)
+    file.seek(0)
+    while decoder.options is None and (chunk := file.read(1 << 16)):
+        decoder.push(chunk)
+        while decoder.options is None and decoder.pull() is not None:
+            pass
+    if decoder.options is None:
+        next(decoder.close(), None)  # the one frame of a file without lengths ends here
+    if decoder.options is None or not decoder.delimited:
+        raise JellyFormatError("the file is one bare frame: only a delimited stream can be appended to")
+    return decoder.options
+
+
+def _walk(file: Any, size: int) -> int:
+    """The end of the last frame, which is that of the file."""
+    at = begin = 0
+    while at < size:
+        begin = at
+        file.seek(at)
+        # Ten bytes hold any length; a number has an end at the latest here.
+        head = _all(file, 10) + b"\0"
+        at += _head(head) + _number(head)
+    if at > size:
+        raise JellyFormatError("the file is cut off within its last frame", offset=begin)
+    return at
+
+
+def _kept(file: Any, size: int) -> tuple[int, bytes]:
+    """Where to end copying, and the last frame without what was metadata of the file: its index, and filters."""
+    file.seek(size - 16)
+    length = int.from_bytes(_all(file, 8), "little")
+    file.seek(size - length + 16)  # its third number
+    last = int.from_bytes(_all(file, 8), "little")
+    file.seek(last)
+    frame = _all(file, size - last)
+    at = _head(frame)
+    kept = []
+    while at < len(frame):
+        # All fields of a frame have a length; the tag is one byte.
+        body = _head(frame, at + 1)
+        end = body + _number(frame, at + 1)
+        if frame[at] & 0x87 != 2 or end > len(frame):
+            raise JellyFormatError("the last frame is damaged", offset=last + at)
+        if not (frame[at] == _METADATA and frame.startswith(_INDEX, body)):
+            kept.append(frame[at:end])
+        at = end
+    whole = b"".join(kept)
+    return last, _varint(len(whole)) + whole
+
+
+def _head(data: bytes, at: int = 0) -> int:
+    """The end of the number that begins at a byte; behind the data, if it has none."""
+    while at < len(data) and data[at] & 0x80:
+        at += 1
+    return at + 1
+
+
+def _number(data: bytes, at: int = 0) -> int:
+    """The number that begins at a byte."""
+    return sum((byte & 0x7F) << 7 * n for n, byte in enumerate(data[at : _head(data, at)]))
+
+
+def _all(file: Any, size: int) -> bytes:
+    data = b""
+    while len(data) < size and (more := file.read(size - len(data))):
+        data += more
+    return data
+
+
+def _varint(number: int) -> bytes:
+    made = bytearray()
+    while number >= 0x80:
+        made.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*made, number])
+
+
+def _copy(file: Any, made: Any, size: int) -> None:
+    """Copy the first bytes of a file, by the system if it can: it may share the blocks instead."""
+    file.seek(0)
+    at = 0
+    if hasattr(os, "copy_file_range"):
+        with suppress(OSError):  # another file system, or none that can
+            while at < size:
+                n = os.copy_file_range(file.fileno(), made.fileno(), min(size - at, _COPIED), at, at)
+                if not n:
+                    break
+                at += n
+    file.seek(at)
+    made.seek(at)
+    while at < size:
+        data = file.read(min(size - at, _BLOCK))
+        if not data:
+            raise JellyError("the file has become shorter while it was read")
+        made.write(data)
+        at += len(data)
+
+
+class _Tail:
+    """The frames that go behind a file: the first one is a keyframe, without the stream options."""
+
+    def __init__(
+        self,
+        options: StreamOptions,
+        index: Index | None,
+        base: int,
+        keyframe_rows: int,
+        builder: FilterBuilder | None,
+    ) -> None:
+        self._options = options
+        self._index = index
+        self._base = base
+        self._cut: int | None = None  # bytes that the first frame has lost
+        self._nothing: Any = None  # a Batch without rows
+        self._ends: Sequence[int] = ()  # where compressed frames begin at the end, see `StreamEncoder.cuts`
+        self._encoder = StreamEncoder(
+            options, keyframe_rows=keyframe_rows if index is not None else 0, keyframe=True, skip_namespaces=True
+        )
+        if index is not None and builder is not None:
+            self._encoder.make_filters(builder)
+
+    @property
+    def statements(self) -> int:
+        """Number of statements so far."""
+        return self._encoder.statements
+
+    def put(self, made: Any, data: bytes) -> None:
+        """Write bytes of this stream, to a `FrameWriter` with the places where its frames begin."""
+        if isinstance(made, FrameWriter):
+            shift = self._base - (self._cut or 0)
+            made.cut([self._base, *(shift + place for place in self._encoder.cuts()), *self._ends])
+        made.write(data)
+
+    def encode(self, batch: Batch) -> bytes:
+        """The frames that are finished."""
+        self._nothing = select(batch, [])
+        return self._without_options(self._encoder.encode(batch, keep_frames=True if batch.metadata else None))
+
+    def close(self) -> bytes:
+        """The remaining frames, with the index."""
+        encoder, index = self._encoder, self._index
+        if index is None:
+            return self._without_options(encoder.close())
+        encoder.finish()
+        # What that has ended, so that it is known where the frames begin.
+        data = self._without_options(encoder.encode(self._nothing))
+        shift = self._base - (self._cut or 0)
+        keys = [(key.offset, key.statement, key.frame, 0) for key in index.keyframes[1:]]
+        keys.append((self._base, index.statements, index.frames, 0))
+        own = [key for key in encoder.keyframes if key[0] < encoder.n_bytes]
+        for offset, statement, frame, _ in own:
+            keys.append((shift + offset, index.statements + statement, index.frames + frame, 0))
+        last = shift + encoder.last_frame if encoder.last_frame else self._base
+        statements, frames = index.statements + encoder.statements, index.frames + encoder.frames
+        packed = encoder.packed_filters(own, keys) + pack_index(self._options, keys, last, statements, frames)
+        data += self._without_options(Encoder.close(encoder, {INDEX_KEY: packed}))
+        self._ends = range(last, last + len(packed) + FILTERS_IN_FRAME, FILTERS_IN_FRAME)
+        return data
+
+    def _without_options(self, data: bytes) -> bytes:
+        """The first frame of all begins with a row of options, as that of a stream: they stand in the file already."""
+        if self._cut is not None or not data:
+            return data
+        head = _head(data)
+        length = _number(data)
+        row = _head(data, head + 1) + _number(data, head + 1)
+        begin = _varint(length - (row - head))
+        self._cut = row - len(begin)
+        return begin + data[row:]

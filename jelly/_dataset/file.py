@@ -1,0 +1,466 @@
+"""``jelly.open``: random access to a Jelly file with an index. The base class also serves files of patches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar, overload
+
+from jelly._bytes.names import is_open_file, is_url
+from jelly._bytes.source import MAX_EXPANSION, Progress, open_local
+from jelly._core.base.batch import Batch
+from jelly._core.terms.materialize import Materializer
+from jelly._core.terms.model import Quad, Triple
+from jelly._dataset.compressed import plain_view
+from jelly._dataset.keyframes import read_segment
+from jelly._dataset.sidecar import read_sidecar
+from jelly._formats.filters import Filters, Query, read_filters
+from jelly._formats.index import (
+    Index,
+    Keyframe,
+    chunks_of,
+    first_options,
+    read_index,
+    refuse_closed,
+)
+from jelly._formats.registry import SEEKING
+from jelly._formats.sniff import HEAD, refuse_other
+from jelly._options.options import StreamOptions
+from jelly._options.settings import checked, fitted
+from jelly._streams.reader import Frame, frames_of
+from jelly.errors import JellyArgumentError, JellyError
+
+if TYPE_CHECKING:
+    from jelly._dataset.matches import Matches
+    from jelly._dataset.pattern import Wanted
+
+__all__ = ["IndexedFile", "JellyFile", "open", "open_indexed", "watched"]
+
+Item = TypeVar("Item")
+Opened = TypeVar("Opened", bound="IndexedFile[Any]")
+T = TypeVar("T")
+
+
+class IndexedFile(Generic[Item]):
+    """Base of `JellyFile` and `jelly.patch.PatchFile`: a file of items with an index or a sidecar file."""
+
+    _patch = False
+    _item = "statement"
+    _check = False  # what cannot be used is an error, and not ignored
+
+    @checked(SEEKING)
+    def __init__(
+        self, path: str | os.PathLike[str], *, opener: Callable[[str], BinaryIO] = open_local, **limits: Any
+    ) -> None:
+        self.path: str = os.fspath(path)
+        self._file: Any = opener(self.path)
+        try:
+            expansion = limits.pop("max_expansion", MAX_EXPANSION)
+            self.n_bytes: int = self._file.seek(0, os.SEEK_END)  # as it is stored, perhaps compressed
+            self._limits = fitted(limits, SEEKING, self.n_bytes)
+            self._file = plain_view(self.path, self._file, opener=opener, max_expansion=expansion)
+            size = self._file.seek(0, os.SEEK_END)
+            options = partial(first_options, self._file, self._patch, self._limits)
+            index = read_index(self._file, size, options, self._check)
+            index = index or read_sidecar(self.path, self._file, options, opener, self._check)
+            if index is None:
+                self._file.seek(0)
+                refuse_other(self._file.read(HEAD))
+                raise JellyError(
+                    "the file has no index: make one with `jelly index`, or write it with seekable=True",
+                    source=self.path,
+                )
+        except BaseException as error:
+            self._file.close()
+            if isinstance(error, JellyError):
+                error.source = error.source or self.path
+            raise
+        self.index: Index = index
+        self._chunks = chunks_of(self._file)
+        self._opener = opener
+        self._stack = ExitStack()
+        self._lock = Lock()
+        self._has_looked = False  # for filters
+        self._filters: Filters | None = None
+
+    def __enter__(self: Opened) -> Opened:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stack.close()
+        self._file.close()
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def _between(self, start: int, stop: int) -> Iterator[Item]:
+        """The items ``start`` to ``stop``. The caller has checked the range."""
+        raise NotImplementedError
+
+    @property
+    def n_frames(self) -> int:
+        """The number of frames."""
+        return self.index.frames
+
+    @checked()
+    def batches(self, threads: int = 1, *, first: int = 0, last: int | None = None) -> Iterator[Batch]:
+        """Iterate over all Batches in order, decoded by several threads without the GIL.
+
+        Parameters
+        ----------
+        threads : int, default 1
+            Number of threads.
+        first : int, default 0
+            First segment. Segments are numbered by their keyframes, from 0.
+        last : int, optional
+            Segment before which to stop. By default all segments are read.
+
+        Returns
+        -------
+        Iterator[Batch]
+            The Batches in order.
+        """
+        return self.run([partial(self._read, segment) for segment in self.index.segments()[first:last]], threads)
+
+    def _read(self, segment: tuple[Keyframe, Keyframe]) -> Iterator[Batch]:
+        return read_segment(self._chunks, self.index, segment, **self._limits)
+
+    def run(self, tasks: Sequence[Callable[[], Iterator[T]]], threads: int = 1) -> Iterator[T]:
+        """Run tasks on this file in several threads and yield their results in order.
+
+        Parameters
+        ----------
+        tasks : sequence of callables
+            Each returns an iterator.
+        threads : int, default 1
+            Number of threads.
+
+        Yields
+        ------
+        Any
+            The items of the first task, then those of the second, and so on. Errors name the file.
+        """
+        if threads < 1:
+            raise JellyArgumentError(f"threads is {threads}: expected 1 or more")
+        try:
+            if threads == 1 or len(tasks) <= 1:
+                for task in tasks:
+                    yield from task()
+            else:
+                from jelly._bytes.workers import pipelined  # which takes some time to import
+
+                yield from pipelined(iter(tasks), threads)
+        except JellyError as error:
+            error.source = error.source or self.path
+            raise
+
+    @overload
+    def __getitem__(self, wanted: int) -> Item: ...
+    @overload
+    def __getitem__(self, wanted: slice) -> list[Item]: ...
+    def __getitem__(self, wanted: int | slice) -> Any:
+        if isinstance(wanted, slice):
+            start, stop, step = wanted.indices(len(self))
+            if step != 1:
+                raise JellyArgumentError("a slice of a file goes forward in steps of 1")
+            return list(self._between(start, stop))
+        at = wanted + len(self) if wanted < 0 else wanted
+        if not 0 <= at < len(self):
+            raise IndexError(f"no {self._item} {wanted}: the file has {len(self)}")
+        return self[at : at + 1][0]
+
+
+def open_indexed(kind: type[Opened], src: Any, limits: Mapping[str, Any]) -> Opened | None:
+    """The open file if ``src`` is the path of one with an index and all ``limits`` are for such files, else None."""
+    if not isinstance(src, str | os.PathLike) or not os.path.isfile(src) or not limits.keys() <= SEEKING:
+        return None
+    try:
+        return kind(src, **limits)
+    except JellyError:
+        return None
+
+
+def watched(file: IndexedFile[Any], threads: int, progress: Progress | None) -> Iterator[Batch]:
+    """All Batches of a file, decoded by several threads; ``progress`` gets bytes, all bytes and rows behind each."""
+    size, rows = file.index.size, 0
+    for batch in file.batches(threads):
+        yield batch
+        rows += len(batch)
+        del batch  # before the next one takes memory
+        if progress is not None:
+            progress(size * rows // max(file.index.statements, 1), size, rows)
+
+
+def end_of(start: int, stop: int | None, n: int) -> int:
+    """Where a range of ``n`` items ends. JellyArgumentError if it begins before them."""
+    if start < 0:
+        raise JellyArgumentError(f"start is {start}: expected at least 0")
+    return n if stop is None else min(stop, n)
+
+
+def to_the_end(batches: Iterator[Batch], items: Iterator[T]) -> Iterator[T]:
+    """The ``items``, which are made of Batches; then the other Batches are read, which tells whether the index fits."""
+    yield from items
+    for _ in batches:
+        pass
+
+
+class JellyFile(IndexedFile[Triple | Quad]):
+    """A Jelly file with random access, as `jelly.open` returns it.
+
+    Use it in a ``with`` statement or close it. ``len(file)`` is the number of statements, ``file[i]`` one statement,
+    ``file[a:b]`` the list of statements of a slice, and ``file.frames(a, b)`` the frames of a range. Reading starts at
+    the keyframe before the slice and goes to the end of its segment, where it is an error if the index does not fit.
+    Whether an index says the right number of the first statement, only `validate` knows, which reads all.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+    opener : callable, optional
+        Function that opens the file and its sidecar, if they are not local.
+    **limits : Any
+        Limits of the `Decoder`.
+
+    Raises
+    ------
+    JellyError
+        If the file has no index.
+    """
+
+    def __len__(self) -> int:
+        return self.index.statements
+
+    def __repr__(self) -> str:
+        return f"<jelly.JellyFile {self.path}: {self.index.statements} statements, {self.index.frames} frames>"
+
+    @property
+    def options(self) -> StreamOptions:
+        """The stream options."""
+        options: StreamOptions = self.index.options
+        return options
+
+    @property
+    def filters(self) -> Filters | None:
+        """The filters of its segments, if it has any: `find` then reads only segments that can match."""
+        with self._lock:
+            if not self._has_looked:
+                refuse_closed(self._file)
+                self._filters, self._stack = read_filters(
+                    self.path, self._file, self.index, self._opener, self._check
+                )
+                self._has_looked = True
+            return self._filters
+
+    def matching(self, query: Query | None) -> list[int] | None:
+        """The numbers of the segments that may hold statements of a query of filters; None for all of them.
+
+        Parameters
+        ----------
+        query : Query, optional
+            What is looked for.
+
+        Returns
+        -------
+        list of int or None
+            Numbers of segments, in order.
+        """
+        return None if query is None or self.filters is None else self.filters.matching(query)
+
+    def chosen(self, query: Query | None, threads: int = 1) -> Iterator[Batch]:
+        """Iterate over the Batches of all segments that may hold statements of a query of filters.
+
+        Parameters
+        ----------
+        query : Query, optional
+            What is looked for.
+        threads : int, default 1
+            Number of threads.
+
+        Yields
+        ------
+        Batch
+            The Batches in order.
+        """
+        segments = self.index.segments()
+        numbers = self.matching(query)
+        wanted = segments if numbers is None else [segments[number] for number in numbers]
+        yield from self.run([partial(self._read, segment) for segment in wanted], threads)
+
+    def rows(self, start: int = 0, stop: int | None = None, threads: int = 1) -> Iterator[tuple[Batch, int, int]]:
+        """Iterate over the Batches that hold a range of statements.
+
+        Parameters
+        ----------
+        start : int, default 0
+            First statement.
+        stop : int, optional
+            Statement before which to stop. By default the end of the file.
+        threads : int, default 1
+            Number of threads that decode.
+
+        Returns
+        -------
+        Iterator[tuple[Batch, int, int]]
+            Each Batch with the first row and the end row (not included) that belong to the range.
+        """
+        return (part for part in self.run(self.parts(start, stop), threads) if part[1] < part[2])
+
+    def parts(
+        self, start: int = 0, stop: int | None = None, *, whole: bool = False, query: Query | None = None
+    ) -> list[Callable[[], Iterator[tuple[Batch, int, int]]]]:
+        """Split a range of statements into one task per segment, to be called in any thread.
+
+        Parameters
+        ----------
+        start : int, default 0
+            First statement.
+        stop : int, optional
+            Statement before which to stop. By default the end of the file.
+        whole : bool, default False
+            Also yield the Batches of a segment that lie outside the range.
+        query : Query, optional
+            Leave out segments that cannot hold statements of this query of filters.
+
+        Returns
+        -------
+        list of callables
+            Each returns an iterator of Batches with the first row and the end row of the range, which may be empty.
+        """
+        end = self.index.statements if stop is None else min(stop, self.index.statements)
+        if start >= end:
+            return []
+
+        def part(segment: tuple[Keyframe, Keyframe]) -> Iterator[tuple[Batch, int, int]]:
+            last = min(end, segment[1].statement)
+            # To the end of the segment, which tells whether the index fits.
+            for batch in self._read(segment):
+                if whole or batch.first_row < last:
+                    low = min(max(start - batch.first_row, 0), len(batch))
+                    yield batch, low, max(min(last - batch.first_row, len(batch)), low)
+
+        segments = self.index.segments_from("statement", start)
+        if (numbers := self.matching(query)) is not None:
+            first = len(self.index.keyframes) - len(segments)
+            segments = [segments[number - first] for number in numbers if number >= first]
+        return [partial(part, segment) for segment in segments if segment[0].statement < end]
+
+    @checked()
+    def frames(self, start: int = 0, stop: int | None = None) -> Iterator[Frame]:
+        """Iterate over a range of frames.
+
+        Parameters
+        ----------
+        start : int, default 0
+            First frame.
+        stop : int, optional
+            Frame before which to stop. By default the end of the file.
+
+        Returns
+        -------
+        Iterator[Frame]
+            The frames in order.
+        """
+        stop = end_of(start, stop, self.index.frames)
+        if start >= stop:
+            return iter(())
+        segments = self.index.segments_from("frame", start)
+        begin = segments[0][0].frame
+        batches = self.run([partial(self._read, segment) for segment in segments if segment[0].frame < stop])
+        return to_the_end(batches, islice(frames_of(batches, begin), start - begin, stop - begin))
+
+    @checked()
+    def find(
+        self, s: Wanted = None, p: Wanted = None, o: Wanted = None, g: Wanted = None, *, threads: int = 1
+    ) -> Matches:
+        """Find the statements of this file that match a pattern, see `jelly.find`.
+
+        Parameters
+        ----------
+        s, p, o, g : term, str, IRIPrefix, Datatype, LanguageRange, or an iterable of these, optional
+            What the subject, predicate, object and graph must be, see `Pattern`.
+        threads : int, default 1
+            Number of threads that decode.
+
+        Returns
+        -------
+        Matches
+            The statements. Read them before the file is closed.
+        """
+        from jelly._dataset.matches import Matches
+        from jelly._dataset.pattern import Pattern
+
+        pattern = Pattern(s, p, o, g)
+        return Matches(pattern, partial(self.chosen, pattern.query(), threads))
+
+    def __iter__(self) -> Iterator[Triple | Quad]:
+        for batch in self.batches():
+            yield from Materializer(batch).statements()
+
+    def _between(self, start: int, stop: int) -> Iterator[Triple | Quad]:
+        for batch, low, high in self.rows(start, stop):
+            yield from Materializer(batch).statements(low, high)
+
+
+@checked(SEEKING, elsewhere={"threads": "pass threads= to batches() of the open file"})
+def open(path: Any, **limits: Any) -> JellyFile:
+    """Open a Jelly file for random access.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        A file written with ``seekable=True``, also one that is compressed with zstd or gzip, or one with a sidecar file
+        made by ``jelly index``. Also a URL or an ``OpenFile`` of fsspec. Only the parts are read, and decompressed,
+        that are asked for.
+    **limits : Any
+        Limits of the `Decoder`.
+
+    Returns
+    -------
+    JellyFile
+        The open file.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    JellyError
+        If the file has no index.
+    MissingExtraError
+        If fsspec is needed and not installed.
+
+    Examples
+    --------
+    >>> import jelly, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "numbers.jelly")
+    >>> numbers = (jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal(str(i))) for i in range(1000))
+    >>> jelly.write(path, numbers, seekable=True)
+    1000
+    >>> with jelly.open(path) as file:
+    ...     len(file), file[500].o.value, [s.o.value for s in file[998:]]
+    (1000, '500', ['998', '999'])
+    """
+    name, opener = _placed(path)
+    return JellyFile(name, opener=opener, **limits)
+
+
+def _placed(path: Any) -> tuple[str, Callable[[str], BinaryIO]]:
+    """The name of a file, and what opens it and its sidecar."""
+    if is_open_file(path):
+        return path.path, path.fs.open
+    if not isinstance(path, str | os.PathLike):
+        raise JellyArgumentError(f"cannot open {type(path).__name__}: expected a path, URL or OpenFile")
+    name: str = os.fspath(path)
+    if not isinstance(name, str) or not is_url(name) or os.path.exists(name):
+        return name, open_local
+    from jelly._bytes.remote import open_url
+
+    return name, partial(open_url, storage={})

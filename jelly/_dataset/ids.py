@@ -1,0 +1,337 @@
+"""Statements of one or many sources as arrays of ids."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from jelly._core.algebra.graph_ids import GraphDictionary
+from jelly._core.terms.batch_builder import BatchBuilder
+from jelly._core.terms.materialize import Materializer
+from jelly._core.terms.model import IRI, Triple
+from jelly._dataset.sources import Sources
+from jelly._formats.registry import READING, VERSIONS
+from jelly._options.settings import checked
+from jelly.errors import JellyArgumentError
+
+if TYPE_CHECKING:
+    from jelly._core.terms.model import AnyTerm
+    from jelly._formats.arrow_tables import pa
+
+__all__ = ["GraphIds", "read_ids"]
+
+Column: TypeAlias = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+
+
+class GraphIds:
+    """Statements as arrays of ids, made by `read_ids`.
+
+    Attributes
+    ----------
+    s, p, o : numpy.ndarray
+        The ids of the subjects, predicates and objects, in the order of the sources.
+    g : numpy.ndarray or None
+        The ids of the graphs, -1 for the default graph; None if no source has quads.
+    apart : bool
+        Whether predicates have ids of their own, from 0. Otherwise they are numbered with the nodes.
+    n_nodes, n_relations : int
+        The number of nodes and of relations that have an id; nodes have the ids 0 to ``n_nodes - 1``.
+    dictionary : GraphDictionary
+        What gives the ids: for the next `read_ids`.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> ids = jelly.read_ids(b"<a:ann> <a:knows> <a:bob> .\\n<a:bob> <a:knows> <a:eve> .", format="nt")
+    >>> ids
+    <jelly.GraphIds: 2 statements, 3 nodes, 1 relations>
+    >>> ids.s.tolist(), ids.p.tolist(), ids.o.tolist()
+    ([0, 1], [0, 0], [1, 2])
+    >>> ids.node(2), ids.id_of(jelly.IRI("a:bob"))
+    (IRI('a:eve'), 1)
+    """
+
+    __slots__ = ("apart", "dictionary", "g", "n_nodes", "n_relations", "o", "p", "s")
+
+    s: Column
+    p: Column
+    o: Column
+    g: Column | None
+    apart: bool
+    n_nodes: int
+    n_relations: int
+    dictionary: GraphDictionary
+
+    def __init__(self, s: Column, p: Column, o: Column, g: Column | None, dictionary: GraphDictionary, apart: bool):
+        self.s, self.p, self.o, self.g = s, p, o, g
+        self.apart = apart
+        self.dictionary = dictionary
+        # The dictionary may grow by other runs.
+        self.n_nodes, self.n_relations = dictionary.n_nodes, dictionary.n_relations
+
+    def __len__(self) -> int:
+        return len(self.s)
+
+    def __repr__(self) -> str:
+        return f"<jelly.GraphIds: {len(self)} statements, {self.n_nodes} nodes, {self.n_relations} relations>"
+
+    @property
+    def edge_index(self) -> npt.NDArray[np.int64]:
+        """Subjects above objects, an int64 array of shape (2, n): what PyTorch Geometric calls ``edge_index``.
+
+        Returns
+        -------
+        numpy.ndarray
+            The array, made anew; ``torch.from_numpy`` shares its memory.
+        """
+        return np.stack([self.s, self.o]).astype(np.int64, copy=False)
+
+    @property
+    def nodes(self) -> pa.Table:
+        """The terms of the nodes, a row for each id: ``kind``, ``value``, ``datatype``, ``lang``, ``direction``.
+
+        Returns
+        -------
+        pyarrow.Table
+            The table, made anew. It needs pyarrow (extra ``arrow``).
+        """
+        from jelly._dataset.id_tables import terms_table
+
+        return terms_table(self.dictionary, 0, self.n_nodes)
+
+    @property
+    def relations(self) -> pa.Table:
+        """The terms of the relations that have ids of their own, as `nodes` has those of the nodes.
+
+        Returns
+        -------
+        pyarrow.Table
+            The table, made anew. It needs pyarrow (extra ``arrow``).
+        """
+        from jelly._dataset.id_tables import terms_table
+
+        return terms_table(self.dictionary, 0, self.n_relations, relations=True)
+
+    @checked()
+    def node(self, id: int) -> AnyTerm:
+        """The node of an id. For many of them `nodes` or `terms` is faster.
+
+        Parameters
+        ----------
+        id : int
+            Its id.
+
+        Returns
+        -------
+        AnyTerm
+            The term. IndexError if no node has this id.
+        """
+        return self._term(id, self.n_nodes, relations=False)
+
+    @checked()
+    def relation(self, id: int) -> AnyTerm:
+        """The predicate of an id.
+
+        Parameters
+        ----------
+        id : int
+            Its id, as in ``p``.
+
+        Returns
+        -------
+        AnyTerm
+            The term. IndexError if no predicate has this id.
+        """
+        return self._term(id, self.n_relations, relations=True) if self.apart else self.node(id)
+
+    def _term(self, id: int, n: int, relations: bool) -> AnyTerm:
+        if not 0 <= id < n:
+            raise IndexError(f"no {'relation' if relations else 'node'} {id}: there are {n}")
+        batch = self.dictionary.batch(int(id), int(id) + 1, relations=relations)
+        found: AnyTerm = Materializer(batch).term(int(batch.o[0]))
+        return found
+
+    def id_of(self, term: AnyTerm, *, relation: bool = False) -> int | None:
+        """The id of a term.
+
+        Parameters
+        ----------
+        term : AnyTerm
+            The term. Blank nodes have the labels that they have here, see `read_ids`.
+        relation : bool, default False
+            Ask for its id as a predicate.
+
+        Returns
+        -------
+        int or None
+            Its id; None if it has none.
+        """
+        builder = BatchBuilder(3)
+        builder.add(Triple(IRI("x:s"), IRI("x:p"), term))
+        found = int(self.dictionary.numbers(builder.batch, relations=relation and self.apart)[0])
+        return found if 0 <= found < (self.n_relations if relation and self.apart else self.n_nodes) else None
+
+    def terms(self) -> list[str]:
+        """The nodes in N-Triples syntax, in the order of their ids.
+
+        Returns
+        -------
+        list of str
+            A string for each node.
+        """
+        batch = self.dictionary.batch(0, self.n_nodes)
+        found = Materializer(batch)
+        return [str(found.term(term)) for term in batch.o.tolist()]
+
+    @checked()
+    def to_scipy(self, relation: int | None = None) -> Any:
+        """The adjacency matrix: how many statements lead from the node of a row to that of a column.
+
+        Parameters
+        ----------
+        relation : int, optional
+            Only statements with this id in ``p``.
+
+        Returns
+        -------
+        scipy.sparse.csr_array
+            The matrix of all nodes. It needs scipy (extra ``scipy``).
+
+        Examples
+        --------
+        >>> import jelly
+        >>> jelly.read_ids(b"<a:x> <a:p> <a:y> .", format="nt").to_scipy().toarray().tolist()  # doctest: +SKIP
+        [[0, 1], [0, 0]]
+        """
+        from jelly._dataset.scipy import to_scipy
+
+        return to_scipy(self, relation)
+
+    def to_networkx(self) -> Any:
+        """A graph of networkx whose nodes are the ids, with an edge for each statement.
+
+        Returns
+        -------
+        networkx.MultiDiGraph
+            Nodes have the attribute ``term`` (N-Triples), edges ``relation`` (the id in ``p``). It needs networkx
+            (extra ``networkx``).
+        """
+        from jelly._dataset.networkx import to_networkx
+
+        return to_networkx(self)
+
+    def to_igraph(self) -> Any:
+        """A directed graph of igraph whose vertices are the ids, with an edge for each statement.
+
+        Returns
+        -------
+        igraph.Graph
+            Vertices have the attribute ``term`` (N-Triples), edges ``relation`` (the id in ``p``). It needs igraph
+            (extra ``igraph``).
+        """
+        from jelly._dataset.igraph import to_igraph
+
+        return to_igraph(self)
+
+
+@checked(READING, VERSIONS)
+def read_ids(
+    sources: Any,
+    *,
+    dictionary: GraphDictionary | str | os.PathLike[str] | None = None,
+    literals: bool = True,
+    apart: bool = True,
+    dtype: npt.DTypeLike = np.int32,
+    scope: bool = True,
+    threads: int = 1,
+    **settings: Any,
+) -> GraphIds:
+    """Read statements as arrays of ids: equal terms have one id, over all sources, from 0 without gaps.
+
+    Memory: 12 bytes for a statement (16 for a quad, twice that with int64), and for each distinct term its text and 40
+    to 80 bytes. No Python object is made for a term or a statement.
+
+    Parameters
+    ----------
+    sources : Any
+        The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs; formats may differ. A
+        list of bytes is one source in chunks.
+    dictionary : GraphDictionary or path, optional
+        The ``dictionary`` of an earlier result, or a directory that `write_ids` wrote: terms keep the ids that they
+        have there, and new ones follow. It grows by this call.
+    literals : bool, default True
+        Take statements with literals. Without them literals are no nodes.
+    apart : bool, default True
+        Give predicates ids of their own, from 0. Otherwise a predicate is a node, too.
+    dtype : data type, default int32
+        int32 or int64. There are at most 2^31 ids.
+    scope : bool, default True
+        Keep the blank nodes of different sources apart: labels begin with a scope, which depends on the path or URL, of
+        bytes on what they say. The same file read again has the same nodes. Without it equal labels are one node.
+    threads : int, default 1
+        Number of threads that read ahead: sources, and segments of Jelly files with an index, while one more gives ids.
+        The ids are the same with any number.
+    **settings : Any
+        Further keywords of `Reader`.
+
+    Returns
+    -------
+    GraphIds
+        The arrays, and the terms behind them.
+
+    Raises
+    ------
+    JellyError
+        If an input is wrong.
+    JellyLimitError
+        If there are more than 2^31 terms.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> files = [[b"<a:x> <a:p> <a:y> ."], [b'<a:y> <a:p> "text" .\\n<a:y> <a:q> <a:z> .']]
+    >>> ids = jelly.read_ids(files, format="nt", literals=False)
+    >>> ids.edge_index.tolist(), ids.p.tolist(), ids.terms()
+    ([[0, 1], [1, 2]], [0, 1], ['<a:x>', '<a:y>', '<a:z>'])
+    """
+    try:
+        kind = np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise JellyArgumentError(f"dtype is {dtype!r:.80}: expected int32 or int64") from None
+    if kind not in (np.dtype(np.int32), np.dtype(np.int64)):
+        raise JellyArgumentError(f"dtype is {kind}: expected int32 or int64")
+    if not isinstance(dictionary, GraphDictionary):
+        if dictionary is not None:
+            from jelly._dataset.id_tables import read_dictionary
+
+            dictionary = read_dictionary(dictionary)
+        else:
+            dictionary = GraphDictionary()
+    parts: tuple[list[Any], ...] = ([], [], [], [])
+    for batch in Sources(sources, "scope" if scope else "keep", **settings).batches(threads):
+        made = dictionary.add(batch, literals=literals, apart=apart)
+        del batch  # before the next one takes memory
+        for part, column in zip(parts, made, strict=True):
+            part.append(column)
+    sizes = [len(column) for column in parts[0]]
+    quads = any(column is not None for column in parts[3])
+    if quads:
+        parts[3][:] = [
+            np.full(n, -1, np.int32) if column is None else column for n, column in zip(sizes, parts[3], strict=True)
+        ]
+    columns = [_joined(part, kind) for part in parts[: 4 if quads else 3]]
+    return GraphIds(columns[0], columns[1], columns[2], columns[3] if quads else None, dictionary, apart)
+
+
+def _joined(parts: list[Any], kind: np.dtype[Any]) -> Any:
+    """One array of all parts, which are let go of."""
+    made = np.empty(sum(map(len, parts)), kind)
+    at = len(made)
+    while parts:
+        part = parts.pop()
+        at -= len(part)
+        made[at : at + len(part)] = part
+    return made

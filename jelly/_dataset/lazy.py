@@ -1,0 +1,347 @@
+"""``jelly.scan``: sources as a dataset of pyarrow, of which each reader takes the columns and rows that it needs."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jelly._core.base.batch import Batch
+from jelly._dataset.blank_node_scope import Mode
+from jelly._dataset.sources import Sources
+from jelly._dataset.where import Where, where
+from jelly._formats.arrow_tables import compute, datasets, from_batches, pa, schema
+from jelly._formats.registry import READING
+from jelly._options.layouts import Layout
+from jelly._options.settings import checked
+from jelly.errors import JellyArgumentError
+
+__all__ = ["Scan", "scan"]
+
+_dataset: Any = datasets()
+if TYPE_CHECKING:  # which do not know the classes of pyarrow
+
+    class _Dataset: ...
+
+else:
+    _Dataset = _dataset.Dataset
+
+# A string, or what is left of one.
+_STRING = r'"(?:[^"\\]|\\(?s:.)|\\\Z)*(?:"|\Z)'
+_TEXT = re.compile(_STRING)
+_ESCAPED = re.compile(r"\\([\"\\])")
+_PART = re.compile(
+    rf"\((?P<compared>\w+) (?P<operator>[=!<>]=|[<>]) (?P<value>{_STRING})\)"
+    r"|is_(?P<null>valid|null)\((?P<tested>\w+)(?:, \{nan_is_null=false\})?\)"
+    rf"|is_in\((?P<name>\w+), \{{value_set=\w+:\[(?P<values>[^\[\]]*)\], [^{{}}]*\}}\)"
+)
+_OPERATORS = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge
+}
+
+
+class Scan(_Dataset):
+    """Some sources as a dataset of pyarrow, as `scan` returns it. Nothing is read until something is asked of it.
+
+    DuckDB reads it by its name in a query, and asks only for the columns and rows that it needs; whatever takes
+    a stream of Arrow reads all of it. Conditions that a subject, predicate, object or graph is some text are decided
+    before columns are made; all others on the columns. What needs the fragments of a dataset is an AttributeError.
+
+    Parameters
+    ----------
+    sources : Sources
+        What is read.
+    layout : {"flat", "ntriples"}
+        Columns, see `jelly.arrow`.
+    threads : int, default 1
+        Number of threads that read ahead, see `scan`.
+
+    Examples
+    --------
+    >>> import jelly, pyarrow.compute as pc
+    >>> found = jelly.scan(b'<a:1> <a:name> "Ann" .\\n<a:1> <a:knows> <a:2> .', format="nt")
+    >>> found.to_table(columns=["object"], filter=pc.field("predicate") == "a:name").to_pylist()
+    [{'object': 'Ann'}]
+    """
+
+    def __init__(self, sources: Sources, layout: Layout, threads: int = 1) -> None:
+        self._sources = sources
+        self._threads = threads
+        self._layout: Layout = layout
+        self._schema = schema(layout)
+
+    def __repr__(self) -> str:
+        return f"<jelly.Scan of {len(self._sources.each)} sources: {', '.join(self._schema.names)}>"
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _REFUSED:
+            raise AttributeError(f"a jelly.Scan has no {name}: use to_table, or give the Scan to DuckDB")
+        return super().__getattribute__(name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scan, (self._sources, self._layout, self._threads)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of all columns."""
+        return self._schema
+
+    def to_batches(
+        self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any
+    ) -> Iterator[pa.RecordBatch]:
+        """Read record batches.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Names of the columns to read. By default all.
+        filter : pyarrow.compute.Expression, optional
+            Which rows to read.
+        **_ : Any
+            Further keywords of a dataset of pyarrow, such as ``batch_size``, are of no effect.
+
+        Returns
+        -------
+        Iterator[pyarrow.RecordBatch]
+            Record batches, none of them empty.
+        """
+        _check(columns, filter)
+        wanted = self._fields(columns).names
+        known = {} if filter is None else conditions_of(filter)
+        # A condition that is not understood may be of any column.
+        names = self._schema.names if known is None else [*dict.fromkeys([*wanted, *known])]
+        # A table without columns has no number of rows.
+        names = names or self._schema.names[:1]
+        conditions = [found for name, values in (known or {}).items() if (found := where(name, values)) is not None]
+        keep = partial(_rows, conditions) if conditions else None
+        # Conditions are of one column each, and two columns may be of one slot: one of them is enough.
+        every = Where({slot: terms for each in conditions for slot, terms in each.terms.items()})
+        batches = self._sources.batches(self._threads, condition=every)
+        for batch in from_batches(batches, layout=self._layout, columns=names, keep=keep):
+            kept = batch if filter is None else batch.filter(filter)
+            if len(kept):
+                yield kept.select(wanted)
+
+    def _reader(self, columns: Sequence[str] | None = None, filter: Any = None) -> pa.RecordBatchReader:
+        _check(columns, filter)
+        fields = self._fields(columns)
+        return pa.RecordBatchReader.from_batches(fields, self.to_batches(fields.names, filter))
+
+    def _fields(self, columns: Sequence[str] | None) -> pa.Schema:
+        """The schema of some columns."""
+        if columns is None:
+            return self._schema
+        known = self._schema.names
+        if unknown := [name for name in columns if name not in known]:
+            given = ", ".join(map(repr, unknown))
+            raise JellyArgumentError(f"unknown columns {given}: expected some of {', '.join(known)}")
+        return pa.schema([self._schema.field(name) for name in columns])
+
+    def scanner(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> Any:
+        """Make a scanner of pyarrow.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Names of the columns to read. By default all.
+        filter : pyarrow.compute.Expression, optional
+            Which rows to read.
+        **_ : Any
+            Further keywords of a dataset of pyarrow, without effect.
+
+        Returns
+        -------
+        pyarrow.dataset.Scanner
+            It can be read once.
+        """
+        return _dataset.Scanner.from_batches(self._reader(columns, filter))
+
+    def to_table(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> pa.Table:
+        """Read a table.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Names of the columns to read. By default all.
+        filter : pyarrow.compute.Expression, optional
+            Which rows to read.
+        **_ : Any
+            Further keywords of a dataset of pyarrow, without effect.
+
+        Returns
+        -------
+        pyarrow.Table
+            The rows, in the order of the sources.
+        """
+        return self._reader(columns, filter).read_all()
+
+    def head(self, num_rows: int, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> pa.Table:
+        """Read the first rows. No more is read than they need.
+
+        Parameters
+        ----------
+        num_rows : int
+            How many.
+        columns : sequence of str, optional
+            Names of the columns to read. By default all.
+        filter : pyarrow.compute.Expression, optional
+            Which rows to read.
+        **_ : Any
+            Further keywords of a dataset of pyarrow, without effect.
+
+        Returns
+        -------
+        pyarrow.Table
+            The rows.
+        """
+        _check(columns, filter, num_rows)
+        reader = self._reader(columns, filter)
+        found, left = [], num_rows
+        for batch in reader if left > 0 else ():
+            found.append(batch.slice(0, left))
+            left -= len(found[-1])
+            if left == 0:
+                break
+        return pa.Table.from_batches(found, reader.schema)
+
+    def count_rows(self, filter: Any = None, **_: Any) -> int:
+        """Count rows.
+
+        Parameters
+        ----------
+        filter : pyarrow.compute.Expression, optional
+            Which rows to count.
+        **_ : Any
+            Further keywords of a dataset of pyarrow, without effect.
+
+        Returns
+        -------
+        int
+            How many there are.
+        """
+        return sum(map(len, self.to_batches(self._schema.names[:1], filter)))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._reader().__arrow_c_stream__(requested_schema)
+
+
+@checked()
+def _check(columns: Sequence[str] | None, filter: compute.Expression | None, num_rows: int = 0) -> None:
+    """The arguments that a dataset of pyarrow has; others are without effect."""
+
+
+# What else a dataset of pyarrow has would touch memory that is not there.
+_REFUSED = frozenset(
+    name for name in dir(_dataset.Dataset)
+    if name not in vars(Scan) and (not name.startswith("_") or name in ("_get_fragments", "_scanner_options"))
+)  # fmt: skip
+
+
+def _rows(conditions: list[Where], batch: Batch) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The rows that meet all conditions, in order."""
+    rows = conditions[0](batch)
+    for condition in conditions[1:]:
+        rows = np.intersect1d(rows, condition(batch), assume_unique=True)
+    return rows
+
+
+def _plain(text: str) -> str:
+    """The text of a string of an expression."""
+    return _ESCAPED.sub(r"\1", text[1:-1])
+
+
+def conditions_of(filter: Any) -> dict[str, list[str]] | None:
+    """The columns of an expression of pyarrow, and the texts that they must have, if any; None if it says else.
+
+    pyarrow tells no parts of an expression, only its text. So one is made of what was understood, and compared with it.
+
+    >>> name = compute.field("predicate")
+    >>> conditions_of((name == "a:p") & compute.field("object").isin(["x", "y"]))
+    {'predicate': ['a:p'], 'object': ['x', 'y']}
+    >>> conditions_of((name == "a:p") & compute.field("graph").is_null() & (compute.field("object") > "x"))
+    {'predicate': ['a:p'], 'graph': [], 'object': []}
+    >>> print(conditions_of((name == "a:p") | (name == "b")))
+    None
+    """
+    found: dict[str, list[str]] = {}
+    made: list[Any] = []
+    for part in _PART.finditer(str(filter)):
+        if part["compared"]:
+            name, values = part["compared"], [_plain(part["value"])]
+            made.append(_OPERATORS[part["operator"]](compute.field(name), values[0]))
+            if part["operator"] != "==":
+                values = []
+        elif part["null"]:
+            name, values = part["tested"], []
+            column = compute.field(name)
+            made.append(column.is_valid() if part["null"] == "valid" else column.is_null())
+        else:
+            name, values = part["name"], [_plain(text) for text in _TEXT.findall(part["values"])]
+            made.append(compute.field(name).isin(values))
+        # The columns are filtered afterwards: with two conditions on one the first is enough.
+        found[name] = found.get(name) or values
+    if not made:
+        return None
+    left = right = None
+    for each in made:
+        left = each if left is None else left & each
+    for each in reversed(made):
+        right = each if right is None else each & right
+    said: list[Any] = [left, right]
+    for name, values in found.items():  # as DuckDB says IN
+        is_in = compute.field(name).isin(values)
+        said.append(compute.if_else(compute.field(name).is_valid(), is_in, pa.scalar(None, pa.bool_())))
+    return found if any(each.equals(filter) for each in said) else None
+
+
+@checked(READING)
+def scan(
+    src: Any,
+    *,
+    layout: Layout = "flat",
+    blank_nodes: Mode | None = None,
+    skolem_base: str | None = None,
+    threads: int = 1,
+    **settings: Any,
+) -> Scan:
+    """Make a dataset of pyarrow of some sources, which DuckDB queries and which reads only what is asked of it.
+
+    Parameters
+    ----------
+    src : Any
+        The input, as for `find`: also a list, a glob pattern, a directory, tables, URLs of fsspec.
+    layout : {"flat", "ntriples"}, default "flat"
+        Columns, see `jelly.arrow`.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `find`.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
+    threads : int, default 1
+        Number of threads that read ahead: several sources, and segments of Jelly files with an index.
+    **settings : Any
+        Keywords of `Reader`.
+
+    Returns
+    -------
+    Scan
+        The dataset. It can be read several times if the sources can.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a glob pattern matches no file.
+    MissingExtraError
+        If pyarrow is not installed.
+
+    Examples
+    --------
+    >>> import duckdb, jelly
+    >>> statements = jelly.scan(b'<a:1> <a:name> "Ann" .\\n<a:1> <a:knows> <a:2> .', format="nt")
+    >>> duckdb.sql("select object from statements where predicate = 'a:name'").fetchall()
+    [('Ann',)]
+    """
+    return Scan(Sources(src, blank_nodes, skolem_base, **settings), layout, threads)

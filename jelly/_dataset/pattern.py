@@ -1,0 +1,369 @@
+"""Patterns of statements, decided on the term ids of a Batch before any object or text is made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from jelly._core.algebra.select import select
+from jelly._core.base.batch import Batch
+from jelly._core.base.constants import Kind
+from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, Literal, QuotedTriple, to_term
+from jelly._dataset.terms import HashedTerms, Ids, Terms, sought
+from jelly._formats.filters import MAX_SOUGHT, Query, Sought
+from jelly._options.settings import checked
+from jelly._streams.reader import Reader
+from jelly.errors import JellyArgumentError, JellyError
+
+__all__ = ["Datatype", "IRIPrefix", "LanguageRange", "Pattern", "Wanted", "parse_term"]
+
+_TERMS = (IRI, BlankNode, Literal, QuotedTriple, DefaultGraph)
+_BARE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]*")
+_RANGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*|\*")
+# From so many terms on, the terms of a Batch are hashed once, instead of searched for each.
+_MANY = 8
+
+
+class _Matcher:
+    """Base of what matches terms by a text."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise JellyArgumentError(f"{type(self).__name__} takes a str, not {type(text).__name__}")
+        self.text: str = text
+
+    def __repr__(self) -> str:
+        return f"jelly.{type(self).__name__}({self.text!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and isinstance(other, _Matcher) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.text))
+
+    def _ids(self, terms: Terms) -> Ids:
+        raise NotImplementedError
+
+
+class IRIPrefix(_Matcher):
+    """Matches all IRIs that begin with a text, in a pattern of `find`.
+
+    Parameters
+    ----------
+    text : str
+        What they begin with.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> jelly.find(b"<a:s> <a:p> <b:o> .", o=jelly.IRIPrefix("b:"), format="nt").count()
+    1
+    """
+
+    __slots__ = ()
+
+    def _ids(self, terms: Terms) -> Ids:
+        return terms.with_prefix((Kind.IRI,), self.text.encode())
+
+
+class Datatype(_Matcher):
+    """Matches all literals with a datatype, in a pattern of `find`.
+
+    Parameters
+    ----------
+    text : str or IRI
+        The datatype, also as a term of RDFLib or pyoxigraph. ``xsd:string`` is that of literals without another,
+        ``rdf:langString`` that of all with a language.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> jelly.find(b'<a:s> <a:p> "5"^^<a:number> .', o=jelly.Datatype("a:number"), format="nt").count()
+    1
+    """
+
+    __slots__ = ()
+
+    def __init__(self, text: str | IRI) -> None:
+        text = to_term(text)
+        super().__init__(text.value if isinstance(text, IRI) else text)
+
+    def _ids(self, terms: Terms) -> Ids:
+        return terms.with_datatype(self.text)
+
+
+class LanguageRange(_Matcher):
+    """Matches literals by their language, in a pattern of `find`: basic filtering of RFC 4647.
+
+    Parameters
+    ----------
+    text : str
+        A language tag, which also matches longer ones (``en`` matches ``en-GB``), in any case; ``*`` is any language.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> data = b'<a:s> <a:p> "colour"@en-GB .\\n<a:s> <a:p> "Farbe"@de .'
+    >>> [statement.o.value for statement in jelly.find(data, o=jelly.LanguageRange("en"), format="nt")]
+    ['colour']
+    """
+
+    __slots__ = ()
+
+    @checked()
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        if not _RANGE.fullmatch(text):
+            raise JellyArgumentError(f"{text!r} is not a language range: expected a tag such as en or de-AT, or *")
+
+    def _ids(self, terms: Terms) -> Ids:
+        return terms.with_language(self.text)
+
+
+class _OtherTerm(Protocol):
+    """A term of pyoxigraph. Terms of RDFLib are texts."""
+
+    @property
+    def value(self) -> str: ...
+
+
+class _OtherTriple(Protocol):
+    """A triple term of pyoxigraph."""
+
+    @property
+    def subject(self) -> Any: ...
+
+    @property
+    def predicate(self) -> Any: ...
+
+    @property
+    def object(self) -> Any: ...
+
+
+_One: TypeAlias = (
+    str | IRI | BlankNode | Literal | QuotedTriple | DefaultGraph | _OtherTerm | _OtherTriple
+    | IRIPrefix | Datatype | LanguageRange
+)  # fmt: skip
+# What a place may be: None is anything.
+Wanted: TypeAlias = _One | Iterable[_One] | None
+
+
+def parse_term(text: str) -> Any:
+    """A term by its text: N-Triples, a bare IRI, or ``default`` for the default graph.
+
+    >>> parse_term("a:b"), parse_term('"x"@en'), parse_term("default")
+    (IRI('a:b'), Literal('x', language='en'), DefaultGraph())
+    """
+    if text == "default":
+        return DefaultGraph()
+    if text.startswith(("<", '"', "_:")):
+        try:
+            found = list(Reader(f"<a:a> <a:a> {text} .".encode(), format="nt"))
+        except JellyError as error:
+            raise JellyArgumentError(f"{text!r} is not a term in N-Triples syntax: {error.reason}") from None
+        if len(found) == 1:
+            return found[0].o
+        raise JellyArgumentError(f"{text!r} is not one term in N-Triples syntax")
+    if _BARE.fullmatch(text):
+        return IRI(text)
+    raise JellyArgumentError(
+        f'{text!r} is not a term: expected an IRI, or N-Triples syntax such as <a:b>, _:b, "text", "text"@en'
+    )
+
+
+class Pattern:
+    """What statements to find: those of which each named term matches.
+
+    Parameters
+    ----------
+    s, p, o, g : term, str, IRIPrefix, Datatype, LanguageRange, or an iterable of these, optional
+        What the subject, predicate, object and graph must be: one of several things. A str is a bare IRI or a term in
+        N-Triples syntax, ``"default"`` (or `DefaultGraph`) the default graph, in which all triples are. It is taken as
+        it is: ``"rdf:type"`` is the IRI of these eight characters, although ``jelly find`` knows prefixes. Terms of
+        RDFLib and pyoxigraph are terms, too. None is anything.
+
+    Raises
+    ------
+    JellyArgumentError
+        If a text is no term, or something else cannot be a term.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> pattern = jelly.Pattern(p=["a:knows", "a:name"])
+    >>> [batch] = jelly.read_batches(b'<a:s> <a:name> "Ann" .\\n<a:s> <a:age> "9" .', format="nt")
+    >>> pattern.rows(batch).tolist(), len(pattern.select(batch))
+    ([0], 1)
+    """
+
+    @checked()
+    def __init__(self, s: Wanted = None, p: Wanted = None, o: Wanted = None, g: Wanted = None) -> None:
+        self.s: tuple[Any, ...] | None = _several(s)
+        self.p: tuple[Any, ...] | None = _several(p)
+        self.o: tuple[Any, ...] | None = _several(o)
+        self.g: tuple[Any, ...] | None = _several(g, is_graph=True)
+
+    def __repr__(self) -> str:
+        given = [f"{slot}={list(wanted)!r}" for slot in "spog" if (wanted := getattr(self, slot)) is not None]
+        return f"jelly.Pattern({', '.join(given)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Pattern, (self.s, self.p, self.o, self.g)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all statements match."""
+        return not self._slots
+
+    @cached_property
+    def _slots(self) -> list[tuple[str, _Slot]]:
+        # The predicate first: it is found fastest.
+        return [(slot, _Slot(wanted)) for slot in "psog" if (wanted := getattr(self, slot)) is not None]
+
+    def query(self, labels: bool = True) -> Query | None:
+        """What filters know of the pattern.
+
+        Parameters
+        ----------
+        labels : bool, default True
+            Whether blank nodes are looked for by the labels that the file has.
+
+        Returns
+        -------
+        Query or None
+            What is looked for; None if filters know nothing of it.
+        """
+        found = {slot: wanted.sought for slot, wanted in self._slots if labels or not wanted.has_labels}
+        return {slot: one for slot, one in found.items() if one is not None} or None
+
+    @checked()
+    def rows(self, batch: Batch) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The rows of a Batch that match, in order.
+
+        Parameters
+        ----------
+        batch : Batch
+            Some statements.
+
+        Returns
+        -------
+        numpy.ndarray
+            Numbers of rows, int64.
+        """
+        mask = self._mask(batch)
+        return np.arange(len(batch)) if mask is None else np.flatnonzero(mask).astype(np.int64, copy=False)
+
+    def _mask(self, batch: Batch) -> Ids | None:
+        """Of each row whether it matches; None if all do."""
+        terms = Terms(batch)
+        mask: Ids | None = None
+        for slot, wanted in self._slots:
+            ids = getattr(batch, slot)
+            if ids is None:  # triples are in the default graph
+                if wanted.default:
+                    continue
+                return np.zeros(len(batch), bool)
+            found = wanted.ids(batch, terms)
+            if len(found) == 1 and not wanted.default:
+                same = ids == found[0]
+            else:
+                # The default graph has id -1, the last index here.
+                is_wanted = np.zeros(batch.n_terms + 1, bool)
+                is_wanted[found] = True
+                is_wanted[-1] = wanted.default
+                if not is_wanted.any():
+                    return np.zeros(len(batch), bool)
+                same = is_wanted[ids]
+            mask = same if mask is None else mask & same
+        return mask
+
+    @checked()
+    def count(self, batch: Batch) -> int:
+        """The number of rows of a Batch that match.
+
+        Parameters
+        ----------
+        batch : Batch
+            Some statements.
+
+        Returns
+        -------
+        int
+            How many match.
+        """
+        mask = self._mask(batch)
+        return len(batch) if mask is None else int(np.count_nonzero(mask))
+
+    @checked()
+    def select(self, batch: Batch) -> Batch:
+        """The statements of a Batch that match, without frames, namespaces and metadata.
+
+        Parameters
+        ----------
+        batch : Batch
+            Some statements.
+
+        Returns
+        -------
+        Batch
+            Those that match; the same Batch if the pattern is empty.
+        """
+        return batch if self.is_empty else select(batch, self.rows(batch))
+
+
+class _Slot:
+    """What one place of a statement may be."""
+
+    def __init__(self, wanted: tuple[Any, ...]) -> None:
+        self.default = any(isinstance(one, DefaultGraph) for one in wanted)
+        self._matchers = [one for one in wanted if isinstance(one, _Matcher)]
+        self._terms = [one for one in wanted if not isinstance(one, _Matcher | DefaultGraph)]
+
+    @cached_property
+    def _hashed(self) -> HashedTerms:
+        return HashedTerms(self._terms)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether labels of blank nodes count."""
+        return any(isinstance(one, BlankNode | QuotedTriple) for one in self._terms)
+
+    @cached_property
+    def sought(self) -> tuple[bool, list[Sought]] | None:
+        """What filters know of it; None if it has a datatype or a language range, or very many terms."""
+        if len(self._terms) > MAX_SOUGHT or not all(isinstance(one, IRIPrefix) for one in self._matchers):
+            return None
+        prefixes = [Sought(one.text.encode(), None) for one in self._matchers]
+        return self.default, prefixes + [sought(term) for term in self._terms]
+
+    def ids(self, batch: Batch, terms: Terms) -> Ids:
+        """The ids of the terms of a Batch that match."""
+        found = [matcher._ids(terms) for matcher in self._matchers]
+        if len(self._terms) > _MANY:
+            found.append(self._hashed.find(batch))
+        else:
+            found += [terms.equal(term) for term in self._terms]
+        return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+
+def _several(wanted: Wanted, is_graph: bool = False) -> tuple[Any, ...] | None:
+    """What a place may be, as a tuple; None if it may be anything."""
+    if wanted is None:
+        return None
+    # A quoted triple is iterable, and yet one term; terms of RDFLib are texts.
+    term: Any = to_term(wanted, is_graph)
+    one = isinstance(term, (str, _Matcher, *_TERMS))
+    if not one and not isinstance(term, Iterable):
+        raise JellyArgumentError(f"a pattern has terms, not {type(term).__name__}")
+    ours = [to_term(each, is_graph) for each in ([term] if one else term)]
+    made = tuple(parse_term(each) if isinstance(each, str) else each for each in ours)
+    for each in made:
+        if not isinstance(each, (_Matcher, *_TERMS)):
+            raise JellyArgumentError(f"a pattern has terms, not {type(each).__name__}")
+    return made

@@ -1,0 +1,182 @@
+"""``jelly.read`` and its kin: one source by a `Reader`, several by `Sources`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from jelly._bytes.names import is_url, is_web
+from jelly._core.base.batch import Batch
+from jelly._core.terms.materialize import StatementIterator
+from jelly._formats.registry import READING, VERSIONS
+from jelly._options.settings import checked
+from jelly._streams.reader import READ_ROWS, Frame, Reader
+
+if TYPE_CHECKING:
+    from jelly._dataset.blank_node_scope import Mode
+    from jelly._dataset.sources import Sources
+
+__all__ = ["is_several", "read", "read_batches", "read_frames", "uniform_batches"]
+
+# In names of URLs and in patterns, and seldom in others.
+_UNUSUAL = re.compile(r"[*?\[]|::|://")
+
+
+def is_several(src: Any) -> bool:
+    """Whether a source may be several, or is a table in memory: what `Reader` does not read, and `Sources` does.
+
+    >>> is_several("people.nt"), is_several(["a.nt", "b.nt"]), is_several([b"chunk", b"chunk"]), is_several("*.nt")
+    (False, True, False, True)
+    """
+    return _looks_several(src) or (isinstance(src, str | os.PathLike) and os.path.isdir(src))
+
+
+def _looks_several(src: Any) -> bool:
+    """`is_several`, but for directories: to ask what a path is takes time."""
+    if isinstance(src, bytes):
+        return False
+    if isinstance(src, str | os.PathLike):
+        name = os.fspath(src)
+        if _UNUSUAL.search(name) is None:
+            return False
+        return not is_web(name) if is_url(name) else not os.path.exists(name)
+    if isinstance(src, list | tuple):
+        return not src or not isinstance(src[0], bytes | bytearray | memoryview)
+    return hasattr(src, "__arrow_c_stream__") and not hasattr(src, "read")
+
+
+@checked(READING, VERSIONS)
+def read(
+    src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
+) -> StatementIterator:
+    """Read statements one by one, as `Triple` or `Quad`. Memory stays bounded.
+
+    Parameters
+    ----------
+    src : Any
+        The input: a path, ``"-"``, a URL of the web or of fsspec, an ``OpenFile`` of it, bytes, a binary file object,
+        an iterable of chunks of bytes, a table (``.parquet``, ``.arrow``, ``.csv``, or an object of pyarrow, polars or
+        pandas), a directory, a glob pattern, or a list of any of these. Formats may differ.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `find`: by default several sources have scopes, and one keeps its labels.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
+    **settings : Any
+        Keywords of `Reader`.
+
+    Returns
+    -------
+    StatementIterator
+        An iterator of `Triple` or `Quad`.
+
+    Raises
+    ------
+    JellyError
+        If the input is wrong, see `Reader`.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> for s, p, o in jelly.read(b'<a:s> <a:p> "o"@en .', format="nt"):
+    ...     print(o.value, o.language)
+    o en
+    """
+    settings.setdefault("batch_rows", READ_ROWS)
+    return StatementIterator(_opened(src, blank_nodes, skolem_base, settings).uniform())
+
+
+def uniform_batches(
+    src: Any, blank_nodes: Mode | None, skolem_base: str | None, settings: dict[str, Any]
+) -> Iterator[Batch]:
+    """The Batches of one or several sources; those of one are all of triples or all of quads."""
+    return _opened(src, blank_nodes, skolem_base, settings).uniform()
+
+
+def _opened(src: Any, blank_nodes: Mode | None, skolem_base: str | None, settings: dict[str, Any]) -> Reader | Sources:
+    if blank_nodes is None and skolem_base is None and not _looks_several(src):
+        try:
+            return Reader(src, **settings)
+        except (IsADirectoryError, PermissionError):  # the latter on Windows
+            if not isinstance(src, str | os.PathLike) or not os.path.isdir(src):
+                raise
+    from jelly._dataset.sources import Sources
+
+    return Sources(src, blank_nodes, skolem_base, **settings)
+
+
+@checked(READING, VERSIONS)
+def read_batches(
+    src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
+) -> Iterator[Batch]:
+    """Read Batches: statements as numpy arrays of term ids.
+
+    Parameters
+    ----------
+    src : Any
+        The input: a path, ``"-"``, a URL of the web or of fsspec, an ``OpenFile`` of it, bytes, a binary file object,
+        an iterable of chunks of bytes, a table (``.parquet``, ``.arrow``, ``.csv``, or an object of pyarrow, polars or
+        pandas), a directory, a glob pattern, or a list of any of these. Formats may differ.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `find`: by default several sources have scopes, and one keeps its labels.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
+    **settings : Any
+        Keywords of `Reader`.
+
+    Returns
+    -------
+    Iterator[Batch]
+        The Batches in order.
+
+    Raises
+    ------
+    JellyError
+        If the input is wrong, see `Reader`.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> [len(batch) for batch in jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt")]
+    [1]
+    """
+    return _opened(src, blank_nodes, skolem_base, settings).batches()
+
+
+@checked(READING, VERSIONS)
+def read_frames(
+    src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
+) -> Iterator[Frame]:
+    """Read frames one by one. In a grouped stream each frame is a graph or a dataset.
+
+    Parameters
+    ----------
+    src : Any
+        The input: a path, ``"-"``, a URL of the web or of fsspec, an ``OpenFile`` of it, bytes, a binary file object,
+        an iterable of chunks of bytes, a table (``.parquet``, ``.arrow``, ``.csv``, or an object of pyarrow, polars or
+        pandas), a directory, a glob pattern, or a list of any of these. Formats may differ.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `find`: by default several sources have scopes, and one keeps its labels.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
+    **settings : Any
+        Keywords of `Reader`.
+
+    Returns
+    -------
+    Iterator[Frame]
+        The frames in order, including empty ones.
+
+    Raises
+    ------
+    JellyError
+        If the input is wrong, see `Reader`.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> [len(frame) for frame in jelly.read_frames(jelly.dumps([]))]
+    [0]
+    """
+    return _opened(src, blank_nodes, skolem_base, settings).frames()

@@ -1,0 +1,76 @@
+"""The segments of files that may hold what is looked for, by the filters of their index."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, BinaryIO, Protocol
+
+from jelly._bytes.compression import SEEKABLE
+from jelly._bytes.names import is_web, split_suffix
+from jelly._bytes.remote import is_url, open_url
+from jelly._bytes.source import open_local
+from jelly._core.base.batch import Batch
+from jelly._dataset.blank_node_scope import BlankNodes
+from jelly._dataset.file import JellyFile
+from jelly._formats.filters import Query
+from jelly._formats.registry import JELLY, SEEKING, find
+from jelly.errors import JellyError
+
+__all__ = ["Condition", "open_filtered", "query_of", "read_filtered"]
+
+# Keywords of `Reader` that change nothing of how a file with an index is read.
+_ALIKE = frozenset({"format", "strict", "on_error", "delimited"})
+
+
+class Condition(Protocol):
+    """What rows are looked for: a `Pattern` or a `Where`."""
+
+    def query(self, labels: bool = True) -> Query | None:
+        """What filters know of it."""
+
+
+def query_of(condition: Condition | None, blank_nodes: BlankNodes) -> Query | None:
+    """What filters of a file know of a condition, where the blank nodes of the file get other names."""
+    if condition is None or blank_nodes.mode == "skolemize":  # any IRI may be a blank node in the file
+        return None
+    return condition.query(labels=blank_nodes.mode == "keep")
+
+
+def open_filtered(
+    source: Any, settings: Mapping[str, Any], opener: Callable[[str], BinaryIO] | None = None
+) -> JellyFile | None:
+    """A Jelly file whose index has filters; None for whatever else can be read.
+
+    ``settings`` are those of `Reader`.
+    """
+    if not isinstance(source, str | os.PathLike) or not isinstance(name := os.fspath(source), str) or is_web(name):
+        return None
+    is_local = opener is None and not is_url(name)
+    if (is_local and not os.path.isfile(name)) or settings.get("delimited") is False:
+        return None
+    if split_suffix(name)[1] not in ("", *SEEKABLE):
+        return None
+    limits = {key: value for key, value in settings.items() if key not in _ALIKE}
+    try:
+        if find(settings.get("format"), name) is not JELLY or not limits.keys() <= SEEKING:
+            return None
+        file = JellyFile(name, opener=opener or (open_local if is_local else partial(open_url, storage={})), **limits)
+    except (JellyError, OSError, ValueError):
+        return None  # who reads it from the start tells what is wrong
+    if file.filters is not None:
+        return file
+    file.close()
+    return None
+
+
+def read_filtered(source: Any, query: Query | None, settings: Mapping[str, Any]) -> Iterator[Batch] | None:
+    """The Batches of the segments of a file that may match a query; None if it must be read as a whole."""
+    file = None if query is None else open_filtered(source, settings)
+    return None if file is None else _read(file, query)
+
+
+def _read(file: JellyFile, query: Query | None) -> Iterator[Batch]:
+    with file:
+        yield from file.chosen(query)

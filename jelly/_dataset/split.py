@@ -1,0 +1,315 @@
+"""One source as several files: of so many statements, in so many parts, or one for each term."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from jelly._bytes.names import split_suffix
+from jelly._bytes.part_file import PartFolder
+from jelly._bytes.source import Progress
+from jelly._core.algebra.select import select
+from jelly._core.base.batch import Batch
+from jelly._core.base.constants import Kind
+from jelly._core.terms.materialize import Materializer
+from jelly._core.terms.model import DefaultGraph
+from jelly._dataset.output import MEMORY, Input, Mode, Options, write_batches
+from jelly._dataset.sort import in_order
+from jelly._formats.registry import READING, VERSIONS
+from jelly._options.settings import checked
+from jelly._streams.spool import Spool
+from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
+
+__all__ = ["Part", "split"]
+
+_SLOTS = {"subject": "s", "predicate": "p", "object": "o", "graph": "g"}
+# Characters of a term that its file has in its name.
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file that `split` wrote.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    statements : int
+        How many it has.
+    term : IRI, BlankNode, Literal, QuotedTriple, DefaultGraph or None
+        The term of all of them, if it was split by terms.
+
+    Examples
+    --------
+    >>> import jelly, os, tempfile
+    >>> out = os.path.join(tempfile.mkdtemp(), "part-{}.nt")
+    >>> [part] = jelly.split(b"<a:s> <a:p> <a:o> .", out, rows=10, format="nt")
+    >>> os.path.basename(part.path), part.statements
+    ('part-00000.nt', 1)
+    """
+
+    path: str
+    statements: int
+    term: Any = None
+
+
+class _Names:
+    """The names of the files: one part of ``out`` is replaced."""
+
+    def __init__(self, out: str | os.PathLike[str]) -> None:
+        name = os.fspath(out)
+        if not isinstance(name, str) or name == "-":
+            raise JellyArgumentError(f"there are several files: expected a path such as part-{{}}.jelly, not {out!r}")
+        if "{}" not in os.path.basename(name):
+            packed = split_suffix(name)[1]
+            stem, suffix = os.path.splitext(name[: len(name) - len(packed)])
+            name = f"{stem}-{{}}{suffix}{name[len(name) - len(packed) :]}"
+        self.folder, base = os.path.split(name)
+        self._before, _, self._after = base.partition("{}")
+        self._taken: set[str] = set()
+
+    def of(self, label: str) -> str:
+        """The path for a label; another one for one that was there, in any case of letters."""
+        for number in count(1):
+            made = label if number == 1 else f"{label}-{number}"
+            if made.lower() not in self._taken:
+                self._taken.add(made.lower())
+                return os.path.join(self.folder, self._before + made + self._after)
+        raise AssertionError
+
+
+def _label(batch: Batch, term: int) -> str:
+    """A short name for a term, of characters that every file system has."""
+    if term < 0:
+        return "default"
+    text = batch.term_text(term)
+    if batch.kind[term] == Kind.IRI:
+        # What stands behind the last of these says most.
+        parts = text.rstrip("/#").replace("#", "/").split("/")
+        text = parts[-1]
+    made = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in text)[:_LONGEST].strip(".")
+    return made or "term"
+
+
+@checked(READING, VERSIONS)
+def split(
+    sources: Any,
+    out: str | os.PathLike[str],
+    *,
+    rows: int | None = None,
+    parts: int | None = None,
+    by: str | None = None,
+    max_files: int = 1000,
+    memory: int = MEMORY,
+    blank_nodes: Mode | None = None,
+    skolem_base: str | None = None,
+    to_format: str | None = None,
+    options: Options = None,
+    seekable: bool = False,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> list[Part]:
+    r"""Write statements to several files. They get their names when all are complete: on an error there is none.
+
+    Parameters
+    ----------
+    sources : Any
+        One source or several, as for `find`.
+    out : str or os.PathLike
+        What the files are called: ``{}`` stands for the number of the file, or for a short name of its term. Without it
+        ``-{}`` stands before the suffix.
+    rows : int, optional
+        Statements of each file; the last one has what is left.
+    parts : int, optional
+        How many files, of sizes that differ by one statement at most. The statements are in a temporary file before.
+    by : {"subject", "predicate", "object", "graph"}, optional
+        One file for each term in this place, in the order of the terms; statements keep their order in it. They are
+        sorted for that, see `sort`.
+    max_files : int, default 1000
+        With ``by``: more terms are an error, before anything is written.
+    memory : int, default 256 MiB
+        See `sort`.
+    blank_nodes, skolem_base : optional
+        Labels of blank nodes, see `find`. A node may be in several files: with the same label.
+    to_format : str, optional
+        Format of the output. By default the suffix decides.
+    options : StreamOptions or mapping, optional
+        Options of a Jelly stream, see `Writer`.
+    seekable : bool, default False
+        Write an index, see `Writer`.
+    progress : callable, optional
+        Called with 0, None and the number of statements read so far.
+    **settings : Any
+        Keywords of `Reader`.
+
+    Returns
+    -------
+    list of Part
+        The files, with their statements and terms. No statements are no file.
+
+    Raises
+    ------
+    JellyArgumentError
+        If not one of ``rows``, ``parts`` and ``by`` is given.
+    JellyLimitError
+        If there are more terms than ``max_files``.
+
+    Examples
+    --------
+    >>> import jelly, os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> data = b"<a:s> <a:p#name> <a:o> .\n<a:s> <a:p#age> <a:o> .\n<a:t> <a:p#name> <a:o> ."
+    >>> made = jelly.split(data, os.path.join(folder, "{}.jelly"), by="predicate", format="nt")
+    >>> [(os.path.basename(part.path), part.statements, part.term) for part in made]
+    [('age.jelly', 1, IRI('a:p#age')), ('name.jelly', 2, IRI('a:p#name'))]
+    >>> [part.statements for part in jelly.split(data, os.path.join(folder, "x.nt"), rows=2, format="nt")]
+    [2, 1]
+    """
+    if (rows is not None) + (parts is not None) + (by is not None) != 1:
+        raise JellyArgumentError("give one of rows=, parts= and by=: how to split")
+    for name, number in {"rows": rows, "parts": parts, "max_files": max_files}.items():
+        if number is not None and number < 1:
+            raise JellyArgumentError(f"{name} is {number}: expected 1 or more")
+    slot = None if by is None else _SLOTS.get(by, by)
+    if slot is not None and slot not in _SLOTS.values():
+        raise JellyArgumentError(f"by={by!r}: expected one of {', '.join(_SLOTS)}")
+    names = _Names(out)
+    found = Input(sources, blank_nodes, skolem_base, progress, **settings)
+    how: dict[str, Any] = {"to_format": to_format, "options": options, "seekable": seekable, "known": rows is None}
+    made: list[Part] = []
+    with ExitStack() as stack:
+        pieces: Iterator[tuple[str, Any, Iterator[Batch]]]
+        if slot is not None:
+            ordered = in_order(_counted(found.batches(), slot, max_files), slot, memory)
+            pieces = _by_term(ordered, slot)
+        elif parts is not None:
+            spool = Spool(memory // 4, stack)
+            for batch in found.batches():
+                spool.add(batch)
+            sizes = [spool.rows // parts + (number < spool.rows % parts) for number in range(parts)]
+            pieces = _by_size(spool.batches(), [size for size in sizes if size])
+        else:
+            assert rows is not None
+            pieces = _by_size(found.batches(), _repeated(rows))
+        folder = stack.enter_context(PartFolder(names.folder))
+        for label, term, batches in pieces:
+            path = names.of(label)
+            with _named(folder, path):
+                made.append(Part(path, write_batches(folder.of(path), batches, found, **how), term))
+        folder.commit(part.path for part in made)
+    return made
+
+
+@contextmanager
+def _named(folder: PartFolder, path: str) -> Iterator[None]:
+    """Within this, errors of a file in a part folder have the name that it is to get."""
+    hidden = folder.of(path)
+    try:
+        yield
+    except OSError as error:
+        if error.filename == hidden:
+            error.filename = path
+        raise
+    except JellyError as error:
+        if error.source == hidden:
+            error.source = path
+        raise
+
+
+def _repeated(rows: int) -> Iterator[int]:
+    while True:
+        yield rows
+
+
+def _by_size(batches: Iterator[Batch], sizes: Iterable[int]) -> Iterator[tuple[str, None, Iterator[Batch]]]:
+    """Pieces of some sizes, with their numbers. Each must be taken to its end before the next."""
+    batch: Batch | None = None
+    at = 0
+
+    def piece(size: int) -> Iterator[Batch]:
+        nonlocal batch, at
+        while size and batch is not None:
+            stop = min(at + size, len(batch))
+            yield batch if stop - at == len(batch) else select(batch, slice(at, stop))
+            size -= stop - at
+            at = stop
+            advance()
+
+    def advance() -> None:
+        nonlocal batch, at
+        while batch is None or at >= len(batch):
+            batch, at = None, 0
+            batch = next(batches, None)
+            if batch is None:
+                return
+
+    advance()
+    for number, size in enumerate(sizes):
+        if batch is None:
+            return
+        yield f"{number:05}", None, piece(size)
+
+
+def _by_term(batches: Iterator[Batch], slot: str) -> Iterator[tuple[str, Any, Iterator[Batch]]]:
+    """Pieces of equal terms in one place, of Batches that are sorted by it."""
+    batch: Batch | None = None
+    at = 0
+    ids: Any = None
+
+    def advance() -> None:
+        nonlocal batch, at, ids
+        while batch is None or at >= len(batch):
+            batch, at = None, 0
+            batch = next(batches, None)
+            if batch is None:
+                return
+            batch = batch.unique()  # equal terms have equal ids
+            ids = getattr(batch, slot)
+            if ids is None:
+                ids = np.full(len(batch), -1)
+
+    def here(batch: Batch) -> Any:
+        if ids[at] < 0:
+            return DefaultGraph()
+        [statement] = Materializer(batch).statements(at, at + 1)
+        return getattr(statement, slot)
+
+    def piece(wanted: Any) -> Iterator[Batch]:
+        nonlocal at
+        while batch is not None and here(batch) == wanted:
+            other = np.flatnonzero(ids[at:] != ids[at])
+            stop = at + int(other[0]) if len(other) else len(batch)
+            some = select(batch, slice(at, stop))
+            at = stop
+            yield some
+            advance()
+
+    advance()
+    while batch is not None:
+        term = here(batch)
+        yield _label(batch, int(ids[at])), term, piece(term)
+
+
+def _counted(batches: Iterable[Batch], slot: str, most: int) -> Iterator[Batch]:
+    """Batches, as long as they have no more than so many terms in one place."""
+    seen: set[Any] = set()
+    for batch in batches:
+        ids = getattr(batch, slot)
+        if ids is not None:
+            made = Materializer(batch)
+            for term in np.unique(ids).tolist():
+                seen.add(made.term(term) if term >= 0 else None)
+                if len(seen) > most:
+                    raise JellyLimitError(
+                        f"the statements have more than {most} terms in this place, and each would have a file: raise "
+                        "max_files, or split by something else"
+                    )
+        yield batch
+        del batch

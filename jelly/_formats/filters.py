@@ -1,0 +1,485 @@
+"""Filters: which terms each segment of a file may hold as subject, predicate, object and graph.
+
+They stand before the index in the last frame of a file, or at the end of its sidecar: the filters, a directory, and a
+tail, as docs/reference/file-formats.md tells. A filter that is damaged is ignored with a warning: its segment is read.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from functools import lru_cache
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
+
+import numpy as np
+
+from jelly._bytes.source import open_local
+from jelly._core.algebra.content import fuse_filter, slot_keys
+from jelly._core.base.batch import Batch
+from jelly._formats.index import SUFFIX, CorruptIndex, Index, checksum_ends, ignore, read_exactly, reader_at
+
+__all__ = ["MAX_SOUGHT", "FilterBuilder", "Filters", "Query", "Sought", "read_filters"]
+
+_MAGIC = b"JELLYTRM"
+_VERSION = 1
+# CRC-32 and length of the directory, length of everything, the magic number.
+_TAIL = struct.Struct("<qqq8s")
+# Version, number of segments, CRC-32 of the keyframes; of a sidecar also size and checksum of the ends of the file.
+_HEAD = struct.Struct("<5q")
+_ROW = np.dtype([
+    ("kind", "u1"), ("default", "u1"), ("width", "u1"), ("block_bits", "u1"), ("blocks", "<u4"), ("keys", "<u4"),
+    ("size", "<u4"), ("crc", "<u4"), ("low", "<u2"), ("high", "<u2"), ("offset", "<i8"), ("seed", "<u8"),
+])  # fmt: skip
+_ANYTHING, _LIST, _FUSE = range(3)
+_MAX_DIRECTORY = 1 << 26
+# Filters of a file, so that its last frame stays within what readers take. Behind them only ranges and lists follow.
+_MAX_FILTERS = 1 << 27
+_MAX_BLOCK_BITS = 18
+# Up to so many terms are a list of keys, which takes no more than a filter and is never wrong.
+_MAX_LIST = 64
+# Bytes of the lowest and of the highest text that are kept.
+_RANGE = 128
+# Bits of a fingerprint: 7 are wrong in 0.8 % of all cases. More where filters then still are 4 % of the file.
+_WIDTHS = range(7, 13)
+_SHARE = 0.04 / (1 - 0.04)
+# Places of a filter for each key, about.
+_OVERHEAD = 1.19
+# From so many segments on, a slot that is sorted needs no filter: its ranges leave one segment of them.
+_SORTED = 128
+# More terms than that are not looked for in filters.
+MAX_SOUGHT = 1000
+# Of a file that is not local: filters with so many bytes between them are read together, up to so many bytes.
+_GAP = 1 << 16
+_REQUEST = 1 << 22
+
+SLOTS = "spog"
+_WORD = (1 << 64) - 1
+
+
+class Sought(NamedTuple):
+    """A term that is looked for: the bytes of its text, and its key; without a key all texts that begin with these."""
+
+    text: bytes
+    key: int | None
+
+
+# By slot: whether the default graph is one of what is looked for, and the terms. Other slots may hold anything.
+Query: TypeAlias = Mapping[str, tuple[bool, Sequence[Sought]]]
+
+
+# ---- building
+
+
+class _Slot:
+    """What one slot of a segment holds so far."""
+
+    def __init__(self) -> None:
+        self.keys: list[np.ndarray[Any, np.dtype[np.uint64]]] = []
+        self.low: bytes | None = None
+        self.high = b""
+        self.default = False
+
+    def add(self, batch: Batch, ids: np.ndarray[Any, np.dtype[np.int32]] | None, n: int) -> None:
+        if ids is None:
+            self.default = self.default or n > 0
+            return
+        keys, low, high, default = slot_keys(batch, ids)
+        self.default = self.default or default
+        if len(keys):
+            self.keys.append(keys)
+            text, start = batch.text, batch.start
+            lowest, highest = (text[start[id] : start[id + 1]][: _RANGE + 1].tobytes() for id in (low, high))
+            self.low = lowest if self.low is None else min(self.low, lowest)
+            self.high = max(self.high, highest)
+
+    def distinct(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
+        if not self.keys:
+            return np.zeros(0, np.uint64)
+        keys = np.sort(np.concatenate(self.keys))
+        return keys[np.concatenate(([True], keys[1:] != keys[:-1]))]
+
+
+class FilterBuilder:
+    """Makes the filters of a file while its statements come by: `add` them, and `cut` where a segment ends."""
+
+    def __init__(self, limit: int = _MAX_FILTERS) -> None:
+        self._limit = limit
+        self._slots = [_Slot() for _ in SLOTS]
+        self._rows: list[dict[str, int]] = []
+        self._ranges: list[tuple[bytes, bytes]] = []
+        self._filters: list[bytes] = []
+        self._size = 0
+        self.segments: int = 0
+
+    def add(self, batch: Batch, low: int = 0, high: int | None = None) -> None:
+        """Take in some rows of a Batch."""
+        for name, slot in zip(SLOTS, self._slots, strict=True):
+            ids = getattr(batch, name)
+            part = range(len(batch))[low:high]
+            slot.add(batch, None if ids is None else ids[low:high], len(part))
+
+    def _put(self, row: dict[str, int], ends: tuple[bytes, bytes], data: bytes) -> None:
+        """Add what is told of a slot of a segment, its range and its filter."""
+        self._rows.append(row)
+        self._ranges.append(ends)
+        self._filters.append(data)
+        self._size += len(data)
+
+    def take(self, filters: Filters) -> None:
+        """Take over all segments of a file, before others are added."""
+        for row, ends, data in filters.all():
+            self._put({name: row[name].item() for name in _ROW.names or () if name != "offset"}, ends, data)
+        self.segments += len(filters.rows) // len(SLOTS)
+
+    def cut(self, n_bytes: int) -> None:
+        """End a segment, which takes so many bytes."""
+        keys = [slot.distinct() for slot in self._slots]
+        total = sum(len(each) for each in keys if len(each) > _MAX_LIST)
+        room = int(n_bytes * _SHARE * 8 / (total * _OVERHEAD)) if total else 0
+        width = min(max(room, _WIDTHS[0]), _WIDTHS[-1])
+        for slot, each in zip(self._slots, keys, strict=True):
+            row = {"kind": _LIST, "default": slot.default, "keys": len(each)}
+            data = each.astype("<u8").tobytes() if len(each) <= _MAX_LIST else b""
+            if len(each) > _MAX_LIST:
+                row["kind"] = _ANYTHING
+                made = fuse_filter(each, width) if self._size < self._limit else None
+                if made is not None:
+                    data, seed, length, blocks = made
+                    row |= {
+                        "kind": _FUSE, "width": width, "block_bits": length.bit_length() - 1, "blocks": blocks,
+                        "seed": seed,
+                    }
+            low, high = (text[:_RANGE] for text in (slot.low or b"", slot.high))
+            row |= {"size": len(data), "crc": zlib.crc32(data), "low": len(low), "high": len(high)}
+            self._put(row, (low, high), data)
+        self._slots = [_Slot() for _ in SLOTS]
+        self.segments += 1
+
+    def join(self, other: FilterBuilder) -> None:
+        """Take over the segments of another builder, behind those that are here."""
+        for row, ends, data in zip(other._rows, other._ranges, other._filters, strict=True):
+            if row["kind"] == _FUSE and self._size >= self._limit:
+                row, data = _without_filter(row), b""
+            self._put(row, ends, data)
+        self.segments += other.segments
+
+    def drop(self) -> None:
+        """Take away the last segment, which is empty."""
+        del self._rows[-len(SLOTS) :], self._ranges[-len(SLOTS) :], self._filters[-len(SLOTS) :]
+        self.segments -= 1
+
+    def pack(self, keyframes: Sequence[tuple[int, int]], size: int = 0, ends: int = 0) -> bytes:
+        """The filters, the directory and the tail. ``keyframes`` are byte offset and first row of each segment."""
+        for first in range(len(SLOTS)):
+            if self._is_sorted(self._ranges[first :: len(SLOTS)]):
+                for at in range(first, len(self._rows), len(SLOTS)):
+                    if self._rows[at]["kind"] == _FUSE:
+                        self._rows[at], self._filters[at] = _without_filter(self._rows[at]), b""
+        offset = 0
+        rows = np.zeros(len(self._rows), _ROW)
+        for number, (row, data) in enumerate(zip(self._rows, self._filters, strict=True)):
+            for name, value in row.items():
+                rows[name][number] = value
+            rows["offset"][number] = offset
+            offset += len(data)
+        head = _HEAD.pack(_VERSION, len(keyframes), checksum_keyframes(keyframes), size, ends)
+        directory = head + rows.tobytes() + b"".join(low + high for low, high in self._ranges)
+        whole = offset + len(directory) + _TAIL.size
+        return b"".join([
+            *self._filters, directory, _TAIL.pack(zlib.crc32(directory), len(directory), whole, _MAGIC),
+        ])  # fmt: skip
+
+    @staticmethod
+    def _is_sorted(ranges: list[tuple[bytes, bytes]]) -> bool:
+        """Whether a text is in two of these ranges at most, that follow each other."""
+        return len(ranges) >= _SORTED and all(
+            one[1] <= two[0] and one[1] < three[0]
+            for one, two, three in zip(ranges, ranges[1:], [*ranges[2:], (b"\xff", b"")], strict=False)
+        )
+
+
+def _without_filter(row: Mapping[str, int]) -> dict[str, int]:
+    """The row of a slot whose filter is left out: only its range says something."""
+    kept = {name: row[name] for name in ("default", "keys", "low", "high")}
+    return kept | {"kind": _ANYTHING, "crc": zlib.crc32(b"")}
+
+
+def checksum_keyframes(keyframes: Sequence[tuple[int, int]]) -> int:
+    """A checksum of byte offset and first statement of all keyframes."""
+    return zlib.crc32(b"".join(struct.pack("<2q", *key[:2]) for key in keyframes))
+
+
+def keyframes_of(index: Index) -> list[tuple[int, int]]:
+    """Byte offset and first statement of each keyframe of an index."""
+    return [(key.offset, key.statement) for key in index.keyframes]
+
+
+# ---- reading
+
+
+class Filters:
+    """The filters of a file, as they were read."""
+
+    def __init__(
+        self,
+        rows: np.ndarray[Any, Any],
+        ranges: list[tuple[bytes, bytes]],
+        size: int,
+        read: Callable[[int, int], bytes],
+        name: str,
+        is_local: bool,
+    ) -> None:
+        self.size: int = size  # of all, in bytes
+        self.rows: np.ndarray[Any, Any] = rows
+        self._rows: list[tuple[int, ...]] = rows.tolist()
+        self._ranges = ranges
+        self._read = read
+        self._name = name
+        self._is_local = is_local
+        self._known: dict[int, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"<filters of {len(self._rows) // len(SLOTS)} segments: {self.size} bytes>"
+
+    def matching(self, query: Query) -> list[int]:
+        """The numbers of the segments that may hold a statement of this query, in order."""
+        found: Any = range(len(self._rows) // len(SLOTS))
+        slots = [(SLOTS.index(name), *wanted) for name, wanted in query.items()]
+        # What costs nothing first.
+        for look in (self._by_range, self._by_filter):
+            for slot, default, sought in slots:
+                if look == self._by_filter and not self._is_local:
+                    self._load_near([segment * len(SLOTS) + slot for segment in found])
+                found = [
+                    segment for segment in found
+                    if (default and self._rows[segment * len(SLOTS) + slot][1])
+                    or look(segment * len(SLOTS) + slot, sought)
+                ]  # fmt: skip
+        return list(found)
+
+    def cover(self, segment: int, batch: Batch) -> bool:
+        """Whether no statement of a Batch of a segment would be left out, whatever is looked for."""
+        for at, name in enumerate(SLOTS, segment * len(SLOTS)):
+            kind, may_be_default, width, block_bits, blocks, n, size, crc, _, _, offset, seed = self._rows[at]
+            ids = getattr(batch, name)
+            if ids is None:
+                if len(batch) and not may_be_default:
+                    return False
+                continue
+            keys, low, high, default = slot_keys(batch, ids)
+            if default and not may_be_default:
+                return False
+            if not len(keys):
+                continue
+            ends = (batch.text[batch.start[id] : batch.start[id + 1]].tobytes() for id in (low, high))
+            if not n or not all(self._in_range(at, Sought(text, 0)) for text in ends):
+                return False
+            data = self._read(offset, size) if kind != _ANYTHING else b""
+            if zlib.crc32(data) != crc and kind != _ANYTHING:
+                return False
+            if kind == _LIST and not np.isin(keys, np.frombuffer(data, "<u8")).all():
+                return False
+            if kind == _FUSE and not _hold_all(data, keys, width, block_bits, blocks, seed):
+                return False
+        return True
+
+    def all(self) -> Iterator[tuple[Any, tuple[bytes, bytes], bytes]]:
+        """For each slot of each segment its row in the directory, its range and its filter, whatever state it is in."""
+        for row, ends in zip(self.rows, self._ranges, strict=True):
+            yield row, ends, self._read(int(row["offset"]), int(row["size"]))
+
+    def _in_range(self, at: int, sought: Sought) -> bool:
+        low, high = self._ranges[at]
+        text = sought.text
+        # Of a text that is too long only the beginning is kept.
+        below = text[: len(high)] <= high if len(high) == _RANGE else text <= high
+        return below and (low <= text if sought.key is not None else low[: len(text)] <= text)
+
+    def _by_range(self, at: int, sought: Sequence[Sought]) -> bool:
+        return self._rows[at][5] > 0 and any(self._in_range(at, each) for each in sought)
+
+    def _by_filter(self, at: int, sought: Sequence[Sought]) -> bool:
+        _, _, width, block_bits, blocks, *_, seed = self._rows[at]
+        known = self._load(at)
+        for each in sought:
+            if not self._in_range(at, each):
+                continue
+            if each.key is None or known is None:
+                return True
+            if isinstance(known, frozenset):
+                if each.key in known:
+                    return True
+            elif _holds(known, each.key, width, block_bits, blocks, seed):
+                return True
+        return False
+
+    def _load(self, at: int) -> frozenset[int] | bytes | None:
+        """The list or the filter, or None where it says nothing."""
+        if at not in self._known:
+            size, offset = self._rows[at][6], self._rows[at][10]
+            self._keep(at, self._read(offset, size) if self._rows[at][0] != _ANYTHING else b"")
+        return self._known[at]  # type: ignore[no-any-return]
+
+    def _load_near(self, wanted: Sequence[int]) -> None:
+        """Load filters of a file that is not local: those that are near each other with one request."""
+        places = [(self._rows[at][10], self._rows[at][6], at) for at in wanted if at not in self._known]
+        near: list[tuple[int, int, int]] = []
+        for place in sorted(places):
+            if near and (place[0] > sum(near[-1][:2]) + _GAP or sum(place[:2]) > near[0][0] + _REQUEST):
+                self._load_run(near)
+                near = []
+            near.append(place)
+        if near:
+            self._load_run(near)
+
+    def _load_run(self, near: Sequence[tuple[int, int, int]]) -> None:
+        start = near[0][0]
+        data = self._read(start, max(offset + size for offset, size, _ in near) - start)
+        for offset, size, at in near:
+            self._keep(at, data[offset - start : offset - start + size])
+
+    def _keep(self, at: int, data: bytes) -> None:
+        kind, _, _, _, _, keys, _, crc, *_ = self._rows[at]
+        found: frozenset[int] | bytes | None = None
+        if kind != _ANYTHING:
+            if zlib.crc32(data) != crc:
+                warnings.warn(
+                    f"the filters of {self._name} are damaged: more is read", RuntimeWarning, stacklevel=2
+                )
+            else:
+                found = data if kind == _FUSE else frozenset(struct.unpack(f"<{keys}Q", data))
+        self._known[at] = found
+
+
+@lru_cache(1 << 12)
+def _hash(key: int, seed: int) -> int:
+    """The hash of a key in a filter; most filters have the same seed."""
+    key = (key + seed) & _WORD
+    key = ((key ^ (key >> 33)) * 0xFF51AFD7ED558CCD) & _WORD
+    key = ((key ^ (key >> 33)) * 0xC4CEB9FE1A85EC53) & _WORD
+    return key ^ (key >> 33)
+
+
+def _holds(data: bytes, key: int, width: int, block_bits: int, blocks: int, seed: int) -> bool:
+    """Whether a binary fuse filter may hold a key."""
+    hash = _hash(key, seed)
+    mask = (1 << block_bits) - 1
+    place = ((hash >> 32) * (blocks << block_bits)) >> 32
+    found = hash ^ (hash >> 32)
+    for at in (
+        place, (place + mask + 1) ^ ((hash >> 18) & mask), (place + 2 * (mask + 1)) ^ (hash & mask)
+    ):  # fmt: skip
+        bit = at * width
+        found ^= int.from_bytes(data[bit >> 3 : (bit >> 3) + 3], "little") >> (bit & 7)
+    return found & ((1 << width) - 1) == 0
+
+
+def _hold_all(
+    data: bytes, keys: np.ndarray[Any, np.dtype[np.uint64]], width: int, block_bits: int, blocks: int, seed: int
+) -> bool:
+    """Whether `_holds` is true of all keys."""
+    hash = keys + np.uint64(seed)
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        hash = (hash ^ (hash >> np.uint64(33))) * np.uint64(factor)
+    hash ^= hash >> np.uint64(33)
+    block = np.uint64(1 << block_bits)
+    mask = block - np.uint64(1)
+    place = ((hash >> np.uint64(32)) * np.uint64(blocks << block_bits)) >> np.uint64(32)
+    found = hash ^ (hash >> np.uint64(32))
+    stored = np.frombuffer(data, np.uint8)
+    for at in (place, (place + block) ^ ((hash >> np.uint64(18)) & mask), (place + block + block) ^ (hash & mask)):
+        bit = at * np.uint64(width)
+        byte = (bit >> np.uint64(3)).astype(np.int64)
+        word = sum(stored[byte + i].astype(np.uint64) << np.uint64(8 * i) for i in range(3))
+        found ^= word >> (bit & np.uint64(7))
+    return not (found & np.uint64((1 << width) - 1)).any()
+
+
+def read_filters(
+    path: str, file: Any, index: Index, opener: Callable[[str], BinaryIO] = open_local, check: bool = False
+) -> tuple[Filters | None, ExitStack]:
+    """The filters of a file with its index, in it or in its sidecar, and what to close when they are not used any more.
+
+    None without filters. Those that are damaged or of another file are ignored with a warning.
+    """
+    stack = ExitStack()
+    for name, source, end in _places(path, file, index, opener, stack):
+        try:
+            found = _parse(name, source, end, index, None if source is file else file, opener is open_local)
+        except CorruptIndex as why:
+            with stack if check else nullcontext():
+                ignore(f"the filters of {name}", why, check, 4)
+            continue
+        if found is not None:
+            return found, stack
+    stack.close()
+    return None, stack
+
+
+def _places(
+    path: str, file: Any, index: Index, opener: Callable[[str], BinaryIO], stack: ExitStack
+) -> Iterator[tuple[str, Any, int]]:
+    """Where filters may end: before the index of the file, at the end of the sidecar."""
+    if index.at is not None:
+        yield path, file, index.at
+    try:
+        sidecar = stack.enter_context(opener(path + SUFFIX))
+    except FileNotFoundError:
+        return
+    yield path + SUFFIX, sidecar, sidecar.seek(0, os.SEEK_END)
+
+
+def _parse(name: str, source: Any, end: int, index: Index, of: Any, is_local: bool) -> Filters | None:
+    """The filters that end at a byte of ``source``; ``of`` is the file that they belong to, if it is another one."""
+    if end < _TAIL.size:
+        return None
+    source.seek(end - _TAIL.size)
+    crc, length, whole, magic = _TAIL.unpack(read_exactly(source, _TAIL.size))
+    if magic != _MAGIC:
+        return None
+    if not (_HEAD.size <= length <= _MAX_DIRECTORY and length + _TAIL.size <= whole <= end):
+        raise CorruptIndex("their length is wrong")
+    source.seek(end - _TAIL.size - length)
+    directory = read_exactly(source, length)
+    if zlib.crc32(directory) != crc:
+        raise CorruptIndex("their checksum is wrong")
+    version, segments, keyframes, size, ends = _HEAD.unpack_from(directory)
+    if version != _VERSION:
+        raise CorruptIndex(f"they have version {version}, this is version {_VERSION}")
+    if segments != len(index.keyframes) or keyframes != checksum_keyframes(keyframes_of(index)):
+        raise CorruptIndex("they belong to other keyframes; make them anew with `jelly index --terms`")
+    if of is not None and (size != index.size or ends != checksum_ends(of, size)):
+        raise CorruptIndex("the file has changed since; make them anew with `jelly index --terms`")
+    n = segments * len(SLOTS)
+    if len(directory) < _HEAD.size + n * _ROW.itemsize:
+        raise CorruptIndex("they are cut off")
+    rows = np.frombuffer(directory, _ROW, n, _HEAD.size)
+    filters = whole - length - _TAIL.size
+    texts = _HEAD.size + n * _ROW.itemsize
+    if not _is_sound(rows, filters) or texts + int(rows["low"].sum()) + int(rows["high"].sum()) != length:
+        raise CorruptIndex("their directory is wrong")
+    ranges = []
+    for low, high in zip(rows["low"].tolist(), rows["high"].tolist(), strict=True):
+        ranges.append((directory[texts : texts + low], directory[texts + low : texts + low + high]))
+        texts += low + high
+    start = end - whole
+    read_at = reader_at(source)
+    return Filters(rows, ranges, whole, lambda offset, n: read_at(start + offset, n) if n else b"", name, is_local)
+
+
+def _is_sound(rows: np.ndarray[Any, Any], size: int) -> bool:
+    """Whether all filters of a directory lie within ``size`` bytes and have the bytes that they need."""
+    sizes, offsets = rows["size"].astype(np.int64), rows["offset"]
+    kinds, width, bits = rows["kind"], rows["width"].astype(np.int64), rows["block_bits"]
+    blocks = rows["blocks"].astype(np.int64) + 2
+    wanted = np.where(kinds == _LIST, 8 * rows["keys"].astype(np.int64), 0)
+    is_fuse = kinds == _FUSE
+    places = blocks << np.minimum(bits, _MAX_BLOCK_BITS).astype(np.int64)
+    wanted[is_fuse] = ((places * width + 7) // 8 + 2)[is_fuse]
+    fits = (kinds <= _FUSE) & (offsets >= 0) & (offsets <= size - sizes) & (sizes == wanted) & (offsets <= size)
+    fits &= ~is_fuse | ((bits <= _MAX_BLOCK_BITS) & (width >= 1) & (width <= 16) & (blocks > 2))
+    return bool(fits.all()) and int(np.max(rows["low"], initial=0)) <= _RANGE >= int(np.max(rows["high"], initial=0))

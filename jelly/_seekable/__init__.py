@@ -1,1 +1,0 @@
-"""Seekable files: keyframes, their index, and random access."""

@@ -1,1 +1,0 @@
-"""Inputs of all kinds: one or several sources, their formats and their blank nodes."""

@@ -1,0 +1,1 @@
+"""Streams of statements: the reading loop, Reader, Writer, threads, options that widen, spools."""

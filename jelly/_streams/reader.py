@@ -1,0 +1,447 @@
+"""Reader: chooses the format, turns bytes into Batches and Batches into objects, and locates errors."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from jelly._bytes.source import MAX_EXPANSION, Progress, Source, SourceReader
+from jelly._core.base.batch import Batch
+from jelly._core.jelly.decoder import Decoder
+from jelly._core.ntriples.text import TextReader
+from jelly._core.terms.materialize import Materializer, StatementIterator
+from jelly._core.terms.model import Quad, Triple
+from jelly._core.terms.term_adapter import TermAdapter
+from jelly._formats.registry import FORMATS, JELLY, NQ, NT, READING, VERSIONS, Format, find
+from jelly._formats.sniff import HEAD, explain, explainer
+from jelly._options.options import StreamOptions
+from jelly._options.settings import checked, fitted, refuse_unknown
+from jelly._streams.drain import drain
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
+
+if TYPE_CHECKING:
+    from jelly._bytes.workers import Workers
+
+__all__ = ["Frame", "Reader", "loads", "options"]
+
+Statement = Triple | Quad
+
+# What a web server is asked for.
+ACCEPT = ", ".join([format.media_type for format in FORMATS.values()]) + ", */*;q=0.1"
+
+# Rows of a Batch that is read as Python objects: small enough for the caches.
+READ_ROWS = 8192
+
+
+class Reader(SourceReader):
+    """Read a stream of RDF in any format.
+
+    Iterate over the Reader for statements, or call `frames` or `batches`. A Reader can be consumed only once, in one of
+    these ways. Memory stays bounded, whatever the size of the input.
+
+    Parameters
+    ----------
+    src : str, os.PathLike, OpenFile of fsspec, bytes-like, binary file object or iterable of bytes
+        The input. ``"-"`` is standard input, a str with ``http://`` or ``https://`` the address of a body on the web:
+        a server that sends no byte for 60 seconds, or those that the environment variable JELLY_TIMEOUT says, is a
+        TimeoutError. Other URLs, such as ``s3://bucket/x.jelly``, are opened by fsspec. Files with the suffix
+        ``.parquet``, ``.arrow`` or ``.csv`` are tables of statements (see `jelly.arrow`). Several sources are read by
+        `read`, `find` and others, not here.
+        gzip, zstd, bz2 and xz are recognised by the first bytes.
+    format : str, optional
+        Name, suffix or media type of the format: ``"jelly"``, ``"nt"``, ``"nq"``, ``"thrift"``, ``"protobuf"``, with
+        pyoxigraph ``"ttl"``, ``"trig"``, ``"rdf"``, ``"jsonld"`` or ``"n3"``, and of tables ``"parquet"``,
+        ``"arrow"``, ``"arrows"`` (a stream of Arrow IPC) or ``"csv"``. By default the Content-Type of a body from the
+        web decides, or else the suffix; a source without a name is Jelly.
+    delimited : bool, optional
+        Jelly only: whether each frame has its length before it. By default the first bytes tell.
+    strict : bool, default False
+        Text only: reject what RDF 1.1 does not allow.
+    rdf : {"1.1", "1.2-basic", "1.2"}, optional
+        Refuse what this version of RDF does not have, in any format. ``"1.2-basic"`` has base directions and no triple
+        terms.
+        N-Triples and N-Quads: a line VERSION holds for what follows, and may not announce a later version.
+        Unstable: RDF 1.2 is a draft.
+    star : {"reifies", "triple-terms", "quoted"}, optional
+        ``"reifies"``: a quoted triple of RDF-star becomes a blank node with a statement ``rdf:reifies``; ``"quoted"``
+        turns such nodes back. ``"triple-terms"``: quoted triples are triple terms; one that is no object is an error.
+        Unstable: RDF 1.2 is a draft.
+    on_error : {"raise", "skip"}, default "raise"
+        N-Triples and N-Quads: what to do with a line that has an error. ``"skip"`` notes it in ``skipped`` and
+        continues.
+    **limits : Any
+        Further keywords of the format. All formats: ``batch_rows`` (statements per Batch), ``max_expansion``
+        (compressed data may expand to this many times their size plus 8 MiB, default 4096). Jelly: ``joined``,
+        ``unknown_rows``, ``batch_bytes``, ``max_frame_bytes``, ``max_frame_rows``, ``max_names``, ``max_prefixes`` and
+        ``max_datatypes``, see `Decoder`. N-Triples and N-Quads: ``max_line_bytes`` (default 64 MiB). RDF Thrift and RDF
+        Protobuf: ``max_row_bytes`` (default 256 MiB), ``quads=True`` (all statements as quads). RDF Protobuf:
+        ``message`` (``"rows"``, ``"RDF_Stream"`` or ``"RDF_Graph"``; by default the first bytes tell). The formats of
+        pyoxigraph: ``base`` (base IRI for resolving relative IRIs) and ``lenient=True`` (skip most validation).
+
+    Raises
+    ------
+    JellyArgumentError
+        If the format does not have one of the keywords.
+    JellyError
+        If the input is wrong; the message gives frame, row and byte, or line and column. Statements before the error
+        are yielded first.
+
+    Notes
+    -----
+    Labels of blank nodes are given as they stand, and the scope of a blank node is the input: in all frames the same
+    label is the same node, and in another input it is another one, although equal in Python. Where each frame has a
+    scope of its own, as in a message log, read with `jelly.messages`. In the formats of pyoxigraph, nodes without a
+    label are ``anon0``, ``anon1`` and so on.
+
+    ``max_frame_bytes``, ``max_line_bytes`` and ``max_row_bytes`` are raised to 16 times the size of the file if that is
+    more, so that a file with one long literal can be read.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> with jelly.Reader(b"<a:s> <a:p> <a:o> .", format="nt") as reader:
+    ...     [str(statement) for statement in reader]
+    ['<a:s> <a:p> <a:o> .']
+    """
+
+    # The threads that parse lines and take columns.
+    workers: Workers | None = None
+
+    @checked(READING, VERSIONS)
+    def __init__(
+        self,
+        src: Any,
+        *,
+        format: str | None = None,
+        delimited: bool | None = None,
+        strict: bool = False,
+        rdf: Literal["1.1", "1.2-basic", "1.2"] | None = None,
+        star: Literal["reifies", "triple-terms", "quoted"] | None = None,
+        on_error: Literal["raise", "skip"] = "raise",
+        **limits: Any,
+    ) -> None:
+        self._taken = False
+        expansion = limits.pop("max_expansion", MAX_EXPANSION)
+        # `validate` has opened it, to see what format it is.
+        self.source: Source = src if isinstance(src, Source) else Source(src, expansion, ACCEPT)
+        try:
+            with self.source.named():
+                found = find(format or self.source.media_type, self.source.name, tables=True)
+            self.format: Format = found
+            self.source.explain = explainer(found.name, FORMATS, "format")
+            refuse_unknown(limits, found.reading, found.title)
+            limits = fitted(limits, found.reading, self.source.size)
+            # Whether a reader of quads is to be opened if there are some; the keywords for that.
+            self._mixed = found.mixed and not limits.get("quads")
+            self._change = None
+            if rdf is not None or star is not None:
+                from jelly._formats.rdf_version import changes
+
+                self._change = changes(rdf, star)
+            if rdf is not None and found in (NT, NQ):
+                limits["rdf"] = rdf
+            self._settings = {"delimited": delimited, "strict": strict, "on_error": on_error, **limits}
+            with self.source.named():
+                self._decoder = found.open_reader(**self._settings)
+        except BaseException:
+            self.source.close()
+            raise
+
+    @property
+    def options(self) -> StreamOptions | None:
+        """The stream options, or None for text and before they have been read."""
+        return getattr(self._decoder, "options", None)
+
+    @property
+    def delimited(self) -> bool | None:
+        """Whether the Jelly stream is delimited, or None for text and before that is known."""
+        return getattr(self._decoder, "delimited", None)
+
+    @property
+    def base(self) -> str | None:
+        """The base IRI that RDF Protobuf tells, or None. Nothing is resolved with it."""
+        return getattr(self._decoder, "base", None)
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes taken from the source, before decompression. Divide by ``source.size`` for a progress bar."""
+        return self.source.bytes_read
+
+    @property
+    def statements(self) -> int:
+        """Statements read so far."""
+        return int(self._decoder.statements)
+
+    @property
+    def skipped(self) -> list[tuple[int, str]]:
+        """Line number and error message of the first 1000 skipped lines."""
+        return list(getattr(self._decoder, "skipped", ()))
+
+    @property
+    def n_skipped(self) -> int:
+        """Number of skipped lines."""
+        return int(getattr(self._decoder, "n_skipped", 0))
+
+    def __repr__(self) -> str:
+        where = f" of {self.source.name}" if self.source.name else ""
+        return f"<jelly.Reader{where}: {self.format.title}, {self.statements} statements so far>"
+
+    def __iter__(self) -> StatementIterator:
+        return StatementIterator(self.uniform())
+
+    def uniform(self) -> Iterator[Batch]:
+        """Iterate over the Batches of the stream, like `batches`, all of them of triples or all of quads.
+
+        A dataset in RDF Thrift or RDF Protobuf may begin with triples, which are its default graph. A path, bytes or
+        a file that can seek is searched for quads first.
+
+        Yields
+        ------
+        Batch
+            The next statements.
+
+        Raises
+        ------
+        JellyOptionsError
+            If a quad comes after triples that were yielded, from a source that can be read only once.
+        """
+        if self._mixed and self._finds_quads():
+            self._decoder = self.format.open_reader(**self._settings | {"quads": True})
+        arity = 0
+        for batch in self.batches():
+            if self._mixed and arity == 3 < batch.arity:
+                raise JellyOptionsError(
+                    "a quad comes after triples, as in a dataset, and the source cannot be read twice: pass quads=True",
+                    source=self.source.name or None,
+                )
+            arity = batch.arity
+            yield batch
+
+    def _finds_quads(self) -> bool:
+        """Whether there is a quad, where the source can be read twice. What is wrong is told when it is read."""
+        scan = self.format.open_reader(**self._settings, scan=True)
+        with contextlib.suppress(JellyError), self.source.ahead() as source:
+            for chunk in () if source is None else source.chunks():
+                scan.push(chunk)
+                scan.pull()
+                if scan.quads:
+                    break
+            else:
+                scan.finish()  # it may have waited for more of the last row
+                scan.pull()
+        return bool(scan.quads)
+
+    def watched(self, progress: Progress | None) -> Iterator[Batch]:
+        """Iterate over the Batches, like `batches`, and tell how far they are.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called after each Batch, see `convert`.
+
+        Returns
+        -------
+        Iterator[Batch]
+            The Batches.
+        """
+        return self.source.watched(self.batches(), progress)
+
+    def batches(self) -> Iterator[Batch]:
+        """Iterate over the Batches of the stream.
+
+        Yields
+        ------
+        Batch
+            The next statements. All statements before an error are yielded before it is raised.
+        """
+        if self._taken:
+            raise JellyArgumentError("the Reader was consumed before: make another one to read the source again")
+        self._taken = True
+        self.source.workers = self.workers
+        decoder = self._decoder
+        # With rdf= a line VERSION holds for all lines behind it.
+        in_pieces = type(decoder) is TextReader and not self.source.is_live and "rdf" not in self._settings
+        if self.workers is not None and in_pieces:
+            from jelly._streams.text import PieceReader
+
+            make = partial(self.format.open_reader, **self._settings)
+            self._decoder = decoder = PieceReader(make, self.workers)
+        elif self.workers is not None and hasattr(decoder, "workers"):
+            decoder.workers = self.workers
+        if hasattr(decoder, "batches"):
+            batches = decoder.batches(self.source)
+        else:
+            batches = drain(decoder, self.source.chunks(), is_live=self.source.is_live)
+            if self.workers is not None:
+                batches = self.workers.read_ahead(batches, self.source)
+        with self, self.source.named():
+            yield from batches if self._change is None else self._change(batches)
+
+    def frames(self, library: TermAdapter | None = None) -> Iterator[Frame]:
+        """Iterate over the frames of the stream, including empty ones. A text is one frame.
+
+        Parameters
+        ----------
+        library : TermAdapter, optional
+            Create the terms of this library (for example RDFLib) instead of ``jelly`` terms.
+
+        Returns
+        -------
+        Iterator[Frame]
+            The frames in order.
+        """
+        if self.format is JELLY:
+            return frames_of(self.batches(), library=library)
+        whole = Frame(0, [])
+        for batch in self.uniform():
+            whole.statements += Materializer(batch, library).statements()
+            whole.namespaces += [(prefix, iri) for _, _, prefix, iri in batch.namespaces]
+        return iter([whole])
+
+
+class Frame:
+    """One frame of a stream.
+
+    Parameters
+    ----------
+    index : int
+        Number of the frame in the stream, from 0.
+    statements : list of Triple or Quad
+        The statements of the frame, in order.
+    metadata : dict of str to bytes, optional
+        Metadata of the frame.
+    namespaces : list of (str, str), optional
+        Prefix and IRI of each namespace declaration in the frame.
+    """
+
+    __slots__ = ("index", "metadata", "namespaces", "statements")
+
+    def __init__(
+        self,
+        index: int,
+        statements: list[Statement],
+        metadata: dict[str, bytes] | None = None,
+        namespaces: list[tuple[str, str]] | None = None,
+    ) -> None:
+        self.index: int = index
+        self.statements: list[Statement] = statements
+        self.metadata: dict[str, bytes] = metadata or {}
+        self.namespaces: list[tuple[str, str]] = namespaces or []
+
+    def __iter__(self) -> Iterator[Statement]:
+        return iter(self.statements)
+
+    def __len__(self) -> int:
+        return len(self.statements)
+
+    def __repr__(self) -> str:
+        return f"<jelly.Frame {self.index}: {len(self.statements)} statements>"
+
+
+def frames_of(batches: Iterable[Batch], index: int = 0, library: TermAdapter | None = None) -> Iterator[Frame]:
+    """The frames of Batches of Jelly; the first frame has number ``index``."""
+    statements: list[Statement] = []
+    namespaces: list[tuple[str, str]] = []
+    metadata: dict[str, bytes] = {}
+    for batch in batches:
+        terms = Materializer(batch, library)
+        declared = batch.namespaces
+        described = batch.metadata
+        row = at = 0
+        for i, end in enumerate([*batch.frames.tolist(), None]):
+            if end != row:  # there may be many empty frames
+                statements += terms.statements(row, end)
+            while at < len(declared) and declared[at][1] == i:
+                namespaces.append(declared[at][2:])
+                at += 1
+            if described:
+                metadata |= described.get(i, {})
+            if end is None:
+                break
+            yield Frame(index, statements, metadata, namespaces)
+            index += 1
+            row = end
+            statements, namespaces, metadata = [], [], {}
+
+
+@checked(READING - {"format", "batch_rows"})
+def options(src: Any, **settings: Any) -> StreamOptions:
+    """Read the stream options at the start of a Jelly stream. Only the beginning of the stream is decoded.
+
+    Parameters
+    ----------
+    src : Any
+        The input: a path, bytes, a binary file object or an iterable of chunks of bytes.
+    **settings : Any
+        Keywords of `Reader`, except ``format`` and ``batch_rows``.
+
+    Returns
+    -------
+    StreamOptions
+        The options (Jelly-RDF, section "Stream options").
+
+    Raises
+    ------
+    JellyError
+        If the stream does not begin with valid options.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> jelly.options(jelly.dumps([])).physical_type.name
+    'TRIPLES'
+    """
+    with Reader(src, format="jelly", batch_rows=1, **settings) as reader:
+        for _ in reader.batches():
+            if reader.options is not None:
+                return reader.options
+    raise AssertionError("a stream without options is refused by the Decoder")
+
+
+@checked(JELLY.reading - {"max_expansion"}, elsewhere={"format": "loads reads Jelly; use jelly.read(data, format=...)"})
+def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[Statement]:
+    """Read all statements of a Jelly stream in memory.
+
+    Parameters
+    ----------
+    data : bytes-like
+        The whole stream, not compressed. For other formats use ``jelly.read(data, format=...)``.
+    delimited : bool, optional
+        Whether each frame has its length before it. By default the first bytes tell.
+    **limits : Any
+        Keywords of `Decoder`.
+
+    Returns
+    -------
+    list of Triple or Quad
+        The statements in order.
+
+    Raises
+    ------
+    JellyError
+        If the data are not a valid Jelly stream.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> jelly.loads(jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))]))
+    [Triple(IRI('a:s'), IRI('a:p'), Literal('o'))]
+    """
+    try:
+        data = memoryview(data).cast("B")
+    except TypeError:
+        raise JellyArgumentError(f"data is {data!r:.80}: expected bytes") from None
+    decoder = Decoder(delimited=delimited, **fitted(limits, JELLY.reading, len(data)))
+    statements: list[Statement] = []
+    try:
+        # One chunk needs no loop, so that small messages are cheap.
+        decoder.push(data)
+        decoder.finish()
+        while (batch := decoder.pull(True)) is not None:
+            statements += Materializer(batch).statements()
+    except JellyError as error:
+        explain(error, bytes(data[:HEAD]), JELLY.name)
+        raise
+    return statements

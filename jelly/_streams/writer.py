@@ -1,0 +1,541 @@
+"""Writer: chooses the format, turns objects into Batches and Batches into bytes, and locates errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal
+
+from jelly._bytes.sink import Sink, SinkWriter, one_thread
+from jelly._core.base.batch import Batch
+from jelly._core.jelly.encoder import Encoder
+from jelly._core.ntriples.text import TextWriter
+from jelly._core.rules.needs import refuse_version
+from jelly._core.terms.batch_builder import BatchBuilder
+from jelly._core.terms.materialize import StatementIterator
+from jelly._core.terms.term_adapter import TermAdapter
+from jelly._formats.index import KEYFRAME_ROWS
+from jelly._formats.native import default_options
+from jelly._formats.protocols import Framing
+from jelly._formats.registry import JELLY, WRITING, Format, find
+from jelly._options.options import PhysicalType, StreamOptions
+from jelly._options.settings import checked, refuse_unknown
+from jelly._streams.output_options import first_options
+from jelly._streams.widening import Memory, WideningEncoder, changed, missing, open_fields
+from jelly.errors import JellyArgumentError
+
+if TYPE_CHECKING:
+    from jelly._bytes.workers import Workers
+
+__all__ = ["COLLECT_ROWS", "Writer", "arity_of", "dumps", "own_workers", "refuse_read", "write"]
+
+# Maximum rows of a Batch of Python objects: small enough for the caches.
+COLLECT_ROWS = 8192
+
+
+class Writer(SinkWriter):
+    """Write a stream of RDF in any format.
+
+    Use it in a ``with`` statement, or call ``close()``. A path gets its final name when the Writer closes without an
+    error; if writing fails, no partial file is left. A Writer that is never closed gives a ResourceWarning, and its
+    file is not written.
+
+    Parameters
+    ----------
+    dst : str, os.PathLike or binary file object
+        The output. ``"-"`` is standard output. The suffix of a path chooses format and compression (``.gz .zst .bz2
+        .xz``).
+    options : StreamOptions or mapping, optional
+        Options of the Jelly stream, or only some of their fields. Where they leave the physical type open, the first
+        statement decides; where they leave the version open, a first Batch of Jelly-RDF 1.2 or the first statement of
+        such a `read` makes a stream of Jelly-RDF 1.2. By default a flat stream whose options announce what its
+        statements need, see Notes.
+    format : str, optional
+        Name, suffix or media type of the format, as for `Reader`.
+    frame_rows : int, optional
+        Maximum rows per frame (0: unlimited). In grouped streams only `end_frame` ends a frame. By default 256, lookup
+        entries included; in version 3 of Jelly (see `StreamOptions`) 16384 statements.
+    frame_bytes : int, default 1 MB
+        Maximum bytes per frame (0: unlimited); a larger statement has a frame of its own.
+    delimited : bool, default True
+        Write the length of each frame before it. False writes one frame without its length.
+    seekable : bool, default False
+        Write keyframes and an index, so that `jelly.open` and several threads can read any part of the file. Other
+        readers ignore them. Only for Jelly. Files compressed with zstd and gzip are cut into frames of their own
+        with a table at the end, which other programs pass over; bz2 and xz are seekable once they are unpacked.
+    keyframe_rows : int, default 131072
+        Statements from one keyframe to the next, if ``seekable``.
+    index : {"terms"}, optional
+        Also write filters into the index, which makes the file ``seekable``: `find` and filters of tables then read
+        only the parts of the file that may hold what they look for. The file becomes some 4 % larger. Only for Jelly.
+    threads : int, default 1
+        Number of threads that encode the Batches of `add_batch`: N-Triples, N-Quads, and ``seekable`` Jelly. The bytes
+        are the same for any number.
+    keep_labels : bool, default False
+        Raise an error for a blank node label that the format cannot hold. By default such a node gets another label,
+        the same one for the same label.
+    library : TermAdapter, optional
+        Also accept the terms of this library (for example RDFLib).
+    **settings : Any
+        Further keywords of the format, if it has any. N-Triples and N-Quads: ``quoted="rdf-star"`` writes quoted
+        triples as ``<< s p o >>`` instead of ``<<( s p o )>>``. RDF Thrift and RDF Protobuf: ``prefixes`` (namespaces
+        by name), ``shorten`` (prefixed names), ``values=True`` (numbers as values), ``repeat=True`` (REPEAT for a term
+        that the statement before has in the same position). RDF Protobuf: ``base``, ``default_quads=True``, and
+        ``message`` (``"RDF_Stream"`` or ``"RDF_Graph"``: the whole output is one such message).
+
+    Attributes
+    ----------
+    statements : int
+        Number of statements written so far.
+
+    Raises
+    ------
+    JellyArgumentError
+        If the format does not have one of the keywords.
+    JellyUnsupportedError
+        If the format cannot hold a term; the message names the term and its row.
+    JellyOptionsError
+        If ``options`` do not allow a statement, or if one needs more than was announced and the output is not a path.
+
+    Notes
+    -----
+    A Jelly stream announces at its start whether it has named graphs, quoted triples, generalized statements and
+    namespaces. The first 8192 statements (or the first Batch) decide what ``options`` leave open. If a later statement
+    needs more, a file is written again from its start, with bounded memory, and so is what is in an `io.BytesIO` that
+    nobody has flushed or changed; a pipe or file object cannot be, so there it is a `LateError`, which names the option
+    to give.
+
+    Labels of blank nodes are written as they are given, and the scope of a blank node is the stream: in all frames the
+    same label is the same node. In a grouped stream each frame is a graph or dataset of its own, and whether labels
+    refer to other frames is for the caller to say. In `jelly.messages` the scope is the message.
+
+    Unstable: ``quoted`` follows the drafts of RDF 1.2.
+
+    Examples
+    --------
+    >>> import io, jelly
+    >>> out = io.BytesIO()
+    >>> with jelly.Writer(out) as writer:
+    ...     writer.namespace("ex", "http://example.org/")
+    ...     writer.add(jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o")))
+    >>> [frame.namespaces for frame in jelly.read_frames(out.getvalue())]
+    [[('ex', 'http://example.org/')]]
+    """
+
+    @checked(WRITING)
+    def __init__(
+        self,
+        dst: Any,
+        options: StreamOptions | Mapping[str, Any] | None = None,
+        *,
+        format: str | None = None,
+        frame_rows: int | None = None,
+        frame_bytes: int = 1_000_000,
+        delimited: bool = True,
+        seekable: bool = False,
+        keyframe_rows: int = KEYFRAME_ROWS,
+        index: Literal["terms"] | None = None,
+        threads: int | Workers = 1,
+        keep_labels: bool = False,
+        library: TermAdapter | None = None,
+        **settings: Any,
+    ) -> None:
+        _check_options(options)
+        self._framing = Framing(
+            frame_rows=frame_rows,
+            frame_bytes=frame_bytes,
+            delimited=delimited,
+            keyframe_rows=keyframe_rows if seekable or index else 0,
+        )
+        self._settings: dict[str, Any] = {"keep_labels": keep_labels, **settings}
+        if index is not None:
+            self._settings["filters"] = True
+        self._given = options
+        self._allowed: frozenset[str] | None = None  # options that may be widened
+        self._library = library
+        self._collector: BatchBuilder | None = None
+        self._encoder: Any = None
+        self._rows = COLLECT_ROWS
+        self._early: list[tuple[str, str]] = []
+        self._pending = 0  # number of frames that ended in the collector
+        self.statements: int = 0
+        self._workers, self._own = own_workers(threads)
+        self._sink = Sink(dst, seekable=self._framing["keyframe_rows"] > 0, workers=self._workers)
+        try:
+            self.format: Format = find(format, self._sink.name)
+            refuse_unknown(settings, self.format.writing, self.format.title)
+            if index is not None and self.format is not JELLY:
+                raise JellyArgumentError(f"index= does not go with {self.format.title}")
+            if seekable and self.format is not JELLY:
+                raise JellyArgumentError(f"seekable=True does not go with {self.format.title}, only with Jelly")
+            if isinstance(options, StreamOptions):
+                self._start(4 if options.physical_type > PhysicalType.TRIPLES else 3)
+        except BaseException:
+            self.abort()
+            raise
+
+    @property
+    def options(self) -> StreamOptions | None:
+        """The stream options in use, or None for text and before the first statement."""
+        return getattr(self._encoder, "options", None)
+
+    def _start(self, arity: int) -> None:
+        """Make the encoder. The arity is that of the first statement."""
+        with self._sink.named():
+            if self.format is not JELLY:
+                self._encoder = self.format.open_writer(self._given, arity, framing=self._framing, **self._settings)
+                if self._workers is not None and isinstance(self._encoder, TextWriter):
+                    from jelly._streams.encoders import BatchesInOrder
+
+                    self._encoder = BatchesInOrder(self._encoder, self._workers)
+                return
+            self._encoder = WideningEncoder(
+                _options(self._given, arity),
+                partial(_open, arity, self._settings | {"framing": self._framing}, self._workers),
+                open_fields(self._given) if self._allowed is None else self._allowed,
+                self,
+            )
+
+    def _cuts(self) -> Iterable[int]:
+        return self._encoder.cuts() if isinstance(self._encoder, WideningEncoder) else ()
+
+    def __repr__(self) -> str:
+        where = f" to {self.label}" if self.label else ""
+        return f"<jelly.Writer{where}: {self.format.title}, {self.statements} statements so far>"
+
+    def allow(self, fields: frozenset[str], *, version: int = 0) -> None:
+        """Let these stream options be widened, before anything is written; for `convert`.
+
+        Parameters
+        ----------
+        fields : frozenset of str
+            Names of the options.
+        version : int, default 0
+            The version if the output cannot be written again; 0 leaves it.
+        """
+        self._allowed = fields
+        if isinstance(self._encoder, WideningEncoder):
+            self._encoder.allowed = fields
+            if version and self._sink.is_live:
+                self._encoder.choose(version=version)
+
+    @one_thread
+    def _collect(self, arity: int) -> BatchBuilder:
+        """The BatchBuilder, made for the given arity unless the stream has another arity."""
+        self._check_open()
+        if self._encoder is None:
+            self._start(arity)
+        if self._collector is None:
+            if self.format is not JELLY:
+                arity = 4 if self.format.quads else 3
+            else:
+                if self._encoder.options.physical_type == PhysicalType.UNSPECIFIED:
+                    self._encoder.choose(physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS)
+                fixed = "physical_type" not in self._encoder.allowed
+                # Where triples may become quads, graphs are collected.
+                arity = 3 if fixed and self._encoder.options.physical_type == PhysicalType.TRIPLES else 4
+            collector = BatchBuilder(arity, library=self._library)
+            for name, iri in self._early:
+                collector.namespace(name, iri)
+            self._early = []
+            self._collector = collector
+        return self._collector
+
+    def add(self, statement: Any) -> None:
+        """Write one statement.
+
+        Parameters
+        ----------
+        statement : Triple, Quad or sequence of terms
+            A statement; a sequence has 3 or 4 terms.
+        """
+        collector = self._collector
+        if collector is None:
+            collector = self._collect(arity_of(statement))
+        if collector.add(statement) >= self._rows:
+            self._flush()
+
+    @one_thread
+    @checked()
+    def extend(self, statements: Iterable[Any]) -> None:
+        """Write many statements. This is faster than `add` in a loop.
+
+        Parameters
+        ----------
+        statements : iterable of Triple, Quad or sequences of terms
+            The statements.
+        """
+        iterator = iterate(statements)
+        if self._collector is None:
+            for first in iterator:
+                self._follow(getattr(iterator, "options", None))
+                self.add(first)
+                break
+            else:
+                return
+        while self._collect(3).extend(iterator, self._rows):
+            self._refuse_read(iterator)
+            self._flush()
+        self._refuse_read(iterator)
+
+    def _follow(self, source: StreamOptions | None) -> None:
+        """Write Jelly-RDF 1.2 where the first statements come from such a stream and the caller leaves it open."""
+        if self._encoder is None and self.format is JELLY:
+            self._given = first_options(self._given, source)
+
+    def _refuse_read(self, statements: Iterable[Any]) -> None:
+        """JellyOptionsError for statements of `read` with quoted triples that this Jelly stream would change."""
+        if self.format is JELLY:
+            refuse_read(statements, self._encoder.options.version)
+
+    @one_thread
+    @checked()
+    def add_batch(self, batch: Batch, *, keep_frames: bool | None = None) -> None:
+        """Write a Batch.
+
+        Parameters
+        ----------
+        batch : Batch
+            The statements.
+        keep_frames : bool, optional
+            Whether a frame ends wherever a frame of the Batch ends. By default only in grouped streams.
+        """
+        self._check_open()
+        if self._encoder is None:
+            self._follow(batch.options)
+            self._start(batch.arity)
+        if self._early:
+            self._collect(batch.arity)
+        self._flush()
+        self._put(lambda: self._encoder.encode(batch, keep_frames))
+        self.statements += len(batch)
+
+    @one_thread
+    def namespace(self, name: str, iri: str) -> None:
+        """Declare a namespace. Formats without prefixes ignore it.
+
+        Parameters
+        ----------
+        name : str
+            The prefix, without a colon.
+        iri : str
+            The IRI that it stands for.
+        """
+        if self._collector is None and self._encoder is None:
+            self._early.append((name, iri))
+        else:
+            self._collect(3).namespace(name, iri)
+
+    @one_thread
+    @checked()
+    def end_frame(self, metadata: Mapping[str, bytes] | None = None) -> None:
+        """End the frame here, even if it is empty. Formats without frames ignore it.
+
+        Parameters
+        ----------
+        metadata : mapping of str to bytes, optional
+            Metadata of the frame.
+        """
+        collector = self._collect(3)
+        collector.end_frame(metadata)
+        # Frames without statements have no rows, but must be written in time too.
+        self._pending += 1
+        if self._pending >= self._rows:
+            self._flush()
+
+    @one_thread
+    def _flush(self) -> None:
+        collector = self._collector
+        self._pending = 0
+        if collector is None:
+            return
+        collector.lend(self._encode)
+
+    def _encode(self, batch: Batch) -> None:
+        self.statements += len(batch)
+        self._put(lambda: self._encoder.encode(batch, True))
+
+    def flush(self) -> None:
+        """Write all frames that have ended so far."""
+        self._flush()
+        if self._sink.is_live:
+            self._sink.flush()
+
+    def _finish(self) -> None:
+        if self._encoder is None or self._early:
+            self._collect(3)
+        self._flush()
+        self._put(self._encoder.close)
+        self._collector = None
+
+    def abort(self) -> None:
+        """Stop writing and remove the unfinished file."""
+        self._collector = None
+        super().abort()
+
+
+def iterate(statements: Iterable[Any]) -> Iterator[Any]:
+    """Iterate over statements. A Batch of query results is refused: its rows could be taken for statements."""
+    return StatementIterator([statements]) if isinstance(statements, Batch) else iter(statements)
+
+
+def refuse_read(statements: Iterable[Any], version: int) -> None:
+    """JellyOptionsError for statements of `read` with quoted triples that a Jelly stream of a version would change."""
+    if isinstance(statements, StatementIterator):
+        for read in statements.quoted:
+            refuse_version(read, version)
+
+
+def arity_of(statement: Any) -> int:
+    """The number of terms of a statement. The first statement decides whether a stream has triples or quads."""
+    if isinstance(statement, Batch):
+        raise JellyArgumentError("expected a statement (Triple, Quad or 3 or 4 terms), got Batch: use add_batch")
+    try:
+        return len(statement)
+    except TypeError:
+        kind = type(statement).__name__
+        raise JellyArgumentError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {kind}") from None
+
+
+def own_workers(threads: int | Workers) -> tuple[Workers | None, Workers | None]:
+    """More threads than one, and those of them that are to be ended here."""
+    if threads == 1:
+        return None, None
+    from jelly._bytes.workers import Workers  # which takes some time to import
+
+    if isinstance(threads, Workers):
+        return threads if threads.threads > 1 else None, None
+    made = Workers(threads)
+    return made, made
+
+
+def _open(arity: int, settings: Mapping[str, Any], workers: Workers | None, options: StreamOptions) -> Any:
+    # A function of no Writer: a reference to it here would keep a Writer that is forgotten.
+    if workers is not None:
+        from jelly._streams.encoders import SegmentEncoder, can_have_segments
+
+        if can_have_segments(options, settings["framing"]):
+            return SegmentEncoder(options, settings["framing"], workers, filters=settings.get("filters", False))
+    return JELLY.open_writer(options, arity, **settings)
+
+
+def _check_options(options: Any) -> None:
+    if isinstance(options, Mapping):
+        refuse_unknown(options, [field.name for field in fields(StreamOptions)], "StreamOptions")
+
+
+def _options(given: StreamOptions | Mapping[str, Any] | None, arity: int) -> StreamOptions:
+    """The options with the physical type of a first statement, where they leave it open."""
+    if not isinstance(given, StreamOptions):
+        return changed(default_options(arity), given or {})
+    return given
+
+
+@checked(WRITING)
+def write(
+    dst: Any, statements: Iterable[Any], options: StreamOptions | Mapping[str, Any] | None = None, **settings: Any
+) -> int:
+    """Write statements.
+
+    Parameters
+    ----------
+    dst : Any
+        The output: a path or a binary file object.
+    statements : iterable of Triple, Quad or sequences of terms
+        The statements.
+    options : StreamOptions or mapping, optional
+        Options of a Jelly stream, or some of their fields.
+    **settings : Any
+        Keywords of `Writer`.
+
+    Returns
+    -------
+    int
+        Number of statements written.
+
+    Raises
+    ------
+    JellyError
+        See `Writer`. If writing fails, no partial file is left.
+
+    Examples
+    --------
+    >>> import io, jelly
+    >>> jelly.write(io.BytesIO(), jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
+    1
+    """
+    with Writer(dst, options, **settings) as writer:
+        writer.extend(statements)
+    return writer.statements
+
+
+@checked(elsewhere={"format": "dumps writes Jelly; use jelly.write(io.BytesIO(), statements, format=...)"})
+def dumps(
+    statements: Iterable[Any],
+    options: StreamOptions | Mapping[str, Any] | None = None,
+    *,
+    delimited: bool = True,
+) -> bytes:
+    """Write statements as one Jelly stream, with a single frame if it takes no more than 1 MB.
+
+    Parameters
+    ----------
+    statements : iterable of Triple, Quad or sequences of terms
+        The statements.
+    options : StreamOptions or mapping, optional
+        Options of the stream, or some of their fields. By default a flat stream whose options announce what its
+        statements need.
+    delimited : bool, default True
+        Write the length of each frame before it. False writes one frame, however large.
+
+    Returns
+    -------
+    bytes
+        The stream.
+
+    Raises
+    ------
+    JellyOptionsError
+        If ``options`` do not allow a statement.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> len(jelly.dumps([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))], delimited=False)) > 0
+    True
+    """
+    _check_options(options)
+    iterator = iterate(statements)
+    first = list(islice(iterator, 1))
+    shape = arity_of(first[0]) if first else 3
+    options = first_options(options, getattr(iterator, "options", None))
+    allowed = open_fields(options)
+    options = _options(options, shape)
+    if options.physical_type == PhysicalType.UNSPECIFIED:
+        options = options.replace(physical_type=PhysicalType.TRIPLES if shape == 3 else PhysicalType.QUADS)
+    fixed = "physical_type" not in allowed
+    collector = BatchBuilder(3 if fixed and options.physical_type == PhysicalType.TRIPLES else 4)
+    for statement in first:
+        collector.add(statement)
+    more = collector.extend(iterator, COLLECT_ROWS)
+    refuse_read(iterator, options.version)
+    if not more:
+        # A small message is to cost little.
+        batch = collector.batch
+        if fields := missing(options, batch, allowed):
+            options = changed(options, fields)
+        only = Encoder(options, frame_rows=0, delimited=delimited)
+        return only.encode(batch, keep_frames=False) + only.close()
+    memory = Memory()
+    settings: dict[str, Any] = {"frame_rows": 0, "delimited": delimited}
+    encoder = WideningEncoder(options, lambda options: Encoder(options, **settings), allowed, memory)
+    while more:
+        memory.write(encoder.encode(collector.batch, keep_frames=False))
+        collector.clear()
+        more = collector.extend(iterator, COLLECT_ROWS)
+        refuse_read(iterator, options.version)
+    memory.write(encoder.encode(collector.batch, keep_frames=False))
+    memory.write(encoder.close())
+    return b"".join(memory.parts)
