@@ -276,7 +276,7 @@ def test_limits_fit_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("jelly._options.settings.LIMITS", dict.fromkeys(LIMITS, 1000))
     monkeypatch.setattr("jelly._options.settings._LOWEST", 1000)
     seen: list[dict[str, Any]] = []
-    from jelly._options.options import settings
+    from jelly._options import settings
 
     original = settings.fitted
 

@@ -12,7 +12,7 @@ import pytest
 import jelly
 from jelly._bytes.names import left_in
 from jelly._bytes.source import Source
-from jelly._options.options import settings
+from jelly._options import settings
 
 
 @pytest.fixture
