@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from jelly._dataset.sort import merge, sort
     from jelly._dataset.split import Part, split
     from jelly._dataset.unique import unique
+    from jelly._options.keywords import ReadOptions, WriteOptions
     from jelly._tools.canonicalize import Canonical, canonicalize
     from jelly._tools.inspect import FrameInspection, Inspection, inspect
     from jelly._tools.validate import Problem, validate
@@ -114,11 +115,13 @@ __all__ = [
     "Problem",
     "Quad",
     "QuotedTriple",
+    "ReadOptions",
     "Reader",
     "Scan",
     "StreamOptions",
     "Triple",
     "Variable",
+    "WriteOptions",
     "Writer",
     "__version__",
     "append",
@@ -170,7 +173,9 @@ _LAZY = {
     "Part": "jelly._dataset.split",
     "Pattern": "jelly._dataset.pattern",
     "Problem": "jelly._tools.validate",
+    "ReadOptions": "jelly._options.keywords",
     "Scan": "jelly._dataset.lazy",
+    "WriteOptions": "jelly._options.keywords",
     "append": "jelly._dataset.append",
     "aread": "jelly._dataset.asynchronous",
     "canonicalize": "jelly._tools.canonicalize",

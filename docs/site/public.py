@@ -41,7 +41,7 @@ PAGES = (
     Page(
         "reading-and-writing.md", "Read and write", "jelly",
         ("read", "Reader", "loads", "read_frames", "Frame", "options", "aread", "AsyncReader", "write", "Writer",
-         "dumps"),
+         "dumps", "ReadOptions", "WriteOptions"),
         "Statements as Python objects, from and to any format.",
     ),
     Page(

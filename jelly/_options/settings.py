@@ -55,19 +55,6 @@ def refuse_unknown(
 # Types that are remembered for a function, so that classes made at run time do not add up.
 _MOST_TYPES = 100
 
-# What keywords take that a function passes on.
-_PASSED: dict[str, Any] = {limit.name: int for limit in SETTABLE} | {
-    "base": str | None,
-    "batch_bytes": int,
-    "batch_rows": int,
-    "contexts": Mapping[str, Any] | None,
-    "format": str | None,
-    "on_error": Literal["raise", "skip"],
-    "rdf": Literal["1.1", "1.2-basic", "1.2"] | None,
-    "star": Literal["reifies", "triple-terms", "quoted"] | None,
-    "unknown_rows": Literal["error", "skip"],
-}  # fmt: skip
-
 
 def _is_whole(value: Any) -> bool:
     try:
@@ -213,7 +200,9 @@ class _Kinds:
     def _kind(self, name: str) -> Any:
         told = self.function.__annotations__.get(name)
         if told is None:
-            return _PASSED.get(name, Any)
+            from jelly._options.keywords import type_of
+
+            return type_of(name)
         try:
             return eval(told, self.function.__globals__) if isinstance(told, str) else told  # noqa: S307 - our own text
         except (NameError, AttributeError):  # of a module that is imported for type checkers only

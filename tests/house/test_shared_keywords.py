@@ -1,0 +1,80 @@
+"""The table of keywords is true: its types are those of signatures, and formats have no other keywords."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any, get_args
+
+import pytest
+
+import jelly
+from jelly._formats.registry import PATCH_READING, READING, RESULT_READING, VERSIONS, WRITING
+from jelly._options.keywords import READ, WRITE, ReadOptions, WriteOptions, described, type_of
+from jelly._options.limits import SETTABLE
+
+TYPED: list[tuple[Any, dict[str, Any]]] = [(ReadOptions, READ), (WriteOptions, WRITE)]
+
+
+@pytest.mark.parametrize(("kind", "table"), TYPED, ids=["read", "write"])
+def test_each_row_has_a_type(kind: Any, table: dict[str, Any]) -> None:
+    assert list(kind.__annotations__) == list(table)
+    assert not kind.__required_keys__
+    for name, row in table.items():
+        assert row.name == name
+        assert row.help.endswith("."), name
+        assert f"{name} : " in kind.__doc__
+
+
+def test_formats_have_no_other_keywords() -> None:
+    assert set(READ) >= READING | PATCH_READING | RESULT_READING | VERSIONS | {limit.name for limit in SETTABLE}
+    assert set(WRITE) >= WRITING
+
+
+def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """The public functions and classes that take what a user has to write."""
+    for module in ("jelly", "jelly.patch", "jelly.messages", "jelly.results"):
+        owner = importlib.import_module(module)
+        for name in owner.__all__:
+            thing = getattr(owner, name)
+            if getattr(getattr(thing, "__init__", thing), "keywords", getattr(thing, "keywords", None)):
+                yield f"{module}.{name}", thing
+
+
+def words(kind: Any) -> set[Any]:
+    """The parts of a type: the members of a union, the words of a Literal."""
+    return {word for part in get_args(kind) or (kind,) for word in get_args(part) or (part,)}
+
+
+@pytest.mark.parametrize(("name", "thing"), list(functions()), ids=[name for name, _ in functions()])
+def test_signatures_have_the_types_of_the_table(name: str, thing: Callable[..., Any]) -> None:
+    function = thing.__init__ if isinstance(thing, type) else thing  # type: ignore[misc]
+    inner = inspect.unwrap(function)
+    for parameter in inspect.signature(thing).parameters.values():
+        if parameter.name not in READ | WRITE or parameter.name in OTHERS | OF_ONE.get(name, set()):
+            continue
+        annotation = parameter.annotation
+        try:
+            kind = eval(annotation, inner.__globals__) if isinstance(annotation, str) else annotation
+        except NameError:  # of a module that only type checkers import
+            continue
+        assert words(kind) <= words(type_of(parameter.name)) | {type(None)}, parameter
+
+
+# These also take objects that only the package makes; and the words of one function that mean something else there.
+OTHERS = {"options", "threads", "library"}
+OF_ONE = {"jelly.patch.read_log": {"base"}, "jelly.messages.Message": {"index"}}
+
+
+def test_the_section_of_a_docstring() -> None:
+    text = described([READ["on_error"]], ReadOptions.__annotations__)
+    assert text.splitlines()[2] == "on_error : Literal['raise', 'skip'], default 'raise'"
+
+
+def test_passed_keywords_are_checked_by_their_types() -> None:
+    for name, value, expected in (
+        ("lenient", "no", "bool"), ("max_row_bytes", "x", "a whole number"), ("message", "RDF", '"rows"'),
+    ):  # fmt: skip
+        with pytest.raises(jelly.JellyArgumentError, match=f"{name} is '{value}': expected .*{expected}"):
+            jelly.read(b"", format="protobuf", **{name: value})  # type: ignore[arg-type]
