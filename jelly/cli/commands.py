@@ -377,8 +377,8 @@ def _of_syntax(source: Format, given: dict[str, Any]) -> dict[str, Any]:
 
 def _refuse_with_tables(given: dict[str, Any]) -> None:
     context = click.get_current_context()
-    of_input = {"limits", "layout", "threads", "strict", "rdf", "star", "skip_errors", "base", "lenient", "quiet"}
-    of_input |= {*STATEMENTS}
+    of_input = {"layout", "threads", "strict", "rdf", "star", "skip_errors", "base", "lenient", "quiet"}
+    of_input |= {f"limits_{name}" for name in STATEMENTS}
     for option in context.command.params:
         chosen = context.get_parameter_source(option.name or "") not in (None, ParameterSource.DEFAULT)
         is_switched_off = option.name == "seekable" and not given["seekable"]
@@ -390,11 +390,10 @@ def _refuse_with_tables(given: dict[str, Any]) -> None:
 def _convert_to_ids(src: str, dst: str, from_format: str | None, quiet: bool, given: dict[str, Any]) -> None:
     context = click.get_current_context()
     own = {"src", "dst", "from_format", "layout", "threads", "strict", "skip_errors", "base", "lenient", "quiet"}
-    own |= {"rdf", "star"}
+    own |= {"rdf", "star", *(f"limits_{name}" for name in STATEMENTS)}
     for option in context.command.params:
-        is_limit = option.name in ("limits", *STATEMENTS)
         chosen = context.get_parameter_source(option.name or "") not in (None, ParameterSource.DEFAULT)
-        if chosen and option.name not in own and not is_limit:
+        if chosen and option.name not in own:
             raise click.UsageError(f"{option.opts[0]} does not go with --layout ids")
     if dst == "-" or table_kind(dst) or table_kind(src):
         raise click.UsageError("--layout ids needs a file of statements and a directory")

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Collection, Iterator
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
 import click
 
 from jelly._bytes.compression import SEEKABLE
 from jelly._bytes.names import descriptor_of, split_suffix
 from jelly._dataset.blank_node_scope import MODES
+from jelly._options.keywords import READ
 from jelly._options.layouts import LAYOUTS
-from jelly._options.limits import SETTABLE
+from jelly.cli.options import ParamType, Size, options
 
 __all__ = [
     "STATEMENTS",
@@ -49,20 +48,6 @@ class Decorator(Protocol):
     def __call__(self, command: F, /) -> F: ...
 
 
-# Generic in newer versions of click, but for type checkers only.
-if TYPE_CHECKING:
-    ParamType = click.ParamType[Any]
-else:
-    ParamType = click.ParamType
-
-# Options for reading files, by the keyword of the functions: sizes, and switches with their values.
-_LIMITS = {limit.name: limit.help for limit in SETTABLE}
-_SWITCHES: dict[str, tuple[str, Any, str]] = {
-    "joined": ("--joined", True, "Read Jelly files joined with cat as several streams."),
-    "unknown_rows": (
-        "--skip-unknown-rows", "skip", "Skip Jelly rows of unknown kinds."
-    ),
-}
 STATEMENTS = (
     "max_frame_bytes",
     "max_line_bytes",
@@ -78,53 +63,20 @@ STATEMENTS = (
 )
 
 
-class Size(ParamType):
-    """A number of bytes or entries: 1000, 64M, 1G, where K, M, G and T are powers of 1024."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        found = re.fullmatch(r"([0-9]+)(?:([KMGT])(?:i?B)?)?", str(value), re.I)
-        if found is None or not int(found[1]):
-            self.fail(f"{value!r} is not a size: expected a number such as 1000, 64M or 1G", param, ctx)
-        return int(found[1]) << 10 * (" KMGT".index((found[2] or " ").upper()))
-
-
 # Bytes of input above which a conversion uses all cores that are idle.
 LARGE = 64 << 20
 
 
-def _option_of(name: str) -> str:
-    return _SWITCHES[name][0] if name in _SWITCHES else "--" + name.replace("_", "-")
-
-
 def reading_options(*names: str) -> Callable[[F], F]:
     """Add options for the reading keywords ``names``; the command gets the given ones as the dict ``limits``."""
-
-    def decorate(command: F) -> F:
-        @functools.wraps(command)
-        def call(**given: Any) -> Any:
-            limits = {name: value for name in names if (value := given.pop(name)) is not None}
-            return command(limits=limits, **given)
-
-        wrapped: Any = call
-        for name in reversed(names):
-            option = _option_of(name)
-            if name in _SWITCHES:
-                _, value, text = _SWITCHES[name]
-                wrapped = click.option(option, name, flag_value=value, default=None, help=text)(wrapped)
-            else:
-                wrapped = click.option(option, name, type=Size(), metavar="SIZE", help=_LIMITS[name])(wrapped)
-        return cast(F, wrapped)
-
-    return decorate
+    return options(READ, *names)
 
 
 def limits_of(limits: dict[str, Any], *known: Collection[str], what: str = "") -> dict[str, Any]:
     """Return ``limits``, after a check that at least one of the inputs has each of them."""
     for name in limits:
         if not any(name in each for each in known):
-            raise click.UsageError(f"{_option_of(name)} does not go with {what or 'any of these files'}")
+            raise click.UsageError(f"{READ[name].switch} does not go with {what or 'any of these files'}")
     return limits
 
 
