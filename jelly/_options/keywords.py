@@ -16,7 +16,7 @@ from jelly._core.terms.term_adapter import TermAdapter
 from jelly._options.limits import SETTABLE
 from jelly._options.options import PatchOptions, StreamOptions
 
-__all__ = ["READ", "WRITE", "Keyword", "ReadOptions", "WriteOptions", "described", "type_of"]
+__all__ = ["NAMED", "READ", "WRITE", "Keyword", "ReadOptions", "WriteOptions", "described", "type_of"]
 
 
 @dataclass(frozen=True)
@@ -159,6 +159,22 @@ WRITE = _table(
     Keyword("members", "Format of the files of a TAR archive. By default N-Quads.", None, "TAR archives"),
     Keyword("marked_bnodes", "Write blank nodes as <_:label>, which Apache Jena reads as the same nodes.", True,
             "RDF Patch", **_NO_OPTION),
+)  # fmt: skip
+
+
+# Keywords of single functions, and stream options, that error messages name.
+NAMED = _table(
+    Keyword("layout", "Columns of a table.", "flat", spark="layout"),
+    Keyword("skip_unknown", "Leave out files with the suffix of no format.", False, flag=True, spark="skipUnknown"),
+    Keyword("drop_graphs", "Write all statements as triples, for a format without named graphs.", False, flag=True),
+    Keyword("generalized_statements", "Allow generalized statements in the Jelly output.", False, "",
+            "--generalized", True),
+    Keyword("max_name_table_size", "Size of the name table, in entries.", 4000, "", "--names"),
+    Keyword("max_prefix_table_size", "Size of the prefix table (0: none).", 150, "", "--prefixes"),
+    Keyword("max_datatype_table_size", "Size of the datatype table (0: none).", 32, "", "--datatypes"),
+    Keyword("(version 3)", "Jelly-RDF 1.2, which stores statements in columns.", option="(--jelly 1.2)"),
+    Keyword("insecure", "Use no TLS.", False, flag=True),
+    Keyword("tls", "Use TLS.", flag=True),
 )  # fmt: skip
 
 

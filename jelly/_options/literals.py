@@ -29,8 +29,11 @@ _HEX = re.compile(r"(?:[0-9A-Fa-f]{2})*", re.ASCII)
 
 # Derived types of integers, and the values that they have.
 _RANGES: dict[str, tuple[int | None, int | None]] = {
-    "integer": (None, None), "nonPositiveInteger": (None, 0), "negativeInteger": (None, -1),
-    "nonNegativeInteger": (0, None), "positiveInteger": (1, None),
+    "integer": (None, None),
+    "nonPositiveInteger": (None, 0),
+    "negativeInteger": (None, -1),
+    "nonNegativeInteger": (0, None),
+    "positiveInteger": (1, None),
     **{name: (-(1 << n - 1), (1 << n - 1) - 1) for name, n in (("long", 64), ("int", 32), ("short", 16), ("byte", 8))},
     **{f"unsigned{name}": (0, (1 << n) - 1) for name, n in (("Long", 64), ("Int", 32), ("Short", 16), ("Byte", 8))},
 }
@@ -113,7 +116,7 @@ def of_lexical(text: str, datatype: str) -> Any:
     """
     if not datatype.startswith(_XSD):
         return None
-    name = datatype[len(_XSD):]
+    name = datatype[len(_XSD) :]
     make = _MAKERS.get(name)
     try:
         if make is not None:
@@ -142,9 +145,7 @@ def _zone(text: str | None) -> timezone | None:
     return timezone(-shift if text[0] == "-" else shift)
 
 
-def _clock_of(
-    hour: str, minute: str, second: str, fraction: str | None, zone: str | None
-) -> tuple[time, bool]:
+def _clock_of(hour: str, minute: str, second: str, fraction: str | None, zone: str | None) -> tuple[time, bool]:
     """The time, and whether it is the end of the day."""
     end = hour == "24" and minute == second == "00" and not int(fraction or 0)
     micro = int((fraction or "").ljust(6, "0"))
@@ -179,9 +180,17 @@ def _base64(text: str) -> bytes | None:
 
 
 _MAKERS: dict[str, Callable[[str], Any]] = {
-    "string": str, "boolean": _BOOLEAN.get, "decimal": _decimal, "double": _float, "float": _float, "date": _to_date,
-    "time": _to_time, "dateTime": _to_datetime, "dateTimeStamp": lambda text: _stamp(_to_datetime(text)),
-    "hexBinary": _hex, "base64Binary": _base64,
+    "string": str,
+    "boolean": _BOOLEAN.get,
+    "decimal": _decimal,
+    "double": _float,
+    "float": _float,
+    "date": _to_date,
+    "time": _to_time,
+    "dateTime": _to_datetime,
+    "dateTimeStamp": lambda text: _stamp(_to_datetime(text)),
+    "hexBinary": _hex,
+    "base64Binary": _base64,
 }
 
 

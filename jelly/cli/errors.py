@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import sys
 
+from jelly._options.spelling import spelled
 from jelly.errors import JellyError
 
 __all__ = ["INTERRUPTED", "UNREAD", "in_options", "is_unread", "message", "printable", "silence_stdout", "terminate"]
@@ -16,44 +16,9 @@ INTERRUPTED = 130
 UNREAD = 141
 
 
-# Keywords whose options on the command line have other names.
-_IN_OPTIONS = [
-    (re.compile(pattern), option)
-    for pattern, option in (
-        (r"\bmax_(frame|line|row|message|text|document)_bytes\b", r"--max-\1-bytes"),
-        (r"\bmax_(names|prefixes|datatypes|frames|expansion)\b", r"--max-\1"),
-        (r"\bmax_steps\b", "--max-steps"),
-        (r"\bjoined=True\b", "--joined"),
-        (r'\bunknown_rows="skip"', "--skip-unknown-rows"),
-        (r"read it with (?:from_)?format='(\w+)'", r"use --from \1"),
-        (r"; pass format=\.\.\.", "; use --from or --to"),
-        (r"\bpass force=True\b", "use --force"),
-        (r"\bskip_unknown=True\b", "--skip-unknown"),
-        (r'\bpass dialect="(\w+)"', r"use --dialect \1"),
-        (r'\bdialect="(\w+)"', r"--dialect \1"),
-        (r"\bpass members=\.\.\.", "use --members"),
-        (r"\bcontexts=", "--context URL=FILE"),
-        (r"\bseekable=True\b", "--seekable"),
-        (r"\bdrop_graphs=True\b", "--drop-graphs"),
-        (r"\bwrite Jelly-RDF 1\.2 \(version 3\)", "write Jelly-RDF 1.2 (--jelly 1.2)"),
-        (r"\bgeneralized_statements=True in the stream options", "--generalized"),
-        (r"\bmax_name_table_size\b", "--names"),
-        (r"\bmax_prefix_table_size\b", "--prefixes"),
-        (r"\bmax_datatype_table_size above 0 in the stream options", "--datatypes above 0"),
-        (r"""\b(rdf|star)=["']([\w.-]+)["']""", r"--\1 \2"),
-        (r'\blayout="(\w+)"', r"--layout \1"),
-        (r"\bskolem_base\b", "--skolem-base"),
-        (r"(?<=token: pass )tls=, or insecure=True\b", "--tls, or --insecure"),
-        (r"\btls=, or insecure=True\b", "--cert and --key, or --insecure"),
-    )
-]
-
-
 def in_options(text: str) -> str:
     """A message with the names of options instead of keywords."""
-    for pattern, option in _IN_OPTIONS:
-        text = pattern.sub(option, text)
-    return text
+    return spelled(text, "command line")
 
 
 def message(error: BaseException) -> str:

@@ -338,15 +338,16 @@ def without(files: Iterable[File], left_out: Iterable[File]) -> list[File]:
     return [file for file in files if file not in unwanted]
 
 
-def unknown_error(files: Sequence[File], how: str) -> JellyError:
-    """The error for such files. ``how`` leaves them out.
+def unknown_error(files: Sequence[File]) -> JellyError:
+    """The error for such files.
 
-    >>> print(unknown_error([File("data/README.md", 1, 0.0)], "skip_unknown=True"))
+    >>> print(unknown_error([File("data/README.md", 1, 0.0)]))
     files with the suffix of no format are among the sources (1): data/README.md; skip_unknown=True leaves them out
     """
     names = ", ".join([file.path for file in files[:_SHOWN]] + ["..."] * (len(files) > _SHOWN))
     return JellyError(
-        f"files with the suffix of no format are among the sources ({len(files):,}): {names}; {how} leaves them out"
+        f"files with the suffix of no format are among the sources ({len(files):,}): {names}; "
+        "skip_unknown=True leaves them out"
     )
 
 
@@ -368,7 +369,7 @@ def find_sources(
     files = find_files(paths, pattern=pattern, storage=storage)
     unknown = unknown_files(files, format)
     if unknown and not skip_unknown and not skip_errors:
-        raise unknown_error(unknown, "skip_unknown=True")
+        raise unknown_error(unknown)
     left_out = unknown if skip_unknown else []
     files = without(files, left_out)
     if not files and not allow_empty:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from jelly._formats.arrow_tables import pa
 from jelly._formats.registry import PATCH_READING, READING, RESULT_READING, Content, find
 from jelly._options.layouts import LAYOUTS, Layout
 from jelly._options.limits import SETTABLE
+from jelly._options.spelling import spelled
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.spark._partitions import (
     File,
@@ -74,18 +74,6 @@ _READING = {Content.STATEMENTS: READING, Content.PATCH: PATCH_READING, Content.R
 
 _OF_DIRECTORIES = ("basePath", "partitions", "partitionColumns", "partitionFilter")
 
-# Keywords of the library in messages, as options of the data sources.
-_IN_OPTIONS = [
-    (re.compile(pattern), option)
-    for pattern, option in (
-        (r"\bskolem_base\b", "skolemBase"),
-        (r"\bread it with format='(\w+)'", r'read it with option("format", "\1")'),
-        (r"\bpass format=\.\.\.", 'set option("format", ...)'),
-        (r'\blayout="(\w+)"', r'option("layout", "\1")'),
-        *((rf"\b{keyword}\b", option) for keyword, option in _LIMITS.items()),
-    )
-]
-
 
 @contextmanager
 def in_options() -> Iterator[None]:
@@ -99,14 +87,14 @@ def in_options() -> Iterator[None]:
     try:
         yield
     except JellyError as error:
-        _reword(error)
+        _reworded(error)
         raise
 
 
-def _reword(error: JellyError) -> None:
-    for pattern, option in _IN_OPTIONS:
-        error.reason = pattern.sub(option, error.reason)
+def _reworded(error: JellyError) -> JellyError:
+    error.reason = spelled(error.reason, "Spark")
     error.args = (error.reason,)
+    return error
 
 
 def check_options(options: Iterable[str]) -> None:
@@ -309,7 +297,7 @@ class Settings:
         files = [file for file in files if self.directories.chosen(file.path, self.wanted)]
         unknown = unknown_files(files, self.format, content=self.content)
         if unknown and not self.skip_unknown and self.mode == "FAILFAST":
-            raise unknown_error(unknown, 'option("skipUnknown", "true")')
+            raise _reworded(unknown_error(unknown))
         return without(files, unknown) if self.skip_unknown else files
 
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
@@ -348,7 +336,7 @@ class Settings:
                 for batch in self.read_part(part, keep, errors):
                     yield self.fit(batch, schema, part.file.path)
             for error in errors or ():
-                _reword(error)
+                _reworded(error)
             if errors and self.mode == "PERMISSIVE":
                 yield self._corrupt(errors, schema, part.file.path)
             if errors:

@@ -82,7 +82,7 @@ def test_a_token_is_not_sent_in_the_clear(address: str) -> None:
         jg.Client(here, token="s3cret").close()
     done = CliRunner().invoke(cli, ["topics", "list", address], env={"JELLY_TOKEN": "s3cret"})
     assert done.exit_code == 1
-    assert "pass --tls, or --insecure" in done.stderr
+    assert "use --tls, or --insecure" in done.stderr
 
 
 def test_memory_of_a_comparison_is_a_size(tmp_path: Path) -> None:
