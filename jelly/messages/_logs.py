@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -165,8 +165,15 @@ _BEFORE = re.compile(
     re.I,
 )
 _WORD = re.compile(rb"@?([A-Za-z]*)")
+# As the parser counts lines: a carriage return alone ends one, too.
+_LINE_END = re.compile(rb"\r\n?|\n")
 # Bytes among which it is looked for.
 MAX_HEAD = 1 << 13
+
+
+def _line_ends(text: bytes, end: int) -> int:
+    """The number of lines that end before a place of a text."""
+    return text.count(b"\n", 0, end) + text.count(b"\r", 0, end) - text.count(b"\r\n", 0, end)
 
 
 def announces(text: bytes, final: bool) -> bool | None:
@@ -306,7 +313,7 @@ class TurtleLog(TextLog):
                 match = _VERSION.match(text, begin - origin)
                 self._announced |= match is not None and (match[1] or match[2] or b"").endswith(b"-messages")
             elif kind == "bad" or (depth and not self._splits) or not self._announced:
-                wrong = self._refuse(kind, depth, self._line + text.count(b"\n", 0, begin - origin))
+                wrong = self._refuse(kind, depth, self._line + _line_ends(text, begin - origin))
                 break
             else:
                 cuts.append((begin - origin, stop - origin, note - origin, self._inside(mark)))
@@ -320,7 +327,7 @@ class TurtleLog(TextLog):
         if wrong is not None:
             raise self._error(wrong)
         self._origin += end
-        self._line += text.count(b"\n", 0, end)
+        self._line += _line_ends(text, end)
         self._parts = [text[end:]]
         self._marks = [mark for mark in self._marks if mark[1] >= self._origin]
         self._n = len(text) - end
@@ -369,7 +376,7 @@ class TurtleLog(TextLog):
             parts = nquads.split(self._sentinel + b"\n")
             right = len(parts) - 1
             line = self._error(self._tell(broken, text, [] if inner else cuts)).line or 0
-            lines = [self._line + text.count(b"\n", 0, begin) for begin, *_ in cuts]
+            lines = [self._line + _line_ends(text, begin) for begin, *_ in cuts]
             while right and cuts[right - 1][3] in (1, 2) and lines[right - 1] >= line:
                 right -= 1
             nquads = b"".join([part + self._sentinel + b"\n" for part in parts[:right]])
@@ -388,7 +395,7 @@ class TurtleLog(TextLog):
             if inside:
                 continue
             names = [(number - first, name, iri) for number, name, iri in declared if first <= number <= i]
-            self._line = line + text.count(b"\n", 0, at)
+            self._line = line + _line_ends(text, at)
             # First the message, then its delimiter, which cannot be refused: it is not parsed, as no limit is for it.
             inner = [(a - at, b - at, c - at, d) for a, b, c, d in cuts[first:i]]
             yield from self._read(text[at:begin], inner, names)
@@ -436,12 +443,12 @@ class TurtleLog(TextLog):
         if broken.line is None:
             return JellySyntaxError(broken.reason, line=self._line)
         line = max(broken.line - 1, 1)  # without the head
-        ends = [match.start() for match in re.finditer(b"\n", text)]
-        lines = [bisect_left(ends, begin) + 1 for begin, *_ in cuts]
+        starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        lines = [bisect_right(starts, begin) for begin, *_ in cuts]
         reason = broken.reason
         if line in lines:
             reason = f"a delimiter inside a statement: {reason.replace(self._sentinel.decode(), '@message')}"
-        elif not self._directive and _DIRECTIVE.match(text, ends[line - 2] + 1 if line > 1 else 0):
+        elif not self._directive and _DIRECTIVE.match(text, starts[line - 1]):
             if self._comments:
                 reason = 'comments delimit messages here, not MESSAGE: pass dialect="directive"'
             else:

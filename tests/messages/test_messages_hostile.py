@@ -64,6 +64,19 @@ def _until_error(messages):
         yield from messages
 
 
+@pytest.mark.parametrize("format", ["ttl", "trig"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_errors_name_lines_with_any_end(format, end):
+    """A carriage return alone ends a line, too; it comes from the fuzzer."""
+    text = f"{A}# one\n# @message\n<a:s> <a:p>\nx:o .".replace("\n", end).encode()
+    found, error = broken(text, format)
+    assert (found, error.line) == ([1], 5)
+    for size in (1, 2):
+        with pytest.raises(jelly.JellyError) as caught:
+            list(read_messages([text[at : at + size] for at in range(0, len(text), size)], format=format))
+        assert caught.value.line == 5
+
+
 @pytest.mark.parametrize("format", ["nt", "nq", "ttl", "trig"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_line_ends_and_byte_order_marks(format, end):
