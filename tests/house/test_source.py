@@ -168,6 +168,15 @@ def test_ruff() -> None:
 
 # ---- Python
 
+
+def test_modules_import_downward_and_in_no_circle() -> None:
+    # The contracts are in pyproject.toml. Imports of the compiled core are tested above.
+    pytest.importorskip("importlinter")
+    call = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
+    done = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 OPTIONAL = {
     "zstandard", "pyarrow", "rdflib", "pyspark", "pandas", "grpc", "grpc_health", "grpc_reflection", "pyoxigraph",
     "click", "rich", "yaml", "google", "polars", "matplotlib", "fsspec", "graphframes", "confluent_kafka",
