@@ -1,4 +1,5 @@
-"""The very first import: a command that is asked to end while it is importing does so at once, without a traceback.
+"""The very first import: a command that is asked to end while it is importing does so at once, without a traceback,
+and the version is printed at once.
 
 Only where Python was started for the command: `jelly ...` or `python -m jelly ...`. There is nothing to clean up yet.
 """
@@ -50,3 +51,9 @@ def _is_command() -> bool:
 if _is_command():
     with suppress(ValueError):  # not the main thread
         watch()
+    if sys.argv[1:] == ["--version"]:
+        # At once: importing numpy takes longer than all else.
+        from jelly._version import __version__
+
+        print("jelly", __version__)
+        sys.exit()

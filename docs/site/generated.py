@@ -23,7 +23,7 @@ from jelly._formats.registry import (
 from jelly._options.limits import SETTABLE
 from jelly._streams.reader import Reader
 from jelly._streams.writer import Writer
-from jelly.cli import commands, service, spark  # noqa: F401 - the others add their commands to the first
+from jelly.cli import commands
 
 _CONTENTS = (
     ("Statements", FORMATS, "`jelly.Reader`, `jelly.Writer`, `jelly convert` and most other commands."),
@@ -160,8 +160,9 @@ def leaves(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[tup
         The words and the command.
     """
     if isinstance(command, click.Group):
-        for name in sorted(command.commands):
-            yield from leaves(command.commands[name], (*words, name))
+        context = click.Context(command)
+        for name in sorted(command.list_commands(context)):
+            yield from leaves(command.get_command(context, name), (*words, name))
     else:
         yield words, command
 

@@ -19,7 +19,7 @@ def main() -> None:
     watch()
     try:
         from jelly._bytes.raw_bytes import interruptible
-        from jelly.cli import commands, service, spark  # noqa: F401 - the others add their commands to the first
+        from jelly.cli.commands import cli
     except ImportError as error:
         if error.name != "click":
             raise
@@ -30,7 +30,7 @@ def main() -> None:
         sys.stdin = io.TextIOWrapper(io.BufferedReader(waiting), sys.stdin.encoding, sys.stdin.errors)
     for stream in (sys.stdout, sys.stderr):
         _take_all_characters(stream)
-    commands.cli(prog_name="jelly")
+    cli(prog_name="jelly")
 
 
 def _take_all_characters(stream: Any) -> None:

@@ -50,7 +50,7 @@ def _canonical(
         )
 
 
-@click.command("canonicalize", short_help="Write the canonical N-Quads of a file (RDFC-1.0).")
+@click.command("canonicalize")
 @click.argument("src", metavar="IN")
 @click.argument("dst", metavar="[OUT]", default="-")
 @from_option
@@ -82,7 +82,7 @@ def canonicalize(
         _canonical(each, dst, {"format": from_format, **limits}, algorithm, max_steps, "Canonicalizing")
 
 
-@click.command("hash", short_help="Print the hash of the canonical form of files.")
+@click.command("hash")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @from_option
 @_canonical_options

@@ -37,7 +37,7 @@ from jelly.cli.reading import (
 __all__ = ["cat"]
 
 
-@click.command("cat", short_help="Print the statements of files as N-Quads.")
+@click.command("cat")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @from_option
 @click.option("--to", "to_format", type=WITH_TABLES, default="nq", show_default=True, help="Format of the output.")

@@ -16,6 +16,7 @@ from jelly._bytes.names import descriptor_of, split_suffix
 from jelly._dataset.blank_node_scope import MODES
 from jelly._options.keywords import READ
 from jelly._options.layouts import LAYOUTS
+from jelly.cli.errors import say
 from jelly.cli.options import ParamType, Size, options
 
 __all__ = [
@@ -106,11 +107,6 @@ def blank_node_options(default: str | None, note: str) -> Callable[[F], F]:
 layout_option: Decorator = click.option(
     "--layout", type=click.Choice(list(LAYOUTS)), default="flat", help="Columns of a table (default: flat)."
 )
-
-
-def say(text: str, colour: str | None = None) -> None:
-    """Print a line on standard error, with colours only on a terminal and never with NO_COLOR."""
-    click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
 
 
 def default_threads(sources: list[Any]) -> int:

@@ -6,10 +6,14 @@ import contextlib
 import os
 import sys
 
+import click
+
 from jelly._options.spelling import spelled
 from jelly.errors import JellyError
 
-__all__ = ["INTERRUPTED", "UNREAD", "in_options", "is_unread", "message", "printable", "silence_stdout", "terminate"]
+__all__ = [
+    "INTERRUPTED", "UNREAD", "in_options", "is_unread", "message", "printable", "say", "silence_stdout", "terminate",
+]  # fmt: skip
 
 # 128 and the number of the signal, as in shells: SIGINT, SIGPIPE.
 INTERRUPTED = 130
@@ -71,3 +75,8 @@ def silence_stdout() -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
+
+
+def say(text: str, colour: str | None = None) -> None:
+    """Print a line on standard error, with colours only on a terminal and never with NO_COLOR."""
+    click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)

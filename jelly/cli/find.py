@@ -28,7 +28,7 @@ from jelly.cli.reading import (
 __all__ = ["find"]
 
 
-@click.command("find", short_help="Print the statements that match a pattern.")
+@click.command("find")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @term_option("-s", "--subject", help="The subject. Repeat an option for one of several.")
 @term_option("-p", "--predicate", help="The predicate.")

@@ -19,7 +19,7 @@ __all__ = ["messages"]
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-@click.group(short_help="Logs of RDF Messages: convert, count, cat, split, merge, validate.")
+@click.group()
 def messages() -> None:
     """Work with logs of RDF Messages.
 

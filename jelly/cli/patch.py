@@ -33,7 +33,7 @@ from jelly.patch._log import patches_in_order
 from jelly.patch._spool import PatchSpool
 from jelly.patch._validate import checked_rows
 
-__all__ = ["patch"]
+__all__ = ["diff", "patch"]
 
 _format = click.Choice(list(patches.PATCH_FORMATS))
 _from = click.option(
@@ -91,7 +91,7 @@ def _seekable(dst: str, target: str | None) -> bool:
     return can_have_index(dst) and find(target, dst, content=Content.PATCH).name == "jellyp"
 
 
-@click.group(no_args_is_help=True, short_help="Patches of datasets: make, apply, convert, invert, compact, log.")
+@click.group(no_args_is_help=True)
 def patch() -> None:
     """Make, apply and convert patches: Jelly-Patch (.jellyp), RDF Patch (.rdfp) and RDF Patch Thrift (.trp).
 

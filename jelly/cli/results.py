@@ -29,7 +29,7 @@ def _known(limits: dict[str, Any], format: str) -> dict[str, Any]:
     return limits_of(limits, RESULT_FORMATS[format].reading, what=f"{format} results")
 
 
-@click.group(short_help="Convert, print and count results of SPARQL queries.")
+@click.group()
 def results() -> None:
     """Convert, print and count results of SELECT queries.
 

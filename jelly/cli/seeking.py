@@ -25,7 +25,7 @@ __all__ = ["SEEKING_COMMANDS"]
 _SEEKING_LIMITS = tuple(name for name in STATEMENTS if name in SEEKING)
 
 
-@click.command(short_help="Make an index for random access to a Jelly file.")
+@click.command()
 @click.argument("file")
 @click.option("--terms", is_flag=True, help='Also write which terms each part of the file holds, for "jelly find".')
 @reading_options(*_SEEKING_LIMITS)
@@ -52,7 +52,7 @@ def index(file: str, terms: bool, limits: dict[str, Any]) -> None:
         say(f"{file}{SUFFIX}: {size:,} bytes, {size / max(whole, 1):.1%} of the file")
 
 
-@click.command("slice", cls=RangeCommand, short_help="Print statements A to B of a Jelly file that has an index.")
+@click.command("slice", cls=RangeCommand)
 @click.argument("file")
 @click.argument("wanted", metavar="A:B", callback=parse_range)
 @click.option("--frames", is_flag=True, help="Print frames A to B instead of statements.")

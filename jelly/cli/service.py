@@ -26,11 +26,10 @@ from jelly._formats.registry import FORMATS, PATCH_FORMATS, Content, find, havin
 from jelly._options.options import ROW_VERSION
 from jelly._streams.output_options import is_columns
 from jelly._streams.widening import ALL_FIELDS, changed, late_error, missing, open_fields
-from jelly.cli.commands import cli
 from jelly.cli.common import STATEMENTS, ParamType, Size, limits_of, progress_bar, reading_options, say
 from jelly.cli.reading import settings_of, star_option, wide_advice, wide_changes, wide_options
 
-__all__ = ["cli"]
+__all__ = ["publish", "serve", "subscribe", "topics"]
 
 REFRESH = 0.5  # seconds between two updates of the counters
 _TOKEN = "JELLY_TOKEN"  # in the environment, where other users do not see it as they see arguments
@@ -124,7 +123,7 @@ def _client(address: str, given: dict[str, Any]) -> Any:
     return Client(address, tls=tls, token=os.environ.get(_TOKEN), gzip=given["gzip"], insecure=given["insecure"])
 
 
-@cli.command(short_help="Serve topics over gRPC.")
+@click.command()
 @click.option(
     "--listen",
     metavar="HOST:PORT",
@@ -378,7 +377,7 @@ def _counts(broker: Any) -> str:
     return f"{broker.published:,} messages in, {broker.delivered:,} out"
 
 
-@cli.command(short_help="Publish a file to a topic of a gRPC server.")
+@click.command()
 @click.argument("file")
 @click.option("--to", "address", metavar="HOST:PORT", required=True, help="The server.")
 @click.option("--topic", required=True, help="The topic.")
@@ -434,7 +433,7 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
     say(f"{sent:,} messages, {reader.statements:,} statements acknowledged")
 
 
-@cli.command(short_help="Write the messages of a topic to a file.")
+@click.command()
 @click.argument("address", metavar="HOST:PORT")
 @click.argument("topic")
 @click.option(
@@ -539,7 +538,7 @@ def _signals_close(feed: Any) -> Iterator[None]:
         restore()
 
 
-@cli.group(short_help="List, show and delete the topics of a broker.")
+@click.group()
 def topics() -> None:
     """List, show and delete the topics of a broker (jelly serve).
 

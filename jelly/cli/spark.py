@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from jelly._options.layouts import BUILT, LAYOUTS
-from jelly.cli.commands import cli
 from jelly.cli.common import (
     STATEMENTS,
     Size,
@@ -23,7 +22,7 @@ from jelly.cli.common import (
 from jelly.cli.errors import message, printable
 from jelly.cli.reading import from_option
 
-__all__ = ["cli"]
+__all__ = ["spark_"]
 
 _SHOWN = 20  # lines
 _LEFT_OUT = "left out, with the suffix of no format, {} files:"
@@ -87,7 +86,7 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@cli.group("spark", short_help="Run jobs on Spark over many files: ingest, stats.", no_args_is_help=True)
+@click.group("spark", no_args_is_help=True)
 def spark_() -> None:
     """Run jobs on Spark over many files. SRC is a file, a directory, a quoted pattern, or a URL.
 

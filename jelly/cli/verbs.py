@@ -106,7 +106,7 @@ def _writing(
     return {"to_format": target.name, "seekable": seekable} | ({"options": options} if options else {})
 
 
-@click.command(short_help="Write files one after the other.")
+@click.command()
 @_reading
 def concat(files: list[Any], output: str, settings: dict[str, Any], **given: Any) -> int:
     """Write the statements of files one after the other, of any formats and stream options.
@@ -119,7 +119,7 @@ def concat(files: list[Any], output: str, settings: dict[str, Any], **given: Any
     return jelly.concat(files, output, **settings, **given)
 
 
-@click.command(short_help="Append statements to a Jelly file.")
+@click.command()
 @click.argument("target", metavar="FILE")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @from_option
@@ -147,7 +147,7 @@ def append(
         say(f"{target}: {n:,} more statements")
 
 
-@click.command(short_help="Sort statements, in bounded memory.")
+@click.command()
 @_reading
 @_by
 @click.option("-u", "--unique", is_flag=True, help="Write equal statements once.")
@@ -165,7 +165,7 @@ def sort(files: list[Any], output: str, settings: dict[str, Any], **given: Any) 
     return jelly.sort(files, output, **settings, **given)
 
 
-@click.command(short_help="Merge sorted files.")
+@click.command()
 @_reading
 @_by
 @click.option("-u", "--unique", is_flag=True, help="Write equal statements once.")
@@ -179,7 +179,7 @@ def merge(files: list[Any], output: str, settings: dict[str, Any], **given: Any)
     return jelly.merge(files, output, **settings, **given)
 
 
-@click.command(short_help="Write each statement once.")
+@click.command()
 @_reading
 @_memory
 def unique(files: list[Any], output: str, settings: dict[str, Any], **given: Any) -> int:
@@ -201,7 +201,7 @@ def _conditions(ctx: click.Context, param: click.Parameter, values: tuple[str, .
     return values
 
 
-@click.command("filter", short_help="Write the statements that match conditions.")
+@click.command("filter")
 @_reading
 @term_option("-s", "--subject", "s", help="One of the subjects.")
 @term_option("-p", "--predicate", "p", help="One of the predicates.")
@@ -235,7 +235,7 @@ def filter_(files: list[Any], output: str, settings: dict[str, Any], **given: An
     return written
 
 
-@click.command(short_help="Split statements into several files.")
+@click.command()
 @_reading
 @click.option("--rows", metavar="N", type=click.IntRange(1), help="Statements of each file.")
 @click.option("--parts", metavar="N", type=click.IntRange(1), help="Number of files of the same size.")
@@ -264,7 +264,7 @@ def split(files: list[Any], output: str, settings: dict[str, Any], **given: Any)
         click.echo(f"{part.path}\t{part.statements}{term}")
 
 
-@click.command(short_help="Write some statements, chosen by chance.")
+@click.command()
 @_reading
 @click.option("-n", "--rows", metavar="N", type=click.IntRange(0), help="How many, exactly.")
 @click.option("--fraction", metavar="F", type=click.FloatRange(0, 1), help="The chance of each, from 0 to 1.")

@@ -737,6 +737,37 @@ def test_import_is_light():
     assert set(done.stdout.split()) <= {"jelly.cli", "signal", "_signal"}
 
 
+def test_the_version_needs_no_numpy():
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "jelly", "--version"], capture_output=True, text=True, timeout=240,
+        env=ENVIRONMENT,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, f"jelly {jelly.__version__}\n")
+    assert "jelly._start" in done.stderr
+    assert "numpy" not in done.stderr
+    assert run("--version").stdout == done.stdout
+
+
+def test_a_module_is_imported_when_its_command_runs():
+    code = (
+        "import sys; from click.testing import CliRunner; from jelly.cli.commands import cli\n"
+        "for arguments in (['--help'], ['count', '--help']): assert CliRunner().invoke(cli, arguments).exit_code == 0\n"
+        "print(*(name for name in sys.modules if name.startswith(('jelly.cli.', 'jelly.grpc', 'jelly.patch'))))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, env=ENVIRONMENT)
+    assert "jelly.cli.look" in done.stdout
+    assert not {"jelly.cli.convert", "jelly.cli.service", "jelly.patch", "jelly.grpc"} & set(done.stdout.split())
+
+
+def test_shell_completion():
+    for words, found in (("jelly con", "convert"), ("jelly patch co", "compact"), ("jelly cat --sk", "--skolem")):
+        done = CliRunner().invoke(
+            cli, prog_name="jelly",
+            env={"_JELLY_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))},
+        )  # fmt: skip
+        assert found in done.output
+
+
 def test_statements_are_what_they_were(folder):
     assert list(jelly.read("a.jelly"))[3] == Triple(IRI("http://a/s1"), IRI("http://a/p"), Literal("3"))
 

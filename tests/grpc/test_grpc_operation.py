@@ -160,9 +160,9 @@ def test_authorize_decides_about_topics(serve):
 def command(*arguments, code=0):
     """The command in this process: what it printed, errors too."""
     testing = pytest.importorskip("click.testing", reason="the command needs click")
-    import jelly.cli.service
+    from jelly.cli.commands import cli
 
-    done = testing.CliRunner().invoke(jelly.cli.service.cli, arguments)
+    done = testing.CliRunner().invoke(cli, arguments)
     assert done.exit_code == code, done.output
     assert "Traceback" not in done.output
     return done.output

@@ -22,6 +22,7 @@ pytest.importorskip("click", reason="the page uses the command")
 from click.testing import CliRunner  # noqa: E402
 
 from jelly.cli import service  # noqa: E402
+from jelly.cli.commands import cli  # noqa: E402
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "broker.md").read_text("utf-8")
@@ -49,7 +50,7 @@ def test_the_recipes_work(serve, tmp_path, monkeypatch, capsys):
             program, name, *arguments = line.replace(ADDRESS, server.address).split()
             assert program == "jelly"
             if name != "serve":
-                done = CliRunner().invoke(service.cli, [name, *arguments])
+                done = CliRunner().invoke(cli, [name, *arguments])
                 assert done.exit_code == 0, (line, done.output)
                 ran += 1
     assert ran == 7

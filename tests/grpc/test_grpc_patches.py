@@ -373,7 +373,7 @@ def test_a_broker_that_is_killed_keeps_whole_patches(tmp_path):
 @pytest.mark.parametrize("form", ["jellyp", "rdfp"])
 def test_the_commands(form, tmp_path):
     testing = pytest.importorskip("click.testing", reason="the command needs click")
-    from jelly.cli.service import cli
+    from jelly.cli.commands import cli
 
     file = tmp_path / f"changes.{form}"
     given = [patch(i) for i in range(4)]

@@ -13,7 +13,7 @@ from hypothesis import given
 from support.chance import examples
 from support.strategies import streams
 if len(sys.argv) > 1:
-    import jelly.cli.commands, jelly.patch
+    import jelly.cli.convert, jelly.patch
 found = hashlib.sha256()
 
 @examples(30)

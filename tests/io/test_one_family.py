@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 import jelly
-import jelly.cli.service  # its commands are added to the others
 from jelly import patch
 from jelly.cli.commands import cli
 

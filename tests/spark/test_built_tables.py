@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 import jelly
 import jelly.spark
-from jelly.cli.spark import cli
+from jelly.cli.commands import cli
 from jelly.spark import _ingest, graph_tables, ingest, term_id
 from jelly.spark._commit.journal import Manifest
 from jelly.spark._tables import build, wide

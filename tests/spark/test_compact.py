@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from store_jobs import HERE, run_here
 
 import jelly
-from jelly.cli.spark import cli
+from jelly.cli.commands import cli
 from jelly.spark._commit.store import SUCCESS, LocalStore, Store, store_of
 from jelly.spark._ingest import compact, compact_table, ingest
 from jelly.spark._ingest import job as room

@@ -20,7 +20,7 @@ from rich.console import Console
 from store_jobs import HERE, run_here
 
 import jelly
-from jelly.cli.spark import cli
+from jelly.cli.commands import cli
 from jelly.spark._commit import swap as swapping
 from jelly.spark._commit.journal import JOURNAL, Manifest
 from jelly.spark._commit.store import SUCCESS, TEMPORARY, LocalStore, store_of

@@ -17,7 +17,7 @@ from cluster import environment, need_spark, wait_for
 
 import jelly
 import jelly.spark
-from jelly.cli.spark import cli
+from jelly.cli.commands import cli
 from jelly.spark import _session as room
 from jelly.spark._session import plain_error, session
 from jelly.spark._stats import stats

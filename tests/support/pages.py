@@ -117,7 +117,6 @@ def _commands(text: str, where: str) -> Iterator[str]:
 def _in_process(arguments: list[str]) -> tuple[int, str, str]:
     from click.testing import CliRunner
 
-    from jelly.cli import service, spark  # noqa: F401 - they add their commands
     from jelly.cli.commands import cli
 
     done = CliRunner().invoke(cli, arguments, prog_name="jelly")

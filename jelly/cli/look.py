@@ -1,0 +1,248 @@
+"""The commands that look at files: ``inspect``, ``validate``, ``head``, ``count`` and ``stats``."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+import click
+
+import jelly
+from jelly._bytes.names import is_web
+from jelly._formats.registry import JELLY, having
+from jelly._tools.validate import format_to_check
+from jelly.cli.common import STATEMENTS, limits_of, progress_bar, reading_options, say, shape_option, show
+from jelly.cli.errors import in_options, message
+from jelly.cli.reading import expanded, format_of, from_option, settings_of
+from jelly.stats import stats
+
+__all__ = ["count", "head", "inspect_", "stats_", "validate"]
+
+_JELLY_LIMITS = tuple(name for name in STATEMENTS if name in JELLY.reading)
+
+HEAD_ROWS = 4096  # statements decoded at a time if few are needed
+
+
+@click.command("inspect")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--per-frame", is_flag=True, help="Also show each frame.")
+@click.option("--size", is_flag=True, help="Also show the bytes of each part: terms by place and kind, or columns.")
+@shape_option
+@reading_options(*_JELLY_LIMITS, "max_frames")
+def inspect_(
+    files: tuple[str, ...], per_frame: bool, size: bool, shape: str | None, limits: dict[str, Any]
+) -> None:
+    """Show the options, rows, bytes and frames of each Jelly file without decoding its statements.
+
+    A file with the suffix .jellyp is read as Jelly-Patch. Files may also be directories and glob patterns in quotation
+    marks. Of several files, JSON and YAML are a list with the name of each.
+
+    \b
+    Examples:
+      jelly inspect people.jelly
+      jelly inspect changes.jellyp
+      jelly inspect 'data/*.jelly'
+      jelly inspect --size people.jelly
+      jelly inspect people.jelly.gz --per-frame --format json | jq '.frames[0]'
+    """
+    each = expanded(files)
+    found: list[tuple[str, jelly.Inspection]] = []
+    for file in each:
+        with progress_bar("Inspecting") as progress:
+            found.append((file, jelly.inspect(file, per_frame, size=size, progress=progress, **limits)))
+        for problem in found[-1][1].problems:
+            say(f"{file}: {in_options(problem)}", "yellow")
+
+    def as_tables(display: Any) -> None:
+        for file, one in found:
+            display.show_inspection(file, one)
+
+    show(found[0][1] if len(each) == 1 else [{"file": file} | one.as_dict() for file, one in found], shape, as_tables)
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "--against", metavar="FILE",
+    help="A file (Jelly, N-Triples, N-Quads) that must contain the same statements.",
+)
+@click.option("--unordered", is_flag=True, help="Compare as sets, ignoring the order of statements.")
+@click.option("--frame", metavar="N", type=click.IntRange(0), help="Compare only frame N (counting from 0).")
+@click.option("--options", metavar="FILE", help="A Jelly file whose stream options must be the same.")
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(1), default=1000, help="Stop after N problems (default 1000)."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the problems as JSON.")
+@from_option
+@reading_options(*STATEMENTS)
+def validate(
+    files: tuple[str, ...],
+    against: str | None,
+    unordered: bool,
+    as_json: bool,
+    from_format: str | None,
+    limits: dict[str, Any],
+    **given: Any,
+) -> None:
+    """Print every problem of Jelly files with its frame, row and byte. The exit code is 1 if there is one.
+
+    If FILE has another format, its syntax errors are printed, and it can be compared. Files may also be tables,
+    directories and glob patterns in quotation marks.
+
+    \b
+    Examples:
+      jelly validate people.jelly
+      jelly validate people.jelly --against people.nt --unordered
+      jelly validate 'dump/*.nq.gz'
+    """
+    each = expanded(files)
+    known = [] if against is None else [format_of(None, against, "a known suffix", tables=True).reading]
+    if against is not None and len(each) > 1:
+        raise click.UsageError("--against goes with one file, not with several")
+    if from_format is not None or not any(map(is_web, each)):
+        names = ["" if file == "-" else file for file in each]
+        limits_of(limits, *(format_to_check(from_format, name).reading for name in names), *known)
+    found: list[tuple[str, jelly.Problem]] = []
+    for file in each:
+        used = limits
+        if len(each) > 1 and not is_web(file):
+            used = having(limits, format_to_check(from_format, file).reading)
+        with progress_bar("Validating") as progress:
+            problems = jelly.validate(
+                file, format=from_format, against=against, ordered=not unordered, progress=progress, **given, **used
+            )
+        found += [(file, problem) for problem in problems]
+        if not as_json:
+            for problem in problems:
+                click.echo(f"{file}: {message(jelly.JellyError(str(problem)))}")
+            if not problems:
+                click.echo(f"{file}: no problems")
+    if as_json:
+        fields = ("message", "frame", "row", "offset", "line")
+        told = [
+            ({"file": file} if len(each) > 1 else {}) | {name: getattr(problem, name) for name in fields}
+            for file, problem in found
+        ]
+        click.echo(json.dumps(told, indent=2))
+    click.get_current_context().exit(1 if found else 0)
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "-n", "number", metavar="N", type=click.IntRange(0), default=10, show_default=True, help="Number of statements."
+)
+@from_option
+@reading_options(*STATEMENTS)
+def head(files: tuple[str, ...], number: int, from_format: str | None, limits: dict[str, Any]) -> None:
+    """Print the first statements of files as N-Quads: N of all together. Only the needed parts of files are read.
+
+    Files may also be tables (Parquet, Arrow, CSV), directories and glob patterns in quotation marks.
+
+    \b
+    Example:
+      jelly head -n 3 people.jelly
+    """
+    each = expanded(files)
+    settings_of(each, from_format, limits)  # refuses unknown suffixes, and limits that no file has
+    statements = jelly.read(each, format=from_format, batch_rows=min(number or 1, HEAD_ROWS), **limits)
+    with jelly.Writer("-", format="nq") as writer:
+        writer.extend(islice(statements, number))
+    statements.close()
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@from_option
+@reading_options(*STATEMENTS)
+def count(files: tuple[str, ...], from_format: str | None, limits: dict[str, Any]) -> None:
+    """Print the number of statements of each file, and the total of several files.
+
+    Rows of Jelly files are counted without decoding them. Files may also be tables (Parquet, Arrow, CSV), directories
+    and glob patterns in quotation marks.
+
+    \b
+    Examples:
+      jelly count people.jelly
+      jelly count *.jelly *.nq.gz
+    """
+    total = 0
+    each = expanded(files)
+    for file, settings in zip(each, settings_of(each, from_format, limits), strict=True):
+        with progress_bar("Counting") as progress:
+            number = _count_of(file, settings, progress)
+        click.echo(f"{number}\t{file}")
+        total += number
+    if len(each) > 1:
+        click.echo(f"{total}\ttotal")
+
+
+def _count_of(
+    file: str, settings: dict[str, Any], progress: Callable[[int, int | None, int], object] | None
+) -> int:
+    if settings["format"] == JELLY.name:
+        limits = {name: value for name, value in settings.items() if name != "format"}
+        return jelly.inspect(file, progress=progress, **limits).statements
+    with jelly.Reader(file, **settings) as reader:
+        for _ in reader.batches():
+            if progress is not None:
+                progress(reader.bytes_read, reader.source.size, reader.statements)
+        return reader.statements
+
+
+@click.command("stats")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@from_option
+@shape_option
+@click.option("--top", metavar="N", type=click.IntRange(0), default=20, show_default=True, help="Entries in each list.")
+@click.option(
+    "--threads", metavar="N", type=click.IntRange(1), default=1,
+    help="Threads, for files with an index (default 1).",
+)
+@click.option("--plot", metavar="FILE", help="Also plot them to FILE (.png, .svg or .pdf).")
+@click.option("-q", "--quiet", is_flag=True, help="With --plot: print nothing.")
+@reading_options(*STATEMENTS)
+def stats_(
+    files: tuple[str, ...],
+    from_format: str | None,
+    shape: str | None,
+    top: int,
+    threads: int,
+    plot: str | None,
+    quiet: bool,
+    limits: dict[str, Any],
+) -> None:
+    """Count predicates, classes, graphs, datatypes and languages, and show how statements are distributed.
+
+    Several files are counted together. Files may also be tables (Parquet, Arrow, CSV), directories and glob patterns in
+    quotation marks.
+
+    \b
+    Examples:
+      jelly stats people.jelly --top 5
+      jelly stats people.jelly --plot people.png
+      jelly stats people.nq.gz --format json | jq .predicates.top
+    """
+    if quiet and plot is None:
+        raise click.UsageError("--quiet goes with --plot")
+    each = expanded(files)
+    settings = {"format": from_format, **limits}
+    if len(each) == 1:
+        (settings,) = settings_of(each, from_format, limits)
+    else:
+        settings_of(each, from_format, limits)  # refuses unknown suffixes, and limits that no file has
+    name = os.path.basename(each[0]) if len(each) == 1 else f"{len(each)} files"
+    if plot is not None:
+        from jelly.plot import check_suffix, plot_stats
+
+        check_suffix(plot)
+    with progress_bar("Counting", quiet) as progress:
+        found = stats(each[0] if len(each) == 1 else each, threads=threads, top=top, progress=progress, **settings)
+    if plot is not None:
+        plot_stats(found, plot, name)
+    if quiet:
+        return
+    show(found, shape, lambda display: display.show_stats(each[0] if len(each) == 1 else name, found))
