@@ -52,7 +52,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from jelly._bytes.workers import Workers
@@ -72,7 +71,7 @@ from jelly._formats.arrow_tables import (
     schema,
 )
 from jelly._formats.filters import Query
-from jelly._formats.registry import JELLY, READING, WRITING, find
+from jelly._formats.registry import JELLY, READING, SEVERAL, WRITING, find
 from jelly._options.layouts import Layout
 from jelly._options.options import PhysicalType, StreamOptions
 from jelly._options.settings import checked
@@ -81,8 +80,10 @@ from jelly._streams.writer import Writer
 from jelly.errors import JellyArgumentError, JellyError
 
 if TYPE_CHECKING:
-    from jelly._dataset.blank_node_scope import Mode
+    from typing_extensions import Unpack
+
     from jelly._dataset.pattern import Pattern
+    from jelly._options.keywords import ReadOptions, WriteOptions
 
 __all__ = [
     "compute",
@@ -97,22 +98,18 @@ __all__ = [
     "write_arrow",
 ]
 
-@checked(READING)
+@checked(READING, SEVERAL)
 def read_arrow(
     src: Any,
     *,
     layout: Layout = "flat",
     dictionary: bool = False,
     columns: Sequence[str] | None = None,
-    batch_rows: int = BATCH_ROWS,
     direction: bool = False,
-    threads: int = 1,
     start: int | None = None,
     stop: int | None = None,
     filter: Pattern | None = None,
-    blank_nodes: Mode | None = None,
-    skolem_base: str | None = None,
-    **settings: Any,
+    **options: Unpack[ReadOptions],
 ) -> pa.RecordBatchReader:
     """Read statements as a stream of Arrow record batches.
 
@@ -129,28 +126,16 @@ def read_arrow(
         Names of the columns to build. Besides those of the layout there are ``frame`` (number of the frame in the
         stream), ``row`` (number of the statement in the stream) and ``metadata`` (metadata of the frame; rows then come
         when their frame has ended).
-    batch_rows : int, default 32768
-        Maximum rows per record batch. There are fewer rows where text is long.
-    threads : int, default 1
-        Number of threads that decode. Only for Jelly files with an index.
     start, stop : int, optional
         Range of statements to read, ``stop`` not included. Only for Jelly files with an index.
     filter : Pattern, optional
         Which statements to read; no text is made of the others. An expression of pyarrow goes
         with `jelly.scan`.
-    blank_nodes : {"scope", "keep", "skolemize"}, optional
-        Labels of blank nodes, see `jelly.find`: by default several sources have scopes, and one keeps its labels.
-    skolem_base : str, optional
-        What the IRIs of skolemized blank nodes begin with.
     direction : bool, default False
         Add the column ``direction`` to the flat layout. By default a base direction stands behind the language.
-    **settings : Any
-        Further keywords of `Reader`.
-
-    Returns
-    -------
-    pyarrow.RecordBatchReader
-        Record batches, built as they are taken.
+    **options : Unpack[ReadOptions]
+        Shared keywords, see `ReadOptions`. ``batch_rows`` are the maximum rows per record batch; there are fewer where
+        text is long. Of one source ``threads`` decode segments, if it is a Jelly file with an index.
 
     Raises
     ------
@@ -175,14 +160,16 @@ def read_arrow(
     >>> jelly.read_arrow(data, format="nt", columns=["object"], filter=jelly.Pattern(p="a:q")).read_all().to_pylist()
     [{'object': '2'}]
     """
-    check_rows(batch_rows)
+    settings: dict[str, Any] = {"batch_rows": BATCH_ROWS, **options}
+    threads, blank_nodes = settings.pop("threads", 1), settings.pop("blank_nodes", None)
+    skolem_base = settings.pop("skolem_base", None)
+    check_rows(settings["batch_rows"])
     if filter is not None and not hasattr(filter, "rows"):
         raise JellyArgumentError(
             f"filter is a {type(filter).__name__}: expected a jelly.Pattern; jelly.scan takes expressions of pyarrow"
         )
     keep = None if filter is None else filter.rows
-    maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows, keep, direction)
-    settings["batch_rows"] = batch_rows
+    maker = RecordBatchBuilder(layout, dictionary, columns, settings["batch_rows"], keep, direction)
     if blank_nodes is not None or is_several(src):
         from jelly._dataset.sources import Sources
 
@@ -251,21 +238,9 @@ def _segments(
         yield from file.run([partial(make, part) for part in parts], threads)
 
 
-@checked(READING, signature(read_arrow).parameters)
+@checked(vars(read_arrow)["keywords"])
 def to_table(src: Any, **settings: Any) -> pa.Table:
-    """Read all statements as one ``pyarrow.Table`` in memory.
-
-    Parameters
-    ----------
-    src : Any
-        The input, as for `jelly.read`.
-    **settings : Any
-        Keywords of `read_arrow`.
-
-    Returns
-    -------
-    pyarrow.Table
-        The statements.
+    """Read all statements of ``src`` as one ``pyarrow.Table`` in memory, with the keywords of `read_arrow`.
 
     Examples
     --------
@@ -280,7 +255,7 @@ def to_table(src: Any, **settings: Any) -> pa.Table:
 @checked(WRITING)
 def write_arrow(
     dst: Any, data: Any, *, layout: Layout | None = None, options: StreamOptions | Mapping[str, Any] | None = None,
-    threads: int = 1, **settings: Any,
+    **settings: Unpack[WriteOptions],
 ) -> int:
     """Write a table of statements.
 
@@ -298,15 +273,8 @@ def write_arrow(
     options : StreamOptions or mapping, optional
         Options of the Jelly stream. By default the stream has quads if one of the first 64 MiB of the table names a
         graph.
-    threads : int, default 1
-        Number of threads that take columns and encode. The output is the same for any number.
-    **settings : Any
-        Further keywords of `Writer`.
-
-    Returns
-    -------
-    int
-        Number of statements written.
+    **settings : Unpack[WriteOptions]
+        Shared keywords, see `WriteOptions`. ``threads`` take columns and encode.
 
     Raises
     ------
@@ -330,7 +298,8 @@ def write_arrow(
     table = InputTable(data, layout)
     chosen = options if isinstance(options, Mapping) else {"physical_type": getattr(options, "physical_type", 0)}
     physical = chosen.get("physical_type", PhysicalType.UNSPECIFIED)
-    with Workers(threads) as workers, Writer(dst, options, threads=workers, **settings) as writer:
+    given: dict[str, Any] = {**settings}
+    with Workers(given.pop("threads", 1)) as workers, Writer(dst, options, **given | {"threads": workers}) as writer:
         if writer.format is not JELLY:
             quads = writer.format.quads
         elif physical != PhysicalType.UNSPECIFIED:

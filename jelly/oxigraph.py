@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jelly._bytes.names import name_of
 from jelly._core.base.batch import Batch
 from jelly._core.terms.quad_builder import QuadBatchBuilder
-from jelly._dataset.blank_node_scope import Mode
 from jelly._dataset.read import uniform_batches
 from jelly._formats.registry import READING, WRITING
 from jelly._formats.syntaxes import BATCH_BYTES, CLASSES, PieceFile, Quads, library_of, ox, refusal
@@ -25,18 +24,20 @@ from jelly._streams.reader import READ_ROWS
 from jelly._streams.writer import COLLECT_ROWS, Writer
 from jelly.errors import JellyArgumentError, JellyError, memory_error
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import ReadOptions, WriteOptions
+
 __all__ = ["library_of", "load", "ox", "read", "write"]
 
 
-@checked(READING)
+@checked(READING, {"blank_nodes", "skolem_base", "rename_blank_nodes"})
 def read(
     src: Any,
     *,
-    rename_blank_nodes: bool = False,
     without_named_graphs: bool = False,
-    blank_nodes: Mode | None = None,
-    skolem_base: str | None = None,
-    **settings: Any,
+    **options: Unpack[ReadOptions],
 ) -> Iterator[Any]:
     """Read statements as Triples or Quads of pyoxigraph, from any format. Memory stays bounded.
 
@@ -46,21 +47,11 @@ def read(
     ----------
     src : Any
         The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs.
-    rename_blank_nodes : bool, default False
-        Give blank nodes new labels, so that nodes of several files stay apart.
     without_named_graphs : bool, default False
         Raise an error for a statement in a named graph.
-    blank_nodes : {"scope", "keep", "skolemize"}, optional
-        Labels of blank nodes, see `jelly.find`: by default several sources have scopes, and one keeps its labels.
-    skolem_base : str, optional
-        What the IRIs of skolemized blank nodes begin with.
-    **settings : Any
-        Keywords of `jelly.Reader`.
-
-    Returns
-    -------
-    Iterator of pyoxigraph.Triple or pyoxigraph.Quad
-        The statements in order.
+    **options : Unpack[ReadOptions]
+        Shared keywords, see `jelly.ReadOptions`. ``rename_blank_nodes=True`` gives blank nodes new labels, so that
+        nodes of several files stay apart.
 
     Raises
     ------
@@ -74,11 +65,13 @@ def read(
     ...     print(triple.object)
     "o"@en
     """
-    batches = uniform_batches(src, blank_nodes, skolem_base, {"batch_rows": READ_ROWS} | settings)
-    if not rename_blank_nodes and not without_named_graphs:
-        return _statements(batches)
-    asked = {"rename_blank_nodes": bool(rename_blank_nodes), "without_named_graphs": bool(without_named_graphs)}
-    return _parsed(batches, asked)
+    given: dict[str, Any] = {"batch_rows": READ_ROWS, **options}
+    asked = {
+        "rename_blank_nodes": bool(given.pop("rename_blank_nodes", False)),
+        "without_named_graphs": bool(without_named_graphs),
+    }
+    batches = uniform_batches(src, given.pop("blank_nodes", None), given.pop("skolem_base", None), given)
+    return _parsed(batches, asked) if any(asked.values()) else _statements(batches)
 
 
 def _statements(batches: Iterable[Batch]) -> Iterator[Any]:
@@ -118,7 +111,9 @@ def _parsed(batches: Iterable[Batch], settings: dict[str, Any]) -> Iterator[Any]
 
 
 @checked(WRITING)
-def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> int:
+def write(
+    dst: Any, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Unpack[WriteOptions]
+) -> int:
     """Write Quads or Triples of pyoxigraph in any format.
 
     Parameters
@@ -129,13 +124,8 @@ def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = N
         The statements. The first one decides which of the two all must be.
     options : StreamOptions, optional
         Options of a Jelly stream.
-    **settings : Any
-        Keywords of `jelly.Writer`.
-
-    Returns
-    -------
-    int
-        Number of statements written.
+    **settings : Unpack[WriteOptions]
+        Shared keywords, see `jelly.WriteOptions`.
 
     Raises
     ------
@@ -179,7 +169,7 @@ def _checked(statements: Iterable[Any], kind: type) -> Iterator[Any]:
 
 
 @checked(READING)
-def load(store: Any, src: Any, *, to_graph: Any = None, **settings: Any) -> int:
+def load(store: Any, src: Any, *, to_graph: Any = None, **options: Unpack[ReadOptions]) -> int:
     """Load statements of any format into a pyoxigraph ``Store`` with its ``bulk_load``.
 
     Blank nodes get new labels, so that nodes of different files stay apart. To keep the labels, pass the result of
@@ -193,13 +183,8 @@ def load(store: Any, src: Any, *, to_graph: Any = None, **settings: Any) -> int:
         The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs.
     to_graph : pyoxigraph.NamedNode or pyoxigraph.BlankNode, optional
         Graph for triples. By default the default graph.
-    **settings : Any
-        Keywords of `jelly.Reader`.
-
-    Returns
-    -------
-    int
-        Number of statements loaded.
+    **options : Unpack[ReadOptions]
+        Shared keywords, see `jelly.ReadOptions`.
 
     Raises
     ------
@@ -218,7 +203,7 @@ def load(store: Any, src: Any, *, to_graph: Any = None, **settings: Any) -> int:
     if to_graph is not None and not isinstance(to_graph, ox.NamedNode | ox.BlankNode | ox.DefaultGraph):
         raise JellyArgumentError(f"to_graph is {to_graph!r:.80}: expected a node or DefaultGraph of pyoxigraph")
     # Their labels are only kept apart: the store gives new ones.
-    batches = uniform_batches(src, None, None, settings)
+    batches = uniform_batches(src, None, None, {**options})
     name = name_of(src) or None
     n = 0
 

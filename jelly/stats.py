@@ -11,24 +11,28 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI, Kind
-from jelly._dataset.blank_node_scope import Mode
 from jelly._dataset.file import open as open_seekable
 from jelly._dataset.read import is_several
 from jelly._dataset.sources import Sources
-from jelly._formats.registry import READING, RESULT_READING
+from jelly._formats.registry import READING, RESULT_READING, SEVERAL
 from jelly._html import html_table
 from jelly._options.namespaces import KNOWN
 from jelly._options.settings import checked
 from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError, JellyError
 from jelly.results import read_results
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import ReadOptions
 
 __all__ = ["Counting", "Counts", "ResultStats", "Stats", "Tally", "VariableStats", "result_stats", "stats"]
 
@@ -128,13 +132,7 @@ class Stats:
         return html_table(f"{self.statements:,} statements", ("", "most frequent"), rows)
 
     def as_dict(self) -> dict[str, Any]:
-        """Convert to plain dicts and numbers.
-
-        Returns
-        -------
-        dict
-            The fields by name.
-        """
+        """Convert to plain dicts and numbers."""
         plain: dict[str, Any] = {}
         for item in fields(self):
             value = getattr(self, item.name)
@@ -214,13 +212,7 @@ class ResultStats:
     variables: dict[str, VariableStats]
 
     def as_dict(self) -> dict[str, Any]:
-        """Convert to plain dicts and numbers.
-
-        Returns
-        -------
-        dict
-            The fields by name.
-        """
+        """Convert to plain dicts and numbers."""
         return asdict(self)
 
 
@@ -262,31 +254,14 @@ class Tally:
 
     @checked()
     def merge(self, other: Tally) -> None:
-        """Add the counts of another Tally.
-
-        Parameters
-        ----------
-        other : Tally
-            Counts of other data.
-        """
+        """Add the counts of another Tally."""
         for key, n in other.counts.items():
             self.add(key, n, len(key) if isinstance(key, str) else 0)
         self.folded += other.folded
 
     @checked()
     def result(self, top: int) -> Counts:
-        """The most frequent keys; equal counts are sorted by name.
-
-        Parameters
-        ----------
-        top : int
-            Number of keys.
-
-        Returns
-        -------
-        Counts
-            The counts.
-        """
+        """The most frequent keys; equal counts are sorted by name."""
         ranked = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
         rest = sum(n for _, n in ranked[top:])
         return Counts(dict(ranked[:top]), rest + self.folded, len(ranked), self.folded)
@@ -456,18 +431,7 @@ class Counting:
 
     @checked()
     def result(self, top: int = 20) -> Stats:
-        """Summarise the counts.
-
-        Parameters
-        ----------
-        top : int, default 20
-            Number of entries in each of the `Counts`.
-
-        Returns
-        -------
-        Stats
-            The summary.
-        """
+        """Summarise the counts."""
         self._end_run()
         return Stats(
             statements=self.statements,
@@ -525,17 +489,14 @@ def _kinds(numbers: npt.NDArray[np.int64]) -> dict[str, int]:
     return {name: n for name, n in found.items() if n}
 
 
-@checked(READING)
+@checked(READING, SEVERAL)
 def stats(
     src: Any,
     *,
-    threads: int = 1,
     top: int = 20,
     progress: Callable[[int, int | None, int], object] | None = None,
     max_keys: int = MAX_KEYS,
-    blank_nodes: Mode | None = None,
-    skolem_base: str | None = None,
-    **settings: Any,
+    **options: Unpack[ReadOptions],
 ) -> Stats:
     """Count predicates, classes, datatypes, languages and more in a stream. Memory is bounded.
 
@@ -543,25 +504,15 @@ def stats(
     ----------
     src : Any
         The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs.
-    threads : int, default 1
-        Number of threads that decode. Only for Jelly files with an index, and of one only without further settings.
     top : int, default 20
         Number of entries in each of the `Counts`.
     progress : callable, optional
         See `jelly.convert`.
     max_keys : int, default 1000000
         Number of different keys to tell apart in each counter.
-    blank_nodes : {"scope", "keep", "skolemize"}, optional
-        Labels of blank nodes, see `jelly.find`: by default several sources have scopes, and one keeps its labels.
-    skolem_base : str, optional
-        What the IRIs of skolemized blank nodes begin with.
-    **settings : Any
-        Keywords of `jelly.Reader`.
-
-    Returns
-    -------
-    Stats
-        What was counted.
+    **options : Unpack[ReadOptions]
+        Shared keywords, see `jelly.ReadOptions`. Of one source ``threads`` decode segments, if it is a Jelly file with
+        an index and no other keyword is given.
 
     Examples
     --------
@@ -570,6 +521,9 @@ def stats(
     >>> found.statements, found.languages.top, found.degrees
     (2, {'en': 1}, {2: 1})
     """
+    settings: dict[str, Any] = {**options}
+    threads, blank_nodes = settings.pop("threads", 1), settings.pop("blank_nodes", None)
+    skolem_base = settings.pop("skolem_base", None)
     if top < 0 or threads < 1 or max_keys < 0:
         raise JellyArgumentError("top and max_keys must be at least 0, threads at least 1")
     counting = Counting(max_keys)
@@ -616,9 +570,9 @@ def _parallel(file: Any, threads: int, progress: Any) -> Iterator[Batch]:
                 progress(size * done // max(len(file), 1), size, done)
 
 
-@checked(RESULT_READING)
+@checked(RESULT_READING, {"format"})
 def result_stats(
-    src: Any, *, format: str | None = None, top: int = 20, max_keys: int = MAX_KEYS, **limits: Any
+    src: Any, *, top: int = 20, max_keys: int = MAX_KEYS, **options: Unpack[ReadOptions]
 ) -> ResultStats:
     """Count the values of each variable of query results. Memory is bounded.
 
@@ -626,19 +580,12 @@ def result_stats(
     ----------
     src : Any
         The input, as for `jelly.read_results`.
-    format : str, optional
-        Its format. By default the suffix of the file decides.
     top : int, default 20
         Number of values in each of the `Counts`.
     max_keys : int, default 1000000
         Number of different values to tell apart for each variable.
-    **limits : Any
-        Limits of `jelly.read_results`.
-
-    Returns
-    -------
-    ResultStats
-        What was counted.
+    **options : Unpack[ReadOptions]
+        Shared keywords of query results, see `jelly.ReadOptions`.
 
     Examples
     --------
@@ -652,7 +599,8 @@ def result_stats(
     """
     if top < 0 or max_keys < 0:
         raise JellyArgumentError("top and max_keys must be at least 0")
-    results = read_results(src, format=format, **limits)
+    given: Any = options
+    results = read_results(src, **given)
     rows = 0
     tallies = {name: Tally(max_keys) for name in results.variables}
     kinds = {name: np.zeros(len(_KINDS) + 1, np.int64) for name in results.variables}

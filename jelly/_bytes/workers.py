@@ -59,6 +59,10 @@ class Workers:
     """
 
     @checked()
+    def __index__(self) -> int:
+        """The number of threads: a writer takes these threads, or makes as many."""
+        return self.threads
+
     def __init__(self, threads: int, *, beside: bool = False) -> None:
         if threads < 1:
             raise JellyArgumentError(f"threads is {threads}: expected 1 or more")

@@ -252,7 +252,7 @@ def convert(
             delimited=delimited,
             seekable=seekable,
             index=index,
-            threads=workers,
+            threads=workers,  # type: ignore[arg-type]
             **(writing or {}),
         )
         writer.allow(allowed, version=late_version)

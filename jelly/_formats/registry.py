@@ -20,6 +20,7 @@ __all__ = [
     "PATCH_FORMATS",
     "PATCH_READING",
     "READING",
+    "SEVERAL",
     "VERSIONS",
     "RESULT_FORMATS",
     "RESULT_READING",
@@ -471,6 +472,8 @@ SEEKING = JELLY.reading - {"joined"}
 # The keywords of `Reader` and of `Writer`, of `PatchReader` and of `read_results`, for all formats.
 # Keywords of `Reader` for any format, see `jelly._formats.rdf_version`.
 VERSIONS = frozenset({"rdf", "star"})
+# Keywords of functions that read several sources.
+SEVERAL = frozenset({"blank_nodes", "skolem_base", "threads"})
 READING = frozenset({"format", "delimited", "strict", "on_error"}).union(*(f.reading for f in FORMATS.values()))
 WRITING = frozenset({
     "options", "format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "index", "threads",

@@ -14,7 +14,6 @@ from typing import Any, Literal, TypedDict
 
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._options.limits import SETTABLE
-from jelly._options.options import PatchOptions, StreamOptions
 
 __all__ = ["NAMED", "READ", "WRITE", "Keyword", "ReadOptions", "WriteOptions", "described", "type_of"]
 
@@ -124,8 +123,6 @@ READ = _table(
 )  # fmt: skip
 
 WRITE = _table(
-    Keyword("options", "Options of the stream, or only some of their fields. What they leave open the first statements "
-            "decide.", None, "Jelly, Jelly-Patch", **_NO_OPTION),
     Keyword("format", "Format of the output: a name, suffix or media type. By default the suffix decides.", None, "",
             "--to"),
     Keyword("frame_rows", "Maximum rows of a frame (0: unlimited). By default 256, in Jelly 1.2 16384 statements.",
@@ -233,17 +230,18 @@ class ReadOptions(TypedDict, total=False):
 class WriteOptions(TypedDict, total=False):
     """The keywords that functions which write share. A keyword that the format does not have is a JellyArgumentError.
 
+    The options of a stream, such as its type, have a keyword of their own: ``options``, see `StreamOptions`.
+
     Annotate ``**options: Unpack[WriteOptions]`` in a function of yours that passes keywords on.
 
     Examples
     --------
     >>> import io, jelly
-    >>> options: jelly.WriteOptions = {"seekable": True, "options": {"stream_name": "people"}}
+    >>> options: jelly.WriteOptions = {"seekable": True, "frame_rows": 1000}
     >>> jelly.write(io.BytesIO(), [], **options)
     0
     """
 
-    options: StreamOptions | PatchOptions | Mapping[str, Any] | None
     format: str | None
     frame_rows: int | None
     frame_bytes: int

@@ -290,16 +290,6 @@ _DEFAULTS = {limit.name: limit.default for limit in SETTABLE}
 def default(name: str) -> int:
     """The default of a limit that can be set.
 
-    Parameters
-    ----------
-    name : str
-        The keyword.
-
-    Returns
-    -------
-    int
-        The default.
-
     Examples
     --------
     >>> default("max_names")

@@ -91,16 +91,6 @@ class LogicalType(IntEnum):
     def from_iri(cls, iri: str) -> LogicalType:
         """The type with an IRI of the RDF Stream Taxonomy (RDF-STaX).
 
-        Parameters
-        ----------
-        iri : str
-            The IRI.
-
-        Returns
-        -------
-        LogicalType
-            The type.
-
         Raises
         ------
         JellyOptionsError
@@ -319,11 +309,6 @@ class StreamOptions:
         ----------
         **changes : Any
             Fields with other values.
-
-        Returns
-        -------
-        StreamOptions
-            The options.
         """
         tables = {"max_name_table_size": 128, "max_prefix_table_size": 16, "max_datatype_table_size": 16}
         return cls(**(tables | changes))
@@ -336,11 +321,6 @@ class StreamOptions:
         ----------
         **changes : Any
             Fields with other values.
-
-        Returns
-        -------
-        StreamOptions
-            The options.
         """
         return cls(**changes)
 
@@ -351,11 +331,6 @@ class StreamOptions:
         ----------
         **changes : Any
             Fields with other values.
-
-        Returns
-        -------
-        StreamOptions
-            The copy.
         """
         return _replaced(self, changes)
 
@@ -469,11 +444,6 @@ class PatchOptions:
         ----------
         **changes : Any
             Fields with other values.
-
-        Returns
-        -------
-        PatchOptions
-            The copy.
         """
         return _replaced(self, changes)
 

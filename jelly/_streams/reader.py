@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from jelly._bytes.source import MAX_EXPANSION, Progress, Source, SourceReader
 from jelly._core.base.batch import Batch
@@ -22,11 +22,16 @@ from jelly._streams.drain import drain
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from jelly._bytes.workers import Workers
+    from jelly._options.keywords import ReadOptions
 
 __all__ = ["Frame", "Reader", "loads", "options"]
 
 Statement = Triple | Quad
+# Keywords of all formats, for their readers.
+_OF_ALL = {"delimited", "strict", "on_error"}
 
 # What a web server is asked for.
 ACCEPT = ", ".join([format.media_type for format in FORMATS.values()]) + ", */*;q=0.1"
@@ -50,35 +55,9 @@ class Reader(SourceReader):
         ``.parquet``, ``.arrow`` or ``.csv`` are tables of statements (see `jelly.arrow`). Several sources are read by
         `read`, `find` and others, not here.
         gzip, zstd, bz2 and xz are recognised by the first bytes.
-    format : str, optional
-        Name, suffix or media type of the format: ``"jelly"``, ``"nt"``, ``"nq"``, ``"thrift"``, ``"protobuf"``, with
-        pyoxigraph ``"ttl"``, ``"trig"``, ``"rdf"``, ``"jsonld"`` or ``"n3"``, and of tables ``"parquet"``,
-        ``"arrow"``, ``"arrows"`` (a stream of Arrow IPC) or ``"csv"``. By default the Content-Type of a body from the
-        web decides, or else the suffix; a source without a name is Jelly.
-    delimited : bool, optional
-        Jelly only: whether each frame has its length before it. By default the first bytes tell.
-    strict : bool, default False
-        Text only: reject what RDF 1.1 does not allow.
-    rdf : {"1.1", "1.2-basic", "1.2"}, optional
-        Refuse what this version of RDF does not have, in any format. ``"1.2-basic"`` has base directions and no triple
-        terms.
-        N-Triples and N-Quads: a line VERSION holds for what follows, and may not announce a later version.
-        Unstable: RDF 1.2 is a draft.
-    star : {"reifies", "triple-terms", "quoted"}, optional
-        ``"reifies"``: a quoted triple of RDF-star becomes a blank node with a statement ``rdf:reifies``; ``"quoted"``
-        turns such nodes back. ``"triple-terms"``: quoted triples are triple terms; one that is no object is an error.
-        Unstable: RDF 1.2 is a draft.
-    on_error : {"raise", "skip"}, default "raise"
-        N-Triples and N-Quads: what to do with a line that has an error. ``"skip"`` notes it in ``skipped`` and
-        continues.
-    **limits : Any
-        Further keywords of the format. All formats: ``batch_rows`` (statements per Batch), ``max_expansion``
-        (compressed data may expand to this many times their size plus 8 MiB, default 4096). Jelly: ``joined``,
-        ``unknown_rows``, ``batch_bytes``, ``max_frame_bytes``, ``max_frame_rows``, ``max_names``, ``max_prefixes`` and
-        ``max_datatypes``, see `Decoder`. N-Triples and N-Quads: ``max_line_bytes`` (default 64 MiB). RDF Thrift and RDF
-        Protobuf: ``max_row_bytes`` (default 256 MiB), ``quads=True`` (all statements as quads). RDF Protobuf:
-        ``message`` (``"rows"``, ``"RDF_Stream"`` or ``"RDF_Graph"``; by default the first bytes tell). The formats of
-        pyoxigraph: ``base`` (base IRI for resolving relative IRIs) and ``lenient=True`` (skip most validation).
+    **options : Unpack[ReadOptions]
+        Shared keywords, see `ReadOptions`: all but ``blank_nodes``, ``skolem_base`` and ``threads``. Lines that
+        ``on_error="skip"`` skips are in ``skipped``. Unstable: ``rdf`` and ``star``, as RDF 1.2 is a draft.
 
     Raises
     ------
@@ -110,20 +89,11 @@ class Reader(SourceReader):
     workers: Workers | None = None
 
     @checked(READING, VERSIONS)
-    def __init__(
-        self,
-        src: Any,
-        *,
-        format: str | None = None,
-        delimited: bool | None = None,
-        strict: bool = False,
-        rdf: Literal["1.1", "1.2-basic", "1.2"] | None = None,
-        star: Literal["reifies", "triple-terms", "quoted"] | None = None,
-        on_error: Literal["raise", "skip"] = "raise",
-        **limits: Any,
-    ) -> None:
+    def __init__(self, src: Any, **options: Unpack[ReadOptions]) -> None:
         self._taken = False
-        expansion = limits.pop("max_expansion", MAX_EXPANSION)
+        settings: dict[str, Any] = {"delimited": None, "strict": False, "on_error": "raise", **options}
+        format, rdf, star = (settings.pop(name, None) for name in ("format", "rdf", "star"))
+        expansion = settings.pop("max_expansion", MAX_EXPANSION)
         # `validate` has opened it, to see what format it is.
         self.source: Source = src if isinstance(src, Source) else Source(src, expansion, ACCEPT)
         try:
@@ -131,18 +101,17 @@ class Reader(SourceReader):
                 found = find(format or self.source.media_type, self.source.name, tables=True)
             self.format: Format = found
             self.source.explain = explainer(found.name, FORMATS, "format")
-            refuse_unknown(limits, found.reading, found.title)
-            limits = fitted(limits, found.reading, self.source.size)
+            refuse_unknown([name for name in settings if name not in _OF_ALL], found.reading, found.title)
+            self._settings = fitted(settings, found.reading, self.source.size)
             # Whether a reader of quads is to be opened if there are some; the keywords for that.
-            self._mixed = found.mixed and not limits.get("quads")
+            self._mixed = found.mixed and not settings.get("quads")
             self._change = None
             if rdf is not None or star is not None:
                 from jelly._formats.rdf_version import changes
 
                 self._change = changes(rdf, star)
             if rdf is not None and found in (NT, NQ):
-                limits["rdf"] = rdf
-            self._settings = {"delimited": delimited, "strict": strict, "on_error": on_error, **limits}
+                self._settings["rdf"] = rdf
             with self.source.named():
                 self._decoder = found.open_reader(**self._settings)
         except BaseException:
@@ -197,11 +166,6 @@ class Reader(SourceReader):
         A dataset in RDF Thrift or RDF Protobuf may begin with triples, which are its default graph. A path, bytes or
         a file that can seek is searched for quads first.
 
-        Yields
-        ------
-        Batch
-            The next statements.
-
         Raises
         ------
         JellyOptionsError
@@ -234,28 +198,11 @@ class Reader(SourceReader):
         return bool(scan.quads)
 
     def watched(self, progress: Progress | None) -> Iterator[Batch]:
-        """Iterate over the Batches, like `batches`, and tell how far they are.
-
-        Parameters
-        ----------
-        progress : callable, optional
-            Called after each Batch, see `convert`.
-
-        Returns
-        -------
-        Iterator[Batch]
-            The Batches.
-        """
+        """Iterate over the Batches, like `batches`, and tell how far they are."""
         return self.source.watched(self.batches(), progress)
 
     def batches(self) -> Iterator[Batch]:
-        """Iterate over the Batches of the stream.
-
-        Yields
-        ------
-        Batch
-            The next statements. All statements before an error are yielded before it is raised.
-        """
+        """Iterate over the Batches of the stream. All statements before an error are yielded before it is raised."""
         if self._taken:
             raise JellyArgumentError("the Reader was consumed before: make another one to read the source again")
         self._taken = True
@@ -286,11 +233,6 @@ class Reader(SourceReader):
         ----------
         library : TermAdapter, optional
             Create the terms of this library (for example RDFLib) instead of ``jelly`` terms.
-
-        Returns
-        -------
-        Iterator[Frame]
-            The frames in order.
         """
         if self.format is JELLY:
             return frames_of(self.batches(), library=library)
@@ -367,20 +309,15 @@ def frames_of(batches: Iterable[Batch], index: int = 0, library: TermAdapter | N
 
 
 @checked(READING - {"format", "batch_rows"})
-def options(src: Any, **settings: Any) -> StreamOptions:
+def options(src: Any, **options: Unpack[ReadOptions]) -> StreamOptions:
     """Read the stream options at the start of a Jelly stream. Only the beginning of the stream is decoded.
 
     Parameters
     ----------
     src : Any
         The input: a path, bytes, a binary file object or an iterable of chunks of bytes.
-    **settings : Any
-        Keywords of `Reader`, except ``format`` and ``batch_rows``.
-
-    Returns
-    -------
-    StreamOptions
-        The options (Jelly-RDF, section "Stream options").
+    **options : Unpack[ReadOptions]
+        Shared keywords, see `ReadOptions`, except ``format`` and ``batch_rows``.
 
     Raises
     ------
@@ -393,6 +330,7 @@ def options(src: Any, **settings: Any) -> StreamOptions:
     >>> jelly.options(jelly.dumps([])).physical_type.name
     'TRIPLES'
     """
+    settings: Any = options
     with Reader(src, format="jelly", batch_rows=1, **settings) as reader:
         for _ in reader.batches():
             if reader.options is not None:
@@ -400,23 +338,20 @@ def options(src: Any, **settings: Any) -> StreamOptions:
     raise AssertionError("a stream without options is refused by the Decoder")
 
 
-@checked(JELLY.reading - {"max_expansion"}, elsewhere={"format": "loads reads Jelly; use jelly.read(data, format=...)"})
-def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[Statement]:
+@checked(
+    JELLY.reading - {"max_expansion"},
+    {"delimited"},
+    elsewhere={"format": "loads reads Jelly; use jelly.read(data, format=...)"},
+)
+def loads(data: Any, **options: Unpack[ReadOptions]) -> list[Statement]:
     """Read all statements of a Jelly stream in memory.
 
     Parameters
     ----------
     data : bytes-like
         The whole stream, not compressed. For other formats use ``jelly.read(data, format=...)``.
-    delimited : bool, optional
-        Whether each frame has its length before it. By default the first bytes tell.
-    **limits : Any
-        Keywords of `Decoder`.
-
-    Returns
-    -------
-    list of Triple or Quad
-        The statements in order.
+    **options : Unpack[ReadOptions]
+        Shared keywords of Jelly, see `ReadOptions`.
 
     Raises
     ------
@@ -433,7 +368,8 @@ def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[St
         data = memoryview(data).cast("B")
     except TypeError:
         raise JellyArgumentError(f"data is {data!r:.80}: expected bytes") from None
-    decoder = Decoder(delimited=delimited, **fitted(limits, JELLY.reading, len(data)))
+    given: dict[str, Any] = {**options}
+    decoder = Decoder(**fitted(given, JELLY.reading, len(data)))
     statements: list[Statement] = []
     try:
         # One chunk needs no loop, so that small messages are cheap.

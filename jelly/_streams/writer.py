@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from jelly._bytes.sink import Sink, SinkWriter, one_thread
 from jelly._core.base.batch import Batch
@@ -15,7 +15,6 @@ from jelly._core.ntriples.text import TextWriter
 from jelly._core.rules.needs import refuse_version
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import StatementIterator
-from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.index import KEYFRAME_ROWS
 from jelly._formats.native import default_options
 from jelly._formats.protocols import Framing
@@ -27,7 +26,10 @@ from jelly._streams.widening import Memory, WideningEncoder, changed, missing, o
 from jelly.errors import JellyArgumentError
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from jelly._bytes.workers import Workers
+    from jelly._options.keywords import WriteOptions
 
 __all__ = ["COLLECT_ROWS", "Writer", "arity_of", "dumps", "own_workers", "refuse_read", "write"]
 
@@ -52,38 +54,12 @@ class Writer(SinkWriter):
         statement decides; where they leave the version open, a first Batch of Jelly-RDF 1.2 or the first statement of
         such a `read` makes a stream of Jelly-RDF 1.2. By default a flat stream whose options announce what its
         statements need, see Notes.
-    format : str, optional
-        Name, suffix or media type of the format, as for `Reader`.
-    frame_rows : int, optional
-        Maximum rows per frame (0: unlimited). In grouped streams only `end_frame` ends a frame. By default 256, lookup
-        entries included; in version 3 of Jelly (see `StreamOptions`) 16384 statements.
-    frame_bytes : int, default 1 MB
-        Maximum bytes per frame (0: unlimited); a larger statement has a frame of its own.
-    delimited : bool, default True
-        Write the length of each frame before it. False writes one frame without its length.
-    seekable : bool, default False
-        Write keyframes and an index, so that `jelly.open` and several threads can read any part of the file. Other
-        readers ignore them. Only for Jelly. Files compressed with zstd and gzip are cut into frames of their own
-        with a table at the end, which other programs pass over; bz2 and xz are seekable once they are unpacked.
-    keyframe_rows : int, default 131072
-        Statements from one keyframe to the next, if ``seekable``.
-    index : {"terms"}, optional
-        Also write filters into the index, which makes the file ``seekable``: `find` and filters of tables then read
-        only the parts of the file that may hold what they look for. The file becomes some 4 % larger. Only for Jelly.
-    threads : int, default 1
-        Number of threads that encode the Batches of `add_batch`: N-Triples, N-Quads, and ``seekable`` Jelly. The bytes
-        are the same for any number.
-    keep_labels : bool, default False
-        Raise an error for a blank node label that the format cannot hold. By default such a node gets another label,
-        the same one for the same label.
-    library : TermAdapter, optional
-        Also accept the terms of this library (for example RDFLib).
-    **settings : Any
-        Further keywords of the format, if it has any. N-Triples and N-Quads: ``quoted="rdf-star"`` writes quoted
-        triples as ``<< s p o >>`` instead of ``<<( s p o )>>``. RDF Thrift and RDF Protobuf: ``prefixes`` (namespaces
-        by name), ``shorten`` (prefixed names), ``values=True`` (numbers as values), ``repeat=True`` (REPEAT for a term
-        that the statement before has in the same position). RDF Protobuf: ``base``, ``default_quads=True``, and
-        ``message`` (``"RDF_Stream"`` or ``"RDF_Graph"``: the whole output is one such message).
+    **settings : Unpack[WriteOptions]
+        Shared keywords, see `WriteOptions`. ``seekable`` and ``index`` are only for Jelly: `jelly.open` and several
+        threads then read any part of the file, and other readers ignore both. Files compressed with zstd and gzip are
+        cut into frames of their own, with a table at the end; bz2 and xz are seekable once they are unpacked. With
+        ``index`` the file becomes some 4 % larger. ``threads`` encode the Batches of `add_batch`: N-Triples, N-Quads,
+        and ``seekable`` Jelly.
 
     Attributes
     ----------
@@ -129,32 +105,24 @@ class Writer(SinkWriter):
         self,
         dst: Any,
         options: StreamOptions | Mapping[str, Any] | None = None,
-        *,
-        format: str | None = None,
-        frame_rows: int | None = None,
-        frame_bytes: int = 1_000_000,
-        delimited: bool = True,
-        seekable: bool = False,
-        keyframe_rows: int = KEYFRAME_ROWS,
-        index: Literal["terms"] | None = None,
-        threads: int | Workers = 1,
-        keep_labels: bool = False,
-        library: TermAdapter | None = None,
-        **settings: Any,
+        **settings: Unpack[WriteOptions],
     ) -> None:
+        given: dict[str, Any] = {**settings}
+        format, index, self._library = (given.pop(name, None) for name in ("format", "index", "library"))
+        seekable, threads = given.pop("seekable", False), given.pop("threads", 1)
         _check_options(options)
         self._framing = Framing(
-            frame_rows=frame_rows,
-            frame_bytes=frame_bytes,
-            delimited=delimited,
-            keyframe_rows=keyframe_rows if seekable or index else 0,
+            frame_rows=given.pop("frame_rows", None),
+            frame_bytes=given.pop("frame_bytes", 1_000_000),
+            delimited=given.pop("delimited", True),
+            keyframe_rows=given.pop("keyframe_rows", KEYFRAME_ROWS) if seekable or index else 0,
         )
-        self._settings: dict[str, Any] = {"keep_labels": keep_labels, **settings}
+        given.pop("keyframe_rows", None)
+        self._settings: dict[str, Any] = {"keep_labels": False, **given}
         if index is not None:
             self._settings["filters"] = True
         self._given = options
         self._allowed: frozenset[str] | None = None  # options that may be widened
-        self._library = library
         self._collector: BatchBuilder | None = None
         self._encoder: Any = None
         self._rows = COLLECT_ROWS
@@ -165,7 +133,7 @@ class Writer(SinkWriter):
         self._sink = Sink(dst, seekable=self._framing["keyframe_rows"] > 0, workers=self._workers)
         try:
             self.format: Format = find(format, self._sink.name)
-            refuse_unknown(settings, self.format.writing, self.format.title)
+            refuse_unknown([name for name in given if name != "keep_labels"], self.format.writing, self.format.title)
             if index is not None and self.format is not JELLY:
                 raise JellyArgumentError(f"index= does not go with {self.format.title}")
             if seekable and self.format is not JELLY:
@@ -244,13 +212,7 @@ class Writer(SinkWriter):
         return self._collector
 
     def add(self, statement: Any) -> None:
-        """Write one statement.
-
-        Parameters
-        ----------
-        statement : Triple, Quad or sequence of terms
-            A statement; a sequence has 3 or 4 terms.
-        """
+        """Write one statement."""
         collector = self._collector
         if collector is None:
             collector = self._collect(arity_of(statement))
@@ -331,13 +293,7 @@ class Writer(SinkWriter):
     @one_thread
     @checked()
     def end_frame(self, metadata: Mapping[str, bytes] | None = None) -> None:
-        """End the frame here, even if it is empty. Formats without frames ignore it.
-
-        Parameters
-        ----------
-        metadata : mapping of str to bytes, optional
-            Metadata of the frame.
-        """
+        """End the frame here, even if it is empty. Formats without frames ignore it."""
         collector = self._collect(3)
         collector.end_frame(metadata)
         # Frames without statements have no rows, but must be written in time too.
@@ -435,7 +391,10 @@ def _options(given: StreamOptions | Mapping[str, Any] | None, arity: int) -> Str
 
 @checked(WRITING)
 def write(
-    dst: Any, statements: Iterable[Any], options: StreamOptions | Mapping[str, Any] | None = None, **settings: Any
+    dst: Any,
+    statements: Iterable[Any],
+    options: StreamOptions | Mapping[str, Any] | None = None,
+    **settings: Unpack[WriteOptions],
 ) -> int:
     """Write statements.
 
@@ -447,13 +406,8 @@ def write(
         The statements.
     options : StreamOptions or mapping, optional
         Options of a Jelly stream, or some of their fields.
-    **settings : Any
-        Keywords of `Writer`.
-
-    Returns
-    -------
-    int
-        Number of statements written.
+    **settings : Unpack[WriteOptions]
+        Shared keywords, see `WriteOptions`.
 
     Raises
     ------
@@ -487,13 +441,6 @@ def dumps(
     options : StreamOptions or mapping, optional
         Options of the stream, or some of their fields. By default a flat stream whose options announce what its
         statements need.
-    delimited : bool, default True
-        Write the length of each frame before it. False writes one frame, however large.
-
-    Returns
-    -------
-    bytes
-        The stream.
 
     Raises
     ------

@@ -101,11 +101,6 @@ class JellySerializer:
         ctx : confluent_kafka.serialization.SerializationContext, optional
             Its ``headers`` are set if it is about a value and has any.
 
-        Returns
-        -------
-        bytes or None
-            The bytes; None for None.
-
         Raises
         ------
         JellySerializationError
@@ -125,11 +120,6 @@ class JellySerializer:
             The topic, which is not used.
         *args : Any
             The value, with the headers before it from kafka-python 3.0 on. Headers are set.
-
-        Returns
-        -------
-        bytes or None
-            The bytes; None for None.
 
         Raises
         ------
@@ -203,11 +193,6 @@ class JellySerializer:
         ----------
         value : Any, optional
             The value. Only patches have others than the rest, and None has none.
-
-        Returns
-        -------
-        list of (str, bytes)
-            The headers.
 
         Examples
         --------

@@ -6,7 +6,7 @@ import gc
 import threading
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rdflib import BNode, URIRef
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Dataset, Graph
@@ -16,7 +16,6 @@ from rdflib.store import Store
 
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
-from jelly._dataset.blank_node_scope import Mode
 from jelly._dataset.read import uniform_batches
 from jelly._formats.registry import READING, Content
 from jelly._options.options import PhysicalType
@@ -24,6 +23,11 @@ from jelly._options.settings import checked
 from jelly._streams.reader import Frame, Reader
 from jelly.errors import JellyArgumentError, JellyError, JellyUnsupportedError
 from jelly.rdflib._terms import default_graph, term_adapter
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import ReadOptions
 
 __all__ = ["JellyParser", "graph_of", "read", "read_frames", "read_graphs"]
 
@@ -33,10 +37,8 @@ ROWS = 2048
 GRAPH_MEMO = 1 << 17
 
 
-@checked(READING)
-def read(
-    src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
-) -> Iterator[tuple[Any, ...]]:
+@checked(READING, {"blank_nodes", "skolem_base"})
+def read(src: Any, **options: Unpack[ReadOptions]) -> Iterator[tuple[Any, ...]]:
     """Read statements one by one as tuples of 3 or 4 RDFLib terms. Memory stays bounded.
 
     The fourth term is the name of the graph, ``rdflib.graph.DATASET_DEFAULT_GRAPH_ID`` for the default graph.
@@ -45,17 +47,8 @@ def read(
     ----------
     src : Any
         The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs.
-    blank_nodes : {"scope", "keep", "skolemize"}, optional
-        Labels of blank nodes, see `jelly.find`: by default several sources have scopes, and one keeps its labels.
-    skolem_base : str, optional
-        What the IRIs of skolemized blank nodes begin with.
-    **settings : Any
-        Keywords of `jelly.Reader`.
-
-    Returns
-    -------
-    Iterator of tuple
-        The statements in order.
+    **options : Unpack[ReadOptions]
+        Shared keywords, see `jelly.ReadOptions`.
 
     Raises
     ------
@@ -68,27 +61,22 @@ def read(
     >>> [(str(s), o.language) for s, p, o in read(b'<a:s> <a:p> "o"@en .', format="nt")]
     [('a:s', 'en')]
     """
-    settings.setdefault("batch_rows", ROWS)
-    batches = uniform_batches(src, blank_nodes, skolem_base, settings)
+    given: dict[str, Any] = {"batch_rows": ROWS, **options}
+    batches = uniform_batches(src, given.pop("blank_nodes", None), given.pop("skolem_base", None), given)
     statements: Any = StatementIterator(batches, term_adapter(default=DATASET_DEFAULT_GRAPH_ID))
     return statements  # type: ignore[no-any-return]
 
 
 @checked(READING)
-def read_frames(src: Any, **settings: Any) -> Iterator[Frame]:
-    """Read frames of statements with RDFLib terms.
+def read_frames(src: Any, **options: Unpack[ReadOptions]) -> Iterator[Frame]:
+    """Read frames of statements with RDFLib terms, including empty ones.
 
     Parameters
     ----------
     src : Any
         The input, as for `jelly.Reader`.
-    **settings : Any
-        Keywords of `jelly.Reader`.
-
-    Returns
-    -------
-    Iterator[jelly.Frame]
-        The frames in order, including empty ones.
+    **options : Unpack[ReadOptions]
+        Shared keywords, see `jelly.ReadOptions`.
 
     Examples
     --------
@@ -97,7 +85,7 @@ def read_frames(src: Any, **settings: Any) -> Iterator[Frame]:
     >>> [len(frame) for frame in read_frames(jelly.dumps([]))]
     [0]
     """
-    return Reader(src, **settings).frames(term_adapter(default=DATASET_DEFAULT_GRAPH_ID))
+    return Reader(src, **options).frames(term_adapter(default=DATASET_DEFAULT_GRAPH_ID))
 
 
 @checked(READING)
@@ -105,9 +93,9 @@ def read_graphs(
     src: Any,
     graph: Callable[[], Graph] = Graph,
     dataset: Callable[[], Dataset] = Dataset,
-    **settings: Any,
+    **options: Unpack[ReadOptions],
 ) -> Iterator[Graph]:
-    """Read each frame as a graph, or as a dataset if the stream has quads.
+    """Read each frame as a graph, or as a dataset if the stream has quads, with the namespaces that it declares.
 
     Parameters
     ----------
@@ -117,13 +105,8 @@ def read_graphs(
         Creates an empty graph.
     dataset : callable, default rdflib.Dataset
         Creates an empty dataset.
-    **settings : Any
-        Keywords of `jelly.Reader`.
-
-    Returns
-    -------
-    Iterator[rdflib.Graph]
-        One graph or dataset for each frame, including empty ones, with the namespaces that the frame declares.
+    **options : Unpack[ReadOptions]
+        Shared keywords, see `jelly.ReadOptions`.
 
     Examples
     --------
@@ -136,7 +119,7 @@ def read_graphs(
     >>> [len(graph) for graph in read_graphs(out.getvalue())]
     [0, 1]
     """
-    return _graphs(Reader(src, **settings), graph, dataset)
+    return _graphs(Reader(src, **options), graph, dataset)
 
 
 def _graphs(reader: Reader, graph: Callable[[], Graph], dataset: Callable[[], Dataset]) -> Iterator[Graph]:

@@ -156,12 +156,7 @@ def write(
     namespaces : bool, optional
         Whether to declare the namespaces of a graph. By default True, or what options of pyjelly say.
     **settings : Any
-        Fields of `jelly.StreamOptions` and keywords of `jelly.Writer`.
-
-    Returns
-    -------
-    int
-        Number of statements written.
+        Fields of `jelly.StreamOptions`, and shared keywords, see `jelly.WriteOptions`.
 
     Raises
     ------
@@ -221,12 +216,7 @@ def writer(dst: Any, options: Any = None, **settings: Any) -> Writer:
     options : StreamOptions or mapping, optional
         Options of the stream. Where they leave the physical type open, the first statement decides.
     **settings : Any
-        Fields of `jelly.StreamOptions` and keywords of `jelly.Writer`.
-
-    Returns
-    -------
-    jelly.Writer
-        The writer.
+        Fields of `jelly.StreamOptions`, and shared keywords, see `jelly.WriteOptions`.
 
     Examples
     --------
@@ -270,12 +260,7 @@ def write_graphs(
     namespaces : bool, optional
         Whether each frame declares the namespaces of its graph. By default False, or what options of pyjelly say.
     **settings : Any
-        Fields of `jelly.StreamOptions` and keywords of `jelly.Writer`.
-
-    Returns
-    -------
-    int
-        Number of graphs written.
+        Fields of `jelly.StreamOptions`, and shared keywords, see `jelly.WriteOptions`.
 
     Examples
     --------

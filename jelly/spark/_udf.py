@@ -73,11 +73,6 @@ def from_jelly(
     dictionaries : sequence of bytes, optional
         Dictionaries of zstd with which values are compressed.
 
-    Returns
-    -------
-    Column
-        Arrays of structs; with ``reasons`` structs.
-
     Examples
     --------
     >>> def subjects(messages):  # DataFrame with a binary column "value"
@@ -111,11 +106,6 @@ def from_ntriples(
     reasons : bool, default False
         For mode ``PERMISSIVE``: return structs of ``statements`` and ``error``, see `from_jelly`.
 
-    Returns
-    -------
-    Column
-        Arrays of structs; with ``reasons`` structs.
-
     Examples
     --------
     >>> def statements(spark, path):
@@ -139,13 +129,6 @@ def to_jelly(*columns: Column | str, options: StreamOptions | None = None, delim
         may be missing. Or one column of arrays.
     options : StreamOptions, optional
         Options of the streams. By default groups with a named graph become streams of quads, others of triples.
-    delimited : bool, default False
-        Write the length of the frame before it.
-
-    Returns
-    -------
-    Column
-        The streams.
 
     Examples
     --------
@@ -166,11 +149,6 @@ def to_jelly(*columns: Column | str, options: StreamOptions | None = None, delim
 @checked()
 def jelly_headers(*, patch: bool = False) -> Column:
     """The column ``headers`` for Spark's Kafka sink: the content type of Jelly.
-
-    Parameters
-    ----------
-    patch : bool, default False
-        The content type of Jelly-Patch instead.
 
     Returns
     -------

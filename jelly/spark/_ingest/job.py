@@ -129,14 +129,8 @@ def ingest(
         there are two tasks or more for each core.
     pattern : str, optional
         Read only files with such names.
-    format : str, optional
-        The format of all files. By default their suffixes tell.
     storage : mapping, optional
         Options of fsspec for URLs.
-    blank_nodes : {"scope", "keep", "skolemize"}, default "scope"
-        Labels of blank nodes, see the option ``blankNodes`` of the data source. All runs must use the same.
-    skolem_base : str, optional
-        What IRIs of "skolemize" begin with.
     buckets : int, default 16
         Partitions by the hash of a term, for the layouts "ids", "vertical" and "wide": a power of 2. All runs must use
         the same. A worker holds a bucket of "vertical" and "wide" in memory.
@@ -153,11 +147,6 @@ def ingest(
         Called with the bytes of the sources done, bytes in all, statements; and the same for a compaction.
     **limits : Any
         Limits of reading, of any format, such as ``max_line_bytes``: see `jelly.Reader`.
-
-    Returns
-    -------
-    Ingestion
-        What was done: statements, files, bytes, seconds, problems.
 
     Raises
     ------

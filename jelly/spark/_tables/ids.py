@@ -56,11 +56,6 @@ def term_id(term: str, *, seed: int = 0) -> int:
     seed : int, default 0
         The seed of the table.
 
-    Returns
-    -------
-    int
-        Its id, whether or not the table has the term.
-
     Raises
     ------
     JellySyntaxError
