@@ -20,9 +20,7 @@ from jelly._formats.registry import (
     TABLE_FORMATS,
     Format,
 )
-from jelly._options.limits import SETTABLE
-from jelly._streams.reader import Reader
-from jelly._streams.writer import Writer
+from jelly._options.keywords import READ, WRITE, ReadOptions, WriteOptions
 from jelly.cli import commands
 
 _CONTENTS = (
@@ -92,6 +90,8 @@ def api_pages() -> Iterator[tuple[str, str]]:
             text += f"::: {page.module}\n    options: {options}\n\n"
         for name in page.names or sorted(exported(page.module), key=_order):
             text += f"::: {page.module}.{name}\n\n"
+            if name in ("ReadOptions", "WriteOptions"):
+                text += keyword_table(name)
         yield f"reference/api/{page.path}", text
     names = [
         [f"[`{page.title}`]({page.path})" if page.title.startswith("jelly") else f"[{page.title}]({page.path})",
@@ -228,8 +228,26 @@ def _held(format: Format) -> Iterator[str]:
 # ---- keywords
 
 
+def keyword_table(name: str) -> str:
+    """The keywords of ``ReadOptions`` or ``WriteOptions``: name, type, default, options of the fronts, effect."""
+    kind, rows = {"ReadOptions": (ReadOptions, READ), "WriteOptions": (WriteOptions, WRITE)}[name]
+    return table(
+        ["keyword", "type", "default", "command line", "Spark", "effect"],
+        [
+            [code(row.name), code(kind.__annotations__[row.name].__forward_arg__), _default(row.default),
+             code(row.switch) if row.switch else "", code(row.spark) if row.spark else "",
+             row.help + (f" Only {row.formats}." if row.formats else "")]
+            for row in rows.values()
+        ],
+    )  # fmt: skip
+
+
+def _default(value: object) -> str:
+    return "" if value is None else f"{value:,}" if type(value) is int else code(repr(value))
+
+
 def keywords() -> str:
-    """The page of the keywords of readers and writers, made from the registry and the signatures.
+    """The page of the keywords of readers and writers, made from the table of keywords.
 
     Returns
     -------
@@ -237,29 +255,13 @@ def keywords() -> str:
         The page.
     """
     text = (
-        "# Options and defaults\n\nKeywords of `jelly.Reader` and of all functions that read, of `jelly.Writer` and of "
-        "all functions that write. A keyword that the format does not have is a `JellyArgumentError`. The limits are "
-        "on a [page of their own](../limits.md), stream options are fields of "
-        "[`StreamOptions`][jelly.StreamOptions].\n\n"
+        "# Options and defaults\n\nKeywords of all functions that read, `jelly.ReadOptions`, and of all that write, "
+        "`jelly.WriteOptions`, with their options on the command line and in the data sources of Spark. A keyword that "
+        "the format does not have is a `JellyArgumentError`. The limits are on a [page of their own](../limits.md), "
+        "the keyword `options` of writers takes fields of [`StreamOptions`][jelly.StreamOptions].\n\n"
     )
-    limits = {limit.name: limit for limit in SETTABLE}
-    for title, thing, field in (("Reading", Reader, "reading"), ("Writing", Writer, "writing")):
-        # Without the source or the target, and what the formats add.
-        of_all = [p for p in inspect.signature(thing).parameters.values() if p.kind is not p.VAR_KEYWORD][1:]
-        text += f"## {title}\n\n" + table(
-            ["keyword", "type", "default"],
-            [[code(p.name), f"`{p.annotation}`", f"`{p.default!r}`"] for p in of_all],
-        )
-        own = sorted({name for f in FORMATS.values() for name in getattr(f, field)})
-        text += "Of some formats only:\n\n" + table(
-            ["keyword", "default", "formats"],
-            [
-                [code(name), f"{limits[name].default:,}" if name in limits else "",
-                 "all" if len(having) == len(FORMATS) else ", ".join(f.title for f in having)]
-                for name in own
-                for having in [[f for f in FORMATS.values() if name in getattr(f, field)]]
-            ],
-        )  # fmt: skip
+    for title, name in (("Reading", "ReadOptions"), ("Writing", "WriteOptions")):
+        text += f"## {title}\n\n{keyword_table(name)}"
     presets = {"StreamOptions()": jelly.StreamOptions(), "StreamOptions.small()": jelly.StreamOptions.small()}
     sizes = ("name", "prefix", "datatype")
     text += "## Sizes of the lookup tables\n\n" + table(

@@ -1,8 +1,8 @@
 """All keywords that functions share, in one table: default, help, and their names on the command line and in Spark.
 
 The types are in `ReadOptions` and `WriteOptions`. From both come the checks of arguments, the options of the command
-and of Spark, the words of error messages, and the page ``docs/keywords.md``. The package imports this module when it
-first needs it.
+and of Spark, the words of error messages, and the page "Options and defaults" of the site. The package imports this
+module when it first needs it.
 """
 
 from __future__ import annotations

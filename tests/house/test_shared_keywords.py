@@ -10,7 +10,16 @@ from typing import Any, get_args
 import pytest
 
 import jelly
-from jelly._formats.registry import PATCH_READING, READING, RESULT_READING, VERSIONS, WRITING
+from jelly._formats.registry import (
+    FORMATS,
+    PATCH_FORMATS,
+    PATCH_READING,
+    READING,
+    RESULT_FORMATS,
+    RESULT_READING,
+    VERSIONS,
+    WRITING,
+)
 from jelly._options.keywords import READ, WRITE, ReadOptions, WriteOptions, described, type_of
 from jelly._options.limits import SETTABLE
 
@@ -78,3 +87,16 @@ def test_passed_keywords_are_checked_by_their_types() -> None:
     ):  # fmt: skip
         with pytest.raises(jelly.JellyArgumentError, match=f"{name} is '{value}': expected .*{expected}"):
             jelly.read(b"", format="protobuf", **{name: value})  # type: ignore[arg-type]
+
+
+# These say themselves for which of their formats they are.
+OF_THE_WRITER = {"max_expansion", "strict", "on_error", "message", "base", "default_quads"}
+
+
+def test_rows_name_the_formats_that_have_them() -> None:
+    for format in (*FORMATS.values(), *PATCH_FORMATS.values(), *RESULT_FORMATS.values()):
+        for table, names in ((READ, format.reading), (WRITE, format.writing)):
+            for name in names - OF_THE_WRITER:
+                told = table[name].formats
+                # Results of queries in RDF Thrift are "their results", and those of text have limits of their own.
+                assert not told or format.title in told or "results" in told, (format.title, name)
