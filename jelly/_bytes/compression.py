@@ -14,7 +14,7 @@ from typing import Any
 
 from jelly.errors import JellyFormatError, JellyTruncatedError, MissingExtraError, memory_error
 
-__all__ = ["COMPRESSIONS", "SEEKABLE", "suffix_of", "unpacked", "unpacking", "zstandard", "zstd_frames"]
+__all__ = ["COMPRESSIONS", "suffix_of", "unpacked", "unpacking", "zstandard", "zstd_frames"]
 
 CHUNK = 1 << 20
 STEP = 1 << 15
@@ -23,8 +23,6 @@ STEP = 1 << 15
 MAX_XZ_MEMORY = 1 << 28
 
 # Suffix and magic bytes.
-# Those of which a file can be frames with a table of their sizes, see `jelly._compression`.
-SEEKABLE = (".zst", ".gz")
 COMPRESSIONS = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00"}
 
 # A file of zstd may begin with a frame to skip, as those of pzstd do.

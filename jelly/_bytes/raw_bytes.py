@@ -13,7 +13,7 @@ from typing import Any
 from jelly._bytes.compression import CHUNK
 from jelly.errors import JellyArgumentError
 
-__all__ = ["Interruptible", "RawBytes", "closing_last", "interruptible", "joined"]
+__all__ = ["Interruptible", "RawBytes", "closing_last", "interruptible", "joined", "part_of"]
 
 # Milliseconds that a read waits for the next bytes before Python looks for signals.
 _LOOK_AGAIN = 100
@@ -146,3 +146,24 @@ def joined(chunks: Iterable[Any]) -> Callable[[int], Any]:
         return bytes(data)
 
     return read
+
+
+def part_of(read_at: Callable[[int, int], bytes], start: int, end: int) -> io.BufferedReader:
+    """A part of a file, as a file that is read in as few pieces as can be. ``read_at`` gives the bytes at an offset."""
+    return io.BufferedReader(_Part(read_at, start, end), max(min(CHUNK, end - start), 1))
+
+
+class _Part(io.RawIOBase):
+    def __init__(self, read_at: Callable[[int, int], bytes], start: int, end: int) -> None:
+        self._read_at = read_at
+        self._at = start
+        self._end = end
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._read_at(self._at, min(len(buffer), self._end - self._at))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)

@@ -18,15 +18,14 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
 
-from jelly._bytes.compression import SEEKABLE, zstandard
-from jelly._bytes.in_memory import in_memory
+from jelly._bytes.compression import zstandard
 from jelly._bytes.names import descriptor_of, split_suffix
 from jelly._bytes.part_file import PartFile
 from jelly.errors import JellyArgumentError, JellyError
 
 if TYPE_CHECKING:
+    from jelly._bytes.seekable import FrameWriter
     from jelly._bytes.workers import Workers
-    from jelly._bytes.writer import FrameWriter
 
 
 __all__ = ["Sink", "SinkWriter", "one_thread"]
@@ -43,7 +42,9 @@ class Sink:
     directly. The suffix of a path chooses the compression.
 
     ``label`` is its name in errors: the path, ``standard output``, or the ``name`` of a file object. With ``seekable``
-    a file compressed with gzip or zstd is one of frames with a table, see `jelly._bytes.writer`.
+    a file compressed with zstd is one of frames with a table, see `jelly._bytes.seekable`.
+
+    An `io.BytesIO` that is written at its end gives back what was written, as long as nobody has seen it.
     """
 
     def __init__(self, dst: Any, *, seekable: bool = False, workers: Workers | None = None) -> None:
@@ -54,7 +55,8 @@ class Sink:
         self.bytes_written = 0
         self._part: PartFile | None = None
         self._opened: list[Any] = []
-        self.begin: int | None = in_memory(dst)
+        is_memory = type(dst) is io.BytesIO and dst.tell() == len(dst.getbuffer())
+        self.begin: int | None = dst.tell() if is_memory else None
         self._file: Any
         if isinstance(dst, str | os.PathLike) and os.fspath(dst) == "-":
             self._file, self.label = sys.stdout.buffer, "standard output"
@@ -78,16 +80,32 @@ class Sink:
         """Whether other processes see the output before it is complete."""
         return self._part is None
 
+    @property
+    def can_restart(self) -> bool:
+        """Whether what was written can be written anew: nobody has flushed it, or changed the file in memory."""
+        if self.begin is None:
+            return not self.is_live
+        return bool(self._file.tell() == len(self._file.getbuffer()) == self.begin + self.bytes_written)
+
+    def take_back(self) -> bytes:
+        """Take what was written out of a file in memory."""
+        self._file.seek(self.begin)
+        data: bytes = self._file.read()
+        self._file.seek(self.begin)
+        self._file.truncate()
+        self.bytes_written = 0
+        return data
+
     def _create(self, path: str) -> Any:
         file: Any = self._open(path)
         self._opened.append(file)
         suffix = split_suffix(path)[1]
         try:
-            if self.seekable and suffix in SEEKABLE:
-                from jelly._bytes.writer import FrameWriter
+            if self.seekable and suffix == ".zst":
+                from jelly._bytes.seekable import FrameWriter
 
                 with self.named():
-                    self._frames = file = FrameWriter(file, suffix, workers=self.workers)
+                    self._frames = file = FrameWriter(file, self.workers)
             elif suffix == ".gz":
                 # No name and no time in the header: the same statements give the same bytes.
                 file = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)

@@ -65,6 +65,15 @@ def open_local(path: str) -> BinaryIO:
     return open(path, "rb")
 
 
+def check_expansion(plain: int, packed: int, limit: int) -> None:
+    """JellyLimitError if compressed data expand to more than they may."""
+    if plain > FREE_BYTES + limit * packed:
+        raise JellyLimitError(
+            f"the compressed data expand to more than {limit} times their size; raise max_expansion to read them",
+            offset=packed,
+        )
+
+
 class Source:
     """Something to read bytes from: a path, ``-`` for standard input, bytes-like, a binary file object, or chunks.
 
@@ -240,19 +249,19 @@ class Source:
         if self.workers is None or self.workers.threads == 1:
             yield from self._unpacked(suffix, size, 0)
             return
-        from jelly._bytes.slices import BEGINS, Slices, read_ahead
+        from jelly._bytes.cut import Slices, read_ahead
 
         known = self.size or 0
         n = 0
-        if suffix in BEGINS and known >= SLICED_BYTES:
-            slices = Slices(suffix, self._raw.read, self.workers)
+        if suffix == ".bz2" and known >= SLICED_BYTES:
+            slices = Slices(self._raw.read, self.workers)
             given = 0
             with contextlib.closing(iter(slices)) as texts:
                 for text, packed in texts:
                     given += packed
                     n += sum(map(len, text))
                     self._early = self._raw.count - given
-                    self._check_expansion(n)
+                    check_expansion(n, self.bytes_read, self._max_expansion)
                     yield from text
             self._early = 0
             if slices.is_whole:
@@ -273,16 +282,8 @@ class Source:
             # read1: bytes before an error must not be lost.
             while data := file.read1(size):
                 n += len(data)
-                self._check_expansion(n)
+                check_expansion(n, self.bytes_read, self._max_expansion)
                 yield data
-
-    def _check_expansion(self, n: int) -> None:
-        if n > FREE_BYTES + self._max_expansion * self.bytes_read:
-            raise JellyLimitError(
-                f"the compressed data expand to more than {self._max_expansion} times their size; raise"
-                " max_expansion to read them",
-                offset=self.bytes_read,
-            )
 
     def watched(self, batches: Iterable[Rows], progress: Progress | None) -> Iterator[Rows]:
         """Batches read from this source. After each, ``progress`` is called with the bytes read, the size and

@@ -14,22 +14,19 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any, BinaryIO
 
-from jelly._bytes.compression import SEEKABLE
 from jelly._bytes.names import split_suffix
 from jelly._bytes.part_file import PartFile, hold, to_disk
+from jelly._bytes.seekable import FrameWriter, PlainView
 from jelly._bytes.source import Progress
-from jelly._bytes.view import PlainView
-from jelly._bytes.writer import FrameWriter
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
-from jelly._dataset.compressed import plain_view
 from jelly._dataset.file import JellyFile
 from jelly._dataset.output import Input, Mode, write_batches
 from jelly._dataset.sidecar import SUFFIX, make_sidecar
 from jelly._formats.filters import FilterBuilder, read_filters
-from jelly._formats.index import INDEX_KEY, KEYFRAME_ROWS, Index, pack_index, read_index
+from jelly._formats.index import INDEX_KEY, KEYFRAME_ROWS, Index, pack_index, plain_view, read_index
 from jelly._formats.native import FILTERS_IN_FRAME, StreamEncoder
 from jelly._formats.registry import JELLY, READING, VERSIONS, find
 from jelly._options.options import MAX_TABLE_SIZE, MIN_NAME_TABLE, ROW_VERSION, StreamOptions
@@ -118,9 +115,9 @@ def append(
     3
     """
     name = str(os.fspath(out))
-    if name == "-" or find(None, name) is not JELLY or split_suffix(name)[1] not in ("", *SEEKABLE):
+    if name == "-" or find(None, name) is not JELLY or split_suffix(name)[1] not in ("", ".zst"):
         raise JellyArgumentError(
-            "only a Jelly file that is not compressed, or compressed with zstd or gzip, can be appended to", source=name
+            "only a Jelly file that is not compressed, or compressed with zstd, can be appended to", source=name
         )
     found = Input(sources, blank_nodes, skolem_base, progress, **settings)
     batches = (batch for batch in found.batches() if len(batch) or batch.namespaces)
@@ -151,7 +148,7 @@ def _locked(target: str, name: str) -> BinaryIO:
 
 
 def _append(file: Any, target: str, batches: Iterator[Batch], source: Input, keyframe_rows: int) -> int:
-    raw, file = file, plain_view(target, file, beside=False)
+    raw, file = file, plain_view(file)
     size = file.seek(0, os.SEEK_END)
     options = _options(file)
     index = read_index(file, size, lambda: options)
@@ -259,7 +256,7 @@ def _begun(raw: Any, file: Any, written: Any, end: int) -> Any:
         return written
     first = file.frame_at(end)
     _copy(raw, written, int(file.table.packed[first]))
-    made = FrameWriter(written, file.kind)
+    made = FrameWriter(written)
     made.go_on((packed, plain) for packed, plain in file.table.sizes()[:first].tolist())
     for data in file.chunks(int(file.table.plain[first]), end):
         made.write(data)

@@ -15,7 +15,6 @@ from jelly._bytes.source import MAX_EXPANSION, Progress, open_local
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import Quad, Triple
-from jelly._dataset.compressed import plain_view
 from jelly._dataset.keyframes import read_segment
 from jelly._dataset.sidecar import read_sidecar
 from jelly._formats.filters import Filters, Query, read_filters
@@ -24,6 +23,7 @@ from jelly._formats.index import (
     Keyframe,
     chunks_of,
     first_options,
+    plain_view,
     read_index,
     refuse_closed,
 )
@@ -62,7 +62,7 @@ class IndexedFile(Generic[Item]):
             expansion = limits.pop("max_expansion", MAX_EXPANSION)
             self.n_bytes: int = self._file.seek(0, os.SEEK_END)  # as it is stored, perhaps compressed
             self._limits = fitted(limits, SEEKING, self.n_bytes)
-            self._file = plain_view(self.path, self._file, opener=opener, max_expansion=expansion)
+            self._file = plain_view(self._file, expansion)
             size = self._file.seek(0, os.SEEK_END)
             options = partial(first_options, self._file, self._patch, self._limits)
             index = read_index(self._file, size, options, self._check)
@@ -417,7 +417,7 @@ def open(path: Any, **limits: Any) -> JellyFile:
     Parameters
     ----------
     path : str or os.PathLike
-        A file written with ``seekable=True``, also one that is compressed with zstd or gzip, or one with a sidecar file
+        A file written with ``seekable=True``, also one that is compressed with zstd, or one with a sidecar file
         made by ``jelly index``. Also a URL or an ``OpenFile`` of fsspec. Only the parts are read, and decompressed,
         that are asked for.
     **limits : Any

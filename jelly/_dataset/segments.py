@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, BinaryIO, Protocol
 
-from jelly._bytes.compression import SEEKABLE
 from jelly._bytes.names import is_web, split_suffix
 from jelly._bytes.remote import is_url, open_url
 from jelly._bytes.source import open_local
@@ -50,7 +49,7 @@ def open_filtered(
     is_local = opener is None and not is_url(name)
     if (is_local and not os.path.isfile(name)) or settings.get("delimited") is False:
         return None
-    if split_suffix(name)[1] not in ("", *SEEKABLE):
+    if split_suffix(name)[1] not in ("", ".zst"):
         return None
     limits = {key: value for key, value in settings.items() if key not in _ALIKE}
     try:

@@ -20,13 +20,12 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, BinaryIO
 
+from jelly._bytes.seekable import PlainView
 from jelly._bytes.sink import Sink
 from jelly._bytes.source import MAX_EXPANSION, open_local
-from jelly._bytes.view import PlainView
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
-from jelly._dataset.compressed import indexable, read_section
 from jelly._dataset.keyframes import read_segment
 from jelly._formats.filters import FilterBuilder, keyframes_of
 from jelly._formats.index import (
@@ -39,6 +38,7 @@ from jelly._formats.index import (
     chunks_of,
     first_options,
     ignore,
+    plain_view,
     read_exactly,
     read_index,
 )
@@ -85,7 +85,7 @@ def make_sidecar(
     `jelly._formats.filters`; where the file has an index of its own, nothing else.
     ``progress`` is called with the bytes read and the size. A place is at the end of a ``chunk`` of bytes, at least
     ``distance`` statements after the place before; of a compressed file, where one of its frames begins. ``limits`` are
-    those of the `Decoder`. JellyError if the file is compressed as one frame, not delimited, or broken.
+    those of the `Decoder`. JellyError if the file is compressed and not seekable, not delimited, or broken.
     """
     name = os.fspath(path)
     if terms and patch:
@@ -99,7 +99,7 @@ def make_sidecar(
         decoder = Decoder(patch=patch, **limits)
         done = 0
         try:
-            file, section = indexable(opened, expansion, progress)
+            file = plain_view(opened, expansion)
             size = file.seek(0, os.SEEK_END)
             file.seek(0)
             refuse_other(file.read(HEAD))
@@ -135,7 +135,7 @@ def make_sidecar(
     filters = b""
     if builder is not None:
         filters = builder.pack([(0, 0), *((place[0], place[1]) for place in places)], size, ends)
-    _write(name + SUFFIX, section, _START.pack(_MAGIC, zlib.crc32(head), len(head)) + head, *states, filters)
+    _write(name + SUFFIX, _START.pack(_MAGIC, zlib.crc32(head), len(head)) + head, *states, filters)
 
 
 class _Scan:
@@ -213,7 +213,7 @@ def _add_filters(name: str, progress: Callable[[int, int], object] | None, limit
     with builtins.open(name, "rb") as opened:
         limits = fitted(limits, SEEKING, os.fstat(opened.fileno()).st_size)
         try:
-            file, section = indexable(opened, expansion)
+            file = plain_view(opened, expansion)
             size = file.seek(0, os.SEEK_END)
             file.seek(0)
             refuse_other(file.read(HEAD))
@@ -233,7 +233,7 @@ def _add_filters(name: str, progress: Callable[[int, int], object] | None, limit
             error.source = error.source or name
             raise
         filters = builder.pack(keyframes_of(index), size, checksum_ends(file, size))
-    _write(name + SUFFIX, section, filters)
+    _write(name + SUFFIX, filters)
     return True
 
 
@@ -271,8 +271,6 @@ def read_sidecar(
 def _parse(
     path: str, sidecar: Any, file: Any, options: StreamOptions | PatchOptions, opener: Callable[[str], BinaryIO]
 ) -> Index:
-    read_section(sidecar)  # of frames
-    base = sidecar.tell()
     magic, crc, length = _START.unpack(read_exactly(sidecar, _START.size))
     if magic != _MAGIC or length % 8 or not 8 * _RDF[1] <= length <= _MAX_HEAD:
         raise CorruptIndex("it is no index")
@@ -291,7 +289,7 @@ def _parse(
         raise CorruptIndex("it belongs to other stream options")
     places = [numbers[i : i + n_key + _STATE] for i in range(n_head, len(numbers), n_key + _STATE)]
     keyframes = (Keyframe(0, 0, 0), *(Keyframe(*place[:n_key]) for place in places))
-    state = _states(path + SUFFIX, [(base + place[n_key], *place[n_key + 1 :]) for place in places], opener)
+    state = _states(path + SUFFIX, [place[n_key:] for place in places], opener)
     index = Index(options, keyframes, statements, frames, size, state, place=sum(numbers[_RDF[1] : n_head]))
     index.check(last_offset=size)
     return index

@@ -23,14 +23,15 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
-from jelly._bytes.source import CHUNK
+from jelly._bytes.compression import suffix_of
+from jelly._bytes.source import CHUNK, MAX_EXPANSION
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import options_row, patch_options_row
 from jelly._options.options import ROW_VERSION, PatchOptions, StreamOptions
 from jelly.errors import JellyError, JellyFormatError
 
 if TYPE_CHECKING:
-    from jelly._bytes.view import PlainView
+    from jelly._bytes.seekable import PlainView
 
 __all__ = ["INDEX_KEY", "KEYFRAME_ROWS", "SUFFIX", "Index", "Keyframe", "pack_index", "read_index"]
 
@@ -222,8 +223,27 @@ def _frame_end(file: Any, offset: int) -> int:
 
 
 def is_view(file: Any) -> TypeGuard[PlainView]:
-    """Whether a file is a `jelly._bytes.view.PlainView`, of what a compressed file holds."""
+    """Whether a file is a `jelly._bytes.seekable.PlainView`, of what a compressed file holds."""
     return hasattr(file, "read_packed")
+
+
+def plain_view(file: Any, max_expansion: int = MAX_EXPANSION) -> Any:
+    """The decompressed content of an open file, as a file: itself, or a `PlainView` if it is compressed with zstd.
+
+    JellyError if that has no table of frames.
+    """
+    size, read_at = file.seek(0, os.SEEK_END), reader_at(file)
+    if suffix_of(read_at(0, min(size, 4))) != ".zst":
+        return file
+    from jelly._bytes.seekable import FrameTable, PlainView
+
+    table = FrameTable.of(read_at, size)
+    if table is None:
+        raise JellyError(
+            "the file is compressed without a table of frames, so it can only be read from its start: write it anew"
+            " with `jelly convert`, or with seekable=True"
+        )
+    return PlainView(file, read_at, size, table, max_expansion)
 
 
 def checksum_ends(file: Any, size: int) -> int:

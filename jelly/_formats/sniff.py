@@ -149,8 +149,8 @@ def refuse_other(head: bytes) -> None:
     """Refuse files that are certainly not Jelly, or compressed in a way without random access."""
     if (packed := compression_of(head)) is not None:
         raise JellyError(
-            f"the file is compressed ({packed}): only a Jelly file that is plain, or compressed with zstd or gzip, can "
-            "have an index"
+            f"the file is compressed ({packed}), so it can only be read from its start: `jelly convert` writes it anew"
+            " as .jelly, or as .jelly.zst"
         )
     if not head:
         raise JellyFormatError("the file is empty: expected Jelly")

@@ -14,7 +14,6 @@ from jelly._bytes.workers import Workers, in_order
 from jelly._core.base.batch import Batch
 from jelly._formats.arrow_input import InputTable, pyarrow_errors, to_stream, validated
 from jelly._formats.arrow_tables import BATCH_ROWS, csv, pa, parquet
-from jelly._formats.parquet import write_parquet
 from jelly._formats.registry import TABLE_SUFFIXES, Format, table_kind
 from jelly._options.layouts import LAYOUTS
 from jelly.errors import JellyError, JellyUnsupportedError
@@ -199,8 +198,10 @@ def write_record_batches(
     try:
         with pyarrow_errors("the table"):
             if kind == "parquet":
-                groups = _groups(counted(), group_rows)
-                write_parquet(_Out(sink).write, schema, groups, workers, compression="zstd")
+                with parquet.ParquetWriter(_Out(sink), schema, compression="zstd") as file:
+                    for group in _groups(counted(), group_rows):
+                        file.write_table(pa.Table.from_batches(group, schema))
+                        group.clear()
             elif kind == "csv":
                 _write_csv(_Out(sink), schema, counted(), workers)
             else:

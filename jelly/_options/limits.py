@@ -170,11 +170,7 @@ FIXED = (
     FixedLimit("_formats/filters.py:MAX_SOUGHT", 1000, "terms", "terms of one slot that are looked for in filters"),
     FixedLimit("_dataset/sidecar.py:_MAX_STATE", 1 << 28, "bytes", "a saved state in a sidecar"),
     FixedLimit(
-        "_dataset/compressed.py:_MAX_SECTION", 1 << 26, "bytes",
-        "the table of a compressed file in its sidecar, of some 4 million frames",
-    ),
-    FixedLimit(
-        "_bytes/frames.py:MAX_TABLE", 1 << 26, "bytes",
+        "_bytes/seekable.py:MAX_TABLE", 1 << 26, "bytes",
         "the table of a seekable compressed file, of some 8 million frames",
     ),
     # ---- RDF Binary

@@ -56,8 +56,8 @@ class Writer(SinkWriter):
         statements need, see Notes.
     **settings : Unpack[WriteOptions]
         Shared keywords, see `WriteOptions`. ``seekable`` and ``index`` are only for Jelly: `jelly.open` and several
-        threads then read any part of the file, and other readers ignore both. Files compressed with zstd and gzip are
-        cut into frames of their own, with a table at the end; bz2 and xz are seekable once they are unpacked. With
+        threads then read any part of the file, and other readers ignore both. Files compressed with zstd are
+        cut into frames of their own, with a table at the end; others are seekable once they are unpacked. With
         ``index`` the file becomes some 4 % larger. ``threads`` encode the Batches of `add_batch`: N-Triples, N-Quads,
         and ``seekable`` Jelly.
 

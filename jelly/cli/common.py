@@ -11,7 +11,6 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
-from jelly._bytes.compression import SEEKABLE
 from jelly._bytes.names import descriptor_of, split_suffix
 from jelly._dataset.blank_node_scope import MODES
 from jelly._options.keywords import READ
@@ -150,7 +149,7 @@ def progress_bar(
 
 def can_have_index(dst: str) -> bool:
     """Whether an index is useful: not in a stream, a device, or a file compressed without random access."""
-    if dst == "-" or split_suffix(dst)[1] not in ("", *SEEKABLE) or descriptor_of(dst) is not None:
+    if dst == "-" or split_suffix(dst)[1] not in ("", ".zst") or descriptor_of(dst) is not None:
         return False
     return os.path.isfile(dst) or not os.path.exists(dst)
 

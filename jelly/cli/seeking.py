@@ -32,10 +32,10 @@ _SEEKING_LIMITS = tuple(name for name in STATEMENTS if name in SEEKING)
 def index(file: str, terms: bool, limits: dict[str, Any]) -> None:
     """Scan a Jelly file and write its index to FILE.idx, for jelly.open and jelly.patch.open in Python.
 
-    Files written by "jelly convert" contain an index already, unless they are .bz2 or .xz, or not delimited. With
+    Files written by "jelly convert" contain an index already, unless they are .gz, .bz2 or .xz, or not delimited. With
     --terms FILE.idx also tells which terms each part of the file holds, so that "jelly find" reads only what can match;
-    of a file that has an index it holds nothing else. A file that another program has compressed with zstd or gzip
-    needs several frames or members; FILE.idx then also tells where they are.
+    of a file that has an index it holds nothing else. A file compressed with zstd needs a table of its frames, as this
+    command and t2sz write it.
 
     \b
     Examples:

@@ -98,7 +98,7 @@ def open(path: str | os.PathLike[str], **limits: Any) -> PatchFile:
     ----------
     path : str or os.PathLike
         A file written with ``seekable=True``, or one with a sidecar file made by ``jelly index``. It may be
-        compressed with zstd or gzip.
+        compressed with zstd.
     **limits : Any
         Limits of the `Decoder`.
 

@@ -23,11 +23,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, BinaryIO
 
-from jelly._bytes.compression import SEEKABLE
+from jelly._bytes.cut import has_frames
 from jelly._bytes.names import split_suffix
 from jelly._bytes.remote import is_url, list_url, open_url
 from jelly._bytes.source import open_local
-from jelly._bytes.starts import has_frames
 from jelly._core.base.batch import Batch
 from jelly._dataset.blank_node_scope import KEEP, BlankNodes
 from jelly._dataset.file import JellyFile
@@ -35,7 +34,7 @@ from jelly._dataset.segments import query_of
 from jelly._dataset.where import Where
 from jelly._formats.arrow_tables import Keep, from_batches, pa
 from jelly._formats.filters import Query
-from jelly._formats.index import SUFFIX
+from jelly._formats.index import SUFFIX, reader_at
 from jelly._formats.registry import JELLY, NQ, NT, READING, SEEKING, TURTLE, Content, Format, find, having
 from jelly._options.layouts import Layout
 from jelly._options.limits import SETTABLE
@@ -44,7 +43,6 @@ from jelly._streams.reader import Reader
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
 from jelly.spark._parts.directories import NONE, Directories, Said, in_directories
 from jelly.spark._parts.lines import can_be_cut, cut_evenly
-from jelly.spark._parts.packed import reader_at
 from jelly.spark._parts.reading import read_lines
 from jelly.spark._parts.segments import matching, of_file
 
@@ -495,7 +493,7 @@ def narrowed(
 
 def _is_jelly(file: File, format: str | None) -> bool:
     """Whether a file is Jelly that may have an index."""
-    return _format(file, format) is JELLY and split_suffix(file.name)[1] in ("", *SEEKABLE)
+    return _format(file, format) is JELLY and split_suffix(file.name)[1] in ("", ".zst")
 
 
 def cost(file: File, format: str | None = None) -> int:

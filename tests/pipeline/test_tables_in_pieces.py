@@ -9,14 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyarrow import csv, parquet
+from pyarrow import csv
 from test_same_bytes import THREADS, lines
 
 import jelly
 from jelly._bytes.workers import Workers
 from jelly._formats import tables
 from jelly._formats.arrow_input import InputTable
-from jelly._formats.parquet import write_parquet
 from jelly._formats.table_files import write_table_file
 
 SCHEMA = pa.schema([("s", pa.string()), ("n", pa.int64()), ("d", pa.dictionary(pa.int32(), pa.string()))])
@@ -27,24 +26,6 @@ def batches(n: int, rows: int = 700) -> Iterator[pa.RecordBatch]:
         text = pa.array([f"text {k % (i + 3)}" if k % 7 else None for k in range(rows)])
         number = pa.array(range(i, i + rows), pa.int64())
         yield pa.RecordBatch.from_arrays([text, number, text.dictionary_encode()], schema=SCHEMA)
-
-
-@pytest.mark.parametrize("n", [0, 1, 2, 5, 33])
-@pytest.mark.parametrize("settings", [{"compression": "zstd"}, {"compression": "snappy"}, {"use_dictionary": False}])
-def test_parquet_is_that_of_one_writer(n: int, settings: dict[str, Any]) -> None:
-    """33 groups: a list of more than 14 items is told in another way."""
-    expected = io.BytesIO()
-    with parquet.ParquetWriter(expected, SCHEMA, **settings) as writer:
-        for batch in batches(n):
-            writer.write_table(pa.Table.from_batches([batch]))
-    for threads in THREADS:
-        out = io.BytesIO()
-        with Workers(threads) as workers:
-            write_parquet(out.write, SCHEMA, ([batch] for batch in batches(n)), workers, **settings)
-        assert out.getvalue() == expected.getvalue()
-        found = parquet.read_table(io.BytesIO(out.getvalue()))
-        assert found.num_rows == 700 * n
-        assert found.equals(pa.Table.from_batches(batches(n), SCHEMA))
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "arrow", "arrows"])

@@ -1,8 +1,7 @@
-"""Seekable files compressed with zstd and gzip: any part is read, and every other reader sees a plain stream."""
+"""Seekable files compressed with zstd: any part is read, and every other reader sees a plain stream."""
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import random
@@ -11,7 +10,6 @@ import subprocess
 import sys
 import threading
 import warnings
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,31 +23,18 @@ import jelly
 import jelly.arrow
 import jelly.patch
 from jelly import IRI, Literal, Quad, Triple
-from jelly._bytes import frames as frame_tables
-from jelly._bytes import scan as frame_scan
-from jelly._bytes import writer as frame_writer
-from jelly._bytes.frames import compress_frame, pack_table
-from jelly._bytes.view import PlainView
+from jelly._bytes import seekable
+from jelly._bytes.seekable import PlainView, compress_frame, pack_table
 from jelly._core.terms.materialize import Materializer
 from jelly._dataset.sidecar import make_sidecar
 from jelly.cli.commands import cli
 
 zstandard = pytest.importorskip("zstandard")
 
-KINDS = [".zst", ".gz"]
-TOOLS = {".zst": "zstd", ".gz": "gzip"}
-
-
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 @pytest.fixture
 def small_frames(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Frames of a few hundred bytes, so that segments have several, and that what others wrote has several."""
-    monkeypatch.setattr(frame_writer, "MOST_IN_FRAME", 700)
-    monkeypatch.setattr(frame_scan, "_LEAST", 400)
+    """Frames of a few hundred bytes, so that segments have several."""
+    monkeypatch.setattr(seekable, "MOST_IN_FRAME", 700)
 
 
 def some(n: int, seed: int = 1) -> list[Quad]:
@@ -82,21 +67,18 @@ def statements_of(batches: Any) -> list[Any]:
     return [statement for batch in batches for statement in Materializer(batch).statements()]
 
 
-def unpack(data: bytes, kind: str) -> bytes:
-    if kind == ".gz":
-        return gzip.decompress(data)
+def unpack(data: bytes) -> bytes:
     stream = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data), read_across_frames=True)
     whole: bytes = stream.read()
     return whole
 
 
-def packed(data: bytes, kind: str, size: int) -> bytes:
-    """As another program compresses it: frames of ``size`` bytes of the data."""
+def by_others(data: bytes, size: int) -> bytes:
+    """As t2sz and other programs write it: frames of ``size`` bytes of the data, and their table."""
     parts = [data[at : at + size] for at in range(0, len(data), size)]
-    if kind == ".gz":
-        return b"".join(gzip.compress(part, mtime=0) for part in parts)
     packer = zstandard.ZstdCompressor(write_content_size=len(parts) % 2 == 0)
-    return b"".join(packer.compress(part) for part in parts)
+    frames = [packer.compress(part) for part in parts]
+    return b"".join(frames) + pack_table((len(frame), len(part)) for frame, part in zip(frames, parts, strict=True))
 
 
 # ---- what is written
@@ -104,26 +86,25 @@ def packed(data: bytes, kind: str, size: int) -> bytes:
 
 @pytest.mark.parametrize("index", [None, "terms"])
 @pytest.mark.usefixtures("small_frames")
-def test_others_see_a_plain_stream(tmp_path: Path, kind: str, index: Any) -> None:
-    path = written(tmp_path / f"x.jelly{kind}", index=index)
+def test_others_see_a_plain_stream(tmp_path: Path, index: Any) -> None:
+    path = written(tmp_path / "x.jelly.zst", index=index)
     wanted = plain(index=index)
-    assert unpack(path.read_bytes(), kind) == wanted
+    assert unpack(path.read_bytes()) == wanted
     assert list(jelly.read(path)) == STATEMENTS
-    if shutil.which(TOOLS[kind]):
-        done = subprocess.run([TOOLS[kind], "-dc", str(path)], capture_output=True, timeout=240)
+    if shutil.which("zstd"):
+        done = subprocess.run(["zstd", "-dc", str(path)], capture_output=True, timeout=240)
         assert (done.returncode, done.stdout) == (0, wanted)
-        assert subprocess.run([TOOLS[kind], "-tq", str(path)], capture_output=True, timeout=240).returncode == 0
+        assert subprocess.run(["zstd", "-tq", str(path)], capture_output=True, timeout=240).returncode == 0
     by_pyjelly = pytest.importorskip("support.by_pyjelly")
     from support import oracle
 
-    opened = gzip.open(path) if kind == ".gz" else zstandard.open(path)  # noqa: SIM115 - closed below
-    with opened as file:
+    with zstandard.open(path) as file:
         assert by_pyjelly.read(file.read()) == oracle.plain_all(STATEMENTS)
 
 
-def test_segments_are_frames(tmp_path: Path, kind: str) -> None:
+def test_segments_are_frames(tmp_path: Path) -> None:
     """Each keyframe begins a frame, and so does what is read first: the last frame of Jelly, with the index."""
-    with jelly.open(written(tmp_path / f"x.jelly{kind}")) as file:
+    with jelly.open(written(tmp_path / "x.jelly.zst")) as file:
         view = file._file
         assert isinstance(view, PlainView)
         keys = [key.offset for key in file.index.keyframes]
@@ -132,15 +113,15 @@ def test_segments_are_frames(tmp_path: Path, kind: str) -> None:
         assert len(view.table.plain) == len(keys) + 2
 
 
-def test_the_same_statements_give_the_same_bytes(tmp_path: Path, kind: str) -> None:
-    first, second = (written(tmp_path / f"{n}.jelly{kind}") for n in (1, 2))
+def test_the_same_statements_give_the_same_bytes(tmp_path: Path) -> None:
+    first, second = (written(tmp_path / f"{n}.jelly.zst") for n in (1, 2))
     assert first.read_bytes() == second.read_bytes()
 
 
 @pytest.mark.usefixtures("small_frames")
-def test_a_stream_that_starts_anew(tmp_path: Path, kind: str) -> None:
+def test_a_stream_that_starts_anew(tmp_path: Path) -> None:
     """A late quad: the file is written again from its start, and has the frames and the index of the new stream."""
-    path = tmp_path / f"x.jelly{kind}"
+    path = tmp_path / "x.jelly.zst"
     triples: list[Any] = [Triple(*statement[:3]) for statement in STATEMENTS]
     with jelly.Writer(path, seekable=True, keyframe_rows=150, frame_rows=32) as writer:
         for begin in range(0, len(triples), 100):
@@ -170,19 +151,19 @@ def test_size(tmp_path: Path) -> None:
         assert path.stat().st_size <= 1.03 * one, name
 
 
-def test_an_error_leaves_no_file(tmp_path: Path, kind: str) -> None:
+def test_an_error_leaves_no_file(tmp_path: Path) -> None:
     def broken() -> Iterator[Quad]:
         yield from STATEMENTS * 20
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        jelly.write(tmp_path / f"x.jelly{kind}", broken(), seekable=True)
+        jelly.write(tmp_path / "x.jelly.zst", broken(), seekable=True)
     assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills a process")
-def test_a_killed_writer_leaves_no_half_file(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / f"x.jelly{kind}"
+def test_a_killed_writer_leaves_no_half_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly.zst"
     written(path, STATEMENTS[:10])
     program = f"""
 import jelly
@@ -211,7 +192,7 @@ with jelly.Writer({str(path)!r}, seekable=True, keyframe_rows=100) as writer:
 def test_a_missing_package_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "x.jelly.zst")
     monkeypatch.setitem(sys.modules, "zstandard", None)
-    monkeypatch.setattr(frame_tables, "_threads", threading.local())
+    monkeypatch.setattr(seekable, "_threads", threading.local())
     with pytest.raises(jelly.MissingExtraError, match="jelly-rdf.zstd") as caught:
         jelly.Writer(tmp_path / "y.jelly.zst", seekable=True)
     assert caught.value.source == str(tmp_path / "y.jelly.zst")
@@ -225,8 +206,8 @@ def test_a_missing_package_is_told_at_once(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("index", [None, "terms"])
 @pytest.mark.usefixtures("small_frames")
-def test_parts_are_those_of_the_plain_file(tmp_path: Path, kind: str, index: Any) -> None:
-    path = written(tmp_path / f"x.jelly{kind}", index=index)
+def test_parts_are_those_of_the_plain_file(tmp_path: Path, index: Any) -> None:
+    path = written(tmp_path / "x.jelly.zst", index=index)
     (tmp_path / "x.jelly").write_bytes(plain(index=index))
     rng = random.Random(7)
     with jelly.open(path) as file, jelly.open(tmp_path / "x.jelly") as other:
@@ -245,8 +226,8 @@ def test_parts_are_those_of_the_plain_file(tmp_path: Path, kind: str, index: Any
             assert list(file.find(o=sought.o, threads=2)) == found
 
 
-def test_filters_leave_out_frames(tmp_path: Path, kind: str) -> None:
-    path = written(tmp_path / f"x.jelly{kind}", index="terms")
+def test_filters_leave_out_frames(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.jelly.zst", index="terms")
     sought = next(statement.o for statement in STATEMENTS[1000:] if isinstance(statement.o, Literal))
     wanted = [statement for statement in STATEMENTS if statement.o == sought]
     with jelly.open(path) as file:
@@ -259,18 +240,18 @@ def test_filters_leave_out_frames(tmp_path: Path, kind: str) -> None:
     assert list(jelly.find(path, o=sought)) == wanted
 
 
-def test_tables_and_counts(tmp_path: Path, kind: str) -> None:
-    path = written(tmp_path / f"x.jelly{kind}", index="terms")
+def test_tables_and_counts(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.jelly.zst", index="terms")
     whole = jelly.arrow.to_table(path)
     assert len(whole) == len(STATEMENTS)
     assert jelly.arrow.to_table(path, threads=2) == whole
     assert jelly.arrow.to_table(path, start=400, stop=900) == whole.slice(400, 500)
 
 
-def test_commands(tmp_path: Path, kind: str) -> None:
+def test_commands(tmp_path: Path) -> None:
     text = tmp_path / "x.nq"
     jelly.write(text, STATEMENTS)
-    path = tmp_path / f"x.jelly{kind}"
+    path = tmp_path / "x.jelly.zst"
 
     def run(*arguments: str) -> str:
         done = CliRunner().invoke(cli, list(arguments))
@@ -283,7 +264,7 @@ def test_commands(tmp_path: Path, kind: str) -> None:
     lines = text.read_text().splitlines(keepends=True)
     assert run("slice", str(path), "1000:1010") == "".join(lines[1000:1010])
     assert run("slice", str(path), "-3:") == "".join(lines[-3:])
-    again = tmp_path / f"again.jelly{kind}"
+    again = tmp_path / "again.jelly.zst"
     run("slice", str(path), "0:500", "-o", str(again))
     with jelly.open(again) as file:
         assert list(file) == STATEMENTS[:500]
@@ -295,11 +276,11 @@ def test_commands(tmp_path: Path, kind: str) -> None:
         jelly.open(again)
     done = CliRunner().invoke(cli, ["index", str(again)])
     assert done.exit_code == 1
-    assert "can only be read from its start: write it anew with `jelly convert`" in done.stderr
+    assert "it can only be read from its start: write it anew with `jelly convert`" in done.stderr
 
 
-def test_patches(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / f"x.jellyp{kind}"
+def test_patches(tmp_path: Path) -> None:
+    path = tmp_path / "x.jellyp.zst"
     with jelly.patch.PatchWriter(path, seekable=True, keyframe_rows=20, frame_rows=8) as writer:
         for number in range(300):
             writer.write(jelly.patch.Patch([jelly.patch.Add((IRI("a:s"), IRI("a:p"), Literal(str(number))))]))
@@ -310,22 +291,22 @@ def test_patches(tmp_path: Path, kind: str) -> None:
     assert len(list(jelly.patch.read_patches(path))) == 300
 
 
-def test_an_empty_file(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / f"x.jelly{kind}"
+def test_an_empty_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly.zst"
     jelly.write(path, [], seekable=True)
     with jelly.open(path) as file:
         assert (len(file), list(file), file.n_frames) == (0, [], 1)
 
 
-def test_a_closed_file_says_so(tmp_path: Path, kind: str) -> None:
-    with jelly.open(written(tmp_path / f"x.jelly{kind}")) as file:
+def test_a_closed_file_says_so(tmp_path: Path) -> None:
+    with jelly.open(written(tmp_path / "x.jelly.zst")) as file:
         pass
     with pytest.raises(jelly.JellyError, match="the file is closed"):
         file[0]
 
 
-def test_a_slice_decompresses_only_its_segment(tmp_path: Path, kind: str) -> None:
-    with jelly.open(written(tmp_path / f"x.jelly{kind}")) as file:
+def test_a_slice_decompresses_only_its_segment(tmp_path: Path) -> None:
+    with jelly.open(written(tmp_path / "x.jelly.zst")) as file:
         frames: list[int] = []
         read = file._file._frame
         file._file._frame = lambda number, *more: frames.append(number) or read(number, *more)
@@ -336,14 +317,13 @@ def test_a_slice_decompresses_only_its_segment(tmp_path: Path, kind: str) -> Non
 # ---- what others compressed
 
 
-@pytest.mark.usefixtures("small_frames")
 @pytest.mark.parametrize("terms", [False, True])
 @pytest.mark.parametrize("size", [500, 5000, 1 << 16])
-def test_a_sidecar_of_what_others_compressed(tmp_path: Path, kind: str, size: int, terms: bool) -> None:
+def test_a_sidecar_of_what_others_compressed(tmp_path: Path, size: int, terms: bool) -> None:
     out = io.BytesIO()
     jelly.write(out, STATEMENTS, frame_rows=16)
-    path = tmp_path / f"x.jelly{kind}"
-    path.write_bytes(packed(out.getvalue(), kind, min(size, len(out.getvalue()) // 2)))
+    path = tmp_path / "x.jelly.zst"
+    path.write_bytes(by_others(out.getvalue(), min(size, len(out.getvalue()) // 2)))
     with pytest.raises(jelly.JellyError, match="jelly index"):
         jelly.open(path)
     make_sidecar(path, terms=terms, distance=100, chunk=1000)
@@ -353,53 +333,53 @@ def test_a_sidecar_of_what_others_compressed(tmp_path: Path, kind: str, size: in
         assert statements_of(file.batches(3)) == STATEMENTS
         assert (file.filters is not None) == terms
         assert list(file.find(o=STATEMENTS[5].o)) == [each for each in STATEMENTS if each.o == STATEMENTS[5].o]
-    path.write_bytes(path.read_bytes() + packed(b"", kind, 1))
-    path.write_bytes(path.read_bytes() + compress_frame(b"", kind))
-    with pytest.raises(jelly.JellyError, match="changed"):
+    path.write_bytes(by_others(out.getvalue(), len(out.getvalue()) // 4))
+    with pytest.warns(RuntimeWarning, match="changed"), pytest.raises(jelly.JellyError, match="no index"):
         jelly.open(path)
 
 
 @pytest.mark.parametrize("terms", [False, True])
-def test_a_seekable_file_that_others_compressed(tmp_path: Path, kind: str, terms: bool) -> None:
-    """The index of Jelly is in it: the table of frames is what the sidecar adds, with the filters."""
-    path = tmp_path / f"x.jelly{kind}"
-    path.write_bytes(packed(plain(), kind, 3000))
-    make_sidecar(path, terms=terms)
+def test_a_seekable_file_that_others_compressed(tmp_path: Path, terms: bool) -> None:
+    """The index of Jelly is in it: the filters are what the sidecar adds."""
+    path = tmp_path / "x.jelly.zst"
+    path.write_bytes(by_others(plain(), 4000))
+    if terms:
+        make_sidecar(path, terms=True)
     with jelly.open(path) as file:
         assert file.index.at is not None
+        assert list(file) == STATEMENTS
         assert file[999:1001] == STATEMENTS[999:1001]
         assert (file.filters is not None) == terms
+    assert os.path.exists(f"{path}.idx") == terms
 
 
-def test_a_table_of_the_published_format_is_enough(tmp_path: Path) -> None:
-    """As t2sz and other programs write it."""
-    data = plain()
-    parts = [data[at : at + 4000] for at in range(0, len(data), 4000)]
-    frames = [zstandard.ZstdCompressor().compress(part) for part in parts]
-    sizes = [(len(frame), len(part)) for frame, part in zip(frames, parts, strict=True)]
-    path = tmp_path / "x.jelly.zst"
-    path.write_bytes(b"".join(frames) + pack_table(sizes, ".zst"))
-    with jelly.open(path) as file:
-        assert list(file) == STATEMENTS
-    assert not os.path.exists(f"{path}.idx")
+@pytest.mark.parametrize("kind", [".gz", ".bz2", ".xz", ".zst"])
+def test_what_can_only_be_read_from_its_start_says_so(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"x.jelly{kind}"
+    jelly.write(path, STATEMENTS, seekable=kind != ".zst")
+    for refused in (jelly.open, make_sidecar):
+        with pytest.raises(jelly.JellyError, match="only be read from its start.*`jelly convert`") as caught:
+            refused(path)
+        assert caught.value.source == str(path)
+    assert os.listdir(tmp_path) == [path.name]
+    assert list(jelly.read(path)) == STATEMENTS
 
 
-@pytest.mark.usefixtures("small_frames")
-def test_a_place_is_near_where_a_frame_begins(tmp_path: Path, kind: str) -> None:
+def test_a_place_is_near_where_a_frame_begins(tmp_path: Path) -> None:
     """At most one place for each frame: reading never decompresses a large frame for each of many places in it."""
     out = io.BytesIO()
     jelly.write(out, some(60_000), frame_rows=16)
     data = out.getvalue()
-    path = tmp_path / f"x.jelly{kind}"
-    path.write_bytes(packed(data, kind, len(data) // 2 + 1))
+    path = tmp_path / "x.jelly.zst"
+    path.write_bytes(by_others(data, len(data) // 2 + 1))
     make_sidecar(path, distance=100, chunk=1000)
     with jelly.open(path) as file:
         begins = file._file.table.plain.tolist()
         assert [int(np.searchsorted(begins, key.offset, "right")) for key in file.index.keyframes] == [1, 2]
 
 
-def test_max_expansion(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / f"x.jelly{kind}"
+def test_max_expansion(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly.zst"
     jelly.write(path, [Triple(IRI("a:s"), IRI("a:p"), Literal("o" * 20_000_000))], seekable=True)
     with jelly.open(path) as file:
         assert len(file[0].o.value) == 20_000_000
@@ -430,8 +410,8 @@ def check(path: Path) -> str:
     return "right"
 
 
-def test_every_cut_and_every_flipped_byte_of_the_table(tmp_path: Path, kind: str) -> None:
-    path = written(tmp_path / f"x.jelly{kind}", keyframe_rows=400)
+def test_every_cut_and_every_flipped_byte_of_the_table(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.jelly.zst", keyframe_rows=400)
     data = path.read_bytes()
     with jelly.open(path) as file:
         start = int(file._file.table.packed[-1])
@@ -450,9 +430,9 @@ def test_every_cut_and_every_flipped_byte_of_the_table(tmp_path: Path, kind: str
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_table_that_lies(tmp_path: Path, kind: str, seed: int) -> None:
+def test_a_table_that_lies(tmp_path: Path, seed: int) -> None:
     """Sizes of other numbers with a right checksum: never a crash, a hang, other statements, or memory without end."""
-    path = written(tmp_path / f"x.jelly{kind}", keyframe_rows=400)
+    path = written(tmp_path / "x.jelly.zst", keyframe_rows=400)
     data = path.read_bytes()
     with jelly.open(path) as file:
         table = file._file.table
@@ -466,12 +446,12 @@ def test_a_table_that_lies(tmp_path: Path, kind: str, seed: int) -> None:
         if rng.random() < 0.7:  # the sum stays
             sizes[other][which] = min(max(sizes[other][which] - move, 0), (1 << 32) - 1)
     made = [(first, second) for first, second in sizes]
-    path.write_bytes(data[: int(table.packed[-1])] + pack_table(made, kind))
+    path.write_bytes(data[: int(table.packed[-1])] + pack_table(made))
     check(path)
 
 
-def test_damage_in_a_frame_is_found(tmp_path: Path, kind: str) -> None:
-    path = written(tmp_path / f"x.jelly{kind}", keyframe_rows=400)
+def test_damage_in_a_frame_is_found(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.jelly.zst", keyframe_rows=400)
     data = path.read_bytes()
     with jelly.open(path) as file:
         first, second = file._file.table.packed[1:3].tolist()
@@ -480,45 +460,19 @@ def test_damage_in_a_frame_is_found(tmp_path: Path, kind: str) -> None:
         damaged = bytearray(data)
         damaged[at] ^= 1 << rng.randrange(8)
         path.write_bytes(damaged)
-        # The head of a member of gzip has bytes that mean nothing, such as the time, and its data end with unused bits.
-        assert check(path) != "right" or (kind == ".gz" and (at < first + 10 or at == second - 9)), at
+        assert check(path) != "right", at
 
 
-def test_a_frame_that_holds_more_than_the_table_says(tmp_path: Path, kind: str) -> None:
+def test_a_frame_that_holds_more_than_the_table_says(tmp_path: Path) -> None:
     """A bomb: nothing behind the bytes that are told is decompressed."""
     data = plain()
-    frame = compress_frame(data[:1000] + bytes(50_000_000), kind)
-    rest = compress_frame(data[1000:], kind)
+    frame = compress_frame(data[:1000] + bytes(50_000_000))
+    rest = compress_frame(data[1000:])
     sizes = [(len(frame), 1000), (len(rest), len(data) - 1000)]
-    path = tmp_path / f"x.jelly{kind}"
-    path.write_bytes(frame + rest + pack_table(sizes, kind))
+    path = tmp_path / "x.jelly.zst"
+    path.write_bytes(frame + rest + pack_table(sizes))
     with pytest.raises(jelly.JellyFormatError, match="holds more bytes than the 1000"):
         jelly.open(path)
-
-
-@pytest.mark.usefixtures("small_frames")
-def test_every_flipped_byte_of_a_sidecar_with_a_table(tmp_path: Path, kind: str) -> None:
-    out = io.BytesIO()
-    jelly.write(out, STATEMENTS, frame_rows=16)
-    path = tmp_path / f"x.jelly{kind}"
-    path.write_bytes(packed(out.getvalue(), kind, len(out.getvalue()) // 3))
-    make_sidecar(path, distance=300, chunk=1000)
-    assert check(path) == "right"
-    sidecar = Path(f"{path}.idx")
-    data = sidecar.read_bytes()
-    for at in [*range(150), *random.Random(1).sample(range(150, len(data)), 60)]:
-        damaged = bytearray(data)
-        damaged[at] ^= 1 << at % 8
-        sidecar.write_bytes(damaged)
-        check(path)
-    for end in range(0, len(data), 61):
-        sidecar.write_bytes(data[:end])
-        assert check(path) != "right" or end > 200
-    forged = bytearray(data)
-    forged[24:56] = np.array([1, path.stat().st_size, 0, 1 << 60], "<i8").tobytes()
-    forged[8:16] = np.array([zlib.crc32(forged[24 : 24 + int.from_bytes(forged[16:24], "little")])], "<i8").tobytes()
-    sidecar.write_bytes(forged)
-    assert check(path) == "refused"
 
 
 @pytest.mark.bounded
@@ -528,13 +482,13 @@ def test_memory_of_a_frame_without_end(tmp_path: Path) -> None:
 
     path = tmp_path / "x.jelly.zst"
     begin = plain()
-    frames = [compress_frame(begin, ".zst"), compress_frame(bytes(400_000_000), ".zst")]
+    frames = [compress_frame(begin), compress_frame(bytes(400_000_000))]
     sizes = [(len(frames[0]), len(begin)), (len(frames[1]), 400_000_000)]
-    path.write_bytes(b"".join(frames) + pack_table(sizes, ".zst"))
+    path.write_bytes(b"".join(frames) + pack_table(sizes))
     used = growth(
-        "import jelly; from jelly._bytes.view import *; from jelly._formats.index import reader_at\n"
+        "import jelly; from jelly._bytes.seekable import *; from jelly._formats.index import reader_at\n"
         f"f = open({str(path)!r}, 'rb'); r = reader_at(f); n = f.seek(0, 2)\n"
-        "view = PlainView(f, '.zst', r, n, own_table(r, n, '.zst'), 100_000)\n"
+        "view = PlainView(f, r, n, FrameTable.of(r, n), 100_000)\n"
         "for data in view.chunks(0, 1000): pass",
         "assert view.read_at(view.size - 10, 10) == bytes(10)",
     )
@@ -545,11 +499,11 @@ def test_memory_of_a_frame_without_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small_frames")
-def test_only_the_parts_are_read_that_are_asked_for(tmp_path: Path, kind: str) -> None:
+def test_only_the_parts_are_read_that_are_asked_for(tmp_path: Path) -> None:
     fsspec = pytest.importorskip("fsspec")
-    path = written(tmp_path / f"x.jelly{kind}", some(30_000), keyframe_rows=3000)
+    path = written(tmp_path / "x.jelly.zst", some(30_000), keyframe_rows=3000)
     filesystem = fsspec.filesystem("memory")
-    filesystem.pipe_file(f"/k1/x.jelly{kind}", path.read_bytes())
+    filesystem.pipe_file("/k1/x.jelly.zst", path.read_bytes())
     reads: list[int] = []
 
     class Counting(io.RawIOBase):
@@ -567,20 +521,20 @@ def test_only_the_parts_are_read_that_are_asked_for(tmp_path: Path, kind: str) -
     def opener(name: str) -> Any:
         return Counting(filesystem.open(name))
 
-    with jelly.JellyFile(f"/k1/x.jelly{kind}", opener=opener) as file:
+    with jelly.JellyFile("/k1/x.jelly.zst", opener=opener) as file:
         assert file[20_000:20_010] == some(30_000)[20_000:20_010]
         total = path.stat().st_size
         assert sum(reads) < total / 4
-    with jelly.open(f"memory://k1/x.jelly{kind}") as file:
+    with jelly.open("memory://k1/x.jelly.zst") as file:
         assert len(file) == 30_000
     filesystem.rm("/k1", recursive=True)
 
 
-def test_threads_of_several_files(tmp_path: Path, kind: str) -> None:
+def test_threads_of_several_files(tmp_path: Path) -> None:
     """Threads that read the same view at once, in parts that overlap."""
     from concurrent.futures import ThreadPoolExecutor
 
-    with jelly.open(written(tmp_path / f"x.jelly{kind}")) as file, ThreadPoolExecutor(4) as pool:
+    with jelly.open(written(tmp_path / "x.jelly.zst")) as file, ThreadPoolExecutor(4) as pool:
         def part(begin: int) -> list[Any]:
             return file[begin : begin + 50]
 

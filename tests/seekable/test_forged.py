@@ -24,7 +24,7 @@ from support.craft import frame
 import jelly
 import jelly.patch
 from jelly import IRI, BlankNode, Decoder, JellyError, Literal, Quad
-from jelly._bytes.frames import compress_frame, pack_table, read_table
+from jelly._bytes.seekable import FrameTable, pack_table
 from jelly._core.algebra.content import fuse_filter
 from jelly._core.terms.materialize import Materializer
 from jelly._dataset.sidecar import make_sidecar
@@ -76,21 +76,6 @@ def restating(path: Path) -> Files:
     data = path.read_bytes()
     path.write_bytes(data[: frames_of(data)[-2][0]])
     make_sidecar(path, distance=20, chunk=200)
-    return {"": path.read_bytes(), ".idx": path.with_name(path.name + ".idx").read_bytes()}
-
-
-def compressed(path: Path) -> Files:
-    return with_index(path)
-
-
-def compressed_beside(path: Path) -> Files:
-    """Frames without a table, and a sidecar that has one."""
-    plain = with_index(path.with_name("plain.jelly"))[""]
-    kind = path.suffix
-    path.write_bytes(b"".join(compress_frame(plain[at : at + 700], kind) for at in range(0, len(plain), 700)))
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("jelly._bytes.scan._LEAST", 1)
-        make_sidecar(path, terms=True)
     return {"": path.read_bytes(), ".idx": path.with_name(path.name + ".idx").read_bytes()}
 
 
@@ -300,9 +285,9 @@ def hidden(frames: list[bytes], sizes: list[tuple[int, int]]) -> Iterator[tuple[
                 yield f"frame {k} hidden behind {i}", b"".join([*frames[:i], frames[k], *frames[i:]]), made
 
 
-def forge_table(files: Files, kind: str) -> Forged:
+def forge_table(files: Files) -> Forged:
     data = files[""]
-    table = read_table(lambda at, n: data[at : at + n], len(data), kind)
+    table = FrameTable.of(lambda at, n: data[at : at + n], len(data))
     assert table is not None
     sizes = [tuple(size) for size in table.sizes().tolist()]
     ends = table.packed.tolist()
@@ -310,35 +295,9 @@ def forge_table(files: Files, kind: str) -> Forged:
     assert len(frames) >= 3
     for label, made in sizes_forged(sizes):
         if max(map(max, made)) < 1 << 32:
-            yield label, {"": b"".join(frames) + pack_table(made, kind)}
+            yield label, {"": b"".join(frames) + pack_table(made)}
     for label, packed, made in hidden(frames, sizes):
-        yield label, {"": packed + pack_table(made, kind)}
-
-
-def forge_section(files: Files, kind: str) -> Forged:
-    """The table of frames in a sidecar."""
-    data, beside = files[""], files[".idx"]
-    magic, _, length = struct.unpack_from("<8sqq", beside)
-    assert magic == b"JELLYTBL"
-    numbers = list(struct.unpack_from(f"<{length // 8}q", beside, 24))
-
-    def packed(data: bytes, numbers: list[int]) -> Files:
-        body = struct.pack(f"<{len(numbers)}q", *numbers)
-        made = struct.pack("<8sqq", magic, zlib.crc32(body), len(body)) + body
-        return {"": data, ".idx": made + beside[24 + length :]}
-
-    sizes = list(zip(numbers[4::2], numbers[5::2], strict=True))
-    frames, at = [], 0
-    for size, _ in sizes:
-        frames.append(data[at : at + size])
-        at += size
-    for label, made in numbers_forged(numbers[:4]):
-        yield label, packed(data, made + numbers[4:])
-    for label, made in sizes_forged(sizes):
-        yield label, packed(data, [*numbers[:3], len(made), *sum(made, ())])
-    for label, made, entries in hidden(frames, sizes):
-        ends = zlib.crc32(made[-65536:], zlib.crc32(made[:65536]))
-        yield label, packed(made, [numbers[0], len(made), ends, len(entries), *sum(entries, ())])
+        yield label, {"": packed + pack_table(made)}
 
 
 # ---- what reads
@@ -451,10 +410,7 @@ KINDS: dict[str, tuple[Callable[..., Files], str, Callable[..., Forged], bool]] 
     ),
     "sidecar of restated columns": (restating, "a.jelly", forge_sidecar, False),
     "filters": (partial(with_index, index="terms"), "a.jelly", forge_filters, False),
-    "table of zstd": (compressed, "a.jelly.zst", partial(forge_table, kind=".zst"), False),
-    "table of gzip": (compressed, "a.jelly.gz", partial(forge_table, kind=".gz"), False),
-    "table beside zstd": (compressed_beside, "a.jelly.zst", partial(forge_section, kind=".zst"), False),
-    "table beside gzip": (compressed_beside, "a.jelly.gz", partial(forge_section, kind=".gz"), False),
+    "table of zstd": (with_index, "a.jelly.zst", forge_table, False),
     "index of patches": (patches_with_index, "a.jellyp", partial(forge_index, patch=True), True),
     "sidecar of patches": (patches_with_sidecar, "a.jellyp", partial(forge_sidecar, patch=True), True),
 }

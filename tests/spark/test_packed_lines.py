@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.chance import examples
 
-from jelly._bytes import starts
+from jelly._bytes import cut as room
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellySyntaxError
 from jelly.spark import register
 from jelly.spark._partitions import Part, find_files, read_part, split
@@ -213,7 +213,7 @@ def test_a_plan_reads_only_the_begin_of_a_file() -> None:
         read += size
         return data[offset : offset + size]
 
-    starts.has_frames(read_at, len(data))
+    room.has_frames(read_at, len(data))
     assert read < 6 << 20
 
 

@@ -356,11 +356,10 @@ def test_command(tmp_path: Path) -> None:
 
 # ---- compressed and seekable
 
-@pytest.mark.parametrize("kind", [".zst", ".gz"])
 @pytest.mark.parametrize("index", [None, "terms"])
-def test_to_a_compressed_file(kind: str, index: Any, tmp_path: Path) -> None:
+def test_to_a_compressed_file(index: Any, tmp_path: Path) -> None:
     pytest.importorskip("zstandard")
-    path, plain, source = tmp_path / f"x.jelly{kind}", tmp_path / "x.jelly", tmp_path / "more.nt"
+    path, plain, source = tmp_path / "x.jelly.zst", tmp_path / "x.jelly", tmp_path / "more.nt"
     expected: list[Any] = list(islice(jelly.read(shared(*VOCABS)), 3000))
     for name in (path, plain):
         jelly.write(name, expected, {"version": 2}, seekable=True, keyframe_rows=1000, index=index)
@@ -383,15 +382,14 @@ def test_to_a_compressed_file(kind: str, index: Any, tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == sorted([path.name, plain.name, source.name])
 
 
-@pytest.mark.parametrize("kind", [".zst", ".gz"])
-def test_to_a_compressed_file_of_one_frame(kind: str, tmp_path: Path) -> None:
+def test_to_a_compressed_file_of_one_frame(tmp_path: Path) -> None:
     pytest.importorskip("zstandard")
-    path = tmp_path / f"x.jelly{kind}"
+    path = tmp_path / "x.jelly.zst"
     jelly.write(path, MORE)
     before = path.read_bytes()
-    with pytest.raises(JellyError, match="without a table of frames, .* write it anew with seekable=True"):
+    with pytest.raises(JellyError, match="without a table of frames, .* write it anew .* with seekable=True"):
         jelly.append(b"<a:s> <a:p> <a:o> .", path, format="nt")
     assert path.read_bytes() == before
-    other = tmp_path / f"y.jelly{kind}"
+    other = tmp_path / "y.jelly.zst"
     assert jelly.append(b"<a:s> <a:p> <a:o> .", other, format="nt") == 1
     check(other, [Triple(IRI("a:s"), IRI("a:p"), IRI("a:o"))], True)

@@ -9,32 +9,20 @@ there. Every line is in one part, whichever the cuts are, and a part is read wit
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from threading import Lock
 from typing import BinaryIO
 
 from jelly._bytes.compression import unpacked, unpacking
-from jelly._bytes.source import CHUNK, MAX_EXPANSION
-from jelly._bytes.starts import find_frame
-from jelly._bytes.view import check_expansion, part_of
+from jelly._bytes.cut import find_frame
+from jelly._bytes.raw_bytes import part_of
+from jelly._bytes.source import CHUNK, MAX_EXPANSION, check_expansion
+from jelly._formats.index import reader_at
 from jelly._formats.sniff import HEAD
 from jelly.errors import JellyError, JellyFormatError, JellyTruncatedError
 from jelly.spark._parts.lines import after_line_end
 
-__all__ = ["PackedLines", "reader_at"]
-
-
-def reader_at(file: BinaryIO) -> Callable[[int, int], bytes]:
-    """A function that gives the bytes at an offset of a file."""
-    lock = Lock()
-
-    def read_at(offset: int, size: int) -> bytes:
-        with lock:
-            file.seek(offset)
-            return file.read(size)
-
-    return read_at
+__all__ = ["PackedLines"]
 
 
 class PackedLines:
