@@ -10,9 +10,10 @@ from types import SimpleNamespace
 import pyoxigraph
 import pytest
 from pyjelly.integrations.generic.parse import parse_jelly_grouped
+from support.contents import convert_messages
 
 from jelly._core.boundaries.turtle import Lexer
-from jelly.messages import MessageReader, convert_messages, read_messages
+from jelly.messages import MessageReader, read_messages
 
 MESSAGES = 20_000
 HEAD = """@prefix e: <http://example.org/vocab/> .

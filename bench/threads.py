@@ -27,7 +27,6 @@ from pyarrow import parquet
 from work import SOURCES, Data
 
 import jelly
-from jelly import patch
 
 Job = Callable[[Path, Path, int], int]
 
@@ -42,7 +41,7 @@ def convert(source: str, name: str, **settings: Any) -> Job:
 def patches(source: str, name: str, more: int) -> Job:
     """``more`` rows are no statements: the transaction, and in Jelly-Patch the end of the patch."""
     def job(data: Path, out: Path, threads: int) -> int:
-        return patch.convert(data / source, out / name, threads=threads, seekable=True) - more
+        return jelly.convert(data / source, out / name, threads=threads, seekable=True) - more
 
     return job
 
@@ -112,7 +111,7 @@ def prepare(name: str, folder: Path, size: int) -> int:
         rows.write(b"TX .\n")
         rows.writelines(b"A " + line for line in plain)
         rows.write(b"TC .\n")
-    patch.convert(folder / "x.rdfp", folder / "x.jellyp", seekable=True)
+    jelly.convert(folder / "x.rdfp", folder / "x.jellyp", seekable=True)
     jelly.convert(folder / "x.nq", folder / "x.jelly", seekable=True)
     jelly.convert(folder / "x.nq", folder / "in.parquet")
     TABLES[folder] = parquet.read_table(folder / "in.parquet")

@@ -26,111 +26,88 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jelly._bytes.sink import Sink
-from jelly._bytes.source import MAX_EXPANSION, Source
+from jelly._bytes.sink import Sink, SinkWriter
+from jelly._bytes.source import Progress
 from jelly._core.base.batch import Batch
-from jelly._formats.registry import RESULT_FORMATS, RESULT_READING, Content, Format, find
+from jelly._dataset.contents import convert_items
+from jelly._dataset.convert import Conversion
+from jelly._formats.registry import RESULT_READING, Content, find
 from jelly._formats.result_syntaxes import batches_of
 from jelly._html import html_table
-from jelly._options.settings import checked, fitted, refuse_unknown
-from jelly._streams.drain import drain
-from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
+from jelly._options.settings import checked
+from jelly._streams.inputs import ItemReader
+from jelly.errors import JellyArgumentError, JellyFormatError
 
-__all__ = ["RESULT_FORMATS", "ResultFormat", "Results", "convert_results", "read_results", "write_results"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
-ResultFormat = Format
+    from jelly._options.keywords import ReadOptions
+
+__all__ = ["Results", "read_results", "write_results"]
 
 
-class Results:
+class Results(ItemReader[tuple[Any, ...]]):
     """Results of a SELECT query, as `read_results` returns them. They can be consumed only once.
 
-    Iterate for rows: each is a tuple of `jelly` terms, with None for an unbound variable. Or call `batches` or `arrow`.
+    Iterate for rows: each is a tuple of `jelly` terms, with None for an unbound variable. Or call `arrow`, or
+    `batches` for Batches whose columns are the variables: their term ids are in ``batch.column("x")`` and in
+    ``batch.cells``.
 
     Parameters
     ----------
-    source : Source
-        The input.
-    format : ResultFormat
-        Its format.
-    **limits : Any
-        Limits of the format.
+    src : Any
+        The input, as for `jelly.Reader`.
+    **options : Unpack[ReadOptions]
+        Shared keywords, see `ReadOptions`.
 
     Attributes
     ----------
     variables : tuple of str
         Names of the variables.
+
+    Examples
+    --------
+    >>> results = Results(bytes.fromhex("191c1801780000191c3c180161000000"), format="srt")
+    >>> [(batch.variables, batch.column("x").tolist(), batch.terms()) for batch in results.batches()]
+    [(('x',), [0], [Literal('a')])]
     """
 
-    def __init__(self, source: Source, format: ResultFormat, **limits: Any) -> None:
-        self.format = format
-        self._source = source
+    @checked(RESULT_READING)
+    def __init__(self, src: Any, **options: Unpack[ReadOptions]) -> None:
+        self._open(src, Content.RESULTS, options)
         try:
-            refuse_unknown(limits, format.reading, f"{format.name} of query results")
-            limits = fitted(limits, format.reading, source.size)
-            reader = format.open_reader(**limits)
-            batches = reader.batches(source) if hasattr(reader, "batches") else drain(reader, source.chunks())
-            if reader.variables is None:
-                first = next(batches, None)
-                batches = batches if first is None else chain([first], batches)
-            self._batches: Iterator[Batch] = batches
-            self.variables: tuple[str, ...] = reader.variables or ()
-            _check_names(self.variables)
-        except JellyError as error:
-            source.close()
-            raise self._placed(error) from None
+            with self.source.named():
+                self._batches = super()._read()
+                if self._decoder.variables is None:
+                    first = next(self._batches, None)
+                    self._batches = self._batches if first is None else chain([first], self._batches)
+                self.variables: tuple[str, ...] = self._decoder.variables or ()
+                _check_names(self.variables)
+        except BaseException:
+            self.close()
+            raise
 
-    def _placed(self, error: JellyError) -> JellyError:
-        if error.source is None and self._source.name:
-            error.source = self._source.name
-        return error
+    def _read(self) -> Iterator[Batch]:
+        return self._batches
+
+    def _items(self, batches: Iterator[Batch]) -> Iterator[tuple[Any, ...]]:
+        return chain.from_iterable(batches)
 
     def __repr__(self) -> str:
-        where = f" of {self._source.name}" if self._source.name else ""
+        where = f" of {self.source.name}" if self.source.name else ""
         return f"<jelly.results.Results{where}: {self.format.name}, variables {', '.join(self.variables)}>"
 
     def _repr_html_(self) -> str:
         # The rows can be taken only once, so that none is shown.
         return html_table(repr(self), self.variables, [])
 
-    def batches(self) -> Iterator[Batch]:
-        """Iterate over the rows as Batches, whose columns are the variables.
-
-        Yields
-        ------
-        Batch
-            The next rows: ``batch.column("x")`` and ``batch.cells`` have their term ids. All rows before an error are
-            yielded before it is raised.
-
-        Examples
-        --------
-        >>> results = read_results(bytes.fromhex("191c1801780000191c3c180161000000"), format="srt")
-        >>> [(batch.variables, batch.column("x").tolist(), batch.terms()) for batch in results.batches()]
-        [(('x',), [0], [Literal('a')])]
-        """
-        try:
-            yield from self._batches
-        except JellyError as error:
-            raise self._placed(error) from None
-        finally:
-            self._source.close()
-
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        for batch in self.batches():
-            yield from batch
-
     def pairs(self) -> Iterator[tuple[Batch, Any]]:
-        """Iterate over the Batches together with their ``cells``.
-
-        Yields
-        ------
-        (Batch, numpy.ndarray)
-            A Batch and its ``cells``: an int32 array of term ids with one row per result and one column per variable,
-            -1 where the variable is unbound.
-        """
+        """Iterate over the Batches together with their ``cells``: int32 arrays of term ids with one row per result and
+        one column per variable, -1 where it is unbound."""
         for batch in self.batches():
             yield batch, batch.cells
 
@@ -143,11 +120,6 @@ class Results:
             See `jelly.arrow.from_results`.
         dictionary : bool, default False
             Make dictionary columns instead of columns of strings.
-
-        Returns
-        -------
-        pyarrow.RecordBatchReader
-            Record batches, built as they are taken.
         """
         from jelly._formats.arrow_tables import from_results
 
@@ -161,24 +133,15 @@ def _check_names(variables: Sequence[str]) -> None:
 
 
 @checked(RESULT_READING)
-def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Results:
+def read_results(src: Any, **options: Unpack[ReadOptions]) -> Results:
     """Read the results of a SELECT query.
 
     Parameters
     ----------
     src : Any
         The input, as for `jelly.Reader`.
-    format : str, optional
-        One of `RESULT_FORMATS`, by name, suffix or media type. By default the suffix of the file decides.
-    **limits : Any
-        Limits of the format. RDF Thrift and RDF Protobuf: ``max_row_bytes`` and others. XML and TSV: ``max_text_bytes``
-        (default 64 MiB) for the text between two tags or for a line. JSON, which is read as a whole:
-        ``max_document_bytes`` (default 256 MiB).
-
-    Returns
-    -------
-    Results
-        The variables and an iterator of rows.
+    **options : Unpack[ReadOptions]
+        Shared keywords, see `ReadOptions`. JSON is read as a whole, of at most ``max_document_bytes``.
 
     Raises
     ------
@@ -194,13 +157,7 @@ def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Resul
     >>> results.variables, list(results)
     (('x',), [(Literal('a'),)])
     """
-    source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
-    try:
-        known = find(format, source.name, content=Content.RESULTS)
-    except JellyError:
-        source.close()
-        raise
-    return Results(source, known, **limits)
+    return Results(src, **options)
 
 
 @checked()
@@ -218,7 +175,7 @@ def write_results(dst: Any, variables: Any, rows: Iterable[Any] | None = None, *
         Each row is a sequence of terms in the order of the variables, with None for an unbound variable, or a dict of
         terms by variable. Or they are Batches of query results with these variables.
     format : str, optional
-        One of `RESULT_FORMATS`, by name, suffix or media type. By default the suffix of the file decides.
+        Name, suffix or media type. By default the suffix of the file decides.
 
     Returns
     -------
@@ -268,57 +225,50 @@ def _batches(variables: tuple[str, ...], rows: Iterable[Any]) -> Iterator[Batch]
         yield from whole if isinstance(first, Batch) else batches_of(variables, whole)
 
 
-@checked(RESULT_READING)
-def convert_results(
-    src: Any, dst: Any, *, from_format: str | None = None, to_format: str | None = None, **limits: Any
-) -> int:
-    """Convert results of a SELECT query to another format.
-
-    Parameters
-    ----------
-    src : Any
-        The input, as for `jelly.Reader`.
-    dst : Any
-        The output, as for `jelly.Writer`.
-    from_format, to_format : str, optional
-        Formats of input and output. By default the suffixes decide.
-    **limits : Any
-        Limits of `read_results`.
-
-    Returns
-    -------
-    int
-        Number of rows.
-
-    Examples
-    --------
-    >>> import io
-    >>> out = io.BytesIO()
-    >>> convert_results(bytes.fromhex("191c1801780000191c3c180161000000"), out, from_format="srt", to_format="tsv")
-    1
-    >>> out.getvalue()
-    b'?x\\n"a"\\n'
-    """
-    results = read_results(src, format=from_format, **limits)
-    return _write(dst, results.variables, results.batches(), to_format)
+Reader = Results
 
 
-def _write(dst: Any, variables: tuple[str, ...], batches: Iterable[Batch], format: str | None) -> int:
-    sink = Sink(dst)
-    try:
-        with sink.named():
-            writer = find(format, sink.name, content=Content.RESULTS).open_writer(variables)
-        n = 0
+@checked(RESULT_READING - {"format"})
+def convert(
+    src: Any,
+    dst: Any,
+    *,
+    from_format: str | None = None,
+    to_format: str | None = None,
+    writing: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    threads: int = 1,
+    **reading: Any,
+) -> Conversion:
+    """Convert results, see `jelly.convert`."""
+    results = Results(src, format=from_format, **reading)
+    return convert_items(results, lambda: _Writer(dst, results.variables, to_format, **(writing or {})), progress)
+
+
+class _Writer(SinkWriter):
+    """Writes Batches of results."""
+
+    def __init__(self, dst: Any, variables: Sequence[str], format: str | None) -> None:
+        self.statements = 0
+        self._sink = Sink(dst)
+        try:
+            with self._sink.named():
+                found = find(format, self._sink.name, content=Content.RESULTS)
+                self._encoder = found.open_writer(variables)
+        except BaseException:
+            self.abort()
+            raise
+
+    def add_batch(self, batch: Batch) -> None:
+        self._put(lambda: self._encoder.encode(batch))
+        self.statements += len(batch)
+
+    def _finish(self) -> None:
+        self._put(self._encoder.close)
+
+
+def _write(dst: Any, variables: Sequence[str], batches: Iterable[Batch], format: str | None) -> int:
+    with _Writer(dst, variables, format) as writer:
         for batch in batches:
-            with sink.named():
-                part = writer.encode(batch)
-            sink.write(part)
-            n += len(batch)
-        with sink.named():
-            part = writer.close()
-        sink.write(part)
-    except BaseException:
-        sink.abort()
-        raise
-    sink.close()
-    return n
+            writer.add_batch(batch)
+    return writer.statements

@@ -37,7 +37,6 @@ from pyspark.sql import functions as F
 
 import jelly
 import jelly.spark
-from jelly.patch import convert as convert_patches
 
 KNOWS = f"{FOAF}knows"
 ROUNDS = 5  # of PageRank
@@ -215,7 +214,7 @@ def both_sides(
     for file in files:
         jelly.convert(file, plain / f"{file.name.partition('.')[0]}.nt.gz")
     for day in days:
-        convert_patches(day, plain / f"{day.stem}.rdfp")
+        jelly.convert(day, plain / f"{day.stem}.rdfp")
     print(f"the dumps took {time.perf_counter() - began:.1f} s", file=sys.stderr)
     bucket = folder.name
     store.mkdir(bucket)

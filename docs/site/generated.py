@@ -14,10 +14,9 @@ import jelly
 from jelly import errors
 from jelly._formats.registry import (
     FORMATS,
-    LOG_FORMATS,
-    PATCH_FORMATS,
-    RESULT_FORMATS,
+    REGISTRY,
     TABLE_FORMATS,
+    Content,
     Format,
 )
 from jelly._options.keywords import READ, WRITE, ReadOptions, WriteOptions
@@ -25,9 +24,9 @@ from jelly.cli import commands
 
 _CONTENTS = (
     ("Statements", FORMATS, "`jelly.Reader`, `jelly.Writer`, `jelly convert` and most other commands."),
-    ("Patches", PATCH_FORMATS, "`jelly.patch` and `jelly patch`."),
-    ("Message logs", LOG_FORMATS, "`jelly.messages` and `jelly messages`."),
-    ("Query results", RESULT_FORMATS, "`jelly.results` and `jelly results`."),
+    ("Patches", REGISTRY[Content.PATCH], "`jelly.convert`, `jelly.patch` and `jelly patch`."),
+    ("Message logs", REGISTRY[Content.MESSAGES], "`jelly.messages` and `jelly messages`."),
+    ("Query results", REGISTRY[Content.RESULTS], "`jelly.results` and `jelly results`."),
     ("Tables", TABLE_FORMATS, "Read like statements by all that reads; written by `convert`, `cat`, `find`."),
 )
 # What a format can hold, by the settings of its Capabilities: the column, and the words for a value.

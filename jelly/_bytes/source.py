@@ -319,8 +319,8 @@ class SourceReader:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.close()
+        self.source.close()
 
-    def close(self) -> None:
+    def close(self) -> Any:
         """Close the file, if it was opened here."""
         self.source.close()

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from jelly._bytes.names import name_of, split_suffix
+from jelly._bytes.sink import SinkWriter
 from jelly._bytes.source import Progress
 from jelly._bytes.workers import Workers, in_order
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._dataset.blank_node_scope import Mode
-from jelly._dataset.file import JellyFile, open_indexed, watched
+from jelly._dataset.file import IndexedFile, JellyFile, open_indexed, watched
 from jelly._dataset.read import is_several
 from jelly._dataset.sources import Sources
 from jelly._formats.registry import (
@@ -37,6 +38,7 @@ from jelly._formats.sniff import explainer
 from jelly._options.layouts import Layout
 from jelly._options.options import COLUMN_VERSION, ROW_VERSION, PhysicalType, StreamOptions
 from jelly._options.settings import checked
+from jelly._streams.inputs import by_content
 from jelly._streams.output_options import output_options
 from jelly._streams.reader import Reader
 from jelly._streams.widening import changed, missing, open_fields
@@ -58,7 +60,7 @@ class Conversion:
     Attributes
     ----------
     statements : int
-        Number of statements converted.
+        Number of statements, operations of patches or rows of query results converted.
     bytes_read : int
         Bytes read from the source, before decompression.
     bytes_written : int
@@ -69,6 +71,8 @@ class Conversion:
         Number of lines skipped because of ``on_error="skip"``.
     skipped : list of (int, str)
         Line number and error message of the first skipped lines.
+    messages : int
+        Number of messages, of a message log.
     """
 
     statements: int
@@ -77,8 +81,10 @@ class Conversion:
     seconds: float
     n_skipped: int
     skipped: list[tuple[int, str]]
+    messages: int = 0
 
 
+@by_content
 @checked(READING - {"format", "delimited"}, {"seekable", "index"}, VERSIONS)
 def convert(
     src: Any,
@@ -102,9 +108,12 @@ def convert(
     blank_nodes: Mode | None = None,
     skolem_base: str | None = None,
     drop_graphs: bool = False,
+    content: Literal["statements", "patches", "messages", "results"] | None = None,
     **limits: Any,
 ) -> Conversion:
     """Convert a stream to another format, or rewrite it with other options.
+
+    The formats decide whether it has statements, patches, messages or query results.
 
     The input or the output may be a table (Parquet, Arrow IPC or CSV; extra ``arrow``) with the columns of a layout of
     `jelly.arrow`. Options of what is written do not go with a table as the output.
@@ -161,6 +170,8 @@ def convert(
         What the IRIs of skolemized blank nodes begin with.
     drop_graphs : bool, default False
         Write all statements as triples, for a format without named graphs. A statement of two graphs is written twice.
+    content : {"statements", "patches", "messages", "results"}, optional
+        By default the first of both formats that does not hold statements decides, else it is ``"statements"``.
     **limits : Any
         Further keywords of `Reader`.
 
@@ -210,7 +221,7 @@ def convert(
         with Workers(threads) as workers:
             rows = write_table_file(dst, read_table_file(src), kind=target.name, workers=workers)
         return Conversion(rows, _bytes_of(src), _bytes_of(dst), time.perf_counter() - began, 0, [])
-    reader: Reader | _Several | _Indexed
+    reader: Reader | _Several | Indexed
     if blank_nodes is not None or is_several(src):
         reader = _Several(Sources(src, blank_nodes, skolem_base, format=from_format, **given), threads)
     else:
@@ -218,7 +229,7 @@ def convert(
         reader.source.explain = explainer(reader.format.name, FORMATS, "from_format")
         if threads > 1 and reader.format is JELLY and (file := _open_index(src, given, target)) is not None:
             reader.close()
-            reader = _Indexed(file, threads)
+            reader = Indexed(file, threads)
     if target.content is Content.TABLE and layout != "ids":
         return _convert_to_table(reader, dst, target.name, layout, progress, began, threads)
     with Workers(threads) as workers, reader:
@@ -271,7 +282,7 @@ def convert(
     return Conversion(
         statements=writer.statements,
         bytes_read=reader.bytes_read,
-        bytes_written=_size(writer),
+        bytes_written=size_of(writer),
         seconds=time.perf_counter() - began,
         n_skipped=reader.n_skipped,
         skipped=reader.skipped,
@@ -333,20 +344,20 @@ class _Several:
         self.skipped += reader.skipped
 
 
-class _Indexed:
+class Indexed:
     """A Jelly file whose segments are read by several threads, as a `Reader` of one stream."""
 
     format = JELLY
     n_skipped = 0
 
-    def __init__(self, file: JellyFile, threads: int) -> None:
+    def __init__(self, file: IndexedFile[Any], threads: int) -> None:
         self._file = file
         self._threads = threads
-        self.options = file.options
+        self.options = file.index.options
         self.bytes_read = 0
         self.skipped: list[tuple[int, str]] = []
 
-    def __enter__(self) -> _Indexed:
+    def __enter__(self) -> Indexed:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -372,7 +383,7 @@ def _open_index(src: Any, settings: dict[str, Any], target: Format) -> JellyFile
 
 
 def _convert_to_table(
-    reader: Reader | _Several | _Indexed,
+    reader: Reader | _Several | Indexed,
     dst: Any,
     kind: str,
     layout: Layout,
@@ -417,7 +428,7 @@ def _bytes_of(path: Any) -> int:
     return os.path.getsize(path) if os.path.isfile(path) else 0
 
 
-def look(batches: Iterator[Batch], reader: Reader | _Several | _Indexed) -> tuple[list[Batch], int]:
+def look(batches: Iterator[Batch], reader: Reader | _Several | Indexed) -> tuple[list[Batch], int]:
     """The first Batches, and whether the stream is one of triples or quads (3 or 4).
 
     Where quads may follow triples, as many as it takes to know; beyond MAX_PEEK bytes it is taken for one of quads.
@@ -434,14 +445,14 @@ def look(batches: Iterator[Batch], reader: Reader | _Several | _Indexed) -> tupl
     return held, 3 if held else _arity(reader)
 
 
-def _arity(reader: Reader | _Several | _Indexed) -> int:
+def _arity(reader: Reader | _Several | Indexed) -> int:
     """3 or 4 for a source without a single statement."""
     if reader.format is JELLY:
         return 3 if reader.options is None or reader.options.physical_type == PhysicalType.TRIPLES else 4
     return 4 if reader.format.quads else 3
 
 
-def _size(writer: Writer) -> int:
+def size_of(writer: SinkWriter) -> int:
     """Bytes of what was written; those of the file where it is compressed."""
     if split_suffix(writer.name)[1] and os.path.isfile(writer.name):
         return os.path.getsize(writer.name)
@@ -450,7 +461,7 @@ def _size(writer: Writer) -> int:
 
 def choose_options(
     options: StreamOptions | Mapping[str, Any] | None,
-    reader: Reader | _Several | _Indexed,
+    reader: Reader | _Several | Indexed,
     arity: int,
     is_asked: bool = False,
 ) -> StreamOptions:

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jelly.errors import need
+from jelly.errors import MissingExtraError
 
-with need("igraph", "these graphs need igraph"):
+try:
     import igraph
+except ImportError:
+    raise MissingExtraError("these graphs need igraph: python -m pip install 'jelly-rdf[igraph]'") from None
 
 if TYPE_CHECKING:
     from jelly._dataset.ids import GraphIds

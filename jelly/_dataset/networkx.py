@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jelly.errors import need
+from jelly.errors import MissingExtraError
 
-with need("networkx", "these graphs need networkx"):
+try:
     import networkx
+except ImportError:
+    raise MissingExtraError("these graphs need networkx: python -m pip install 'jelly-rdf[networkx]'") from None
 
 if TYPE_CHECKING:
     from jelly._dataset.ids import GraphIds

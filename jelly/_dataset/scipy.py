@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jelly.errors import need
+from jelly.errors import MissingExtraError
 
-with need("scipy", "matrices need scipy"):
+try:
     from scipy import sparse
+except ImportError:
+    raise MissingExtraError("matrices need scipy: python -m pip install 'jelly-rdf[scipy]'") from None
 
 if TYPE_CHECKING:
     from jelly._dataset.ids import GraphIds

@@ -6,30 +6,30 @@ import enum
 import importlib
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jelly._bytes.names import name_of, split_suffix
 from jelly._core.rules.capabilities import Capabilities, capabilities_of
 from jelly._formats.protocols import BatchWriter
-from jelly.errors import JellyError
+from jelly.errors import JellyArgumentError, JellyError
 
 __all__ = [
     "FORMATS",
-    "LOG_FORMATS",
-    "PATCH_FORMATS",
+    "MESSAGE_READING",
     "PATCH_READING",
     "READING",
-    "SEVERAL",
-    "VERSIONS",
-    "RESULT_FORMATS",
+    "REGISTRY",
     "RESULT_READING",
     "SEEKING",
+    "SEVERAL",
     "TABLE_FORMATS",
     "TABLE_SUFFIXES",
+    "VERSIONS",
     "WRITING",
     "Content",
     "Format",
+    "content_of",
     "find",
     "format_of",
     "having",
@@ -162,6 +162,7 @@ class Format:
 _NATIVE, _SYNTAXES, _JENA = "jelly._formats.native", "jelly._formats.syntaxes", "jelly._formats.jena"
 _PATCH = "jelly._formats.patch"
 _RESULT_CODEC = "jelly._formats.result_syntaxes"
+_LOG_CODEC = "jelly.messages._codec"
 
 _SOURCE = frozenset({"max_expansion"})
 _BATCHES = _SOURCE | {"batch_rows", "batch_bytes"}
@@ -306,78 +307,54 @@ RDF_PATCH_THRIFT = Format(
 
 # ---- message logs
 
-_LOG: dict[str, Any] = {"content": Content.MESSAGES}
-JELLY_LOG = Format(
-    name="jelly",
-    title="Jelly",
-    suffixes=JELLY.suffixes,
-    media_types=JELLY.media_types,
-    quads=True,
-    namespaces=True,
-    binary=True,
-    **_LOG,
-)
-NT_LOG = Format(
-    name="nt", title="N-Triples", suffixes=NT.suffixes, media_types=NT.media_types[:1], delimited=True, **_LOG
-)
-NQ_LOG = Format(
-    name="nq", title="N-Quads", suffixes=NQ.suffixes, media_types=NQ.media_types, quads=True, delimited=True, **_LOG
-)
-TURTLE_LOG = Format(
-    name="ttl",
-    title="Turtle",
-    suffixes=TURTLE.suffixes,
-    media_types=TURTLE.media_types[:1],
-    namespaces=True,
-    delimited=True,
-    **_LOG,
-)
-TRIG_LOG = Format(
-    name="trig",
-    title="TriG",
-    suffixes=TRIG.suffixes,
-    media_types=TRIG.media_types[:1],
-    quads=True,
-    namespaces=True,
-    delimited=True,
-    **_LOG,
-)
-NDJSON_LD = Format(
+
+def _log(base: Format, *reading: str, **changes: Any) -> Format:
+    """A log of messages in a format of statements, with some changes."""
+    own = frozenset({"max_message_bytes", *reading}) | _SOURCE
+    return replace(
+        base, content=Content.MESSAGES, mixed=False, reading=own, writing=frozenset(), codec=_LOG_CODEC, **changes
+    )
+
+
+_TABLES_OF_LOGS = ("max_names", "max_prefixes", "max_datatypes", "max_frame_rows")
+_DELIMITED = ("strict", "dialect", "trailing")
+JELLY_LOG = _log(JELLY, "force", *_TABLES_OF_LOGS)
+NT_LOG = _log(NT, *_DELIMITED, media_types=NT.media_types[:1], delimited=True)
+NQ_LOG = _log(NQ, *_DELIMITED, delimited=True)
+TURTLE_LOG = _log(TURTLE, *_DELIMITED, "base", media_types=TURTLE.media_types[:1], delimited=True)
+TRIG_LOG = _log(TRIG, *_DELIMITED, "base", media_types=TRIG.media_types[:1], delimited=True)
+NDJSON_LD = _log(
+    JSON_LD,
+    "contexts", "strict", "dialect", "base",
     name="ndjsonld",
     title="NDJSON-LD",
     suffixes=(".ndjsonld", ".ndjson", ".jsonl"),
     media_types=("application/x-ld+ndjson", "application/ld+ndjson", "application/x-ndjson"),
-    quads=True,
-    **_LOG,
-)
-YAML_LD = Format(
+)  # fmt: skip
+YAML_LD = _log(
+    JSON_LD,
+    "contexts", "base",
     name="yamlld",
     title="YAML-LD",
     suffixes=(".yamlld", ".yaml", ".yml"),
     media_types=("application/rdfm+yaml", "application/ld+yaml"),
-    quads=True,
-    **_LOG,
-)
-RDF_XML_LOG = Format(
-    name="rdf",
-    title="RDF/XML",
-    suffixes=RDF_XML.suffixes,
+)  # fmt: skip
+RDF_XML_LOG = _log(
+    RDF_XML,
+    "base",
     media_types=("application/rdfm+xml", "application/rdf+xml"),
+    namespaces=False,
     capability="log-rdf",
-    **_LOG,
 )
-
-TAR_LOG = Format(
+TAR_LOG = _log(
+    JELLY,
+    "members", "contexts", "strict", "base", *_TABLES_OF_LOGS,
     name="tar",
     title="TAR",
     suffixes=(".tar",),
     media_types=("application/x-tar",),
-    quads=True,
-    namespaces=True,
-    binary=True,
     capability="nq",
-    **_LOG,
-)
+)  # fmt: skip
 
 # ---- results of SPARQL queries
 
@@ -444,23 +421,27 @@ _TABLES = (
 )
 
 
-def _by_name(*formats: Format) -> dict[str, Format]:
-    return {format.name: format for format in formats}
-
-
-FORMATS = _by_name(JELLY, NT, NQ, TURTLE, TRIG, RDF_XML, JSON_LD, N3, THRIFT, PROTOBUF)
-PATCH_FORMATS = _by_name(JELLY_PATCH, RDF_PATCH, RDF_PATCH_THRIFT)
-LOG_FORMATS = _by_name(JELLY_LOG, NT_LOG, NQ_LOG, TURTLE_LOG, TRIG_LOG, NDJSON_LD, YAML_LD, RDF_XML_LOG, TAR_LOG)
-RESULT_FORMATS = _by_name(*_RESULTS)
-TABLE_FORMATS = _by_name(*_TABLES)
+_LOGS = (JELLY_LOG, NT_LOG, NQ_LOG, TURTLE_LOG, TRIG_LOG, NDJSON_LD, YAML_LD, RDF_XML_LOG, TAR_LOG)
+# All formats, by content and name.
+REGISTRY = {
+    content: {format.name: format for format in formats}
+    for content, formats in {
+        Content.STATEMENTS: (JELLY, NT, NQ, TURTLE, TRIG, RDF_XML, JSON_LD, N3, THRIFT, PROTOBUF),
+        Content.TABLE: _TABLES,
+        Content.PATCH: (JELLY_PATCH, RDF_PATCH, RDF_PATCH_THRIFT),
+        Content.RESULTS: _RESULTS,
+        Content.MESSAGES: _LOGS,
+    }.items()
+}
+FORMATS = REGISTRY[Content.STATEMENTS]
+TABLE_FORMATS = REGISTRY[Content.TABLE]
 TABLE_SUFFIXES = tuple(suffix for format in _TABLES for suffix in format.suffixes)
 
-_REGISTRY = {
-    Content.STATEMENTS: FORMATS,
-    Content.PATCH: PATCH_FORMATS,
-    Content.MESSAGES: LOG_FORMATS,
-    Content.RESULTS: RESULT_FORMATS,
-    Content.TABLE: TABLE_FORMATS,
+_WORDS = {
+    "statements": Content.STATEMENTS,
+    "patches": Content.PATCH,
+    "results": Content.RESULTS,
+    "messages": Content.MESSAGES,
 }
 _WITH_TABLES = FORMATS | TABLE_FORMATS
 # Default formats. Results and tables have none.
@@ -479,8 +460,10 @@ WRITING = frozenset({
     "options", "format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "index", "threads",
     "library", "keep_labels",
 }).union(*(f.writing for f in FORMATS.values()))  # fmt: skip
-PATCH_READING = frozenset({"format", "delimited"}).union(*(f.reading for f in PATCH_FORMATS.values()))
-RESULT_READING = frozenset[str]().union(*(f.reading for f in RESULT_FORMATS.values()))
+PATCH_READING = frozenset({"format", "delimited"}).union(*(f.reading for f in REGISTRY[Content.PATCH].values()))
+RESULT_READING = frozenset({"format"}).union(*(f.reading for f in _RESULTS))
+MESSAGE_READING = frozenset({"format", "rename_blank_nodes"}).union(*(f.reading for f in _LOGS))
+
 
 
 def find(
@@ -499,13 +482,37 @@ def find(
     wanted = format.partition(";")[0].strip().lower() if format else split_suffix(path)[0]
     if not wanted and content in _DEFAULTS:
         return _DEFAULTS[content]
-    formats = _WITH_TABLES if tables else _REGISTRY[content]
+    formats = _WITH_TABLES if tables else REGISTRY[content]
     for known in formats.values():
         if wanted and known.is_called(wanted):
             return known
     what = f"unknown format {format!r}" if format else f"unknown suffix {wanted!r} of {path}" if path else "no format"
     kind = "" if content is Content.STATEMENTS else f" of {content.value}"
     raise JellyError(f"{what}{kind}: expected one of {', '.join(formats)}; pass format=...")
+
+
+def content_of(word: str | None, *places: tuple[Any, str | None]) -> Content:
+    """The content that a ``word`` names; else the first one that is not statements among those of the ``places``, each
+    a path or another source or destination, and the name of its format or None.
+
+    >>> content_of(None, ("a.nt", None), ("b.jellyp", None)), content_of("messages", ("a.nt", None))
+    (<Content.PATCH: 'patches'>, <Content.MESSAGES: 'message logs'>)
+    """
+    if word is not None:
+        if not isinstance(word, str) or word not in _WORDS:
+            raise JellyArgumentError(f"content is {word!r:.80}: expected one of {', '.join(_WORDS)}")
+        return _WORDS[word]
+    for place, format in places:
+        if isinstance(place, list) and place:
+            place = place[0]
+        told = isinstance(format, str) and format.partition(";")[0].strip().lower()
+        wanted = told or split_suffix(name_of(place))[0]
+        for content, formats in REGISTRY.items() if wanted else ():
+            if any(known.is_called(wanted) for known in formats.values()):
+                if content in (Content.STATEMENTS, Content.TABLE):
+                    break
+                return content
+    return Content.STATEMENTS
 
 
 def format_of(src: Any, format: str | None = None) -> Format:

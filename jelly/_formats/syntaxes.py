@@ -48,12 +48,16 @@ from jelly.errors import (
     JellySyntaxError,
     JellyTruncatedError,
     JellyUnsupportedError,
+    MissingExtraError,
     memory_error,
-    need,
 )
 
-with need("oxigraph", "Turtle, TriG, RDF/XML, JSON-LD and N3 need pyoxigraph"):
+try:
     import pyoxigraph as ox
+except ImportError:
+    raise MissingExtraError(
+        "Turtle, TriG, RDF/XML, JSON-LD and N3 need pyoxigraph: python -m pip install 'jelly-rdf[oxigraph]'"
+    ) from None
 
 __all__ = [
     "BATCH_BYTES",

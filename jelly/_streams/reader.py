@@ -7,40 +7,35 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from jelly._bytes.source import MAX_EXPANSION, Progress, Source, SourceReader
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.ntriples.text import TextReader
 from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.model import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
-from jelly._formats.registry import FORMATS, JELLY, NQ, NT, READING, VERSIONS, Format, find
-from jelly._formats.sniff import HEAD, explain, explainer
+from jelly._formats.registry import JELLY, NQ, NT, READING, VERSIONS, Content
+from jelly._formats.sniff import HEAD, explain
 from jelly._options.options import StreamOptions
-from jelly._options.settings import checked, fitted, refuse_unknown
-from jelly._streams.drain import drain
+from jelly._options.settings import checked, fitted
+from jelly._streams.inputs import ItemReader
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from jelly._bytes.workers import Workers
     from jelly._options.keywords import ReadOptions
 
 __all__ = ["Frame", "Reader", "loads", "options"]
 
 Statement = Triple | Quad
 # Keywords of all formats, for their readers.
-_OF_ALL = {"delimited", "strict", "on_error"}
-
-# What a web server is asked for.
-ACCEPT = ", ".join([format.media_type for format in FORMATS.values()]) + ", */*;q=0.1"
+_OF_ALL = {"delimited": None, "strict": False, "on_error": "raise"}
 
 # Rows of a Batch that is read as Python objects: small enough for the caches.
 READ_ROWS = 8192
 
 
-class Reader(SourceReader):
+class Reader(ItemReader[Statement]):
     """Read a stream of RDF in any format.
 
     Iterate over the Reader for statements, or call `frames` or `batches`. A Reader can be consumed only once, in one of
@@ -85,43 +80,22 @@ class Reader(SourceReader):
     ['<a:s> <a:p> <a:o> .']
     """
 
-    # The threads that parse lines and take columns.
-    workers: Workers | None = None
-
     @checked(READING, VERSIONS)
     def __init__(self, src: Any, **options: Unpack[ReadOptions]) -> None:
-        self._taken = False
-        settings: dict[str, Any] = {"delimited": None, "strict": False, "on_error": "raise", **options}
-        format, rdf, star = (settings.pop(name, None) for name in ("format", "rdf", "star"))
-        expansion = settings.pop("max_expansion", MAX_EXPANSION)
-        # `validate` has opened it, to see what format it is.
-        self.source: Source = src if isinstance(src, Source) else Source(src, expansion, ACCEPT)
-        try:
-            with self.source.named():
-                found = find(format or self.source.media_type, self.source.name, tables=True)
-            self.format: Format = found
-            self.source.explain = explainer(found.name, FORMATS, "format")
-            refuse_unknown([name for name in settings if name not in _OF_ALL], found.reading, found.title)
-            self._settings = fitted(settings, found.reading, self.source.size)
-            # Whether a reader of quads is to be opened if there are some; the keywords for that.
-            self._mixed = found.mixed and not settings.get("quads")
-            self._change = None
-            if rdf is not None or star is not None:
-                from jelly._formats.rdf_version import changes
+        given: dict[str, Any] = {**options}
+        rdf, star = given.pop("rdf", None), given.pop("star", None)
+        own = {name: given.pop(name, default) for name, default in _OF_ALL.items()}
+        self._change = None
+        if rdf is not None or star is not None:
+            from jelly._formats.rdf_version import changes
 
-                self._change = changes(rdf, star)
-            if rdf is not None and found in (NT, NQ):
-                self._settings["rdf"] = rdf
-            with self.source.named():
-                self._decoder = found.open_reader(**self._settings)
-        except BaseException:
-            self.source.close()
-            raise
-
-    @property
-    def options(self) -> StreamOptions | None:
-        """The stream options, or None for text and before they have been read."""
-        return getattr(self._decoder, "options", None)
+            self._change = changes(rdf, star)
+        self._open(src, Content.STATEMENTS, given, own, tables=True)
+        # Whether a reader of quads is to be opened if there are some; the keywords for that.
+        self._mixed = self.format.mixed and not given.get("quads")
+        if rdf is not None and self.format in (NT, NQ):
+            self._settings["rdf"] = rdf
+            self._decoder = self.format.open_reader(**self._settings)
 
     @property
     def delimited(self) -> bool | None:
@@ -134,24 +108,9 @@ class Reader(SourceReader):
         return getattr(self._decoder, "base", None)
 
     @property
-    def bytes_read(self) -> int:
-        """Bytes taken from the source, before decompression. Divide by ``source.size`` for a progress bar."""
-        return self.source.bytes_read
-
-    @property
     def statements(self) -> int:
         """Statements read so far."""
         return int(self._decoder.statements)
-
-    @property
-    def skipped(self) -> list[tuple[int, str]]:
-        """Line number and error message of the first 1000 skipped lines."""
-        return list(getattr(self._decoder, "skipped", ()))
-
-    @property
-    def n_skipped(self) -> int:
-        """Number of skipped lines."""
-        return int(getattr(self._decoder, "n_skipped", 0))
 
     def __repr__(self) -> str:
         where = f" of {self.source.name}" if self.source.name else ""
@@ -197,16 +156,7 @@ class Reader(SourceReader):
                 scan.pull()
         return bool(scan.quads)
 
-    def watched(self, progress: Progress | None) -> Iterator[Batch]:
-        """Iterate over the Batches, like `batches`, and tell how far they are."""
-        return self.source.watched(self.batches(), progress)
-
-    def batches(self) -> Iterator[Batch]:
-        """Iterate over the Batches of the stream. All statements before an error are yielded before it is raised."""
-        if self._taken:
-            raise JellyArgumentError("the Reader was consumed before: make another one to read the source again")
-        self._taken = True
-        self.source.workers = self.workers
+    def _read(self) -> Iterator[Batch]:
         decoder = self._decoder
         # With rdf= a line VERSION holds for all lines behind it.
         in_pieces = type(decoder) is TextReader and not self.source.is_live and "rdf" not in self._settings
@@ -217,14 +167,8 @@ class Reader(SourceReader):
             self._decoder = decoder = PieceReader(make, self.workers)
         elif self.workers is not None and hasattr(decoder, "workers"):
             decoder.workers = self.workers
-        if hasattr(decoder, "batches"):
-            batches = decoder.batches(self.source)
-        else:
-            batches = drain(decoder, self.source.chunks(), is_live=self.source.is_live)
-            if self.workers is not None:
-                batches = self.workers.read_ahead(batches, self.source)
-        with self, self.source.named():
-            yield from batches if self._change is None else self._change(batches)
+        batches = super()._read()
+        return batches if self._change is None else self._change(batches)
 
     def frames(self, library: TermAdapter | None = None) -> Iterator[Frame]:
         """Iterate over the frames of the stream, including empty ones. A text is one frame.
@@ -333,8 +277,9 @@ def options(src: Any, **options: Unpack[ReadOptions]) -> StreamOptions:
     settings: Any = options
     with Reader(src, format="jelly", batch_rows=1, **settings) as reader:
         for _ in reader.batches():
-            if reader.options is not None:
-                return reader.options
+            found: StreamOptions | None = reader.options
+            if found is not None:
+                return found
     raise AssertionError("a stream without options is refused by the Decoder")
 
 

@@ -23,11 +23,12 @@ from jelly._core.terms.materialize import Materializer
 from jelly._dataset.check import problems_beside
 from jelly._dataset.read import is_several, read
 from jelly._dataset.sources import expand
-from jelly._formats.registry import JELLY, READING, SEEKING, Format, find, format_of
+from jelly._formats.registry import JELLY, READING, SEEKING, Content, Format, find, format_of
 from jelly._formats.sniff import explain
 from jelly._options.options import ROW_VERSION, StreamOptions
 from jelly._options.settings import LIMITS, checked, fitted, refuse_unknown
-from jelly._streams.reader import ACCEPT, Reader
+from jelly._streams.inputs import ACCEPT
+from jelly._streams.reader import Reader
 from jelly._streams.reader import options as read_options
 from jelly._tools.blank_nodes import differences
 from jelly._tools.compare import BlankNodeBijection, as_quad
@@ -175,7 +176,7 @@ def validate(
             frame=frame, delimited=delimited, progress=progress, joined=joined, **limits,
         )  # fmt: skip
     [src] = several
-    with closing(Source(src, limits.get("max_expansion", MAX_EXPANSION), ACCEPT)) as source:
+    with closing(Source(src, limits.get("max_expansion", MAX_EXPANSION), ACCEPT[Content.STATEMENTS])) as source:
         return _validate_one(
             source, src, limit,
             format=format, against=against, against_format=against_format, ordered=ordered, options=options,

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+import jelly
 from jelly.cli.common import progress_bar, reading_options
 from jelly.cli.errors import in_options
 from jelly.errors import JellyError
@@ -100,22 +101,20 @@ def _settings(
 @_writing[2]
 def convert(src: str, dst: str, to_format: str | None, to_dialect: Any, to_members: str | None, **reading: Any) -> None:
     """Convert the log SRC to DST. Suffixes choose the formats; "-" is standard input or output."""
-    from jelly.messages import convert_messages
-
     settings = _settings(**reading)
     from_format = settings.pop("format")
     with progress_bar("Converting", dst == "-") as progress:
-        n, rows = convert_messages(
+        done = jelly.convert(
             src,
             dst,
+            content="messages",
             from_format=from_format,
             to_format=to_format,
-            to_dialect=to_dialect,
-            to_members=to_members,
+            writing={"dialect": to_dialect, "members": to_members},
             progress=progress,
             **settings,
         )
-    click.echo(f"{n} messages, {rows} statements", err=True)
+    click.echo(f"{done.messages} messages, {done.statements} statements", err=True)
 
 
 @messages.command(short_help="Count messages and statements.")
@@ -180,7 +179,8 @@ def _put_together(
 @_writing[0]
 def split(src: str, directory: Path, to_format: str | None, **reading: Any) -> None:
     """Write message 0 of SRC to DIRECTORY/0.nq and so on. --to chooses another format."""
-    from jelly.messages import MessageReader, MessageWriter, find_log
+    from jelly.messages import MessageReader, MessageWriter
+    from jelly.messages._media import find_log
 
     found = find_log(to_format or "nq")[0]
     directory.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ import click
 import jelly
 from jelly import patch as patches
 from jelly._core.base.constants import Op
-from jelly._formats.registry import SEEKING, Content, find, format_of, having, table_kind
+from jelly._formats.registry import REGISTRY, SEEKING, Content, find, format_of, having, table_kind
 from jelly.cli.common import (
     STATEMENTS,
     RangeCommand,
@@ -35,7 +35,7 @@ from jelly.patch._validate import checked_rows
 
 __all__ = ["diff", "patch"]
 
-_format = click.Choice(list(patches.PATCH_FORMATS))
+_format = click.Choice(list(REGISTRY[Content.PATCH]))
 _from = click.option(
     "--from", "from_format", type=_format,
     help="Format of the patches (default: by the suffix of the file).",
@@ -167,15 +167,9 @@ def convert(
     limits_of(limits, reading)
     if quoted:
         settings["quoted"] = quoted
-    if table_kind(src) or table_kind(dst):
-        from jelly.patch._arrow import convert_table
-
-        convert_table(src, dst, layout=layout, limits=reading, **settings)
-        return
+    settings |= {"layout": layout, "threads": threads or default_threads([src]), **reading}
     with progress_bar("Converting", dst == "-") as progress:
-        patches.convert(
-            src, dst, progress=progress, threads=threads or default_threads([src]), **settings, **reading
-        )
+        jelly.convert(src, dst, content="patches", progress=progress, **settings)
 
 
 @patch.command(short_help="Show the patches of a file, their headers and rows.")

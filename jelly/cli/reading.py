@@ -14,9 +14,9 @@ import jelly
 from jelly._bytes.names import is_web
 from jelly._bytes.source import Source
 from jelly._dataset.sources import expand
-from jelly._formats.registry import FORMATS, TABLE_FORMATS, Format, find, having
+from jelly._formats.registry import FORMATS, TABLE_FORMATS, Content, Format, find, having
 from jelly._options.options import COLUMN_VERSION
-from jelly._streams.reader import ACCEPT
+from jelly._streams.inputs import ACCEPT
 from jelly._streams.widening import late_error
 from jelly.cli.common import Decorator, limits_of
 from jelly.errors import LateError
@@ -70,7 +70,7 @@ def opened(file: str, from_format: str | None) -> Iterator[tuple[Any, Format]]:
         return
     from jelly._bytes.remote import Body
 
-    with contextlib.closing(Body(file, ACCEPT)) as body:
+    with contextlib.closing(Body(file, ACCEPT[Content.STATEMENTS])) as body:
         yield body, format_of(Source(body).media_type, file, "--from", tables=True)
 
 

@@ -8,14 +8,14 @@ from typing import Any
 import click
 
 import jelly
-from jelly._formats.registry import RESULT_FORMATS, Content, find
+from jelly._formats.registry import REGISTRY, Content, find
 from jelly.cli.common import limits_of, reading_options, shape_option, show
-from jelly.results import convert_results
 from jelly.stats import result_stats
 
 __all__ = ["results"]
 
-_format = click.Choice(list(RESULT_FORMATS))
+_FORMATS = REGISTRY[Content.RESULTS]
+_format = click.Choice(list(_FORMATS))
 _from = click.option(
     "--from", "from_format", type=_format,
     help="Format of the input (default: by the suffix of the file).",
@@ -26,7 +26,7 @@ _limits = reading_options("max_row_bytes", "max_prefixes", "max_text_bytes", "ma
 
 
 def _known(limits: dict[str, Any], format: str) -> dict[str, Any]:
-    return limits_of(limits, RESULT_FORMATS[format].reading, what=f"{format} results")
+    return limits_of(limits, _FORMATS[format].reading, what=f"{format} results")
 
 
 @click.group()
@@ -62,9 +62,10 @@ def convert_(
       jelly results convert people.srx.gz people.srp
     """
     source, target = _check(from_format, src, "--from"), _check(to_format, dst, "--to")
-    if dst == "-" and RESULT_FORMATS[target].binary and sys.stdout.isatty():
+    if dst == "-" and _FORMATS[target].binary and sys.stdout.isatty():
         raise click.UsageError("the format is binary: give a file or a pipe instead of the terminal")
-    rows = convert_results(src, dst, from_format=source, to_format=target, **_known(limits, source))
+    known = _known(limits, source)
+    rows = jelly.convert(src, dst, content="results", from_format=source, to_format=target, **known).statements
     if not quiet:
         click.echo(f"{rows:,} rows", err=True)
 
@@ -86,7 +87,8 @@ def cat_(src: str, from_format: str | None, to_format: str, limits: dict[str, An
       jelly results cat people.srp --to json | jq .results
     """
     source = _check(from_format, src, "--from")
-    convert_results(src, "-", from_format=source, to_format=to_format, **_known(limits, source))
+    known = _known(limits, source)
+    jelly.convert(src, "-", content="results", from_format=source, to_format=to_format, **known)
 
 
 @results.command("stats", short_help="Count the values of each variable.")

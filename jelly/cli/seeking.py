@@ -14,11 +14,10 @@ from jelly._bytes.names import split_suffix
 from jelly._core.algebra.select import select
 from jelly._dataset.sidecar import make_sidecar
 from jelly._formats.index import SUFFIX
-from jelly._formats.registry import JELLY, SEEKING
+from jelly._formats.registry import JELLY, JELLY_PATCH, SEEKING
 from jelly._streams.output_options import output_options
 from jelly.cli.common import STATEMENTS, RangeCommand, can_have_index, parse_range, progress_bar, reading_options, say
 from jelly.cli.reading import FORMAT, format_of
-from jelly.patch import PATCH_FORMATS
 
 __all__ = ["SEEKING_COMMANDS"]
 
@@ -45,7 +44,7 @@ def index(file: str, terms: bool, limits: dict[str, Any]) -> None:
     """
     with progress_bar("Indexing") as progress:
         show = None if progress is None else lambda done, total: progress(done, total, None)
-        patch = split_suffix(file)[0] in PATCH_FORMATS["jellyp"].suffixes
+        patch = split_suffix(file)[0] in JELLY_PATCH.suffixes
         make_sidecar(file, progress=show, patch=patch, terms=terms, **limits)
     if terms:
         size, whole = (os.path.getsize(path) for path in (file + SUFFIX, file))

@@ -22,7 +22,7 @@ from jelly import patch as patches
 from jelly._bytes.names import split_suffix
 from jelly._core.base.constants import Op
 from jelly._dataset.convert import choose_options
-from jelly._formats.registry import FORMATS, PATCH_FORMATS, Content, find, having
+from jelly._formats.registry import FORMATS, REGISTRY, Content, find, having
 from jelly._options.options import ROW_VERSION
 from jelly._streams.output_options import is_columns
 from jelly._streams.widening import ALL_FIELDS, changed, late_error, missing, open_fields
@@ -304,7 +304,7 @@ def _published(
 def _is_patch(format: str | None, path: str) -> bool:
     """Whether a format, or by default the suffix of a path, is one of patches."""
     name = (format or split_suffix(path)[0]).lower()
-    return any(known.is_called(name) for known in PATCH_FORMATS.values())
+    return any(known.is_called(name) for known in REGISTRY[Content.PATCH].values())
 
 
 def _publish_patches(
@@ -384,7 +384,7 @@ def _counts(broker: Any) -> str:
 @click.option(
     "--from",
     "from_format",
-    type=click.Choice([*FORMATS, *PATCH_FORMATS]),
+    type=click.Choice([*FORMATS, *REGISTRY[Content.PATCH]]),
     help="Format of the input (default: by the suffix of the file).",
 )
 @click.option(

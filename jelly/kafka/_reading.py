@@ -7,7 +7,7 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
-from jelly._formats.registry import FORMATS, JELLY, JELLY_PATCH, PATCH_FORMATS, Content, Format
+from jelly._formats.registry import JELLY, JELLY_PATCH, REGISTRY, Content, Format
 from jelly._formats.sniff import HEAD, explain, is_jelly_patch
 from jelly._options.settings import refuse_unknown
 from jelly._streams.reader import Reader
@@ -19,6 +19,7 @@ __all__ = ["MAX_VALUE_BYTES", "ValueReader", "format_of_type"]
 
 # After decompression.
 MAX_VALUE_BYTES = 1 << 26
+_FORMATS = [*REGISTRY[Content.STATEMENTS].values(), *REGISTRY[Content.PATCH].values()]
 # Of what a producer sends that does not know what it sends.
 _NO_TYPES = ("application/octet-stream", "binary/octet-stream")
 
@@ -89,7 +90,7 @@ def format_of_type(text: str | None) -> Format | None:
     wanted = (text or "").partition(";")[0].strip().lower()
     if not wanted or wanted in _NO_TYPES:
         return None
-    for format in (*FORMATS.values(), *PATCH_FORMATS.values()):
+    for format in _FORMATS:
         if wanted in format.media_types:
             return format
     raise JellyUnsupportedError(f"the content type is {text!r}, which is no format of statements or patches")
@@ -97,8 +98,8 @@ def format_of_type(text: str | None) -> Format | None:
 
 def _named(name: str) -> Format:
     wanted = name.partition(";")[0].strip().lower()
-    for format in (*FORMATS.values(), *PATCH_FORMATS.values()):
+    for format in _FORMATS:
         if format.is_called(wanted):
             return format
-    known = ", ".join((*FORMATS, *PATCH_FORMATS))
+    known = ", ".join(format.name for format in _FORMATS)
     raise JellyArgumentError(f"unknown format {name!r}: expected one of {known}")

@@ -3,30 +3,25 @@
 Unstable: this follows the draft of the community group.
 """
 
-from jelly._options.public_names import name_public
+from jelly._public import name_public
 from jelly.messages._groups import group_by_count, group_by_graph, group_by_key, group_by_subject
-from jelly.messages._media import LOG_FORMATS, LogFormat, find_log, media_type, negotiate, parse_media_type
+from jelly.messages._media import media_type, negotiate
 from jelly.messages._message import Message
 from jelly.messages._reader import MessageReader, aread_messages, read_messages
-from jelly.messages._writer import MessageWriter, aencode_messages, convert_messages, write_messages
+from jelly.messages._writer import MessageWriter, aencode_messages, write_messages
 
 __all__ = [
-    "LOG_FORMATS",
-    "LogFormat",
     "Message",
     "MessageReader",
     "MessageWriter",
     "aencode_messages",
     "aread_messages",
-    "convert_messages",
-    "find_log",
     "group_by_count",
     "group_by_graph",
     "group_by_key",
     "group_by_subject",
     "media_type",
     "negotiate",
-    "parse_media_type",
     "read_messages",
     "write_messages",
 ]

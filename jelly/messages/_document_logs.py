@@ -24,7 +24,7 @@ class _Documents(TextLog):
 
     format = JSON_LD
 
-    def __init__(self, *, base: str | None, max_message_bytes: int) -> None:
+    def __init__(self, *, max_message_bytes: int, base: str | None = None) -> None:
         from jelly.messages._nquads import BrokenText, to_nquads
 
         self._broken, self._parser = BrokenText, to_nquads
@@ -68,7 +68,9 @@ TOGETHER_FACTOR = 128
 class NdjsonLog(_Documents):
     """NDJSON-LD: a line is a message (section 2.2)."""
 
-    def __init__(self, *, contexts: Any, strict: bool, dialect: str | None, **settings: Any) -> None:
+    def __init__(
+        self, *, dialect: str | None, contexts: Any = None, strict: bool = False, **settings: Any
+    ) -> None:
         super().__init__(**settings)
         self._contexts = Contexts(contexts)
         self._strict = strict
@@ -194,7 +196,7 @@ _EMPTY_DOCUMENTS = re.compile(rb"(?:---[ \t]*\r?\n){2,}(?=---[ \t\r\n])")
 class YamlLog(_Documents):
     """YAML-LD: a document of the stream is a message (section 2.3)."""
 
-    def __init__(self, *, contexts: Any, **settings: Any) -> None:
+    def __init__(self, *, contexts: Any = None, **settings: Any) -> None:
         from jelly._tools.yaml import load_documents
 
         super().__init__(**settings)

@@ -67,7 +67,7 @@ class JellyLog:
 
     written: Written | None = None
 
-    def __init__(self, *, force: bool, **limits: Any) -> None:
+    def __init__(self, *, force: bool = False, **limits: Any) -> None:
         self._decoder = Decoder(batch_rows=NO_LIMIT, batch_bytes=NO_LIMIT, **limits)
         self._decoder.whole = True
         self._force = force
@@ -221,10 +221,10 @@ class TurtleLog(TextLog):
         format: str,
         dialect: str | None,
         announced: bool,
-        trailing: Any,
-        strict: bool,
-        base: str | None,
         max_message_bytes: int,
+        trailing: Any = "open",
+        strict: bool = False,
+        base: str | None = None,
     ) -> None:
         self._either = dialect == "either"
         self._strict = strict

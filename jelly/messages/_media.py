@@ -7,16 +7,15 @@ import re
 import warnings
 from typing import Literal, TypeAlias
 
-from jelly._formats.registry import LOG_FORMATS, Content, Format, find
+from jelly._formats.registry import REGISTRY, TAR_LOG, Content, Format, find
 from jelly._options.settings import checked
-from jelly.errors import JellyError
+from jelly.errors import JellyArgumentError, JellyError
 
-__all__ = ["LOG_FORMATS", "Dialect", "LogFormat", "find_log", "media_type", "negotiate", "parse_media_type"]
+__all__ = ["Dialect", "check_members", "find_log", "media_type", "negotiate", "parse_media_type"]
 
 Dialect: TypeAlias = Literal["comment", "directive"]
 
-
-LogFormat = Format
+LOGS = REGISTRY[Content.MESSAGES]
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _TYPE = re.compile(rf"\s*({_TOKEN}/{_TOKEN}|\*/\*|{_TOKEN}/\*)\s*")
@@ -69,7 +68,7 @@ def parse_media_type(text: str) -> tuple[str, dict[str, str]]:
 
 
 @checked()
-def find_log(format: str | None, name: str = "") -> tuple[LogFormat, Dialect | None, bool]:
+def find_log(format: str | None, name: str = "") -> tuple[Format, Dialect | None, bool]:
     """Find the format of a message log by a name, suffix or media type.
 
     Parameters
@@ -82,7 +81,7 @@ def find_log(format: str | None, name: str = "") -> tuple[LogFormat, Dialect | N
 
     Returns
     -------
-    (LogFormat, str or None, bool)
+    (Format, str or None, bool)
         The format, the dialect, and whether a media type announced directives. The dialect is None if a media type does
         not announce a log, and ``"comment"`` if no media type is given.
 
@@ -103,7 +102,7 @@ def find_log(format: str | None, name: str = "") -> tuple[LogFormat, Dialect | N
             _advise(error, format, name)
             raise
     kind, parameters = parse_media_type(format or "")
-    for known in LOG_FORMATS.values():
+    for known in LOGS.values():
         if kind in known.media_types:
             break
     else:
@@ -116,6 +115,12 @@ def find_log(format: str | None, name: str = "") -> tuple[LogFormat, Dialect | N
     if messages is not None:
         warnings.warn(f"messages={messages} is not known: the document is read as one message", stacklevel=3)
     return known, None, False
+
+
+def check_members(members: str | None, format: Format) -> None:
+    """JellyArgumentError where a log without files in it has ``members=``."""
+    if members is not None and format is not TAR_LOG:
+        raise JellyArgumentError(f"members= is for TAR archives: {format.title} has no files in it")
 
 
 def _advise(error: JellyError, format: str | None, name: str) -> None:
@@ -157,7 +162,7 @@ def media_type(format: str, dialect: Dialect = "comment") -> str:
 
 
 def _offered(dialect: Dialect) -> list[str]:
-    return [media_type(name, dialect) for name in LOG_FORMATS]
+    return [media_type(name, dialect) for name in LOGS]
 
 
 @checked()

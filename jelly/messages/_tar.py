@@ -174,10 +174,10 @@ class TarLog(TextLog):
     def __init__(
         self,
         *,
-        members: str | None,
-        contexts: Any,
-        strict: bool,
         max_message_bytes: int,
+        members: str | None = None,
+        contexts: Any = None,
+        strict: bool = False,
         **settings: Any,
     ) -> None:
         super().__init__(quads=True, messages="directive", announced=True, max_message_bytes=NO_LIMIT)

@@ -2,108 +2,25 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from inspect import signature
 from typing import Any
 
 from jelly._bytes.sink import Sink, SinkWriter, one_thread
-from jelly._bytes.source import Progress
 from jelly._core.base.batch import Batch
-from jelly._core.jelly.encoder import Encoder
-from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.batch_builder import BatchBuilder
-from jelly._formats.registry import TRIG, TURTLE
-from jelly._formats.sniff import explainer
-from jelly._options.options import COLUMN_VERSION, LogicalType, PhysicalType, StreamOptions
+from jelly._formats.registry import Format
+from jelly._options.options import LogicalType, PhysicalType, StreamOptions
 from jelly._options.settings import checked
-from jelly._streams.widening import WideningEncoder, changed, open_fields
+from jelly._streams.widening import changed
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
-from jelly.messages._media import Dialect, LogFormat, find_log
+from jelly.messages._media import Dialect, check_members, find_log
 from jelly.messages._message import NOTE, Message
-from jelly.messages._reader import MESSAGE_READING, NAMES, MessageReader
-from jelly.messages._serializers import JsonEncoder, TextEncoder, YamlEncoder
-from jelly.messages._tar import TarEncoder
-from jelly.messages._xml import XmlEncoder
 
-__all__ = ["MessageWriter", "aencode_messages", "convert_messages", "write_messages"]
+__all__ = ["MessageWriter", "aencode_messages", "write_messages"]
 
 # Rows, and messages, that are collected before they are written.
 COLLECT_ROWS = 4096
-# Statements after which a frame of columns ends, with the message.
-COLUMN_ROWS = 1 << 14
-
-
-class _JellyEncoder:
-    """Jelly: a message is a frame, or in version 3 some messages are.
-
-    A log of no messages is a file of no bytes: the shortest stream has a frame.
-    """
-
-    def __init__(self, options: StreamOptions | Mapping[str, Any] | None, writer: SinkWriter | None = None) -> None:
-        self._given = options
-        self._writer = None if writer is None else weakref.ref(writer)  # which holds this
-        self._encoder: WideningEncoder | None = None
-
-    def encode(self, batch: Batch) -> bytes:
-        if self._encoder is None:
-            options = _options(self._given, batch.arity)
-            allowed = open_fields(self._given)
-            allowed = allowed if isinstance(self._given, StreamOptions) else allowed - {"physical_type"}
-            writer = None if self._writer is None else self._writer()
-            live = writer is None or writer._sink.is_live
-            if not options.version and live:
-                options = options.replace(version=2)  # namespaces may come late
-            # In columns (version 3) a frame may have several messages, but nobody waits for those of a live stream.
-            rows = COLUMN_ROWS if options.version == COLUMN_VERSION and not live else 0
-            self._encoder = WideningEncoder(
-                options, lambda options: Encoder(options, frame_rows=rows, frame_bytes=0), allowed, writer
-            )
-        return self._encoder.encode(batch, True)
-
-    def close(self) -> bytes:
-        return b"" if self._encoder is None else self._encoder.close()
-
-
-def _options(given: StreamOptions | Mapping[str, Any] | None, arity: int) -> StreamOptions:
-    """What is not given is chosen: graphs where there are no others than the default graph, else datasets."""
-    if isinstance(given, StreamOptions):
-        if given.logical_type != LogicalType.UNSPECIFIED:
-            return given
-        triples = given.physical_type == PhysicalType.TRIPLES or (
-            given.physical_type == PhysicalType.UNSPECIFIED and arity == 3
-        )
-        return given.replace(logical_type=LogicalType.GRAPHS if triples else LogicalType.DATASETS)
-    if arity == 3:
-        return changed(StreamOptions(PhysicalType.TRIPLES, LogicalType.GRAPHS), given or {})
-    return changed(StreamOptions(PhysicalType.QUADS, LogicalType.DATASETS), given or {})
-
-
-def _encoder(
-    format: LogFormat,
-    dialect: Dialect,
-    options: StreamOptions | Mapping[str, Any] | None,
-    members: str | None,
-    writer: SinkWriter | None = None,
-) -> Any:
-    if members is not None and format.name != "tar":
-        raise JellyArgumentError(f"members= is for TAR archives: {format.title} has no files in it")
-    if dialect not in ("comment", "directive"):
-        raise JellyArgumentError(f'dialect is {dialect!r}: expected "comment" or "directive"')
-    if format.name == "jelly":
-        kind = LogicalType.DATASETS if options is None else _options(options, 4).logical_type
-        if not kind.is_grouped:
-            raise JellyOptionsError(f"the logical type of a message log is GRAPHS or DATASETS, not {kind.name}")
-        return _JellyEncoder(options, writer)
-    if format.name == "tar":
-        return TarEncoder(members)
-    if format.name in ("nt", "nq"):
-        return TextEncoder(TextWriter(quads=format.quads), dialect)
-    if format.delimited:
-        from jelly._formats.syntaxes import SyntaxWriter
-
-        return TextEncoder(SyntaxWriter(TRIG if format.quads else TURTLE), dialect)
-    return {"ndjsonld": JsonEncoder, "yamlld": YamlEncoder, "rdf": XmlEncoder}[format.name]()
 
 
 # The default; Python has one empty tuple.
@@ -120,6 +37,20 @@ def _entries(
     if not isinstance(note, str) or "\n" in note or "\r" in note:
         raise JellyArgumentError(f"note is {note!r:.80}: expected a str of one line")
     return {**(metadata or {}), NOTE: note.encode()}
+
+
+def log_options(given: StreamOptions | Mapping[str, Any] | None, arity: int) -> StreamOptions:
+    """What is not given is chosen: graphs where there are no others than the default graph, else datasets."""
+    if isinstance(given, StreamOptions):
+        if given.logical_type != LogicalType.UNSPECIFIED:
+            return given
+        triples = given.physical_type == PhysicalType.TRIPLES or (
+            given.physical_type == PhysicalType.UNSPECIFIED and arity == 3
+        )
+        return given.replace(logical_type=LogicalType.GRAPHS if triples else LogicalType.DATASETS)
+    if arity == 3:
+        return changed(StreamOptions(PhysicalType.TRIPLES, LogicalType.GRAPHS), given or {})
+    return changed(StreamOptions(PhysicalType.QUADS, LogicalType.DATASETS), given or {})
 
 
 class MessageWriter(SinkWriter):
@@ -173,13 +104,16 @@ class MessageWriter(SinkWriter):
     ) -> None:
         self._sink = Sink(dst)
         try:
-            self.format: LogFormat
+            self.format: Format
             self.format, found, _ = find_log(format, self._sink.name)
-            self._encoder = _encoder(self.format, dialect or found or "comment", options, members, self)
+            check_members(members, self.format)
+            self._encoder: Any = self.format.open_writer(
+                options, dialect=dialect or found or "comment", members=members, writer=self
+            )
         except BaseException:
             self.abort()
             raise
-        quads = self.format.quads and (options is None or _options(options, 4).physical_type != PhysicalType.TRIPLES)
+        quads = self.format.quads and (options is None or log_options(options, 4).physical_type != PhysicalType.TRIPLES)
         self._collector = BatchBuilder(4 if quads else 3)
         # These find what a format cannot hold when it is written.
         self._each = self.format.name not in ("jelly", "nt", "nq")
@@ -324,69 +258,6 @@ def write_messages(dst: Any, messages: Iterable[Iterable[Any]], **settings: Any)
         for message in messages:
             writer.write(message)
     return writer.messages
-
-
-@checked(MESSAGE_READING - {"format"})
-def convert_messages(
-    src: Any,
-    dst: Any,
-    *,
-    from_format: str | None = None,
-    to_format: str | None = None,
-    to_dialect: Dialect | None = None,
-    to_members: str | None = None,
-    options: StreamOptions | Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
-    **settings: Any,
-) -> tuple[int, int]:
-    """Convert a message log to another format.
-
-    Jelly written from Jelly keeps its stream options.
-
-    Parameters
-    ----------
-    src : Any
-        The input, as for `MessageReader`.
-    dst : Any
-        The output, as for `MessageWriter`.
-    from_format, to_format : str, optional
-        Formats of input and output. By default the suffixes decide.
-    to_dialect : {"comment", "directive"}, optional
-        What delimits messages in the output.
-    to_members : str, optional
-        Format of the files in a TAR archive that is written.
-    options : StreamOptions or mapping, optional
-        Options of a Jelly log that is written, as for `MessageWriter`.
-    progress : callable, optional
-        See `jelly.convert`.
-    **settings : Any
-        Further keywords of `MessageReader`.
-
-    Returns
-    -------
-    (int, int)
-        Number of messages and number of statements.
-
-    Examples
-    --------
-    >>> import io
-    >>> convert_messages(b"<a:s> <a:p> <a:o> .\\n# @message\\n", io.BytesIO(), from_format="nt")
-    (2, 1)
-    """
-    reader = MessageReader(src, format=from_format, **settings)
-    reader.source.explain = explainer(reader.format.name, NAMES, "from_format")
-    batches = reader.source.watched(reader.batches(), progress)
-    # A source that cannot be read leaves the destination alone.
-    first = next(batches, None)
-    if options is None and reader.options is not None and reader.options.is_grouped:
-        options = reader.options.replace(version=2)
-    with MessageWriter(dst, format=to_format, dialect=to_dialect, options=options, members=to_members) as writer:
-        if first is not None:
-            writer.add_batch(first)
-        del first
-        for batch in batches:
-            writer.add_batch(batch)
-    return writer.messages, writer.statements
 
 
 @checked(_WRITING)

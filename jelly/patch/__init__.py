@@ -22,13 +22,11 @@ from jelly._core.terms.operations import (
     Operation,
     Start,
 )
-from jelly._formats.registry import PATCH_FORMATS
 from jelly._options.options import PatchOptions, PatchStreamType, StatementType
-from jelly._options.public_names import name_public
+from jelly._public import name_public
 from jelly.patch._algebra import compact, invert
 from jelly.patch._apply import Applied, apply
 from jelly.patch._arrow import read_arrow, write_arrow
-from jelly.patch._convert import convert
 from jelly.patch._diff import diff, write_diff
 from jelly.patch._log import read_log
 from jelly.patch._seekable import PatchFile, open
@@ -37,7 +35,6 @@ from jelly.patch._stream import Patch, PatchReader, PatchWriter, dumps, loads, r
 from jelly.patch._validate import validate
 
 __all__ = [
-    "PATCH_FORMATS",
     "Abort",
     "Add",
     "AddNamespace",
@@ -58,7 +55,6 @@ __all__ = [
     "StatementType",
     "apply",
     "compact",
-    "convert",
     "diff",
     "diff_stat",
     "dumps",

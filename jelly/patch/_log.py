@@ -12,7 +12,7 @@ from jelly._bytes.names import split_suffix
 from jelly._bytes.source import Source
 from jelly._core.terms.model import IRI, BlankNode, Literal
 from jelly._core.terms.operations import Header
-from jelly._formats.registry import PATCH_FORMATS, PATCH_READING, RDF_PATCH, Content, find, having
+from jelly._formats.registry import PATCH_READING, RDF_PATCH, REGISTRY, Content, find, having
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyFormatError
 from jelly.patch._algebra import patches_of
@@ -21,7 +21,7 @@ from jelly.patch._stream import Patch, read_patches
 
 __all__ = ["read_log"]
 
-_SUFFIXES = {suffix for format in PATCH_FORMATS.values() for suffix in format.suffixes}
+_SUFFIXES = {suffix for format in REGISTRY[Content.PATCH].values() for suffix in format.suffixes}
 
 
 # How a patch is kept until its place is known.

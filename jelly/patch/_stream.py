@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from jelly._bytes.sink import Sink, SinkWriter, one_thread
-from jelly._bytes.source import MAX_EXPANSION, Source, SourceReader
 from jelly._bytes.workers import Workers
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
@@ -22,18 +21,19 @@ from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.operations import Header, Operation, OperationBatchBuilder, OperationIterator
 from jelly._formats.index import KEYFRAME_ROWS
 from jelly._formats.protocols import Framing
-from jelly._formats.registry import JELLY_PATCH, PATCH_FORMATS, PATCH_READING, Content, Format, find
-from jelly._formats.sniff import explainer
+from jelly._formats.registry import JELLY_PATCH, PATCH_READING, Content, Format, find
 from jelly._options.options import PatchOptions, PatchStreamType, StatementType
-from jelly._options.settings import checked, fitted, refuse_unknown
-from jelly._streams.drain import drain
+from jelly._options.settings import checked
 from jelly._streams.encoders import BatchesInOrder, SegmentEncoder, can_have_segments
+from jelly._streams.inputs import ItemReader
 from jelly._streams.widening import WideningEncoder, changed, open_fields
 from jelly._streams.writer import own_workers
 from jelly.errors import JellyArgumentError, JellyFormatError
 
 if TYPE_CHECKING:
-    pass
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import ReadOptions
 
 __all__ = ["Patch", "PatchReader", "PatchWriter", "dumps", "loads", "read_patches"]
 
@@ -221,23 +221,19 @@ class Patch:
         return self.header("prev")
 
 
-class PatchReader(SourceReader):
+class PatchReader(ItemReader[Patch]):
     """Read a stream of patches.
 
-    Iterate over the reader for patches, or call `batches`. It can be consumed only once, in one of these ways.
+    Iterate over the reader for patches, or call `batches`: a row with operation 15 ends a patch; the last patch of a
+    text has none. The reader can be consumed only once, in one of these ways.
 
     Parameters
     ----------
     src : Any
         The input, as for `jelly.Reader`.
-    format : {"jellyp", "rdfp", "trp"}, optional
-        Jelly-Patch, RDF Patch (text, one patch per file) or RDF Patch Thrift of Jena; also a suffix or media type. By
-        default the suffix of the file decides; a source without a name is Jelly-Patch.
-    delimited : bool, optional
-        Jelly-Patch only: whether each frame has its length before it. By default the first bytes tell.
-    **limits : Any
-        Limits of the `Decoder` (``max_frame_bytes``, ``max_names``, ...), ``batch_rows`` and ``batch_bytes``; for RDF
-        Patch ``max_line_bytes`` and ``strict``.
+    **options : Unpack[ReadOptions]
+        Shared keywords, see `ReadOptions`. The formats are ``"jellyp"`` (Jelly-Patch, also for a source without a
+        name), ``"rdfp"`` (RDF Patch: text, one patch per file) and ``"trp"`` (RDF Patch Thrift of Jena).
 
     Raises
     ------
@@ -260,51 +256,22 @@ class PatchReader(SourceReader):
     ['TX .', 'A <a:s> <a:p> <a:o> .', 'TC .']
     """
 
-    # Whether there are threads to read ahead.
-    workers: Workers | None = None
-
     @checked(PATCH_READING)
-    def __init__(self, src: Any, *, format: str | None = None, delimited: bool | None = None, **limits: Any) -> None:
-        expansion = limits.pop("max_expansion", MAX_EXPANSION)
-        self.source: Source = src if isinstance(src, Source) else Source(src, expansion)
-        try:
-            found = find(format, self.source.name, content=Content.PATCH)
-            self.format: Format = found
-            self.source.explain = explainer(found.name, PATCH_FORMATS, "format")
-            refuse_unknown(limits, found.reading, found.title)
-            limits = fitted(limits, found.reading, self.source.size)
-            self._decoder = found.open_reader(delimited=delimited, **limits)
-        except BaseException:
-            self.source.close()
-            raise
-
-    @property
-    def options(self) -> PatchOptions | None:
-        """The options of the stream, or None for text and before they have been read."""
-        return getattr(self._decoder, "options", None)
+    def __init__(self, src: Any, **options: Unpack[ReadOptions]) -> None:
+        given: dict[str, Any] = {**options}
+        own = {"delimited": given.pop("delimited", None)}
+        self._open(src, Content.PATCH, given, own)
 
     @property
     def quads(self) -> bool:
         """Whether the statements are quads."""
         return self.options is None or self.options.statement_type == StatementType.QUADS
 
-    def batches(self) -> Iterator[Batch]:
-        """Iterate over the Batches of the stream, see `Patch.batches`.
-
-        Returns
-        -------
-        Iterator[Batch]
-            The Batches in order. A row with operation 15 ends a patch; the last patch of a text has none.
-        """
-        with self, self.source.named():
-            batches = drain(self._decoder, self.source.chunks())
-            yield from batches if self.workers is None else self.workers.read_ahead(batches, self.source)
-
-    def __iter__(self) -> Iterator[Patch]:
+    def _items(self, batches: Iterator[Batch]) -> Iterator[Patch]:
         def is_flat() -> bool:
             return self.format is not JELLY_PATCH or (self.options is not None and self.options.is_flat)
 
-        return split_patches(self.batches(), is_flat)
+        return split_patches(batches, is_flat)
 
 
 def split_patches(batches: Iterable[Batch], is_one: Callable[[], bool]) -> Iterator[Patch]:
@@ -332,20 +299,15 @@ def split_patches(batches: Iterable[Batch], is_one: Callable[[], bool]) -> Itera
 
 
 @checked(PATCH_READING)
-def read_patches(src: Any, **settings: Any) -> Iterator[Patch]:
+def read_patches(src: Any, **options: Unpack[ReadOptions]) -> Iterator[Patch]:
     """Read patches one by one.
 
     Parameters
     ----------
     src : Any
         The input, as for `jelly.Reader`.
-    **settings : Any
-        Keywords of `PatchReader`.
-
-    Returns
-    -------
-    Iterator[Patch]
-        The patches in order.
+    **options : Unpack[ReadOptions]
+        Shared keywords, see `ReadOptions`.
 
     Examples
     --------
@@ -353,24 +315,19 @@ def read_patches(src: Any, **settings: Any) -> Iterator[Patch]:
     >>> [patch.id.value for patch in read_patches(b"H id <uuid:1> .", format="rdfp")]
     ['uuid:1']
     """
-    return iter(PatchReader(src, **settings))
+    return iter(PatchReader(src, **options))
 
 
 @checked(PATCH_READING)
-def loads(data: Any, **settings: Any) -> list[Patch]:
+def loads(data: Any, **options: Unpack[ReadOptions]) -> list[Patch]:
     """Read all patches of a stream in memory.
 
     Parameters
     ----------
     data : bytes-like
         The whole stream.
-    **settings : Any
-        Keywords of `PatchReader`.
-
-    Returns
-    -------
-    list of Patch
-        The patches in order.
+    **options : Unpack[ReadOptions]
+        Shared keywords, see `ReadOptions`.
 
     Examples
     --------
@@ -378,7 +335,7 @@ def loads(data: Any, **settings: Any) -> list[Patch]:
     >>> loads(dumps([Patch(), Patch()]))
     [<jelly.patch.Patch: 0 operations>, <jelly.patch.Patch: 0 operations>]
     """
-    return list(PatchReader(data, **settings))
+    return list(PatchReader(data, **options))
 
 
 class PatchWriter(SinkWriter):
@@ -649,10 +606,10 @@ def _open(format: Format, settings: dict[str, Any], workers: Workers | None, opt
     return BatchesInOrder(encoder, workers) if workers is not None and isinstance(encoder, TextWriter) else encoder
 
 
-_WRITING = frozenset(signature(PatchWriter).parameters) - {"dst", "options"}
+WRITING = frozenset(signature(PatchWriter).parameters) - {"dst", "options", "threads"}
 
 
-@checked(_WRITING)
+@checked(WRITING)
 def dumps(
     patches: Iterable[Patch | Operation] | Patch,
     options: PatchOptions | Mapping[str, Any] | None = None,

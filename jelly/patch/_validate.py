@@ -14,9 +14,9 @@ from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.frame_scan import PATCH_KINDS, RowCounter
 from jelly._formats.registry import (
     JELLY_PATCH,
-    PATCH_FORMATS,
     PATCH_READING,
     RDF_PATCH,
+    REGISTRY,
     SEEKING,
     Content,
     find,
@@ -110,7 +110,7 @@ def checked_rows(
             check.finish_patch(decoder.options)
             check.add_beside(src, False, own, patch=True)
     except JellyError as error:
-        explain(error, source.head, found.name, PATCH_FORMATS, "format")
+        explain(error, source.head, found.name, REGISTRY[Content.PATCH], "format")
         check.add(f"{error.reason}; the rest of the file was not checked", error.frame, error.row, error.offset)
     finally:
         source.close()

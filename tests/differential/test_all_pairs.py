@@ -15,8 +15,7 @@ from support.chance import examples
 import jelly
 from jelly import IRI, BlankNode, DefaultGraph, JellyError, Literal, QuotedTriple, arrow, messages, patch, results
 from jelly._core.terms.batch_builder import BatchBuilder
-from jelly._formats.registry import FORMATS
-from jelly.messages._media import LOG_FORMATS
+from jelly._formats.registry import FORMATS, REGISTRY, Content
 
 LONG = bool(os.environ.get("JELLY_LONG"))
 
@@ -241,7 +240,7 @@ def through_results(name):
 
 
 PAIRS = {name: through_format(name) for name in FORMATS} | {"jelly 1.2": through_columns}
-for log in LOG_FORMATS.values():
+for log in REGISTRY[Content.MESSAGES].values():
     for dialect in ("comment", "directive") if log.delimited else ("comment",):
         PAIRS[f"log {log.name} {dialect}"] = through_log(log.name, dialect)
 for layout in ("flat", "ntriples"):

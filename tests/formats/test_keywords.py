@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.contents import convert_messages
 
 import jelly
 from jelly import IRI, JellyArgumentError
-from jelly._formats.registry import FORMATS
+from jelly._formats.registry import FORMATS, REGISTRY, Content
 from jelly._options.settings import fitted, refuse_unknown
-from jelly.messages import MessageReader, MessageWriter, convert_messages, read_messages, write_messages
-from jelly.patch import PATCH_FORMATS, PatchReader, PatchWriter, apply, diff, read_patches, write_diff
-from jelly.patch import convert as convert_patches
+from jelly.messages import MessageReader, MessageWriter, read_messages, write_messages
+from jelly.patch import PatchReader, PatchWriter, apply, diff, read_patches, write_diff
 from jelly.patch import dumps as dump_patches
 from jelly.patch import loads as load_patches
 
@@ -49,13 +49,13 @@ CALLS: list[tuple[Callable[..., Any], str, str]] = [
     (lambda **k: read_messages(b"", **k), "dialct", "dialect"),
     (lambda **k: MessageWriter(OUT(), **k), "option", "options"),
     (lambda **k: write_messages(OUT(), [], **k), "dialet", "dialect"),
-    (lambda **k: convert_messages(b"", OUT(), **k), "to_dialct", "to_dialect"),
+    (lambda **k: convert_messages(b"", OUT(), **k), "dialct", "dialect"),
     (lambda **k: PatchReader(b"", **k), "formt", "format"),
     (lambda **k: read_patches(b"", **k), "max_line_byte", "max_line_bytes"),
     (lambda **k: load_patches(b"", **k), "delimted", "delimited"),
     (lambda **k: PatchWriter(OUT(), **k), "marked_bnode", "marked_bnodes"),
     (lambda **k: dump_patches([], **k), "seekabel", "seekable"),
-    (lambda **k: convert_patches(b"", OUT(), **k), "marked_nodes", "marked_bnodes"),
+    (lambda **k: jelly.convert(b"", OUT(), content="patches", **k), "marked_nodes", "marked_bnodes"),
     (lambda **k: diff(b"", b"", **k), "memry", "memory"),
     (lambda **k: write_diff(OUT(), b"", b"", **k), "header", "headers"),
     (lambda **k: apply([], b"", OUT(), **k), "on_mising", "on_missing"),
@@ -191,7 +191,7 @@ def test_declared_keywords() -> None:
         assert FORMATS[name].reading == (keywords_of("jena/reader", "BinaryReader") - {"patch", "scan"}) | SOURCE
         assert FORMATS[name].writing == keywords_of("jena/writer", "BinaryWriter") - {"patch"}
     assert set(FORMATS) == {*("jelly", "nt", "nq", "thrift", "protobuf"), *("ttl", "trig", "rdf", "jsonld", "n3")}
-    assert set(PATCH_FORMATS) == {"jellyp", "rdfp", "trp"}
+    assert set(REGISTRY[Content.PATCH]) == {"jellyp", "rdfp", "trp"}
 
 
 def test_declared_keywords_of_syntaxes() -> None:

@@ -8,29 +8,13 @@ import pytest
 
 from jelly import JellyError
 from jelly._formats import result_syntaxes
-from jelly._formats.registry import (
-    FORMATS,
-    LOG_FORMATS,
-    PATCH_FORMATS,
-    RESULT_FORMATS,
-    TABLE_FORMATS,
-    Content,
-    find,
-)
-
-ALL = {
-    Content.STATEMENTS: FORMATS,
-    Content.PATCH: PATCH_FORMATS,
-    Content.MESSAGES: LOG_FORMATS,
-    Content.RESULTS: RESULT_FORMATS,
-    Content.TABLE: TABLE_FORMATS,
-}
+from jelly._formats.registry import REGISTRY, Content, find
 
 
 @pytest.mark.parametrize("content", Content)
 def test_each_name_leads_to_one_format(content: Content) -> None:
     taken: dict[str, str] = {}
-    for name, format in ALL[content].items():
+    for name, format in REGISTRY[content].items():
         assert (format.name, format.content) == (name, content)
         for other in (name, *format.suffixes, *format.media_types):
             assert taken.setdefault(other, name) == name, f"{other} is {taken[other]} and {name}"
@@ -44,7 +28,7 @@ def test_each_name_leads_to_one_format(content: Content) -> None:
 
 def test_the_same_format_has_the_same_name_everywhere() -> None:
     names: dict[str, set[str]] = {}
-    for formats in ALL.values():
+    for formats in REGISTRY.values():
         for format in formats.values():
             names.setdefault(format.title, set()).add(format.name)
     assert {title: found for title, found in names.items() if len(found) > 1} == {}
@@ -65,12 +49,12 @@ def test_what_nothing_is_called(content: Content) -> None:
 def test_limits_of_results_are_those_of_their_readers() -> None:
     for name, read in result_syntaxes._READERS.items():
         _, limit = signature(read).parameters
-        assert RESULT_FORMATS[name].reading == {limit, "max_expansion"}
+        assert REGISTRY[Content.RESULTS][name].reading == {limit, "max_expansion"}
 
 
 @pytest.mark.parametrize("content", [content for content in Content if content is not Content.TABLE])
 def test_each_format_says_what_it_can_hold(content: Content) -> None:
-    for format in ALL[content].values():
+    for format in REGISTRY[content].values():
         assert format.capabilities is not None
 
 

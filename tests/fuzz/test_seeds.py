@@ -12,7 +12,7 @@ from fuzz.engine import open_harness
 from fuzz.readers import HARNESSES
 from fuzz.seeds import SEEDS, corpus, seeds
 from fuzz.structure import Node, mutate
-from jelly._formats.registry import FORMATS, LOG_FORMATS, PATCH_FORMATS, RESULT_FORMATS, TABLE_FORMATS, Format
+from jelly._formats.registry import REGISTRY, Format
 from jelly.errors import JellyUnsupportedError
 
 pytest.importorskip("pyoxigraph")
@@ -96,7 +96,7 @@ def test_each_format_that_can_be_read_has_a_harness() -> None:
     tested = {key for harness in HARNESSES.values() for key in harness.formats}
     formats = [
         format
-        for formats in (FORMATS, PATCH_FORMATS, LOG_FORMATS, RESULT_FORMATS, TABLE_FORMATS)
+        for formats in REGISTRY.values()
         for format in formats.values()
         if readable(format)
     ]

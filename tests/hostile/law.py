@@ -84,14 +84,14 @@ def doors() -> dict[str, dict[str, Callable[[bytes], object]]]:
             "read_messages": lambda data, name=name, force=force: used_up(
                 j.messages.read_messages(data, format=name, **force)
             ),
-            "convert_messages": lambda data, name=name, force=force: j.messages.convert_messages(
-                data, Nowhere(), from_format=name, to_format="nq", **force
+            "convert": lambda data, name=name, force=force: j.convert(
+                data, Nowhere(), from_format=name, to_format="nq", content="messages", **force
             ),
         }
     for name in ("rdfp", "jellyp", "trp"):
         found[f"patch {name}"] = {
             "read_patches": lambda data, name=name: used_up(j.patch.read_patches(data, format=name)),
-            "convert": lambda data, name=name: j.patch.convert(
+            "convert": lambda data, name=name: j.convert(
                 data, Nowhere(), from_format=name, to_format="jellyp"
             ),
             "validate": lambda data, name=name: j.patch.validate(data, format=name),

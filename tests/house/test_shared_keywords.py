@@ -11,14 +11,14 @@ import pytest
 
 import jelly
 from jelly._formats.registry import (
-    FORMATS,
-    PATCH_FORMATS,
+    MESSAGE_READING,
     PATCH_READING,
     READING,
-    RESULT_FORMATS,
+    REGISTRY,
     RESULT_READING,
     VERSIONS,
     WRITING,
+    Content,
 )
 from jelly._options.keywords import READ, WRITE, ReadOptions, WriteOptions, described, type_of
 from jelly._options.limits import SETTABLE
@@ -37,7 +37,8 @@ def test_each_row_has_a_type(kind: Any, table: dict[str, Any]) -> None:
 
 
 def test_formats_have_no_other_keywords() -> None:
-    assert set(READ) >= READING | PATCH_READING | RESULT_READING | VERSIONS | {limit.name for limit in SETTABLE}
+    limits = {limit.name for limit in SETTABLE}
+    assert set(READ) >= READING | PATCH_READING | RESULT_READING | MESSAGE_READING | VERSIONS | limits
     assert {*WRITE, "options"} >= WRITING
 
 
@@ -94,7 +95,8 @@ OF_THE_WRITER = {"max_expansion", "strict", "on_error", "message", "base", "defa
 
 
 def test_rows_name_the_formats_that_have_them() -> None:
-    for format in (*FORMATS.values(), *PATCH_FORMATS.values(), *RESULT_FORMATS.values()):
+    formats = [REGISTRY[content] for content in (Content.STATEMENTS, Content.PATCH, Content.RESULTS)]
+    for format in [format for each in formats for format in each.values()]:
         for table, names in ((READ, format.reading), (WRITE, format.writing)):
             for name in names - OF_THE_WRITER:
                 told = table[name].formats

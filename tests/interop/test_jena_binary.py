@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 from interop.peer import Peer
+from support.contents import convert_results
 from support.shared import shared
 
 import jelly
 from jelly import IRI, BlankNode, Literal, QuotedTriple
-from jelly.results import convert_results, read_results, write_results
+from jelly.results import read_results, write_results
 
 pytestmark = pytest.mark.interop
 

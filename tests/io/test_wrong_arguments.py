@@ -24,7 +24,7 @@ import jelly.stats
 from jelly import patch, results
 
 MODULES = (
-    "jelly", "jelly.arrow", "jelly.grpc", "jelly.kafka", "jelly.messages", "jelly.oxigraph",
+    "jelly", "jelly.arrow", "jelly.grpc", "jelly.kafka", "jelly.messages", "jelly.oxigraph", "jelly.pandas",
     "jelly.patch", "jelly.plot", "jelly.polars", "jelly.rdflib", "jelly.results", "jelly.stats",
 )  # fmt: skip
 
@@ -103,20 +103,18 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "jelly.messages.Message": ((STATEMENTS,), {}),
     "jelly.messages.MessageReader": (("in.nt",), {}),
     "jelly.messages.MessageWriter": ((OUT,), {}),
-    "jelly.messages.convert_messages": (("in.nt", OUT), {}),
-    "jelly.messages.find_log": (("nt",), {}),
     "jelly.messages.group_by_count": ((STATEMENTS, 1), {}),
     "jelly.messages.group_by_graph": ((STATEMENTS,), {}),
     "jelly.messages.group_by_key": ((STATEMENTS, lambda statement: statement.s), {}),
     "jelly.messages.group_by_subject": ((STATEMENTS,), {}),
     "jelly.messages.media_type": (("nt",), {}),
     "jelly.messages.negotiate": (("*/*",), {}),
-    "jelly.messages.parse_media_type": (("text/turtle",), {}),
     "jelly.messages.read_messages": (("in.nt",), {}),
     "jelly.messages.write_messages": ((OUT, [STATEMENTS]), {}),
     "jelly.oxigraph.load": (("STORE", "in.nt"), {}),
     "jelly.oxigraph.read": (("in.nt",), {}),
     "jelly.oxigraph.write": ((OUT, []), {}),
+    "jelly.pandas.read_jelly": (("in.nt",), {}),
     "jelly.patch.Add": ((STATEMENTS[0],), {}),
     "jelly.patch.Delete": ((STATEMENTS[0],), {}),
     "jelly.patch.AddNamespace": (("n", "a:"), {}),
@@ -129,7 +127,6 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "jelly.patch.PatchWriter": ((OUT_PATCH,), {}),
     "jelly.patch.apply": ((PATCHES[0], "in.nt", OUT), {}),
     "jelly.patch.compact": ((PATCHES,), {}),
-    "jelly.patch.convert": (("in.jellyp", "out.rdfp"), {}),
     "jelly.patch.diff": (("in.nt", "in.jelly"), {}),
     "jelly.patch.diff_stat": (("in.nt", "in.jelly"), {}),
     "jelly.patch.dumps": ((PATCHES,), {}),
@@ -150,7 +147,6 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "jelly.rdflib.write": ((OUT, []), {}),
     "jelly.rdflib.write_graphs": ((OUT, []), {}),
     "jelly.rdflib.writer": ((OUT,), {}),
-    "jelly.results.convert_results": (("in.srj", "out.csv"), {}),
     "jelly.results.read_results": (("in.srj",), {}),
     "jelly.results.write_results": ((OUT_RESULTS, ["s"], [[S]]), {}),
     "jelly.stats.Counting": ((), {}),
@@ -304,16 +300,14 @@ METHODS_LEFT_OUT = {
     "what the server calls": """
         on_delete_topic on_list_topics on_publish on_publish_patch on_subscribe on_subscribe_patch""",
     "for the package": """
-        AsyncReader.batches JellyFile.chosen JellyFile.matching JellyFile.parts JellyFile.rows JellyFile.run
+        AsyncReader.batches PatchReader.watched MessageReader.watched Results.watched
+        JellyFile.chosen JellyFile.matching JellyFile.parts JellyFile.rows JellyFile.run
         PatchFile.run PatchFile.batches
         Pattern.query Reader.watched Writer.allow Topic.append Topic.fill Topic.is_in_memory Topic.offer Topic.read
         Topic.unwatch Topic.watch Topics.acknowledge Subscription.send_metadata""",
     "of another library, or a result": """
         Scan.filter Scan.get_fragments Scan.join Scan.join_asof Scan.replace_schema Scan.scanner Scan.sort_by Scan.take
-        JellyParser.parse JellySerializer.relativize JellySerializer.serialize LogFormat.is_called
-        LogFormat.open_reader LogFormat.open_writer
-        ResultFormat.is_called ResultFormat.open_reader ResultFormat.open_writer
-        Stats.shorten""",
+        JellyParser.parse JellySerializer.relativize JellySerializer.serialize Stats.shorten""",
     "two of one class": "Counting.merge Tally.merge",
     "counts the keys of a dict": "Tally.add",
     "topic= has no default": "publish_patches",
@@ -327,7 +321,7 @@ METHODS_LEFT_OUT = {
 LEFT_OUT = {
     "a result, which the package makes": """
         Canonical Conversion FrameInspection Inspection Part Problem Frame GraphIds Matches Scan Results Applied
-        DiffStat Counts ResultStats Stats VariableStats TopicInfo LogFormat ResultFormat Tls Feed PatchFeed AsyncFeed
+        DiffStat Counts ResultStats Stats VariableStats TopicInfo Tls Feed PatchFeed AsyncFeed
         AsyncPatchFeed Call Publication Subscription Refusal""",
     "runs in a loop or opens a port; what checks the arguments is that of the others": """
         AsyncReader aread aencode_messages aread_messages AsyncClient AsyncServer Server Monitor""",

@@ -13,6 +13,7 @@ import pytest
 from messages.canon import canonical
 from support import craft
 from support import wirefields as wire
+from support.contents import convert_messages
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, Triple
@@ -20,7 +21,6 @@ from jelly.messages import (
     Message,
     aencode_messages,
     aread_messages,
-    convert_messages,
     group_by_count,
     group_by_graph,
     group_by_key,

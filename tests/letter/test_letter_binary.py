@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.contents import convert_results
 from support.official import official, row_of, term_of
 from support.rowcraft import (
     Protobuf,
@@ -47,7 +48,6 @@ from jelly._core.algebra.content import row_hash
 from jelly._core.jena.reader import BinaryReader
 from jelly._core.rules.capabilities import CAPABILITIES
 from jelly._core.terms.batch_builder import BatchBuilder, ResultBatchBuilder
-from jelly.results import convert_results
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 S, P, OBJ, G = (IRI(f"a:{name}") for name in "spog")

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.contents import convert_messages
 from support.measure import within
 
 import jelly
-from jelly._formats.registry import find
-from jelly.messages import LOG_FORMATS, MessageReader, MessageWriter, convert_messages, read_messages, write_messages
+from jelly._formats.registry import REGISTRY, Content, find
+from jelly.messages import MessageReader, MessageWriter, read_messages, write_messages
 
 pytest.importorskip("pyoxigraph")
 
@@ -144,7 +145,7 @@ def test_named_graphs_and_prefixes() -> None:
     assert caught.value.message == 1
 
 
-@pytest.mark.parametrize("log", [name for name in LOG_FORMATS if name != "tar"])
+@pytest.mark.parametrize("log", [name for name in REGISTRY[Content.MESSAGES] if name != "tar"])
 def test_to_and_from_every_log(log: str) -> None:
     """002-015: five messages, empty ones among them."""
     two = LINE + b'<a:s> <a:p> "x" .'

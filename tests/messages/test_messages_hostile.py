@@ -11,9 +11,10 @@ import socket
 import tracemalloc
 
 import pytest
+from support.contents import convert_messages
 
 import jelly
-from jelly.messages import MessageReader, aencode_messages, aread_messages, convert_messages, read_messages
+from jelly.messages import MessageReader, aencode_messages, aread_messages, read_messages
 
 pytest.importorskip("pyoxigraph")
 pytest.importorskip("yaml")

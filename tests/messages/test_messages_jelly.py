@@ -6,10 +6,11 @@ import io
 
 import pytest
 from messages.canon import canonical
+from support.contents import convert_messages
 
 import jelly
 from jelly import IRI, BlankNode, Literal, LogicalType, PhysicalType, StreamOptions, Triple
-from jelly.messages import MessageWriter, convert_messages, read_messages, write_messages
+from jelly.messages import MessageWriter, read_messages, write_messages
 
 B = Triple(BlankNode("b"), jelly.IRI("a:p"), Literal("o"))
 
@@ -72,11 +73,11 @@ def test_the_logical_type_that_is_written():
     write_messages(out, [[B], []])
     assert jelly.options(out.getvalue()).logical_type == LogicalType.DATASETS
     out = io.BytesIO()
-    jelly.messages.convert_messages(b"<a:s> <a:p> <a:o> .", out, from_format="nt")
+    convert_messages(b"<a:s> <a:p> <a:o> .", out, from_format="nt")
     assert jelly.options(out.getvalue()).logical_type == LogicalType.GRAPHS
     again = io.BytesIO()
     data = stream([[B], []], LogicalType.SUBJECT_GRAPHS)
-    jelly.messages.convert_messages(data, again)
+    convert_messages(data, again)
     assert jelly.options(again.getvalue()).logical_type == LogicalType.SUBJECT_GRAPHS
 
 

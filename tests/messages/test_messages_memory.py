@@ -17,7 +17,8 @@ MB = 1 << 20
 
 MAKE = """
 import asyncio
-from jelly.messages import MessageReader, aread_messages, convert_messages, read_messages
+from jelly.messages import MessageReader, aread_messages, read_messages
+from support.contents import convert_messages
 
 def log(n, head=b""):
     yield head

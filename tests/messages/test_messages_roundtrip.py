@@ -8,10 +8,11 @@ from itertools import product
 
 import pytest
 from messages.canon import canonical
+from support.contents import convert_messages
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, Triple
-from jelly.messages import Message, convert_messages, read_messages, write_messages
+from jelly.messages import Message, read_messages, write_messages
 
 KINDS = [
     *((format, dialect) for format in ("nt", "nq", "ttl", "trig") for dialect in ("comment", "directive")),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 
 import pytest
+from support.contents import convert_messages
 
 import jelly
 from jelly._formats.registry import TURTLE
 from jelly._formats.syntaxes import SyntaxWriter
-from jelly.messages import MessageReader, MessageWriter, convert_messages
+from jelly.messages import MessageReader, MessageWriter
 
 S, P, G = (jelly.IRI(f"http://a/{name}") for name in "spg")
 

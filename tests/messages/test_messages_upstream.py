@@ -12,7 +12,9 @@ import pytest
 from messages.canon import canonical
 
 import jelly
-from jelly.messages import find_log, media_type, negotiate, parse_media_type, read_messages, write_messages
+from jelly._formats.registry import REGISTRY, Content
+from jelly.messages import media_type, negotiate, read_messages, write_messages
+from jelly.messages._media import find_log, parse_media_type
 
 V = 'VERSION "1.2-messages"\n'
 A, B, C = "<a:s> <a:p> <a:1> .\n", "<a:s> <a:p> <a:2> .\n", "<a:s> <a:p> <a:3> .\n"
@@ -171,7 +173,7 @@ def test_media_types():
     for wrong in ("", "turtle", "text/turtle; a", 'text/turtle; a="', "text/turtle x"):
         with pytest.raises(jelly.JellyError):
             parse_media_type(wrong)
-    for name in jelly.messages.LOG_FORMATS:
+    for name in REGISTRY[Content.MESSAGES]:
         for dialect in ("comment", "directive"):
             format, found, announced = find_log(media_type(name, dialect))
             assert format.name == name

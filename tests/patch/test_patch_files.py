@@ -12,14 +12,13 @@ import pytest
 from support.shared import shared
 
 import jelly
+from jelly._formats.registry import REGISTRY, Content
 from jelly.patch import (
-    PATCH_FORMATS,
     Patch,
     PatchOptions,
     PatchStreamType,
     PatchWriter,
     StatementType,
-    convert,
     dumps,
     loads,
     read_log,
@@ -121,7 +120,7 @@ def test_what_no_log_can_hold(tmp_path: Path, number: int, message: str, row: in
     path = next(path for path in CURRENT if path.stem.endswith(f"bad_{number}"))
     data = path.read_bytes()
     (tmp_path / "x.rdfp.gz").write_bytes(gzip.compress(b"\r\n# first\n" + data))
-    convert(path, tmp_path / "x.jellyp")
+    jelly.convert(path, tmp_path / "x.jellyp")
     for name, before in ((path, b""), (tmp_path / "x.rdfp.gz", b"\r\n# first\n")):
         with pytest.raises(jelly.JellyFormatError, match=message) as caught:
             read_log([name])
@@ -180,12 +179,13 @@ def test_compressed_files_and_suffixes(tmp_path: Path) -> None:
     previous = path
     for suffix in (".jellyp", ".jellyp.gz", ".trp", ".rdfp.xz", ".jellyp.bz2", ".rdfp"):
         target = tmp_path / f"x{suffix}"
-        assert convert(previous, target) == len(rows(path)) + (".jellyp" in previous.name)
+        assert jelly.convert(previous, target).statements == len(rows(path)) + (".jellyp" in previous.name)
         previous = target
     assert previous.read_text().splitlines() == rows(path)
-    assert {suffix for format in PATCH_FORMATS.values() for suffix in format.suffixes} == {".jellyp", ".rdfp", ".trp"}
+    formats = REGISTRY[Content.PATCH].values()
+    assert {suffix for format in formats for suffix in format.suffixes} == {".jellyp", ".rdfp", ".trp"}
     with pytest.raises(jelly.JellyError, match="unknown suffix"):
-        convert(path, tmp_path / "x.nt")
+        jelly.convert(path, tmp_path / "x.nt")
     assert sorted(file.name for file in tmp_path.iterdir())[-1] == "x.trp"
 
 
@@ -193,7 +193,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "bad.rdfp").write_text("TX .\nTX .\n")
     for suffix in (".jellyp", ".trp", ".rdfp"):
         with pytest.raises(jelly.JellyFormatError, match="inside another"):
-            convert(tmp_path / "bad.rdfp", tmp_path / f"out{suffix}")
+            jelly.convert(tmp_path / "bad.rdfp", tmp_path / f"out{suffix}")
     with pytest.raises(RuntimeError), PatchWriter(tmp_path / "out.jellyp"):
         raise RuntimeError
     assert [file.name for file in tmp_path.iterdir()] == ["bad.rdfp"]

@@ -36,7 +36,6 @@ from jelly.patch import (
     PatchWriter,
     Start,
     StatementType,
-    convert,
     dumps,
     read_patches,
 )
@@ -226,7 +225,7 @@ def test_convert_and_size(tmp_path):
         assert len(file.index.keyframes) == 4
         assert sum(len(batch) for batch in file.batches(2)) == 400_001
         assert sum(len(batch) for batch in file.batches(first=3)) < 10_000
-    convert(path, tmp_path / "y.jellyp", seekable=True, keyframe_rows=1000)
+    jelly.convert(path, tmp_path / "y.jellyp", seekable=True, keyframe_rows=1000)
     with jelly.patch.open(tmp_path / "y.jellyp") as file:
         assert len(file.index.keyframes) > 300
         assert file.operations == 400_000

@@ -467,20 +467,21 @@ def test_several_sources(tmp_path: Path) -> None:
 @pytest.mark.parametrize("source", ["jellyp", "rdfp"])
 def test_patches(source: str, to: str, tmp_path: Path) -> None:
     rows = b"".join(b"A " + line for line in lines(quads=True).splitlines(keepends=True))
-    patch.convert(b"TX .\n" + rows + b"TC .\n", tmp_path / f"in.{source}", from_format="rdfp")
+    jelly.convert(b"TX .\n" + rows + b"TC .\n", tmp_path / f"in.{source}", from_format="rdfp")
     found = []
     for threads in THREADS:
-        assert patch.convert(tmp_path / f"in.{source}", tmp_path / f"out.{to}", threads=threads, batch_rows=300) > ROWS
+        done = jelly.convert(tmp_path / f"in.{source}", tmp_path / f"out.{to}", threads=threads, batch_rows=300)
+        assert done.statements > ROWS
         found.append((tmp_path / f"out.{to}").read_bytes())
     assert found == [found[0]] * len(found)
     if source != to and to != "rdfp":  # and back
-        patch.convert(tmp_path / f"out.{to}", tmp_path / "again.rdfp")
-        patch.convert(tmp_path / f"in.{source}", tmp_path / "in.rdfp")
+        jelly.convert(tmp_path / f"out.{to}", tmp_path / "again.rdfp")
+        jelly.convert(tmp_path / f"in.{source}", tmp_path / "in.rdfp")
         assert (tmp_path / "again.rdfp").read_bytes() == (tmp_path / "in.rdfp").read_bytes()
     for threads in THREADS:
         (tmp_path / "wrong.rdfp").write_bytes(rows[:-40])
         with pytest.raises(JellyError) as caught:
-            patch.convert(tmp_path / "wrong.rdfp", tmp_path / f"out.{to}", threads=threads)
+            jelly.convert(tmp_path / "wrong.rdfp", tmp_path / f"out.{to}", threads=threads)
         assert (caught.value.line, caught.value.source) == (5000, str(tmp_path / "wrong.rdfp"))
 
 
@@ -546,7 +547,7 @@ def test_patches_by_segments(kind: int, to: int, tmp_path: Path) -> None:
             again = []
             for threads in THREADS:
                 seekable = {"seekable": True, "keyframe_rows": 500} if name == "again.jellyp" else {}
-                patch.convert(tmp_path / "out.jellyp", tmp_path / name, threads=threads, **seekable)
+                jelly.convert(tmp_path / "out.jellyp", tmp_path / name, threads=threads, **seekable)
                 again.append((tmp_path / name).read_bytes())
             assert again == [again[0]] * len(again)
 

@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.contents import convert_results
 from support.statements import anything
 
 import jelly
 from jelly import IRI, BlankNode, JellyError, JellyFormatError, JellyUnsupportedError, Literal, QuotedTriple
-from jelly.results import RESULT_FORMATS, convert_results, read_results, write_results
+from jelly._formats.registry import REGISTRY, Content
+from jelly.results import read_results, write_results
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 QUOTED = QuotedTriple(IRI("a:s"), IRI("a:p"), Literal("o", language="en-GB"))
@@ -178,7 +180,7 @@ def test_what_a_format_cannot_hold(tmp_path: Path) -> None:
 
 def test_files_suffixes_media_types(tmp_path: Path) -> None:
     rows = [(Literal(str(i)), None if i % 3 else IRI(f"a:{i % 7}")) for i in range(3000)]
-    for format in RESULT_FORMATS.values():
+    for format in REGISTRY[Content.RESULTS].values():
         for suffix in format.suffixes:
             path = tmp_path / f"x{suffix}.gz"
             assert write_results(path, ["x", "y"], (dict(zip("xy", row, strict=True)) for row in rows)) == len(rows)

@@ -378,7 +378,7 @@ def patch_file(path: Path, use: Callable[[Any], Any]) -> Any:
 
 def patches_converted(path: Path, **settings: Any) -> str:
     out = path.with_name("out.rdfp")
-    jelly.patch.convert(path, out, **settings)
+    jelly.convert(path, out, **settings)
     return out.read_text()
 
 

@@ -60,7 +60,9 @@ def test_tables_to_columns(tmp_path: Path) -> None:
 
 
 def test_messages_in_columns(tmp_path: Path) -> None:
-    from jelly.messages import convert_messages, read_messages, write_messages
+    from support.contents import convert_messages
+
+    from jelly.messages import read_messages, write_messages
 
     options = StreamOptions(PhysicalType.TRIPLES, LogicalType.GRAPHS, version=3)
     path = tmp_path / "a.jelly"

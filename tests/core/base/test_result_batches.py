@@ -36,7 +36,7 @@ from jelly._core.ntriples.statement_table import relabel
 from jelly._core.rules.capabilities import CAPABILITIES, capabilities_of
 from jelly._core.terms.batch_builder import BatchBuilder, ResultBatchBuilder, _make_batch
 from jelly._core.terms.materialize import Materializer
-from jelly._formats.registry import RESULT_FORMATS, Content
+from jelly._formats.registry import REGISTRY, Content
 from jelly.results import read_results, write_results
 
 X, Y = IRI("a:x"), BlankNode("y")
@@ -276,7 +276,7 @@ def test_results_are_refused_by_public_writers() -> None:
 
 
 def test_statements_are_refused_where_results_are_wanted() -> None:
-    for format in RESULT_FORMATS.values():
+    for format in REGISTRY[Content.RESULTS].values():
         writer = format.open_writer(("s", "p", "o"))
         with pytest.raises(JellyOptionsError, match="cannot hold statements: it is for query results"):
             writer.encode(triples())
@@ -285,8 +285,8 @@ def test_statements_are_refused_where_results_are_wanted() -> None:
     with pytest.raises(JellyOptionsError, match="cannot hold statements"):
         ArrowExporter("flat", results=True).start(triples())
     assert {held.results for name, held in CAPABILITIES.items() if name.startswith("results-")} == {True}
-    assert {format.capabilities.results for format in RESULT_FORMATS.values()} == {True}
-    assert Content.RESULTS in {format.content for format in RESULT_FORMATS.values()}
+    assert {format.capabilities.results for format in REGISTRY[Content.RESULTS].values()} == {True}
+    assert Content.RESULTS in {format.content for format in REGISTRY[Content.RESULTS].values()}
 
 
 # ---- reading and writing
@@ -297,7 +297,7 @@ def test_batches_are_read_and_written(format: str) -> None:
     rows = [(X, None, Literal(str(i))) for i in range(10_000)]
     out = io.BytesIO()
     assert write_results(out, "abc", iter(rows), format=format) == len(rows)
-    limits = {"batch_rows": 999} if RESULT_FORMATS[format].binary else {}
+    limits = {"batch_rows": 999} if REGISTRY[Content.RESULTS][format].binary else {}
     batches = list(read_results(out.getvalue(), format=format, **limits).batches())
     assert len(batches) > 1
     first = 0

@@ -14,7 +14,7 @@ from fuzz.readers.jelly_streams import streams
 from fuzz.readers.syntaxes import JSON_LD, JSON_WORDS, RDF_XML, XML_TEXT
 from fuzz.structures import Delimited, Text
 from jelly import JellyError
-from jelly._formats.registry import LOG_FORMATS, Content
+from jelly._formats.registry import REGISTRY, Content
 from jelly._tools.yaml import dump_yaml, load_documents
 from jelly.messages import Message, MessageReader, write_messages
 
@@ -114,7 +114,7 @@ def log(name: str) -> Callable[[bytes, random.Random], None]:
     return read
 
 
-for _name in LOG_FORMATS:
+for _name in REGISTRY[Content.MESSAGES]:
     harness(
         f"log_{_name}",
         corpus=logs(_name),

@@ -1,0 +1,1 @@
+"""Keeps pickles of earlier versions readable. Use `jelly` instead."""

@@ -1,0 +1,43 @@
+"""Message logs for the functions of all contents: see `jelly._streams.inputs.by_content`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jelly._bytes.source import Progress
+from jelly._dataset.contents import convert_items
+from jelly._dataset.convert import Conversion
+from jelly._formats.registry import MESSAGE_READING
+from jelly._options.options import StreamOptions
+from jelly._options.settings import checked
+from jelly.messages._reader import MessageReader
+from jelly.messages._writer import MessageWriter
+
+__all__ = ["Reader", "convert"]
+
+Reader = MessageReader
+
+
+@checked(MESSAGE_READING - {"format"})
+def convert(
+    src: Any,
+    dst: Any,
+    *,
+    from_format: str | None = None,
+    to_format: str | None = None,
+    options: StreamOptions | Mapping[str, Any] | None = None,
+    writing: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    threads: int = 1,
+    **reading: Any,
+) -> Conversion:
+    """Convert a message log, see `jelly.convert`. Jelly written from Jelly keeps its stream options."""
+    reader = MessageReader(src, format=from_format, **reading)
+
+    def open_writer() -> MessageWriter:
+        source = reader.options if options is None else None
+        kept = source.replace(version=2) if source is not None and source.is_grouped else options
+        return MessageWriter(dst, format=to_format, options=kept, **(writing or {}))
+
+    return convert_items(reader, open_writer, progress)
