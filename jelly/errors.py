@@ -13,6 +13,8 @@ wrong type or value are a `JellyArgumentError`, which is a TypeError and a Value
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 __all__ = [
@@ -196,6 +198,15 @@ class MissingExtraError(JellyError, ImportError):
 
     def __init__(self, reason: str, **place: object) -> None:
         super().__init__(reason)
+
+
+@contextmanager
+def need(extra: str, what: str) -> Iterator[None]:
+    """Context manager for imports: a missing package is a MissingExtraError, which says ``what`` needs the extra."""
+    try:
+        yield
+    except ImportError:
+        raise MissingExtraError(f"{what}: python -m pip install 'jelly-rdf[{extra}]'") from None
 
 
 def memory_error(error: MemoryError, **place: Any) -> JellyLimitError:

@@ -9,19 +9,15 @@ from typing import Any
 
 from jelly._bytes.sink import Sink
 from jelly._options.settings import checked
-from jelly.errors import JellyError, MissingExtraError
+from jelly.errors import JellyError, need
 from jelly.stats import Counts, Stats
 
-try:
+with need("plot", "pictures need the matplotlib package"):
     # Without pyplot: no window, no display, no global state.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
     from matplotlib.ticker import NullLocator
-except ImportError:
-    raise MissingExtraError(
-        "pictures need the matplotlib package: python -m pip install 'jelly-rdf[plot]'"
-    ) from None
 
 __all__ = ["check_suffix", "plot_stats"]
 

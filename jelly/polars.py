@@ -11,13 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from jelly.errors import MissingExtraError
+from jelly.errors import need
 
-try:  # before jelly.arrow: the extra has pyarrow, too
+with need("polars", "jelly.polars needs polars"):  # before jelly.arrow: the extra has pyarrow, too
     import polars as pl
     from polars.io.plugins import register_io_source
-except ImportError:
-    raise MissingExtraError("jelly.polars needs polars: python -m pip install 'jelly-rdf[polars]'") from None
 
 from jelly._dataset.blank_node_scope import Mode
 from jelly._dataset.lazy import scan

@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "jelly"
 # Modules without an underscore that have no names to use: the command, and where old pickles find their classes.
-NOT_API = {"jelly.cli", "jelly.core", "jelly.data", "jelly.docs"}
+NOT_API = {"jelly.cli", "jelly.data", "jelly.docs"}
 # pyoxigraph, which jelly.oxigraph hands on.
 FOREIGN = {"ox"}
 
@@ -77,7 +77,6 @@ PAGES = (
     ),
     Page("errors.md", "Errors and warnings", "jelly.errors"),
     Page("arrow.md", "jelly.arrow", "jelly.arrow"),
-    Page("pandas.md", "jelly.pandas", "jelly.pandas"),
     Page("polars.md", "jelly.polars", "jelly.polars"),
     Page("rdflib.md", "jelly.rdflib", "jelly.rdflib"),
     Page("oxigraph.md", "jelly.oxigraph", "jelly.oxigraph"),

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import cache, partial
 from typing import Any
 
-from jelly.errors import JellyFormatError, JellyTruncatedError, MissingExtraError, memory_error
+from jelly.errors import JellyFormatError, JellyTruncatedError, memory_error, need
 
 __all__ = ["COMPRESSIONS", "suffix_of", "unpacked", "unpacking", "zstandard", "zstd_frames"]
 
@@ -42,12 +42,8 @@ def suffix_of(head: bytes) -> str:
 
 def zstandard() -> Any:
     """The zstandard module; MissingExtraError if it is not installed."""
-    try:
+    with need("zstd", "zstd needs the zstandard package"):
         return importlib.import_module("zstandard")
-    except ImportError:
-        raise MissingExtraError(
-            "zstd needs the zstandard package: python -m pip install 'jelly-rdf[zstd]'"
-        ) from None
 
 
 @cache

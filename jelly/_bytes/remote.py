@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 from jelly._bytes.names import is_url, is_web
 from jelly._version import __version__
-from jelly.errors import JellyArgumentError, JellyFormatError, JellyTruncatedError, MissingExtraError
+from jelly.errors import JellyArgumentError, JellyFormatError, JellyTruncatedError, MissingExtraError, need
 
 __all__ = ["Body", "change_time", "file_system", "is_url", "list_url", "open_url"]
 
@@ -31,10 +31,8 @@ _TIMES = ("mtime", "LastModified", "last_modified", "Last-Modified", "updated", 
 
 def file_system(url: str, storage: Mapping[str, Any]) -> tuple[Any, str]:
     """The file system of fsspec for a URL, and the path in it. ``storage`` goes to it: keys, endpoints."""
-    try:
+    with need("fsspec", f"{url} needs fsspec"):
         fsspec = importlib.import_module("fsspec")
-    except ImportError:
-        raise MissingExtraError(f"{url} needs fsspec: python -m pip install 'jelly-rdf[fsspec]'") from None
     try:
         filesystem, path = fsspec.core.url_to_fs(url, **storage)
     except ImportError as error:

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jelly.errors import MissingExtraError
+from jelly.errors import need
 
-try:
+with need("igraph", "these graphs need igraph"):
     import igraph
-except ImportError:
-    raise MissingExtraError("these graphs need igraph: python -m pip install 'jelly-rdf[igraph]'") from None
 
 if TYPE_CHECKING:
     from jelly._dataset.ids import GraphIds

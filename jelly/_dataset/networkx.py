@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jelly.errors import MissingExtraError
+from jelly.errors import need
 
-try:
+with need("networkx", "these graphs need networkx"):
     import networkx
-except ImportError:
-    raise MissingExtraError("these graphs need networkx: python -m pip install 'jelly-rdf[networkx]'") from None
 
 if TYPE_CHECKING:
     from jelly._dataset.ids import GraphIds

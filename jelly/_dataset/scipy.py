@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jelly.errors import MissingExtraError
+from jelly.errors import need
 
-try:
+with need("scipy", "matrices need scipy"):
     from scipy import sparse
-except ImportError:
-    raise MissingExtraError("matrices need scipy: python -m pip install 'jelly-rdf[scipy]'") from None
 
 if TYPE_CHECKING:
     from jelly._dataset.ids import GraphIds

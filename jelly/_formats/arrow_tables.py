@@ -15,13 +15,11 @@ from jelly._core.base.batch import Batch
 from jelly._formats.frame_metadata import with_metadata
 from jelly._options.layouts import Layout, find_layout
 from jelly._options.settings import checked
-from jelly.errors import JellyArgumentError, JellyOptionsError, MissingExtraError
+from jelly.errors import JellyArgumentError, JellyOptionsError, need
 
-try:
+with need("arrow", "Arrow needs pyarrow"):
     import pyarrow as pa
     from pyarrow import compute, csv, parquet
-except ImportError:
-    raise MissingExtraError("Arrow needs pyarrow: python -m pip install 'jelly-rdf[arrow]'") from None
 
 __all__ = [
     "BATCH_ROWS", "DIRECTIONS", "KINDS", "MAX_PEEK", "Keep", "RecordBatchBuilder", "Rows", "check_rows", "compute",

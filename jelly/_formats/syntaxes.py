@@ -48,16 +48,12 @@ from jelly.errors import (
     JellySyntaxError,
     JellyTruncatedError,
     JellyUnsupportedError,
-    MissingExtraError,
     memory_error,
+    need,
 )
 
-try:
+with need("oxigraph", "Turtle, TriG, RDF/XML, JSON-LD and N3 need pyoxigraph"):
     import pyoxigraph as ox
-except ImportError:
-    raise MissingExtraError(
-        "Turtle, TriG, RDF/XML, JSON-LD and N3 need pyoxigraph: python -m pip install 'jelly-rdf[oxigraph]'"
-    ) from None
 
 __all__ = [
     "BATCH_BYTES",

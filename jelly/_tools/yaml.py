@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from jelly.errors import JellyLimitError, JellySyntaxError, MissingExtraError
+from jelly.errors import JellyLimitError, JellySyntaxError, need
 
-try:
+with need("messages", "YAML needs the PyYAML package"):
     import yaml
-except ImportError:
-    raise MissingExtraError("YAML needs the PyYAML package: python -m pip install 'jelly-rdf[messages]'") from None
 
 __all__ = ["dump_yaml", "load_documents"]
 

@@ -17,16 +17,14 @@ from jelly._core.base.batch import Batch
 from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.reader import Frame, Statement
-from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyOptionsError, MissingExtraError
+from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyOptionsError, need
 from jelly.grpc._framing import FrameDecoder, frame_of, statements_of
 from jelly.grpc._patches import PUNCTUATION
 from jelly.grpc._protocol import FOLLOW, START, TOPIC, TOPIC_BYTES, inflate, unpack_subscribe
 from jelly.grpc._topic_log import Deleted, Missed
 
-try:
+with need("grpc", "gRPC needs grpcio"):
     import grpc
-except ImportError:
-    raise MissingExtraError("gRPC needs grpcio: python -m pip install 'jelly-rdf[grpc]'") from None
 
 __all__ = ["Call", "Publication", "Refusal", "Subscription", "Tls", "grpc", "status_of", "tokens"]
 

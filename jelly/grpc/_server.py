@@ -13,7 +13,7 @@ from weakref import WeakSet
 
 from jelly._formats.registry import JELLY
 from jelly._options.settings import checked
-from jelly.errors import JellyOptionsError, MissingExtraError
+from jelly.errors import JellyOptionsError, need
 from jelly.grpc._context import (
     Authenticate,
     Authorize,
@@ -349,15 +349,11 @@ def _bind_error(address: str, error: RuntimeError) -> OSError:
 
 def _add_extras(server: Any, is_async: bool) -> Any:
     """Add health checking and reflection. Return the health servicer."""
-    try:
+    with need("grpc", "a server needs grpcio-health-checking and grpcio-reflection"):
         from google.protobuf.descriptor_pb2 import FileDescriptorSet
         from google.protobuf.descriptor_pool import DescriptorPool
         from grpc_health.v1 import health, health_pb2, health_pb2_grpc
         from grpc_reflection.v1alpha import reflection, reflection_pb2
-    except ImportError:
-        raise MissingExtraError(
-            "a server needs grpcio-health-checking and grpcio-reflection: python -m pip install 'jelly-rdf[grpc]'"
-        ) from None
     servicer = health.aio.HealthServicer() if is_async else health.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
     # A separate descriptor pool: the program may have loaded other classes with the same names.

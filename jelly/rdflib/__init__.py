@@ -20,14 +20,12 @@ Terms that RDFLib cannot hold are errors: quoted triples, literals as subjects, 
 (``"01"^^xsd:integer``) and labels of blank nodes are kept, even where RDFLib would normalise them.
 """
 
-from jelly._public import name_public
-from jelly.errors import MissingExtraError
+from jelly._options.public_names import name_public
+from jelly.errors import need
 
-try:
+with need("rdflib", "RDFLib is not installed"):
     import rdflib
     import rdflib.util
-except ImportError:
-    raise MissingExtraError("RDFLib is not installed: python -m pip install 'jelly-rdf[rdflib]'") from None
 
 from jelly.rdflib._reading import JellyParser, read, read_frames, read_graphs
 from jelly.rdflib._writing import JellySerializer, write, write_graphs, writer

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._options.layouts import TableLayout, guess_layout
 from jelly._options.settings import checked
-from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+from jelly.errors import JellyError, JellyOptionsError, need
 
-try:
+with need("spark", "Spark needs pyspark 4.1"):
     from pyspark.errors import AnalysisException
     from pyspark.sql import Column, DataFrame, functions
-except ImportError:
-    raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

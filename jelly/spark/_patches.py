@@ -12,17 +12,15 @@ from jelly._dataset.blank_node_scope import Mode
 from jelly._dataset.where import Where
 from jelly._formats.arrow_tables import pa
 from jelly._formats.registry import RDF_PATCH, Content, find
-from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+from jelly.errors import JellyError, JellyOptionsError, need
 from jelly.patch._arrow import read_arrow
 from jelly.spark._partitions import BATCH_ROWS, File, Part, limits_of, note_error, open_file, split
 from jelly.spark._settings import Settings
 from jelly.spark._source import JellyDataSource, JellyReader
 
-try:
+with need("spark", "Spark needs pyspark 4.1"):
     from pyspark.sql.datasource import DataSourceReader
     from pyspark.sql.types import DataType, LongType, StringType, StructType
-except ImportError:
-    raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceStreamReader

@@ -10,17 +10,15 @@ from jelly._dataset.where import Where
 from jelly._formats.arrow_tables import from_results, pa
 from jelly._formats.registry import Content, find
 from jelly._options.layouts import Layout
-from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+from jelly.errors import JellyError, JellyOptionsError, need
 from jelly.results import Results, read_results
 from jelly.spark._partitions import File, Part, find_files, limits_of, note_error, open_file, split
 from jelly.spark._settings import CORRUPT, Settings, in_options
 from jelly.spark._source import JellyReader
 
-try:
+with need("spark", "Spark needs pyspark 4.1"):
     from pyspark.sql.datasource import DataSource, DataSourceReader
     from pyspark.sql.types import DataType, StructType
-except ImportError:
-    raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
 
 __all__ = ["ResultDataSource", "ResultSettings"]
 

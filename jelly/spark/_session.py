@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError, need
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -127,10 +127,8 @@ def session(spark: SparkSession | str | None, conf: Mapping[str, str] | None = N
         yield running
         return
     master = MASTER if spark is None else str(spark)
-    try:
+    with need("spark", "Spark needs pyspark"):
         from pyspark.sql import SparkSession
-    except ImportError:
-        raise MissingExtraError("Spark needs pyspark: python -m pip install 'jelly-rdf[spark]'") from None
     _check_java()
     _check_master(master)
     if master.startswith("local"):

@@ -17,7 +17,7 @@ from jelly._formats.registry import PATCH_READING, READING, RESULT_READING, Cont
 from jelly._options.layouts import LAYOUTS, Layout
 from jelly._options.limits import SETTABLE
 from jelly._options.spelling import spelled
-from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+from jelly.errors import JellyError, JellyOptionsError, need
 from jelly.spark._partitions import (
     File,
     Part,
@@ -30,11 +30,9 @@ from jelly.spark._partitions import (
 )
 from jelly.spark._parts.directories import Directories
 
-try:
+with need("spark", "Spark needs pyspark 4.1"):
     from pyspark.sql.datasource import InputPartition
     from pyspark.sql.types import BinaryType, DataType, LongType, MapType, StringType, StructField, StructType
-except ImportError:
-    raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
 
 if TYPE_CHECKING:
     # Most queries are not streams, and each worker imports this module.

@@ -12,7 +12,7 @@ from jelly._dataset.where import Where, where
 from jelly._formats.arrow_input import check_columns
 from jelly._formats.arrow_tables import pa
 from jelly._options.layouts import LAYOUTS
-from jelly.errors import JellyOptionsError, MissingExtraError
+from jelly.errors import JellyOptionsError, need
 from jelly.spark._commit.job import Output, Written
 from jelly.spark._partitions import (
     absolute,
@@ -23,7 +23,7 @@ from jelly.spark._partitions import (
 from jelly.spark._settings import IF_EXISTS, Settings, Task, check_options, choose, flag, storage_of, to_arrow
 from jelly.spark._streaming.refused import refusing
 
-try:
+with need("spark", "Spark needs pyspark 4.1"):
     from pyspark import TaskContext
     from pyspark.sql.datasource import (
         DataSource,
@@ -36,8 +36,6 @@ try:
         WriterCommitMessage,
     )
     from pyspark.sql.types import IntegralType, StringType, StructType
-except ImportError:
-    raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
 
 if TYPE_CHECKING:
     # Most queries are not streams, and each worker imports this module.

@@ -4,7 +4,7 @@
 >>> def statements(messages):  # a DataFrame with Kafka's columns key, value and headers
 ...     return messages.select("key", explode(from_jelly("value", headers="headers")).alias("s")).select("key", "s.*")
 
-They are Arrow functions from PySpark 4.1 on; before, pandas functions do the same.
+They are Arrow functions of PySpark.
 """
 
 from __future__ import annotations
@@ -18,15 +18,13 @@ from jelly._formats.registry import JELLY, JELLY_PATCH
 from jelly._options.layouts import Layout
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
-from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, need
 from jelly.spark._messages import frames_to_statements, statements_to_frames, texts_to_statements, type_of_lists
 
-try:
+with need("spark", "Spark needs pyspark 4.1"):
     from pyspark import TaskContext
     from pyspark.sql import Column, functions
     from pyspark.sql.pandas.types import from_arrow_type
-except ImportError:
-    raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
 
 # Functions of Spark that are missing in the types of PySpark.
 F: Any = functions
@@ -192,18 +190,7 @@ def _udf(convert: Convert, given: pa.DataType | None, made: pa.DataType, name: s
         yield from convert(_checked(arrays, given, name), place=_place(name))
 
     run.__name__ = name
-    type = from_arrow_type(made)
-    if hasattr(F, "arrow_udf"):
-        return F.arrow_udf(run, type)
-    from jelly.pandas import pd as pandas
-
-    def run_pandas(arrays: Iterator[Any]) -> Iterator[Any]:
-        for array in run(pa.Array.from_pandas(values) for values in arrays):
-            yield pandas.Series(array.to_pylist(), dtype=object)  # their null is None
-
-    run_pandas.__name__ = name
-    run_pandas.__annotations__ = dict.fromkeys(("arrays", "return"), Iterator[pandas.Series])
-    return F.pandas_udf(run_pandas, type)
+    return F.arrow_udf(run, from_arrow_type(made))
 
 
 def _checked(arrays: Iterator[pa.Array], given: pa.DataType | None, name: str) -> Iterator[pa.Array]:

@@ -173,24 +173,17 @@ def test_threads_give_the_same_table(path, tmp_path, threads):
     assert pickle.loads(pickle.dumps(data))._threads == threads
 
 
-def test_pandas_reads_what_is_asked_for(path):
+def test_pandas_takes_what_is_asked_for(path):
     pytest.importorskip("pandas")
-    import jelly.pandas
-
     whole = jelly.read_arrow(path).read_all()
-    assert jelly.pandas.read_jelly(path).equals(whole.to_pandas())
+    wanted = {"columns": ["object", "lang"], "filter": jelly.Pattern(p="a:p1")}
+    expected = whole.filter(pc.field("predicate") == "a:p1").select(["object", "lang"])
+    frame = jelly.read_arrow(path, **wanted).read_pandas()
+    assert frame.equals(expected.to_pandas())
+    few = jelly.read_arrow(path, dictionary=True, **wanted).read_all().unify_dictionaries().to_pandas()
+    assert str(few.dtypes["object"]) == "category"
+    assert few.astype("object").where(few.notna(), None).values.tolist() == (
+        frame.astype("object").where(frame.notna(), None).values.tolist()
+    )
     condition = (pc.field("predicate") == "a:p1") & (pc.field("object") > "a")
-    for filter, expected in ((condition, whole.filter(condition)),
-                             (jelly.Pattern(p="a:p1"), whole.filter(pc.field("predicate") == "a:p1"))):  # fmt: skip
-        frame = jelly.pandas.read_jelly(path, columns=["object", "lang"], filter=filter)
-        assert frame.equals(expected.select(["object", "lang"]).to_pandas())
-        few = jelly.pandas.read_jelly(path, columns=["object", "lang"], filter=filter, categories=True)
-        assert str(few.dtypes["object"]) == "category"
-        assert few.astype("object").where(few.notna(), None).values.tolist() == (
-            frame.astype("object").where(frame.notna(), None).values.tolist()
-        )
-    assert list(jelly.pandas.read_jelly([path], layout="ntriples", threads=2).columns) == ["s", "p", "o", "g"]
-    with pytest.raises(ValueError, match="unknown columns 'sbject'"):
-        jelly.pandas.read_jelly(path, columns=["sbject"])
-    with pytest.raises(jelly.JellyArgumentError, match="did you mean 'layout'"):
-        jelly.pandas.read_jelly(path, layot="flat")
+    assert jelly.scan(path).to_table(filter=condition).to_pandas().equals(whole.filter(condition).to_pandas())

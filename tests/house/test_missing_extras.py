@@ -7,7 +7,7 @@ import pytest
 
 SCRIPT = """
 import sys
-for name in ("fsspec", "grpc", "igraph", "matplotlib", "networkx", "pandas", "polars", "pyarrow", "pyoxigraph",
+for name in ("fsspec", "grpc", "igraph", "matplotlib", "networkx", "polars", "pyarrow", "pyoxigraph",
              "pyspark", "rdflib", "scipy", "yaml", "zstandard"):
     sys.modules[name] = None
 import importlib, io, jelly
@@ -20,7 +20,6 @@ CASES = {
     "igraph": lambda: jelly.read_ids(data, format="nt").to_igraph(),
     "networkx": lambda: jelly.read_ids(data, format="nt").to_networkx(),
     "oxigraph": lambda: list(jelly.read(data, format="ttl")),
-    "pandas": lambda: module("jelly.pandas"),
     "plot": lambda: module("jelly.plot"),
     "polars": lambda: module("jelly.polars"),
     "rdflib": lambda: module("jelly.rdflib"),
@@ -44,7 +43,7 @@ def messages():
 
 @pytest.mark.parametrize(
     "extra",
-    ["arrow", "fsspec", "grpc", "igraph", "networkx", "oxigraph", "pandas", "plot", "polars", "rdflib", "scipy",
+    ["arrow", "fsspec", "grpc", "igraph", "networkx", "oxigraph", "plot", "polars", "rdflib", "scipy",
      "spark", "zstd"],
 )  # fmt: skip
 def test_an_error_names_the_extra(messages, extra):

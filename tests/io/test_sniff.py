@@ -182,7 +182,7 @@ def test_the_success_path_guesses_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_an_index_needs_a_jelly_file(tmp_path: Path) -> None:
     for name, data, told in (
-        ("a.jelly.bz2", bz2.compress(JELLY), "the file is compressed (bzip2): only a Jelly file that is plain, or compressed with zstd or gzip, can have an index"),  # noqa: E501
+        ("a.jelly.bz2", bz2.compress(JELLY), "the file is compressed (bzip2), so it can only be read from its start: `jelly convert` writes it anew as .jelly, or as .jelly.zst"),  # noqa: E501
         ("a.jelly", b"<a:s> <a:p> <a:o> .", "the file looks like N-Triples: only a Jelly file can have an index"),
         ("b.jelly", b"", "the file is empty: expected Jelly"),
     ):

@@ -24,7 +24,7 @@ import jelly.stats
 from jelly import patch, results
 
 MODULES = (
-    "jelly", "jelly.arrow", "jelly.grpc", "jelly.kafka", "jelly.messages", "jelly.oxigraph", "jelly.pandas",
+    "jelly", "jelly.arrow", "jelly.grpc", "jelly.kafka", "jelly.messages", "jelly.oxigraph",
     "jelly.patch", "jelly.plot", "jelly.polars", "jelly.rdflib", "jelly.results", "jelly.stats",
 )  # fmt: skip
 
@@ -114,7 +114,6 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "jelly.oxigraph.load": (("STORE", "in.nt"), {}),
     "jelly.oxigraph.read": (("in.nt",), {}),
     "jelly.oxigraph.write": ((OUT, []), {}),
-    "jelly.pandas.read_jelly": (("in.nt",), {}),
     "jelly.patch.Add": ((STATEMENTS[0],), {}),
     "jelly.patch.Delete": ((STATEMENTS[0],), {}),
     "jelly.patch.AddNamespace": (("n", "a:"), {}),

@@ -334,17 +334,3 @@ def test_a_corrupt_message_in_spark(spark: Any) -> None:
         from_jelly("value", mode="DROPMALFORMED")  # type: ignore[arg-type]
     with pytest.raises(Exception, match="takes a column of type binary"):
         spark.createDataFrame([("text",)], "value string").select(from_jelly("value")).collect()
-
-
-@pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
-def test_without_arrow_functions_pandas_ones_do_the_same(kafka: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jelly.spark import _udf as udf
-    from jelly.spark import from_jelly
-
-    monkeypatch.delattr(udf.F, "arrow_udf", raising=False)
-    made = kafka.select("offset", from_jelly("value", layout="ntriples").alias("s")).collect()
-    assert {row.offset: row.s and [as_text(s.asDict()) for s in row.s] for row in made} == {
-        **dict(enumerate(IN_TABLES)), 9: None
-    }  # fmt: skip
-
-

@@ -28,8 +28,6 @@ __all__ = ["JOURNAL", "SCRATCH", "Manifest", "new_reports", "report_name", "task
 JOURNAL = "_ingest.jsonl"
 # A directory of a task for files that only later tasks read: they are not published.
 SCRATCH = "_scratch"
-# Where journals of former versions have files that are not published yet.
-_READY = "_ready"
 _REPORTS = "_reports"
 _JOB = "ingest"  # of the `swap`
 # Reports of tasks that wait for the journal to be written.
@@ -83,12 +81,9 @@ class Manifest:
 
     def _read(self, settings: dict[str, Any] | None) -> None:
         text = (self.store.read(JOURNAL) or b"").decode()
-        # A line that a crash cut off is of a former version: the report of its task still exists.
-        text = text[: text.rfind("\n") + 1]
         try:
             lines = [json.loads(line) for line in text.splitlines()]
-            # Journals without these settings are of a version that sorted nothing and kept all labels.
-            known: dict[str, Any] = {"sort": [], "blank_nodes": "keep"} | lines[0]["settings"] if lines else {}
+            known: dict[str, Any] = lines[0]["settings"] if lines else {}
             for line in lines[1:]:
                 self._apply(line)
         except (ValueError, KeyError, TypeError):
@@ -304,8 +299,7 @@ def _is_scratch(name: str) -> bool:
 
 
 def _staged(report: dict[str, Any]) -> list[Staged]:
-    former = [[name, size, f"{_READY}/{name}", ()] for name, size in report["files"]]
-    return [Staged.of(file) for file in report.get("staged", former)]
+    return [Staged.of(file) for file in report["staged"]]
 
 
 def _known(part: list[Any], done: dict[str, set[Key]]) -> bool:

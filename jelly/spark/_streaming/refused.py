@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
-from jelly.errors import MissingExtraError
+from jelly.errors import need
 
-try:
+with need("spark", "Spark needs pyspark 4.1"):
     from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
     from pyspark.sql.types import StructType
-except ImportError:
-    raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
 
 __all__ = ["RefusedStream", "refusing"]
 

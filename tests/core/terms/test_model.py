@@ -114,22 +114,6 @@ def test_statements_equal_their_tuples() -> None:
     assert QuotedTriple(S, P, X) != (S, P, X)
 
 
-def test_pickles_of_earlier_versions() -> None:
-    data = (
-        b"\x80\x02]q\x00(cjelly.core.model\nTriple\nq\x01cjelly.core.model\nIRI\nq\x02X\x03\x00\x00\x00a:sq\x03\x85q\x04Rq"
-        b"\x05h\x02X\x03\x00\x00\x00a:pq\x06\x85q\x07Rq\x08cjelly.core.model\n_literal\nq\tX\x01\x00\x00\x00xq\nX\x02\x00"
-        b"\x00\x00enq\x0bN\x87q\x0cRq\r\x87q\x0eRq\x0fcjelly.core.model\nQuad\nq\x10(cjelly.core.model\nBlankNode\nq\x11"
-        b"X\x01\x00\x00\x00bq\x12\x85q\x13Rq\x14h\x02h\x06\x85q\x15Rq\x16cjelly.core.model\nQuotedTriple\nq\x17h\x02h\x03"
-        b"\x85q\x18Rq\x19h\x02h\x06\x85q\x1aRq\x1bh\tX\x01\x00\x00\x001q\x1cNh\x02X\x03\x00\x00\x00a:dq\x1d\x85q\x1eRq\x1f"
-        b"\x87q Rq!\x87q\"Rq#cjelly.core.model\nDefaultGraph\nq$)Rq%tq&Rq'e."
-    )
-    quoted = QuotedTriple(IRI("a:s"), IRI("a:p"), Literal("1", datatype=IRI("a:d")))
-    assert pickle.loads(data) == [
-        Triple(IRI("a:s"), IRI("a:p"), Literal("x", language="en")),
-        Quad(BlankNode("b"), IRI("a:p"), quoted, DefaultGraph()),
-    ]
-
-
 def test_the_terms_are_those_of_jelly() -> None:
     for kind in (IRI, BlankNode, Literal, QuotedTriple, DefaultGraph, Triple, Quad):
         assert (kind.__module__, getattr(jelly, kind.__name__)) == ("jelly", kind)

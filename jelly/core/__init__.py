@@ -1,1 +1,0 @@
-"""Keeps pickles of earlier versions readable. Use `jelly` instead."""
