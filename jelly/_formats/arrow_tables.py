@@ -12,10 +12,9 @@ import numpy as np
 from jelly._core.arrow.buffer_pool import Pool
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch import Batch
-from jelly._formats.frame_metadata import with_metadata
 from jelly._options.layouts import Layout, find_layout
 from jelly._options.settings import checked
-from jelly.errors import JellyArgumentError, JellyOptionsError, need
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, need
 
 with need("arrow", "Arrow needs pyarrow"):
     import pyarrow as pa
@@ -28,12 +27,15 @@ __all__ = [
 
 Rows: TypeAlias = tuple[Batch, int, int]  # a Batch and the range of its rows that is meant
 Keep: TypeAlias = Callable[[Batch], "np.ndarray[Any, np.dtype[np.int64]]"]  # the rows that are meant, in order
+Metadata: TypeAlias = dict[int, dict[str, bytes]]  # by the number of the frame in the stream
 
 KINDS = ("literal", "iri", "bnode", "triple")
 DIRECTIONS = ("ltr", "rtl")
 BATCH_ROWS = 32768
 # Bytes that are looked through for a named graph before the kind of stream is chosen.
 MAX_PEEK = 1 << 26
+# Maximum bytes of metadata for a range of rows; every row repeats it.
+MAX_METADATA = 1 << 26
 
 _METADATA = pa.map_(pa.string(), pa.binary())
 _CODES = pa.dictionary(pa.int32(), pa.large_string())
@@ -374,3 +376,54 @@ def from_results(
 def check_rows(batch_rows: int) -> None:
     if batch_rows < 1:
         raise JellyArgumentError("batch_rows must be at least 1")
+
+
+# ---- metadata of frames, which is at the end of a frame, so that rows wait for the end of their frame
+
+
+def with_metadata(rows: Iterable[Rows]) -> Iterator[tuple[Batch, int, int, Metadata]]:
+    """Hold rows back until their frame ends, because its metadata comes last.
+
+    Keep the row ranges small: they are held in memory until the frame ends.
+    """
+    held: list[Rows] = []
+    metadata: Metadata = {}
+    try:
+        for batch, row, end in rows:
+            for i, entries in batch.metadata.items():
+                metadata.setdefault(batch.first_frame + i, {}).update(entries)
+            ends = batch.frames.tolist()
+            if not ends:
+                held.append((batch, row, end))
+                continue
+            whole = ends[-1]
+            ready, held = [*held, (batch, row, min(end, whole))], [(batch, max(row, whole), end)]
+            for part in ready:
+                yield from _cut(*part, metadata)
+            done = batch.first_frame + len(ends)
+            metadata = {number: entries for number, entries in metadata.items() if number >= done}
+    except JellyError:
+        # Rows before an error are yielded before it is raised.
+        for part in held:
+            yield from _cut(*part, metadata)
+        raise
+    for part in held:
+        yield from _cut(*part, metadata)
+
+
+def _cut(batch: Batch, row: int, end: int, metadata: Metadata) -> Iterator[tuple[Batch, int, int, Metadata]]:
+    """Split a range of rows so that no part has too much metadata."""
+    begin, size = row, 0
+    for i, stop in enumerate([*batch.frames.tolist(), len(batch)]):
+        each = sum(len(key) + len(value) for key, value in metadata.get(batch.first_frame + i, {}).items())
+        while row < min(stop, end):
+            n = min(stop, end) - row
+            if each * n > MAX_METADATA - size:
+                n = max((MAX_METADATA - size) // each, 0 if row > begin else 1)
+            row += n
+            size += each * n
+            if n == 0 or size >= MAX_METADATA:
+                yield batch, begin, row, metadata
+                begin, size = row, 0
+    if begin < row:
+        yield batch, begin, row, metadata

@@ -152,7 +152,7 @@ FIXED = (
     FixedLimit("_core/base/protobuf.pxd:MAX_GROUPS", 100, "levels", "groups in one another, which are skipped"),
     FixedLimit("_core/base/fault.pyx:MAX_PROTOBUF", 0x7FFFFFFF, "bytes", "a message of Protocol Buffers"),
     FixedLimit(
-        "_formats/frame_metadata.py:MAX_METADATA", 1 << 26, "bytes", "the metadata in a table with `frames=True`",
+        "_formats/arrow_tables.py:MAX_METADATA", 1 << 26, "bytes", "the metadata in a table with `frames=True`",
         "each row repeats them",
     ),
     FixedLimit(

@@ -263,11 +263,12 @@ def test_zero_copy():
 
 def test_zero_copy_of_what_the_core_made():
     from jelly._core.arrow.exporter import ArrowExporter
+    from jelly._formats import arrow_tables
 
     columns = ArrowExporter("flat")
     columns.start(next(jelly.read_batches(PEOPLE, format="nt")))
     rows, nulls, valid, offsets, data = columns.strings("object", 0, 3)
-    array = arrow.strings(pa.string(), rows, valid, offsets, data, nulls)
+    array = arrow_tables.strings(pa.string(), rows, valid, offsets, data, nulls)
     import numpy as np
 
     assert array.buffers()[2].address == np.frombuffer(data, np.uint8).ctypes.data
@@ -308,7 +309,7 @@ def test_frames_and_metadata(batch_rows):
 
 
 def test_metadata_is_not_repeated_without_bound(monkeypatch):
-    from jelly._formats import frame_metadata as metadata
+    from jelly._formats import arrow_tables as metadata
 
     monkeypatch.setattr(metadata, "MAX_METADATA", 1000)
     data = framed([triples(9), triples(4), triples(3)], [{"k": b"x" * 299}, {"k": b"y" * 2000}])

@@ -14,7 +14,7 @@ from test_same_bytes import THREADS, lines
 
 import jelly
 from jelly._bytes.workers import Workers
-from jelly._formats import tables
+from jelly._formats import arrow_input as tables
 from jelly._formats.arrow_input import InputTable
 from jelly._formats.table_files import write_table_file
 

@@ -45,7 +45,7 @@ PARTS = {
     "_formats/result": "Query results in JSON, XML and TSV",
     "_formats/index": "Jelly",
     "_formats/filters": "Jelly",
-    "_formats/frame_metadata": "Tables",
+    "_formats/arrow_tables": "Tables",
     "_formats/rdf_version": "All formats",
     "_formats": "Turtle, TriG, RDF/XML, JSON-LD and N3",
     "_formats/guards": "Turtle, TriG, RDF/XML, JSON-LD and N3",
