@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import json
+import math
 import re
 import textwrap
 from collections.abc import Callable, Iterator
@@ -21,6 +23,7 @@ from jelly._formats.registry import (
 )
 from jelly._options.keywords import READ, WRITE, ReadOptions, WriteOptions
 from jelly.cli import commands
+from jelly.spark._options import OPTIONS
 
 _CONTENTS = (
     ("Statements", FORMATS, "`jelly.Reader`, `jelly.Writer`, `jelly convert` and most other commands."),
@@ -271,6 +274,29 @@ def keywords() -> str:
     return text
 
 
+# ---- Spark
+
+
+def spark_options() -> str:
+    """The page of the options of the data sources, made from the table `jelly.spark._options.OPTIONS`."""
+    text = (
+        "# Options of Spark\n\nOptions of the data sources `jelly`, `jelly-patch` and `jelly-results`: "
+        '`spark.read.format("jelly").option("columns", "subject,object")`. Names are the same in any case; an option '
+        "that does not exist is an error. The [limits](../limits.md) are options too, such as `maxLineBytes`. "
+        "[`jelly.spark`](api/spark.md) says what each data source reads and writes.\n\n"
+    )
+    for part in dict.fromkeys(option.of for option in OPTIONS.values()):
+        text += f"## {part}\n\n" + table(
+            ["option", "values", "default", "meaning"],
+            [
+                [code(name), code(*row.read) if isinstance(row.read, tuple) else "",
+                 "" if row.default in (None, (), {}, math.inf) else code(json.dumps(row.default).strip('"')), row.help]
+                for name, row in OPTIONS.items() if row.of == part
+            ],
+        )  # fmt: skip
+    return text
+
+
 # ---- errors
 
 
@@ -296,6 +322,7 @@ MADE: dict[str, Callable[[], str]] = {
     "reference/command-line.md": command_line,
     "reference/formats.md": formats,
     "reference/options.md": keywords,
+    "reference/spark-options.md": spark_options,
 }
 
 

@@ -174,14 +174,9 @@ class Writer(SinkWriter):
         return f"<jelly.Writer{where}: {self.format.title}, {self.statements} statements so far>"
 
     def allow(self, fields: frozenset[str], *, version: int = 0) -> None:
-        """Let these stream options be widened, before anything is written; for `convert`.
+        """Let stream options called ``fields`` be widened, before anything is written; for `convert`.
 
-        Parameters
-        ----------
-        fields : frozenset of str
-            Names of the options.
-        version : int, default 0
-            The version if the output cannot be written again; 0 leaves it.
+        ``version`` is that of an output that cannot be written again; 0 leaves it.
         """
         self._allowed = fields
         if isinstance(self._encoder, WideningEncoder):

@@ -85,46 +85,15 @@ class JellyDeserializer:
         known_to_clients(type(self))
 
     def __call__(self, data: Any, ctx: Any = None) -> Any:
-        """Deserialize a value.
+        """Deserialize ``data``: a value of ``result``, or None for None. A header of ``ctx`` may give the format.
 
-        Parameters
-        ----------
-        data : bytes or None
-            The value.
-        ctx : confluent_kafka.serialization.SerializationContext, optional
-            Its header ``content-type`` tells the format.
-
-        Returns
-        -------
-        Any
-            The value as ``result`` says; None for None.
-
-        Raises
-        ------
-        JellySerializationError
-            If the value cannot be read or ``result`` cannot hold it.
+        A value that cannot be read, or that ``result`` cannot hold, is a JellySerializationError.
         """
         return self._value(data, getattr(ctx, "headers", None))
 
     def deserialize(self, topic: str, *args: Any) -> Any:
-        """Deserialize a value, as kafka-python calls it.
-
-        Parameters
-        ----------
-        topic : str
-            The topic, which is not used.
-        *args : Any
-            The bytes, with the headers before them from kafka-python 3.0 on.
-
-        Returns
-        -------
-        Any
-            The value as ``result`` says; None for None.
-
-        Raises
-        ------
-        JellySerializationError
-            If the value cannot be read or ``result`` cannot hold it.
+        """Deserialize a value, as kafka-python calls it: ``topic`` and the bytes, from version 3.0 on with the headers
+        before them. The topic is not used.
         """
         *headers, data = args
         return self._value(data, headers[0] if headers else None)

@@ -92,19 +92,9 @@ class JellySerializer:
         known_to_clients(type(self))
 
     def __call__(self, value: Any, ctx: Any = None) -> bytes | None:
-        """Serialize a value.
+        """Serialize ``value``, see above; a JellySerializationError if that cannot be done.
 
-        Parameters
-        ----------
-        value : Any
-            The value, see above.
-        ctx : confluent_kafka.serialization.SerializationContext, optional
-            Its ``headers`` are set if it is about a value and has any.
-
-        Raises
-        ------
-        JellySerializationError
-            If the value cannot be serialized.
+        The ``headers`` of ``ctx`` are set if it is about a value and has any.
         """
         made, patch = self._serialize(value)
         if ctx is not None and made is not None and getattr(ctx, "field", "value") != "key":
@@ -112,19 +102,8 @@ class JellySerializer:
         return made
 
     def serialize(self, topic: str, *args: Any) -> bytes | None:
-        """Serialize a value, as kafka-python calls it.
-
-        Parameters
-        ----------
-        topic : str
-            The topic, which is not used.
-        *args : Any
-            The value, with the headers before it from kafka-python 3.0 on. Headers are set.
-
-        Raises
-        ------
-        JellySerializationError
-            If the value cannot be serialized.
+        """Serialize a value, as kafka-python calls it: ``topic`` and the value, from version 3.0 on with the headers
+        before it, which are set. The topic is not used.
         """
         *headers, value = args
         made, patch = self._serialize(value)
@@ -133,7 +112,7 @@ class JellySerializer:
         return made
 
     def serialize_many(self, values: Iterable[Any] | Batch) -> list[bytes | None]:
-        """Serialize many values, which is faster than one by one.
+        """Serialize many values, which is faster than one by one. The result has their order.
 
         Values that are encoded together have the same options: those that one of them needs (quoted triples, large
         tables) are announced by all.
@@ -142,11 +121,6 @@ class JellySerializer:
         ----------
         values : iterable or Batch
             The values; or a Batch, each frame of which is a value.
-
-        Returns
-        -------
-        list of bytes or None
-            The bytes of each value, in the same order.
 
         Raises
         ------

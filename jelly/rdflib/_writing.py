@@ -309,23 +309,9 @@ class JellySerializer(Serializer):
     def serialize(  # type: ignore[override]
         self, stream: Any, /, base: str | None = None, encoding: str | None = None, **settings: Any
     ) -> None:
-        """Write the graph to a binary stream. RDFLib calls this.
+        """Write the graph to a binary ``stream`` with the keywords of `write`. RDFLib calls this.
 
-        Parameters
-        ----------
-        stream : binary file object
-            The output.
-        base : str, optional
-            Ignored: Jelly has no relative IRIs.
-        encoding : str, optional
-            Ignored: Jelly is binary.
-        **settings : Any
-            Keywords of `write`.
-
-        Raises
-        ------
-        JellyUnsupportedError
-            If Jelly cannot hold the graph.
+        ``base`` and ``encoding`` are ignored: Jelly has no relative IRIs, and is binary.
         """
         for name in settings:
             if name in _PYJELLY:

@@ -31,45 +31,11 @@ are in the files, so that ``_:b0`` of two files is one node; ``skolemize`` makes
 labels or IRIs that the table shows. In Turtle, TriG, RDF/XML, JSON-LD and N3 a node without a label, such as ``[]``,
 gets the label ``anon0``, ``anon1`` and so on by its position in the file, the same each time the file is read.
 
-=================== =================================================================================================
-option              meaning
-=================== =================================================================================================
-``layout``          ``flat`` (default) or ``ntriples``
-``columns``         names of the columns to build, separated by commas. Or use ``.schema(...)``
-``blankNodes``      labels of blank nodes: ``scope`` (default), ``keep`` or ``skolemize``, see above
-``skolemBase``      what IRIs of ``skolemize`` begin with: scheme and host, such as ``https://example.org``
-``frames``          ``true``: also the columns ``frame`` (number in the file) and ``metadata`` (map of string to binary)
-``fileColumn``      a name, such as ``file``: also a column with the path of the file. ``columns`` and ``.schema(...)``
-                    may name it, ``frame``, and ``row``, the number of the statement in the file, from 0; one task
-                    reads a text then
-``mode``            what to do with broken input: ``FAILFAST`` (default) fails the job and names the file;
-                    ``DROPMALFORMED`` skips it: the line in N-Triples and N-Quads, the bytes up to the next keyframe in
-                    Jelly, the rest of the file in other formats; ``PERMISSIVE`` skips it too, but adds a row of nulls
-                    whose column ``_corrupt_record`` gives the reason, file, frame and byte or line
-``format``          format of all files: ``jelly``, ``nt``, ``nq``, ``thrift``, ``protobuf``, ``ttl``, ``trig``,
-                    ``rdf``, ``jsonld``, ``n3`` (default: by suffix)
-``splitBytes``      bytes per task (default: 4 to 32 MiB, so that there are about 16 tasks); compressed files count
-                    eight times their size, and so do formats other than Jelly, N-Triples, N-Quads and RDF Binary
-``pathGlobFilter``  a pattern for the names of files
-``skipUnknown``     ``true``: leave out files with the suffix of no format, such as README.md (default: fail)
-``storage``         JSON with options for the file system of fsspec: ``{"anon": true}``
-``maxLineBytes``    and others: the limits of `jelly.Reader`, such as ``max_line_bytes``, in either spelling
-``pushdown``        ``true``: evaluate the filters ``=`` and ``in`` on subject, predicate, object or graph on term
-                    ids, and on the file and its directories before it is opened. Needs the setting
-                    ``spark.sql.python.filterPushdown.enabled``; ``register(spark, pushdown=True)`` sets both
-=================== =================================================================================================
+All options and their defaults are on the page "Options of Spark" of the documentation, which is made from the table
+`jelly.spark._options.OPTIONS`; the limits of `jelly.ReadOptions` are options too, such as ``maxLineBytes``.
 
 Directories such as ``graph=http%3A%2F%2Fexample.org%2Fg`` give their graph to statements that have none. Statements
 that say another graph, ``predicate`` or ``subject`` than their directory are an error.
-
-==================== ================================================================================================
-option               meaning
-==================== ================================================================================================
-``partitions``       ``false``: such directories mean nothing
-``partitionColumns`` names of directories, such as ``day`` of ``day=1``, that are also columns
-``partitionFilter``  JSON: read only files in directories with these values: ``{"graph": "http://a/", "day": ["1"]}``
-``basePath``         the directory below which such names count (default: the path)
-==================== ================================================================================================
 
 An option that does not exist is an error. In SQL a view reads files; a table (``CREATE TABLE``) does not, because Spark
 does not pass its path on, unless each query does (``SELECT ... FROM name WITH (path = '...')``)::
@@ -86,12 +52,8 @@ by ``_SUCCESS``; if the job fails, no file is left. All nodes must share the dir
 fsspec is written to as well, such as ``s3://bucket/out``, with the option ``storage``; ``docs/object-stores.md`` says
 what each guarantees.
 
-=================== =================================================================================================
-``mode(...)``       ``append`` or ``overwrite``. Spark refuses ``error``, its default, and ``ignore`` for data sources
-                    of Python: use ``append`` with ``ifExists``
-``ifExists``        if the directory is not empty: ``append`` (default), ``error``, or ``ignore`` (write nothing)
-``compression``     ``none`` (default), ``gzip``, ``zstd``
-=================== =================================================================================================
+Spark refuses ``mode("error")``, its default, and ``mode("ignore")`` for data sources of Python: use ``append`` with the
+option ``ifExists``.
 
 Streaming in both directions (Spark 4.2), with the options above::
 
@@ -103,17 +65,6 @@ With ``follow`` the path is one local Jelly file that grows. It is read frame by
 next batch, and the query fails if the file is truncated or replaced. The sink creates a directory ``batch=<number>``
 for each batch at once, so that readers see complete batches; after a crash no batch is lost or written twice.
 Each query needs a directory of its own.
-
-====================== ==============================================================================================
-option                 meaning
-====================== ==============================================================================================
-``maxFilesPerTrigger`` files per batch (default 1000)
-``maxFileAge``         for example ``7d`` (s, m, h, d): ignore files older than the newest by this much; for
-                       directories that keep more than 65536 files
-``follow``             ``true``: the path is a file that grows
-``maxBytesPerTrigger`` bytes of such a file per batch (default 268435456); ``splitBytes`` of them are a task
-``compression``        compression of the sink, as above
-====================== ==============================================================================================
 
 Patches (``.jellyp``, ``.rdfp``, ``.trp``), as tables and as streams of the files of a directory::
 

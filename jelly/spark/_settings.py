@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from jelly._dataset.blank_node_scope import MODES as BLANK_NODE_MODES
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
@@ -15,9 +13,9 @@ from jelly._dataset.where import Where
 from jelly._formats.arrow_tables import pa
 from jelly._formats.registry import PATCH_READING, READING, RESULT_READING, Content, find
 from jelly._options.layouts import LAYOUTS, Layout
-from jelly._options.limits import SETTABLE
 from jelly._options.spelling import spelled
 from jelly.errors import JellyError, JellyOptionsError, need
+from jelly.spark._options import check_options, limits_of, option
 from jelly.spark._partitions import (
     File,
     Part,
@@ -34,39 +32,15 @@ with need("spark", "Spark needs pyspark 4.1"):
     from pyspark.sql.datasource import InputPartition
     from pyspark.sql.types import BinaryType, DataType, LongType, MapType, StringType, StructField, StructType
 
-if TYPE_CHECKING:
-    # Most queries are not streams, and each worker imports this module.
-    pass
-
 __all__ = [
     "CORRUPT",
-    "IF_EXISTS",
-    "OPTIONS",
     "Settings",
     "Task",
-    "check_options",
-    "choose",
-    "flag",
     "in_options",
-    "storage_of",
     "to_arrow",
 ]
 
 CORRUPT = "_corrupt_record"
-MODES = ("FAILFAST", "DROPMALFORMED", "PERMISSIVE")
-IF_EXISTS = ("append", "error", "ignore")
-
-# The options for reading, writing and streaming, and those that Spark itself adds.
-OPTIONS = (
-    "path", "paths", "layout", "columns", "frames", "mode", "format", "splitBytes", "pathGlobFilter", "skipUnknown",
-    "storage", "pushdown", "blankNodes", "skolemBase", "fileColumn", "basePath", "partitions", "partitionColumns",
-    "partitionFilter", "ifExists", "compression", "maxFilesPerTrigger",
-    "maxFileAge", "follow", "maxBytesPerTrigger", "checkpointLocation", "queryName",
-)  # fmt: skip
-
-
-# Those for limits, by their keywords, such as maxLineBytes; max_line_bytes will do.
-_LIMITS = {limit.name: limit.camel for limit in SETTABLE}
 # Keywords of all formats.
 _READING = {Content.STATEMENTS: READING, Content.PATCH: PATCH_READING, Content.RESULTS: RESULT_READING}
 
@@ -93,64 +67,6 @@ def _reworded(error: JellyError) -> JellyError:
     error.reason = spelled(error.reason, "Spark")
     error.args = (error.reason,)
     return error
-
-
-def check_options(options: Iterable[str]) -> None:
-    """Refuse an option that does not exist.
-
-    >>> check_options(["path", "colums"])
-    Traceback (most recent call last):
-    jelly.JellyOptionsError: unknown option 'colums': did you mean columns?
-    """
-    known = {name.lower(): name for name in (*OPTIONS, *_LIMITS, *_LIMITS.values())}
-    if "provider" in options:
-        return  # these are the properties of a table
-    for name in options:
-        # Platforms may add settings of their own.
-        if name.lower() not in known and "." not in name and not name.startswith("_"):
-            near = get_close_matches(name.lower(), known, 1)
-            advice = f"did you mean {known[near[0]]}?" if near else f"expected one of {', '.join(OPTIONS)}"
-            raise JellyOptionsError(f"unknown option {name!r}: {advice}")
-
-
-def choose(options: Mapping[str, str], name: str, choices: Sequence[str], default: str) -> str:
-    """Check that an option is one of some words, ignoring case."""
-    given = options.get(name, default)
-    for choice in choices:
-        if given.lower() == choice.lower():
-            return choice
-    raise JellyOptionsError(f"option {name} is {given!r}: expected one of {', '.join(choices)}")
-
-
-def _limits(options: Mapping[str, str], content: Content, source: str) -> dict[str, int]:
-    """The limits that options set, as keywords."""
-    found: dict[str, int] = {}
-    for keyword, option in _LIMITS.items():
-        for name in (keyword, option):
-            if name not in options:
-                continue
-            if keyword not in _READING[content]:
-                raise JellyOptionsError(f"the data source {source} has no option {option}")
-            text = options[name].strip()
-            if not text.isdecimal() or int(text) < 1:
-                raise JellyOptionsError(f"option {option} is {text!r}: expected a whole number, at least 1")
-            found[keyword] = int(text)
-    return found
-
-
-def flag(options: Mapping[str, str], name: str, default: bool = False) -> bool:
-    return choose(options, name, ("true", "false"), "true" if default else "false") == "true"
-
-
-def storage_of(options: Mapping[str, str]) -> dict[str, Any]:
-    """The options for the file system of fsspec. Errors do not show them: they may hold a password."""
-    try:
-        storage = json.loads(options.get("storage", "{}"))
-    except ValueError:
-        storage = None
-    if not isinstance(storage, dict):
-        raise JellyOptionsError("option storage must be a JSON object")
-    return storage
 
 
 @dataclass(frozen=True)
@@ -185,7 +101,7 @@ class Settings:
     def of(cls, options: Mapping[str, str], schema: StructType | None = None) -> Settings:
         """The settings for some options, and for the schema of the user, if any."""
         check_options(options)
-        paths = tuple(json.loads(options["paths"])) if "paths" in options else (options.get("path", ""),)
+        paths = option(options, "paths") or (options.get("path", ""),)
         if not all(paths):
             raise JellyOptionsError(
                 f'no path is given: expected spark.read.format("{cls.source}").load(path). Spark does not pass on the '
@@ -193,22 +109,22 @@ class Settings:
                 f"`{cls.source}` OPTIONS (path '...'), or SELECT ... FROM name WITH (path = '...')"
             )
         paths = tuple(absolute(paths))
-        mode = choose(options, "mode", MODES, MODES[0])
+        mode = option(options, "mode")
         own = None if schema is None else schema.names
         file_name = cls._file_name(options)
         of_directories = cls._directory_names(options, file_name)
         extra = {*cls.types, CORRUPT, file_name, *of_directories}
         fitting = [name for name, known in LAYOUTS.items() if own and not set(own) - {*known.columns, *extra}]
         by_names = fitting[-1] if fitting else "flat"
-        layout: Layout = choose(options, "layout", tuple(LAYOUTS), by_names)  # type: ignore[assignment]
+        layout: Layout = option(options, "layout", default=by_names)
         if own is not None:
             names = tuple(own)
         elif "columns" in options:
-            names = tuple(name.strip() for name in options["columns"].split(","))
+            names = option(options, "columns")
         else:
             names = (*cls.first, *LAYOUTS[layout].columns)
         if own is None:
-            names += ("frame", "metadata") if flag(options, "frames") else ()
+            names += ("frame", "metadata") if option(options, "frames") else ()
             names += (file_name,) if "fileColumn" in options and file_name and file_name not in names else ()
             names += tuple(name for name in of_directories if name not in names)
             names += (CORRUPT,) if mode == "PERMISSIVE" and CORRUPT not in names else ()
@@ -222,32 +138,22 @@ class Settings:
             if field.dataType != (wanted := cls.types.get(field.name, StringType())):
                 given = field.dataType.simpleString()
                 raise JellyOptionsError(f"column {field.name!r} is {given}: expected {wanted.simpleString()}")
-        storage = storage_of(options)
-        try:
-            split_bytes = int(options["splitBytes"]) if "splitBytes" in options else None
-            chosen = json.loads(options.get("partitionFilter", "{}"))
-        except ValueError as error:
-            raise JellyOptionsError(
-                f"option splitBytes must be a number, partitionFilter a JSON object: {error}"
-            ) from None
-        if split_bytes is not None and split_bytes < 1:
-            raise JellyOptionsError("option splitBytes must be at least 1")
         form = options.get("format")
         if form is not None:
             find(form, content=cls.content)
-        mode_of_nodes: Any = choose(options, "blankNodes", cls.blank_node_modes, cls.blank_node_modes[0])
+        modes = cls.blank_node_modes
         with in_options():
-            blank_nodes = BlankNodes(mode_of_nodes, options.get("skolemBase"))
+            blank_nodes = BlankNodes(option(options, "blankNodes", modes, modes[0]), option(options, "skolemBase"))
         return cls(
-            paths, layout, names, mode, form, split_bytes, options.get("pathGlobFilter"), storage,
-            flag(options, "skipUnknown"), blank_nodes, file_column,
+            paths, layout, names, mode, form, option(options, "splitBytes"), option(options, "pathGlobFilter"),
+            option(options, "storage"), option(options, "skipUnknown"), blank_nodes, file_column,
             Directories(
                 tuple(absolute(options["basePath"])) if "basePath" in options else paths,
-                cls.adds_file and flag(options, "partitions", True),
+                cls.adds_file and option(options, "partitions"),
                 tuple(name for name in of_directories if name in names),
             ),
-            _wanted(chosen),
-            _limits(options, cls.content, cls.source),
+            option(options, "partitionFilter"),
+            limits_of(options, _READING[cls.content], cls.source),
         )  # fmt: skip
 
     @classmethod
@@ -257,7 +163,7 @@ class Settings:
             if "fileColumn" in options:
                 raise JellyOptionsError(f"the data source {cls.source} has no option fileColumn")
             return None
-        name = options.get("fileColumn", "file")
+        name: str = option(options, "fileColumn", default="file")
         if not name or name in (*cls.types, CORRUPT, *(name for known in LAYOUTS.values() for name in known.columns)):
             raise JellyOptionsError(f"option fileColumn is {name!r}: expected a name that no other column has")
         return name
@@ -267,10 +173,10 @@ class Settings:
         """The names of the columns for directories, which need not be among the columns."""
         if not cls.adds_file and (given := [name for name in _OF_DIRECTORIES if name in options]):
             raise JellyOptionsError(f"the data source {cls.source} has no option {given[0]}")
-        text = options.get("partitionColumns", "")
-        names = tuple(name.strip() for name in text.split(",")) if text.strip() else ()
+        names: tuple[str, ...] = option(options, "partitionColumns")
         taken = {"", CORRUPT, file_name, *cls.types, *(name for known in LAYOUTS.values() for name in known.columns)}
         if not taken.isdisjoint(names) or len(set(names)) < len(names):
+            text = ", ".join(names)
             raise JellyOptionsError(f"option partitionColumns is {text!r}: expected names that no other column has")
         return names
 
@@ -369,17 +275,6 @@ class Settings:
         added = {CORRUPT: texts, **self._of_file(path, n)}
         arrays = [added[field.name] if field.name in added else pa.nulls(n, field.type) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _wanted(given: Any) -> dict[str, list[str]]:
-    """The values of directories that the option partitionFilter chooses."""
-    pairs = given.items() if isinstance(given, dict) else [("", None)]
-    lists: dict[str, Any] = {name: [value] if isinstance(value, str) else value for name, value in pairs}
-    if not all(isinstance(values, list) and all(isinstance(x, str) for x in values) for values in lists.values()):
-        raise JellyOptionsError(
-            'option partitionFilter must be a JSON object of strings or lists of strings: {"graph": "http://a/"}'
-        )
-    return lists
 
 
 def to_arrow(schema: StructType) -> pa.Schema:

@@ -14,13 +14,14 @@ from jelly._formats.arrow_tables import pa
 from jelly._options.layouts import LAYOUTS
 from jelly.errors import JellyOptionsError, need
 from jelly.spark._commit.job import Output, Written
+from jelly.spark._options import check_options, option
 from jelly.spark._partitions import (
     absolute,
     find_files,
     narrowed,
     nothing_to_read,
 )
-from jelly.spark._settings import IF_EXISTS, Settings, Task, check_options, choose, flag, storage_of, to_arrow
+from jelly.spark._settings import Settings, Task, to_arrow
 from jelly.spark._streaming.refused import refusing
 
 with need("spark", "Spark needs pyspark 4.1"):
@@ -166,7 +167,7 @@ class JellyDataSource(DataSource):
         return Settings.of(self.options).schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        pushdown = flag(self.options, "pushdown", self._pushdown)
+        pushdown = option(self.options, "pushdown", default=self._pushdown)
         kind = PushdownReader if pushdown else JellyReader
         return kind(Settings.of(self.options, schema), schema)
 
@@ -185,7 +186,7 @@ class JellyDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         output = self._output(schema, overwrite)
-        if_exists = choose(self.options, "ifExists", IF_EXISTS, "append")
+        if_exists = option(self.options, "ifExists")
         if if_exists != "append" and output.store.content():
             if if_exists == "error":
                 raise FileExistsError(f"[PATH_ALREADY_EXISTS] there is something in {output.store.url} already")
@@ -209,10 +210,11 @@ class JellyDataSource(DataSource):
                     f"the columns are those of a layout: {layouts}"
                 )
         check_columns(schema.names, patch=self._patch)
-        compression = self.options.get("compression", "none").lower()
+        compression = option(self.options, "compression")
         [folder] = absolute(folder)
         return Output(
-            folder, uuid.uuid4().hex, tuple(schema.names), overwrite, compression, self._patch, storage_of(self.options)
+            folder, uuid.uuid4().hex, tuple(schema.names), overwrite, compression, self._patch,
+            option(self.options, "storage"),
         )
 
 

@@ -148,11 +148,6 @@ def to_jelly(*columns: Column | str, options: StreamOptions | None = None, delim
 def jelly_headers(*, patch: bool = False) -> Column:
     """The column ``headers`` for Spark's Kafka sink: the content type of Jelly.
 
-    Returns
-    -------
-    Column
-        An array of structs of ``key`` and ``value``.
-
     Examples
     --------
     >>> def messages(statements):  # DataFrame with the columns of layout="ntriples"

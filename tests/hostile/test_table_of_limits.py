@@ -23,8 +23,7 @@ BY_THE_FORMAT = {
 }  # fmt: skip
 THEN_THE_NEXT_BEGINS = {
     "_core/arrow/exporter.pyx:MAX_DATA", "_core/jena/reader.pyx:MAX_CELLS", "_core/jena/row_reader.pyx:MAX_NAMES",
-    "_core/terms/batch_builder.pyx:MAX_ROWS", "spark/_streaming/streams.py:MAX_FILES",
-    "spark/_streaming/streams.py:MAX_BYTES", "spark/_partitions.py:_MAX_CUTS", "_streams/spool.py:MAX_FRAME_BYTES",
+    "_core/terms/batch_builder.pyx:MAX_ROWS", "spark/_partitions.py:_MAX_CUTS", "_streams/spool.py:MAX_FRAME_BYTES",
 }  # fmt: skip
 THEN_ANOTHER_WAY = {
     "_core/base/batch.pyx:MAX_COMPARED",

@@ -168,6 +168,26 @@ def undescribed(needed: Collection[str], described: Collection[str], text: str) 
     return set() if len(needed) == 1 else own
 
 
+# Rooms of which the docstrings keep to the rule about what is returned.
+SHORT = ("_options", "_streams", "kafka", "rdflib", "spark", "arrow.py", "oxigraph.py", "stats.py")
+
+
+def returned(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """What a docstring says in the section of the returned value, without its type."""
+    text = sections(ast.get_docstring(node) or "")
+    return " ".join(re.findall(r"^ +(.*)", text.get("Returns", "") + text.get("Yields", ""), re.MULTILINE))
+
+
+@pytest.mark.parametrize("room", SHORT)
+def test_no_section_repeats_the_type_that_is_returned(room: str) -> None:
+    place = CORE.parent / room
+    for path in [place] if place.suffix else sorted(place.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
+                told = returned(node)
+                assert not told or len(told.split()) > 12, f"{path.name}: {node.name} returns: {told}"
+
+
 def test_the_check_finds_what_is_missing() -> None:
     text = """Do it.
 
@@ -186,6 +206,9 @@ def test_the_check_finds_what_is_missing() -> None:
     """
     parts = sections(text)
     assert list(parts) == ["", "Parameters", "Returns"]
+    (function,) = ast.parse(f'def f() -> int:\n    """{text}"""').body
+    assert isinstance(function, ast.FunctionDef)
+    assert returned(function) == "Their sum."
     assert entries(parts["Parameters"]) == {"one", "two", "more"}
     assert len(PUBLIC) > 250
     assert undescribed(["one", "two", "three", "seekable"], entries(parts["Parameters"]), text) == {"three"}

@@ -21,6 +21,7 @@ import public  # noqa: E402
 import jelly  # noqa: E402
 from jelly._formats import registry  # noqa: E402
 from jelly.cli.commands import cli  # noqa: E402
+from jelly.spark._options import OPTIONS  # noqa: E402
 
 PAGES = generated.pages()
 NAVIGATION = (DOCS / "site" / "mkdocs.yml").read_text("utf-8")
@@ -76,6 +77,13 @@ def test_every_keyword() -> None:
     page = PAGES["reference/options.md"]
     for name in registry.READING | registry.WRITING:
         assert re.search(rf"`{name}`", page), name
+
+
+def test_every_option_of_spark() -> None:
+    page = PAGES["reference/spark-options.md"]
+    for name, row in OPTIONS.items():
+        assert f"| `{name}` |" in page
+        assert row.help in page
 
 
 def test_every_error() -> None:

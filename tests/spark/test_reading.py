@@ -167,7 +167,7 @@ def test_the_schema_of_the_user_chooses_columns_and_layout(reader: Any, tmp_path
         ({"mode": "lazy"}, "mode is 'lazy': expected one of FAILFAST"),
         ({"columns": "subject,sub"}, "unknown columns 'sub'"),
         ({"format": "doc"}, "unknown format 'doc'"),
-        ({"splitBytes": "many"}, "splitBytes must be a number"),
+        ({"splitBytes": "many"}, "option splitBytes is 'many': expected a whole number, at least 1"),
         ({"storage": "[1]"}, "a JSON object"),
         ({"frames": "perhaps"}, "frames is 'perhaps'"),
         ({"colums": "subject"}, "unknown option 'colums': did you mean columns"),

@@ -295,7 +295,7 @@ def compact_table(
     storage: Mapping[str, Any] | None = None,
     progress: Callable[[int, int, int], object] | None = None,
 ) -> Ingestion:
-    """Make few files out of many in the table of an ingest, without new sources. Return what was done.
+    """Make few files out of many in the table of an ingest, without new sources: ``compacted`` became ``compacted_to``.
 
     If the table is sorted, all rows of a partition are, or of a table without partitions, and no files of it overlap.
     Readers of this package see the former files until all is done; others are as for `ingest`. Sources whose
@@ -316,11 +316,6 @@ def compact_table(
         Options of fsspec for a URL.
     progress : callable, optional
         Called with the bytes of the files done, bytes in all, statements.
-
-    Returns
-    -------
-    Ingestion
-        What was done: ``compacted`` files became ``compacted_to`` files.
 
     Raises
     ------

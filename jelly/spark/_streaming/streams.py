@@ -7,9 +7,7 @@ Offsets say what a query has read. Spark keeps them in the checkpoint; see `jell
 from __future__ import annotations
 
 import glob
-import math
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,9 +19,10 @@ from jelly._formats.registry import JELLY, having
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.spark._commit.batch import abort_batch, commit_batch, job_of, part_of
 from jelly.spark._commit.job import Output, Written
+from jelly.spark._options import option
 from jelly.spark._partitions import BATCH_ROWS, SPLIT_BYTES, File, find_files
 from jelly.spark._parts.directories import in_directories
-from jelly.spark._settings import Settings, Task, choose, in_options, to_arrow
+from jelly.spark._settings import Settings, Task, in_options, to_arrow
 from jelly.spark._streaming.directory_offset import Seen
 from jelly.spark._streaming.tail import Place, read_between, scan
 
@@ -50,37 +49,16 @@ except ImportError:
         "on Spark 4.1 read the new files with spark.read in batches"
     ) from None
 
-__all__ = ["DirectoryStream", "FollowStream", "StreamWriter", "max_age", "stream_reader"]
-
-# Defaults: a batch is some seconds of work.
-MAX_FILES = 1000
-MAX_BYTES = 1 << 28
-
-_AGE = re.compile(r"\s*(\d+)\s*(s|m|h|d)\s*")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+__all__ = ["DirectoryStream", "FollowStream", "StreamWriter", "stream_reader"]
 
 # Properties of tasks with the query and the batch.
 _QUERY = "sql.streaming.queryId"
 _BATCH = "streaming.sql.batchId"
 
 
-def max_age(text: str | None) -> float:
-    """The option ``maxFileAge`` in seconds: an integer with s, m, h or d; infinite by default.
-
-    >>> max_age("7d"), max_age(None)
-    (604800, inf)
-    """
-    if text is None:
-        return math.inf
-    match = _AGE.fullmatch(text)
-    if match is None:
-        raise JellyOptionsError(f"maxFileAge is {text!r}: expected a number and s, m, h or d, as in 7d")
-    return int(match[1]) * _SECONDS[match[2]]
-
-
 def stream_reader(settings: Settings, schema: StructType, options: Mapping[str, str]) -> DataSourceStreamReader:
     """The reader for some options."""
-    if choose(options, "follow", ("true", "false"), "false") == "true":
+    if option(options, "follow"):
         return FollowStream(settings, schema, options)
     return DirectoryStream(settings, schema, options)
 
@@ -91,8 +69,8 @@ class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, settings: Settings, schema: StructType, options: Mapping[str, str]) -> None:
         self._settings = settings
         self._schema = schema
-        self._most = at_least_one(options, "maxFilesPerTrigger", MAX_FILES)
-        self._max_age = max_age(options.get("maxFileAge"))
+        self._most = option(options, "maxFilesPerTrigger")
+        self._max_age = option(options, "maxFileAge")
         self._pinned: frozenset[File] | None = None
 
     def _find(self) -> list[File]:
@@ -158,7 +136,7 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._settings = settings
         self._limits = having(settings.limits, JELLY.reading - {"max_expansion"})
         self._schema = schema
-        self._most = at_least_one(options, "maxBytesPerTrigger", MAX_BYTES)
+        self._most = option(options, "maxBytesPerTrigger")
         self._pinned: int | None = None
         # The places of the last planned batch, and the state of the file when it had nothing more to read.
         self._places: list[Place] = []
@@ -226,14 +204,6 @@ def _look(path: str) -> tuple[Any, ...]:
     except FileNotFoundError:
         return ()
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
-
-
-def at_least_one(options: Mapping[str, str], name: str, default: int) -> int:
-    """The value of an option that is a positive integer."""
-    text = options.get(name, str(default))
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise JellyOptionsError(f"{name} is {text!r}: expected a whole number, at least 1")
-    return int(text)
 
 
 @dataclass

@@ -28,11 +28,6 @@ def graphframe(df: DataFrame, terms: DataFrame | None = None, *, literals: bool 
     literals : bool, default False
         Make vertices of literals, too.
 
-    Returns
-    -------
-    graphframes.GraphFrame
-        The graph. Its vertices and edges are those of `graph_tables`.
-
     Raises
     ------
     MissingExtraError
