@@ -21,7 +21,7 @@ from jelly._core.terms.model import (
 )
 from jelly._dataset.read import read, read_batches, read_frames
 from jelly._options.options import LogicalType, PhysicalType, StreamOptions
-from jelly._options.public_names import name_public
+from jelly._public import name_public
 from jelly._streams.reader import Frame, Reader, loads, options
 from jelly._streams.writer import Writer, dumps, write
 from jelly._version import __version__

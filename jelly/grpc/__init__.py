@@ -37,7 +37,7 @@ of Jelly can read it. Spark can follow it (``spark.readStream.format("jelly").op
 and then by offset), and ``jelly spark ingest`` can archive it.
 """
 
-from jelly._options.public_names import name_public
+from jelly._public import name_public
 from jelly.grpc._broker import Broker
 from jelly.grpc._client import AsyncClient, AsyncFeed, AsyncPatchFeed, Client, Feed, PatchFeed
 from jelly.grpc._context import Call, Publication, Refusal, Subscription, Tls, tokens

@@ -14,7 +14,7 @@ They are called by confluent-kafka (``value.serializer``), aiokafka and kafka-py
 without any of them. ``docs/kafka.md`` has producers and consumers for each.
 """
 
-from jelly._options.public_names import name_public
+from jelly._public import name_public
 from jelly.kafka._clients import JellySerializationError
 from jelly.kafka._deserializer import JellyDeserializer
 from jelly.kafka._serializer import JellySerializer

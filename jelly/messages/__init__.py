@@ -3,7 +3,7 @@
 Unstable: this follows the draft of the community group.
 """
 
-from jelly._options.public_names import name_public
+from jelly._public import name_public
 from jelly.messages._groups import group_by_count, group_by_graph, group_by_key, group_by_subject
 from jelly.messages._media import media_type, negotiate
 from jelly.messages._message import Message

@@ -23,7 +23,7 @@ from jelly._core.terms.operations import (
     Start,
 )
 from jelly._options.options import PatchOptions, PatchStreamType, StatementType
-from jelly._options.public_names import name_public
+from jelly._public import name_public
 from jelly.patch._algebra import compact, invert
 from jelly.patch._apply import Applied, apply
 from jelly.patch._arrow import read_arrow, write_arrow

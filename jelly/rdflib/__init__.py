@@ -20,7 +20,7 @@ Terms that RDFLib cannot hold are errors: quoted triples, literals as subjects, 
 (``"01"^^xsd:integer``) and labels of blank nodes are kept, even where RDFLib would normalise them.
 """
 
-from jelly._options.public_names import name_public
+from jelly._public import name_public
 from jelly.errors import need
 
 with need("rdflib", "RDFLib is not installed"):
