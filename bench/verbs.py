@@ -91,11 +91,11 @@ def main() -> None:
 def others(command: list[str], path: Path, made: Path, temporary: dict[str, str]) -> None:
     """Measure all but sort."""
     run("jelly sort --by pos", [*command, "sort", "--by", "pos", str(path), "-o", str(made)], **temporary)
-    run("jelly unique", [*command, "unique", str(path), "-o", str(made)], **temporary)
-    run("jelly concat", [*command, "concat", str(path), "-o", str(made)], **temporary)
+    run("jelly convert --unique", [*command, "convert", "--unique", str(path), str(made)], **temporary)
+    run("jelly convert", [*command, "convert", str(path), str(made)], **temporary)
     run("jelly append 144,418", [*command, "append", str(made), str(DATA)], **temporary)
-    run("jelly filter --where", [*command, "filter", str(path), "--where", "o.language=en", "-o", str(made)])
-    run("jelly sample 1000", [*command, "sample", str(path), "-n", "1000", "-o", str(made)])
+    run("jelly find --where", [*command, "find", str(path), "--where", "o.language=en", "-o", str(made)])
+    run("jelly convert --sample", [*command, "convert", "--sample", "1000", str(path), str(made)])
 
 
 if __name__ == "__main__":

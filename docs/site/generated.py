@@ -27,9 +27,9 @@ from jelly.spark._options import OPTIONS
 
 _CONTENTS = (
     ("Statements", FORMATS, "`jelly.Reader`, `jelly.Writer`, `jelly convert` and most other commands."),
-    ("Patches", REGISTRY[Content.PATCH], "`jelly.convert`, `jelly.patch` and `jelly patch`."),
-    ("Message logs", REGISTRY[Content.MESSAGES], "`jelly.messages` and `jelly messages`."),
-    ("Query results", REGISTRY[Content.RESULTS], "`jelly.results` and `jelly results`."),
+    ("Patches", REGISTRY[Content.PATCH], "`jelly.patch`; the commands `diff` and `patch`, and those for statements."),
+    ("Message logs", REGISTRY[Content.MESSAGES], "`jelly.messages`; commands with `--messages`."),
+    ("Query results", REGISTRY[Content.RESULTS], "`jelly.results`; `jelly convert`, `cat`, `count`, `stats`."),
     ("Tables", TABLE_FORMATS, "Read like statements by all that reads; written by `convert`, `cat`, `find`."),
 )
 # What a format can hold, by the settings of its Capabilities: the column, and the words for a value.
@@ -133,7 +133,7 @@ def command_line() -> str:
         parts.append(f"## {name}\n\n```text\n{name} {usage}\n```\n\n{_help(command.help or '')}\n")
         rows = []
         for option in command.params:
-            if isinstance(option, click.Option) and not option.hidden:
+            if isinstance(option, click.Option):
                 names = code(*option.opts, *option.secondary_opts)
                 value = "" if option.is_flag or option.count else f" `{option.make_metavar(context)}`"
                 told = " ".join((option.help or "").split())

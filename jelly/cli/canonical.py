@@ -1,20 +1,17 @@
-"""The commands ``jelly canonicalize`` and ``jelly hash``."""
+"""The command ``jelly canonicalize``."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 import jelly
-from jelly.cli.common import STATEMENTS, progress_bar, reading_options
+from jelly.cli.common import STATEMENTS, command, progress_bar, reading_options
 from jelly.cli.reading import expanded, from_option, settings_of
 
-__all__ = ["canonicalize", "hash_"]
-
-F = TypeVar("F", bound=Callable[..., Any])
+__all__ = ["canonicalize"]
 
 _ALGORITHMS = ("sha256", "sha384")
 
@@ -26,38 +23,35 @@ class _Nowhere:
         return len(data)
 
 
-def _canonical_options(command: F) -> F:
-    command = click.option(
-        "--max-steps",
-        metavar="N",
-        type=click.IntRange(0),
-        help="Most steps to search for the labels of blank nodes that are alike; default: 2 million, and 16 for each.",
-    )(command)
-    return click.option(
-        "--algorithm", type=click.Choice(_ALGORITHMS), default="sha256", show_default=True, help="Hash algorithm."
-    )(command)
-
-
 def _canonical(
-    src: Any, dst: Any, settings: dict[str, Any], algorithm: Any, max_steps: int | None, what: str
+    src: Any, dst: Any, what: str, algorithm: Any, max_steps: int | None, settings: dict[str, Any]
 ) -> jelly.Canonical:
-    settings = {name: value for name, value in settings.items() if name != "format"} | {
-        "from_format": settings["format"]
-    }
+    settings = {("from_format" if name == "format" else name): value for name, value in settings.items()}
     with progress_bar(what, quiet=dst == "-" and sys.stdout.isatty()) as progress:
         return jelly.canonicalize(
             src, dst, algorithm=algorithm, max_steps=max_steps, progress=progress, **settings
         )
 
 
-@click.command("canonicalize")
-@click.argument("src", metavar="IN")
-@click.argument("dst", metavar="[OUT]", default="-")
+@command()
+@click.argument("files", metavar="IN [OUT]", nargs=-1, required=True)
 @from_option
-@_canonical_options
+@click.option("--hash", "hashes", is_flag=True, help="Print the hash of each of any number of files instead.")
+@click.option(
+    "--algorithm", type=click.Choice(_ALGORITHMS), default="sha256", show_default=True, help="Hash algorithm."
+)
+@click.option(
+    "--max-steps", metavar="N", type=click.IntRange(0),
+    help="Maximum number of steps for telling similar blank nodes apart (default: 2 million, and 16 for each).",
+)
 @reading_options(*STATEMENTS)
 def canonicalize(
-    src: str, dst: str, from_format: str | None, algorithm: str, max_steps: int | None, limits: dict[str, Any]
+    files: tuple[str, ...],
+    from_format: str | None,
+    hashes: bool,
+    algorithm: str,
+    max_steps: int | None,
+    reading: dict[str, Any],
 ) -> None:
     """Read IN and write its canonical N-Quads to OUT, or to standard output.
 
@@ -68,39 +62,28 @@ def canonicalize(
     algorithm is RDFC-1.0 of W3C. Statements that are there twice are written once. Quoted triples and generalized
     statements are an error: RDFC-1.0 does not define them.
 
+    With --hash the hash of each file and its name are printed, as sha256sum does. Files with the same dataset have the
+    same hash, whatever their format.
+
     \b
     Examples:
       jelly canonicalize people.jelly people.nq
-      jelly canonicalize people.ttl | sha256sum
       jelly canonicalize 'dump/*.nq.gz' dump.nq
+      jelly canonicalize --hash people.jelly people.nt.gz
     """
+    if hashes:
+        each = expanded(files)
+        for file, settings in zip(each, settings_of(each, from_format, reading), strict=True):
+            digest = _canonical(file, _Nowhere(), "Hashing", algorithm, max_steps, settings).digest
+            click.echo(f"{digest}  {file}")
+        return
+    src, dst, *more = *files, "-"
+    if more[1:]:
+        raise click.UsageError("give IN and OUT, or --hash for several files")
     each = expanded([src])
-    settings = settings_of(each, from_format, limits)
+    settings = {"format": from_format, **reading}
+    found = settings_of(each, from_format, reading)
     if len(each) == 1:
-        _canonical(each[0], dst, settings[0], algorithm, max_steps, "Canonicalizing")
+        _canonical(each[0], dst, "Canonicalizing", algorithm, max_steps, found[0])
     else:
-        _canonical(each, dst, {"format": from_format, **limits}, algorithm, max_steps, "Canonicalizing")
-
-
-@click.command("hash")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@from_option
-@_canonical_options
-@reading_options(*STATEMENTS)
-def hash_(
-    files: tuple[str, ...], from_format: str | None, algorithm: str, max_steps: int | None, limits: dict[str, Any]
-) -> None:
-    """Print the hash of the canonical N-Quads of each file, and its name, as sha256sum does.
-
-    Files may also be tables, directories and glob patterns in quotation marks. Those with the same dataset have the
-    same hash, whatever their format, order and labels of blank nodes.
-
-    \b
-    Examples:
-      jelly hash people.jelly people.nt.gz
-      jelly hash --algorithm sha384 people.ttl
-    """
-    each = expanded(files)
-    for file, settings in zip(each, settings_of(each, from_format, limits), strict=True):
-        digest = _canonical(file, _Nowhere(), settings, algorithm, max_steps, "Hashing").digest
-        click.echo(f"{digest}  {file}")
+        _canonical(each, dst, "Canonicalizing", algorithm, max_steps, settings)

@@ -13,15 +13,22 @@ import click
 
 import jelly
 from jelly._bytes.names import is_url
-from jelly._dataset.blank_node_scope import BlankNodes, Mode
+from jelly._dataset.blank_node_scope import BlankNodes
 from jelly._dataset.convert import choose_options
-from jelly._formats.registry import TABLE_FORMATS, find
+from jelly._formats.registry import JELLY, TABLE_FORMATS, Content
+from jelly._options.keywords import READ
 from jelly._streams.output_options import join_options, output_options
 from jelly._streams.widening import changed, missing, open_fields
-from jelly.cli.common import STATEMENTS, blank_node_options, reading_options
+from jelly.cli import contents
+from jelly.cli.common import LOGS, STATEMENTS, command, messages_option, reading_options
+from jelly.cli.contents import NO_OUTPUT
+from jelly.cli.options import options
 from jelly.cli.reading import (
-    WITH_TABLES,
+    FormatName,
+    blank_node_options,
+    content_of,
     expanded,
+    format_of,
     from_option,
     jelly_changes,
     jelly_option,
@@ -37,27 +44,32 @@ from jelly.cli.reading import (
 __all__ = ["cat"]
 
 
-@click.command("cat")
+@command("cat")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @from_option
-@click.option("--to", "to_format", type=WITH_TABLES, default="nq", show_default=True, help="Format of the output.")
-@jelly_option
+@click.option("--to", "to_format", metavar="FORMAT", type=FormatName(), help="Format of the output (default: text).")
+@messages_option
+@blank_node_options
 @star_option
+@jelly_option
 @wide_options
-@blank_node_options(None, "; default: scope for several files, keep for one")
-@reading_options(*STATEMENTS)
+@click.option("--to-dialect", type=click.Choice(["comment", "directive"]), hidden=True,
+              help="With --messages: what delimits messages in the output.")
+@click.option("--to-members", metavar="FORMAT", hidden=True, help="Format of the files in a TAR archive (default: nq).")
+@options(READ, "base", into="reading", hidden=True)
+@reading_options(*LOGS, "max_document_bytes", *STATEMENTS)
 def cat(
     files: tuple[str, ...],
     from_format: str | None,
-    to_format: str,
-    blank_nodes: Mode | None,
-    skolem_base: str | None,
-    limits: dict[str, Any],
+    to_format: str | None,
+    messages: bool,
+    reading: dict[str, Any],
     **given: Any,
 ) -> None:
-    """Print the statements of files on standard output, one file after the other. Files may also be tables (Parquet,
-    Arrow, CSV), directories, glob patterns in quotation marks, and URLs of fsspec.
+    """Print files on standard output, one after the other: statements as N-Quads, patches (.jellyp, .rdfp, .trp) as RDF
+    Patch, message logs (--messages) as N-Quads with delimiters, and results of queries (.srj, .srx, .srt, .srp) as TSV.
 
+    Files may also be tables (Parquet, Arrow, CSV), directories, glob patterns in quotation marks, and URLs of fsspec.
     N-Quads without named graphs is N-Triples. Blank nodes of different files stay different nodes: with several files
     the labels get a prefix that depends on the path of the file. Labels that have one from an earlier run stay.
 
@@ -65,38 +77,47 @@ def cat(
     Examples:
       jelly cat people.jelly | grep Alice
       jelly cat --to jelly monday.jelly tuesday.jelly > both.jelly
-      jelly cat --to parquet monday.jelly tuesday.nq > both.parquet
       jelly cat --blank-nodes keep part1.nt part2.nt > whole.nt
+      jelly cat people.srt --to json | jq .results
 
     A Jelly stream declares at its start which kinds of statements it may have. The beginning of each file is examined
     for that, so the order of the files does not matter. Kinds that appear only later in a file of N-Triples or RDF
-    Thrift need --physical, --generalized, --namespaces or --rdf-star.
+    Thrift need --physical or --allow.
     """
+    content = content_of(*files, from_format, to_format, messages=messages)
+    if content is not Content.STATEMENTS:
+        contents.convert(content, files, "-", from_format, to_format, reading, {**NO_OUTPUT, **given})
+        return
+    to_format = to_format or "nq"
+    blank_nodes, skolem_base = reading.pop("blank_nodes", None), reading.pop("skolem_base", None)
+    star = reading.pop("star", None)
     each = expanded(files)
-    settings = settings_of(each, from_format, limits)
+    settings = settings_of(each, from_format, reading)
     labels = BlankNodes(blank_nodes or ("scope" if len(each) > 1 else "keep"), skolem_base)
-    refuse_terminal(to_format)
-    changes = wide_changes(given)
-    if changes and to_format != "jelly":
-        raise click.UsageError("--physical, --generalized, --namespaces and --rdf-star go with --to jelly")
-    changes |= jelly_changes(given["jelly_version"], find(to_format, tables=True))
-    settings = [of_file | {"star": given["star"]} for of_file in settings]
+    target = format_of(to_format, "", "--to", tables=True)
+    refuse_terminal(target)
+    to_format = target.name
+    changes = wide_changes(given["physical"], given["allow"])
+    if changes and target is not JELLY:
+        raise click.UsageError("--physical and --allow go with --to jelly")
+    changes |= jelly_changes(given["jelly_version"], target)
+    settings = [of_file | {"star": star} for of_file in settings]
     with contextlib.ExitStack() as stack:
         inputs = [_Input(file, of_file) for file, of_file in zip(each, settings, strict=True)]
-        options: jelly.StreamOptions | None = None
+        stream: jelly.StreamOptions | None = None
         if to_format == "jelly":
             looked = [found for one in inputs if (found := one.look(stack, changes)) is not None]
-            options = output_options(join_options(looked), 4, changes) if looked else None
+            stream = output_options(join_options(looked), 4, changes) if looked else None
         if to_format in TABLE_FORMATS:
             write_batches(
                 to_format, None, (batch for one in inputs for batch in labels.batches(one.source, one.batches(stack)))
             )
             return
-        if options is None and to_format == "jelly":
+        if stream is None and to_format == "jelly":
             stack.enter_context(jelly.Writer("-", changes or None, format=to_format))
             return
         stack.enter_context(wide_advice())
-        writer = stack.enter_context(jelly.Writer("-", options, format=to_format))
+        writer = stack.enter_context(jelly.Writer("-", stream, format=to_format))
         writer.allow(open_fields(changes))
         for one in inputs:
             for batch in labels.batches(one.source, one.batches(stack)):

@@ -27,41 +27,36 @@ class Entry(NamedTuple):
 # By the headings of `jelly --help`.
 COMMANDS = {
     "Look at files": {
-        "cat": Entry("cat:cat", "Print the statements of files as N-Quads."),
+        "cat": Entry("cat:cat", "Print files as text: statements, patches, messages, results of queries."),
         "head": Entry("look:head", "Print the first statements of files."),
-        "count": Entry("look:count", "Count statements."),
+        "count": Entry("look:count", "Count statements, patches, messages or results."),
         "find": Entry("find:find", "Print the statements that match a pattern."),
-        "inspect": Entry("look:inspect_", "Show options, rows, bytes and frames of a Jelly file."),
-        "stats": Entry("look:stats_", "Count predicates, classes, graphs, datatypes and languages; plot them."),
+        "inspect": Entry("look:inspect_", "Show options, rows, bytes and frames of a Jelly file, or patches."),
+        "stats": Entry("look:stats_", "Count predicates, classes, graphs, datatypes and languages."),
         "validate": Entry("look:validate", "Check files and list their problems."),
     },
     "Make files": {
-        "convert": Entry("convert:convert", "Convert a file to another format or to other stream options."),
-        "sort": Entry("verbs:sort", "Sort statements, in bounded memory."),
-        "merge": Entry("verbs:merge", "Merge sorted files."),
-        "split": Entry("verbs:split", "Split statements into several files."),
+        "convert": Entry("convert:convert", "Convert files to another format, or put them together."),
+        "sort": Entry("verbs:sort", "Sort statements, in bounded memory, or merge sorted files."),
+        "split": Entry("verbs:split", "Split statements or messages into several files."),
         "append": Entry("verbs:append", "Append statements to a Jelly file."),
-        "concat": Entry("verbs:concat", "Write files one after the other."),
-        "unique": Entry("verbs:unique", "Write each statement once."),
-        "filter": Entry("verbs:filter_", "Write the statements that match conditions."),
-        "sample": Entry("verbs:sample", "Write a random sample of statements."),
-        "index": Entry("seeking:index", "Make an index for random access to a Jelly file."),
         "slice": Entry("seeking:slice_", "Print statements A to B of a Jelly file that has an index."),
-        "canonicalize": Entry("canonical:canonicalize", "Write the canonical N-Quads of a file (RDFC-1.0)."),
-        "hash": Entry("canonical:hash_", "Print the hash of the canonical form of files."),
+        "index": Entry("seeking:index", "Make an index for random access to a Jelly file."),
+        "canonicalize": Entry("canonical:canonicalize", "Write the canonical N-Quads of a file (RDFC-1.0), or a hash."),
     },
-    "Patches, messages and results": {
+    "Compare and change": {
         "diff": Entry("patch:diff", "Write the patch that turns one file into another."),
-        "patch": Entry("patch:patch", "Patches of datasets: make, apply, convert, invert, compact, log."),
-        "messages": Entry("messages:messages", "Logs of RDF Messages: convert, count, cat, split, merge, validate."),
-        "results": Entry("results:results", "Convert, print and count results of SPARQL queries."),
+        "patch": Entry("patch:patch", "Apply, invert, compact and list patches."),
     },
     "Servers and clusters": {
         "serve": Entry("service:serve", "Serve topics over gRPC."),
         "publish": Entry("service:publish", "Publish a file to a topic of a gRPC server."),
         "subscribe": Entry("service:subscribe", "Write the messages of a topic to a file."),
-        "topics": Entry("service:topics", "List, show and delete the topics of a broker."),
+        "topics": Entry("service:topics", "List, describe and delete the topics of a broker."),
         "spark": Entry("spark:spark_", "Run jobs on Spark over many files: ingest, stats."),
+    },
+    "Help": {
+        "help": Entry("help:help_", "Show all options of a command, rare ones too."),
     },
 }
 _ENTRIES = {name: entry for part in COMMANDS.values() for name, entry in part.items()}

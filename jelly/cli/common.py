@@ -5,34 +5,43 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from jelly._bytes.names import descriptor_of, split_suffix
-from jelly._dataset.blank_node_scope import MODES
 from jelly._options.keywords import READ
 from jelly._options.layouts import LAYOUTS
 from jelly.cli.errors import say
 from jelly.cli.options import ParamType, Size, options
 
 __all__ = [
+    "ALL",
+    "COMMON",
+    "LOGS",
     "STATEMENTS",
+    "Command",
     "Decorator",
     "ParamType",
     "RangeCommand",
     "Size",
-    "blank_node_options",
     "can_have_index",
+    "command",
     "count_of",
+    "default_threads",
+    "json_option",
     "layout_option",
     "limits_of",
+    "messages_option",
     "parse_range",
     "progress_bar",
-    "quoted_option",
     "reading_options",
+    "refuse",
     "say",
     "shape_option",
     "show",
@@ -61,48 +70,57 @@ STATEMENTS = (
     "joined",
     "unknown_rows",
 )
+# Keywords of message logs, besides those of statements.
+LOGS = ("dialect", "members", "trailing", "rename_blank_nodes", "contexts", "force", "max_message_bytes")
 
+# Keywords of statements in any format.
+COMMON = frozenset({"strict", "on_error", "rdf", "star", "blank_nodes", "skolem_base", "threads"})
 
 # Bytes of input above which a conversion uses all cores that are idle.
 LARGE = 64 << 20
 
 
+ALL = "jelly: all options"  # in the context of `jelly help`
+
+
+class Command(click.Command):
+    """A command whose help is short: the first sentence for an option, and no rare ones; "jelly help" shows all."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
+        records = [record for option in options if (record := option.get_help_record(ctx)) is not None]
+        if ALL not in ctx.meta:
+            records = [(names, re.split(r"(?<=\.) (?=[A-Z])", text)[0]) for names, text in records]
+        with formatter.section("Options"):
+            formatter.write_dl(records, col_max=24)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if ALL not in ctx.meta:
+            words = ctx.command_path.split(" ", 1)
+            formatter.write_paragraph()
+            formatter.write_text(f'Limits and rare options: "{words[0]} help {" ".join(words[1:])}".')
+
+
+command = partial(click.command, cls=Command)
+
+
 def reading_options(*names: str) -> Callable[[F], F]:
-    """Add options for the reading keywords ``names``; the command gets the given ones as the dict ``limits``."""
-    return options(READ, *names)
+    """Add rare options for the reading keywords ``names``; the command gets the given ones as the dict ``reading``."""
+    return options(READ, *names, into="reading", hidden=True)
 
 
 def limits_of(limits: dict[str, Any], *known: Collection[str], what: str = "") -> dict[str, Any]:
     """Return ``limits``, after a check that at least one of the inputs has each of them."""
-    for name in limits:
+    for name in limits.keys() - COMMON:
         if not any(name in each for each in known):
             raise click.UsageError(f"{READ[name].switch} does not go with {what or 'any of these files'}")
     return limits
 
 
-quoted_option: Decorator = click.option(
-    "--quoted",
-    type=click.Choice(["rdf-1.2", "rdf-star"]),
-    help="How text formats write quoted triples: <<( )>> of RDF 1.2 (default) or << >> of RDF-star.",
+messages_option: Decorator = click.option(
+    "--messages", is_flag=True,
+    help="Read logs of RDF Messages. Suffixes that only logs have (.ndjson, .yaml, .tar) need no option.",
 )
-
-
-def blank_node_options(default: str | None, note: str) -> Callable[[F], F]:
-    """Add the options ``--blank-nodes`` and ``--skolem-base`` of commands that read several files."""
-
-    def decorate(command: F) -> F:
-        command = click.option(
-            "--skolem-base", metavar="URL", help="The base of skolemized blank nodes, such as https://example.org."
-        )(command)
-        return click.option(
-            "--blank-nodes", type=click.Choice(MODES), default=default, show_default=default is not None,
-            help="Labels of blank nodes: scope puts a prefix for the file before them, keep leaves them, skolemize "
-            f"makes IRIs of the nodes{note}.",
-        )(command)  # fmt: skip
-
-    return decorate
-
-
 layout_option: Decorator = click.option(
     "--layout", type=click.Choice(list(LAYOUTS)), default="flat", help="Columns of a table (default: flat)."
 )
@@ -154,7 +172,7 @@ def can_have_index(dst: str) -> bool:
     return os.path.isfile(dst) or not os.path.exists(dst)
 
 
-class RangeCommand(click.Command):
+class RangeCommand(Command):
     """A command with a range. It takes one that begins with a minus for what it is, not for an option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -177,16 +195,30 @@ def parse_range(ctx: click.Context, param: click.Parameter, value: str) -> tuple
 
 def shape_option(command: F) -> F:
     """Add the options for the form of a result."""
-    command = click.option("--json", "shape", flag_value="json", help="The same as --format json.")(command)
-    return click.option(
-        "--format", "shape", type=click.Choice(["table", "yaml", "json"]),
-        help="Form of the result (default: table on a terminal, else yaml).",
-    )(command)
+    for shape in ("yaml", "json", "table"):
+        note = " (default on a terminal; else YAML)" if shape == "table" else ""
+        command = click.option(f"--{shape}", "shape", flag_value=shape, help=f"Print {_SHAPES[shape]}{note}.")(command)
+    return command
 
 
-def show(found: Any, shape: str | None, as_table: Callable[[Any], None]) -> None:
-    """Print what was found, or a list of dicts, as JSON, as YAML, or as tables, which are the default on a terminal."""
-    plain = found if isinstance(found, list) else found.as_dict()
+_SHAPES = {"json": "JSON", "yaml": "YAML", "table": "tables"}
+
+
+json_option: Decorator = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def refuse(what: str, allowed: Collection[str]) -> None:
+    """Refuse the options that are given and that ``what`` does not have. ``allowed`` are names of keywords."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        chosen = context.get_parameter_source(option.name or "") not in (None, ParameterSource.DEFAULT)
+        name = re.sub("^(reading|writing)_", "", option.name or "")
+        if chosen and isinstance(option, click.Option) and name not in allowed:
+            raise click.UsageError(f"{option.opts[0]} does not go with {what}")
+
+
+def show(plain: Any, shape: str | None, as_table: Callable[[Any], None]) -> None:
+    """Print a dict or a list of dicts as JSON, as YAML, or as tables, which are the default on a terminal."""
     if shape == "json":
         click.echo(json.dumps(plain, indent=2))
         return

@@ -7,38 +7,49 @@ import time
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 import jelly
 from jelly._bytes.names import split_suffix
-from jelly._formats.registry import FORMATS, JELLY, TURTLE, Content, Format, table_kind
+from jelly._dataset.output import MEMORY
+from jelly._formats.registry import FORMATS, JELLY, Content, Format, table_kind
+from jelly._options.keywords import READ, WRITE
 from jelly._options.layouts import LAYOUTS
 from jelly._options.options import MAX_TABLE_SIZE
+from jelly.cli import contents
 from jelly.cli.common import (
+    COMMON,
+    LOGS,
     STATEMENTS,
+    Decorator,
+    Size,
     can_have_index,
+    command,
     count_of,
     default_threads,
     limits_of,
+    messages_option,
     progress_bar,
-    quoted_option,
     reading_options,
+    refuse,
     say,
     size_of,
 )
 from jelly.cli.errors import message
+from jelly.cli.options import ParamType, options
 from jelly.cli.reading import (
-    PHYSICAL,
-    WITH_TABLES,
+    content_of,
     expanded,
     format_of,
     from_option,
+    jelly_changes,
     jelly_option,
     opened,
     refuse_terminal,
     settings_of,
-    star_option,
+    to_option,
     wide_advice,
+    wide_changes,
+    wide_options,
 )
 
 __all__ = ["convert"]
@@ -46,6 +57,8 @@ __all__ = ["convert"]
 _LOGICAL = [kind.name.lower().replace("_", "-") for kind in jelly.LogicalType if kind]
 # Lookup tables and the options that set their sizes.
 _KINDS = {"name": "names", "prefix": "prefixes", "datatype": "datatypes"}
+_FRAMING = ("frame_rows", "frame_bytes", "delimited", "index")
+_INPUT = {"from_format", "to_format", "quiet", *COMMON, *STATEMENTS, "base", "lenient"}
 
 
 class _LogicalChoice(click.Choice[str]):
@@ -60,275 +73,270 @@ class _LogicalChoice(click.Choice[str]):
         return super().convert(value, param, ctx)
 
 
-@click.command()
-@click.argument("src", metavar="IN")
-@click.argument("dst", metavar="OUT")
+class _Some(ParamType):
+    """A number of statements, or the share of all, such as 0.01: a pair of a keyword and its value."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
+        try:
+            if str(value).isdecimal():
+                return "rows", int(value)
+            if 0 <= (share := float(value)) <= 1:
+                return "fraction", share
+        except ValueError:
+            pass
+        self.fail(f"{value!r} is not a number of statements, such as 1000, or a share, such as 0.01", param, ctx)
+
+
+def _table_size(kind: str, least: int) -> Decorator:
+    option: Decorator = click.option(
+        f"--table-{kind}", kind, metavar="N", type=click.IntRange(least, MAX_TABLE_SIZE), hidden=True,
+        help=f"Size of the table of {kind}, in entries{'' if least else ' (0: none)'}.",
+    )
+    return option
+
+
+@command()
+@click.argument("sources", metavar="SRC...", nargs=-1, required=True)
+@click.argument("dst", metavar="DST")
 @from_option
+@to_option
+@messages_option
+@click.option("--patches", is_flag=True, hidden=True, help="Convert a table of changes to a table.")
+@options(READ, "on_error", "base", "star", "blank_nodes", into="reading")
+@options(READ, "strict", "rdf", "lenient", "skolem_base", into="reading", hidden=True)
+@click.option("--unique", is_flag=True, help="Write equal statements once.")
+@click.option("--sample", metavar="N", type=_Some(), help="Write N random statements, or a share (0.01).")
+@click.option("--seed", metavar="N", type=click.IntRange(0), hidden=True, help="With --sample: the same seed chooses "
+              "the same statements.")
+@click.option("--memory", type=Size(), metavar="SIZE", default=MEMORY, show_default="256M", hidden=True,
+              help="With --unique: memory for statements; the rest goes to temporary files (in TMPDIR).")
+@jelly_option
+@click.option("--preset", type=click.Choice(["small", "big"]), hidden=True, help="Sizes of the lookup tables of Jelly.")
+@_table_size("names", 8)
+@_table_size("prefixes", 0)
+@_table_size("datatypes", 0)
+@wide_options
 @click.option(
-    "--to", "to_format", type=WITH_TABLES, help="Format of the output (default: by the suffix of the file)."
-)
-@click.option("--preset", type=click.Choice(["small", "big"]), help="Sizes of all three lookup tables.")
-@click.option(
-    "--names", metavar="N", type=click.IntRange(8, MAX_TABLE_SIZE),
-    help="Size of the name table, in entries.",
-)
-@click.option(
-    "--prefixes", metavar="N", type=click.IntRange(0, MAX_TABLE_SIZE),
-    help="Size of the prefix table (0 disables it).",
-)
-@click.option(
-    "--datatypes", metavar="N", type=click.IntRange(0, MAX_TABLE_SIZE),
-    help="Size of the datatype table (0 disables it).",
-)
-@click.option("--physical", type=click.Choice(PHYSICAL), help="Physical stream type.")
-@click.option(
-    "--logical",
-    metavar="TYPE",
-    type=_LogicalChoice(_LOGICAL),
+    "--logical", metavar="TYPE", hidden=True, type=_LogicalChoice(_LOGICAL),
     help=f"Logical stream type (the meaning of a frame): {', '.join(_LOGICAL)}, or its IRI in RDF-STaX.",
 )
-@click.option("--generalized", is_flag=True, help="Allow generalized statements.")
+@click.option("--stream-name", metavar="NAME", hidden=True, help="Name in the stream options.")
+@click.option("--no-star", is_flag=True, hidden=True, help="Reject quoted triples.")
 @click.option(
-    "--namespaces", "allow_namespaces", is_flag=True,
-    help="Allow namespace declarations anywhere in the stream.",
-)
-@jelly_option
-@click.option(
-    "--rdf-version", type=click.Choice(["1.1", "1.2-basic", "1.2", "unspecified"]),
+    "--rdf-version", type=click.Choice(["1.1", "1.2-basic", "1.2", "unspecified"]), hidden=True,
     help="With --jelly 1.2: the RDF version to announce (default: what the terms need).",
 )
 @click.option(
-    "--numbering", type=click.Choice(["P", "S"]),
+    "--numbering", type=click.Choice(["P", "S"]), hidden=True,
     help="With --jelly 1.2: which draft of the schema numbers the fields (default P, that of Jelly-JVM).",
 )
-@click.option("--no-star", is_flag=True, help="Reject quoted triples.")
-@click.option("--stream-name", metavar="NAME", help="Stream name in the stream options.")
+@options(WRITE, "frame_rows", "frame_bytes", "delimited", into="writing", hidden=True)
 @click.option(
-    "--frame-rows", metavar="N", type=click.IntRange(0),
-    help="Maximum rows per frame (default 256, with --jelly 1.2 16384; 0 = unlimited).",
+    "--seekable/--no-seekable", default=None,
+    help="Write an index for random access. This is the default for Jelly files, but not for .bz2 and .xz.",
 )
-@click.option(
-    "--frame-bytes", metavar="N", type=click.IntRange(0), default=1_000_000,
-    help="Maximum bytes per frame (default 1 MB; 0 = unlimited).",
-)
-@click.option("--no-delimited", is_flag=True, help="Write one frame without its length.")
-@click.option(
-    "--seekable/--no-seekable",
-    default=None,
-    help="Write an index for random access (default for files, but not for .bz2 and .xz).",
-)
-@click.option(
-    "--index", type=click.Choice(["terms"]),
-    help='Also write which terms each part of a Jelly file holds, so that "jelly find" reads little of it.',
-)
-@click.option("--strict", is_flag=True, help="Reject text that RDF 1.1 does not allow.")
-@click.option(
-    "--rdf", type=click.Choice(["1.1", "1.2-basic", "1.2"]), help="Reject what this version of RDF does not have."
-)
-@star_option
-@click.option("--skip-errors", is_flag=True, help="Skip lines of N-Triples and N-Quads with errors, and report them.")
-@click.option(
-    "--base", metavar="IRI",
-    help="Base IRI for resolving relative IRIs (Turtle, TriG, RDF/XML, JSON-LD, N3).",
-)
-@click.option("--lenient", is_flag=True, help="Skip most validation, mainly of IRIs, in these formats (faster).")
-@click.option(
-    "--prefix",
-    "namespaces",
-    metavar="NAME=IRI",
-    multiple=True,
-    help="Add a prefix declaration to OUT, if its format supports prefixes. Repeatable.",
-)
-@click.option(
-    "--values", is_flag=True, help="Write numbers to RDF Thrift or RDF Protobuf as values; lexical forms are lost."
-)
-@click.option(
-    "--repeat", is_flag=True,
-    help="Write REPEAT to RDF Thrift or RDF Protobuf for a term of the statement before. Apache Jena cannot read it.",
-)
-@click.option(
-    "--message", type=click.Choice(["RDF_Stream", "RDF_Graph"]), help="Write RDF Protobuf as one message of this type."
-)
-@click.option(
-    "--keep-labels", is_flag=True, help="Reject blank node labels that OUT cannot hold (default: relabel the nodes)."
-)
-@quoted_option
-@click.option(
-    "--drop-graphs", is_flag=True, help="Write all statements as triples, for a format without named graphs."
-)
+@options(WRITE, "index", into="writing")
+@options(WRITE, "prefixes", into="writing")
+@options(WRITE, "quoted", "values", "repeat", "message", "keep_labels", into="writing", hidden=True)
+@click.option("--drop-graphs", is_flag=True, help="Write all statements as triples.")
 @click.option(
     "--layout", type=click.Choice([*LAYOUTS, "ids"]), default="flat",
-    help="Columns of a table (default: flat). With ids OUT is a directory for terms.parquet and triples.parquet.",
+    help="Columns of a table. With ids DST is a directory for terms.parquet and triples.parquet.",
 )
+@click.option("--patch-type", type=click.Choice(["flat", "frame", "punctuated"]), hidden=True,
+              help="Stream type of Jelly-Patch: where a patch ends.")
+@click.option("--triples", is_flag=True, hidden=True, help="Write triples to Jelly-Patch (default: quads).")
+@click.option(
+    "--marked-bnodes/--no-marked-bnodes", default=True, hidden=True,
+    help="Write blank nodes to RDF Patch as <_:label> (default) or _:label (Jena drops its first letter).",
+)
+@click.option("--to-dialect", type=click.Choice(["comment", "directive"]), hidden=True,
+              help="With --messages: what delimits messages in the output.")
+@click.option("--to-members", metavar="FORMAT", hidden=True, help="Format of the files in a TAR archive (default: nq).")
 @click.option(
     "--threads", metavar="N", type=click.IntRange(1),
-    help="Number of threads (default: all idle cores for files above 64 MB, else 1). OUT is the same for any number.",
+    help="Number of threads. DST is the same for any number (default: all idle cores for files above 64 MB, else 1).",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print neither progress nor summary.")
-@reading_options(*STATEMENTS)
-def convert(src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool, **given: Any) -> None:
-    """Convert IN to OUT. If the conversion fails, OUT is not created or changed.
+@reading_options(*LOGS, "max_document_bytes", *STATEMENTS)
+def convert(
+    sources: tuple[str, ...],
+    dst: str,
+    from_format: str | None,
+    to_format: str | None,
+    messages: bool,
+    patches: bool,
+    quiet: bool,
+    reading: dict[str, Any],
+    writing: dict[str, Any],
+    **given: Any,
+) -> None:
+    """Convert files to another format, or put them together. If that fails, DST is not created or changed.
 
-    IN or OUT may be a table: .parquet, .arrow or .csv, with the columns of a --layout (needs jelly-rdf[arrow]). IN may
-    be a directory, a glob pattern in quotation marks, or a URL of fsspec, such as s3://bucket/people.nt.
+    Statements, patches (.jellyp, .rdfp, .trp), message logs (--messages) and query results (.srj, .srx, .srt, .srp)
+    become another format of the same content. SRC or DST may be a table: .parquet, .arrow or .csv (needs
+    jelly-rdf[arrow]). SRC may be a directory, a glob pattern in quotation marks, or a URL of fsspec.
 
-    Jelly to Jelly keeps the stream options of the input, except those given here. Standard output without --to is
-    N-Quads if IN is Jelly, else Jelly. Jelly files get an index for "jelly slice" and for reading with several
-    threads; other readers ignore it.
+    Jelly to Jelly keeps the stream options of the first file, except those given here. Standard output without --to is
+    N-Quads if SRC is Jelly, else Jelly. Jelly files get an index; other readers ignore it.
 
     \b
     Examples:
       jelly convert people.nt.gz people.jelly
-      jelly convert people.jelly people.nq.zst
-      jelly convert --base http://example.org/ people.ttl people.jelly
+      jelly convert monday.jelly tuesday.nq 'dump/*.ttl' all.jelly
+      jelly convert --unique --blank-nodes keep part1.nt part2.nt whole.jelly
       curl -s http://example.org/people.nt | jelly convert --from nt - people.jelly.gz
-      jelly convert --preset small --physical graphs in.nq out.jelly
-      jelly convert --jelly 1.2 people.jelly columns.jelly
-      jelly convert --threads 4 people.jelly people.parquet
       jelly convert --to csv people.jelly - | head
-      jelly convert 'dump/*.nq.gz' all.jelly
-      jelly convert --layout ids people.jelly graph/
+      jelly convert changes.jellyp changes.rdfp
     """
-    if given["layout"] == "ids":
-        given["threads"] = given["threads"] or default_threads([src])
-        _convert_to_ids(src, dst, from_format, quiet, given)
+    content = content_of(*sources, from_format, dst, to_format, messages=messages)
+    if patches:
+        content = Content.PATCH
+    if content is not Content.STATEMENTS:
+        given["quoted"] = writing.get("quoted")
+        told = contents.convert(content, sources, dst, from_format, to_format, reading, given)
+        if not quiet:
+            say(told)
         return
-    each = expanded([src])
-    given["threads"] = given["threads"] or default_threads(each)
+    if given["layout"] == "ids":
+        _convert_to_ids(sources, dst, from_format, quiet, reading, given["threads"])
+        return
+    each = expanded(sources)
     with opened(each[0], from_format) as (opened_src, source):
-        done = _convert(opened_src if len(each) == 1 else each, source, dst, to_format, quiet, given)
-    if not quiet:
-        _summary(done, is_fair=split_suffix(src)[1] == split_suffix(dst)[1])
+        _statements([opened_src, *each[1:]], source, dst, from_format, to_format, quiet, reading, writing, given)
 
 
-def _convert(
-    src: Any, source: Format, dst: str, to_format: str | None, quiet: bool, given: dict[str, Any]
-) -> jelly.Conversion:
+def _statements(
+    sources: list[Any],
+    source: Format,
+    dst: str,
+    from_format: str | None,
+    to_format: str | None,
+    quiet: bool,
+    reading: dict[str, Any],
+    writing: dict[str, Any],
+    given: dict[str, Any],
+) -> None:
     if to_format is None and dst == "-":
         to_format = "nq" if source is JELLY else "jelly"
     target = format_of(to_format, dst, "--to", tables=True)
-    if given["seekable"] and given["no_delimited"]:
+    has_lengths = writing.get("delimited", True)
+    if given["seekable"] and not has_lengths:
         raise click.UsageError("--seekable does not go with --no-delimited")
-    _check_index(target, given)
+    _check_index(target, writing, given["seekable"])
     seekable = given["seekable"]
     if seekable is None:
-        seekable = not given["no_delimited"] and target is JELLY and can_have_index(dst)
+        seekable = has_lengths and target is JELLY and can_have_index(dst)
     if dst == "-":
-        refuse_terminal(target.name)
+        refuse_terminal(target)
     if target.content is Content.TABLE:
-        _refuse_with_tables(given)
-    several = isinstance(src, list)
+        unused = {"seekable"} if not seekable else set[str]()
+        refuse("tables", _INPUT | unused | {"layout", "threads", "unique", "sample", "seed", "memory"})
+    several = len(sources) > 1
     if several:
-        settings_of(src, None, given["limits"])  # refuses unknown suffixes, and limits that no file has
+        settings_of(sources, from_format, reading)  # refuses unknown suffixes, and limits that no file has
+    else:
+        limits_of(reading, source.reading, what=source.title)
+    settings: dict[str, Any] = {
+        "to_format": target.name, "seekable": seekable, "options": _changes(given, target) or None, **reading
+    }  # fmt: skip
     with (
         wide_advice(),
         progress_bar(f"{source.title} to {target.title}", quiet or (dst == "-" and sys.stdout.isatty())) as progress,
     ):
-        return jelly.convert(
-            src,
-            dst,
-            from_format=None if several else source.name,
-            to_format=target.name,
-            options=_changes(given),
-            strict=given["strict"],
-            **{name: given[name] for name in ("rdf", "star") if given[name] is not None},
-            on_error="skip" if given["skip_errors"] else "raise",
-            frame_rows=given["frame_rows"],
-            frame_bytes=given["frame_bytes"],
-            delimited=not given["no_delimited"],
-            seekable=seekable,
-            index=given["index"],
-            progress=progress,
-            namespaces=_namespaces(target, given),
-            writing=_writing(target, given),
-            layout=given["layout"],
-            threads=given["threads"],
-            drop_graphs=given["drop_graphs"],
-            **_of_syntax(source, given),
-            **(given["limits"] if several else limits_of(given["limits"], source.reading, what=source.title)),
-        )
+        settings["progress"] = progress
+        if given["unique"] or given["sample"]:
+            settings["format"] = from_format if several else source.name
+            written = _chosen(sources if several else sources[0], dst, settings, given)
+        else:
+            framing = {name: writing.pop(name) for name in _FRAMING if name in writing}
+            done = jelly.convert(
+                sources if several else sources[0],
+                dst,
+                from_format=from_format if several else source.name,
+                namespaces=_namespaces(target, writing),
+                writing=_writing(target, writing),
+                layout=given["layout"],
+                threads=given["threads"] or default_threads(sources),
+                drop_graphs=given["drop_graphs"],
+                **framing,
+                **settings,
+            )
+    if not quiet:
+        if given["unique"] or given["sample"]:
+            say(f"{written:,} statement{'s' * (written != 1)}")
+        else:
+            _summary(done, is_fair=not several and split_suffix(str(sources[0]))[1] == split_suffix(dst)[1])
 
 
-def _check_index(target: Format | None, given: dict[str, Any]) -> None:
-    if given["index"] is None:
+def _chosen(src: Any, dst: str, settings: dict[str, Any], given: dict[str, Any]) -> int:
+    """Write the statements that --unique and --sample leave; how many."""
+    stream = {"jelly_version", "preset", *_KINDS.values(), "physical", "allow", "logical", "stream_name", "no_star"}
+    allowed = _INPUT | stream | {"unique", "sample", "seed", "memory", "seekable", "rdf_version", "numbering"}
+    refuse("--unique and --sample", allowed)
+    if given["unique"] and given["sample"]:
+        raise click.UsageError("--unique does not go with --sample: convert twice")
+    if given["unique"]:
+        return jelly.unique(src, dst, memory=given["memory"], **settings)
+    return jelly.sample(src, dst, **dict([given["sample"]]), seed=given["seed"], **settings)
+
+
+def _check_index(target: Format, writing: dict[str, Any], seekable: bool | None) -> None:
+    if "index" not in writing:
         return
     if target is not JELLY:
-        raise click.UsageError(f"--index goes with Jelly only, not with {target.title if target else 'tables'}")
-    for option, other in (("--no-delimited", given["no_delimited"]), ("--no-seekable", given["seekable"] is False)):
+        raise click.UsageError(f"--index goes with Jelly only, not with {target.title}")
+    for option, other in (("--no-delimited", "delimited" in writing), ("--no-seekable", seekable is False)):
         if other:
             raise click.UsageError(f"--index does not go with {option}")
 
 
-def _namespaces(target: Format, given: dict[str, Any]) -> dict[str, str]:
+def _namespaces(target: Format, writing: dict[str, Any]) -> dict[str, str] | None:
     """The prefixes to declare, by name."""
-    pairs = [declared.partition("=") for declared in given["namespaces"]]
-    if pairs and not target.namespaces:
+    if "prefixes" in writing and not target.namespaces:
         raise click.UsageError(f"--prefix does not go with {target.title}, which has no prefixes")
-    for name, equals, iri in pairs:
-        if not (equals and iri):
-            raise click.UsageError(f"--prefix {name}{equals}{iri}: expected NAME=IRI, such as ex=http://example.org/")
-    return {name: iri for name, _, iri in pairs}
+    found: dict[str, str] | None = writing.pop("prefixes", None)
+    return found
 
 
-def _writing(target: Format, given: dict[str, Any]) -> dict[str, Any]:
+def _writing(target: Format, writing: dict[str, Any]) -> dict[str, Any] | None:
     """The options of writing that only some formats have."""
-    wanted = {name: given[name] for name in ("values", "repeat", "message", "quoted") if given[name]}
-    for name in wanted:
+    for name in writing.keys() - {"keep_labels"}:
         able = [format for format in FORMATS.values() if name in format.writing]
         if target not in able:
             titles = " and ".join(format.title for format in able)
             raise click.UsageError(f"--{name} does not go with {target.title}, only with {titles}")
-    return wanted | ({"keep_labels": True} if given["keep_labels"] else {})
+    return writing or None
 
 
-def _of_syntax(source: Format, given: dict[str, Any]) -> dict[str, Any]:
-    """The options that only the syntaxes of pyoxigraph have."""
-    wanted = {name: given[name] for name in ("base", "lenient") if given[name]}
-    if wanted and source.codec != TURTLE.codec:
-        raise click.UsageError(f"--{next(iter(wanted))} does not go with {source.title}")
-    return wanted
-
-
-def _refuse_with_tables(given: dict[str, Any]) -> None:
-    context = click.get_current_context()
-    of_input = {"layout", "threads", "strict", "rdf", "star", "skip_errors", "base", "lenient", "quiet"}
-    of_input |= {f"limits_{name}" for name in STATEMENTS}
-    for option in context.command.params:
-        chosen = context.get_parameter_source(option.name or "") not in (None, ParameterSource.DEFAULT)
-        is_switched_off = option.name == "seekable" and not given["seekable"]
-        names = {"src", "dst", "from_format", "to_format"}
-        if chosen and option.name not in names | of_input and not is_switched_off:
-            raise click.UsageError(f"{option.opts[0]} does not go with tables")
-
-
-def _convert_to_ids(src: str, dst: str, from_format: str | None, quiet: bool, given: dict[str, Any]) -> None:
-    context = click.get_current_context()
-    own = {"src", "dst", "from_format", "layout", "threads", "strict", "skip_errors", "base", "lenient", "quiet"}
-    own |= {"rdf", "star", *(f"limits_{name}" for name in STATEMENTS)}
-    for option in context.command.params:
-        chosen = context.get_parameter_source(option.name or "") not in (None, ParameterSource.DEFAULT)
-        if chosen and option.name not in own:
-            raise click.UsageError(f"{option.opts[0]} does not go with --layout ids")
-    if dst == "-" or table_kind(dst) or table_kind(src):
+def _convert_to_ids(
+    sources: tuple[str, ...], dst: str, from_format: str | None, quiet: bool, reading: dict[str, Any],
+    threads: int | None,
+) -> None:  # fmt: skip
+    refuse("--layout ids", (_INPUT - {"to_format"}) | {"layout", "threads"})
+    if dst == "-" or table_kind(dst) or any(map(table_kind, sources)):
         raise click.UsageError("--layout ids needs a file of statements and a directory")
     began = time.perf_counter()
+    (src, *more) = sources
     with opened(src, from_format) as (opened_src, source):
-        settings = {name: given[name] for name in ("strict", "rdf", "star") if given[name]}
+        if more:
+            settings_of(sources, from_format, reading)
+        else:
+            limits_of(reading, source.reading, what=source.title)
         statements = jelly.write_ids(
             dst,
-            opened_src,
-            format=source.name,
-            threads=given["threads"],
-            on_error="skip" if given["skip_errors"] else "raise",
-            **settings,
-            **_of_syntax(source, given),
-            **limits_of(given["limits"], source.reading, what=source.title),
+            [opened_src, *more] if more else opened_src,
+            format=from_format if more else source.name,
+            threads=threads or default_threads(list(sources)),
+            **reading,
         )
     if not quiet:
         say(f"{statements:,} statement{'s' * (statements != 1)}, {time.perf_counter() - began:.2f} s")
 
 
-def _changes(given: dict[str, Any]) -> dict[str, Any]:
+def _changes(given: dict[str, Any], target: Format) -> dict[str, Any]:
     """The stream options that differ from those of the input."""
     changes: dict[str, Any] = {}
     if given["preset"]:
@@ -337,18 +345,13 @@ def _changes(given: dict[str, Any]) -> dict[str, Any]:
     for kind, option in _KINDS.items():
         if (size := given[option]) is not None:
             changes[f"max_{kind}_table_size"] = size
-    if given["physical"]:
-        changes["physical_type"] = jelly.PhysicalType[given["physical"].upper()]
+    changes |= wide_changes(given["physical"], given["allow"])
     if given["logical"]:
         changes["logical_type"] = jelly.LogicalType[given["logical"].upper().replace("-", "_")]
-    if given["generalized"]:
-        changes["generalized_statements"] = True
     if given["jelly_version"]:
-        changes["version"] = 1 + int(given["jelly_version"][-1])
-    if given["allow_namespaces"]:
-        if given["jelly_version"] == "1.0":
-            raise click.UsageError("--namespaces does not go with --jelly 1.0, which has none")
-        changes.setdefault("version", 2)
+        if given["jelly_version"] == "1.0" and "namespaces" in given["allow"]:
+            raise click.UsageError("--allow namespaces does not go with --jelly 1.0, which has none")
+        changes |= jelly_changes(given["jelly_version"], target)
     for name in ("rdf_version", "numbering"):
         if given[name]:
             if given["jelly_version"] != "1.2":

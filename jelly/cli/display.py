@@ -32,7 +32,9 @@ except ImportError as _error:
         f"the command needs the {_error.name} package: python -m pip install 'jelly-rdf[cli]'"
     ) from None
 
-__all__ = ["progress", "show_inspection", "show_report", "show_result_stats", "show_stats", "show_table"]
+__all__ = [
+    "progress", "show_inspection", "show_patches", "show_report", "show_result_stats", "show_stats", "show_table",
+]  # fmt: skip
 
 # No bar is shown for work that is done sooner.
 PATIENCE = 0.5
@@ -117,6 +119,20 @@ def show_inspection(name: str, found: Inspection) -> None:
         console.print(table)
     if found.frames:
         console.print(_frames_table(found))
+
+
+def show_patches(name: str, found: dict[str, Any]) -> None:
+    """Lines on standard output: the options, the index and each patch."""
+    n = len(found["patches"])
+    print(f"{name}: {found['format']}, {n} patch{'es' * (n != 1)}")
+    for key, value in (found["options"] or {}).items():
+        print(f"  {key}: {getattr(value, 'name', value)}")
+    if found["index"] is not None:
+        print("  index: {keyframes} keyframes, {patches} patches, {operations} operations".format(**found["index"]))
+    for number, one in enumerate(found["patches"]):
+        print(f"patch {number}: " + (", ".join(f"{n} {kind}" for kind, n in one["rows"].items()) or "empty"))
+        for key, value in one["headers"]:
+            print(f"  {key}: {value}")
 
 
 def _number(name: str) -> Column:

@@ -8,85 +8,107 @@ from typing import Any
 import click
 
 import jelly
-from jelly._dataset.blank_node_scope import Mode
+from jelly._dataset.filter import Condition
 from jelly._dataset.sources import Sources
-from jelly._formats import registry
-from jelly.cli.common import STATEMENTS, blank_node_options, reading_options, say
+from jelly.cli.common import STATEMENTS, command, progress_bar, reading_options, say
 from jelly.cli.errors import is_unread, message
 from jelly.cli.prefixes import Prefixes, prefix_option, term_option
 from jelly.cli.reading import (
-    WITH_TABLES,
+    blank_node_options,
     expanded,
     from_option,
-    jelly_changes,
     jelly_option,
-    refuse_terminal,
+    output_keywords,
     settings_of,
+    star_option,
+    to_option,
     write_batches,
 )
 
 __all__ = ["find"]
 
 
-@click.command("find")
+def _conditions(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[Condition]:
+    try:
+        return [Condition(value) for value in values]
+    except jelly.JellyError as error:
+        raise click.BadParameter(error.reason) from None
+
+
+class _Nowhere:
+    """A file that discards its bytes."""
+
+    def write(self, data: bytes) -> int:
+        return len(data)
+
+
+@command("find")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @term_option("-s", "--subject", help="The subject. Repeat an option for one of several.")
 @term_option("-p", "--predicate", help="The predicate.")
-@term_option("-o", "--object", help="The object.")
+@term_option("--object", help="The object.")
 @term_option("-g", "--graph", help='The graph; "default" is the default graph, in which triples are.')
-@click.option("--subject-prefix", metavar="TEXT", multiple=True, help="What the IRI of the subject begins with.")
-@click.option("--predicate-prefix", metavar="TEXT", multiple=True, help="What the IRI of the predicate begins with.")
-@click.option("--object-prefix", metavar="TEXT", multiple=True, help="What the IRI of the object begins with.")
-@click.option("--graph-prefix", metavar="TEXT", multiple=True, help="What the IRI of the graph begins with.")
-@click.option("--datatype", metavar="IRI", multiple=True, help="The datatype of the object.")
 @click.option(
-    "--language", metavar="RANGE", multiple=True,
-    help="The language of the object: en also finds en-GB, and * any language.",
+    "-w", "--where", metavar="CONDITION", multiple=True, callback=_conditions,
+    help="A condition, such as o.language=en|de, o.kind!=literal, o.datatype=xsd:integer, s.prefix=http://a.example/. "
+    "All must hold.",
 )
+@click.option("-v", "--invert", is_flag=True, help="The statements that do not match.")
 @prefix_option
-@click.option("-c", "--count", "counting", is_flag=True, help="Print only how many there are.")
-@click.option(
-    "--exit-code", is_flag=True, help="End with exit code 1 if nothing is found, and with 2 on any error.",
-)
+@click.option("-c", "--count", "counting", is_flag=True, help="Print only the number of matches.")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if nothing is found, and with 2 on any error.")
 @from_option
-@click.option("--to", "to_format", type=WITH_TABLES, default="nq", show_default=True, help="Format of the output.")
-@blank_node_options(None, "; default: scope for several files, keep for one")
+@to_option
+@click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
+@blank_node_options
+@star_option
 @jelly_option
+@click.option(
+    "--seekable/--no-seekable", default=None, hidden=True,
+    help="Write an index to a Jelly file (default for files, but not for .bz2 and .xz).",
+)
+@click.option("-q", "--quiet", is_flag=True, help="No progress bar, and no line at the end.")
 @reading_options(*STATEMENTS)
 def find(
     files: tuple[str, ...],
     counting: bool,
     exit_code: bool,
     from_format: str | None,
-    to_format: str,
-    blank_nodes: Mode | None,
-    skolem_base: str | None,
-    limits: dict[str, Any],
+    to_format: str | None,
+    output: str,
+    reading: dict[str, Any],
     **given: Any,
 ) -> None:
-    """Print the statements of files whose terms are those of the options. Files may also be tables (Parquet, Arrow,
-    CSV), directories and glob patterns in quotation marks.
+    """Print the statements that match all options. Files may also be tables (Parquet, Arrow, CSV), directories and
+    glob patterns in quotation marks.
 
-    A TERM is an IRI, or in the syntax of N-Triples: <a:b>, _:b, "text", "text"@en, "5"^^<a:number>. Several values for
-    one place of a statement mean any of them; options for different places must all hold. Prefixes work as in Turtle
-    where --prefix or a file (at its beginning) declares them, and so do dc, dcterms, foaf, owl, prov, rdf, rdfs,
+    A TERM is an IRI, or in the syntax of N-Triples: <a:b>, _:b, "text", "text"@en, "5"^^<a:number>. Prefixes work as in
+    Turtle where --prefix or a file (at its beginning) declares them, and so do dc, dcterms, foaf, owl, prov, rdf, rdfs,
     schema, skos, sosa and xsd. <rdf:type> is always that IRI.
+
+    A CONDITION is a place (s, p, o, g), a dot, a property, = or !=, and values with | between them. Properties: kind
+    (iri, blank, literal, quoted, default), language (en is also en-GB, * any), datatype, and prefix of an IRI.
 
     \b
     Examples:
       jelly find people.jelly -s http://example.org/alice
-      jelly find people.jelly -p foaf:name --language en --count
-      jelly find 'data/*.nq.gz' -o '"Alice"' --to jelly > found.jelly
+      jelly find people.jelly -p foaf:name --where o.language=en --count
+      jelly find 'data/*.nq.gz' --object '"Alice"' -o found.jelly
+      jelly find people.jelly --where s.kind=blank --invert -o named.jelly
     """
-    changes = {}
-    if not counting:
-        refuse_terminal(to_format)
-        changes = jelly_changes(given["jelly_version"], registry.find(to_format, tables=True))
+    how = {} if counting else output_keywords(output, to_format, given["seekable"], given["jelly_version"])
     try:
         each = expanded(files)
-        prefixes = Prefixes(given["prefixes"], each, from_format, limits)
-        pattern = _pattern(prefixes, given)
-        found = _run(pattern, each, counting, from_format, to_format, blank_nodes, skolem_base, limits, changes)
+        settings_of(each, from_format, reading)  # refuses unknown suffixes, and limits that no file has
+        prefixes = Prefixes(given["prefixes"], each, from_format, _limits(reading))
+        conditions = _abbreviated(given["where"], prefixes)
+        pattern, rest = _pattern(prefixes, given, conditions)
+        search = _Search(each, pattern, rest, given["invert"], {"format": from_format, **reading})
+        if counting:
+            found = search.count()
+            click.echo(str(found))
+        else:
+            found = search.write(output, how, given["quiet"])
     except (jelly.JellyError, OSError) as error:
         if not exit_code or is_unread(error):
             raise
@@ -98,44 +120,76 @@ def find(
         click.get_current_context().exit(1)
 
 
-def _pattern(prefixes: Prefixes, given: dict[str, Any]) -> jelly.Pattern:
-    """What is looked for."""
-    wanted = {}
-    for slot in ("subject", "predicate", "object", "graph"):
-        begin = prefixes.iris(given[f"{slot}_prefix"])
-        wanted[slot[0]] = [*prefixes.terms(given[slot]), *map(jelly.IRIPrefix, begin)]
-    datatypes = prefixes.iris(given["datatype"])
-    try:
-        wanted["o"] += [*map(jelly.Datatype, datatypes), *map(jelly.LanguageRange, given["language"])]
-    except jelly.JellyError as error:
-        raise click.UsageError(error.reason) from None
-    return jelly.Pattern(**{slot: terms or None for slot, terms in wanted.items()})
+def _limits(reading: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in reading.items() if name in STATEMENTS}
 
 
-def _run(
-    pattern: jelly.Pattern,
-    each: list[str],
-    counting: bool,
-    from_format: str | None,
-    to_format: str,
-    blank_nodes: Mode | None,
-    skolem_base: str | None,
-    limits: dict[str, Any],
-    changes: dict[str, Any],
-) -> int:
-    """Print what is found, or how much, and return how much."""
-    settings_of(each, from_format, limits)  # refuses unknown suffixes, and limits that no file has
-    sources = Sources(each, blank_nodes, skolem_base, format=from_format, **limits)
-    matches = jelly.Matches(pattern, partial(sources.batches, condition=pattern))
-    if counting:
-        number = matches.count()
-        click.echo(str(number))
-        return number
-    options: dict[str, Any] | None = None
-    if to_format == "jelly":
-        # Quads and quoted triples may come late; one source has either triples or quads.
-        options = {"rdf_star": True, "generalized_statements": True}
-        if len(each) > 1:
-            options["physical_type"] = jelly.PhysicalType.QUADS
-        options |= changes
-    return write_batches(to_format, options, matches.batches())
+def _abbreviated(conditions: list[Condition], prefixes: Prefixes) -> list[Condition]:
+    """The conditions with abbreviated datatypes and prefixes of IRIs written out."""
+    for one in conditions:
+        if one.property in ("datatype", "prefix"):
+            one.values = prefixes.iris(one.values)
+    return conditions
+
+
+def _text(one: Condition) -> str:
+    return f"{one.slot}.{one.property}{'!' * one.negated}={'|'.join(one.values)}"
+
+
+_MATCHERS: dict[str, Any] = {"prefix": jelly.IRIPrefix, "datatype": jelly.Datatype, "language": jelly.LanguageRange}
+
+
+def _pattern(
+    prefixes: Prefixes, given: dict[str, Any], conditions: list[Condition]
+) -> tuple[jelly.Pattern, list[Condition]]:
+    """The pattern, with what an index knows of, and the conditions that are no part of it."""
+    places: dict[str, list[Any]] = {
+        name[0]: prefixes.terms(given[name]) for name in ("subject", "predicate", "object", "graph")
+    }
+    rest = []
+    for one in conditions:
+        known = _MATCHERS.get(one.property) if one.slot == "o" or one.property == "prefix" else None
+        if known is None or one.negated or places[one.slot]:
+            rest.append(one)
+        else:
+            places[one.slot] = list(map(known, one.values))
+    return jelly.Pattern(**{slot: terms or None for slot, terms in places.items()}), rest
+
+
+class _Search:
+    """What matches in some files, to be counted or written."""
+
+    def __init__(
+        self, files: list[str], pattern: jelly.Pattern, rest: list[Condition], invert: bool, settings: dict[str, Any]
+    ) -> None:
+        self._files, self._pattern, self._settings = files, pattern, settings
+        self._more = {"where": list(map(_text, rest)), "invert": invert} if rest or invert else {}
+
+    def _matches(self) -> jelly.Matches:
+        settings = dict(self._settings)
+        how = settings.pop("blank_nodes", None), settings.pop("skolem_base", None)
+        sources = Sources(self._files, *how, **settings)
+        return jelly.Matches(self._pattern, partial(sources.batches, condition=self._pattern))
+
+    def count(self) -> int:
+        if self._more:
+            return self._filter(_Nowhere(), {"to_format": "nq"})
+        return self._matches().count()
+
+    def write(self, output: str, how: dict[str, Any], quiet: bool) -> int:
+        if output == "-" and not self._more:
+            options: dict[str, Any] | None = None
+            if how["to_format"] == "jelly":
+                # Quads and quoted triples may come late; one source has either triples or quads.
+                options = {"rdf_star": True, "generalized_statements": True}
+                if len(self._files) > 1:
+                    options["physical_type"] = jelly.PhysicalType.QUADS
+                options |= how["options"] or {}
+            return write_batches(how["to_format"], options, self._matches().batches())
+        with progress_bar("Reading", quiet or output == "-") as progress:
+            return self._filter(output, {**how, "progress": progress})
+
+    def _filter(self, out: Any, how: dict[str, Any]) -> int:
+        places = {slot: getattr(self._pattern, slot) for slot in "spog"}
+        settings: dict[str, Any] = {**places, **self._more, **how, **self._settings}
+        return jelly.filter(self._files, out, **settings)

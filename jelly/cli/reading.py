@@ -9,50 +9,107 @@ from itertools import chain
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 import jelly
-from jelly._bytes.names import is_web
+from jelly._bytes.names import descriptor_of, is_web, split_suffix
 from jelly._bytes.source import Source
 from jelly._dataset.sources import expand
-from jelly._formats.registry import FORMATS, TABLE_FORMATS, Content, Format, find, having
+from jelly._formats.registry import (
+    JELLY,
+    REGISTRY,
+    TABLE_FORMATS,
+    Content,
+    Format,
+    find,
+    having,
+)
+from jelly._options.keywords import READ
 from jelly._options.options import COLUMN_VERSION
 from jelly._streams.inputs import ACCEPT
 from jelly._streams.widening import late_error
-from jelly.cli.common import Decorator, limits_of
+from jelly.cli.common import Decorator, can_have_index, limits_of
+from jelly.cli.options import ParamType, options
 from jelly.errors import LateError
 
 __all__ = [
-    "FORMAT",
+    "FormatName",
     "PHYSICAL",
-    "WITH_TABLES",
+    "blank_node_options",
+    "content_of",
     "expanded",
     "format_of",
     "from_option",
     "jelly_changes",
     "jelly_option",
     "opened",
+    "output_keywords",
     "refuse_terminal",
     "settings_of",
     "star_option",
+    "to_option",
     "wide_advice",
     "wide_changes",
     "wide_options",
     "write_batches",
 ]
 
-FORMAT = click.Choice(list(FORMATS))
-WITH_TABLES = click.Choice([*FORMATS, *TABLE_FORMATS])
+_CONTENTS = (Content.STATEMENTS, Content.TABLE, Content.PATCH, Content.RESULTS, Content.MESSAGES)
+_ALL = [one for content in _CONTENTS for one in REGISTRY[content].values()]
 PHYSICAL = [kind.name.lower() for kind in jelly.PhysicalType if kind]
+
+
+class FormatName(ParamType):
+    """The name of a format of any content: a name, a suffix or a media type."""
+
+    name = "format"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not any(one.is_called(str(value).partition(";")[0].strip().lower()) for one in _ALL):
+            self.fail(f"{value!r} is not a format: expected one of {', '.join(_names())}", param, ctx)
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in _names() if name.startswith(incomplete)]
+
+
+def _names() -> list[str]:
+    """Names of formats, each once; for those of results the suffix, as the name may be one of statements, too."""
+    return list(dict.fromkeys(one.suffixes[0][1:] if one.content is Content.RESULTS else one.name for one in _ALL))
+
+
 from_option: Decorator = click.option(
-    "--from", "from_format", type=WITH_TABLES,
-    help="Format of the input (default: by the suffix of the file, or the Content-Type of an address).",
+    "--from", "from_format", metavar="FORMAT", type=FormatName(),
+    help="Format of the input. By default the suffix decides, or the Content-Type of an address.",
+)
+to_option: Decorator = click.option(
+    "--to", "to_format", metavar="FORMAT", type=FormatName(),
+    help="Format of the output. By default the suffix decides; on standard output it is text.",
 )
 
 
-def format_of(value: str | None, name: str, option: str, tables: bool = False) -> Format:
+def content_of(*names: str | None, messages: bool = False) -> Content:
+    """The content of files, by the names of formats and by suffixes: statements, unless one has another content."""
+    if messages:
+        return Content.MESSAGES
+    for name in names:
+        wanted = (name or "").partition(";")[0].strip().lower()
+        for one in _ALL if wanted else ():
+            if one.is_called(wanted) or one.is_called(split_suffix(wanted)[0] or " "):
+                if one.content not in (Content.STATEMENTS, Content.TABLE):
+                    return one.content
+                break
+    return Content.STATEMENTS
+
+
+def format_of(
+    value: str | None, name: str, option: str, tables: bool = False, content: Content = Content.STATEMENTS
+) -> Format:
     try:
-        return find(value, "" if name == "-" else name, tables=tables)
+        return find(value, "" if name == "-" else name, tables=tables, content=content)
     except jelly.JellyError as error:
+        if content is Content.STATEMENTS and (other := content_of(value or name)) is not content:
+            raise click.UsageError(f"{value or name}: this command takes statements, not {other.value}") from None
         reason = error.reason.partition(";")[0]
         raise click.UsageError(f"{reason}; use {option}") from None
 
@@ -94,15 +151,12 @@ def settings_of(
     ]
 
 
-star_option: Decorator = click.option(
-    "--star", type=click.Choice(["reifies", "triple-terms", "quoted"]),
-    help="Turn quoted triples of RDF-star into nodes with rdf:reifies, or such nodes back (quoted), or take them as "
-    "triple terms of RDF 1.2.",
-)
+star_option = options(READ, "star", into="reading")
+blank_node_options = options(READ, "blank_nodes", "skolem_base", into="reading")
 jelly_option: Decorator = click.option(
     "--jelly", "jelly_version", type=click.Choice(["1.0", "1.1", "1.2"]),
-    help="Version of Jelly-RDF. 1.2 stores statements in columns; it is not final (default: 1.2 if the first source is "
-    "of it, else 1.0 or 1.1).",
+    help="Version of Jelly-RDF. 1.2 stores statements in columns; it is not final. By default it is 1.2 if the first "
+    "source is of it, else 1.0 or 1.1.",
 )
 
 
@@ -115,36 +169,29 @@ def jelly_changes(jelly_version: str | None, target: Format) -> dict[str, Any]:
     return {"version": 1 + int(jelly_version[-1])}
 
 
+_ALLOWED: dict[str, tuple[str, Any]] = {
+    "generalized": ("generalized_statements", True), "namespaces": ("version", 2), "star": ("rdf_star", True),
+}  # fmt: skip
+
+
 def wide_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options of commands that write one stream of Jelly from input whose kinds of statements may appear late."""
-    options = [
-        click.option("--physical", type=click.Choice(PHYSICAL), help="Physical stream type of the Jelly output."),
-        click.option("--generalized", is_flag=True, help="Allow generalized statements in the Jelly output."),
-        click.option("--namespaces", is_flag=True, help="Allow namespace declarations in the Jelly output."),
-        click.option("--rdf-star", is_flag=True, help="Allow quoted triples in the Jelly output."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+    command = click.option(
+        "--allow", type=click.Choice(list(_ALLOWED)), multiple=True, hidden=True,
+        help="Allow generalized statements, namespaces, or quoted triples of RDF-star in the Jelly output. Repeatable.",
+    )(command)
+    return click.option(
+        "--physical", type=click.Choice(PHYSICAL), hidden=True, help="Physical stream type of the Jelly output."
+    )(command)
 
 
-def wide_changes(given: dict[str, Any]) -> dict[str, Any]:
+def wide_changes(physical: str | None, allow: Sequence[str]) -> dict[str, Any]:
     """The stream options of `wide_options`."""
-    changes: dict[str, Any] = {}
-    if given["physical"]:
-        changes["physical_type"] = jelly.PhysicalType[given["physical"].upper()]
-    for name, option, value in (
-        ("generalized_statements", "generalized", True), ("version", "namespaces", 2), ("rdf_star", "rdf_star", True)
-    ):
-        if given[option]:
-            changes[name] = value
-    return changes
+    changes: dict[str, Any] = dict(_ALLOWED[name] for name in allow)
+    return changes | ({"physical_type": jelly.PhysicalType[physical.upper()]} if physical else {})
 
 
-_WIDE = {
-    "physical_type": "--physical quads", "generalized_statements": "--generalized", "version": "--namespaces",
-    "rdf_star": "--rdf-star",
-}
+_WIDE = {field: f"--allow {name}" for name, (field, _) in _ALLOWED.items()} | {"physical_type": "--physical quads"}
 
 
 @contextlib.contextmanager
@@ -177,8 +224,23 @@ def write_batches(to_format: str, options: Any, batches: Iterator[jelly.Batch]) 
         return writer.statements
 
 
-def refuse_terminal(to_format: str) -> None:
+def refuse_terminal(format: Format) -> None:
     """Refuse to print a binary format on a terminal."""
-    format = find(to_format, tables=True)
     if format.binary and sys.stdout.isatty():
         raise click.UsageError(f"{format.title} is binary: send it to a file or a pipe instead of the terminal")
+
+
+def output_keywords(
+    output: str, to_format: str | None, seekable: bool | None, jelly_version: str | None
+) -> dict[str, Any]:
+    """The keywords for an output of statements; N-Quads on standard output."""
+    if to_format is None and output != "-" and not split_suffix(output)[0] and descriptor_of(output) is None:
+        raise click.UsageError(f"{output} has no suffix, which would say its format; use --to")
+    target = format_of(to_format or ("nq" if output == "-" else None), output, "--to", tables=True)
+    if output == "-":
+        refuse_terminal(target)
+    if seekable is None:
+        seekable = target is JELLY and can_have_index(output)
+    return {
+        "to_format": target.name, "seekable": seekable, "options": jelly_changes(jelly_version, target) or None
+    }  # fmt: skip

@@ -22,12 +22,22 @@ from jelly import patch as patches
 from jelly._bytes.names import split_suffix
 from jelly._core.base.constants import Op
 from jelly._dataset.convert import choose_options
-from jelly._formats.registry import FORMATS, REGISTRY, Content, find, having
+from jelly._formats.registry import REGISTRY, Content, find, having
 from jelly._options.options import ROW_VERSION
 from jelly._streams.output_options import is_columns
 from jelly._streams.widening import ALL_FIELDS, changed, late_error, missing, open_fields
-from jelly.cli.common import STATEMENTS, ParamType, Size, limits_of, progress_bar, reading_options, say
-from jelly.cli.reading import settings_of, star_option, wide_advice, wide_changes, wide_options
+from jelly.cli.common import (
+    STATEMENTS,
+    ParamType,
+    Size,
+    command,
+    json_option,
+    limits_of,
+    progress_bar,
+    reading_options,
+    say,
+)
+from jelly.cli.reading import from_option, settings_of, star_option, wide_advice, wide_changes, wide_options
 
 __all__ = ["publish", "serve", "subscribe", "topics"]
 
@@ -123,7 +133,7 @@ def _client(address: str, given: dict[str, Any]) -> Any:
     return Client(address, tls=tls, token=os.environ.get(_TOKEN), gzip=given["gzip"], insecure=given["insecure"])
 
 
-@click.command()
+@command()
 @click.option(
     "--listen",
     metavar="HOST:PORT",
@@ -212,7 +222,7 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
 
     pairs = [_pair(file) for file in files]
     of_statements = [file for _, file in pairs if not _is_patch(None, file)]
-    settings = dict(zip(of_statements, settings_of(of_statements, None, given["limits"]), strict=True))
+    settings = dict(zip(of_statements, settings_of(of_statements, None, given["reading"]), strict=True))
     people = None
     if tokens is not None:
         lines = [line.split() for line in tokens if line.strip() and not line.startswith("#")]
@@ -312,9 +322,9 @@ def _publish_patches(
 ) -> None:
     """Publish the patches of a file."""
     if changes.keys() - {"rdf_star", "generalized_statements"}:
-        raise click.UsageError("--physical and --namespaces are for statements, not for patches")
+        raise click.UsageError("--physical and --allow namespaces are for statements, not for patches")
     found = find(from_format, "" if file == "-" else file, content=Content.PATCH)
-    settings = {"format": found.name} | having(limits_of(given["limits"], found.reading), found.reading)
+    settings = {"format": found.name} | having(limits_of(given["reading"], found.reading), found.reading)
     operations = 0
 
     def counted(batches: Iterator[Any]) -> Iterator[Any]:
@@ -377,16 +387,11 @@ def _counts(broker: Any) -> str:
     return f"{broker.published:,} messages in, {broker.delivered:,} out"
 
 
-@click.command()
+@command()
 @click.argument("file")
 @click.option("--to", "address", metavar="HOST:PORT", required=True, help="The server.")
 @click.option("--topic", required=True, help="The topic.")
-@click.option(
-    "--from",
-    "from_format",
-    type=click.Choice([*FORMATS, *REGISTRY[Content.PATCH]]),
-    help="Format of the input (default: by the suffix of the file).",
-)
+@from_option
 @click.option(
     "--frame-rows",
     type=click.IntRange(1),
@@ -405,8 +410,8 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
     a whole patch, and --frame-rows does not apply.
 
     The first publication decides which statements a topic can hold. Named graphs, generalized statements and quoted
-    triples need --physical quads, --generalized and --rdf-star there, unless the beginning of the file has some.
-    Namespaces are always allowed.
+    triples need --physical quads, --allow generalized and --allow star there, unless the beginning of the file has
+    some. Namespaces are always allowed.
 
     The topic is sent as the stream name and as call metadata jelly-topic. The environment variable JELLY_TOKEN holds
     the token, if any.
@@ -416,14 +421,14 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
       jelly publish weather.jelly --to 127.0.0.1:50051 --topic weather
       jelly cat people.nt --to jelly | jelly publish - --to 127.0.0.1:50051 --topic people
     """
-    changes = wide_changes(given)
+    changes = wide_changes(given["physical"], given["allow"])
     if _is_patch(from_format, file):
         with _client(address, given) as client, wide_advice():
             _publish_patches(file, from_format, topic, client, changes, given)
         return
-    (settings,) = settings_of((file,), from_format, given["limits"])
+    (settings,) = settings_of((file,), from_format, given["reading"])
     with (
-        jelly.Reader(file, star=given["star"], **settings) as reader,
+        jelly.Reader(file, **settings) as reader,
         progress_bar("Publishing") as progress,
         _client(address, given) as client,
         wide_advice(),
@@ -433,7 +438,7 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
     say(f"{sent:,} messages, {reader.statements:,} statements acknowledged")
 
 
-@click.command()
+@command()
 @click.argument("address", metavar="HOST:PORT")
 @click.argument("topic")
 @click.option(
@@ -538,17 +543,6 @@ def _signals_close(feed: Any) -> Iterator[None]:
         restore()
 
 
-@click.group()
-def topics() -> None:
-    """List, show and delete the topics of a broker (jelly serve).
-
-    The environment variable JELLY_TOKEN holds the token, if any.
-    """
-
-
-_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, a line for each topic.")
-
-
 def _told(info: Any) -> dict[str, Any]:
     """What there is to tell of a topic, as JSON has it."""
     told: dict[str, Any] = {"name": info.name, "content": "patches" if info.patches else "statements"}
@@ -561,56 +555,48 @@ def _told(info: Any) -> dict[str, Any]:
     return told
 
 
-@topics.command("list", short_help="List the topics.")
+@command()
 @click.argument("address", metavar="HOST:PORT")
-@_AS_JSON
+@click.argument("name", metavar="[TOPIC]", required=False)
+@click.option("--delete", is_flag=True, help="Delete the topic with all its messages. Its subscriptions end.")
+@click.option("--yes", is_flag=True, help="With --delete: do not ask.")
+@json_option
 @_client_options
-def list_topics(address: str, as_json: bool, **given: Any) -> None:
-    """List the topics: name, content, messages that are kept, bytes, subscribers."""
-    with _client(address, given) as client:
-        infos = client.topics(timeout=given["timeout"])
-    if as_json:
-        for info in infos:
-            click.echo(json.dumps(_told(info)))
-        return
-    width = max([len(info.name) for info in infos] + [5])
-    click.echo(f"{'topic':{width}}  {'content':10}  {'messages':>12}  {'bytes':>16}  {'subscribers':>11}")
-    for info in infos:
-        kept, content = info.end - info.first, "patches" if info.patches else "statements"
-        click.echo(f"{info.name:{width}}  {content:10}  {kept:12,}  {info.bytes:16,}  {info.subscribers:11,}")
+def topics(address: str, name: str | None, delete: bool, yes: bool, as_json: bool, **given: Any) -> None:
+    """List the topics of a broker (jelly serve), describe one, or delete it.
 
+    The list has the content, the messages that are kept, the bytes and the subscribers of each topic; the description
+    also the numbers of its messages, its limits and its stream options. If clients have tokens, only the one that
+    created a topic may delete it. The environment variable JELLY_TOKEN holds the token, if any.
 
-@topics.command("show", short_help="Describe a topic.")
-@click.argument("address", metavar="HOST:PORT")
-@click.argument("name", metavar="TOPIC")
-@_AS_JSON
-@_client_options
-def show_topic(address: str, name: str, as_json: bool, **given: Any) -> None:
-    """Describe a topic: the numbers of its messages, its size, its limits and its stream options."""
-    with _client(address, given) as client:
-        (info,) = client.topics(name, timeout=given["timeout"])
-    told = _told(info)
-    if as_json:
-        click.echo(json.dumps(told))
-        return
-    options = told.pop("options", {})
-    for key, value in (told | options).items():
-        if value is not None and value != "":
-            click.echo(f"{key.replace('_', ' ')}: {f'{value:,}' if isinstance(value, int | float) else value}")
-
-
-@topics.command("delete", short_help="Delete a topic.")
-@click.argument("address", metavar="HOST:PORT")
-@click.argument("name", metavar="TOPIC")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@_client_options
-def delete_topic(address: str, name: str, yes: bool, **given: Any) -> None:
-    """Delete a topic with all its messages. Its subscriptions end.
-
-    If clients have tokens, only the one that created a topic may delete it.
+    \b
+    Examples:
+      jelly topics 127.0.0.1:50051
+      jelly topics 127.0.0.1:50051 weather --json
+      jelly topics 127.0.0.1:50051 weather --delete
     """
-    if not yes:
-        click.confirm(f"Delete topic {name} with all its messages?", abort=True, err=True)
+    if delete:
+        if name is None:
+            raise click.UsageError("give the name of the topic to delete")
+        if not yes:
+            click.confirm(f"Delete topic {name} with all its messages?", abort=True, err=True)
+        with _client(address, given) as client:
+            info = client.delete_topic(name, timeout=given["timeout"])
+        say(f"topic {name}: {info.end - info.first:,} messages deleted")
+        return
     with _client(address, given) as client:
-        info = client.delete_topic(name, timeout=given["timeout"])
-    say(f"topic {name}: {info.end - info.first:,} messages deleted")
+        infos = client.topics(*([] if name is None else [name]), timeout=given["timeout"])
+    if as_json:
+        found = [_told(info) for info in infos]
+        click.echo(json.dumps(found if name is None else found[0], indent=2))
+    elif name is None:
+        width = max([len(info.name) for info in infos] + [5])
+        click.echo(f"{'topic':{width}}  {'content':10}  {'messages':>12}  {'bytes':>16}  {'subscribers':>11}")
+        for info in infos:
+            kept, content = info.end - info.first, "patches" if info.patches else "statements"
+            click.echo(f"{info.name:{width}}  {content:10}  {kept:12,}  {info.bytes:16,}  {info.subscribers:11,}")
+    else:
+        told = _told(infos[0])
+        for key, value in (told | told.pop("options", {})).items():
+            if key != "options" and value is not None and value != "":
+                click.echo(f"{key.replace('_', ' ')}: {f'{value:,}' if isinstance(value, int | float) else value}")

@@ -11,8 +11,9 @@ import click
 from jelly._options.layouts import BUILT, LAYOUTS
 from jelly.cli.common import (
     STATEMENTS,
+    Command,
     Size,
-    blank_node_options,
+    json_option,
     progress_bar,
     reading_options,
     say,
@@ -20,7 +21,7 @@ from jelly.cli.common import (
     show,
 )
 from jelly.cli.errors import message, printable
-from jelly.cli.reading import from_option
+from jelly.cli.reading import blank_node_options, from_option
 
 __all__ = ["spark_"]
 
@@ -78,7 +79,7 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Do not take directories such as graph=http%3A%2F%2Fexample.org for the graph of their files.",
         ),
         click.option("--allow-empty", is_flag=True, help="Accept that there are no files to read."),
-        blank_node_options("scope", ""),
+        blank_node_options,
         reading_options(*(name for name in STATEMENTS if name.startswith("max_"))),
     ]  # fmt: skip
     for option in reversed(options):
@@ -94,7 +95,7 @@ def spark_() -> None:
     """
 
 
-@spark_.command("ingest", short_help="Convert files to Parquet or seekable Jelly.")
+@spark_.command("ingest", cls=Command, short_help="Convert files to Parquet or seekable Jelly.")
 @_common
 @click.option(
     "--out", required=True, metavar="DIR",
@@ -130,10 +131,10 @@ def spark_() -> None:
     "--target-size", type=Size(), default="128M", show_default=True, help="Bytes of the files that --compact makes."
 )
 @click.option("--prune", is_flag=True, help="Remove the statements of sources that are gone.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@json_option
 def ingest_(
     sources: tuple[str, ...], from_format: str | None, skip_errors: bool, as_json: bool, target_size: int,
-    limits: dict[str, Any], **given: Any,
+    reading: dict[str, Any], **given: Any,
 ) -> None:  # fmt: skip
     """Decode files and write them as tables, on the executors, without moving statements through the JVM.
 
@@ -172,7 +173,7 @@ def ingest_(
                 format=from_format,
                 target_file_bytes=target_size,
                 progress=progress,
-                **limits,
+                **reading,
                 **given,
             )
         else:
@@ -193,14 +194,14 @@ def ingest_(
     _tell("gone, but their statements are in the table until you use --prune, {} files:", done.vanished)
 
 
-@spark_.command("stats", short_help="Count predicates, classes, graphs, datatypes, languages and degrees; plot them.")
+@spark_.command("stats", cls=Command, short_help="Count predicates, classes, graphs, datatypes and languages.")
 @_common
 @shape_option
 @click.option("--top", metavar="N", type=click.IntRange(0), default=20, show_default=True, help="Entries in each list.")
 @click.option("--plot", metavar="FILE", help="Also plot them to FILE (.png, .svg or .pdf).")
 def stats_(
     sources: tuple[str, ...], from_format: str | None, skip_errors: bool, shape: str | None, plot: str | None,
-    master: str | None, limits: dict[str, Any], **given: Any,
+    master: str | None, reading: dict[str, Any], **given: Any,
 ) -> None:  # fmt: skip
     """Count predicates, classes, graphs, datatypes and languages of many files, and show distributions.
 
@@ -218,12 +219,12 @@ def stats_(
 
         check_suffix(plot)
     found, errors, unknown = stats(
-        sources, spark=master, on_error="skip" if skip_errors else "fail", format=from_format, **limits, **given
+        sources, spark=master, on_error="skip" if skip_errors else "fail", format=from_format, **reading, **given
     )
     name = sources[0] if len(sources) == 1 else f"{sources[0]} and {len(sources) - 1} more"
     if plot is not None:
         plot_stats(found, plot, name)
-    show(found, shape, lambda display: display.show_stats(name, found))
+    show(found.as_dict(), shape, lambda display: display.show_stats(name, found))
     _tell("skipped broken input, {} errors:", [message(error) for error in errors])
     _tell(_LEFT_OUT, unknown)
 

@@ -64,11 +64,11 @@ def test_quoted_triples_in_either_form(folder):
     table = run("convert", "new.nt", "x.csv", "--quoted", "rdf-star", code=2)
     assert "--quoted does not go with tables" in table.output
     Path("one.rdfp").write_bytes(b"H k " + old[12:] + b"A " + old)
-    run("patch", "convert", "one.rdfp", "new.rdfp")
-    run("patch", "convert", "new.rdfp", "old.rdfp", "--quoted", "rdf-star")
+    run("convert", "one.rdfp", "new.rdfp")
+    run("convert", "new.rdfp", "old.rdfp", "--quoted", "rdf-star")
     assert Path("new.rdfp").read_bytes() == b"H k " + new[12:] + b"A " + new
     assert Path("old.rdfp").read_bytes() == Path("one.rdfp").read_bytes()
-    run("patch", "convert", "new.rdfp", "x.jellyp", "--quoted", "rdf-star", code=1)
+    run("convert", "new.rdfp", "x.jellyp", "--quoted", "rdf-star", code=1)
 
 
 def process(*args, command=COMMAND, **settings):
@@ -109,8 +109,9 @@ def test_convert_there_and_back(folder, suffix):
 
 
 def test_convert_options(folder):
-    run("convert", "a.nt", "b.jelly", "--preset", "small", "--names", 64, "--prefixes", 0, "--datatypes", 9,
-        "--physical", "graphs", "--logical", "timestamped-named-graphs", "--generalized", "--no-star",
+    run("convert", "a.nt", "b.jelly", "--preset", "small", "--table-names", 64, "--table-prefixes", 0,
+        "--table-datatypes", 9, "--physical", "graphs", "--logical", "timestamped-named-graphs",
+        "--allow", "generalized", "--no-star",
         "--stream-name", "x")  # fmt: skip
     assert jelly.options("b.jelly") == StreamOptions(3, 114, "x", True, False, 64, 0, 9, 1)
     run("convert", "b.jelly", "c.jelly", "--preset", "big")
@@ -138,7 +139,7 @@ def test_convert_prefixes_and_values(folder):
     assert len(set(sizes)) == 4
     for args, message in (
         (["--prefix", "a=http://a/", "n.nt", "n.nq"], "--prefix does not go with N-Quads, which has no prefixes"),
-        (["--prefix", "a", "n.nt", "n.ttl"], "--prefix a: expected NAME=IRI"),
+        (["--prefix", "a", "n.nt", "n.ttl"], "'a' is not NAME=IRI"),
         (["--values", "n.nt", "n.nq"], "--values does not go with N-Quads, only with RDF Thrift and RDF Protobuf"),
         (["--values", "n.nt", "n.csv"], "--values does not go with tables"),
         (["--repeat", "n.nt", "n.jelly"], "--repeat does not go with Jelly, only with RDF Thrift and RDF Protobuf"),
@@ -195,7 +196,7 @@ def test_filters_of_terms(folder):
         with jelly.open(name) as file:
             assert file.filters is not None
         assert run("find", name, "-s", "a:s").stdout == wanted
-        assert json.loads(run("inspect", name, "--format", "json").stdout)["filter_bytes"] > 100
+        assert json.loads(run("inspect", name, "--json").stdout)["filter_bytes"] > 100
     for args, message in (
         (("t.nt",), "with Jelly only, not with N-Triples"), (("t.jelly", "--no-seekable"), "not go with --no-seekable"),
         (("t.csv",), "with Jelly only, not with CSV"), (("t.jelly", "--no-delimited"), "not go with --no-delimited"),
@@ -232,8 +233,8 @@ def test_convert_errors(folder):
     [
         (["convert", "a.ods", "b.jelly"], "unknown suffix '.ods'"),
         (["convert", "a.nt", "b.xyz"], "--to"),
-        (["convert", "a.nt"], "Missing argument 'OUT'"),
-        (["convert", "a.nt", "b.jelly", "--names", "7"], "--names"),
+        (["convert", "a.nt"], "Missing argument 'SRC...'"),
+        (["convert", "a.nt", "b.jelly", "--table-names", "7"], "--table-names"),
         (["convert", "a.nt", "b.jelly", "--seekable", "--no-delimited"], "does not go with"),
         (["convert", "a.nt", "b.jelly", "--logical", "nothing"], "--logical"),
         (["validate", "a.jelly", "--against", "b.ods"], "b.ods"),
@@ -287,7 +288,7 @@ def test_inspect_yaml_and_json(folder):
     found = yaml.safe_load(run("inspect", "a.jelly").stdout)
     assert found == json.loads(run("inspect", "a.jelly", "--json").stdout)
     assert found == jelly.inspect("a.jelly").as_dict()
-    found = json.loads(run("inspect", "--per-frame", "--format", "json", "a.jelly").stdout)
+    found = json.loads(run("inspect", "--per-frame", "--json", "a.jelly").stdout)
     assert len(found["frames"]) == found["n_frames"]
 
 
@@ -296,7 +297,7 @@ def test_inspect_table(folder):
         writer.namespace("[red]", "http://a/")
         writer.add(Quad(IRI("a:s"), IRI("a:p"), Literal("1", datatype="a:d"), IRI("a:g")))
         writer.end_frame({"[bold]key": b"value"})
-    out = run("inspect", "m.jelly", "--format", "table", "--per-frame").stdout
+    out = run("inspect", "m.jelly", "--table", "--per-frame").stdout
     for text in ("my stream", "DATASETS", "4,000 names", "[bold]key", "namespace", "datatypes"):
         assert text in out
 
@@ -482,7 +483,7 @@ def test_slice_errors(frames):
 
 
 def test_stats(folder):
-    found = json.loads(run("stats", "q.jelly", "--format", "json").stdout)
+    found = json.loads(run("stats", "q.jelly", "--json").stdout)
     assert found["statements"] == 3
     assert found["predicates"] == {"top": {"a:p": 3}, "other": 0, "distinct": 1, "folded": 0}
     assert list(found["graphs"]["top"]) == ["a:g0", "a:g1", "a:g2"]
@@ -495,7 +496,7 @@ def test_stats(folder):
 
 
 def test_stats_table(folder):
-    out = run("stats", "q.jelly", "--format", "table", "--top", 1).stdout
+    out = run("stats", "q.jelly", "--table", "--top", 1).stdout
     for word in ("a:p", "a:g0", "2 others", "XMLSchema#string", "100.0%", "2 to 3"):
         assert word in out
 
@@ -648,8 +649,8 @@ def test_progress_bar(folder):
         ["validate", "long.jelly"],
         ["count", "long.nt.gz"],
         ["index", "long.jelly"],
-        ["messages", "convert", "long.nt.gz", "log.jelly"],
-        ["patch", "diff", "long.nt.gz", "a.nt", "change.rdfp"],
+        ["convert", "--messages", "long.nt.gz", "log.jelly"],
+        ["diff", "long.nt.gz", "a.nt", "change.rdfp"],
         ["patch", "apply", "change.rdfp", "long.nt.gz", "other.nt"],
     ):
         assert "100%" in on_terminal(*args, command=IMPATIENT)[1], args
@@ -837,9 +838,9 @@ def test_cat_to_a_pipe_names_the_option(tmp_path, monkeypatch):
     error = run("cat", "--to", "jelly", "a.nt", code=1).stderr
     assert error == (
         "error: standard output: a generalized statement turned up after stream options that allow none were written: "
-        "give --generalized\n"
+        "give --allow generalized\n"
     )
-    data = run("cat", "--to", "jelly", "--generalized", "a.nt").stdout_bytes
+    data = run("cat", "--to", "jelly", "--allow", "generalized", "a.nt").stdout_bytes
     assert sum(1 for _ in jelly.read(data)) == 40_001
     with jelly.Writer("b.rt") as writer:
         writer.extend([jelly.Triple(*[jelly.IRI("a:s")] * 3)] * 40_000)
@@ -850,7 +851,7 @@ def test_cat_to_a_pipe_names_the_option(tmp_path, monkeypatch):
     data = run("cat", "--to", "jelly", "--physical", "quads", "b.rt").stdout_bytes
     assert jelly.options(data).logical_type.name == "FLAT_QUADS"
     assert sum(1 for _ in jelly.read(data)) == 40_001
-    assert "go with --to jelly" in run("cat", "--generalized", "a.nt", code=2).stderr
+    assert "go with --to jelly" in run("cat", "--allow", "generalized", "a.nt", code=2).stderr
 
 
 @pytest.mark.filterwarnings("always::jelly.JoinedWarning")
@@ -864,7 +865,7 @@ def test_joined_and_unknown_rows(tmp_path, monkeypatch):
         assert "--joined reads such files" in run(*command).stderr
         right = run(*command, "--joined")
         assert (right.stdout_bytes, right.stderr) == (text, "")
-    assert run("stats", "ab.jelly", "--joined", "--format", "json").stderr == ""
+    assert run("stats", "ab.jelly", "--joined", "--json").stderr == ""
     assert "another stream seems to begin here" in run("validate", "ab.jelly", code=1).stdout
     run("validate", "ab.jelly", "--joined")
     assert "another stream seems to begin here" in run("inspect", "ab.jelly").stderr

@@ -40,9 +40,9 @@ def test_count_head_cat_stats_validate_find(folder):
         assert run("count", *given).decode() == "".join(f"1\t{name}\n" for name in names) + "3\ttotal\n"
         assert run("head", *given).count(b"\n") == run("cat", *given).count(b"\n") == 3
         assert run("head", "-n", 2, *given).count(b"\n") == 2
-        assert json.loads(run("stats", "--format", "json", *given))["subjects"] == 3
+        assert json.loads(run("stats", "--json", *given))["subjects"] == 3
         assert run("validate", *given).decode() == "".join(f"{name}: no problems\n" for name in names)
-        assert run("find", *given, "--language", "en", "--count") == b"2\n"
+        assert run("find", *given, "--where", "o.language=en", "--count") == b"2\n"
     assert len({line.split()[0] for line in run("cat", "data").splitlines()}) == 3
     assert run("cat", "--blank-nodes", "keep", "data/c.parquet", "data/a.nt") == B + A
     assert run("head", "file://" + str(folder / "c.parquet")) == B
@@ -56,7 +56,7 @@ def test_count_head_cat_stats_validate_find(folder):
 def test_tables_through_pipes(folder, kind):
     for command in (
         ["convert", "-q", "--to", kind, "data/b.nq.gz", "-"], ["cat", "--to", kind, "data/b.nq.gz"],
-        ["find", "--to", kind, "data/b.nq.gz", "-o", '"B"@en'],
+        ["find", "--to", kind, "data/b.nq.gz", "--object", '"B"@en'],
     ):  # fmt: skip
         table = run(*command)
         assert [str(row) for row in jelly.read(table, format=kind)] == [B.decode().strip()]
@@ -91,10 +91,10 @@ def test_inspect_hash_and_canonicalize(folder):
     found = json.loads(run("inspect", "one.jelly", "two.jelly", "--json"))
     assert [(each["file"], each["statements"]) for each in found] == [("one.jelly", 2), ("two.jelly", 2)]
     assert json.loads(run("inspect", "one.jelly", "--json"))["statements"] == 2
-    assert run("inspect", "*.jelly", "--format", "table").count(b"physical type") == 2
+    assert run("inspect", "*.jelly", "--table").count(b"physical type") == 2
     both = run("canonicalize", "*.jelly")  # their blank nodes are apart, the other statement is the same
     assert both.count(b"\n") == 3
     assert jelly.canonicalize(["one.jelly", "two.jelly"]).document == both
-    lines = run("hash", "data").decode().splitlines()
+    lines = run("canonicalize", "--hash", "data").decode().splitlines()
     assert [line.split("  ")[1] for line in lines] == ["data/a.nt", "data/b.nq.gz", "data/c.parquet"]
     assert lines[1].split()[0] == lines[2].split()[0]

@@ -1,4 +1,4 @@
-"""Prefixes in the terms of ``jelly find`` and ``jelly filter``."""
+"""Prefixes in the terms of ``jelly find``."""
 
 from __future__ import annotations
 
@@ -46,13 +46,16 @@ def run(*args: Any, code: int = 0, data: bytes | None = None) -> Result:
         ("plain.nt -p <rdf:type>", 0),
         ("plain.nt -s <rdf:type>", 1),
         ("plain.nt -p schema:name", 2),
-        ("plain.nt --datatype xsd:integer", 1),
-        ("plain.nt --object-prefix foaf:", 1),
+        ("plain.nt --where o.datatype=xsd:integer", 1),
+        ("plain.nt --where o.datatype=xsd:integer --invert", 4),
+        ("plain.nt --where o.datatype!=xsd:integer -s http://ex/a", 3),
+        ("plain.nt --where s.prefix=ex: --prefix ex=http://ex/ --where p.prefix=http://schema.org/ -s http://ex/a", 1),
+        ("plain.nt --where o.prefix=foaf:", 1),
         ("plain.nt -p ex:age", 1),  # nothing declares it: the IRI
         ("plain.nt --prefix ex=http://ex/ -s ex:a", 4),
         ("declared.jelly -p ex:age", 1),
         ("declared.jelly -s ex:a -p ex:age", 1),
-        ("declared.jelly -o :b", 1),
+        ("declared.jelly --object :b", 1),
         ("declared.jelly -s http://ex/a", 4),
         ("declared.jelly plain.nt --blank-nodes keep -p ex:age", 2),
         ("declared.jelly other.jelly -s ex:a", 8),  # declared in two ways
@@ -65,10 +68,13 @@ def test_find(arguments: str, number: int) -> None:
 
 
 def test_filter() -> None:
-    assert run("filter", "declared.jelly", "-p", "ex:age", "-q").stdout.startswith("<http://ex/a> <http://ex/age>")
-    run("filter", "plain.nt", "--object", "foaf:Person", "-o", "out.nt", "-q")
+    assert run("find", "declared.jelly", "-p", "ex:age", "-q").stdout.startswith("<http://ex/a> <http://ex/age>")
+    run("find", "plain.nt", "--object", "foaf:Person", "-o", "out.nt", "-q")
     assert Path("out.nt").read_text() == TEXT.splitlines(keepends=True)[0]
-    assert "ex:none was read as an IRI" in run("filter", "plain.nt", "-s", "ex:none", "-q").stderr
+    for name in (":b", "foaf:Person"):
+        assert "has no suffix" in run("find", "plain.nt", "-o", name, code=2).stderr
+        assert not Path(name).exists()
+    assert "ex:none was read as an IRI" in run("find", "plain.nt", "-s", "ex:none", "-q").stderr
 
 
 def test_what_is_not_declared_is_told_if_nothing_is_found() -> None:

@@ -196,18 +196,22 @@ def test_the_command(tmp_path):
         return done.stdout
 
     assert run(path, "-s", "a:s") == '<a:s> <a:p> "x"@en-GB .\n<a:s> <b:p> "5"^^<a:n> .\n'
-    assert run(path, "--language", "en") == run(path, "-o", '"x"@en-GB') == '<a:s> <a:p> "x"@en-GB .\n'
-    assert run(path, "--datatype", "a:n", "-c") == "1\n"
-    assert run(path, "-s", "_:b", "--predicate-prefix", "a:", "-c") == "1\n"
-    assert run(path, other, "-o", "<a:o>", "-o", '"nothing"', "--count") == "2\n"
+    assert run(path, "-w", "o.language=en") == run(path, "--object", '"x"@en-GB') == '<a:s> <a:p> "x"@en-GB .\n'
+    assert run(path, "-w", "o.datatype=a:n", "-c") == "1\n"
+    assert run(path, "-s", "_:b", "-w", "p.prefix=a:", "-c") == "1\n"
+    assert run(path, other, "--object", "<a:o>", "--object", '"nothing"', "--count") == "2\n"
     assert run(path, other, "-g", "a:g", "-g", "default", "-c") == "4\n"
     assert run(other, "-g", "default") == ""
     run(other, "-g", "default", "--exit-code", code=1)
     run(other, "-g", "a:g", "--exit-code", code=0)
     run(tmp_path / "none.nt", "--exit-code", code=2)
     run(tmp_path / "none.nt", code=1)
+    made = tmp_path / "made.jelly"
+    assert run(path, other, "-w", "o.kind!=literal", "-o", made) == ""
+    assert len(list(jelly.read(made))) == 2
+    assert run(path, other, "-w", "o.kind=literal", "--invert", "-c") == "2\n"
     run(path, "-s", "Alice", code=2)
-    run(path, "--language", "not a tag", code=2)
+    run(path, "-w", "o.language=not a tag", code=2)
     run(tmp_path / "x.unknown", code=2)
     run(path, "--max-names", "10", code=2)
     done = CliRunner().invoke(cli, ["find", str(path), str(other), "-s", "a:s", "--to", "jelly"])

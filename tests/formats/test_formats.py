@@ -150,17 +150,17 @@ def test_command(tmp_path: Path) -> None:
     # Results.
     srt, srj, bad = (str(tmp_path / name) for name in ("r.srt", "r.srj", "r.bad"))
     jelly.write_results(srt, ["x"], [[Literal("a\tb")], [None]])
-    done = run(cli, ["results", "convert", srt, srj])
+    done = run(cli, ["convert", srt, srj])
     assert (done.exit_code, done.stderr) == (0, "2 rows\n")
     assert list(jelly.read_results(srj)) == [(Literal("a\tb"),), (None,)]
-    done = run(cli, ["results", "cat", srj])
+    done = run(cli, ["cat", srj])
     assert (done.exit_code, done.output) == (0, '?x\n"a\\tb"\n\n')
-    assert run(cli, ["results", "cat", srt, "--to", "csv"]).stdout_bytes == b"x\r\na\tb\r\n\r\n"
-    done = run(cli, ["results", "convert", srt, bad])
+    assert run(cli, ["cat", srt, "--to", "csv"]).stdout_bytes == b"x\r\na\tb\r\n\r\n"
+    done = run(cli, ["convert", srt, bad])
     assert done.exit_code == 2
     assert "--to" in done.stderr
     Path(srt).write_bytes(Path(srt).read_bytes()[:-1])
-    done = run(cli, ["results", "convert", srt, srj])
+    done = run(cli, ["convert", srt, srj])
     assert done.exit_code == 1
     assert "the input ends inside a row" in done.stderr
 

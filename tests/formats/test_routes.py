@@ -125,7 +125,7 @@ def in_a_file_object(src: Any, dst: Path) -> None:
 
 def printed(src: Any, dst: Path) -> None:
     """To a pipe, which cannot be written again: it is told what comes late."""
-    wide = ["--physical", "quads", "--rdf-star"] if dst.suffix == ".jelly" and "columns" not in src.name else []
+    wide = ["--physical", "quads", "--allow", "star"] if dst.suffix == ".jelly" and "columns" not in src.name else []
     done = CliRunner().invoke(cli, ["cat", "--to", NAMES[dst.suffix], *wide, str(src)])
     assert done.exit_code == 0, done.output
     dst.write_bytes(done.stdout_bytes)

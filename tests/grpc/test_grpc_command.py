@@ -113,8 +113,8 @@ def test_publish_files_in_any_order(tmp_path):
         assert len(command("subscribe", address, "q")[0].splitlines()) == 3
         _, err = command("publish", str(tmp_path / "l.nt"), "--to", address, "--topic", "l", code=1)
         assert "a generalized statement turned up after stream options" in err
-        assert err.endswith("give --generalized\n")
-        command("publish", str(tmp_path / "l.nt"), "--to", address, "--topic", "m", "--generalized")
+        assert err.endswith("give --allow generalized\n")
+        command("publish", str(tmp_path / "l.nt"), "--to", address, "--topic", "m", "--allow", "generalized")
     finally:
         server.send_signal(signal.SIGTERM)
         assert end(server) == 0

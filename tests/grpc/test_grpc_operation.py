@@ -189,24 +189,24 @@ def test_the_command_topics(tmp_path):
         with jg.Client(address) as client:
             client.publish(messages("quads", 12), topic="big", options=OPTIONS)
             client.publish_patches(jelly.patch.Patch(), topic="changes")
-        out = command("topics", "list", address)
+        out = command("topics", address)
         assert [line.split()[:3] for line in out.splitlines()[1:]] == [
             ["big", "statements", "12"], ["changes", "patches", "1"]
         ]  # fmt: skip
-        out = command("topics", "list", address, "--json")
-        told = {one["name"]: one for one in map(json.loads, out.splitlines())}
+        out = command("topics", address, "--json")
+        told = {one["name"]: one for one in json.loads(out)}
         assert (told["big"]["keep_bytes"], told["big"]["keep_age"]) == (1 << 30, 90)
         assert (told["changes"]["keep_bytes"], told["changes"]["keep_age"]) == (1 << 20, 7 * 86400)
         assert told["big"]["options"]["physical_type"] == "QUADS"
         assert told["changes"]["options"]["stream_type"] == "FRAME"
-        out = command("topics", "show", address, "big")
+        out = command("topics", address, "big")
         assert "end: 12" in out
         assert "keep bytes: 1,073,741,824" in out
-        err = command("topics", "delete", address, "big", code=1)
+        err = command("topics", address, "big", "--delete", code=1)
         assert "Delete topic big" in err
-        err = command("topics", "delete", address, "big", "--yes")
+        err = command("topics", address, "big", "--delete", "--yes")
         assert "topic big: 12 messages deleted" in err
-        for arguments in (("show", address, "big"), ("delete", address, "big", "--yes")):
+        for arguments in ((address, "big"), (address, "big", "--delete", "--yes")):
             err = command("topics", *arguments, code=1)
             assert "NOT_FOUND: there is no topic 'big'" in err
         assert figures(monitor)["jelly_topics"] == 1

@@ -28,7 +28,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "broker.md").read_text("utf-8")
 BLOCKS = re.findall(r"```(\w*)\n(.*?)```", PAGE, re.S)
 ADDRESS = "127.0.0.1:50051"
-NAMES = {option for command in (service.serve, service.publish, service.subscribe)
+NAMES = {option for command in (service.serve, service.publish, service.subscribe, service.topics)
          for parameter in command.params for option in parameter.opts}  # fmt: skip
 
 

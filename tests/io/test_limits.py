@@ -60,7 +60,7 @@ def test_each_limit_that_an_error_names_is_a_keyword_and_an_option() -> None:
     of_tools = {*signature(jelly.inspect).parameters, *signature(jelly.canonicalize).parameters}
     assert limits <= READING | PATCH_READING | MESSAGE_READING | RESULT_LIMITS | of_tools
     offered = {
-        (parameter.name or "").removeprefix("limits_")
+        (parameter.name or "").removeprefix("reading_")
         for path, command in commands()
         if path[-1] in ("cat", "canonicalize", "inspect")
         for parameter in command.params
@@ -82,9 +82,9 @@ def commands(group: Any = cli, path: tuple[str, ...] = ()) -> Any:
 def test_each_command_that_reads_has_them() -> None:
     pytest.importorskip("grpc")
     for path, command in commands():
-        if path[0] in ("spark", "topics") or path == ("subscribe",):
+        if path[0] in ("help", "spark", "topics") or path == ("subscribe",):
             continue
-        names = {(parameter.name or "").removeprefix("limits_") for parameter in command.params}
+        names = {(parameter.name or "").removeprefix("reading_") for parameter in command.params}
         assert names & set(LIMITS), path
 
 
@@ -152,7 +152,7 @@ def test_files_of_several_formats(tmp_path: Path) -> None:
     assert (done.exit_code, done.stdout) == (0, 2 * TEXT.decode())
     done = CliRunner().invoke(cli, ["validate", files[1], "--against", files[0], "--max-line-bytes", "1M"])
     assert done.exit_code == 0
-    done = CliRunner().invoke(cli, ["patch", "diff", *files, "-", "--max-line-bytes", "1M", "--max-names", "9K"])
+    done = CliRunner().invoke(cli, ["diff", *files, "-", "--max-line-bytes", "1M", "--max-names", "9K"])
     assert (done.exit_code, done.stdout) == (0, "TX .\nTC .\n")
 
 
@@ -164,22 +164,23 @@ def test_patches_messages_and_results(tmp_path: Path, monkeypatch: pytest.Monkey
     with MessageWriter("m.jelly") as writer:
         writer.write([STATEMENT])
     for command, option, known in (
-        (["patch", "convert", "a.rdfp", "-"], "--max-line-bytes", "--max-line-bytes"),
-        (["patch", "inspect", "a.rdfp"], "--max-line-bytes", "--max-line-bytes"),
+        (["convert", "a.rdfp", "-"], "--max-line-bytes", "--max-line-bytes"),
+        (["inspect", "a.rdfp"], "--max-line-bytes", "--max-line-bytes"),
         (["patch", "invert", "a.rdfp", "-"], "--max-line-bytes", "--max-line-bytes"),
         (["patch", "compact", "a.rdfp", "-"], "--max-line-bytes", "--max-line-bytes"),
         (["patch", "apply", "a.rdfp", "a.nt", "-"], "--max-line-bytes", "--max-line-bytes"),
-        (["results", "cat", "a.srt"], "--max-row-bytes", "--max-row-bytes"),
-        (["messages", "cat", "m.jelly"], "--max-message-bytes", "--max-message-bytes"),
-        (["messages", "count", "a.nt"], "--max-message-bytes", "--max-message-bytes"),
+        (["cat", "a.srt"], "--max-row-bytes", "--max-row-bytes"),
+        (["cat", "--messages", "m.jelly"], "--max-message-bytes", "--max-message-bytes"),
+        (["count", "--messages", "a.nt"], "--max-message-bytes", "--max-message-bytes"),
     ):
         done = CliRunner().invoke(cli, [*command, option, "5K"])
         assert done.exit_code == 0, done.stderr
-        assert known in CliRunner().invoke(cli, [*command, "--help"]).stdout
-    done = CliRunner().invoke(cli, ["messages", "count", "m.jelly", "--max-message-bytes", "1K"])
+        words = command[:2] if command[0] == "patch" else command[:1]
+        assert known in CliRunner().invoke(cli, ["help", *words]).stdout
+    done = CliRunner().invoke(cli, ["count", "--messages", "m.jelly", "--max-message-bytes", "1K"])
     assert done.exit_code == 1
     assert "raise --max-message-bytes to read it" in done.stderr
-    done = CliRunner().invoke(cli, ["results", "cat", "a.srt", "--max-row-bytes", "1K"])
+    done = CliRunner().invoke(cli, ["cat", "a.srt", "--max-row-bytes", "1K"])
     assert "raise --max-row-bytes to read it" in done.stderr
 
 
@@ -188,8 +189,8 @@ def test_texts_and_documents(file: str, tmp_path: Path, monkeypatch: pytest.Monk
     """What pyoxigraph gets whole is bounded, too."""
     pytest.importorskip("pyoxigraph")
     monkeypatch.chdir(tmp_path)
-    command = ["cat"] if file in ("x.ttl", "x.rdf") else ["results", "cat"]
-    if command == ["cat"]:
+    command = ["cat"]
+    if file in ("x.ttl", "x.rdf"):
         jelly.write(file, [Triple(IRI("a:s"), IRI("a:p/q"), Literal(LONG * 100))])
     else:
         jelly.write_results(file, ["x"], [[Literal(LONG * 100)]])
@@ -267,7 +268,7 @@ def test_what_is_no_size(text: str) -> None:
 # ---- what is written by default is read by default
 
 
-def test_limits_fit_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_fit_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jelly._options.settings.LIMITS", dict.fromkeys(LIMITS, 1000))
     monkeypatch.setattr("jelly._options.settings._LOWEST", 1000)
     seen: list[dict[str, Any]] = []

@@ -136,7 +136,7 @@ def test_ranges_of_patches_count_from_the_end(tmp_path: Path) -> None:
     with patch.PatchWriter(path, seekable=True) as writer:
         for n in range(4):
             writer.write(patch.Patch([patch.Add((S, P, jelly.Literal(str(n))))]))
-    result = CliRunner().invoke(cli, ["patch", "slice", str(path), "-2:", "--to", "rdfp"])
+    result = CliRunner().invoke(cli, ["slice", str(path), "-2:", "--to", "rdfp"])
     assert [line for line in result.stdout.splitlines() if line[0] == "A"] == [f'A <a:s> <a:p> "{n}" .' for n in (2, 3)]
 
 
@@ -153,6 +153,6 @@ def test_patches_of_a_log_have_ids(tmp_path: Path) -> None:
     old.write_bytes(b"")
     new.write_bytes(TEXT)
     more = ["--id", "uuid:2", "--prev", "uuid:1"]
-    assert CliRunner().invoke(cli, ["patch", "diff", str(old), str(new), str(change), *more]).exit_code == 0
+    assert CliRunner().invoke(cli, ["diff", str(old), str(new), str(change), *more]).exit_code == 0
     (made,) = patch.read_patches(change)
     assert (made.id, made.prev) == (jelly.IRI("uuid:2"), jelly.IRI("uuid:1"))

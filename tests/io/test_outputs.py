@@ -77,10 +77,10 @@ def test_what_the_shell_wrote_before_and_writes_after_is_kept(folder: Path) -> N
 
 @descriptors
 def test_patches_and_results_into_pipes(folder: Path) -> None:
-    out, _ = shell("jelly patch diff a.nt empty.nt /dev/stdout --to rdfp | cat")
+    out, _ = shell("jelly diff a.nt empty.nt /dev/stdout --to rdfp | cat")
     assert out.count("D <a:s>") == 2
     jelly.write_results("a.srj", ["x"], [[Literal("1")]])
-    assert shell("jelly results convert -q a.srj /dev/stdout --to csv | cat")[0].split() == ["x", "1"]
+    assert shell("jelly convert -q a.srj /dev/stdout --to csv | cat")[0].split() == ["x", "1"]
 
 
 @descriptors
@@ -149,9 +149,9 @@ main()
         ["convert", "-q", "b.nt", "OUT.ttl"],
         ["convert", "-q", "b.nt", "OUT.parquet"],
         ["convert", "-q", "b.nt", "OUT.rt"],
-        ["patch", "diff", "a.nt", "b.nt", "OUT.rdfp"],
-        ["messages", "convert", "b.nt", "OUT.nq"],
-        ["results", "convert", "b.srj", "OUT.csv"],
+        ["diff", "a.nt", "b.nt", "OUT.rdfp"],
+        ["convert", "--messages", "b.nt", "OUT.nq"],
+        ["convert", "b.srj", "OUT.csv"],
     ],
     ids=lambda command: command[-1],
 )

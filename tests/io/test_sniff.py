@@ -206,8 +206,8 @@ def test_an_index_needs_a_jelly_file(tmp_path: Path) -> None:
         (["stats", "a.jelly"], "it looks like N-Triples: use --from nt"),
         (["inspect", "a.jelly"], "it looks like N-Triples ("),
         (["count", "a.jelly"], "it looks like N-Triples ("),
-        (["messages", "count", "a.jelly"], "message 0: it looks like N-Triples: use --from nt"),
-        (["patch", "inspect", "a.jellyp"], "it looks like RDF Patch: use --from rdfp"),
+        (["count", "--messages", "a.jelly"], "message 0: it looks like N-Triples: use --from nt"),
+        (["inspect", "--patches", "a.jellyp"], "it looks like RDF Patch: use --from rdfp"),
         (["cat", "j.nt"], "byte 0, line 1: column 1: expected a term as subject, found '>'; it looks like Jelly: "),
     ],
 )

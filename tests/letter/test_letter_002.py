@@ -207,7 +207,7 @@ def test_the_command_keeps_delimiters(tmp_path: Any) -> None:
     from jelly.cli.commands import cli
 
     (tmp_path / "x.nt").write_text(BNODES + D + BNODES)
-    done = testing.CliRunner().invoke(cli, ["messages", "cat", str(tmp_path / "x.nt")])
+    done = testing.CliRunner().invoke(cli, ["cat", "--messages", str(tmp_path / "x.nt")])
     assert done.exit_code == 0
     assert sizes(done.stdout, "nt") == [1, 1]
 

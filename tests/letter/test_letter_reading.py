@@ -268,7 +268,7 @@ def test_patch_validate_finds_what_is_not_announced(tmp_path):
 
     path = tmp_path / "x.jellyp"
     path.write_bytes(data)
-    done = CliRunner().invoke(cli, ["patch", "validate", str(path)])
+    done = CliRunner().invoke(cli, ["validate", str(path)])
     assert done.exit_code == 1
     assert done.output.count("is false") == len(problems)
 

@@ -200,13 +200,13 @@ def test_a_live_body(server: Server) -> None:
 
 
 def test_the_command(server: Server) -> None:
-    """002-086: `jelly messages`."""
+    """002-086: `jelly cat --messages`."""
     pytest.importorskip("click")
     url = server.put("/log", LOG, type="text/turtle; version=1.2; messages=rdfm")
-    run = [sys.executable, "-m", "jelly", "messages"]
-    done = subprocess.run([*run, "cat", url], capture_output=True, check=True)
+    run = [sys.executable, "-m", "jelly"]
+    done = subprocess.run([*run, "cat", "--messages", url], capture_output=True, check=True)
     assert done.stdout.startswith(b"# @message\n<a:s> <a:p> <a:1> .\n# @message two\n")
-    done = subprocess.run([*run, "cat", server.url("/no")], capture_output=True, text=True)
+    done = subprocess.run([*run, "cat", "--messages", server.url("/no")], capture_output=True, text=True)
     assert done.returncode == 1
     assert "HTTP 404 Not Found" in done.stderr
     assert server.url("/no") in done.stderr

@@ -114,12 +114,12 @@ def test_the_command_speaks_of_options(tmp_path: Path) -> None:
     from jelly.cli.commands import cli
 
     def run(*words: object) -> tuple[int, str]:
-        done = testing.CliRunner().invoke(cli, ["messages", *map(str, words)])
+        done = testing.CliRunner().invoke(cli, [str(words[0]), "--messages", *map(str, words[1:])])
         return done.exit_code, done.output
 
     log = tmp_path / "m.nt"
     log.write_text(f"{V}{A}MESSAGE\n{B}")
-    assert run("validate", log) == (0, f"{log}: ok\n")
+    assert run("validate", log) == (0, f"{log}: no problems\n")
     code, told = run("validate", "--dialect", "comment", log)
     assert code == 1
     assert "use --dialect directive" in told

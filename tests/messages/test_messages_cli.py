@@ -1,4 +1,4 @@
-"""jelly messages ..."""
+"""Commands with --messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run(tmp_path, monkeypatch):
     (tmp_path / "log.nt").write_text(LOG)
 
     def run(*arguments, code=0):
-        done = CliRunner().invoke(cli, ["messages", *arguments])
+        done = CliRunner().invoke(cli, [arguments[0], "--messages", *arguments[1:]])
         assert done.exit_code == code, done.output
         return done
 
@@ -46,22 +46,23 @@ def test_count_and_validate(run, tmp_path):
     (tmp_path / "bad.nt").write_text(LOG + "x")
     (tmp_path / "c.json").write_text('{"p": "a:p"}')
     (tmp_path / "log.ndjsonld").write_text('{"@context": "http://c/", "@id": "a:s", "p": 1}')
-    assert json.loads(run("count", "log.nt").stdout) == {"file": "log.nt", "messages": 3, "statements": 2}
-    assert run("validate", "log.nt").stdout == "log.nt: ok\n"
+    assert json.loads(run("count", "--json", "log.nt").stdout) == [{"file": "log.nt", "messages": 3, "statements": 2}]
+    assert run("count", "log.nt", "log.nt").stdout == "3\t2\tlog.nt\n" * 2 + "6\t4\ttotal\n"
+    assert run("validate", "log.nt").stdout == "log.nt: no problems\n"
     found = run("validate", "log.nt", "bad.nt", code=1).stdout
-    assert "log.nt: ok\nbad.nt: JellySyntaxError: " in found
+    assert "log.nt: no problems\nbad.nt: " in found
     assert "message 2" in found
     assert "line 6" in found
     assert "http://c/" in run("count", "log.ndjsonld", code=1).stderr
-    assert '"statements": 1' in run("count", "log.ndjsonld", "--context", "http://c/=c.json").stdout
+    assert "1\t1\t" in run("count", "log.ndjsonld", "--context", "http://c/=c.json").stdout
     run("count", "log.ndjsonld", "--context", "c.json", code=2)
 
 
 def test_cat_merge_split(run, tmp_path):
     assert run("cat", "log.nt", "log.nt", "--rename-blank-nodes").stdout.count("# @message") == 6
-    run("merge", "log.nt", "log.nt", "both.ttl")
+    run("convert", "log.nt", "log.nt", "both.ttl")
     assert sizes("both.ttl") == [1, 0, 1] * 2
-    run("split", "log.nt", "parts", "--to", "ttl")
+    assert run("split", "log.nt", "-o", "parts/{}.ttl").stdout == "parts/0.ttl\t1\nparts/1.ttl\t0\nparts/2.ttl\t1\n"
     assert [path.name for path in sorted((tmp_path / "parts").iterdir())] == ["0.ttl", "1.ttl", "2.ttl"]
     assert (tmp_path / "parts" / "2.ttl").read_text() == "# @message\n_:b <a:p> <a:2> .\n"
 

@@ -397,7 +397,7 @@ def test_blank_nodes_matched_by_structure(tmp_path):
     (tmp_path / "old.nt").write_bytes(old)
     (tmp_path / "same.nt").write_bytes(same)
     files = [str(tmp_path / name) for name in ("old.nt", "same.nt", "x.rdfp")]
-    done = CliRunner().invoke(cli, ["patch", "diff", "--exit-code", *files])
+    done = CliRunner().invoke(cli, ["diff", "--exit-code", *files])
     assert (done.exit_code, done.stderr) == (0, "0 additions, 0 deletions\n")
-    done = CliRunner().invoke(cli, ["patch", "diff", "--no-match-blank-nodes", "--exit-code", *files])
+    done = CliRunner().invoke(cli, ["diff", "--no-match-blank-nodes", "--exit-code", *files])
     assert done.exit_code == 1

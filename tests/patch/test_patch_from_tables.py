@@ -280,7 +280,7 @@ def test_the_command(tmp_path: Path, suffix: str, layout: str) -> None:
     from jelly.cli.commands import cli
 
     def run(*words: Any, code: int = 0) -> str:
-        done = CliRunner().invoke(cli, ["patch", "convert", *map(str, words)])
+        done = CliRunner().invoke(cli, ["convert", *map(str, words)])
         assert done.exit_code == code, done.output
         return done.output
 
@@ -288,15 +288,15 @@ def test_the_command(tmp_path: Path, suffix: str, layout: str) -> None:
     old, table, new = tmp_path / "old.rdfp", tmp_path / f"x.{suffix}", tmp_path / "new.jellyp"
     old.write_text("\n".join(lines) + "\n")
     run(old, table, "--layout", layout)
-    run("--type", "frame", table, new)
+    run("--patch-type", "frame", table, new)
     # One patch, as a text is: the second transaction is no other patch.
     assert text(new.read_bytes()) == [[lines[0], lines[1], lines[4], lines[5]]]
-    shown = run("--no-marked-bnodes", table, "-").splitlines()
+    shown = run("-q", "--to", "rdfp", "--no-marked-bnodes", table, "-").splitlines()
     assert shown == [lines[0], lines[1], lines[4], lines[5]]
-    assert run(table, "-").splitlines() == [line.replace("_:b", "<_:b>") for line in shown]
+    assert run("-q", "--to", "rdfp", table, "-").splitlines() == [line.replace("_:b", "<_:b>") for line in shown]
     assert "named graph" in run("--triples", table, tmp_path / "t.jellyp", code=1)
     assert not (tmp_path / "t.jellyp").exists()
-    run(table, tmp_path / "again.csv", "--layout", layout)
+    run("--patches", table, tmp_path / "again.csv", "--layout", layout)
     run(new, tmp_path / "of.new.csv", "--layout", layout)
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "of.new.csv").read_bytes()
     (tmp_path / "bad.csv").write_text("op,s,p,o\nadd,<a:s>,<a:p>,<a:o>\nkeep,<a:s>,<a:p>,<a:o>\n")

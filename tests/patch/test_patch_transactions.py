@@ -116,7 +116,7 @@ def test_commands_tell_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     from jelly.cli.commands import cli
 
     def run(*words: str) -> tuple[int, str]:
-        done = testing.CliRunner().invoke(cli, ["patch", *words])
+        done = testing.CliRunner().invoke(cli, [*["patch"][: words[0] != "diff"], *words])
         return done.exit_code, done.output
 
     monkeypatch.chdir(tmp_path)
@@ -135,7 +135,7 @@ def test_commands_tell_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "2 added, 0 deleted, 1 deletion did not match any statement\nwarning: " in told
     told = "2 added, 1 deleted, 0 deletions did not match any statement\n"
     assert run("apply", "x.rdfp", "a.nt", "d.nt") == (0, told)
-    code, told = run("apply", "--strict", "x.rdfp", "c.nt", "e.nt")
+    code, told = run("apply", "--missing", "error", "x.rdfp", "c.nt", "e.nt")
     assert code == 1
     assert not Path("e.nt").exists()
     for command in ([], ["diff"]):

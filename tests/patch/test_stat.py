@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -35,13 +36,17 @@ def test_command(tmp_path: Path) -> None:
     old.write_text('<a:s> <a:p> "1" .\n')
     new.write_text('<a:s> <a:p> "2" .\n<a:s> <a:q> "2" .\n')
     run = CliRunner().invoke
-    for command in (["diff"], ["patch", "diff"]):
-        found = run(cli, [*command, str(old), str(new), "--stat"])
-        assert (found.exit_code, found.stdout) == (0, "+1\t-1\t<a:p>\n+1\t-0\t<a:q>\n")
-        assert found.stderr == "2 additions, 1 deletion\n"
-        assert run(cli, [*command, str(old), str(new), "--stat", "--exit-code"]).exit_code == 1
-        assert run(cli, [*command, str(old), str(old), "--stat", "--exit-code"]).exit_code == 0
-        found = run(cli, [*command, str(old), str(new), "-"])
+    command = ["diff", str(old), str(new)]
+    found = run(cli, [*command, "--stat"])
+    assert (found.exit_code, found.stdout) == (0, "+1\t-1\t<a:p>\n+1\t-0\t<a:q>\n")
+    assert found.stderr == "2 additions, 1 deletion\n"
+    predicates = {"<a:p>": {"added": 1, "deleted": 1}, "<a:q>": {"added": 1, "deleted": 0}}
+    told = {"added": 2, "deleted": 1, "predicates": predicates}
+    assert json.loads(run(cli, [*command, "--stat", "--json"]).stdout) == told
+    assert run(cli, [*command, "--stat", "--exit-code"]).exit_code == 1
+    assert run(cli, ["diff", str(old), str(old), "--stat", "--exit-code"]).exit_code == 0
+    for more in ([], ["-"]):
+        found = run(cli, [*command, *more])
         assert (found.exit_code, found.stdout.count("\n")) == (0, 5)
-        for wrong in ([], ["-", "--stat"], ["--stat", "--to", "rdfp"]):
-            assert run(cli, [*command, str(old), str(new), *wrong]).exit_code == 2
+    for wrong in (["-", "--stat"], ["--stat", "--to", "rdfp"], ["--json"]):
+        assert run(cli, [*command, *wrong]).exit_code == 2

@@ -53,7 +53,7 @@ def test_every_page_is_in_the_navigation() -> None:
 def test_every_command_and_option() -> None:
     page = PAGES["reference/command-line.md"]
     found = dict(generated.leaves(cli, ("jelly",)))
-    assert {("jelly", "convert"), ("jelly", "patch", "diff"), ("jelly", "serve")} <= found.keys()
+    assert {("jelly", "convert"), ("jelly", "patch", "apply"), ("jelly", "serve")} <= found.keys()
     sections = {part.split("\n", 1)[0]: part for part in page.split("\n## ")}
     for words, command in found.items():
         section = sections[" ".join(words)]

@@ -658,7 +658,7 @@ def test_the_command_stats(spark: Any, src: Path, tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr("jelly.spark._stats.session", lambda *given: contextlib.nullcontext(spark))
     picture = tmp_path / "x.png"
-    command = ["spark", "stats", str(src), "--format", "json", "--plot", str(picture)]
+    command = ["spark", "stats", str(src), "--json", "--plot", str(picture)]
     (src / "README.md").write_text("a list of things")
     done = CliRunner().invoke(cli, [*command, "--skip-unknown"])
     assert done.exit_code == 0, done.output

@@ -105,8 +105,9 @@ def test_the_command(tmp_path: Path) -> None:
     run("--jelly", "1.0", columns, rows)
     assert jelly.options(rows).version == 1
     assert "goes with --jelly 1.2" in run("--rdf-version", "1.2", text, rows, code=2)
-    assert "does not go with --jelly 1.0" in run("--jelly", "1.0", "--namespaces", text, rows, code=2)
-    assert "--names is 8: version 3 needs at least 128" in run("--jelly", "1.2", "--names", "8", text, rows, code=1)
+    assert "does not go with --jelly 1.0" in run("--jelly", "1.0", "--allow", "namespaces", text, rows, code=2)
+    small = run("--jelly", "1.2", "--table-names", "8", text, rows, code=1)
+    assert "--table-names is 8: version 3 needs at least 128" in small
 
 
 def test_frames_metadata_and_namespaces_both_ways() -> None:

@@ -108,10 +108,10 @@ def test_real_files(folder):
 def test_command(tmp_path):
     path = tmp_path / "x.jelly"
     jelly.write(path, [jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))])
-    shown = CliRunner().invoke(cli, ["inspect", "--size", "--format", "table", str(path)]).stdout
+    shown = CliRunner().invoke(cli, ["inspect", "--size", "--table", str(path)]).stdout
     assert "subject.iri" in shown
     assert "█" in shown
-    found = json.loads(CliRunner().invoke(cli, ["inspect", "--size", "--format", "json", str(path)]).stdout)
+    found = json.loads(CliRunner().invoke(cli, ["inspect", "--size", "--json", str(path)]).stdout)
     assert sum(found["part_bytes"].values()) == found["bytes"]
     assert found["parts"]["object.literal"] == 1
-    assert "parts" not in json.loads(CliRunner().invoke(cli, ["inspect", "--format", "json", str(path)]).stdout)
+    assert "parts" not in json.loads(CliRunner().invoke(cli, ["inspect", "--json", str(path)]).stdout)

@@ -243,11 +243,11 @@ def test_results_on_the_command_line(tmp_path):
     path = tmp_path / "people.srt"
     rows = [(IRI("a:b"), None), (IRI("a:b"), Literal("\x07", language="en")), (BlankNode("c"), None)]
     jelly.write_results(path, ["who", "[bold]name"], rows)
-    shown = CliRunner().invoke(cli, ["results", "stats", str(path), "--format", "table"])
+    shown = CliRunner().invoke(cli, ["stats", str(path), "--table"])
     assert shown.exit_code == 0, shown.output
     assert re.search(r"rows +3\b", shown.output)
     for text in ("who", "[bold]name", "a:b", '"\\u0007"@en', "66.7%"):
         assert text in shown.output
-    told = CliRunner().invoke(cli, ["results", "stats", str(path), "--format", "json", "--top", "1"])
+    told = CliRunner().invoke(cli, ["stats", str(path), "--json", "--top", "1"])
     assert json.loads(told.output) == result_stats(path, top=1).as_dict()
     assert json.loads(told.output)["variables"]["who"]["values"]["top"] == {"a:b": 2}

@@ -214,9 +214,9 @@ def test_commands(tmp_path: Path) -> None:
     assert run(cli, ["sort", "-u", "--by", "os", "--memory", "1M", str(tmp_path / "in.nt"), "-o", out]).exit_code == 0
     with jelly.open(out) as file:
         assert len(file) == 2
-    found = run(cli, ["merge", "--unique", out, str(tmp_path / "out.jelly")])
+    found = run(cli, ["sort", "--merge", "--unique", out, str(tmp_path / "out.jelly")])
     assert found.stdout == "<a:a> <a:p> <a:o> .\n<a:b> <a:p> <a:o> .\n"
-    found = run(cli, ["merge", str(tmp_path / "in.nt"), out])
+    found = run(cli, ["sort", "--merge", str(tmp_path / "in.nt"), out])
     assert (found.exit_code, "sort it first" in found.stderr) == (1, True)
     assert run(cli, ["sort", "--by", "x", str(tmp_path / "in.nt")]).exit_code == 1
     assert run(cli, ["sort", str(tmp_path / "in.nt"), "-o", str(tmp_path / "x.unknown")]).exit_code == 2

@@ -285,12 +285,12 @@ def test_commands(tmp_path: Path) -> None:
         assert found.exit_code == 0, found.output
         return found.stdout.splitlines()
 
-    assert printed("concat", source, source, "--blank-nodes", "keep") == lines * 2
-    assert printed("unique", source, source) == lines
-    assert printed("filter", source, "-w", "o.language=de", "-p", "a:p1") == [lines[3], lines[9]]
-    assert printed("filter", source, "-w", "o.language=de", "-v", "--object", '"1"@en') == lines
-    assert len(printed("sample", source, "-n", "5", "--seed", "1")) == 5
-    assert printed("sample", source, "--fraction", "1") == lines
+    assert printed("convert", source, source, "-", "--to", "nq", "--blank-nodes", "keep") == lines * 2
+    assert printed("convert", "--unique", source, source, "-", "--to", "nq") == lines
+    assert printed("find", source, "-w", "o.language=de", "-p", "a:p1") == [lines[3], lines[9]]
+    assert printed("find", source, "-w", "o.language=de", "-v", "--object", '"1"@en') == lines
+    assert len(printed("convert", source, "-", "--to", "nt", "--sample", "5", "--seed", "1")) == 5
+    assert printed("convert", source, "-", "--to", "nt", "--sample", "1.0") == lines
     assert printed("split", source, "--rows", "8", "-o", str(tmp_path / "r-{}.nt")) == [
         f"{tmp_path / 'r-00000.nt'}\t8", f"{tmp_path / 'r-00001.nt'}\t4"
     ]
@@ -298,20 +298,21 @@ def test_commands(tmp_path: Path) -> None:
         "p0.jelly\t6\t<a:p0>"
     )
     assert printed("split", source, "--by", "graph", "-o", str(tmp_path / "{}.nt"))[0].endswith("\t12\tdefault")
-    assert printed("unique", source, "-o", out) == []
+    assert printed("convert", "--unique", source, out) == []
     pytest.importorskip("pyarrow")
     assert printed("sort", source, "--to", "csv")[0] == printed("cat", source, "--to", "csv")[0]
-    assert printed("unique", out, "-o", str(tmp_path / "out.parquet")) == []
+    assert printed("convert", "--unique", out, str(tmp_path / "out.parquet")) == []
     assert printed("sort", str(tmp_path / "out.parquet")) == sorted(lines, key=lambda line: (line[6:10], line))
     assert len(list(jelly.read(out))) == 12
     for wrong in (
-        ("split", source, "-o", out), ("split", source, "--rows", "5"), ("sample", source), ("unique",),
-        ("filter", source, "-w", "x"), ("filter", source, "-p", "no term"), ("concat", "x.unknown"),
-        ("sample", source, "--fraction", "2"),
+        ("split", source, "-o", out), ("split", source, "--rows", "5"), ("convert", source), ("convert",),
+        ("find", source, "-w", "x"), ("find", source, "-p", "no term"), ("convert", "x.unknown", out),
+        ("convert", source, out, "--sample", "2.0"), ("convert", source, out, "--sample", "2", "--unique"),
+        ("convert", source, out, "--unique", "--drop-graphs"),
     ):  # fmt: skip
         assert run(cli, list(wrong)).exit_code == 2, wrong
     (tmp_path / "bad.nt").write_text("wrong")
-    assert run(cli, ["concat", str(tmp_path / "bad.nt"), "-o", str(tmp_path / "made.nt")]).exit_code == 1
+    assert run(cli, ["convert", "--unique", str(tmp_path / "bad.nt"), str(tmp_path / "made.nt")]).exit_code == 1
     assert not (tmp_path / "made.nt").exists()
 
 
