@@ -21,8 +21,8 @@ from jelly._dataset.file import JellyFile
 from jelly._dataset.segments import Condition, query_of, read_filtered
 from jelly._formats.filters import Query
 from jelly._formats.index import SUFFIX
-from jelly._formats.rdf_version import changes
 from jelly._formats.registry import FORMATS, JELLY, TABLE_SUFFIXES, VERSIONS, find, format_of, having, table_kind
+from jelly._streams.rdf_version import changes
 from jelly._streams.reader import Frame, Reader, frames_of
 from jelly.errors import JellyArgumentError, JellyError
 

@@ -1,4 +1,22 @@
-"""Codec of the formats of the compiled core: see `jelly._formats.registry.Format.codec`."""
+"""Codec of the formats of the compiled core: Jelly, N-Triples, N-Quads, RDF Binary of Apache Jena, and patches in them.
+
+We read the RDF Binary that Jena reads with these differences. Jena takes Thrift data that is cut off inside a row for
+complete, skips rows that it does not know, cannot read strings above 100 MiB, and makes U+FFFD of bytes that are not
+UTF-8: all of that is an error here, or is read. Doubles that are infinite become ``INF``, not Java's ``Infinity``.
+REPEAT, of which the documents give no more than the name, is the term that the row before has in the same position: the
+last triple, quad or result, with prefixes between or not; a triple is a quad of the default graph. In the first row,
+and inside quoted triples, it is an error. RDF Protobuf may also be one ``RDF_Stream`` or ``RDF_Graph``, a whole message
+without a length before it: the first bytes show which, if there are no unknown fields; ``message=`` names it.
+
+>>> import io, jelly
+>>> out = io.BytesIO()
+>>> with jelly.Writer(out, format="thrift", prefixes={"ex": "http://example.org/"}) as writer:
+...     writer.add((jelly.IRI("http://example.org/s"), jelly.IRI("http://example.org/p"), jelly.Literal("o")))
+>>> out.getvalue()[:30]
+b'\\x1c\\x18\\x02ex\\x18\\x13http://example.org/\\x00\\x00,\\x1c'
+>>> [str(statement) for statement in jelly.read(out.getvalue(), format="thrift")]
+['<http://example.org/s> <http://example.org/p> "o" .']
+"""
 
 from __future__ import annotations
 
@@ -9,12 +27,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
+from jelly._core.jena.reader import BinaryReader
+from jelly._core.jena.writer import BinaryWriter
 from jelly._core.ntriples.text import TextReader, TextWriter
 from jelly._formats.index import INDEX_KEY, pack_index
-from jelly._formats.protocols import Framing
-from jelly._formats.registry import JELLY, Format
+from jelly._formats.protocols import BatchReader, BatchWriter, Framing
+from jelly._formats.registry import JELLY, JELLY_PATCH, NQ, NT, RDF_PATCH, Content, Format
 from jelly._options.options import LogicalType, PhysicalType, StreamOptions
-from jelly.errors import JellyOptionsError
+from jelly.errors import JellyOptionsError, JellyUnsupportedError
 
 if TYPE_CHECKING:
     from jelly._formats.filters import FilterBuilder
@@ -23,6 +43,8 @@ __all__ = ["StreamEncoder", "default_options", "open_reader", "open_writer"]
 
 # Bytes of filters and index in a frame of a compressed file.
 FILTERS_IN_FRAME = 1 << 18
+
+_IN_FRAMES, _IN_LINES = (JELLY, JELLY_PATCH), (NT, NQ, RDF_PATCH)
 
 
 @cache
@@ -34,42 +56,53 @@ def default_options(arity: int) -> StreamOptions:
     )
 
 
-def open_reader(
-    format: Format,
-    *,
-    delimited: bool | None,
-    strict: bool,
-    on_error: Literal["raise", "skip"],
-    **settings: Any,
-) -> Decoder | TextReader:
-    """Make a reader of Jelly, N-Triples or N-Quads."""
-    if format is JELLY:
-        return Decoder(delimited=delimited, strict=strict, **settings)
-    return TextReader(quads=format.quads, strict=strict, on_error=on_error, **settings)
+def open_reader(format: Format, *, delimited: bool | None, **settings: Any) -> BatchReader:
+    """Make a reader of a format of statements or patches. Errors can be skipped in lines only."""
+    if is_patch := format.content is Content.PATCH:
+        settings["patch"] = True
+    if format in _IN_LINES:
+        return TextReader(quads=format.quads, **settings)
+    on_error = settings.pop("on_error", "raise")
+    if format in _IN_FRAMES:
+        return Decoder(delimited=delimited, **settings)
+    if on_error != "raise":
+        raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: its rows have no marks")
+    settings.pop("strict", None)
+    return BinaryReader("thrift" if is_patch else format.name, **settings)
 
 
 def open_writer(
     format: Format,
-    options: StreamOptions | None,
-    arity: int,
+    options: Any,
+    arity: int = 4,
     *,
     framing: Framing,
-    keep_labels: bool,
+    keep_labels: bool = False,
+    marked_bnodes: bool = False,
     quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
     filters: bool = False,
-) -> StreamEncoder | TextWriter:
-    """Make a writer of Jelly, N-Triples or N-Quads. Text has neither frames nor stream options.
+    **settings: Any,
+) -> BatchWriter:
+    """Make a writer of a format of statements or patches; ``filters`` are for Jelly that is seekable.
 
-    ``quoted`` is a keyword of `jelly._core.ntriples.text.TextWriter`, for text, ``filters`` for Jelly that is seekable.
+    JellyOptionsError for what the format does not have.
     """
-    if format is not JELLY:
-        return TextWriter(quads=format.quads, keep_labels=keep_labels, quoted=quoted)
+    if is_patch := format.content is Content.PATCH:
+        if format is not JELLY_PATCH and framing["keyframe_rows"]:
+            raise JellyOptionsError(f"{format.title} has no keyframes: only Jelly-Patch can be seekable")
+        settings["patch"] = True
+    if format in _IN_LINES:
+        labels = {"marked": marked_bnodes} if is_patch else {"keep_labels": keep_labels}
+        return TextWriter(quads=format.quads, quoted=quoted, **labels, **settings)
     if quoted != "rdf-1.2":
-        raise JellyOptionsError(f"quoted={quoted!r} is not for Jelly, only for N-Triples and N-Quads")
-    encoder = StreamEncoder(options or default_options(arity), **framing)
-    if filters:
-        encoder.make_filters()
-    return encoder
+        titles = "RDF Patch" if is_patch else "N-Triples and N-Quads"
+        raise JellyOptionsError(f"quoted={quoted!r} does not go with {format.title}, only with {titles}")
+    if format in _IN_FRAMES:
+        encoder = StreamEncoder(options or default_options(arity), **framing)
+        if filters:
+            encoder.make_filters()
+        return encoder
+    return BinaryWriter("thrift" if is_patch else format.name, **settings)
 
 
 class StreamEncoder(Encoder):

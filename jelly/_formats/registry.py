@@ -159,8 +159,7 @@ class Format:
         return writer
 
 
-_NATIVE, _SYNTAXES, _JENA = "jelly._formats.native", "jelly._formats.syntaxes", "jelly._formats.jena"
-_PATCH = "jelly._formats.patch"
+_NATIVE, _SYNTAXES = "jelly._formats.native", "jelly._formats.syntaxes"
 _RESULT_CODEC = "jelly._formats.result_syntaxes"
 _LOG_CODEC = "jelly.messages._codec"
 
@@ -181,7 +180,7 @@ _BINARY: dict[str, Any] = {
     "mixed": True,
     "reading": _ROWS | {"quads", "message"},
     "writing": frozenset({"prefixes", "shorten", "values", "base", "default_quads", "repeat", "message"}),
-    "codec": _JENA,
+    "codec": _NATIVE,
 }
 
 # ---- statements
@@ -279,7 +278,7 @@ JELLY_PATCH = Format(
     namespaces=True,
     binary=True,
     reading=_FRAMES | {"strict"},
-    codec=_PATCH,
+    codec=_NATIVE,
 )
 RDF_PATCH = Format(
     name="rdfp",
@@ -290,7 +289,7 @@ RDF_PATCH = Format(
     quads=True,
     namespaces=True,
     reading=_LINES | {"strict", "on_error"},
-    codec=_PATCH,
+    codec=_NATIVE,
 )
 RDF_PATCH_THRIFT = Format(
     name="trp",
@@ -302,7 +301,7 @@ RDF_PATCH_THRIFT = Format(
     namespaces=True,
     binary=True,
     reading=_ROWS,
-    codec=_PATCH,
+    codec=_NATIVE,
 )
 
 # ---- message logs
@@ -451,7 +450,7 @@ _DEFAULTS = {Content.STATEMENTS: JELLY, Content.PATCH: JELLY_PATCH, Content.MESS
 SEEKING = JELLY.reading - {"joined"}
 
 # The keywords of `Reader` and of `Writer`, of `PatchReader` and of `read_results`, for all formats.
-# Keywords of `Reader` for any format, see `jelly._formats.rdf_version`.
+# Keywords of `Reader` for any format, see `jelly._streams.rdf_version`.
 VERSIONS = frozenset({"rdf", "star"})
 # Keywords of functions that read several sources.
 SEVERAL = frozenset({"blank_nodes", "skolem_base", "threads"})

@@ -130,7 +130,7 @@ FIXED = (
         "_bytes/compression.py:MAX_XZ_MEMORY", 1 << 28, "bytes", "the dictionary of an xz file", "`xz -9` needs 65 MiB",
     ),
     FixedLimit(
-        "_formats/rdf_version.py:MAX_RESTORED", 1 << 20, "quoted triples", 'a source that is read with star="quoted"',
+        "_streams/rdf_version.py:MAX_RESTORED", 1 << 20, "quoted triples", 'a source that is read with star="quoted"',
     ),
     # ---- Jelly
     FixedLimit(

@@ -87,7 +87,7 @@ class Reader(ItemReader[Statement]):
         own = {name: given.pop(name, default) for name, default in _OF_ALL.items()}
         self._change = None
         if rdf is not None or star is not None:
-            from jelly._formats.rdf_version import changes
+            from jelly._streams.rdf_version import changes
 
             self._change = changes(rdf, star)
         self._open(src, Content.STATEMENTS, given, own, tables=True)

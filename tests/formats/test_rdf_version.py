@@ -171,7 +171,7 @@ def test_sources_of_all_kinds_keep_to_a_version(tmp_path: Any) -> None:
 
 
 def test_restored_triples_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jelly._formats.rdf_version.MAX_RESTORED", 1)
+    monkeypatch.setattr("jelly._streams.rdf_version.MAX_RESTORED", 1)
     made = [Triple(QuotedTriple(S, P, Literal(str(i))), P, OBJ) for i in range(2)]
     data = jelly.dumps(list(jelly.read(jelly.dumps(made), star="reifies")))
     with pytest.raises(jelly.JellyLimitError, match="quoted triples at the most"):

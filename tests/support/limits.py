@@ -46,7 +46,6 @@ PARTS = {
     "_formats/index": "Jelly",
     "_formats/filters": "Jelly",
     "_formats/arrow_tables": "Tables",
-    "_formats/rdf_version": "All formats",
     "_formats": "Turtle, TriG, RDF/XML, JSON-LD and N3",
     "_formats/guards": "Turtle, TriG, RDF/XML, JSON-LD and N3",
     "_bytes": "All formats",
