@@ -64,8 +64,9 @@ if TYPE_CHECKING:
     from jelly._dataset.unique import unique
     from jelly._options.keywords import ReadOptions, WriteOptions
     from jelly._tools.canonicalize import Canonical, canonicalize
+    from jelly._tools.check import Problem
     from jelly._tools.inspect import FrameInspection, Inspection, inspect
-    from jelly._tools.validate import Problem, validate
+    from jelly._tools.validate import validate
     from jelly.arrow import read_arrow, write_arrow
     from jelly.results import read_results, write_results
 
@@ -172,7 +173,7 @@ _LAZY = {
     "Matches": "jelly._dataset.find",
     "Part": "jelly._dataset.split",
     "Pattern": "jelly._dataset.pattern",
-    "Problem": "jelly._tools.validate",
+    "Problem": "jelly._tools.check",
     "ReadOptions": "jelly._options.keywords",
     "Scan": "jelly._dataset.lazy",
     "WriteOptions": "jelly._options.keywords",

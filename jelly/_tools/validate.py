@@ -1,110 +1,55 @@
-"""Lists the problems of a Jelly stream, and compares it with another file."""
+"""Lists the problems of a stream of any content, and compares it with another."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, fields, replace
-from math import inf
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from dataclasses import replace
+from typing import Any, Literal
 
 from jelly._bytes.names import name_of
-from jelly._bytes.source import MAX_EXPANSION, Source
-from jelly._core.base.batch import Batch
-from jelly._core.base.constants import NOUNS, Kind, Slot
+from jelly._bytes.source import MAX_EXPANSION, Progress, Source
 from jelly._core.jelly.decoder import Decoder
-from jelly._core.jelly.frame_scan import KINDS, RowCounter
-from jelly._core.ntriples.statement_table import StatementTable
-from jelly._core.terms.materialize import Materializer
-from jelly._dataset.check import problems_beside
+from jelly._core.jelly.frame_scan import RowCounter
 from jelly._dataset.read import is_several, read
 from jelly._dataset.sources import expand
-from jelly._formats.registry import JELLY, READING, SEEKING, Content, Format, find, format_of
+from jelly._formats.registry import (
+    JELLY,
+    JELLY_PATCH,
+    MESSAGE_READING,
+    PATCH_READING,
+    RDF_PATCH,
+    READING,
+    REGISTRY,
+    RESULT_READING,
+    SEEKING,
+    Content,
+    Format,
+    content_of,
+    find,
+    format_of,
+)
 from jelly._formats.sniff import explain
-from jelly._options.options import ROW_VERSION, StreamOptions
+from jelly._options.options import StreamOptions
 from jelly._options.settings import LIMITS, checked, fitted, refuse_unknown
-from jelly._streams.inputs import ACCEPT
+from jelly._streams.inputs import ACCEPT, of_content
 from jelly._streams.reader import Reader
 from jelly._streams.reader import options as read_options
-from jelly._tools.blank_nodes import differences
-from jelly._tools.compare import BlankNodeBijection, as_quad
-from jelly._tools.inspect import UNKNOWN_ROW, restart_problem
-from jelly.errors import JellyArgumentError, JellyError
+from jelly._tools.check import AnyOrder, Check, InOrder, Problem
+from jelly._tools.compare import as_quad
+from jelly._tools.inspect import restart_problem
+from jelly._tools.validate_patch import PatchCheck
+from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError
 
 __all__ = ["Problem", "validate"]
 
-SLOTS = tuple(slot.name.lower() for slot in Slot)
 
-
-def _marked(*kinds: Kind) -> npt.NDArray[np.bool_]:
-    """For each kind of term, whether it is one of these."""
-    return np.isin(np.arange(max(Kind) + 1), kinds)
-
-
-def noun_of(kind: int) -> str:
-    """What a term of a kind is called, with its article."""
-    noun = NOUNS[kind]
-    return f"{'an' if noun == 'IRI' else 'a'} {noun}"
-
-
-# Kinds of terms that RDF 1.1 and RDF-star allow, by slot.
-ALLOWED = (
-    _marked(Kind.IRI, Kind.BNODE, Kind.TRIPLE),
-    _marked(Kind.IRI),
-    _marked(Kind.IRI, Kind.BNODE, Kind.LITERAL, Kind.LANG, Kind.TYPED, Kind.TRIPLE),
-    _marked(Kind.IRI, Kind.BNODE),
-)
-# Maximum number of differing statements to show; after a missing statement all others differ.
-_SHOWN = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One problem in a stream.
-
-    Attributes
-    ----------
-    message : str
-        What is wrong.
-    frame : int or None
-        Number of the frame, from 0.
-    row : int or None
-        Number of the row in the frame, from 0.
-    offset : int or None
-        Byte in the decompressed stream, from 0.
-    line : int or None
-        Line of a text, from 1.
-    source : str or None
-        With several sources the path or URL of this one, or its number.
-    """
-
-    message: str
-    frame: int | None = None
-    row: int | None = None
-    offset: int | None = None
-    line: int | None = None
-    source: str | None = None
-
-    def __str__(self) -> str:
-        place = [
-            f"{name} {value}"
-            for name, value in (
-                ("frame", self.frame), ("row", self.row), ("byte", self.offset), ("line", self.line)
-            )
-            if value is not None
-        ]
-        return f"{', '.join(place)}: {self.message}" if place else self.message
-
-
-@checked(READING)
+@checked(READING, PATCH_READING, MESSAGE_READING, RESULT_READING)
 def validate(
     src: Any,
     *,
     format: str | None = None,
+    content: Literal["statements", "patches", "messages", "results"] | None = None,
     against: Any = None,
     against_format: str | None = None,
     ordered: bool = True,
@@ -112,18 +57,20 @@ def validate(
     frame: int | None = None,
     delimited: bool | None = None,
     limit: int = 1000,
-    progress: Callable[[int, int | None, int], object] | None = None,
+    progress: Progress | None = None,
     joined: bool = False,
     **limits: Any,
 ) -> list[Problem]:
-    """Check a stream and list its problems.
+    """Check a stream of statements, patches, messages or query results, and list its problems.
 
     Problems of a Jelly stream are: whatever the `Decoder` refuses (the rest of the stream is then not checked), quoted
     triples or generalized statements that the options do not announce, a pair of logical and physical type outside the
     recommended table, namespace declarations in version 1, a graph without an end, rows of unknown kinds, and signs
     that the file was joined with ``cat``. With a local file also its index, the table of its compressed frames, its
-    filters and its sidecar are problems where they do not fit its statements. Problems of other formats are syntax
-    errors, in N-Triples and N-Quads every line that has one, and quoted triples as graphs.
+    filters and its sidecar are problems where they do not fit its statements. Jelly-Patch has these, too: graphs in
+    patches of triples, namespaces in a patch of quads before any graph, a last patch without punctuation. Problems of
+    other formats are syntax errors, in N-Triples, N-Quads and RDF Patch every line that has one, and quoted triples as
+    graphs.
 
     Parameters
     ----------
@@ -132,6 +79,8 @@ def validate(
         after the other.
     format : str, optional
         Format of the input. By default the suffix of the file decides; a file with an unknown suffix is Jelly.
+    content : {"statements", "patches", "messages", "results"}, optional
+        By default the format decides. Formats of statements that are message logs, too, hold statements.
     against : Any, optional
         Another RDF source that must contain the same statements, up to the labels of blank nodes.
     against_format : str, optional
@@ -143,7 +92,7 @@ def validate(
     frame : int, optional
         Compare only this frame of ``src`` with ``against``.
     delimited : bool, optional
-        Whether each frame has its length before it. By default the first bytes tell. Jelly only.
+        Whether each frame has its length before it. By default the first bytes decide. Jelly only.
     limit : int, default 1000
         Stop after this many problems.
     progress : callable, optional
@@ -151,7 +100,7 @@ def validate(
     joined : bool, default False
         Accept several Jelly streams joined with ``cat``.
     **limits : Any
-        Further keywords of `Reader`, for ``src`` and ``against``. ``unknown_rows="skip"`` accepts rows of unknown
+        Further keywords of `ReadOptions`, for ``src`` and ``against``. ``unknown_rows="skip"`` accepts rows of unknown
         kinds.
 
     Returns
@@ -169,22 +118,25 @@ def validate(
     ['frame 0, byte 20: the stream ends inside a frame: ... more bytes were expected; the rest ... was not checked']
     """
     several = expand(src) if is_several(src) else [src]
+    settings = {
+        "format": format, "against": against, "against_format": against_format, "ordered": ordered, "options": options,
+        "frame": frame, "delimited": delimited, "progress": progress, "joined": joined, **limits,
+    }  # fmt: skip
     if len(several) > 1:
-        return _validate_several(
-            several, limit,
-            format=format, against=against, against_format=against_format, ordered=ordered, options=options,
-            frame=frame, delimited=delimited, progress=progress, joined=joined, **limits,
-        )  # fmt: skip
+        return _validate_several(several, limit, content=content, **settings)
     [src] = several
-    with closing(Source(src, limits.get("max_expansion", MAX_EXPANSION), ACCEPT[Content.STATEMENTS])) as source:
-        return _validate_one(
-            source, src, limit,
-            format=format, against=against, against_format=against_format, ordered=ordered, options=options,
-            frame=frame, delimited=delimited, progress=progress, joined=joined, **limits,
-        )  # fmt: skip
+    kind = content_of(content, (src, format))
+    with closing(Source(src, limits.get("max_expansion", MAX_EXPANSION), ACCEPT[kind])) as source:
+        if kind is Content.STATEMENTS:
+            return _validate_statements(source, src, limit, **settings)
+        for name in ("against", "options"):
+            if settings.pop(name) is not None:
+                raise JellyArgumentError(f"{name}= goes with statements, not with {kind.value}")
+        del settings["against_format"], settings["ordered"], settings["frame"]
+        return _validate_others(source, src, kind, limit, **settings)
 
 
-def _validate_one(
+def _validate_statements(
     source: Source,
     src: Any,
     limit: int,
@@ -196,11 +148,10 @@ def _validate_one(
     options: Any,
     frame: int | None,
     delimited: bool | None,
-    progress: Callable[[int, int | None, int], object] | None,
+    progress: Progress | None,
     joined: bool,
     **limits: Any,
 ) -> list[Problem]:
-    """`validate` for one source."""
     known = format_to_check(format or source.media_type, source.name)
     if known is not JELLY and (options is not None or delimited is not None or joined):
         raise JellyArgumentError(f"options=, delimited= and joined= are of Jelly, this is {known.title}")
@@ -211,42 +162,111 @@ def _validate_one(
         other = format_of(against, against_format).reading
         theirs: dict[str, Any] = {"format": against_format, **{name: limits[name] for name in limits.keys() & other}}
         if ordered:
-            check.compare = _InOrder(map(as_quad, read(against, **theirs)), frame, check)
+            check.compare = InOrder(map(as_quad, read(against, **theirs)), frame, check)
         else:
-            check.compare = _AnyOrder(Reader(against, **theirs).batches(), frame, check)
+            check.compare = AnyOrder(Reader(against, **theirs).batches(), frame, check)
     refuse_unknown(limits, known.reading | other, known.title)
     limits = {name: limits[name] for name in limits.keys() & known.reading}
-    if known is not JELLY:
-        return _validate_text(source, known, check, progress, limits)
+    if known is JELLY:
+        return _validate_jelly(source, src, known, check, progress, delimited, joined, limits)
+    mode: Literal["raise", "skip"] = "skip" if known.name in ("nt", "nq") else "raise"
+    return _validate_items(lambda: Reader(source, format=known.name, on_error=mode, **limits), check, progress)
+
+
+def _validate_others(
+    source: Source,
+    src: Any,
+    content: Content,
+    limit: int,
+    *,
+    format: str | None,
+    delimited: bool | None,
+    progress: Progress | None,
+    joined: bool,
+    **limits: Any,
+) -> list[Problem]:
+    if content is Content.PATCH:
+        known = find(format or source.media_type, source.name, content=content)
+        if known is JELLY_PATCH:
+            refuse_unknown(limits, known.reading, known.title)
+            return _validate_jelly(source, src, known, PatchCheck(limit, None), progress, delimited, joined, limits)
+        if known is RDF_PATCH:
+            limits.setdefault("on_error", "skip")
+    if joined or delimited is not None:
+        raise JellyArgumentError("delimited= and joined= are of Jelly")
+    make = of_content(content, "Reader")
+    return _validate_items(lambda: make(source, format=format, **limits), Check(limit, None), progress)
+
+
+def _validate_jelly(
+    source: Source,
+    src: Any,
+    format: Format,
+    check: Check,
+    progress: Progress | None,
+    delimited: bool | None,
+    joined: bool,
+    limits: dict[str, Any],
+) -> list[Problem]:
+    patch = format is JELLY_PATCH
     check.skips_unknown = limits.get("unknown_rows") == "skip"
     own = {name: limits[name] for name in limits.keys() & SEEKING} | {"unknown_rows": "skip"}
     # Rows of unknown kinds are reported, and the rows after them are checked.
-    limits = fitted(limits, JELLY.reading, source.size) | {"unknown_rows": "skip"}
+    limits = fitted(limits, format.reading, source.size) | {"unknown_rows": "skip"}
     limits.pop("max_expansion", None)  # the source has it
-    decoder = Decoder(delimited=delimited, joined=joined, **limits)
+    decoder = Decoder(patch=patch, delimited=delimited, joined=joined, **limits)
     decoder.quiet = True
     most = limits.get("max_frame_bytes", LIMITS["max_frame_bytes"])
-    counter = RowCounter(delimited=delimited, max_frame_bytes=most, places=True)
+    counter = RowCounter(delimited=delimited, max_frame_bytes=most, places=True, patch=patch)
+
+    def told() -> None:
+        if progress is not None:
+            progress(source.bytes_read, source.size, check.rows)
+
     try:
         for chunk in source.chunks():
             check.take(counter, decoder.feed(chunk), chunk)
-            if progress is not None:
-                progress(source.bytes_read, source.size, decoder.statements)
+            told()
             if check.is_full:
                 break
         else:
             check.take(counter, decoder.close(), None)
-            check.finish(counter)
-            check.add_beside(src, joined, own)
+            check.finish(counter, decoder)
+            check.add_beside(src, joined, own, patch=patch)
+            told()
     except JellyError as error:
         if check.failed:
             raise
-        explain(error, source.head, JELLY.name)
+        explain(error, source.head, format.name, REGISTRY[format.content] if patch else (), "format")
         message = f"{error.reason}; the rest of the file was not checked"
         check.add(message, error.frame, error.row, error.offset)
+    for text in decoder.oddities if patch else ():
+        check.add(text)
     if decoder.restarts:
         number, row, offset, times = decoder.restarts
         check.add(restart_problem(times), number, row, offset)
+    return check.sorted()
+
+
+def _validate_items(make: Callable[[], Any], check: Check, progress: Progress | None) -> list[Problem]:
+    """The problems of a reader of any format but Jelly."""
+    reader = None
+    try:
+        reader = make()
+        for batch in reader.watched(progress):
+            check.graphs(batch)
+            check.compare_with(batch)
+        check.compare_end()
+    except (JellyFormatError, JellyLimitError) as error:
+        if check.failed:
+            raise
+        place = "" if error.message is None else f"message {error.message}: "
+        check.add(f"{place}{error.reason}; the rest of the file was not checked", None, None, error.offset, error.line)
+    if reader is not None:
+        for line, message in reader.skipped:
+            check.add(message, line=line)
+        if reader.n_skipped > len(reader.skipped):
+            check.add(f"{reader.n_skipped - len(reader.skipped)} more lines have errors")
     return check.sorted()
 
 
@@ -271,293 +291,3 @@ def format_to_check(format: str | None, name: str) -> Format:
         if format is not None:
             raise
         return JELLY
-
-
-def _validate_text(
-    source: Source,
-    format: Format,
-    check: Check,
-    progress: Callable[[int, int | None, int], object] | None,
-    limits: dict[str, Any],
-) -> list[Problem]:
-    """`validate` for formats other than Jelly."""
-    by_line = format.name in ("nt", "nq")
-    with Reader(source, format=format.name, on_error="skip" if by_line else "raise", **limits) as reader:
-        try:
-            for batch in reader.source.watched(reader.batches(), progress):
-                check.graphs(batch)
-                check.compare_with(batch)
-            check.compare_end()
-        except JellyError as error:
-            if check.failed:
-                raise
-            check.add(f"{error.reason}; the rest of the file was not checked", offset=error.offset, line=error.line)
-        for line, message in reader.skipped:
-            check.add(message, line=line)
-        if reader.n_skipped > len(reader.skipped):
-            check.add(f"{reader.n_skipped - len(reader.skipped)} more lines have errors")
-    return check.sorted()
-
-
-def _in_order(problem: Problem) -> float:
-    # Problems without a place come last.
-    place = problem.offset if problem.line is None else problem.line
-    return inf if place is None else place
-
-
-class Check:
-    """The problems found so far, and the positions of the statements of the current chunk."""
-
-    def __init__(self, limit: int, wanted: StreamOptions | None) -> None:
-        self.problems: list[Problem] = []
-        self.compare: _InOrder | _AnyOrder | None = None
-        self.failed = False  # the error is not an error of the stream
-        self.skips_unknown = False  # rows of unknown kinds are not a problem
-        self._limit = limit
-        self._wanted = wanted
-        self._rows = np.empty((0, 3), np.int64)
-        self._first: int | None = None
-        self._options: StreamOptions | None = None
-        self._namespaces = 0
-
-    @property
-    def is_full(self) -> bool:
-        return len(self.problems) >= self._limit
-
-    def add(
-        self,
-        message: str,
-        frame: int | None = None,
-        row: int | None = None,
-        offset: int | None = None,
-        line: int | None = None,
-    ) -> None:
-        if not self.is_full:
-            self.problems.append(Problem(message, frame, row, offset, line))
-
-    def sorted(self) -> list[Problem]:
-        """The problems in the order of the stream."""
-        problems = sorted(self.problems, key=_in_order)
-        if self.is_full:
-            problems.append(Problem(f"stopped after {self._limit} problems"))
-        return problems
-
-    def graphs(self, batch: Batch) -> None:
-        """Report statements whose graph is a quoted triple: no version of RDF has these, and Jelly cannot hold them."""
-        if batch.g is None or not len(batch.quoted):
-            return
-        for row in np.flatnonzero((batch.g >= 0) & (batch.kind[batch.g] == Kind.TRIPLE)).tolist():
-            self.add(f"statement {batch.first_row + row}: a quoted triple as graph, which no version of RDF allows")
-
-    def add_beside(self, src: Any, joined: bool, limits: Mapping[str, Any], patch: bool = False) -> None:
-        """Check what lies beside the stream in a file: its index or sidecar, the table of its frames, its filters."""
-        if isinstance(src, str | os.PathLike) and os.path.isfile(src):
-            for message, offset in problems_beside(os.fspath(src), patch, joined, limits):
-                self.add(message, offset=offset)
-
-    def compare_with(self, batch: Batch) -> None:
-        if self.compare is not None:
-            self.failed = True  # errors from here on belong to the other file
-            self.compare.take(batch)
-            self.failed = False
-
-    def compare_end(self) -> None:
-        if self.compare is not None:
-            self.failed = True
-            self.compare.finish()
-            self.failed = False
-
-    @staticmethod
-    def _places(counter: RowCounter, chunk: Any) -> Any:
-        """Where the rows of a chunk are, see `RowCounter.take_places`."""
-        try:
-            if chunk is None:
-                counter.close()
-            else:
-                counter.feed(chunk)
-        except JellyError:
-            pass  # the message of the Decoder is better
-        return counter.take_places()
-
-    def take(self, counter: RowCounter, batches: Iterator[Batch], chunk: Any) -> None:
-        """Check the Batches of a chunk (None: the end)."""
-        places = self._places(counter, chunk)
-        kinds = places[:, 0]
-        self._rows = places[(kinds == KINDS.index("triple")) | (kinds == KINDS.index("quad")), 1:]
-        self._declared = places[kinds == KINDS.index("namespace"), 1:]
-        self._headers = places[kinds == KINDS.index("options"), 1:]
-        for place in places[kinds == KINDS.index("other"), 1:].tolist():
-            if not self.skips_unknown:
-                self.add(UNKNOWN_ROW, *place)
-        self._first = None
-        self._namespaces = 0
-        for batch in batches:
-            if self._first is None:
-                self._first = batch.first_row
-            if self._options is None:
-                self._check_options(batch.options)
-            self._check_flags(batch)
-            self.compare_with(batch)
-            if self.is_full:
-                return
-
-    def finish(self, counter: RowCounter) -> None:
-        rows = counter.rows
-        if rows["graph_start"] > rows["graph_end"]:
-            self.add("the stream ends inside a graph: a graph end row is missing", counter.frames - 1)
-        self.compare_end()
-
-    def place(self, statement: int) -> tuple[int, int, int] | tuple[()]:
-        """Frame, row and offset of a statement of the current chunk."""
-        row = statement - (self._first or 0)
-        return tuple(self._rows[row].tolist()) if row < len(self._rows) else ()
-
-    def _check_options(self, options: StreamOptions | None) -> None:
-        self._options = options
-        if options is None:
-            return
-        place = self._headers[0].tolist() if len(self._headers) else ()
-        if not options.types_agree:
-            self.add(
-                f"logical type {options.logical_type.name} does not go with physical type {options.physical_type.name}",
-                *place,
-            )
-        if self._wanted is None:
-            return
-        for option in fields(StreamOptions):
-            here, there = getattr(options, option.name), getattr(self._wanted, option.name)
-            if here != there:
-                self.add(f"stream option {option.name} is {_shown(here)}, expected {_shown(there)}", *place)
-
-    def _check_flags(self, batch: Batch) -> None:
-        options = batch.options or self._options
-        if options is None or options.version > ROW_VERSION:
-            return  # in columns there is nothing that the Decoder lets pass
-        if options.version == 1:
-            for _, _, name, _ in batch.namespaces:
-                place = self._declared[self._namespaces].tolist() if self._namespaces < len(self._declared) else ()
-                self._namespaces += 1
-                self.add(f"namespace declaration {name!r} in a stream of version 1: version 2 brought them", *place)
-        columns = [batch.s, batch.p, batch.o] + ([] if batch.g is None else [batch.g])
-        kinds = batch.kind
-        if not options.rdf_star and (kinds == Kind.TRIPLE).any():
-            self._report(batch, columns, lambda slot, ids: kinds[ids] == Kind.TRIPLE, "rdf_star")
-        if not options.generalized_statements:
-            wrong = generalized_terms(batch)
-
-            def is_generalized(slot: int, ids: Any) -> Any:
-                return ~ALLOWED[slot][kinds[ids]] | wrong[ids]
-
-            self._report(batch, columns, is_generalized, "generalized_statements")
-
-    def _report(self, batch: Batch, columns: list[Any], test: Callable[[int, Any], Any], flag: str) -> None:
-        """Add a problem for each statement with a term for which `test` is true."""
-        masks = []
-        for slot, ids in enumerate(columns):
-            mask = test(slot, ids)
-            masks.append(mask & (ids >= 0) if slot == 3 else mask)
-        for row in np.flatnonzero(np.logical_or.reduce(masks)).tolist():
-            slot = next(i for i, mask in enumerate(masks) if mask[row])
-            noun = noun_of(batch.kind[columns[slot][row]])
-            self.add(f"{SLOTS[slot]} is {noun}, but {flag} is false", *self.place(batch.first_row + row))
-            if self.is_full:
-                return
-
-
-def _shown(value: Any) -> str:
-    return str(getattr(value, "name", None) or repr(value))
-
-
-def generalized_terms(batch: Batch) -> Any:
-    """For each term, whether it is a quoted triple that only generalized RDF allows, at any depth."""
-    kinds, quoted = batch.kind, batch.quoted
-    wrong = np.zeros(len(kinds), bool)
-    if not len(quoted):
-        return wrong
-    is_quoted = kinds == Kind.TRIPLE
-    bad = np.zeros(len(quoted), bool)
-    for slot in range(3):
-        bad |= ~ALLOWED[slot][kinds[quoted[:, slot]]]
-    while True:
-        wrong[is_quoted] = bad[batch.aux[is_quoted]]
-        after = bad | wrong[quoted].any(axis=1)
-        if (after == bad).all():
-            return wrong
-        bad = after
-
-
-def _rows_of(batch: Batch, frame: int | None) -> tuple[int, int]:
-    """The first row of a frame in this Batch, and the row after its last."""
-    if frame is None:
-        return 0, len(batch)
-    ends = [0, *batch.frames.tolist(), len(batch)]
-    i = frame - batch.first_frame
-    return (ends[i], ends[i + 1]) if 0 <= i < len(ends) - 1 else (0, 0)
-
-
-def _text(statement: Iterable[Any]) -> str:
-    return _shortened(" ".join(str(term) for term in statement).strip())
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 200 else f"{text[:197]}..."
-
-
-class _InOrder:
-    """Compares position by position."""
-
-    def __init__(self, theirs: Iterator[tuple[Any, ...]], frame: int | None, check: Check) -> None:
-        self._theirs, self._frame, self._check = theirs, frame, check
-        self._renaming = BlankNodeBijection()
-        self._extra = 0
-        self._different = 0
-
-    def take(self, batch: Batch) -> None:
-        first, last = _rows_of(batch, self._frame)
-        for row, statement in enumerate(Materializer(batch).statements(first, last), first):
-            ours = as_quad(statement)
-            theirs = next(self._theirs, None)
-            if theirs is None:
-                self._extra += last - row
-                return
-            if not self._renaming.same(ours, theirs):
-                self._different += 1
-                if self._different <= _SHOWN:
-                    place = self._check.place(batch.first_row + row)
-                    self._check.add(f"statement differs: {_text(ours)} here, {_text(theirs)} expected", *place)
-
-    def finish(self) -> None:
-        if self._different > _SHOWN:
-            self._check.add(f"{self._different - _SHOWN} more statements differ")
-        if self._extra:
-            self._check.add(f"{self._extra} more statements than expected")
-        elif missing := sum(1 for _ in self._theirs):
-            self._check.add(f"{missing} statements are missing at the end")
-
-
-class _AnyOrder:
-    """Compares as multisets. Memory: each different term once, and 16 bytes for each statement of both."""
-
-    def __init__(self, theirs: Iterator[Batch], frame: int | None, check: Check) -> None:
-        self._theirs, self._frame, self._check = theirs, frame, check
-        self._table = StatementTable()
-
-    def take(self, batch: Batch) -> None:
-        self._table.add(batch, 0, *_rows_of(batch, self._frame))
-
-    def finish(self) -> None:
-        for batch in self._theirs:
-            self._table.add(batch, 1)
-        found = 0
-        for side, statement in differences(self._table):
-            found += 1
-            if found > _SHOWN:
-                continue
-            if statement is None:
-                self._check.add("the blank nodes do not stand in the same way as expected")
-            elif side == "left":
-                self._check.add(f"statement not expected: {_shortened(statement)}")
-            else:
-                self._check.add(f"statement is missing: {_shortened(statement)}")
-        if found > _SHOWN:
-            self._check.add(f"{found - _SHOWN} more statements differ")

@@ -242,21 +242,7 @@ def problems(
 ) -> list[jelly.Problem]:
     """The problems of a file: all of patches, the first of others."""
     known = _reading(content, file, from_format, reading)
-    if content is Content.PATCH:
-        from jelly.patch import validate
-
-        return validate(file, limit=limit, **known)
-    try:
-        if content is Content.MESSAGES:
-            from jelly.messages import MessageReader
-
-            _read(MessageReader(file, **known).batches())
-        else:
-            _read(jelly.read_results(file, **known).batches())
-    except jelly.JellyError as error:
-        place = f"message {error.message}: " if error.message is not None else ""
-        return [jelly.Problem(place + error.reason, error.frame, error.row, error.offset, error.line)]
-    return []
+    return jelly.validate(file, content=_WORDS[content], limit=limit, **known)
 
 
 def result_stats(file: str, from_format: str | None, top: int, reading: dict[str, Any]) -> Any:

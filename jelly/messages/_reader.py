@@ -88,7 +88,7 @@ class MessageReader(ItemReader[Message]):
     def __init__(self, src: Any, **options: Unpack[ReadOptions]) -> None:
         given: dict[str, Any] = {**options}
         expansion = given.pop("max_expansion", MAX_EXPANSION)
-        source = Source(src, expansion, ACCEPT)
+        source = src if isinstance(src, Source) else Source(src, expansion, ACCEPT)
         try:
             with source.named():
                 name = given.pop("format", None) or source.media_type

@@ -32,7 +32,6 @@ from jelly.patch._log import read_log
 from jelly.patch._seekable import PatchFile, open
 from jelly.patch._stat import DiffStat, diff_stat
 from jelly.patch._stream import Patch, PatchReader, PatchWriter, dumps, loads, read_patches
-from jelly.patch._validate import validate
 
 __all__ = [
     "Abort",
@@ -64,7 +63,6 @@ __all__ = [
     "read_arrow",
     "read_log",
     "read_patches",
-    "validate",
     "write_arrow",
     "write_diff",
 ]

@@ -94,7 +94,7 @@ def doors() -> dict[str, dict[str, Callable[[bytes], object]]]:
             "convert": lambda data, name=name: j.convert(
                 data, Nowhere(), from_format=name, to_format="jellyp"
             ),
-            "validate": lambda data, name=name: j.patch.validate(data, format=name),
+            "validate": lambda data, name=name: j.validate(data, format=name),
             "apply": lambda data, name=name: j.patch.apply(
                 j.patch.read_patches(data, format=name), b"", Nowhere(), to_format="nq"
             ),

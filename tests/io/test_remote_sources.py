@@ -215,7 +215,7 @@ def test_validate_asks_once(web, folder, monkeypatch):
         begin(self, url, *rest)
 
     monkeypatch.setattr(remote.Body, "__init__", counted)
-    for check, name in ((jelly.validate, "x.nt"), (jelly.validate, "x.jelly"), (jelly.patch.validate, "p.rdfp")):
+    for check, name in ((jelly.validate, "x.nt"), (jelly.validate, "x.jelly"), (jelly.validate, "p.rdfp")):
         assert check(f"{web[0]}/{name}") == []
         assert len(asked) == 1
         asked.clear()

@@ -135,7 +135,6 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "jelly.patch.read_arrow": (("in.jellyp",), {}),
     "jelly.patch.read_log": (("in.jellyp",), {}),
     "jelly.patch.read_patches": (("in.jellyp",), {}),
-    "jelly.patch.validate": (("in.jellyp",), {}),
     "jelly.patch.write_arrow": ((OUT_PATCH, "PATCH TABLE"), {}),
     "jelly.patch.write_diff": ((OUT_PATCH, "in.nt", "in.jelly"), {}),
     "jelly.plot.check_suffix": (("x.png",), {}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support import patchcraft as pc
+from support.contents import validate_patches
 from support.craft import (
     BNODE,
     GRAPHS,
@@ -230,7 +231,7 @@ def test_graphs_in_patches_of_triples():
     assert patch_of(*rows, statement=1) == patch_of(*plain, statement=1)
     with pytest.raises(JellyFormatError, match="a graph is set in a patch of triples"):
         patch_of(*rows, statement=1, strict=True)
-    (problem,) = patches.validate(pc.frame(pc.options(statement=1), *rows))
+    (problem,) = validate_patches(pc.frame(pc.options(statement=1), *rows))
     assert "graph is set" in problem.message
 
 
@@ -240,10 +241,10 @@ def test_a_namespace_before_any_graph():
     assert len(patch_of(*rows)) == 1
     with pytest.raises(JellyFormatError, match="the graph is left out"):
         patch_of(*rows, strict=True)
-    (problem,) = patches.validate(pc.frame(pc.options(), *rows))
+    (problem,) = validate_patches(pc.frame(pc.options(), *rows))
     assert "before any graph" in problem.message
     after = [pc.name(), pc.add(), *rows[1:]]
-    assert patches.validate(pc.frame(pc.options(), *after)) == []
+    assert validate_patches(pc.frame(pc.options(), *after)) == []
 
 
 def test_patch_validate_finds_what_is_not_announced(tmp_path):
@@ -252,13 +253,13 @@ def test_patch_validate_finds_what_is_not_announced(tmp_path):
     quoted_subject = pc.add(s=(3, pc.terms((1, b"s"), (0, pc.iri(1)), (1, b"o"))), p=(0, pc.iri(1)), o=(1, b"o"))
     rows = [pc.name("a:s", 1), literal_subject, quoted_subject, pc.header("k", (3, pc.quoted(1))), pc.punctuation()]
     data = pc.frame(pc.options(star=False, generalized=False), *rows)
-    problems = patches.validate(data)
+    problems = validate_patches(data)
     told = [(problem.row, problem.message) for problem in problems]
     assert (2, "subject is a literal, but generalized_statements is false") in told
     assert (3, "subject is a quoted triple, but rdf_star is false") in told
     assert (4, "value of a header is a quoted triple, but rdf_star is false") in told
     assert all(problem.offset is not None for problem in problems)
-    assert patches.validate(pc.frame(pc.options(), *rows)) == []
+    assert validate_patches(pc.frame(pc.options(), *rows)) == []
     with pytest.raises(JellyFormatError, match="is false in the stream options"):
         patches.loads(data, strict=True)
 
@@ -276,8 +277,8 @@ def test_patch_validate_finds_what_is_not_announced(tmp_path):
 def test_patch_validate_lists_all():
     """004-068: rows of no kind, bad lines of RDF Patch, the missing end; none of these hides another."""
     data = pc.frame(pc.options(), b"\x0a\x00", pc.add(), b"\x0a\x00")
-    messages = [problem.message for problem in patches.validate(data)]
+    messages = [problem.message for problem in validate_patches(data)]
     assert len(messages) == 3
     assert messages[-1] == "no punctuation row ends the last patch"
-    found = patches.validate(b"A <a:s> .\nA <a:s> <a:p> <a:o> .\nQ .\n", format="rdfp")
+    found = validate_patches(b"A <a:s> .\nA <a:s> <a:p> <a:o> .\nQ .\n", format="rdfp")
     assert [problem.line for problem in found] == [1, 3]

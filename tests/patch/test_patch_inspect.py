@@ -6,6 +6,7 @@ import io
 from collections import Counter
 
 import pytest
+from support.contents import validate_patches
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad
@@ -104,4 +105,4 @@ def test_a_patch_that_is_cut_off_anywhere() -> None:
 
 
 def test_validate_rows_without_any_term() -> None:
-    assert jelly.patch.validate(jelly.patch.dumps(Patch([Start(), Commit()]))) == []
+    assert validate_patches(jelly.patch.dumps(Patch([Start(), Commit()]))) == []

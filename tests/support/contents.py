@@ -17,3 +17,8 @@ def convert_messages(src: Any, dst: Any, **given: Any) -> tuple[int, int]:
 def convert_results(src: Any, dst: Any, **given: Any) -> int:
     """The number of rows."""
     return jelly.convert(src, dst, content="results", **given).statements
+
+
+def validate_patches(src: Any, **given: Any) -> list[jelly.Problem]:
+    """The problems of patches."""
+    return jelly.validate(src, content="patches", **given)

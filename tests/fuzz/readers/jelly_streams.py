@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from support import craft, patchcraft
+from support.contents import validate_patches
 
 import jelly
 import jelly.patch
@@ -244,4 +245,4 @@ def scan(data: bytes, chance: random.Random) -> None:
             for problem in problems:
                 str(problem)
     else:
-        attempt(lambda: jelly.patch.validate(data))
+        attempt(lambda: validate_patches(data))
