@@ -20,8 +20,7 @@ from jelly._options.keywords import READ
 from jelly._streams.output_options import join_options, output_options
 from jelly._streams.widening import changed, missing, open_fields
 from jelly.cli import contents
-from jelly.cli.common import LOGS, STATEMENTS, command, messages_option, reading_options
-from jelly.cli.contents import NO_OUTPUT
+from jelly.cli.common import LOGS, STATEMENTS, command, log_output, messages_option, reading_options
 from jelly.cli.options import options
 from jelly.cli.reading import (
     FormatName,
@@ -53,9 +52,7 @@ __all__ = ["cat"]
 @star_option
 @jelly_option
 @wide_options
-@click.option("--to-dialect", type=click.Choice(["comment", "directive"]), hidden=True,
-              help="With --messages: what delimits messages in the output.")
-@click.option("--to-members", metavar="FORMAT", hidden=True, help="Format of the files in a TAR archive (default: nq).")
+@log_output
 @options(READ, "base", into="reading", hidden=True)
 @reading_options(*LOGS, "max_document_bytes", *STATEMENTS)
 def cat(
@@ -86,7 +83,7 @@ def cat(
     """
     content = content_of(*files, from_format, to_format, messages=messages)
     if content is not Content.STATEMENTS:
-        contents.convert(content, files, "-", from_format, to_format, reading, {**NO_OUTPUT, **given})
+        contents.convert(content, files, "-", from_format, to_format, reading, given)
         return
     to_format = to_format or "nq"
     blank_nodes, skolem_base = reading.pop("blank_nodes", None), reading.pop("skolem_base", None)

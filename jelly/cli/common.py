@@ -16,7 +16,6 @@ from click.core import ParameterSource
 
 from jelly._bytes.names import descriptor_of, split_suffix
 from jelly._options.keywords import READ
-from jelly._options.layouts import LAYOUTS
 from jelly.cli.errors import say
 from jelly.cli.options import ParamType, Size, options
 
@@ -35,14 +34,16 @@ __all__ = [
     "count_of",
     "default_threads",
     "json_option",
-    "layout_option",
     "limits_of",
+    "log_output",
     "messages_option",
     "parse_range",
+    "patch_output",
     "progress_bar",
     "reading_options",
     "refuse",
     "say",
+    "seekable_option",
     "shape_option",
     "show",
     "size_of",
@@ -117,15 +118,14 @@ def limits_of(limits: dict[str, Any], *known: Collection[str], what: str = "") -
     return limits
 
 
+seekable_option: Decorator = click.option(
+    "--seekable/--no-seekable", default=None,
+    help="Write an index for random access. This is the default for Jelly files, but not for .gz, .bz2 and .xz.",
+)
 messages_option: Decorator = click.option(
     "--messages", is_flag=True,
     help="Read logs of RDF Messages. Suffixes that only logs have (.ndjson, .yaml, .tar) need no option.",
 )
-layout_option: Decorator = click.option(
-    "--layout", type=click.Choice(list(LAYOUTS)), default="flat", help="Columns of a table (default: flat)."
-)
-
-
 def default_threads(sources: list[Any]) -> int:
     """All idle cores for files that are large together, else one thread."""
     from jelly._bytes.workers import idle_cores
@@ -202,6 +202,28 @@ def shape_option(command: F) -> F:
 
 
 _SHAPES = {"json": "JSON", "yaml": "YAML", "table": "tables"}
+
+
+def log_output(command: F) -> F:
+    """Add options of message logs that are written."""
+    command = click.option(
+        "--to-dialect", type=click.Choice(["comment", "directive"]), hidden=True,
+        help="With --messages: what delimits messages in the output.",
+    )(command)
+    return click.option(
+        "--to-members", metavar="FORMAT", hidden=True, help="Format of the files in a TAR archive (default: nq)."
+    )(command)
+
+
+def patch_output(command: F) -> F:
+    """Add options of Jelly-Patch that is written."""
+    command = click.option(
+        "--patch-type", type=click.Choice(["flat", "frame", "punctuated"]), hidden=True,
+        help="Stream type of Jelly-Patch: where a patch ends.",
+    )(command)
+    return click.option("--triples", is_flag=True, hidden=True, help="Write triples to Jelly-Patch (default: quads).")(
+        command
+    )
 
 
 json_option: Decorator = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -16,7 +16,6 @@ from jelly.cli.common import can_have_index, default_threads, limits_of, progres
 from jelly.cli.reading import format_of, refuse_terminal
 
 __all__ = [
-    "NO_OUTPUT",
     "convert",
     "count",
     "inspect_patches",
@@ -29,11 +28,6 @@ __all__ = [
     "write_patches",
 ]
 
-# The values of options of the output that a command does not have.
-NO_OUTPUT: dict[str, Any] = {
-    "patch_type": None, "triples": False, "marked_bnodes": True, "quoted": None, "seekable": None, "layout": "flat",
-    "threads": 1,
-}  # fmt: skip
 _ANY = frozenset({"from_format", "to_format", "messages", "patches", "quiet"})
 _PATCH_OUTPUT = frozenset({"patch_type", "triples", "marked_bnodes", "quoted", "seekable", "layout", "threads"})
 _LOG_OUTPUT = frozenset({"to_dialect", "to_members"})
@@ -197,12 +191,12 @@ def _convert_patches(
         **source,
         "content": "patches",
         "to_format": target["format"],
-        "options": patch_options(given["patch_type"], given["triples"]),
-        "seekable": target["seekable"] if given["seekable"] is None else given["seekable"],
-        "marked_bnodes": given["marked_bnodes"],
-        "layout": given["layout"],
-        "threads": given["threads"] or default_threads([src]),
-        **({"quoted": given["quoted"]} if given["quoted"] else {}),
+        "options": patch_options(given.get("patch_type"), given.get("triples", False)),
+        "seekable": target["seekable"] if given.get("seekable") is None else given["seekable"],
+        "marked_bnodes": given.get("marked_bnodes", True),
+        "layout": given.get("layout", "flat"),
+        "threads": given.get("threads") or default_threads([src]),
+        **({"quoted": given["quoted"]} if given.get("quoted") else {}),
     }
     with progress_bar("Converting", dst == "-") as progress:
         return _numbers(operations=jelly.convert(src, dst, progress=progress, **settings).statements)

@@ -27,11 +27,14 @@ from jelly.cli.common import (
     count_of,
     default_threads,
     limits_of,
+    log_output,
     messages_option,
+    patch_output,
     progress_bar,
     reading_options,
     refuse,
     say,
+    seekable_option,
     size_of,
 )
 from jelly.cli.errors import message
@@ -133,10 +136,7 @@ def _table_size(kind: str, least: int) -> Decorator:
     help="With --jelly 1.2: which draft of the schema numbers the fields (default P, that of Jelly-JVM).",
 )
 @options(WRITE, "frame_rows", "frame_bytes", "delimited", into="writing", hidden=True)
-@click.option(
-    "--seekable/--no-seekable", default=None,
-    help="Write an index for random access. This is the default for Jelly files, but not for .bz2 and .xz.",
-)
+@seekable_option
 @options(WRITE, "index", into="writing")
 @options(WRITE, "prefixes", into="writing")
 @options(WRITE, "quoted", "values", "repeat", "message", "keep_labels", into="writing", hidden=True)
@@ -145,16 +145,12 @@ def _table_size(kind: str, least: int) -> Decorator:
     "--layout", type=click.Choice([*LAYOUTS, "ids"]), default="flat",
     help="Columns of a table. With ids DST is a directory for terms.parquet and triples.parquet.",
 )
-@click.option("--patch-type", type=click.Choice(["flat", "frame", "punctuated"]), hidden=True,
-              help="Stream type of Jelly-Patch: where a patch ends.")
-@click.option("--triples", is_flag=True, hidden=True, help="Write triples to Jelly-Patch (default: quads).")
+@patch_output
 @click.option(
     "--marked-bnodes/--no-marked-bnodes", default=True, hidden=True,
     help="Write blank nodes to RDF Patch as <_:label> (default) or _:label (Jena drops its first letter).",
 )
-@click.option("--to-dialect", type=click.Choice(["comment", "directive"]), hidden=True,
-              help="With --messages: what delimits messages in the output.")
-@click.option("--to-members", metavar="FORMAT", hidden=True, help="Format of the files in a TAR archive (default: nq).")
+@log_output
 @click.option(
     "--threads", metavar="N", type=click.IntRange(1),
     help="Number of threads. DST is the same for any number (default: all idle cores for files above 64 MB, else 1).",

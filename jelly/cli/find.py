@@ -10,7 +10,7 @@ import click
 import jelly
 from jelly._dataset.filter import Condition
 from jelly._dataset.sources import Sources
-from jelly.cli.common import STATEMENTS, command, progress_bar, reading_options, say
+from jelly.cli.common import STATEMENTS, command, progress_bar, reading_options, say, seekable_option
 from jelly.cli.errors import is_unread, message
 from jelly.cli.prefixes import Prefixes, prefix_option, term_option
 from jelly.cli.reading import (
@@ -63,10 +63,7 @@ class _Nowhere:
 @blank_node_options
 @star_option
 @jelly_option
-@click.option(
-    "--seekable/--no-seekable", default=None, hidden=True,
-    help="Write an index to a Jelly file (default for files, but not for .bz2 and .xz).",
-)
+@seekable_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar, and no line at the end.")
 @reading_options(*STATEMENTS)
 def find(

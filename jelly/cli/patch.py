@@ -12,7 +12,17 @@ import jelly
 from jelly import patch as patches
 from jelly._core.base.constants import Op
 from jelly._formats.registry import format_of, having
-from jelly.cli.common import STATEMENTS, Command, Size, command, json_option, progress_bar, reading_options, say
+from jelly.cli.common import (
+    STATEMENTS,
+    Command,
+    Size,
+    command,
+    json_option,
+    patch_output,
+    progress_bar,
+    reading_options,
+    say,
+)
 from jelly.cli.contents import patch_options, patch_target, patches_of, write_patches
 from jelly.cli.errors import is_unread, message
 from jelly.cli.reading import from_option, to_option
@@ -79,11 +89,7 @@ def apply_(
 @click.option("--stat", is_flag=True, help="Print how many statements of each predicate differ, and write no patch.")
 @json_option
 @to_option
-@click.option(
-    "--patch-type", type=click.Choice(["flat", "frame", "punctuated"]),
-    help="Stream type of Jelly-Patch: where a patch ends.",
-)
-@click.option("--triples", is_flag=True, help="Write triples to Jelly-Patch (default: quads).")
+@patch_output
 @click.option("--namespaces/--no-namespaces", default=True, help="Also compare prefixes, if both formats have them.")
 @click.option(
     "--match-blank-nodes/--no-match-blank-nodes", default=True,

@@ -23,6 +23,7 @@ from jelly.cli.common import (
     progress_bar,
     reading_options,
     say,
+    seekable_option,
 )
 from jelly.cli.options import options
 from jelly.cli.reading import (
@@ -42,10 +43,6 @@ __all__ = ["append", "sort", "split"]
 _files = click.argument("files", metavar="FILE...", nargs=-1, required=True)
 _output = click.option(
     "-o", "--output", metavar="OUT", default="-", help="Write to OUT instead of standard output; also a table."
-)
-_seekable = click.option(
-    "--seekable/--no-seekable", default=None, hidden=True,
-    help="Write an index to a Jelly file (default for files, but not for .bz2 and .xz).",
 )
 _quiet = click.option("-q", "--quiet", is_flag=True, help="No progress bar, and no line at the end.")
 _memory: Decorator = click.option(
@@ -104,7 +101,7 @@ def append(
 @blank_node_options
 @star_option
 @jelly_option
-@_seekable
+@seekable_option
 @_quiet
 @reading_options(*STATEMENTS)
 def sort(
@@ -155,7 +152,7 @@ def sort(
 @blank_node_options
 @star_option
 @jelly_option
-@_seekable
+@seekable_option
 @_memory
 @_quiet
 @options(READ, "base", into="reading", hidden=True)
