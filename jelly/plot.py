@@ -28,21 +28,9 @@ _INK, _DIM, _GRID, _LINE = "#22303c", "#66757f", "#e3e8ec", "#c3ccd3"
 
 @checked()
 def plot_stats(found: Stats, path: str | os.PathLike[str], title: str = "") -> None:
-    """Plot `Stats` to a file.
+    """Plot ``found``, the result of `jelly.stats.stats`, to a file, with ``title`` above the plots.
 
-    Parameters
-    ----------
-    found : Stats
-        Result of `jelly.stats.stats`.
-    path : str or os.PathLike
-        The file. Its suffix chooses PNG, SVG or PDF.
-    title : str, default ""
-        Title above the plots.
-
-    Raises
-    ------
-    JellyError
-        If the suffix is unknown.
+    The suffix of ``path`` chooses PNG, SVG or PDF; another one is a JellyError.
 
     Examples
     --------
@@ -70,23 +58,7 @@ def plot_stats(found: Stats, path: str | os.PathLike[str], title: str = "") -> N
 
 @checked()
 def check_suffix(path: str | os.PathLike[str]) -> str:
-    """Check that a file name has the suffix of a plot.
-
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file.
-
-    Returns
-    -------
-    str
-        The suffix.
-
-    Raises
-    ------
-    JellyError
-        If it is not the suffix of a format that can be plotted.
-    """
+    """The suffix of a file in lower case; JellyError if it is not the suffix of a format that can be plotted."""
     suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix not in (".png", ".svg", ".pdf"):
         raise JellyError(f"cannot draw into {os.fspath(path)}: expected the suffix .png, .svg or .pdf")

@@ -57,16 +57,6 @@ def scan_jelly(
     **settings : Any
         Keywords of `jelly.Reader`.
 
-    Returns
-    -------
-    polars.LazyFrame
-        The frame.
-
-    Raises
-    ------
-    MissingExtraError
-        If polars or pyarrow is not installed.
-
     Examples
     --------
     >>> scan_jelly(b"<a:s> <a:p> <a:o> .", format="nt").select("object").collect().to_dicts()

@@ -142,18 +142,9 @@ class Stats:
         return plain
 
     def shorten(self, name: str) -> str:
-        """Shorten an IRI to a label.
+        """Shorten an IRI to ``prefix:name`` by the namespaces of the stream or by well-known ones.
 
-        Parameters
-        ----------
-        name : str
-            The IRI.
-
-        Returns
-        -------
-        str
-            ``prefix:name`` by the namespaces of the stream or by well-known ones, else the last segment of the IRI, or
-            the IRI without its scheme if that segment is empty.
+        Without a fitting one the label is the last segment of the IRI, or the IRI without its scheme if that is empty.
 
         Examples
         --------
@@ -217,13 +208,7 @@ class ResultStats:
 
 
 class Tally:
-    """Counts by key with bounded memory.
-
-    Parameters
-    ----------
-    max_keys : int, default 1000000
-        Number of different keys to tell apart. Further keys are counted together.
-    """
+    """Counts by key with bounded memory: after ``max_keys`` different keys, further ones are counted together."""
 
     @checked()
     def __init__(self, max_keys: int = MAX_KEYS) -> None:
@@ -233,17 +218,7 @@ class Tally:
         self._room = _MAX_TEXT
 
     def add(self, key: Any, n: int, size: int = 0) -> None:
-        """Count occurrences of a key.
-
-        Parameters
-        ----------
-        key : Any
-            The key.
-        n : int
-            Number of occurrences.
-        size : int, default 0
-            Bytes that the key takes.
-        """
+        """Count ``n`` occurrences of ``key``, which takes ``size`` bytes."""
         if key in self.counts:
             self.counts[key] += n
         elif len(self.counts) < self._max_keys and size <= self._room:
@@ -271,15 +246,10 @@ _TALLIES = ("predicates", "classes", "graphs", "datatypes", "languages", "subjec
 
 
 class Counting:
-    """All the counters of `stats`, to be fed with Batches.
+    """All the counters of `stats`, to be fed with Batches. Each distinguishes at most ``max_keys`` different keys.
 
     Countings can be pickled and merged if the processes have the same PYTHONHASHSEED, because nodes are compared by
     hash.
-
-    Parameters
-    ----------
-    max_keys : int, default 1000000
-        Number of different keys to tell apart in each counter.
 
     Examples
     --------
@@ -314,13 +284,7 @@ class Counting:
 
     @checked()
     def add(self, batch: Batch) -> None:
-        """Count the statements of a Batch.
-
-        Parameters
-        ----------
-        batch : Batch
-            The statements.
-        """
+        """Count the statements of a Batch."""
         if len(self.namespaces) < _MAX_NAMESPACES:
             self.namespaces |= {name: iri for _, _, name, iri in batch.namespaces if name}
         if not len(batch):
@@ -406,13 +370,7 @@ class Counting:
 
     @checked()
     def merge(self, other: Counting) -> None:
-        """Add the counts of another Counting. A run of one subject does not continue from one to the other.
-
-        Parameters
-        ----------
-        other : Counting
-            Counts of other statements.
-        """
+        """Add the counts of another Counting. A run of one subject does not continue from one to the other."""
         self._end_run()
         other._end_run()
         self.statements += other.statements

@@ -48,7 +48,7 @@ def zstandard() -> Any:
 
 @cache
 def _inflater() -> Callable[[int], Any]:
-    """What decompresses gzip: ISA-L or zlib-ng where they are installed, which take less time."""
+    """The decompressor of gzip: of ISA-L or zlib-ng where they are installed, which take less time."""
     for module in ("isal.isal_zlib", "zlib_ng.zlib_ng"):
         with suppress(ImportError):
             found: Callable[[int], Any] = importlib.import_module(module).decompressobj
@@ -69,7 +69,7 @@ def unpacked(suffix: str, raw: Any) -> Any:
 
 @contextmanager
 def unpacking(offset: Callable[[], int]) -> Iterator[None]:
-    """Within this, what libraries say of broken data are errors of the data, at a byte of the compressed file."""
+    """Context manager: errors of libraries about broken data become JellyErrors, at a byte of the compressed file."""
     try:
         yield
     except EOFError as error:
@@ -132,7 +132,7 @@ class _Members:
 class _Streams:
     """Compressed streams one after the other.
 
-    LZMAFile has no limit on memory, and BZ2File leaves out a stream behind the first one that is broken.
+    LZMAFile has no limit on memory, and BZ2File leaves out a broken stream after the first one.
     """
 
     def __init__(self, raw: Any, name: str, make: Callable[[], Any]) -> None:

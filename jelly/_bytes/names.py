@@ -1,4 +1,4 @@
-"""Names of sources: what is a path, an address of the web or a URL, and what its suffix says."""
+"""Names of sources: paths, addresses of the web and URLs, and the format and compression in their suffixes."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def descriptor_of(path: str) -> int | None:
 
 
 def left_in(file: Any) -> int | None:
-    """The bytes behind the place of an open file of this machine, or of bytes; None of others, which may not seek."""
+    """The bytes left in an open file of this machine, or in a BytesIO; None for others, which may not seek."""
     try:
         if isinstance(file, io.BytesIO):
             return max(file.getbuffer().nbytes - file.tell(), 0)

@@ -75,7 +75,7 @@ def list_url(url: str, storage: Mapping[str, Any]) -> list[tuple[str, int, float
 
 
 def change_time(info: Mapping[str, Any]) -> float:
-    """The time of change of a file in seconds since the epoch, by what fsspec tells of it; 0 if it does not."""
+    """The time of change of a file in seconds since the epoch, from its ``info`` of fsspec; 0 if that has none."""
     value = next((info[key] for key in _TIMES if info.get(key)), 0.0)
     if isinstance(value, str):
         try:
@@ -201,7 +201,7 @@ def _opened(request: urllib.request.Request, patience: _Patience) -> Any:
 
 
 class Body:
-    """What a web server gives for an address, as a file that is read as it comes: its ``name`` is the address.
+    """The body at an address of the web, as a file that is read as it comes: its ``name`` is the address.
 
     TimeoutError if the server is silent for too long, see `_timeout`. Any other answer that is not as HTTP has it is an
     OSError with the address, a body that is not as its head says a JellyError.

@@ -1,4 +1,4 @@
-"""Sources and sinks: paths, bytes, file objects and chunks; compression; output that is complete or absent."""
+"""Sources of bytes: paths, addresses, bytes, file objects and chunks, which are decompressed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Rows = TypeVar("Rows", bound=Sized)
 FREE_BYTES = 1 << 23
 MAX_EXPANSION = default("max_expansion")
 
-# What servers say of files that they do not know; then the suffix tells more.
+# Types that servers give to files that they do not know; then the suffix says more.
 _ANY = re.compile(
     r"application/(?:octet-stream|xml|json|x?-?(?:gzip|zstd|bzip2|xz|compress))|binary/octet-stream|text/(?:plain|xml)"
 )
@@ -78,13 +78,12 @@ class Source:
     """Something to read bytes from: a path, ``-`` for standard input, bytes-like, a binary file object, or chunks.
 
     ``chunks()`` gives the decompressed bytes. ``name`` is the file's name or "", ``size`` the bytes that there are to
-    read if known, ``bytes_read`` how many were. gzip, zstd, bz2 and xz are told by their magic bytes;
+    read if known, ``bytes_read`` how many were. gzip, zstd, bz2 and xz are recognised by their magic bytes;
     they may expand to ``max_expansion`` times their size, and 8 MiB, else it is a JellyLimitError.
 
     A str that begins with http:// or https:// is an address, of which the body is read. fsspec opens other URLs, and
-    its ``OpenFile`` objects are opened. ``media_type`` is the type that
-    its server tells, or what a file object of a library for the web has in ``headers``, if that is a format; else None.
-    ``accept`` is what the server is asked for.
+    its ``OpenFile`` objects are opened. ``media_type`` is the type of the answer of a server, or in the ``headers`` of
+    a file object of a library for the web, if it names a format; else None. ``accept`` is the type asked for.
     """
 
     def __init__(self, src: Any, max_expansion: int = MAX_EXPANSION, accept: str = "*/*") -> None:
@@ -145,7 +144,7 @@ class Source:
         self.media_type: str | None = None if is_any else media_type or None
 
     def _at_url(self, url: str, accept: str) -> Any:
-        """What is read at an address or URL; the URL itself if it is that of a file."""
+        """The open file at an address or URL; the URL itself if it is the path of a file."""
         from jelly._bytes.remote import Body, open_url
 
         if is_web(url):
@@ -274,7 +273,7 @@ class Source:
         yield from read_ahead(chunks) if is_file and known >= AHEAD_BYTES else chunks
 
     def _unpacked(self, suffix: str, size: int, n: int) -> Generator[Any, None, None]:
-        """Chunks of what is decompressed, behind ``n`` bytes that were."""
+        """Decompressed chunks, after ``n`` bytes that were decompressed before."""
         with (
             unpacking(lambda: self.bytes_read),
             contextlib.closing(unpacked(suffix, self._raw)) as file,

@@ -58,11 +58,11 @@ class Workers:
     With one thread there is none but the caller's, who does each part at once; with ``beside`` it is another one.
     """
 
-    @checked()
     def __index__(self) -> int:
         """The number of threads: a writer takes these threads, or makes as many."""
         return self.threads
 
+    @checked()
     def __init__(self, threads: int, *, beside: bool = False) -> None:
         if threads < 1:
             raise JellyArgumentError(f"threads is {threads}: expected 1 or more")
@@ -103,7 +103,7 @@ class Workers:
         return done
 
     def read_ahead(self, items: Iterator[T], source: Source) -> Iterator[T]:
-        """What an iterator over a source gives, made in a thread of its own where there are several threads.
+        """The items of an iterator over a source, made in a thread of its own where there are several threads.
 
         Only for files: a thread that waits for a pipe could not be ended.
         """
@@ -143,7 +143,7 @@ class Window(Generic[R]):
 def in_order(
     workers: Workers, items: Iterable[T], work: Callable[[T], R], ahead: int = AHEAD
 ) -> Iterator[tuple[T, R]]:
-    """Each item with the result of ``work`` for it, in order. An error of ``items`` is raised behind them."""
+    """Each item with the result of ``work`` for it, in order. An error of ``items`` is raised after them."""
     window: Window[tuple[T, R]] = Window(workers, ahead)
     iterator = iter(items)
     broken: Exception | None = None

@@ -63,11 +63,6 @@ def schema(
     direction : bool, default False
         Add the column ``direction`` to the flat layout.
 
-    Returns
-    -------
-    pyarrow.Schema
-        The schema.
-
     Raises
     ------
     JellyArgumentError
@@ -294,7 +289,7 @@ def from_batches(
     direction: bool = False,
     keep: Keep | None = None,
 ) -> pa.RecordBatchReader:
-    """Convert Batches to Arrow record batches.
+    """Convert Batches to Arrow record batches, which are built as they are taken.
 
     Parameters
     ----------
@@ -312,11 +307,6 @@ def from_batches(
         Add the column ``direction`` to the flat layout.
     keep : callable, optional
         Takes a Batch and returns an int64 array of the rows to convert, in ascending order.
-
-    Returns
-    -------
-    pyarrow.RecordBatchReader
-        Record batches, built as they are taken.
 
     Notes
     -----
@@ -339,6 +329,8 @@ def from_results(
 ) -> pa.RecordBatchReader:
     """Convert query results to Arrow record batches: a column for each variable, null where it is unbound.
 
+    Record batches are built as they are taken.
+
     Parameters
     ----------
     variables : sequence of str
@@ -349,11 +341,6 @@ def from_results(
         ``"flat"`` gives plain IRIs and lexical forms, ``"ntriples"`` terms in N-Triples syntax.
     dictionary : bool, default False
         Make dictionary columns instead of columns of strings.
-
-    Returns
-    -------
-    pyarrow.RecordBatchReader
-        Record batches, built as they are taken.
 
     Raises
     ------

@@ -109,51 +109,18 @@ class Format:
         return capabilities_of(self.capability or self.name)
 
     def is_called(self, name: str) -> bool:
-        """Whether a name is one of the names of this format.
-
-        Parameters
-        ----------
-        name : str
-            A name, a suffix with or without the dot, or a media type, in lower case.
-
-        Returns
-        -------
-        bool
-            True if it is.
-        """
+        """Whether ``name`` is a name, suffix (with or without the dot) or media type of this format, in lower case."""
         return name in (self.name, *self.media_types) or f".{name.removeprefix('.')}" in self.suffixes
 
     def open_reader(self, **settings: Any) -> Any:
-        """Make a reader of this format, see ``codec``.
-
-        Parameters
-        ----------
-        **settings : Any
-            Keywords of the reader.
-
-        Returns
-        -------
-        BatchReader or BatchSource
-            The reader.
-        """
+        """Make a BatchReader or BatchSource of this format, see ``codec``."""
         return importlib.import_module(self.codec).open_reader(self, **settings)
 
     def open_writer(self, options: Any, *arity: int, **settings: Any) -> BatchWriter:
         """Make a writer of this format, see ``codec``.
 
-        Parameters
-        ----------
-        options : StreamOptions, PatchOptions or None
-            Options of the stream; for query results the names of the variables.
-        *arity : int
-            3 for triples, 4 for quads; not for patches and query results.
-        **settings : Any
-            Keywords of the writer.
-
-        Returns
-        -------
-        BatchWriter
-            The writer.
+        ``options`` are StreamOptions or PatchOptions, or for query results the names of the variables; ``arity`` is 3
+        for triples, 4 for quads, and is not given for patches and query results.
         """
         writer: BatchWriter = importlib.import_module(self.codec).open_writer(self, options, *arity, **settings)
         return writer

@@ -353,15 +353,7 @@ def open_reader(
 def library_of(mark: Callable[[bytes], bytes] | None = None) -> TermAdapter:
     """The adapter for terms of pyoxigraph, for the ``library`` of `jelly.Writer` and `jelly.Reader.frames`.
 
-    Parameters
-    ----------
-    mark : callable, optional
-        `Marks.put`, if language tags are to keep their letter case.
-
-    Returns
-    -------
-    TermAdapter
-        The adapter.
+    ``mark`` is `Marks.put`, if language tags are to keep their letter case.
     """
 
     def marked(tag: str) -> str:

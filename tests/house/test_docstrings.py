@@ -169,7 +169,10 @@ def undescribed(needed: Collection[str], described: Collection[str], text: str) 
 
 
 # Rooms of which the docstrings keep to the rule about what is returned.
-SHORT = ("_options", "_streams", "kafka", "rdflib", "spark", "arrow.py", "oxigraph.py", "stats.py")
+SHORT = (
+    "_bytes", "_options", "_streams", "kafka", "rdflib", "spark", "arrow.py", "oxigraph.py", "plot.py", "polars.py",
+    "stats.py", "_formats",
+)  # fmt: skip
 
 
 def returned(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import jelly
 from jelly import patch
+from jelly._bytes.workers import Workers
 from jelly.cli.commands import cli
 from jelly.errors import JellyArgumentError
 
@@ -60,6 +61,8 @@ def test_no_thread_is_too_few(ten: Path) -> None:
         assert told(lambda: list(file.batches(threads=0))) == "threads is 0: expected 1 or more"
     pytest.importorskip("pyarrow")
     assert told(lambda: jelly.read_arrow(ten, threads=0)) == "threads is 0: expected 1 or more"
+    wrong: Any = "2"
+    assert told(lambda: Workers(wrong)) == "threads is '2': expected a whole number"
 
 
 def test_a_patch_without_changes_is_false() -> None:
