@@ -6,8 +6,8 @@ owner: the next writer of the same target removes it. The rule that makes this s
 threads: only the holder of the lock of a file removes or renames it, after a look whether the name still means that
 file.
 
-Where there are no such locks (Windows, some network file systems), nobody can tell whether an owner lives, and nothing
-is removed.
+Where there are no such locks (Windows, some network file systems), nobody knows whether an owner lives, and nothing is
+removed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -39,7 +40,7 @@ _OPEN_FILES_STAY = os.name == "nt"
 _WAITS = tuple(0.01 * 2**n for n in range(8))
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-# What part folders begin with, and the file in them that is locked.
+# The begin of the names of part folders, and the file in them that is locked.
 _FOLDER, _LOCK = ".jelly-", ".lock"
 
 _CREATE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0) | _NO_LINK
@@ -124,18 +125,15 @@ def _is_named(path: str, handle: int) -> bool:
         return False
 
 
-def _sweep(path: str) -> None:
-    """Remove a part file whose writer is dead."""
-    try:
+def _sweep(path: str, remove: Callable[[], object]) -> None:
+    """Call ``remove`` if the file at ``path`` was locked by a writer that is dead."""
+    with contextlib.suppress(OSError):
         handle = os.open(path, _LOOK)
-    except OSError:
-        return
-    try:
-        if stat.S_ISREG(os.fstat(handle).st_mode) and hold(handle) and _is_named(path, handle):
-            with contextlib.suppress(OSError):
-                os.unlink(path)
-    finally:
-        os.close(handle)
+        try:
+            if stat.S_ISREG(os.fstat(handle).st_mode) and hold(handle) and _is_named(path, handle):
+                remove()
+        finally:
+            os.close(handle)
 
 
 def take_mode(place: Any, replaced: os.stat_result) -> None:
@@ -166,7 +164,7 @@ class PartFolder(AbstractContextManager["PartFolder"]):
         with os.scandir(folder) as found:
             for entry in found:
                 if entry.name.startswith(_FOLDER) and entry.is_dir(follow_symlinks=False):
-                    _sweep_folder(entry.path)
+                    _sweep(os.path.join(entry.path, _LOCK), partial(_remove, entry.path))
         for _ in range(TRIES):
             self.path = tempfile.mkdtemp(prefix=_FOLDER, dir=folder)
             try:
@@ -204,18 +202,6 @@ def _remove(path: str) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
-def _sweep_folder(path: str) -> None:
-    """Remove a part folder whose writer is dead."""
-    name = os.path.join(path, _LOCK)
-    with contextlib.suppress(OSError):
-        handle = os.open(name, _LOOK)
-        try:
-            if hold(handle) and _is_named(name, handle):
-                _remove(path)
-        finally:
-            os.close(handle)
-
-
 class PartFile:
     """The part file of the path ``target``; ``handle`` is its descriptor, which the caller writes to and closes."""
 
@@ -230,7 +216,7 @@ class PartFile:
         folder, name = os.path.split(target)
         paths = [os.path.join(folder, f".{name}.{number}.part") for number in range(SLOTS)]
         for path in paths:
-            _sweep(path)
+            _sweep(path, partial(os.unlink, path))
         others = (os.path.join(folder, f".{name}.{os.urandom(8).hex()}.part") for _ in range(TRIES))
         for self.path in chain(paths, islice(others, TRIES)):
             if self._create():

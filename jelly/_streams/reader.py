@@ -52,7 +52,8 @@ class Reader(ItemReader[Statement]):
         gzip, zstd, bz2 and xz are recognised by the first bytes.
     **options : Unpack[ReadOptions]
         Shared keywords, see `ReadOptions`: all but ``blank_nodes``, ``skolem_base`` and ``threads``. Lines that
-        ``on_error="skip"`` skips are in ``skipped``. Unstable: ``rdf`` and ``star``, as RDF 1.2 is a draft.
+        ``on_error="skip"`` skips are in ``skipped``.
+        Unstable: ``rdf`` and ``star``, as RDF 1.2 is a draft.
 
     Raises
     ------

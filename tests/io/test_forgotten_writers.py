@@ -282,7 +282,7 @@ def test_a_file_that_was_swept_before_it_was_locked(tmp_path: Path, monkeypatch:
     def swept(handle: int) -> bool | None:
         if not calls:
             calls.append(handle)
-            partfile._sweep(str(tmp_path / ".u.jelly.0.part"))
+            partfile._sweep(path := str(tmp_path / ".u.jelly.0.part"), lambda: os.unlink(path))
             assert os.listdir(tmp_path) == []
         return hold(handle)
 
