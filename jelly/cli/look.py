@@ -139,7 +139,6 @@ def validate(
     of_statements = [file for file in each if content_of(from_format, file, messages=messages) is Content.STATEMENTS]
     if len(of_statements) < len(each) and (against or unordered or given["frame"] is not None or given["options"]):
         raise click.UsageError("--against, --unordered, --frame and --options go with statements")
-    each = expanded(files)
     known = [] if against is None else [format_of(None, against, "a known suffix", tables=True).reading]
     if against is not None and len(each) > 1:
         raise click.UsageError("--against goes with one file, not with several")

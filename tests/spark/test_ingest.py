@@ -595,7 +595,7 @@ def test_the_commands(src: Path, tmp_path: Path, run: list[list[str]], monkeypat
     again = CliRunner().invoke(cli, [*command, "--skip-errors"])
     assert "done before" in again.stdout
     other = CliRunner().invoke(cli, [*command, "--skip-errors", "--blank-nodes", "keep"])
-    assert (other.exit_code, "made with blank_nodes 'scope', not 'keep'" in other.stderr) == (1, True)
+    assert (other.exit_code, "made with --blank-nodes 'scope', not 'keep'" in other.stderr) == (1, True)
     bare = CliRunner().invoke(cli, [*command, "--blank-nodes", "skolemize"])
     assert (bare.exit_code, "set --skolem-base to one" in bare.stderr) == (1, True)
     assert "skipped broken input, 1 errors:\n" in again.stderr
