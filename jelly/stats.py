@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +21,11 @@ from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF
 from jelly._dataset.file import open as open_seekable
 from jelly._dataset.read import is_several
 from jelly._dataset.sources import Sources
-from jelly._formats.registry import READING, RESULT_READING, SEVERAL
+from jelly._formats.registry import MESSAGE_READING, READING, RESULT_READING, SEVERAL, Content, content_of
 from jelly._html import html_table
 from jelly._options.namespaces import KNOWN
 from jelly._options.settings import checked
+from jelly._streams.inputs import of_content
 from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError, JellyError
 from jelly.results import read_results
@@ -447,10 +448,11 @@ def _kinds(numbers: npt.NDArray[np.int64]) -> dict[str, int]:
     return {name: n for name, n in found.items() if n}
 
 
-@checked(READING, SEVERAL)
+@checked(READING, SEVERAL, MESSAGE_READING)
 def stats(
     src: Any,
     *,
+    content: Literal["statements", "messages"] | None = None,
     top: int = 20,
     progress: Callable[[int, int | None, int], object] | None = None,
     max_keys: int = MAX_KEYS,
@@ -461,7 +463,10 @@ def stats(
     Parameters
     ----------
     src : Any
-        The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs.
+        The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs; or a message log. For
+        query results see `result_stats`.
+    content : {"statements", "messages"}, optional
+        By default the format decides. Formats of statements that are message logs, too, hold statements.
     top : int, default 20
         Number of entries in each of the `Counts`.
     progress : callable, optional
@@ -485,6 +490,13 @@ def stats(
     if top < 0 or threads < 1 or max_keys < 0:
         raise JellyArgumentError("top and max_keys must be at least 0, threads at least 1")
     counting = Counting(max_keys)
+    kind = content_of(content, (src, settings.get("format")))
+    if kind is Content.PATCH:
+        raise JellyArgumentError("patches have no statistics: apply them, or count their operations")
+    if kind is Content.MESSAGES:
+        for batch in of_content(kind, "Reader")(src, **settings).watched(progress):
+            counting.add(batch)
+        return counting.result(top)
     if blank_nodes is not None or is_several(src):
         rows = 0
         for batch in Sources(src, blank_nodes, skolem_base, **settings).batches(threads):
@@ -507,15 +519,7 @@ def _batches(src: Any, threads: int, progress: Any, settings: dict[str, Any]) ->
             pass  # no index, or input that cannot have one: a Reader reports the problem
         else:
             return _parallel(file, threads, progress)
-    return _one_by_one(Reader(src, **settings), progress)
-
-
-def _one_by_one(reader: Reader, progress: Any) -> Iterator[Batch]:
-    with reader:
-        for batch in reader.batches():
-            yield batch
-            if progress is not None:
-                progress(reader.bytes_read, reader.source.size, reader.statements)
+    return Reader(src, **settings).watched(progress)
 
 
 def _parallel(file: Any, threads: int, progress: Any) -> Iterator[Batch]:

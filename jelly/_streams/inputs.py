@@ -107,6 +107,7 @@ def open_input(
 class ItemReader(SourceReader, Generic[Item]):
     """Base of classes that read items of any content. An item is made of rows of Batches."""
 
+    source: Source
     format: Format
     # The threads that read ahead.
     workers: Workers | None = None

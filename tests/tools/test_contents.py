@@ -10,6 +10,7 @@ import jelly
 from jelly import JellyArgumentError
 from jelly.messages import read_messages, write_messages
 from jelly.patch import read_patches
+from jelly.stats import stats
 
 LINE = b'<a:s> <a:p> "o" .\n'
 ROWS = b'{"head":{"vars":["x"]},"results":{"bindings":[{"x":{"type":"literal","value":"a"}},{}]}}'
@@ -48,6 +49,14 @@ def test_validate(tmp_path: Path) -> None:
         assert len(jelly.validate(path)) == 1, name
     assert jelly.validate(tmp_path / "log.ndjsonld")[0].message.startswith("message 1: ")
     assert jelly.validate(b"# @message\n# @mess", format="nt", content="messages") == []
+
+
+def test_stats(tmp_path: Path) -> None:
+    (tmp_path / "log.ndjsonld").write_bytes(b'{"@id":"a:s","a:p":"o"}\n{}\n')
+    assert stats(tmp_path / "log.ndjsonld").statements == 1
+    assert stats(LINE + b"# @message\n" + LINE, format="nt", content="messages").statements == 2
+    with pytest.raises(JellyArgumentError, match="patches have no statistics"):
+        stats(tmp_path / "x.rdfp")
 
 
 def test_what_does_not_go_together(tmp_path: Path) -> None:
