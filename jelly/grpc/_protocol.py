@@ -1,13 +1,14 @@
-"""The wire protocol except frames: names, the subscription message, and the options of a stream for a request.
+"""The wire protocol except frames: names, control messages, and the options of a stream for a request.
 
 A message with statements is a bare RdfStreamFrame, one with patches a bare RdfPatchFrame; both are handled as bytes.
+Control messages are read and written by protobuf's own classes, which are made from jelly/data/service.binpb.
 The services for patches and topics are an extension, see proto/broker.proto.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from importlib import resources
 from typing import Any
 
 from jelly._core.jelly.encoder import options_row, patch_options_row
@@ -21,7 +22,13 @@ from jelly._options.options import (
     StatementType,
     StreamOptions,
 )
-from jelly.errors import JellyFormatError, JellyLimitError, JellyOptionsError
+from jelly.errors import JellyFormatError, JellyLimitError, JellyOptionsError, need
+
+with need("grpc", "the services need protobuf"):
+    from google.protobuf.descriptor_pb2 import FileDescriptorSet
+    from google.protobuf.descriptor_pool import DescriptorPool
+    from google.protobuf.message import DecodeError
+    from google.protobuf.message_factory import GetMessageClass
 
 SERVICE = "eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService"
 SUBSCRIBE = f"/{SERVICE}/SubscribeRdf"
@@ -42,31 +49,32 @@ FIRST = "jelly-first"  # sent back: the number of the first message
 
 RECEIVED = b""  # RdfStreamReceived has no fields
 
-_TOPIC_TAG, _OPTIONS_TAG = 0x0A, 0x12
 _SIZES = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
-# Tags of RdfStreamOptions.
-_NAME_TAG = 0x0A
-_OPTION_TAGS = {
-    0x10: "physical_type",
-    0x18: "generalized_statements",
-    0x20: "rdf_star",
-    0x48: "max_name_table_size",
-    0x50: "max_prefix_table_size",
-    0x58: "max_datatype_table_size",
-    0x70: "logical_type",
-    0x78: "version",
-}
-# Tags of RdfPatchOptions.
-_PATCH_OPTION_TAGS = {
-    0x08: "statement_type",
-    0x10: "stream_type",
-    0x18: "generalized_statements",
-    0x20: "rdf_star",
-    0x48: "max_name_table_size",
-    0x50: "max_prefix_table_size",
-    0x58: "max_datatype_table_size",
-    0x78: "version",
-}
+_RDF = "eu.ostrzyciel.jelly.core.proto.v1"
+
+# The descriptions of the services. A separate pool: the program may have loaded other classes with the same names.
+POOL = DescriptorPool()
+for _file in FileDescriptorSet.FromString(resources.files("jelly").joinpath("data/service.binpb").read_bytes()).file:
+    POOL.Add(_file)
+
+
+def message(name: str, data: bytes = b"") -> Any:
+    """A control message of the services, by protobuf's own class. JellyFormatError if it is malformed.
+
+    >>> message("jelly.v1.TopicRequest", b"\\n\\x04news").name
+    'news'
+    """
+    made = GetMessageClass(POOL.FindMessageTypeByName(name))()
+    try:
+        made.MergeFromString(data)
+    except DecodeError as error:
+        raise JellyFormatError(f"expected a message {name}: {error}") from None
+    return made
+
+
+def pack_options(options: StreamOptions | PatchOptions) -> bytes:
+    """An RdfStreamOptions or RdfPatchOptions."""
+    return patch_options_row(options) if isinstance(options, PatchOptions) else options_row(options)
 
 
 def put_varint(value: int) -> bytes:
@@ -104,18 +112,19 @@ def pack_subscribe(topic: str, options: StreamOptions | PatchOptions | None = No
     >>> pack_subscribe("news").hex()
     '0a046e657773'
     """
-    packed = b""
-    if topic:
-        name = topic.encode()
-        packed += bytes([_TOPIC_TAG]) + put_varint(len(name)) + name
-    if isinstance(options, PatchOptions):
-        row = patch_options_row(options)
-        packed += bytes([_OPTIONS_TAG]) + put_varint(len(row)) + row
-    elif options is not None:
+    patch = isinstance(options, PatchOptions)
+    request = _subscribe(patch)
+    request.topic = topic
+    if options is not None:
         # Without a version: any version that jelly reads.
-        row = options_row(options if options.version else options.replace(version=2))
-        packed += bytes([_OPTIONS_TAG]) + put_varint(len(row)) + row
+        asked = options if options.version else options.replace(version=2)
+        request.requested_options.MergeFromString(pack_options(asked))
+    packed: bytes = request.SerializeToString()
     return packed
+
+
+def _subscribe(patch: bool, data: bytes = b"") -> Any:
+    return message("jelly.v1.PatchSubscribe" if patch else f"{_RDF}.RdfStreamSubscribe", data)
 
 
 def inflate(message: bytes, max_bytes: int) -> bytes:
@@ -143,33 +152,6 @@ def inflate(message: bytes, max_bytes: int) -> bytes:
     return message
 
 
-def fields_of(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """The fields of a message: tag, number, bytes. A field has a number, or bytes (those of 32 and 64 bits, too)."""
-    at = 0
-    while at < len(data):
-        tag, at = take_varint(data, at)
-        number = size = 0
-        if tag & 7 == 0:
-            number, at = take_varint(data, at)
-        elif tag & 7 == 2:
-            size, at = take_varint(data, at)
-        elif tag & 7 in (1, 5):
-            size = 8 if tag & 7 == 1 else 4
-        else:
-            raise JellyFormatError(f"tag {tag} does not belong in a subscription", offset=at)
-        if size > len(data) - at:
-            raise JellyFormatError("the subscription ends in the middle of a field", offset=at)
-        yield tag, number, data[at : at + size]
-        at += size
-
-
-def text_of(value: bytes, what: str) -> str:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        raise JellyFormatError(f"the {what} is not UTF-8") from None
-
-
 def unpack_subscribe(data: bytes, patch: bool = False) -> tuple[str, StreamOptions | PatchOptions | None]:
     """Topic and requested options of an RdfStreamSubscribe, or of a PatchSubscribe; unknown fields are ignored.
 
@@ -178,57 +160,36 @@ def unpack_subscribe(data: bytes, patch: bool = False) -> tuple[str, StreamOptio
     >>> unpack_subscribe(pack_subscribe("news", StreamOptions.small(physical_type=1)))[1].max_name_table_size
     128
     """
-    topic = ""
-    options: bytes | None = None
-    for tag, _, value in fields_of(data):
-        if tag == _TOPIC_TAG:
-            topic = text_of(value, "topic")
-        elif tag == _OPTIONS_TAG:
-            options = (options or b"") + value  # protobuf merges messages so
-    if options is None:
-        return topic, None
-    return topic, unpack_patch_options(options) if patch else unpack_options(options)
+    request = _subscribe(patch, data)
+    if not request.HasField("requested_options"):
+        return request.topic, None
+    return request.topic, unpack_options(request.requested_options.SerializeToString(), patch)
 
 
-def _numbers(data: bytes, tags: dict[int, str]) -> dict[str, Any]:
-    """The numbers of a message of options by name: sizes that are open are the largest, flags are bools."""
-    values: dict[str, Any] = {tags[tag]: number for tag, number, _ in fields_of(data) if tag in tags}
-    sizes = {field: min(values.get(field, 0), MAX_TABLE_SIZE) for field in _SIZES}
+def unpack_options(data: bytes, patch: bool = False) -> StreamOptions | PatchOptions:
+    """The options that an RdfStreamOptions or RdfPatchOptions asks for. Fields that are not set are left open.
+
+    Protobuf does not tell a size of 0 from one that is not set: with a name table of 0, which no stream has, the sizes
+    that are 0 are open, and become the largest. For patches an open statement type is QUADS, which holds both, and an
+    open stream type is FRAME, the only one that is sent.
+
+    >>> unpack_options(b"").max_name_table_size == unpack_options(b"\\x48\\x00").max_prefix_table_size == 1 << 20
+    True
+    >>> unpack_options(b"", patch=True).stream_type.name, unpack_options(b"\\x08\\x01", patch=True).statement_type.name
+    ('FRAME', 'TRIPLES')
+    """
+    asked = message(f"{_RDF}.patch.RdfPatchOptions" if patch else f"{_RDF}.RdfStreamOptions", data)
+    values: dict[str, Any] = {field.name: getattr(asked, field.name) for field in asked.DESCRIPTOR.fields}
+    sizes = {field: min(values[field], MAX_TABLE_SIZE) for field in _SIZES}
     if not sizes["max_name_table_size"]:
         sizes = {field: size or MAX_TABLE_SIZE for field, size in sizes.items()}
     # No writer may have fewer names, whatever a client asks for.
     sizes["max_name_table_size"] = max(sizes["max_name_table_size"], MIN_NAME_TABLE)
-    return values | sizes | {flag: bool(values.get(flag)) for flag in ("generalized_statements", "rdf_star")}
-
-
-def unpack_options(data: bytes) -> StreamOptions:
-    """The StreamOptions that an RdfStreamOptions message asks for. Fields that are not set are left open.
-
-    Protobuf does not tell a size of 0 from one that is not set: with a name table of 0, which no stream has, the sizes
-    that are 0 are open, and become the largest.
-
-    >>> unpack_options(b"").max_name_table_size == unpack_options(b"\\x48\\x00").max_prefix_table_size == 1 << 20
-    True
-    """
-    name = ""
-    for tag, _, value in fields_of(data):
-        if tag == _NAME_TAG:
-            name = text_of(value, "stream name")
-    return StreamOptions(**_numbers(data, _OPTION_TAGS), stream_name=name)
-
-
-def unpack_patch_options(data: bytes) -> PatchOptions:
-    """The PatchOptions that an RdfPatchOptions message asks for; what is not set is open, as in `unpack_options`.
-
-    An open statement type is QUADS, which holds both; an open stream type is FRAME, the only one that is sent.
-
-    >>> unpack_patch_options(b"").stream_type.name, unpack_patch_options(b"\\x08\\x01").statement_type.name
-    ('FRAME', 'TRIPLES')
-    """
-    values = _numbers(data, _PATCH_OPTION_TAGS)
-    values["stream_type"] = values.get("stream_type") or PatchStreamType.FRAME
-    values["statement_type"] = values.get("statement_type") or StatementType.QUADS
-    return PatchOptions(**(values | {"version": values.get("version") or 1}))
+    values |= sizes
+    if not patch:
+        return StreamOptions(**values)
+    defaults = {"stream_type": PatchStreamType.FRAME, "statement_type": StatementType.QUADS, "version": 1}
+    return PatchOptions(**values | {name: values[name] or default for name, default in defaults.items()})
 
 
 def serve_options(own: StreamOptions, requested: StreamOptions | None) -> StreamOptions:

@@ -7,7 +7,6 @@ import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
-from importlib import resources
 from typing import Any
 from weakref import WeakSet
 
@@ -33,6 +32,7 @@ from jelly.grpc._protocol import (
     DELETE_TOPIC,
     LIST_TOPICS,
     PATCH_SERVICE,
+    POOL,
     PUBLISH,
     PUBLISH_PATCH,
     RECEIVED,
@@ -350,20 +350,14 @@ def _bind_error(address: str, error: RuntimeError) -> OSError:
 def _add_extras(server: Any, is_async: bool) -> Any:
     """Add health checking and reflection. Return the health servicer."""
     with need("grpc", "a server needs grpcio-health-checking and grpcio-reflection"):
-        from google.protobuf.descriptor_pb2 import FileDescriptorSet
-        from google.protobuf.descriptor_pool import DescriptorPool
         from grpc_health.v1 import health, health_pb2, health_pb2_grpc
         from grpc_reflection.v1alpha import reflection, reflection_pb2
     servicer = health.aio.HealthServicer() if is_async else health.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
-    # A separate descriptor pool: the program may have loaded other classes with the same names.
-    pool = DescriptorPool()
-    for file in FileDescriptorSet.FromString(resources.files("jelly").joinpath("data/service.binpb").read_bytes()).file:
-        pool.Add(file)
     for module in (health_pb2, reflection_pb2):
-        pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
+        POOL.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
     services = (SERVICE, PATCH_SERVICE, TOPIC_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
-    reflection.enable_server_reflection(services, server, pool=pool)
+    reflection.enable_server_reflection(services, server, pool=POOL)
     return servicer
 
 

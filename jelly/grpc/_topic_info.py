@@ -1,4 +1,4 @@
-"""What a broker tells of its topics: the messages of TopicService in proto/broker.proto."""
+"""Topic metadata: the messages of TopicService in proto/broker.proto."""
 
 from __future__ import annotations
 
@@ -7,24 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from jelly._core.jelly.encoder import options_row, patch_options_row
 from jelly._options.options import PatchOptions, StreamOptions
 from jelly.errors import JellyError, JellyFormatError
-from jelly.grpc._protocol import fields_of, put_varint, text_of, unpack_options, unpack_patch_options
+from jelly.grpc._protocol import message, pack_options, unpack_options
 from jelly.grpc._topic_log import Topic
 
 __all__ = ["TopicInfo"]
 
-_NAME_TAG, _OWNER_TAG, _OPTIONS_TAG, _PATCH_OPTIONS_TAG = 0x0A, 0x42, 0x62, 0x6A
-_NUMBERS = {
-    0x10: "patches", 0x18: "first", 0x20: "end", 0x28: "bytes", 0x30: "statements", 0x38: "subscribers",
-    0x48: "keep_bytes", 0x50: "keep_seconds", 0x58: "updated",
-}  # fmt: skip
+_SAME = ("name", "patches", "first", "end", "bytes", "statements", "subscribers", "owner")
 
 
 @dataclass(frozen=True)
 class TopicInfo:
-    """What a broker tells of a topic.
+    """Metadata of a topic.
 
     Attributes
     ----------
@@ -67,7 +62,7 @@ class TopicInfo:
 
 
 def info_of(topic: Topic) -> TopicInfo:
-    """What there is to tell of a topic."""
+    """The metadata of a topic."""
     return TopicInfo(
         topic.name,
         isinstance(topic.options, PatchOptions),
@@ -84,66 +79,62 @@ def info_of(topic: Topic) -> TopicInfo:
     )
 
 
-def _field(tag: int, value: Any) -> Any:
-    """A field; nothing for its default."""
-    if isinstance(value, int):
-        return put_varint(tag) + put_varint(value) if value else b""
-    return put_varint(tag) + put_varint(len(value)) + value if value else b""
-
-
-def pack_info(info: TopicInfo) -> Any:
+def pack_info(info: TopicInfo) -> bytes:
     """A TopicInfo message."""
-    numbers = {
-        "keep_bytes": info.keep_bytes or 0,
-        "keep_seconds": round(info.keep_age or 0),
-        "updated": round(info.updated.timestamp() * 1000) if info.updated is not None else 0,
-    }
-    packed = _field(_NAME_TAG, info.name.encode())
-    for tag, name in _NUMBERS.items():
-        packed += _field(tag, int(numbers.get(name, getattr(info, name, 0))))
-    packed += _field(_OWNER_TAG, info.owner.encode())
-    if isinstance(info.options, StreamOptions):
-        packed += _field(_OPTIONS_TAG, options_row(info.options))
-    elif info.options is not None:
-        packed += _field(_PATCH_OPTIONS_TAG, patch_options_row(info.options))
+    packed: bytes = _fill(message("jelly.v1.TopicInfo"), info).SerializeToString()
     return packed
 
 
-def unpack_info(data: Any) -> TopicInfo:
+def _fill(made: Any, info: TopicInfo) -> Any:
+    for name in _SAME:
+        setattr(made, name, getattr(info, name))
+    made.keep_bytes = info.keep_bytes or 0
+    made.keep_seconds = round(info.keep_age or 0)
+    made.updated = round(info.updated.timestamp() * 1000) if info.updated is not None else 0
+    if info.options is not None:
+        options = made.patch_options if isinstance(info.options, PatchOptions) else made.options
+        options.MergeFromString(pack_options(info.options))
+    return made
+
+
+def unpack_info(data: bytes) -> TopicInfo:
     """The TopicInfo of a message.
 
     >>> info = TopicInfo("news", True, 300, 700, keep_bytes=1 << 40, owner="ann", options=PatchOptions(stream_type=1))
     >>> unpack_info(pack_info(info)) == info
     True
     """
-    values: dict[str, Any] = {"name": ""}
-    for tag, number, value in fields_of(data):
-        if tag in _NUMBERS:
-            values[_NUMBERS[tag]] = number
-        elif tag == _NAME_TAG:
-            values["name"] = text_of(value, "name of a topic")
-        elif tag == _OWNER_TAG:
-            values["owner"] = text_of(value, "owner of a topic")
-        elif tag in (_OPTIONS_TAG, _PATCH_OPTIONS_TAG):
+    return _read(message("jelly.v1.TopicInfo", data))
+
+
+def _read(sent: Any) -> TopicInfo:
+    options = None
+    for field in ("options", "patch_options"):
+        if sent.HasField(field):
             with contextlib.suppress(JellyError):  # those that no writer may choose
-                values["options"] = (unpack_options if tag == _OPTIONS_TAG else unpack_patch_options)(value)
-    values["patches"] = bool(values.get("patches"))
-    if age := values.pop("keep_seconds", 0):
-        values["keep_age"] = float(age)
-    values["keep_bytes"] = values.get("keep_bytes") or None
-    if updated := values.pop("updated", 0):
-        try:
-            values["updated"] = datetime.fromtimestamp(updated / 1000, timezone.utc)
-        except (ValueError, OverflowError, OSError):
-            raise JellyFormatError(f"{updated} milliseconds are no time of a topic") from None
-    return TopicInfo(**values)
+                options = unpack_options(getattr(sent, field).SerializeToString(), field == "patch_options")
+    try:
+        updated = datetime.fromtimestamp(sent.updated / 1000, timezone.utc) if sent.updated else None
+    except (ValueError, OverflowError, OSError):
+        raise JellyFormatError(f"{sent.updated} milliseconds are no time of a topic") from None
+    return TopicInfo(
+        **{name: getattr(sent, name) for name in _SAME},
+        keep_bytes=sent.keep_bytes or None,
+        keep_age=float(sent.keep_seconds) or None,
+        updated=updated,
+        options=options,
+    )
 
 
-def pack_infos(infos: list[TopicInfo]) -> Any:
+def pack_infos(infos: list[TopicInfo]) -> bytes:
     """A TopicList message."""
-    return b"".join(_field(_NAME_TAG, pack_info(info)) for info in infos)
+    made = message("jelly.v1.TopicList")
+    for info in infos:
+        _fill(made.topics.add(), info)
+    packed: bytes = made.SerializeToString()
+    return packed
 
 
-def unpack_infos(data: Any) -> list[TopicInfo]:
+def unpack_infos(data: bytes) -> list[TopicInfo]:
     """The topics of a TopicList message."""
-    return [unpack_info(value) for tag, _, value in fields_of(data) if tag == _NAME_TAG]
+    return [_read(sent) for sent in message("jelly.v1.TopicList", data).topics]

@@ -86,7 +86,7 @@ def grpc_request(data: bytes, chance: random.Random) -> None:
         if options is not None:
             Fitting(options)
     attempt(lambda: protocol.unpack_options(body))
-    attempt(lambda: protocol.unpack_patch_options(body))
+    attempt(lambda: protocol.unpack_options(body, patch=True))
     attempt(lambda: _topic_info.unpack_infos(body))
     info = attempt(lambda: _topic_info.unpack_info(body))
     if not isinstance(info, tuple):
