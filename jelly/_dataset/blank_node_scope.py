@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from jelly._bytes.remote import is_url
+from jelly._bytes.names import is_url
 from jelly._core.algebra.blank_node_scope import scope_blank_nodes
 from jelly._core.base.batch import Batch
 from jelly.errors import JellyOptionsError

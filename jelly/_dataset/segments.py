@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Any, BinaryIO, Protocol
 
-from jelly._bytes.names import is_web, split_suffix
-from jelly._bytes.remote import is_url, open_url
+from jelly._bytes.names import is_url, is_web, split_suffix
 from jelly._bytes.source import open_local
 from jelly._core.base.batch import Batch
 from jelly._dataset.blank_node_scope import BlankNodes
@@ -28,6 +26,12 @@ class Condition(Protocol):
 
     def query(self, labels: bool = True) -> Query | None:
         """What filters know of it."""
+
+
+def _open_url(name: str) -> BinaryIO:
+    from jelly._bytes.remote import open_url
+
+    return open_url(name, {})
 
 
 def query_of(condition: Condition | None, blank_nodes: BlankNodes) -> Query | None:
@@ -55,7 +59,7 @@ def open_filtered(
     try:
         if find(settings.get("format"), name) is not JELLY or not limits.keys() <= SEEKING:
             return None
-        file = JellyFile(name, opener=opener or (open_local if is_local else partial(open_url, storage={})), **limits)
+        file = JellyFile(name, opener=opener or (open_local if is_local else _open_url), **limits)
     except (JellyError, OSError, ValueError):
         return None  # who reads it from the start tells what is wrong
     if file.filters is not None:

@@ -14,7 +14,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from jelly._bytes.names import is_open_file, is_url, is_web, name_of, split_suffix
-from jelly._bytes.remote import list_url
 from jelly._core.base.batch import Batch
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
 from jelly._dataset.file import JellyFile
@@ -53,6 +52,8 @@ def expand(src: Any) -> list[Any]:
     if is_web(name) or os.path.isfile(name):
         return [src]
     if is_url(name):
+        from jelly._bytes.remote import list_url
+
         listed = list_url(name, {})
         if listed is None:
             raise FileNotFoundError(f"there is no such file: {name}")
