@@ -38,8 +38,9 @@ and then by offset), and ``jelly spark ingest`` can archive it.
 """
 
 from jelly._public import name_public
+from jelly.grpc._async_client import AsyncClient, AsyncFeed, AsyncPatchFeed
 from jelly.grpc._broker import Broker
-from jelly.grpc._client import AsyncClient, AsyncFeed, AsyncPatchFeed, Client, Feed, PatchFeed
+from jelly.grpc._client import Client, Feed, PatchFeed
 from jelly.grpc._context import Call, Publication, Refusal, Subscription, Tls, tokens
 from jelly.grpc._framing import FrameDecoder, FrameEncoder, FrameWriter, encode_frames
 from jelly.grpc._metrics import Monitor, metrics_text

@@ -91,8 +91,8 @@ def test_a_server_that_is_not_there_yet(serve, monkeypatch):
         assert time.monotonic() - start > 0.4
         # There is no time for another try.
         with monkeypatch.context() as own:
-            own.setattr("jelly.grpc._client.FIRST_WAIT", 400)
-            own.setattr("jelly.grpc._client.LONGEST_WAIT", 400)
+            own.setattr("jelly.grpc._calls.FIRST_WAIT", 400)
+            own.setattr("jelly.grpc._calls.LONGEST_WAIT", 400)
             with pytest.raises(ConnectionError):
                 client.publish([b""], timeout=240)
     with jg.Client(address, retries=8) as client:

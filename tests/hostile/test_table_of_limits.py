@@ -36,7 +36,7 @@ THEN_ANOTHER_WAY = {
     "spark/_partitions.py:_MAX_NARROWED",
 }  # fmt: skip
 DEFAULTS_OF_SERVERS_AND_JOBS = {
-    "grpc/_client.py:MAX_MESSAGE", "grpc/_server.py:MAX_MESSAGE", "grpc/_server.py:MAX_RECEIVED",
+    "grpc/_calls.py:MAX_MESSAGE", "grpc/_server.py:MAX_MESSAGE", "grpc/_server.py:MAX_RECEIVED",
     "grpc/_context.py:MAX_DETAIL", "grpc/_topics.py:_MAX_NAME", "spark/_ingest/tasks.py:_MAX_PARTITIONS",
     "spark/_tables/buckets.py:MAX_BUCKETS", "spark/_tables/buckets.py:MAX_SEED",
     "kafka/_reading.py:MAX_VALUE_BYTES",
