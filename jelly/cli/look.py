@@ -32,7 +32,6 @@ from jelly.cli.common import (
 from jelly.cli.errors import in_options, message
 from jelly.cli.options import options
 from jelly.cli.reading import content_of, expanded, format_of, from_option, settings_of
-from jelly.stats import stats
 
 __all__ = ["count", "head", "inspect_", "stats_", "validate"]
 
@@ -292,6 +291,8 @@ def stats_(
         values = contents.result_stats(files[0], from_format, 5 if top is None else top, reading)
         show(values.as_dict(), shape, lambda display: display.show_result_stats(files[0], values))
         return
+    from jelly.stats import stats
+
     top = 20 if top is None else top
     each = expanded(files)
     settings = {"format": from_format, **reading}
