@@ -113,10 +113,7 @@ def _client_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--insecure", is_flag=True, help="Send the token without TLS to another machine too."),
         click.option("--gzip", is_flag=True, help="Compress sent messages."),
         click.option(
-            "--timeout",
-            type=float,
-            metavar="SECONDS",
-            help="Give up after this many seconds (default: never).",
+            "--timeout", type=float, metavar="SECONDS", help="Give up after this many seconds (default: never)."
         ),
     ]
     for option in reversed(options):
