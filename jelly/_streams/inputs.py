@@ -117,7 +117,9 @@ class ItemReader(SourceReader, Generic[Item]):
 
     def _open(self, *source: Any, **how: Any) -> None:
         """Open the source, see `open_input`."""
-        self.source, self.format, self._decoder, self._settings = open_input(*source, **how)
+        found = open_input(*source, **how)
+        self.source: Source = found.source
+        self.format, self._decoder, self._settings = found.format, found.reader, found.settings
 
     @property
     def options(self) -> Any:

@@ -8,7 +8,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator
-from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import click
@@ -102,7 +101,9 @@ class Command(click.Command):
             formatter.write_text(f'Limits and rare options: "{words[0]} help {" ".join(words[1:])}".')
 
 
-command = partial(click.command, cls=Command)
+def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
+    """Decorator: a function as a command of this kind, see `click.command`."""
+    return click.command(name, Command, **settings)
 
 
 def reading_options(*names: str) -> Callable[[F], F]:

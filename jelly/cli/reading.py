@@ -151,8 +151,8 @@ def settings_of(
     ]
 
 
-star_option = options(READ, "star", into="reading")
-blank_node_options = options(READ, "blank_nodes", "skolem_base", into="reading")
+star_option: Decorator = options(READ, "star", into="reading")
+blank_node_options: Decorator = options(READ, "blank_nodes", "skolem_base", into="reading")
 jelly_option: Decorator = click.option(
     "--jelly", "jelly_version", type=click.Choice(["1.0", "1.1", "1.2"]),
     help="Version of Jelly-RDF. 1.2 stores statements in columns; it is not final. By default it is 1.2 if the first "

@@ -268,7 +268,7 @@ def test_what_is_no_size(text: str) -> None:
 # ---- what is written by default is read by default
 
 
-def test_reading_fit_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_fit_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jelly._options.settings.LIMITS", dict.fromkeys(LIMITS, 1000))
     monkeypatch.setattr("jelly._options.settings._LOWEST", 1000)
     seen: list[dict[str, Any]] = []
@@ -280,7 +280,8 @@ def test_reading_fit_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         seen.append(original(limits, names, size))
         return seen[-1]
 
-    monkeypatch.setattr("jelly._streams.reader.fitted", fitted)
+    for module in ("inputs", "reader"):
+        monkeypatch.setattr(f"jelly._streams.{module}.fitted", fitted)
     path = tmp_path / "x.nt.gz"
     path.write_bytes(gzip.compress(TEXT))
     size = path.stat().st_size

@@ -320,7 +320,7 @@ LEFT_OUT = {
     "a result, which the package makes": """
         Canonical Conversion FrameInspection Inspection Part Problem Frame GraphIds Matches Scan Results Applied
         DiffStat Counts ResultStats Stats VariableStats TopicInfo Tls Feed PatchFeed AsyncFeed
-        AsyncPatchFeed Call Publication Subscription Refusal""",
+        ReadOptions WriteOptions AsyncPatchFeed Call Publication Subscription Refusal""",
     "runs in a loop or opens a port; what checks the arguments is that of the others": """
         AsyncReader aread aencode_messages aread_messages AsyncClient AsyncServer Server Monitor""",
     "an enum of Python": "LogicalType PhysicalType PatchStreamType StatementType",
@@ -474,7 +474,7 @@ def test_every_public_method_is_called() -> None:
     for module in MODULES:
         for owner in importlib.import_module(module).__all__:
             made = getattr(importlib.import_module(module), owner)
-            if not isinstance(made, type) or is_error(owner) or issubclass(made, int):
+            if not isinstance(made, type) or is_error(owner) or issubclass(made, int | dict):
                 continue
             for name in dir(made):
                 full = f"{module}.{owner}.{name}"
