@@ -27,8 +27,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
-from jelly._core.jena.reader import BinaryReader
-from jelly._core.jena.writer import BinaryWriter
 from jelly._core.ntriples.text import TextReader, TextWriter
 from jelly._formats.index import INDEX_KEY, pack_index
 from jelly._formats.protocols import BatchReader, BatchWriter, Framing
@@ -68,6 +66,8 @@ def open_reader(format: Format, *, delimited: bool | None, **settings: Any) -> B
     if on_error != "raise":
         raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: its rows have no marks")
     settings.pop("strict", None)
+    from jelly._core.jena.reader import BinaryReader  # which Jelly alone does not need
+
     return BinaryReader("thrift" if is_patch else format.name, **settings)
 
 
@@ -102,6 +102,8 @@ def open_writer(
         if filters:
             encoder.make_filters()
         return encoder
+    from jelly._core.jena.writer import BinaryWriter
+
     return BinaryWriter("thrift" if is_patch else format.name, **settings)
 
 

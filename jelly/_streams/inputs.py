@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from jelly._bytes.source import MAX_EXPANSION, Progress, Source, SourceReader
 from jelly._core.base.batch import Batch
@@ -55,13 +55,13 @@ def by_content(function: F) -> F:
     return cast(F, call)
 
 
-class Input(NamedTuple):
+class Input:
     """A source, its format, its reader, and the keywords that made the reader."""
 
-    source: Source
-    format: Format
-    reader: Any
-    settings: dict[str, Any]
+    __slots__ = ("format", "reader", "settings", "source")
+
+    def __init__(self, source: Source, format: Format, reader: Any, settings: dict[str, Any]) -> None:
+        self.source, self.format, self.reader, self.settings = source, format, reader, settings
 
 
 # The media types of each content that a web server is asked for.

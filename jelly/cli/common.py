@@ -101,9 +101,11 @@ class Command(click.Command):
             formatter.write_text(f'Limits and rare options: "{words[0]} help {" ".join(words[1:])}".')
 
 
-def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
+def command(
+    name: str | None = None, cls: type[Command] = Command, **settings: Any
+) -> Callable[[Callable[..., Any]], Command]:
     """Decorator: a function as a command of this kind, see `click.command`."""
-    return click.command(name, Command, **settings)
+    return click.command(name, cls, **settings)
 
 
 def reading_options(*names: str) -> Callable[[F], F]:
