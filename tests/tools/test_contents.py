@@ -66,5 +66,5 @@ def test_what_does_not_go_together(tmp_path: Path) -> None:
         jelly.convert(b"", tmp_path / "x", content=1)  # type: ignore[arg-type]
     with pytest.raises(JellyArgumentError, match="against= goes with statements, not with patches"):
         jelly.validate(b"A " + LINE, format="rdfp", against=LINE)
-    with pytest.raises(JellyArgumentError, match="expected a str|drop_graphs"):
+    with pytest.raises(JellyArgumentError, match="unknown keyword 'drop_graphs'"):
         jelly.convert(b"A " + LINE, tmp_path / "x.jellyp", from_format="rdfp", drop_graphs=True)
