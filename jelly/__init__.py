@@ -202,7 +202,7 @@ _LAZY = {
 }
 # So are the public modules. dir() leaves them out: help() would import them all, with what they need.
 _MODULES = frozenset({
-    "arrow", "grpc", "kafka", "messages", "oxigraph", "pandas", "patch", "plot", "polars", "rdflib", "results", "spark",
+    "arrow", "grpc", "kafka", "messages", "oxigraph", "patch", "plot", "polars", "rdflib", "results", "spark",
     "stats",
 })  # fmt: skip
 

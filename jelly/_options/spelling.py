@@ -40,12 +40,10 @@ def _pattern(front: Front) -> tuple[re.Pattern[str], Callable[[re.Match[str]], s
             rows.setdefault(row.name, []).append(row)
     names = sorted(rows, key=len, reverse=True)
     unusual = [name for name in names if re.search(r"[_(]", name) and rows[name][0].flag is None]
-    pattern = re.compile(
-        rf"""(?P<verb>\b(?:pass|read\ it\ with)\ )?(?<!\w)
+    parts = rf"""(?P<verb>\b(?:pass|read\ it\ with)\ )?(?<!\w)
         (?:(?:from_)?(?P<name>{_any(names)})=(?P<value>\.\.\.|True|"[\w.-]*"|'[\w.-]*'|(?=\W|$))|(?P<bare>{_any(unusual)})(?!\w))
-        (?P<above>\ above\ 0)?(?P<of>\ in\ the\ stream\ options)?""",
-        re.X,
-    )
+        (?P<above>\ above\ 0)?(?P<of>\ in\ the\ stream\ options)?"""
+    pattern = re.compile(parts, re.X)
 
     def command(found: re.Match[str]) -> str:
         known, value = rows[found["name"] or found["bare"]], found["value"]

@@ -257,8 +257,9 @@ def _validate_items(make: Callable[[], Any], check: Check, progress: Progress | 
             check.graphs(batch)
             check.compare_with(batch)
         check.compare_end()
-    except (JellyFormatError, JellyLimitError) as error:
-        if check.failed:
+    except JellyError as error:
+        # What is asked for may be wrong, too, before there is a reader.
+        if check.failed or (reader is None and not isinstance(error, JellyFormatError | JellyLimitError)):
             raise
         place = "" if error.message is None else f"message {error.message}: "
         check.add(f"{place}{error.reason}; the rest of the file was not checked", None, None, error.offset, error.line)

@@ -9,12 +9,13 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from support.measure import SANITIZED, run, within
 
 import jelly
+from jelly._options.spelling import Front, _pattern
 
 try:
     from re import _constants as op
@@ -29,7 +30,11 @@ SIZE = 1 << 20
 # Patterns that are written where they are used: file, pattern. Their input is a name or a message, yet they are
 # tried too.
 INLINE = {
-    ("cli/common.py", r"([0-9]+)(?:([KMGT])(?:i?B)?)?"),
+    ("cli/options.py", r"([0-9]+)(?:([KMGT])(?:i?B)?)?"),
+    ("cli/common.py", "^(reading|writing)_"),
+    ("cli/common.py", r"(?<=\.) (?=[A-Z])"),
+    ("_options/spelling.py", "[_(]"),
+    ("_options/spelling.py", "parts"),  # tried as it is made
     ("messages/_reader.py", "max_(frame|line)_bytes"),
     ("_formats/sniff.py", r"<(?:\?xml|!--|!DOCTYPE|rdf:|[A-Za-z]+[\s:>])"),
     ("_formats/sniff.py", "<(?:!DOCTYPE )?html"),
@@ -44,7 +49,6 @@ INLINE = {
     ("stats.py", r"[/#]"),
     ("stats.py", r"\w[\w+.-]*://(?:www\.)?(.*)"),
     ("spark/_lakehouse.py", r"([*?{}\[\]\\])"),
-    ("messages/_logs.py", b"\n"),
 }
 FUNCTIONS = ("match", "search", "sub", "subn", "split", "findall", "finditer", "fullmatch")
 
@@ -68,6 +72,8 @@ def patterns() -> dict[str, re.Pattern[Any]]:
             for inner, each in [(name, value), *(vars(value).items() if isinstance(value, type) else ())]:
                 if isinstance(each, re.Pattern):
                     found[f"{module.__name__}.{name}.{inner}"] = each
+    for front in get_args(Front):
+        found[f"_options/spelling.py: {front}"] = _pattern(front)[0]
     for file, text in INLINE:
         found[f"{file}: {text!r}"] = re.compile(text)
     return found

@@ -173,7 +173,7 @@ def test_ingest(spark: Any, folder: Path, tmp_path: Path, to: Any) -> None:
     assert rows(table) == rows(spark.read.format("jelly").options(**SKOLEM).load(str(folder)))
 
 
-def test_ingest_of_one_file_in_parts_and_of_an_old_table(spark: Any, tmp_path: Path) -> None:
+def test_ingest_of_one_file_in_parts(spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "x.jelly"
     chain = chain_of(3000)
     jelly.write(path, chain, seekable=True, keyframe_rows=500)
@@ -185,11 +185,6 @@ def test_ingest_of_one_file_in_parts_and_of_an_old_table(spark: Any, tmp_path: P
         df = spark.read.format("jelly").load(str(out))
         ends = df.selectExpr("object as subject").join(df.select("subject"), "subject", "left_anti")
         assert ends.count() == 1, mode
-    journal = tmp_path / "keep" / "_ingest.jsonl"
-    old = journal.read_text().replace(', "blank_nodes": "keep"', "")
-    assert old != journal.read_text()
-    journal.write_text(old)
-    assert ingest(path, tmp_path / "keep", spark=spark, to="jelly", split_bytes=size, blank_nodes="keep").tasks == 0
     with pytest.raises(jelly.JellyError, match="made with blank_nodes 'keep', not 'scope'"):
         ingest(path, tmp_path / "keep", spark=spark, to="jelly", split_bytes=size)
 

@@ -99,7 +99,7 @@ def test_a_name_with_magic_characters_is_a_name_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("graph", [False, True])
-@pytest.mark.parametrize("indexed", ["index", "index.zst", "index.gz", "sidecar"])
+@pytest.mark.parametrize("indexed", ["index", "index.zst", "sidecar"])
 def test_a_file_with_an_index_becomes_many_parts(tmp_path: Path, indexed: str, graph: bool) -> None:
     path = tmp_path / indexed.replace("index", "n.jelly").replace("sidecar", "n.jelly")
     if indexed.startswith("index"):
@@ -287,7 +287,7 @@ def web(tmp_path: Path) -> Iterator[tuple[str, type[Handler]]]:
         thread.join()
 
 
-@pytest.mark.parametrize("name", ["n.jelly", "n.jelly.zst", "n.jelly.gz"])
+@pytest.mark.parametrize("name", ["n.jelly", "n.jelly.zst"])
 def test_a_web_server_is_asked_for_ranges(tmp_path: Path, web: tuple[str, type[Handler]], name: str) -> None:
     url, handler = web
     (tmp_path / "data").mkdir()
@@ -313,7 +313,7 @@ def test_a_web_server_is_asked_for_ranges(tmp_path: Path, web: tuple[str, type[H
 
 # ---- filters in the index
 
-@pytest.mark.parametrize("suffix", ["", ".zst", ".gz"])
+@pytest.mark.parametrize("suffix", ["", ".zst"])
 @pytest.mark.parametrize("mode", ["in the file", "in the sidecar"])
 def test_filters_leave_parts_of_files_out(
     tmp_path: Path, mode: str, suffix: str, monkeypatch: pytest.MonkeyPatch

@@ -97,7 +97,7 @@ def test_jelly_1_2_is_read_by_many_tasks(reader: Any, tmp_path: Path) -> None:
 @pytest.mark.every_spark
 def test_one_file_is_read_by_many_tasks(reader: Any, tmp_path: Path) -> None:
     path = tmp_path / "n.jelly"
-    for suffix in ("", ".zst", ".gz"):
+    for suffix in ("", ".zst"):
         jelly.write(f"{path}{suffix}", numbers(30_000, graph=True), seekable=True, keyframe_rows=2000)
         size = path.stat().st_size
         df = reader(splitBytes=size // 3, columns="object, graph").load(f"{path}{suffix}")

@@ -43,7 +43,7 @@ def test_the_tutorial(spark: Any, tmp_path: Path) -> None:
 
 
 def test_the_page_names_options_that_exist() -> None:
-    from jelly.spark._settings import OPTIONS as _OPTIONS
+    from jelly.spark._options import OPTIONS as _OPTIONS
 
     text = PAGE.read_text(encoding="utf-8")
     named = set(re.findall(r'option\("(\w+)"', text)) | {"splitBytes", "partitionColumns", "basePath", "fileColumn"}
