@@ -4,8 +4,9 @@ That is a guess: the bytes that begin one may also stand inside of one. But it i
 the search begins, and a part counts only if it was decompressed to its last byte and ended there.
 
 - Threads of one reader (`Slices`) cut bz2 only: of the CPU time of a conversion from bz2 to Jelly 90 % is decompression
-  (4.0 of 4.4 s for 80 MB of N-Triples), so two threads with a core each need 0.55 of the time of one. Of gzip (ISA-L)
-  and zstd it is 20 and 12 %: there a thread that reads ahead is enough.
+  (4.0 of 4.4 s for 80 MB of N-Triples), so two threads with a core each should need 0.55 of the time of one. That is
+  calculated; a run on a busy machine showed no gain. Of gzip (ISA-L) and zstd it is 20 and 12 %: there a thread that
+  reads ahead is enough.
 - Spark cuts N-Triples and N-Quads of all three into tasks (`find_frame`), which share all of the work.
 """
 
