@@ -132,7 +132,7 @@ class JellySerializer:
         >>> import jelly
         >>> rows = b"<a:s> <a:p> <a:o> .\\n<a:s> <a:p> <a:o> .\\n<a:s> <a:p> <a:o> ."
         >>> [len(jelly.loads(value)) for value in JellySerializer().serialize_many(
-        ...     jelly.messages.group_by_count(jelly.read(rows, format="nt"), 2))]
+        ...     jelly.messages.group(jelly.read(rows, format="nt"), 2))]
         [2, 1]
         """
         encoder = self._idle.pop() if self._idle else self._make()

@@ -4,7 +4,7 @@ Unstable: this follows the draft of the community group.
 """
 
 from jelly._public import name_public
-from jelly.messages._groups import group_by_count, group_by_graph, group_by_key, group_by_subject
+from jelly.messages._groups import group
 from jelly.messages._media import media_type, negotiate
 from jelly.messages._message import Message
 from jelly.messages._reader import MessageReader, aread_messages, read_messages
@@ -16,10 +16,7 @@ __all__ = [
     "MessageWriter",
     "aencode_messages",
     "aread_messages",
-    "group_by_count",
-    "group_by_graph",
-    "group_by_key",
-    "group_by_subject",
+    "group",
     "media_type",
     "negotiate",
     "read_messages",

@@ -1,17 +1,22 @@
-"""Groups a flat stream into messages: by subject, by graph, by number, or by a key."""
+"""Groups a flat stream into messages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
-from typing import Any
+from typing import Any, Literal
 
 from jelly._options.settings import checked
 from jelly._streams.writer import arity_of
 from jelly.errors import JellyArgumentError
 from jelly.messages._message import Message
 
-__all__ = ["group_by_count", "group_by_graph", "group_by_key", "group_by_subject"]
+__all__ = ["group"]
+
+_KEYS: dict[Any, Callable[[Any], Any]] = {
+    "subject": lambda statement: statement[0],
+    "graph": lambda statement: statement[3] if len(statement) == 4 else None,
+}
 
 
 def _statement(statement: Any) -> Any:
@@ -22,107 +27,37 @@ def _statement(statement: Any) -> Any:
 
 
 @checked()
-def group_by_key(statements: Iterable[Any], key: Callable[[Any], Any]) -> Iterator[Message]:
-    """Group consecutive statements with the same key into messages. Memory holds one message.
+def group(
+    statements: Iterable[Any], by: Literal["subject", "graph"] | int | Callable[[Any], Any]
+) -> Iterator[Message]:
+    """Group consecutive statements into messages. Memory holds one message.
 
     Parameters
     ----------
     statements : iterable of Triple, Quad or sequences of terms
         The statements. Those of one message must follow each other.
-    key : callable
-        Takes a statement and returns its key. A new message begins where the key changes.
-
-    Yields
-    ------
-    Message
-        The next message.
+    by : {"subject", "graph"}, int or callable
+        A new message begins where the subject, the graph or the result of the callable changes. An int is the number of
+        statements of a message; the last one may have fewer.
 
     Examples
     --------
     >>> import jelly
-    >>> rows = jelly.read(b"<a:1> <a:p> <a:o> .\\n<a:1> <a:q> <a:o> .\\n<a:2> <a:p> <a:o> .", format="nt")
-    >>> [len(message) for message in group_by_key(rows, lambda statement: statement.s.value[-1])]
+    >>> rows = list(jelly.read(b"<a:1> <a:p> <a:o> .\\n<a:1> <a:q> <a:o> .\\n<a:2> <a:q> <a:o> .", format="nt"))
+    >>> for by in ("subject", 2, lambda statement: statement.p):
+    ...     print([len(message) for message in group(rows, by)])
     [2, 1]
-    """
-    for index, (_, group) in enumerate(groupby(map(_statement, statements), key)):
-        yield Message(group, index=index)
-
-
-@checked()
-def group_by_subject(statements: Iterable[Any]) -> Iterator[Message]:
-    """Group consecutive statements with the same subject into messages.
-
-    Parameters
-    ----------
-    statements : iterable of Triple, Quad or sequences of terms
-        The statements.
-
-    Returns
-    -------
-    Iterator[Message]
-        The messages.
-
-    Examples
-    --------
-    >>> import jelly
-    >>> rows = jelly.read(b"<a:1> <a:p> <a:o> .\\n<a:1> <a:q> <a:o> .\\n<a:2> <a:p> <a:o> .", format="nt")
-    >>> [len(message) for message in group_by_subject(rows)]
     [2, 1]
+    [1, 2]
     """
-    return group_by_key(statements, lambda statement: statement[0])
-
-
-@checked()
-def group_by_graph(statements: Iterable[Any]) -> Iterator[Message]:
-    """Group consecutive statements of the same graph into messages.
-
-    Parameters
-    ----------
-    statements : iterable of Triple, Quad or sequences of terms
-        The statements.
-
-    Returns
-    -------
-    Iterator[Message]
-        The messages.
-
-    Examples
-    --------
-    >>> import jelly
-    >>> rows = jelly.read(b"<a:1> <a:p> <a:o> <a:g> .\\n<a:2> <a:p> <a:o> <a:g> .\\n<a:2> <a:p> <a:o> .", format="nq")
-    >>> [len(message) for message in group_by_graph(rows)]
-    [2, 1]
-    """
-    return group_by_key(statements, lambda statement: statement[3] if len(statement) == 4 else None)
-
-
-@checked()
-def group_by_count(statements: Iterable[Any], count: int) -> Iterator[Message]:
-    """Group statements into messages of a fixed size.
-
-    Parameters
-    ----------
-    statements : iterable of Triple, Quad or sequences of terms
-        The statements.
-    count : int
-        Statements per message; the last message may have fewer.
-
-    Returns
-    -------
-    Iterator[Message]
-        The messages.
-
-    Examples
-    --------
-    >>> import jelly
-    >>> rows = jelly.read(b"<a:1> <a:p> <a:o> .\\n<a:1> <a:q> <a:o> .\\n<a:2> <a:p> <a:o> .", format="nt")
-    >>> [len(message) for message in group_by_count(rows, 2)]
-    [2, 1]
-    """
-    if count < 1:
-        raise JellyArgumentError(f"count is {count}: expected at least 1")
-    iterator = iter(statements)
-    index = 0
-    while group := list(islice(iterator, count)):
-        yield Message(group, index=index)
-        index += 1
+    found = map(_statement, statements)
+    if isinstance(by, int):
+        if by < 1:
+            raise JellyArgumentError(f"by is {by}: expected at least 1")
+        groups: Iterator[Any] = iter(lambda: list(islice(found, by)), [])
+    else:
+        key = by if callable(by) else _KEYS.get(by)
+        if key is None:
+            raise JellyArgumentError(f"by is {by!r:.80}: expected subject, graph, a number or a callable")
+        groups = (some for _, some in groupby(found, key))
+    return (Message(some, index=index) for index, some in enumerate(groups))

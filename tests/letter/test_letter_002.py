@@ -21,10 +21,7 @@ from jelly.messages import (
     Message,
     aencode_messages,
     aread_messages,
-    group_by_count,
-    group_by_graph,
-    group_by_key,
-    group_by_subject,
+    group,
     media_type,
     negotiate,
     read_messages,
@@ -561,11 +558,11 @@ def test_groups() -> None:
     """002-082: of the statements of a result."""
     text = "".join(f"<a:{i // 3}> <a:p> <a:{i}> <a:g{i // 4}> .\n" for i in range(12))
     rows = list(jelly.read(text.encode(), format="nq"))
-    assert [len(list(message)) for message in group_by_subject(rows)] == [3, 3, 3, 3]
-    assert [len(list(message)) for message in group_by_graph(rows)] == [4, 4, 4]
-    assert [len(list(message)) for message in group_by_count(rows, 5)] == [5, 5, 2]
-    assert [len(list(message)) for message in group_by_key(rows, lambda x: x.o.value < "a:6")] == [6, 4, 2]
-    assert all(isinstance(message, Message) for message in group_by_subject(rows))
+    assert [len(list(message)) for message in group(rows, "subject")] == [3, 3, 3, 3]
+    assert [len(list(message)) for message in group(rows, "graph")] == [4, 4, 4]
+    assert [len(list(message)) for message in group(rows, 5)] == [5, 5, 2]
+    assert [len(list(message)) for message in group(rows, lambda x: x.o.value < "a:6")] == [6, 4, 2]
+    assert all(isinstance(message, Message) for message in group(rows, "subject"))
 
 
 def test_several_datasets_in_a_byte_stream() -> None:

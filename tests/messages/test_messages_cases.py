@@ -10,7 +10,7 @@ from messages.canon import canonical
 from support.shared import shared
 
 import jelly
-from jelly.messages import read_messages
+from jelly.messages import group, read_messages
 
 CASES = json.loads(shared("facts", "rdf_messages_cases.json").read_text())
 CONTEXTS = {"https://e.org/ctx": {"p": "http://e/p"}}
@@ -51,3 +51,9 @@ def test_case(case: dict[str, Any], chunk: int | None) -> None:
         assert caught.value.line is not None
         return
     assert [canonical(message) for message in messages] == [sorted(message) for message in case["expected"]]
+
+
+@pytest.mark.parametrize("by", [0, -1, "object", None, ["subject"]])
+def test_group_refuses_what_is_no_key(by: Any) -> None:
+    with pytest.raises(jelly.JellyArgumentError, match="by"):
+        group([], by)
