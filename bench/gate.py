@@ -274,7 +274,7 @@ def measure(names: list[str]) -> dict[str, int]:
             for name in starts:
                 command = [sys.executable, *STARTS[name][0]]
                 subprocess.run(command, stdout=subprocess.DEVNULL, cwd=FOLDER, env=writing, check=True)
-            without = {program: callgrind(folder, "-c", program)[-1] for program in {STARTS[name][1] for name in starts}}
+            without = {other: callgrind(folder, "-c", other)[-1] for other in {STARTS[name][1] for name in starts}}
             found |= {name: callgrind(folder, *STARTS[name][0])[-1] - without[STARTS[name][1]] for name in starts}
     return found
 
