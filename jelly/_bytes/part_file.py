@@ -8,6 +8,10 @@ file.
 
 Where there are no such locks (Windows, some network file systems), nobody knows whether an owner lives, and nothing is
 removed.
+
+Python may raise KeyboardInterrupt between any two of its steps, also between a call and the assignment of its result.
+So an object knows of its file or folder before that exists, or from the same step on, and removes it when it is itself
+forgotten.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 __all__ = ["RESERVED", "PartFile", "PartFolder", "hold", "lock", "patiently", "to_disk"]
@@ -157,16 +161,18 @@ class PartFolder(AbstractContextManager["PartFolder"]):
     Its writer holds a lock on the file ``.lock`` in it; the next writer removes the folders of dead ones.
     """
 
-    def __init__(self, folder: str) -> None:
-        import tempfile  # which takes some time, as shutil does
+    path = ""
 
+    def __init__(self, folder: str) -> None:
+        self._process = os.getpid()
         folder = folder or os.curdir
         with os.scandir(folder) as found:
             for entry in found:
                 if entry.name.startswith(_FOLDER) and entry.is_dir(follow_symlinks=False):
                     _sweep(os.path.join(entry.path, _LOCK), partial(_remove, entry.path))
         for _ in range(TRIES):
-            self.path = tempfile.mkdtemp(prefix=_FOLDER, dir=folder)
+            self.path = os.path.join(folder, f"{_FOLDER}{os.urandom(8).hex()}")
+            os.mkdir(self.path, 0o700)
             try:
                 self._lock = os.open(os.path.join(self.path, _LOCK), _CREATE, 0o600)
             except FileNotFoundError:  # another writer swept it before it had a lock
@@ -193,11 +199,16 @@ class PartFolder(AbstractContextManager["PartFolder"]):
 
     def __exit__(self, *error: object) -> None:
         os.close(self._lock)
-        _remove(self.path)
+        self.__del__()
+
+    def __del__(self) -> None:
+        if self.path and self._process == os.getpid():
+            _remove(self.path)
+            self.path = ""
 
 
 def _remove(path: str) -> None:
-    import shutil
+    import shutil  # which takes some time
 
     shutil.rmtree(path, ignore_errors=True)
 
@@ -205,10 +216,14 @@ def _remove(path: str) -> None:
 class PartFile:
     """The part file of the path ``target``; ``handle`` is its descriptor, which the caller writes to and closes."""
 
+    handle: int
+    _made: Any = ()  # the handle, from the step on in which the file is made
+    _lock: int | None = None
+
     def __init__(self, target: str) -> None:
+        self._made = []
         self._target = target
         self._process = os.getpid()
-        self._lock: int | None = None
         try:
             self._replaced: os.stat_result | None = os.stat(target)
         except FileNotFoundError:
@@ -218,7 +233,7 @@ class PartFile:
         for path in paths:
             _sweep(path, partial(os.unlink, path))
         others = (os.path.join(folder, f".{name}.{os.urandom(8).hex()}.part") for _ in range(TRIES))
-        for self.path in chain(paths, islice(others, TRIES)):
+        for self.path in chain(paths, others):
             if self._create():
                 return
         raise FileExistsError(f"no name for a part file of {target} is free")
@@ -226,20 +241,21 @@ class PartFile:
     def _create(self) -> bool:
         """Create and lock the file; False where another process was in between."""
         # A file that replaces a private file is private from the start. Otherwise the system applies the umask.
+        mode = 0o666 if self._replaced is None else 0o600
         try:
-            self.handle = os.open(self.path, _CREATE, 0o666 if self._replaced is None else 0o600)
+            # One step for Python: no signal is handled between the creation and the note of it.
+            self._made.extend(map(os.open, [self.path], [_CREATE], [mode]))
         except FileExistsError:
             return False
+        (self.handle,) = self._made
         held = hold(self.handle)
-        if held is None:
-            return True
         if held and _is_named(self.path, self.handle):
             # It stays locked until the caller has closed it and the file has its name.
             self._lock = os.dup(self.handle)
-            return True
-        # A process that looked for dead writers saw the file before it was locked, and removes it.
-        os.close(self.handle)
-        return False
+        elif held is not None:
+            # A process that looked for dead writers saw the file before it was locked, and removes it.
+            os.close(self._made.pop())
+        return bool(self._made)
 
     def commit(self) -> None:
         """Rename the file, which the caller has closed, to the target, with the mode of the old target."""
@@ -250,12 +266,18 @@ class PartFile:
 
     def discard(self) -> None:
         """Remove the file, but not in a process forked from that of the writer."""
-        if self._process == os.getpid():
+        # After an interrupt it may have its name already, and its old one be that of another file.
+        is_there = self._lock is None or _is_named(self.path, self._lock)
+        if self._made and is_there and self._process == os.getpid():
             with contextlib.suppress(FileNotFoundError):
                 patiently(os.unlink, self.path)
         self._release()
 
+    def __del__(self) -> None:
+        if self._made:
+            self.discard()
+
     def _release(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        lock, self._lock, self._made = self._lock, None, []
+        if lock is not None:
+            os.close(lock)

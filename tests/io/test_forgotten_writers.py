@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import io
 import os
@@ -11,7 +12,8 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,9 @@ import pytest
 
 import jelly
 from jelly import IRI, Literal, Triple
-from jelly._bytes.part_file import SLOTS, PartFile, hold
+from jelly._bytes.part_file import SLOTS, PartFile, PartFolder, hold
 from jelly._bytes.sink import Sink
+from jelly._bytes.source import Source
 from jelly.messages import MessageWriter, aencode_messages
 from jelly.patch import Add, PatchWriter
 
@@ -397,3 +400,83 @@ def test_threads_write_files_of_their_own(tmp_path: Path) -> None:
         thread.join()
     assert not failed
     assert len(os.listdir(tmp_path)) == 200
+
+
+# ---- interrupts
+
+
+class Interrupts:
+    """Raises KeyboardInterrupt before one of the steps of the interpreter in some modules: the one of this number."""
+
+    def __init__(self, *modules: str) -> None:
+        self.modules = tuple(f"{name}.py" for name in modules)
+        self.steps = 0
+
+    def __call__(self, frame: Any, event: str, arg: Any) -> Any:
+        if not frame.f_code.co_filename.endswith(self.modules):
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            self.steps -= 1
+            if not self.steps:
+                raise KeyboardInterrupt
+        return self
+
+    def during(self, work: Callable[[], Any]) -> Iterator[bool]:
+        """Do some work again and again, with an interrupt at each of its steps; whether it came to its end."""
+        for step in count(1):
+            self.steps = step
+            before = sys.gettrace()
+            sys.settrace(self)
+            try:
+                _done = work()
+            except KeyboardInterrupt:
+                pass
+            finally:
+                sys.settrace(before)
+            yield self.steps > 0
+            if self.steps > 0:
+                return
+
+
+@posix
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # what a finalizer raises
+@pytest.mark.parametrize(("name", "locked"), [("u.nt", True), ("u.nt", False), ("u.nt.gz", True)])
+def test_an_interrupt_at_any_step_leaves_no_part_file(
+    name: str, locked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also between the creation of the file and the note of its descriptor."""
+    if not locked:
+        monkeypatch.setattr("jelly._bytes.part_file.hold", lambda file: None)
+    path = tmp_path / name
+
+    def work() -> Sink:
+        sink = Sink(path)
+        sink.write(b"whole")
+        sink.close()
+        return sink
+
+    ends = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        for is_done in Interrupts("part_file", "sink").during(work):
+            found = os.listdir(tmp_path)
+            assert found == [name] or (found == [] and not is_done)
+            if found:
+                ends += 1
+                with contextlib.closing(Source(path)) as source:
+                    assert b"".join(map(bytes, source.chunks())) == b"whole"
+                path.unlink()
+    assert ends > 1, "an interrupt after the end"
+
+
+@posix
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_at_any_step_leaves_no_part_folder(tmp_path: Path) -> None:
+    def work() -> PartFolder:
+        with PartFolder(str(tmp_path)) as part:
+            Path(part.of("x")).write_bytes(b"x")
+        return part
+
+    for _ in Interrupts("part_file").during(work):
+        assert os.listdir(tmp_path) == []
