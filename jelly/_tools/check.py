@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from math import inf
 from typing import Any
@@ -12,21 +13,23 @@ import numpy as np
 import numpy.typing as npt
 
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import NOUNS, Kind, Slot
-from jelly._core.jelly.decoder import Decoder
-from jelly._core.jelly.frame_scan import KINDS, RowCounter
+from jelly._core.base.constants import NOUNS, Kind, Op, Slot
+from jelly._core.jelly.frame_scan import RowCounter
 from jelly._core.ntriples.statement_table import StatementTable
 from jelly._core.terms.materialize import Materializer
 from jelly._dataset.check import problems_beside
-from jelly._options.options import ROW_VERSION, StreamOptions
+from jelly._options.options import ROW_VERSION, PatchOptions, PatchStreamType, StreamOptions
 from jelly._tools.blank_nodes import differences
 from jelly._tools.compare import BlankNodeBijection, as_quad
 from jelly._tools.inspect import UNKNOWN_ROW
 from jelly.errors import JellyError
 
-__all__ = ["ALLOWED", "SLOTS", "AnyOrder", "Check", "InOrder", "Problem", "generalized_terms", "noun_of"]
+__all__ = ["AnyOrder", "Check", "InOrder", "Problem"]
 
 SLOTS = tuple(slot.name.lower() for slot in Slot)
+DELETE, HEADER, PUNCTUATION = map(int, (Op.DELETE, Op.HEADER, Op.PUNCTUATION))
+# Kinds of rows that are neither a statement nor a part of a patch.
+_NO_ROWS = ("options", "graph_start", "graph_end", "namespace", "other")
 
 
 def _marked(*kinds: Kind) -> npt.NDArray[np.bool_]:
@@ -96,20 +99,21 @@ def _in_order(problem: Problem) -> float:
 
 
 class Check:
-    """The problems found so far, and the positions of the statements of the current chunk."""
+    """The problems of a stream found so far, and the positions of its rows in the current chunk."""
 
-    def __init__(self, limit: int, wanted: StreamOptions | None) -> None:
+    def __init__(self, limit: int, wanted: StreamOptions | None = None, *, skips_unknown: bool = False) -> None:
         self.problems: list[Problem] = []
         self.compare: InOrder | AnyOrder | None = None
         self.failed = False  # the error is not an error of the stream
-        self.skips_unknown = False  # rows of unknown kinds are not a problem
+        self.rows = 0  # statements, or operations of patches
         self._limit = limit
         self._wanted = wanted
-        self._rows = np.empty((0, 3), np.int64)
-        self._first: int | None = None
-        self._options: StreamOptions | None = None
-        self._namespaces = 0
-        self.rows = 0  # statements, or operations of patches
+        self._skips_unknown = skips_unknown  # rows of unknown kinds are not a problem
+        self._options: StreamOptions | PatchOptions | None = None
+        self._last_op = PUNCTUATION
+        # Of a chunk: where its rows and options are. Of a Batch: the number of each row in the chunk.
+        self._rows = self._headers = np.empty((0, 3), np.int64)
+        self._numbers = np.empty(0, np.int64)
 
     @property
     def is_full(self) -> bool:
@@ -146,68 +150,72 @@ class Check:
             for message, offset in problems_beside(os.fspath(src), patch, joined, limits):
                 self.add(message, offset=offset)
 
-    def compare_with(self, batch: Batch) -> None:
+    def compare_with(self, batch: Batch | None) -> None:
+        """Compare a Batch, or with None the end of the stream."""
         if self.compare is not None:
             self.failed = True  # errors from here on belong to the other file
-            self.compare.take(batch)
+            if batch is None:
+                self.compare.finish()
+            else:
+                self.compare.take(batch)
             self.failed = False
 
-    def compare_end(self) -> None:
-        if self.compare is not None:
-            self.failed = True
-            self.compare.finish()
-            self.failed = False
-
-    @staticmethod
-    def _places(counter: RowCounter, chunk: Any) -> Any:
-        """Where the rows of a chunk are, see `RowCounter.take_places`."""
-        try:
+    def take(self, counter: RowCounter, batches: Iterator[Batch], chunk: Any) -> None:
+        """Check the Batches of a chunk (None: the end)."""
+        with suppress(JellyError):  # the message of the Decoder is better
             if chunk is None:
                 counter.close()
             else:
                 counter.feed(chunk)
-        except JellyError:
-            pass  # the message of the Decoder is better
-        return counter.take_places()
+        places = counter.take_places()
 
-    def take(self, counter: RowCounter, batches: Iterator[Batch], chunk: Any) -> None:
-        """Check the Batches of a chunk (None: the end)."""
-        places = self._places(counter, chunk)
-        kinds = places[:, 0]
-        self._rows = places[(kinds == KINDS.index("triple")) | (kinds == KINDS.index("quad")), 1:]
-        self._declared = places[kinds == KINDS.index("namespace"), 1:]
-        self._headers = places[kinds == KINDS.index("options"), 1:]
-        for place in places[kinds == KINDS.index("other"), 1:].tolist():
-            if not self.skips_unknown:
-                self.add(UNKNOWN_ROW, *place)
-        self._first = None
-        self._namespaces = 0
+        def of(is_wanted: Callable[[str], bool]) -> Any:
+            return places[np.array([is_wanted(kind) for kind in counter.kinds])[places[:, 0]], 1:]
+
+        self._rows = of(lambda kind: kind not in _NO_ROWS)
+        self._headers, declared = of("options".__eq__), iter(of("namespace".__eq__).tolist())
+        for place in () if self._skips_unknown else of("other".__eq__).tolist():
+            self.add(UNKNOWN_ROW, *place)
+        rows = 0
         for batch in batches:
+            is_row = np.ones(len(batch), bool)
+            if (op := batch.op) is not None and len(op):
+                self._last_op = int(op[-1])
+                self.rows -= int(np.count_nonzero(op == PUNCTUATION))  # the ends of patches are no operations
+                if getattr(batch.options, "stream_type", None) == PatchStreamType.FRAME:
+                    is_row = op != PUNCTUATION  # the end of a patch that is a frame has no row
+            self._numbers = rows + np.cumsum(is_row) - 1
+            rows += int(is_row.sum())
             self.rows += len(batch)
-            if self._first is None:
-                self._first = batch.first_row
             if self._options is None:
                 self._check_options(batch.options)
-            self._check_flags(batch)
+            options = batch.options or self._options
+            # In columns there is nothing that the Decoder lets pass.
+            if options is not None and options.version <= ROW_VERSION:
+                for _, _, name, _ in batch.namespaces if op is None and options.version == 1 else ():
+                    message = f"namespace declaration {name!r} in a stream of version 1: version 2 brought them"
+                    self.add(message, *next(declared, ()))
+                self._check_terms(batch, options)
             self.compare_with(batch)
             if self.is_full:
                 return
 
-    def finish(self, counter: RowCounter, decoder: Decoder) -> None:
+    def finish(self, counter: RowCounter, options: StreamOptions | PatchOptions | None) -> None:
         """Check the end of the stream."""
-        rows = counter.rows
-        if rows["graph_start"] > rows["graph_end"]:
+        if counter.rows.get("graph_start", 0) > counter.rows.get("graph_end", 0):
             self.add("the stream ends inside a graph: a graph end row is missing", counter.frames - 1)
-        self.compare_end()
+        if getattr(options, "stream_type", None) == PatchStreamType.PUNCTUATED and self._last_op != PUNCTUATION:
+            self.add("no punctuation row ends the last patch")
+        self.compare_with(None)
 
-    def place(self, statement: int) -> tuple[int, int, int] | tuple[()]:
-        """Frame, row and offset of a statement of the current chunk."""
-        row = statement - (self._first or 0)
-        return tuple(self._rows[row].tolist()) if row < len(self._rows) else ()
+    def place(self, row: int) -> tuple[int, int, int] | tuple[()]:
+        """Frame, row and offset of a row of the current Batch."""
+        number = int(self._numbers[row])
+        return tuple(self._rows[number].tolist()) if number < len(self._rows) else ()
 
-    def _check_options(self, options: StreamOptions | None) -> None:
+    def _check_options(self, options: StreamOptions | PatchOptions | None) -> None:
         self._options = options
-        if options is None:
+        if not isinstance(options, StreamOptions):
             return
         place = self._headers[0].tolist() if len(self._headers) else ()
         if not options.types_agree:
@@ -215,46 +223,37 @@ class Check:
                 f"logical type {options.logical_type.name} does not go with physical type {options.physical_type.name}",
                 *place,
             )
-        if self._wanted is None:
-            return
-        for option in fields(StreamOptions):
+        for option in () if self._wanted is None else fields(StreamOptions):
             here, there = getattr(options, option.name), getattr(self._wanted, option.name)
             if here != there:
                 self.add(f"stream option {option.name} is {_shown(here)}, expected {_shown(there)}", *place)
 
-    def _check_flags(self, batch: Batch) -> None:
-        options = batch.options or self._options
-        if options is None or options.version > ROW_VERSION:
-            return  # in columns there is nothing that the Decoder lets pass
-        if options.version == 1:
-            for _, _, name, _ in batch.namespaces:
-                place = self._declared[self._namespaces].tolist() if self._namespaces < len(self._declared) else ()
-                self._namespaces += 1
-                self.add(f"namespace declaration {name!r} in a stream of version 1: version 2 brought them", *place)
+    def _check_terms(self, batch: Batch, options: StreamOptions | PatchOptions) -> None:
+        """Report rows with a term that the options do not announce."""
+        kinds = np.append(batch.kind, 0)  # rows without a term have the id -1: there may be no term at all
         columns = [batch.s, batch.p, batch.o] + ([] if batch.g is None else [batch.g])
-        kinds = batch.kind
-        if not options.rdf_star and (kinds == Kind.TRIPLE).any():
-            self._report(batch, columns, lambda slot, ids: kinds[ids] == Kind.TRIPLE, "rdf_star")
-        if not options.generalized_statements:
-            wrong = generalized_terms(batch)
-
-            def is_generalized(slot: int, ids: Any) -> Any:
-                return ~ALLOWED[slot][kinds[ids]] | wrong[ids]
-
-            self._report(batch, columns, is_generalized, "generalized_statements")
-
-    def _report(self, batch: Batch, columns: list[Any], test: Callable[[int, Any], Any], flag: str) -> None:
-        """Add a problem for each statement with a term for which `test` is true."""
-        masks = []
-        for slot, ids in enumerate(columns):
-            mask = test(slot, ids)
-            masks.append(mask & (ids >= 0) if slot == 3 else mask)
-        for row in np.flatnonzero(np.logical_or.reduce(masks)).tolist():
-            slot = next(i for i, mask in enumerate(masks) if mask[row])
-            noun = noun_of(batch.kind[columns[slot][row]])
-            self.add(f"{SLOTS[slot]} is {noun}, but {flag} is false", *self.place(batch.first_row + row))
-            if self.is_full:
-                return
+        generalized: Any = None
+        for flag in ("rdf_star", "generalized_statements"):
+            is_star = flag == "rdf_star"
+            if getattr(options, flag) or (is_star and not len(batch.quoted)):
+                continue
+            if not is_star:
+                generalized = np.append(generalized_terms(batch), False)
+            masks = []
+            for slot, ids in enumerate(columns):
+                mask = kinds[ids] == Kind.TRIPLE if is_star else ~ALLOWED[slot][kinds[ids]] | generalized[ids]
+                used = ids >= 0
+                if batch.op is not None and slot < 3:
+                    used &= (batch.op <= DELETE) | ((batch.op == HEADER) & (slot == 2) & is_star)
+                masks.append(mask & used)
+            for row in np.flatnonzero(np.logical_or.reduce(masks)).tolist():
+                slot = next(i for i, mask in enumerate(masks) if mask[row])
+                is_header = batch.op is not None and batch.op[row] == HEADER
+                noun = noun_of(batch.kind[columns[slot][row]])
+                where = "value of a header" if is_header else SLOTS[slot]
+                self.add(f"{where} is {noun}, but {flag} is false", *self.place(row))
+                if self.is_full:
+                    return
 
 
 def _shown(value: Any) -> str:
@@ -316,8 +315,8 @@ class InOrder:
             if not self._renaming.same(ours, theirs):
                 self._different += 1
                 if self._different <= _SHOWN:
-                    place = self._check.place(batch.first_row + row)
-                    self._check.add(f"statement differs: {_text(ours)} here, {_text(theirs)} expected", *place)
+                    message = f"statement differs: {_text(ours)} here, {_text(theirs)} expected"
+                    self._check.add(message, *self._check.place(row))
 
     def finish(self) -> None:
         if self._different > _SHOWN:

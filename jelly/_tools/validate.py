@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Literal
 
 from jelly._bytes.names import name_of
@@ -17,6 +18,8 @@ from jelly._formats.registry import (
     JELLY,
     JELLY_PATCH,
     MESSAGE_READING,
+    NQ,
+    NT,
     PATCH_READING,
     RDF_PATCH,
     READING,
@@ -38,7 +41,6 @@ from jelly._streams.reader import options as read_options
 from jelly._tools.check import AnyOrder, Check, InOrder, Problem
 from jelly._tools.compare import as_quad
 from jelly._tools.inspect import restart_problem
-from jelly._tools.validate_patch import PatchCheck
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError
 
 __all__ = ["Problem", "validate"]
@@ -124,21 +126,12 @@ def validate(
     }  # fmt: skip
     if len(several) > 1:
         return _validate_several(several, limit, content=content, **settings)
-    [src] = several
-    kind = content_of(content, (src, format))
-    with closing(Source(src, limits.get("max_expansion", MAX_EXPANSION), ACCEPT[kind])) as source:
-        if kind is Content.STATEMENTS:
-            return _validate_statements(source, src, limit, **settings)
-        for name in ("against", "options"):
-            if settings.pop(name) is not None:
-                raise JellyArgumentError(f"{name}= goes with statements, not with {kind.value}")
-        del settings["against_format"], settings["ordered"], settings["frame"]
-        return _validate_others(source, src, kind, limit, **settings)
+    return _validate_one(several[0], content_of(content, (several[0], format)), limit, **settings)
 
 
-def _validate_statements(
-    source: Source,
+def _validate_one(
     src: Any,
+    content: Content,
     limit: int,
     *,
     format: str | None,
@@ -152,50 +145,34 @@ def _validate_statements(
     joined: bool,
     **limits: Any,
 ) -> list[Problem]:
-    known = format_to_check(format or source.media_type, source.name)
-    if known is not JELLY and (options is not None or delimited is not None or joined):
-        raise JellyArgumentError(f"options=, delimited= and joined= are of Jelly, this is {known.title}")
-    wanted = options if options is None or isinstance(options, StreamOptions) else read_options(options)
-    check = Check(limit, wanted)
-    other: frozenset[str] = frozenset()
-    if against is not None:
-        other = format_of(against, against_format).reading
-        theirs: dict[str, Any] = {"format": against_format, **{name: limits[name] for name in limits.keys() & other}}
-        if ordered:
-            check.compare = InOrder(map(as_quad, read(against, **theirs)), frame, check)
-        else:
-            check.compare = AnyOrder(Reader(against, **theirs).batches(), frame, check)
-    refuse_unknown(limits, known.reading | other, known.title)
-    limits = {name: limits[name] for name in limits.keys() & known.reading}
-    if known is JELLY:
-        return _validate_jelly(source, src, known, check, progress, delimited, joined, limits)
-    mode: Literal["raise", "skip"] = "skip" if known.name in ("nt", "nq") else "raise"
-    return _validate_items(lambda: Reader(source, format=known.name, on_error=mode, **limits), check, progress)
-
-
-def _validate_others(
-    source: Source,
-    src: Any,
-    content: Content,
-    limit: int,
-    *,
-    format: str | None,
-    delimited: bool | None,
-    progress: Progress | None,
-    joined: bool,
-    **limits: Any,
-) -> list[Problem]:
-    if content is Content.PATCH:
-        known = find(format or source.media_type, source.name, content=content)
-        if known is JELLY_PATCH:
-            refuse_unknown(limits, known.reading, known.title)
-            return _validate_jelly(source, src, known, PatchCheck(limit, None), progress, delimited, joined, limits)
-        if known is RDF_PATCH:
+    is_plain = content is Content.STATEMENTS
+    with closing(Source(src, limits.get("max_expansion", MAX_EXPANSION), ACCEPT[content])) as source:
+        for name, value in () if is_plain else (("against", against), ("options", options)):
+            if value is not None:
+                raise JellyArgumentError(f"{name}= goes with statements, not with {content.value}")
+        known = format_to_check(format or source.media_type, source.name, content)
+        is_jelly = known in (JELLY, JELLY_PATCH)
+        if not is_jelly and (options is not None or delimited is not None or joined):
+            raise JellyArgumentError(f"options=, delimited= and joined= are of Jelly, this is {known.title}")
+        wanted = options if options is None or isinstance(options, StreamOptions) else read_options(options)
+        check = Check(limit, wanted, skips_unknown=limits.get("unknown_rows") == "skip")
+        other: frozenset[str] = frozenset()
+        if against is not None:
+            other = format_of(against, against_format).reading
+            theirs: dict[str, Any] = {name: limits[name] for name in limits.keys() & other} | {"format": against_format}
+            if ordered:
+                check.compare = InOrder(map(as_quad, read(against, **theirs)), frame, check)
+            else:
+                check.compare = AnyOrder(Reader(against, **theirs).batches(), frame, check)
+        if is_plain or is_jelly:
+            refuse_unknown(limits, known.reading | other, known.title)
+            limits = {name: limits[name] for name in limits.keys() & known.reading}
+        if is_jelly:
+            return _validate_jelly(source, src, known, check, progress, delimited, joined, limits)
+        if known in (NT, NQ, RDF_PATCH):
             limits.setdefault("on_error", "skip")
-    if joined or delimited is not None:
-        raise JellyArgumentError("delimited= and joined= are of Jelly")
-    make = of_content(content, "Reader")
-    return _validate_items(lambda: make(source, format=format, **limits), Check(limit, None), progress)
+        make = Reader if is_plain else of_content(content, "Reader")
+        return _validate_items(lambda: make(source, format=known.name, **limits), check, progress)
 
 
 def _validate_jelly(
@@ -209,7 +186,6 @@ def _validate_jelly(
     limits: dict[str, Any],
 ) -> list[Problem]:
     patch = format is JELLY_PATCH
-    check.skips_unknown = limits.get("unknown_rows") == "skip"
     own = {name: limits[name] for name in limits.keys() & SEEKING} | {"unknown_rows": "skip"}
     # Rows of unknown kinds are reported, and the rows after them are checked.
     limits = fitted(limits, format.reading, source.size) | {"unknown_rows": "skip"}
@@ -218,22 +194,16 @@ def _validate_jelly(
     decoder.quiet = True
     most = limits.get("max_frame_bytes", LIMITS["max_frame_bytes"])
     counter = RowCounter(delimited=delimited, max_frame_bytes=most, places=True, patch=patch)
-
-    def told() -> None:
-        if progress is not None:
-            progress(source.bytes_read, source.size, check.rows)
-
     try:
-        for chunk in source.chunks():
-            check.take(counter, decoder.feed(chunk), chunk)
-            told()
+        for chunk in chain(source.chunks(), [None]):
+            check.take(counter, decoder.close() if chunk is None else decoder.feed(chunk), chunk)
+            if chunk is None:
+                check.finish(counter, decoder.options)
+                check.add_beside(src, joined, own, patch=patch)
+            if progress is not None:
+                progress(source.bytes_read, source.size, check.rows)
             if check.is_full:
                 break
-        else:
-            check.take(counter, decoder.close(), None)
-            check.finish(counter, decoder)
-            check.add_beside(src, joined, own, patch=patch)
-            told()
     except JellyError as error:
         if check.failed:
             raise
@@ -256,7 +226,7 @@ def _validate_items(make: Callable[[], Any], check: Check, progress: Progress | 
         for batch in reader.watched(progress):
             check.graphs(batch)
             check.compare_with(batch)
-        check.compare_end()
+        check.compare_with(None)
     except JellyError as error:
         # What is asked for may be wrong, too, before there is a reader.
         if check.failed or (reader is None and not isinstance(error, JellyFormatError | JellyLimitError)):
@@ -284,11 +254,12 @@ def _validate_several(sources: list[Any], limit: int, **settings: Any) -> list[P
     return found[:limit]
 
 
-def format_to_check(format: str | None, name: str) -> Format:
-    """The format; Jelly if the suffix of the file is unknown."""
+def format_to_check(format: str | None, name: str, content: Content = Content.STATEMENTS) -> Format:
+    """The format; Jelly if the suffix of a file of statements is unknown."""
+    is_plain = content is Content.STATEMENTS
     try:
-        return find(format, name, tables=True)
+        return find(format, name, content=content, tables=is_plain)
     except JellyError:
-        if format is not None:
+        if format is not None or not is_plain:
             raise
         return JELLY
