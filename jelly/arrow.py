@@ -62,12 +62,9 @@ from jelly._formats.arrow_tables import (
     RecordBatchBuilder,
     Rows,
     check_rows,
-    compute,
-    csv,
     from_batches,
     from_results,
     pa,
-    parquet,
     schema,
 )
 from jelly._formats.filters import Query
@@ -85,18 +82,8 @@ if TYPE_CHECKING:
     from jelly._dataset.pattern import Pattern
     from jelly._options.keywords import ReadOptions, WriteOptions
 
-__all__ = [
-    "compute",
-    "csv",
-    "from_batches",
-    "from_results",
-    "pa",
-    "parquet",
-    "read_arrow",
-    "schema",
-    "to_table",
-    "write_arrow",
-]
+__all__ = ["from_batches", "from_results", "schema", "to_table"]
+
 
 @checked(READING, SEVERAL)
 def read_arrow(

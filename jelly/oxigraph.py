@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from jelly._bytes.names import name_of
 from jelly._core.base.batch import Batch
 from jelly._core.terms.quad_builder import QuadBatchBuilder
+from jelly._core.terms.term_adapter import TermAdapter
 from jelly._dataset.read import uniform_batches
 from jelly._formats.registry import READING, WRITING
 from jelly._formats.syntaxes import BATCH_BYTES, CLASSES, PieceFile, Quads, library_of, ox, refusal
@@ -29,7 +30,20 @@ if TYPE_CHECKING:
 
     from jelly._options.keywords import ReadOptions, WriteOptions
 
-__all__ = ["library_of", "load", "ox", "read", "write"]
+__all__ = ["library", "load", "read", "write"]
+
+
+def library() -> TermAdapter:
+    """Make the adapter for terms of pyoxigraph: the ``library`` of `jelly.Writer` and `jelly.Reader.frames`.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> frames = jelly.Reader(b"<a:s> <a:p> <a:o> .", format="nt").frames(library())
+    >>> [str(triple) for frame in frames for triple in frame]
+    ['<a:s> <a:p> <a:o>']
+    """
+    return library_of()
 
 
 @checked(READING, {"blank_nodes", "skolem_base", "rename_blank_nodes"})

@@ -19,7 +19,7 @@ with need("plot", "pictures need the matplotlib package"):
     from matplotlib.layout_engine import ConstrainedLayoutEngine
     from matplotlib.ticker import NullLocator
 
-__all__ = ["check_suffix", "plot_stats"]
+__all__ = ["plot_stats"]
 
 _BARS = 12
 _LABEL = 34  # characters
@@ -56,7 +56,6 @@ def plot_stats(found: Stats, path: str | os.PathLike[str], title: str = "") -> N
     sink.close()
 
 
-@checked()
 def check_suffix(path: str | os.PathLike[str]) -> str:
     """The suffix of a file in lower case; JellyError if it is not the suffix of a format that can be plotted."""
     suffix = os.path.splitext(os.fspath(path))[1].lower()

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from jelly._bytes.source import Progress
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI, Kind
 from jelly._dataset.file import open as open_seekable
@@ -28,14 +29,14 @@ from jelly._options.settings import checked
 from jelly._streams.inputs import of_content
 from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError, JellyError
-from jelly.results import read_results
+from jelly.results import Results, read_results
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from jelly._options.keywords import ReadOptions
 
-__all__ = ["Counting", "Counts", "ResultStats", "Stats", "Tally", "VariableStats", "result_stats", "stats"]
+__all__ = ["Counts", "ResultStats", "Stats", "VariableStats", "stats"]
 
 Ids = npt.NDArray[np.int32]
 
@@ -170,7 +171,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class VariableStats:
-    """What a variable of query results is bound to.
+    """The values of a variable of query results.
 
     Attributes
     ----------
@@ -190,14 +191,14 @@ class VariableStats:
 
 @dataclass(frozen=True, slots=True)
 class ResultStats:
-    """Result of `result_stats`.
+    """Result of `stats` for query results.
 
     Attributes
     ----------
     rows : int
         Number of rows.
     variables : dict of str to VariableStats
-        What each variable is bound to, in the order of the header.
+        The values of each variable, in the order of the header.
     """
 
     rows: int
@@ -448,24 +449,36 @@ def _kinds(numbers: npt.NDArray[np.int64]) -> dict[str, int]:
     return {name: n for name, n in found.items() if n}
 
 
-@checked(READING, SEVERAL, MESSAGE_READING)
+@overload
+def stats(
+    src: Any, *, content: Literal["results"], top: int = 20, progress: Progress | None = None, max_keys: int = MAX_KEYS,
+    **options: Unpack[ReadOptions],
+) -> ResultStats: ...
+@overload
+def stats(
+    src: Any, *, content: Literal["statements", "messages"] | None = None, top: int = 20,
+    progress: Progress | None = None, max_keys: int = MAX_KEYS, **options: Unpack[ReadOptions],
+) -> Stats: ...
+@checked(READING, SEVERAL, MESSAGE_READING, RESULT_READING)
 def stats(
     src: Any,
     *,
-    content: Literal["statements", "messages"] | None = None,
+    content: Literal["statements", "messages", "results"] | None = None,
     top: int = 20,
-    progress: Callable[[int, int | None, int], object] | None = None,
+    progress: Progress | None = None,
     max_keys: int = MAX_KEYS,
     **options: Unpack[ReadOptions],
-) -> Stats:
+) -> Stats | ResultStats:
     """Count predicates, classes, datatypes, languages and more in a stream. Memory is bounded.
+
+    Of query results count the values of each variable: the result is a `ResultStats`.
 
     Parameters
     ----------
     src : Any
-        The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs; or a message log. For
-        query results see `result_stats`.
-    content : {"statements", "messages"}, optional
+        The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs; or a message log, or
+        query results.
+    content : {"statements", "messages", "results"}, optional
         By default the format decides. Formats of statements that are message logs, too, hold statements.
     top : int, default 20
         Number of entries in each of the `Counts`.
@@ -483,6 +496,14 @@ def stats(
     >>> found = jelly.stats.stats(b'<a:s> <a:p> "o"@en .\\n<a:s> <a:q> <a:o> .', format="nt")
     >>> found.statements, found.languages.top, found.degrees
     (2, {'en': 1}, {2: 1})
+
+    >>> import io, jelly
+    >>> out = io.BytesIO()
+    >>> jelly.write_results(out, ["x"], [[jelly.IRI("a:b")], [jelly.IRI("a:b")], [None]], format="json")
+    3
+    >>> found = jelly.stats.stats(out.getvalue(), content="results", format="json").variables["x"]
+    >>> found.bound, found.unbound, found.kinds, found.values.top
+    (2, 1, {'iri': 2}, {'a:b': 2})
     """
     settings: dict[str, Any] = {**options}
     threads, blank_nodes = settings.pop("threads", 1), settings.pop("blank_nodes", None)
@@ -493,6 +514,9 @@ def stats(
     kind = content_of(content, (src, settings.get("format")))
     if kind is Content.PATCH:
         raise JellyArgumentError("patches have no statistics: apply them, or count their operations")
+    if kind is Content.RESULTS:
+        given: Any = options
+        return _result_stats(read_results(src, **given), top, progress, max_keys)
     if kind is Content.MESSAGES:
         for batch in of_content(kind, "Reader")(src, **settings).watched(progress):
             counting.add(batch)
@@ -532,41 +556,11 @@ def _parallel(file: Any, threads: int, progress: Any) -> Iterator[Batch]:
                 progress(size * done // max(len(file), 1), size, done)
 
 
-@checked(RESULT_READING, {"format"})
-def result_stats(
-    src: Any, *, top: int = 20, max_keys: int = MAX_KEYS, **options: Unpack[ReadOptions]
-) -> ResultStats:
-    """Count the values of each variable of query results. Memory is bounded.
-
-    Parameters
-    ----------
-    src : Any
-        The input, as for `jelly.read_results`.
-    top : int, default 20
-        Number of values in each of the `Counts`.
-    max_keys : int, default 1000000
-        Number of different values to tell apart for each variable.
-    **options : Unpack[ReadOptions]
-        Shared keywords of query results, see `jelly.ReadOptions`.
-
-    Examples
-    --------
-    >>> import io, jelly
-    >>> out = io.BytesIO()
-    >>> jelly.write_results(out, ["x"], [[jelly.IRI("a:b")], [jelly.IRI("a:b")], [None]], format="json")
-    3
-    >>> found = result_stats(out.getvalue(), format="json").variables["x"]
-    >>> found.bound, found.unbound, found.kinds, found.values.top
-    (2, 1, {'iri': 2}, {'a:b': 2})
-    """
-    if top < 0 or max_keys < 0:
-        raise JellyArgumentError("top and max_keys must be at least 0")
-    given: Any = options
-    results = read_results(src, **given)
+def _result_stats(results: Results, top: int, progress: Progress | None, max_keys: int) -> ResultStats:
     rows = 0
     tallies = {name: Tally(max_keys) for name in results.variables}
     kinds = {name: np.zeros(len(_KINDS) + 1, np.int64) for name in results.variables}
-    for batch in results.batches():
+    for batch in results.watched(progress):
         rows += len(batch)
         for name in results.variables:
             ids = batch.column(name)

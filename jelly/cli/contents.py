@@ -241,9 +241,9 @@ def problems(
 
 def result_stats(file: str, from_format: str | None, top: int, reading: dict[str, Any]) -> Any:
     """The counts of the values of each variable of query results."""
-    from jelly.stats import result_stats
+    from jelly.stats import stats
 
-    return result_stats(file, top=top, **_reading(Content.RESULTS, file, from_format, reading))
+    return stats(file, content="results", top=top, **_reading(Content.RESULTS, file, from_format, reading))
 
 
 # The rows of a patch by their number.

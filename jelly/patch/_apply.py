@@ -102,7 +102,7 @@ class _Store:
         from jelly import oxigraph as bridge
 
         self._store = store
-        self._library = bridge.library_of()
+        self._library = bridge.library()
 
     def statements(self, batches: list[Batch]) -> list[Any]:
         return list(StatementIterator(batches, self._library))

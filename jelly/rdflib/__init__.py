@@ -27,19 +27,18 @@ with need("rdflib", "RDFLib is not installed"):
     import rdflib
     import rdflib.util
 
-from jelly.rdflib._reading import JellyParser, read, read_frames, read_graphs
-from jelly.rdflib._writing import JellySerializer, write, write_graphs, writer
+from jelly.rdflib._reading import JellyParser, library, read, read_graphs
+from jelly.rdflib._writing import JellySerializer, write, write_graphs
 
 __all__ = [
     "JellyParser",
     "JellySerializer",
+    "library",
     "read",
-    "read_frames",
     "read_graphs",
     "register",
     "write",
     "write_graphs",
-    "writer",
 ]
 
 rdflib.util.SUFFIX_FORMAT_MAP.setdefault("jelly", "jelly")

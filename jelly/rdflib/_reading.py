@@ -16,11 +16,12 @@ from rdflib.store import Store
 
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
+from jelly._core.terms.term_adapter import TermAdapter
 from jelly._dataset.read import uniform_batches
 from jelly._formats.registry import READING, Content
 from jelly._options.options import PhysicalType
 from jelly._options.settings import checked
-from jelly._streams.reader import Frame, Reader
+from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError, JellyError, JellyUnsupportedError
 from jelly.rdflib._terms import default_graph, term_adapter
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from jelly._options.keywords import ReadOptions
 
-__all__ = ["JellyParser", "graph_of", "read", "read_frames", "read_graphs"]
+__all__ = ["JellyParser", "graph_of", "library", "read", "read_graphs"]
 
 # Maximum rows of a Batch of `read`: terms are large, and all terms of a Batch are in memory.
 ROWS = 2048
@@ -63,29 +64,28 @@ def read(src: Any, **options: Unpack[ReadOptions]) -> Iterator[tuple[Any, ...]]:
     """
     given: dict[str, Any] = {"batch_rows": ROWS, **options}
     batches = uniform_batches(src, given.pop("blank_nodes", None), given.pop("skolem_base", None), given)
-    statements: Any = StatementIterator(batches, term_adapter(default=DATASET_DEFAULT_GRAPH_ID))
+    statements: Any = StatementIterator(batches, library())
     return statements  # type: ignore[no-any-return]
 
 
-@checked(READING)
-def read_frames(src: Any, **options: Unpack[ReadOptions]) -> Iterator[Frame]:
-    """Read frames of statements with RDFLib terms, including empty ones.
+def library() -> TermAdapter:
+    """Make the adapter for terms of RDFLib: the ``library`` of `jelly.Writer` and `jelly.Reader.frames`.
 
-    Parameters
-    ----------
-    src : Any
-        The input, as for `jelly.Reader`.
-    **options : Unpack[ReadOptions]
-        Shared keywords, see `jelly.ReadOptions`.
+    The name of the default graph is ``rdflib.graph.DATASET_DEFAULT_GRAPH_ID``.
 
     Examples
     --------
-    >>> import jelly
-    >>> from jelly.rdflib import read_frames
-    >>> [len(frame) for frame in read_frames(jelly.dumps([]))]
-    [0]
+    >>> import io, jelly, rdflib
+    >>> from jelly.rdflib import library
+    >>> out = io.BytesIO()
+    >>> with jelly.Writer(out, {"physical_type": 1, "logical_type": 3}, library=library()) as frames:
+    ...     for number in (b"1", b"2"):
+    ...         frames.add((rdflib.RDF.type, rdflib.RDF.type, rdflib.Literal(number.decode())))
+    ...         frames.end_frame({"number": number})
+    >>> [frame.metadata for frame in jelly.Reader(out.getvalue()).frames(library())]
+    [{'number': b'1'}, {'number': b'2'}]
     """
-    return Reader(src, **options).frames(term_adapter(default=DATASET_DEFAULT_GRAPH_ID))
+    return term_adapter(default=DATASET_DEFAULT_GRAPH_ID)
 
 
 @checked(READING)

@@ -18,7 +18,7 @@ from jelly._streams.writer import Writer, arity_of
 from jelly.errors import JellyArgumentError, JellyUnsupportedError
 from jelly.rdflib._terms import default_graph, term_adapter
 
-__all__ = ["JellySerializer", "write", "write_graphs", "writer"]
+__all__ = ["JellySerializer", "write", "write_graphs"]
 
 _OPTIONS = {field.name for field in fields(StreamOptions)}
 _first = itemgetter(0)
@@ -63,7 +63,7 @@ def _statements(graph: Graph, quads: bool) -> Iterable[Any]:
 
 # Keywords of pyjelly, and what to use instead.
 _PYJELLY = {
-    "stream": "options=jelly.StreamOptions(...), or jelly.rdflib.writer",
+    "stream": "options=jelly.StreamOptions(...), or jelly.Writer with jelly.rdflib.library()",
     "frame_size": "frame_rows=",
     "flow": "frame_rows=, or write_graphs for a frame of each graph",
     "lookup_preset": "options=jelly.StreamOptions.small(), or max_name_table_size= and the like",
@@ -206,39 +206,6 @@ def write(
 
 
 @checked(WRITING - {"library"}, _OPTIONS)
-def writer(dst: Any, options: Any = None, **settings: Any) -> Writer:
-    """Create a `jelly.Writer` that accepts RDFLib terms.
-
-    Parameters
-    ----------
-    dst : Any
-        The output, as for `jelly.Writer`.
-    options : StreamOptions or mapping, optional
-        Options of the stream. Where they leave the physical type open, the first statement decides.
-    **settings : Any
-        Fields of `jelly.StreamOptions`, and shared keywords, see `jelly.WriteOptions`.
-
-    Examples
-    --------
-    >>> import io
-    >>> import rdflib
-    >>> import jelly.rdflib
-    >>> out = io.BytesIO()
-    >>> with jelly.rdflib.writer(out, logical_type=jelly.LogicalType.GRAPHS, physical_type=1) as frames:
-    ...     for number in (b"1", b"2"):
-    ...         frames.add((rdflib.RDF.type, rdflib.RDF.type, rdflib.Literal(number.decode())))
-    ...         frames.end_frame({"number": number})
-    >>> [frame.metadata for frame in jelly.rdflib.read_frames(out.getvalue())]
-    [{'number': b'1'}, {'number': b'2'}]
-    """
-    options, _ = _of_pyjelly(options, settings)
-    changes = {name: settings.pop(name) for name in _OPTIONS & set(settings)}
-    if changes:
-        options = (options or StreamOptions()).replace(**changes)
-    return Writer(dst, options, library=term_adapter(), **settings)
-
-
-@checked(WRITING - {"library"}, _OPTIONS)
 def write_graphs(
     dst: Any,
     graphs: Iterable[Graph | tuple[Graph, Mapping[str, bytes]]],
@@ -266,11 +233,12 @@ def write_graphs(
     --------
     >>> import io
     >>> import rdflib
-    >>> from jelly.rdflib import read_frames, write_graphs
+    >>> import jelly
+    >>> from jelly.rdflib import write_graphs
     >>> out = io.BytesIO()
     >>> write_graphs(out, [(rdflib.Graph(), {"number": b"%d" % i}) for i in range(2)])
     2
-    >>> [frame.metadata for frame in read_frames(out.getvalue())]
+    >>> [frame.metadata for frame in jelly.Reader(out.getvalue()).frames()]
     [{'number': b'0'}, {'number': b'1'}]
     """
     options, declared = _of_pyjelly(options, settings)

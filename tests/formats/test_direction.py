@@ -222,7 +222,7 @@ def test_pyoxigraph() -> None:
     jelly.oxigraph.write(out, read)
     assert [statement.o.direction for statement in jelly.read(out.getvalue())] == [o.direction for o in LITERALS]
     # By way of the Batch of `BatchBuilder`, which takes terms of any library.
-    builder = BatchBuilder(3, 16, jelly.oxigraph.library_of())
+    builder = BatchBuilder(3, 16, jelly.oxigraph.library())
     builder.add((read[0].subject, read[0].predicate, read[0].object))
     assert terms_of(builder.batch) == [RTL]
 

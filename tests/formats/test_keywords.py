@@ -89,7 +89,6 @@ def test_rdflib() -> None:
 
     for call, wrong, meant in (
         (lambda **k: rdflib.read(b"", **k), "formt", "format"),
-        (lambda **k: rdflib.read_frames(b"", **k), "formt", "format"),
         (lambda **k: rdflib.read_graphs(b"", **k), "formt", "format"),
         (lambda **k: rdflib.write(OUT(), [], **k), "steam_name", "stream_name"),
         (lambda **k: rdflib.write_graphs(OUT(), [], **k), "namespace", "namespaces"),

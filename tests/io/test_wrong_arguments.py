@@ -85,8 +85,6 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "jelly.arrow.from_batches": (("BATCHES",), {}),
     "jelly.arrow.from_results": ((["s"], "RESULT BATCHES"), {}),
     "jelly.arrow.schema": ((), {}),
-    "jelly.arrow.read_arrow": (("in.nt",), {}),
-    "jelly.arrow.write_arrow": ((OUT, "TABLE"), {}),
     "jelly.arrow.to_table": (("in.nt",), {}),
     "jelly.grpc.Client": (("127.0.0.1:1",), {}),
     "jelly.grpc.FrameDecoder": ((), {}),
@@ -135,19 +133,13 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "jelly.patch.read_patches": (("in.jellyp",), {}),
     "jelly.patch.write_arrow": ((OUT_PATCH, "PATCH TABLE"), {}),
     "jelly.patch.write_diff": ((OUT_PATCH, "in.nt", "in.jelly"), {}),
-    "jelly.plot.check_suffix": (("x.png",), {}),
     "jelly.polars.scan_jelly": (("in.nt",), {}),
     "jelly.rdflib.read": (("in.nt",), {}),
-    "jelly.rdflib.read_frames": (("in.jelly",), {}),
     "jelly.rdflib.read_graphs": (("in.jelly",), {}),
     "jelly.rdflib.write": ((OUT, []), {}),
     "jelly.rdflib.write_graphs": ((OUT, []), {}),
-    "jelly.rdflib.writer": ((OUT,), {}),
     "jelly.results.read_results": (("in.srj",), {}),
     "jelly.results.write_results": ((OUT_RESULTS, ["s"], [[S]]), {}),
-    "jelly.stats.Counting": ((), {}),
-    "jelly.stats.Tally": ((), {}),
-    "jelly.stats.result_stats": (("in.srj",), {}),
     "jelly.stats.stats": (("in.nt",), {}),
     "jelly.plot.plot_stats": (("STATS", "out.svg"), {}),
 }  # fmt: skip
@@ -213,8 +205,6 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "jelly.patch.PatchOptions": patch.PatchOptions,
     "jelly.patch.PatchWriter": lambda: patch.PatchWriter(io.BytesIO()),
     "jelly.results.Results": lambda: results.read_results("in.srj"),
-    "jelly.stats.Counting": jelly.stats.Counting,
-    "jelly.stats.Tally": jelly.stats.Tally,
 }
 
 # A call of a method that works.
@@ -276,9 +266,6 @@ METHODS: dict[str, tuple[Any, ...]] = {
     "jelly.patch.PatchWriter.extend": ([patch.Add(STATEMENTS[0])],),
     "jelly.patch.PatchWriter.write": (PATCHES[0],),
     "jelly.results.Results.arrow": (),
-    "jelly.stats.Counting.add": ("BATCH",),
-    "jelly.stats.Counting.result": (),
-    "jelly.stats.Tally.result": (1,),
 }
 
 # Calls of a client that find no server: the port is closed.
@@ -304,8 +291,6 @@ METHODS_LEFT_OUT = {
     "of another library, or a result": """
         Scan.filter Scan.get_fragments Scan.join Scan.join_asof Scan.replace_schema Scan.scanner Scan.sort_by Scan.take
         JellyParser.parse JellySerializer.relativize JellySerializer.serialize Stats.shorten""",
-    "two of one class": "Counting.merge Tally.merge",
-    "counts the keys of a dict": "Tally.add",
     "topic= has no default": "publish_patches",
     "ends what runs": "stop",
     "names a variable": "Batch.column",
@@ -323,7 +308,7 @@ LEFT_OUT = {
         AsyncReader aread aencode_messages aread_messages AsyncClient AsyncServer Server Monitor""",
     "an enum of Python": "LogicalType PhysicalType PatchStreamType StatementType",
     "has no arguments, or those of another library": """
-        JellyParser JellySerializer register library_of Handler AsyncHandler Operation Start Commit Abort AnyTerm
+        JellyParser JellySerializer register library Handler AsyncHandler Operation Start Commit Abort AnyTerm
         DefaultGraph Batch GraphDictionary""",
 }
 

@@ -357,8 +357,9 @@ def test_graphs_by_frames():
     read = list(ours.read_graphs(data))
     assert [set(plain_all(graph)) for graph in read] == [set(plain_all(graph)) for graph in graphs]
     assert [("my", URIRef("http://example.org/my/")) in graph.namespaces() for graph in read] == [False, True, False]
-    assert [len(frame) for frame in ours.read_frames(data)] == [0, 1, 2]
-    assert all(type(term) is not jelly.IRI for frame in ours.read_frames(data) for s in frame for term in s)
+    assert [len(frame) for frame in jelly.Reader(data).frames(ours.library())] == [0, 1, 2]
+    frames = jelly.Reader(data).frames(ours.library())
+    assert all(type(term) is not jelly.IRI for frame in frames for s in frame for term in s)
 
 
 def test_datasets_by_frames():
@@ -439,7 +440,6 @@ def test_keywords_of_pyjelly_are_refused_by_name(name, use):
 @pytest.mark.parametrize("call", [
     lambda options: jelly_of([], options=options),
     lambda options: ours.write_graphs(io.BytesIO(), [], options),
-    lambda options: ours.writer(io.BytesIO(), options).close(),
 ])  # fmt: skip
 def test_other_options_are_refused(call):
     for options in (5, "small", jelly.patch.PatchOptions()):
@@ -454,14 +454,15 @@ def test_other_options_are_refused(call):
 
 def test_frames_pushed_one_by_one():
     out = io.BytesIO()
-    with ours.writer(out, physical_type=1, logical_type=jelly.LogicalType.GRAPHS, stream_name="pushed") as writer:
+    options = jelly.StreamOptions(1, jelly.LogicalType.GRAPHS, stream_name="pushed")
+    with jelly.Writer(out, options, library=ours.library()) as writer:
         writer.add((S, P, Literal("a", lang="en")))
         writer.end_frame({"number": b"\x00\xff"})
         writer.extend(Graph().add((S, P, OBJ)))
         writer.end_frame()
         writer.namespace("ex", "http://example.org/")
         writer.end_frame({"number": b"2", "more": b""})
-    frames = list(ours.read_frames(out.getvalue()))
+    frames = list(jelly.Reader(out.getvalue()).frames(ours.library()))
     assert [frame.metadata for frame in frames] == [{"number": b"\x00\xff"}, {}, {"number": b"2", "more": b""}]
     assert [frame.namespaces for frame in frames] == [[], [], [("ex", "http://example.org/")]]
     assert [plain_all(frame) for frame in frames][:2] == [
@@ -471,12 +472,12 @@ def test_frames_pushed_one_by_one():
 
 
 def test_a_writer_without_options_takes_what_comes(tmp_path):
-    with ours.writer(tmp_path / "x.nq.gz") as writer:
+    with jelly.Writer(tmp_path / "x.nq.gz", library=ours.library()) as writer:
         writer.add((S, P, OBJ, G))
     with gzip.open(tmp_path / "x.nq.gz") as file:
         assert file.read() == b"<%b> <%b> <%b> <%b> .\n" % tuple(x.encode() for x in (S, P, OBJ, G))
     out = io.BytesIO()
-    with ours.writer(out, stream_name="q") as writer:
+    with jelly.Writer(out, {"stream_name": "q"}, library=ours.library()) as writer:
         writer.add((S, P, OBJ, G))
     assert plain_all(ours.read(out.getvalue())) == plain_all([(S, P, OBJ, G)])
 
@@ -486,7 +487,7 @@ def test_graphs_with_metadata():
     for pairs in (graphs, graphs[1:]):
         out = io.BytesIO()
         assert ours.write_graphs(out, iter(pairs)) == len(pairs)
-        frames = list(ours.read_frames(out.getvalue()))
+        frames = list(jelly.Reader(out.getvalue()).frames(ours.library()))
         expected = [pair[1] or {} if isinstance(pair, tuple) else {} for pair in pairs]
         assert [frame.metadata for frame in frames] == expected
     with pytest.raises(TypeError):
@@ -494,7 +495,7 @@ def test_graphs_with_metadata():
 
 
 def test_missing_files_show_at_the_call(tmp_path):
-    for read in (ours.read, ours.read_frames, ours.read_graphs):
+    for read in (ours.read, ours.read_graphs):
         with pytest.raises(FileNotFoundError):
             read(tmp_path / "no.jelly")
 
@@ -523,11 +524,11 @@ for source in (graph, dataset):
     out = io.BytesIO()
     jelly.rdflib.write(out, source)
     jelly.rdflib.write_graphs(out, [source, (source, {})], namespaces=True)
-    assert len(list(jelly.rdflib.read(data))) == len(list(jelly.rdflib.read_frames(data))[0])
+    assert len(list(jelly.rdflib.read(data))) == len(list(jelly.Reader(data).frames(jelly.rdflib.library()))[0])
     assert sum(map(len, jelly.rdflib.read_graphs(data))) > 0
     jelly.rdflib.JellyParser().parse(rdflib.parser.StringInputSource(data), type(source)())
     rdflib.Graph().parse(data=data, format="jelly")
-    with jelly.rdflib.writer(out) as writer:
+    with jelly.Writer(out, library=jelly.rdflib.library()) as writer:
         writer.extend(source)
 assert len(list(jelly.rdflib.read(dataset.serialize(format="jelly", encoding="utf-8")))) == 2
 assert len(parsed.graph(g)) == 1
@@ -722,9 +723,9 @@ def test_conformance(folder, action, result):
     expected = [read_text(folder / name) for name in result]
     if not all(is_plain(statement) for frame in expected for statement in frame):
         with pytest.raises(jelly.JellyUnsupportedError):
-            list(ours.read_frames(path))
+            list(jelly.Reader(path).frames(ours.library()))
         return
-    frames = [set(plain_all(frame)) for frame in ours.read_frames(path)]
+    frames = [set(plain_all(frame)) for frame in jelly.Reader(path).frames(ours.library())]
     graphs = list(ours.read_graphs(path))
     assert [len(frame) for frame in frames] == [len(set(frame)) for frame in expected]
     for frame, graph, statements in zip(frames, graphs, expected, strict=True):

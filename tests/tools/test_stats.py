@@ -17,7 +17,7 @@ from support.statements import anything, generalized, quads, rdf, star
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, StreamOptions, Triple
-from jelly.stats import DEFAULT_GRAPH, RDF, Stats, result_stats, stats
+from jelly.stats import DEFAULT_GRAPH, RDF, Stats, stats
 
 EVERYTHING = 1_000_000_000
 REAL = ["iot-weather/assist-iot-weather-100k.nt.gz", "vocabs-quads/vocabs.nq.gz", "vocabs-star/vocabs-star.nt.gz"]
@@ -220,7 +220,7 @@ def test_plot_errors(tmp_path):
 def test_results_against_a_loop(rows):
     out = io.BytesIO()
     jelly.write_results(out, ["x", "y"], rows, format="json")
-    found = result_stats(out.getvalue(), format="json", top=3)
+    found = stats(out.getvalue(), content="results", format="json", top=3)
     assert found.rows == len(rows)
     assert list(found.variables) == ["x", "y"]
     for i, about in enumerate(found.variables.values()):
@@ -231,10 +231,10 @@ def test_results_against_a_loop(rows):
         assert about.kinds == Counter(kinds[type(value)] for value in values)
         assert list(about.values.top.items()) == sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:3]
         assert (about.values.total, about.values.distinct, about.values.folded) == (len(values), len(counts), 0)
-    few = result_stats(out.getvalue(), format="json", max_keys=1)
+    few = stats(out.getvalue(), content="results", format="json", max_keys=1)
     assert all(about.values.total == about.bound for about in few.variables.values())
     with pytest.raises(ValueError, match="at least 0"):
-        result_stats(out.getvalue(), format="json", top=-1)
+        stats(out.getvalue(), content="results", format="json", top=-1)
 
 
 def test_results_on_the_command_line(tmp_path):
@@ -249,5 +249,5 @@ def test_results_on_the_command_line(tmp_path):
     for text in ("who", "[bold]name", "a:b", '"\\u0007"@en', "66.7%"):
         assert text in shown.output
     told = CliRunner().invoke(cli, ["stats", str(path), "--json", "--top", "1"])
-    assert json.loads(told.output) == result_stats(path, top=1).as_dict()
+    assert json.loads(told.output) == stats(path, top=1).as_dict()
     assert json.loads(told.output)["variables"]["who"]["values"]["top"] == {"a:b": 2}
