@@ -30,16 +30,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from jelly._bytes.sink import Sink, SinkWriter
 from jelly._bytes.source import Progress
 from jelly._core.base.batch import Batch
 from jelly._dataset.contents import convert_items
 from jelly._dataset.convert import Conversion
-from jelly._formats.registry import RESULT_READING, Content, find
+from jelly._formats.registry import RESULT_READING, Content
 from jelly._formats.result_syntaxes import batches_of
 from jelly._html import html_table
 from jelly._options.settings import checked
 from jelly._streams.inputs import ItemReader
+from jelly._streams.outputs import ItemWriter
 from jelly.errors import JellyArgumentError, JellyFormatError
 
 if TYPE_CHECKING:
@@ -245,26 +245,19 @@ def convert(
     return convert_items(results, lambda: _Writer(dst, results.variables, to_format, **(writing or {})), progress)
 
 
-class _Writer(SinkWriter):
+class _Writer(ItemWriter):
     """Writes Batches of results."""
+
+    content = Content.RESULTS
 
     def __init__(self, dst: Any, variables: Sequence[str], format: str | None) -> None:
         self.statements = 0
-        self._sink = Sink(dst)
-        try:
-            with self._sink.named():
-                found = find(format, self._sink.name, content=Content.RESULTS)
-                self._encoder = found.open_writer(variables)
-        except BaseException:
-            self.abort()
-            raise
+        with self._opening(dst, {"format": format}):
+            self._encoder = self.format.open_writer(variables)
 
     def add_batch(self, batch: Batch) -> None:
         self._put(lambda: self._encoder.encode(batch))
         self.statements += len(batch)
-
-    def _finish(self) -> None:
-        self._put(self._encoder.close)
 
 
 def _write(dst: Any, variables: Sequence[str], batches: Iterable[Batch], format: str | None) -> int:

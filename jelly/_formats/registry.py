@@ -17,7 +17,9 @@ from jelly.errors import JellyArgumentError, JellyError
 __all__ = [
     "FORMATS",
     "MESSAGE_READING",
+    "MESSAGE_WRITING",
     "PATCH_READING",
+    "PATCH_WRITING",
     "READING",
     "REGISTRY",
     "RESULT_READING",
@@ -422,10 +424,10 @@ VERSIONS = frozenset({"rdf", "star"})
 # Keywords of functions that read several sources.
 SEVERAL = frozenset({"blank_nodes", "skolem_base", "threads"})
 READING = frozenset({"format", "delimited", "strict", "on_error"}).union(*(f.reading for f in FORMATS.values()))
-WRITING = frozenset({
-    "options", "format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "index", "threads",
-    "library", "keep_labels",
-}).union(*(f.writing for f in FORMATS.values()))  # fmt: skip
+_FRAMING = frozenset({"format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "threads"})
+WRITING = (_FRAMING | {"options", "index", "library", "keep_labels"}).union(*(f.writing for f in FORMATS.values()))
+PATCH_WRITING = _FRAMING | {"marked_bnodes", "quoted"}
+MESSAGE_WRITING = frozenset({"format", "dialect", "members"})
 PATCH_READING = frozenset({"format", "delimited"}).union(*(f.reading for f in REGISTRY[Content.PATCH].values()))
 RESULT_READING = frozenset({"format"}).union(*(f.reading for f in _RESULTS))
 MESSAGE_READING = frozenset({"format", "rename_blank_nodes"}).union(*(f.reading for f in _LOGS))

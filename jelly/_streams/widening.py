@@ -185,10 +185,11 @@ class WideningEncoder:
         """End the stream."""
         return self._encoder.close()
 
-    def wait(self) -> None:
-        """Where threads encode: do all that was given, for the errors that it comes to."""
+    def settle(self) -> bytes:
+        """Encode all that was given, for the errors that it comes to: threads may still be at it."""
         if hasattr(self._encoder, "wait"):
             self._encoder.wait()
+        return b""
 
     def cuts(self) -> list[int]:
         """Where frames of a compressed file may begin, see `StreamEncoder.cuts`."""

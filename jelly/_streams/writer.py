@@ -4,40 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from jelly._bytes.sink import Sink, SinkWriter, one_thread
+from jelly._bytes.sink import one_thread
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder
-from jelly._core.ntriples.text import TextWriter
 from jelly._core.rules.needs import refuse_version
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import StatementIterator
-from jelly._formats.index import KEYFRAME_ROWS
 from jelly._formats.native import default_options
-from jelly._formats.protocols import Framing
-from jelly._formats.registry import JELLY, WRITING, Format, find
+from jelly._formats.registry import JELLY, WRITING
 from jelly._options.options import PhysicalType, StreamOptions
 from jelly._options.settings import checked, refuse_unknown
 from jelly._streams.output_options import first_options
+from jelly._streams.outputs import COLLECT_ROWS, ItemWriter
 from jelly._streams.widening import Memory, WideningEncoder, changed, missing, open_fields
 from jelly.errors import JellyArgumentError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from jelly._bytes.workers import Workers
     from jelly._options.keywords import WriteOptions
 
-__all__ = ["COLLECT_ROWS", "Writer", "arity_of", "dumps", "own_workers", "refuse_read", "write"]
-
-# Maximum rows of a Batch of Python objects: small enough for the caches.
-COLLECT_ROWS = 8192
+__all__ = ["COLLECT_ROWS", "Writer", "arity_of", "dumps", "refuse_read", "write"]
 
 
-class Writer(SinkWriter):
+class Writer(ItemWriter):
     """Write a stream of RDF in any format.
 
     Use it in a ``with`` statement, or call ``close()``. A path gets its final name when the Writer closes without an
@@ -100,6 +93,8 @@ class Writer(SinkWriter):
     [[('ex', 'http://example.org/')]]
     """
 
+    _collector: BatchBuilder | None = None
+
     @checked(WRITING)
     def __init__(
         self,
@@ -108,66 +103,39 @@ class Writer(SinkWriter):
         **settings: Unpack[WriteOptions],
     ) -> None:
         given: dict[str, Any] = {**settings}
-        format, index, self._library = (given.pop(name, None) for name in ("format", "index", "library"))
-        seekable, threads = given.pop("seekable", False), given.pop("threads", 1)
+        index, self._library = given.pop("index", None), given.pop("library", None)
         _check_options(options)
-        self._framing = Framing(
-            frame_rows=given.pop("frame_rows", None),
-            frame_bytes=given.pop("frame_bytes", 1_000_000),
-            delimited=given.pop("delimited", True),
-            keyframe_rows=given.pop("keyframe_rows", KEYFRAME_ROWS) if seekable or index else 0,
-        )
-        given.pop("keyframe_rows", None)
-        self._settings: dict[str, Any] = {"keep_labels": False, **given}
-        if index is not None:
-            self._settings["filters"] = True
         self._given = options
         self._allowed: frozenset[str] | None = None  # options that may be widened
-        self._collector: BatchBuilder | None = None
-        self._encoder: Any = None
         self._rows = COLLECT_ROWS
         self._early: list[tuple[str, str]] = []
-        self._pending = 0  # number of frames that ended in the collector
         self.statements: int = 0
-        self._workers, self._own = own_workers(threads)
-        self._sink = Sink(dst, seekable=self._framing["keyframe_rows"] > 0, workers=self._workers)
-        try:
-            self.format: Format = find(format, self._sink.name)
+        with self._opening(dst, given, keyframes=index is not None):
             refuse_unknown([name for name in given if name != "keep_labels"], self.format.writing, self.format.title)
-            if index is not None and self.format is not JELLY:
-                raise JellyArgumentError(f"index= does not go with {self.format.title}")
-            if seekable and self.format is not JELLY:
-                raise JellyArgumentError(f"seekable=True does not go with {self.format.title}, only with Jelly")
+            for name in ("index", "seekable"):
+                if settings.get(name) and self.format is not JELLY:
+                    raise JellyArgumentError(f"{name}= does not go with {self.format.title}, only with Jelly")
+            self._settings: dict[str, Any] = {"keep_labels": False, **given}
+            if index is not None:
+                self._settings["filters"] = True
             if isinstance(options, StreamOptions):
                 self._start(4 if options.physical_type > PhysicalType.TRIPLES else 3)
-        except BaseException:
-            self.abort()
-            raise
 
     @property
     def options(self) -> StreamOptions | None:
         """The stream options in use, or None for text and before the first statement."""
-        return getattr(self._encoder, "options", None)
+        options: StreamOptions | None = super().options
+        return options
 
     def _start(self, arity: int) -> None:
         """Make the encoder. The arity is that of the first statement."""
+        make = self._maker(arity=arity, **self._settings)
         with self._sink.named():
             if self.format is not JELLY:
-                self._encoder = self.format.open_writer(self._given, arity, framing=self._framing, **self._settings)
-                if self._workers is not None and isinstance(self._encoder, TextWriter):
-                    from jelly._streams.encoders import BatchesInOrder
-
-                    self._encoder = BatchesInOrder(self._encoder, self._workers)
+                self._encoder = make(self._given)
                 return
-            self._encoder = WideningEncoder(
-                _options(self._given, arity),
-                partial(_open, arity, self._settings | {"framing": self._framing}, self._workers),
-                open_fields(self._given) if self._allowed is None else self._allowed,
-                self,
-            )
-
-    def _cuts(self) -> Iterable[int]:
-        return self._encoder.cuts() if isinstance(self._encoder, WideningEncoder) else ()
+            allowed = open_fields(self._given) if self._allowed is None else self._allowed
+            self._encoder = WideningEncoder(_options(self._given, arity), make, allowed, self)
 
     def __repr__(self) -> str:
         where = f" to {self.label}" if self.label else ""
@@ -296,35 +264,15 @@ class Writer(SinkWriter):
         if self._pending >= self._rows:
             self._flush()
 
-    @one_thread
-    def _flush(self) -> None:
-        collector = self._collector
-        self._pending = 0
-        if collector is None:
-            return
-        collector.lend(self._encode)
-
     def _encode(self, batch: Batch) -> None:
         self.statements += len(batch)
         self._put(lambda: self._encoder.encode(batch, True))
 
-    def flush(self) -> None:
-        """Write all frames that have ended so far."""
-        self._flush()
-        if self._sink.is_live:
-            self._sink.flush()
-
     def _finish(self) -> None:
         if self._encoder is None or self._early:
             self._collect(3)
-        self._flush()
-        self._put(self._encoder.close)
+        super()._finish()
         self._collector = None
-
-    def abort(self) -> None:
-        """Stop writing and remove the unfinished file."""
-        self._collector = None
-        super().abort()
 
 
 def iterate(statements: Iterable[Any]) -> Iterator[Any]:
@@ -348,28 +296,6 @@ def arity_of(statement: Any) -> int:
     except TypeError:
         kind = type(statement).__name__
         raise JellyArgumentError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {kind}") from None
-
-
-def own_workers(threads: int | Workers) -> tuple[Workers | None, Workers | None]:
-    """More threads than one, and those of them that are to be ended here."""
-    if threads == 1:
-        return None, None
-    from jelly._bytes.workers import Workers  # which takes some time to import
-
-    if isinstance(threads, Workers):
-        return threads if threads.threads > 1 else None, None
-    made = Workers(threads)
-    return made, made
-
-
-def _open(arity: int, settings: Mapping[str, Any], workers: Workers | None, options: StreamOptions) -> Any:
-    # A function of no Writer: a reference to it here would keep a Writer that is forgotten.
-    if workers is not None:
-        from jelly._streams.encoders import SegmentEncoder, can_have_segments
-
-        if can_have_segments(options, settings["framing"]):
-            return SegmentEncoder(options, settings["framing"], workers, filters=settings.get("filters", False))
-    return JELLY.open_writer(options, arity, **settings)
 
 
 def _check_options(options: Any) -> None:

@@ -17,7 +17,7 @@ from jelly._streams.widening import ALL_FIELDS, changed, missing
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError
 from jelly.grpc._framing import FrameDecoder, is_raw
 from jelly.patch import Patch
-from jelly.patch._stream import split_patches
+from jelly.patch._patch import split_patches
 
 __all__ = ["PatchWriter", "WholePatches", "encode_patches", "patch_of"]
 

@@ -17,7 +17,7 @@ from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyU
 from jelly.kafka._clients import known_to_clients, serialization_error, take_header
 from jelly.kafka._reading import MAX_VALUE_BYTES, ValueReader
 from jelly.messages._message import Message
-from jelly.patch._stream import Patch
+from jelly.patch._patch import Patch
 
 __all__ = ["JellyDeserializer"]
 

@@ -32,7 +32,8 @@ from jelly._streams.widening import changed, missing, open_fields
 from jelly._streams.writer import arity_of, refuse_read
 from jelly.errors import JellyArgumentError, JellyOptionsError
 from jelly.messages._message import Message
-from jelly.patch._stream import Patch, PatchWriter
+from jelly.patch._patch import Patch
+from jelly.patch._stream import PatchWriter
 
 __all__ = ["ValueEncoder", "is_patch"]
 

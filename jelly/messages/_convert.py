@@ -38,6 +38,6 @@ def convert(
     def open_writer() -> MessageWriter:
         source = reader.options if options is None else None
         kept = source.replace(version=2) if source is not None and source.is_grouped else options
-        return MessageWriter(dst, format=to_format, options=kept, **(writing or {}))
+        return MessageWriter(dst, kept, format=to_format, **(writing or {}))
 
     return convert_items(reader, open_writer, progress)

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
-from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jelly._bytes.sink import Sink, SinkWriter, one_thread
+from jelly._bytes.sink import one_thread
 from jelly._core.base.batch import Batch
 from jelly._core.terms.batch_builder import BatchBuilder
-from jelly._formats.registry import Format
+from jelly._formats.registry import MESSAGE_WRITING, Content, Format
 from jelly._options.options import LogicalType, PhysicalType, StreamOptions
 from jelly._options.settings import checked
+from jelly._streams.outputs import ItemWriter
 from jelly._streams.widening import changed
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
-from jelly.messages._media import Dialect, check_members, find_log
+from jelly.messages._media import check_members, find_log
 from jelly.messages._message import NOTE, Message
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import WriteOptions
 
 __all__ = ["MessageWriter", "aencode_messages", "write_messages"]
 
@@ -53,7 +58,7 @@ def log_options(given: StreamOptions | Mapping[str, Any] | None, arity: int) -> 
     return changed(StreamOptions(PhysicalType.QUADS, LogicalType.DATASETS), given or {})
 
 
-class MessageWriter(SinkWriter):
+class MessageWriter(ItemWriter):
     """Write a message log.
 
     A message is written as a whole or, if that fails, not at all; the writer can continue with other messages. Empty
@@ -64,15 +69,11 @@ class MessageWriter(SinkWriter):
     ----------
     dst : str, os.PathLike or binary file object
         The output. ``"-"`` is standard output. A path gets its final name when the writer closes without an error.
-    format : str, optional
-        Name, suffix or media type, as for `MessageReader`.
-    dialect : {"comment", "directive"}, optional
-        What delimits messages, as for `MessageReader`.
     options : StreamOptions or mapping, optional
         Options of a Jelly log; the logical type is a grouped one. What is not given is chosen by the first messages: a
         mapping such as ``{"version": 3}`` says only some of them.
-    members : str, optional
-        Format of the files in a TAR archive, any of those of `jelly.Writer`. By default they are N-Quads.
+    **settings : Unpack[WriteOptions]
+        ``format``, ``dialect`` and ``members``, see `WriteOptions`. The formats are those of `MessageReader`.
 
     Raises
     ------
@@ -92,34 +93,33 @@ class MessageWriter(SinkWriter):
     # @message
     """
 
-    @checked()
+    content = Content.MESSAGES
+
+    @checked(MESSAGE_WRITING)
     def __init__(
         self,
         dst: Any,
-        *,
-        format: str | None = None,
-        dialect: Dialect | None = None,
         options: StreamOptions | Mapping[str, Any] | None = None,
-        members: str | None = None,
+        **settings: Unpack[WriteOptions],
     ) -> None:
-        self._sink = Sink(dst)
-        try:
-            self.format: Format
-            self.format, found, _ = find_log(format, self._sink.name)
+        given: dict[str, Any] = {**settings}
+        dialect, members = given.pop("dialect", None), given.pop("members", None)
+        with self._opening(dst, given):
             check_members(members, self.format)
-            self._encoder: Any = self.format.open_writer(
-                options, dialect=dialect or found or "comment", members=members, writer=self
+            self._encoder = self.format.open_writer(
+                options, dialect=dialect or self._dialect, members=members, writer=self
             )
-        except BaseException:
-            self.abort()
-            raise
         quads = self.format.quads and (options is None or log_options(options, 4).physical_type != PhysicalType.TRIPLES)
         self._collector = BatchBuilder(4 if quads else 3)
         # These find what a format cannot hold when it is written.
         self._each = self.format.name not in ("jelly", "nt", "nq")
-        self._waiting = 0
         self.messages: int = 0
         self.statements: int = 0
+
+    def _find(self, format: str | None) -> Format:
+        found, dialect, _ = find_log(format, self._sink.name)
+        self._dialect = dialect or "comment"
+        return found
 
     def write(
         self,
@@ -163,7 +163,7 @@ class MessageWriter(SinkWriter):
                 collector.extend(iter(message), 1 << 62)
                 collector.end_frame(entries)
                 if self._each:
-                    self._encode()
+                    self._flush()
             except BaseException as error:
                 collector.drop_open_frame()
                 if self._each:
@@ -173,17 +173,13 @@ class MessageWriter(SinkWriter):
                 raise
             self.messages += 1
             self.statements += len(collector) - before if not self._each else 0
-            self._waiting += 1
-            if not self._each and (self._waiting >= COLLECT_ROWS or len(collector) >= COLLECT_ROWS):
-                self._encode()
+            self._pending += 1
+            if not self._each and (self._pending >= COLLECT_ROWS or len(collector) >= COLLECT_ROWS):
+                self._flush()
         finally:
             self._claim.release()
 
-    def _encode(self) -> None:
-        self._collector.lend(self._encode_batch)
-        self._waiting = 0
-
-    def _encode_batch(self, batch: Batch) -> None:
+    def _encode(self, batch: Batch) -> None:
         if len(batch.frames):
             self._put(lambda: self._encoder.encode(batch))
         if self._each:
@@ -192,43 +188,28 @@ class MessageWriter(SinkWriter):
     @one_thread
     @checked()
     def add_batch(self, batch: Batch) -> None:
-        """Write the messages of a Batch.
-
-        Parameters
-        ----------
-        batch : Batch
-            Each frame is a message. Rows after the last frame are an error.
-        """
+        """Write the messages of a Batch: its frames. Rows after the last frame are an error."""
         self._check_open()
         if batch.variables is not None:
             raise JellyOptionsError("query results cannot be messages: use jelly.write_results")
         n = len(batch.frames)
         if len(batch) != (int(batch.frames[-1]) if n else 0):
             raise JellyArgumentError("the Batch has rows behind its last frame: they are no whole message")
-        self._encode()
+        self._flush()
         if n:
             self._put(lambda: self._encoder.encode(batch))
         self.messages += n
         self.statements += len(batch)
 
-    @one_thread
-    def flush(self) -> None:
-        """Flush what has been written, so that readers of a live stream see it."""
-        self._encode()
-        if self._sink.is_live:
-            self._sink.flush()
 
-    def _finish(self) -> None:
-        self._encode()
-        self._put(self._encoder.close)
-
-
-_WRITING = frozenset(signature(MessageWriter).parameters) - {"dst"}
-
-
-@checked(_WRITING)
-def write_messages(dst: Any, messages: Iterable[Iterable[Any]], **settings: Any) -> int:
-    """Write messages to a log.
+@checked(MESSAGE_WRITING)
+def write_messages(
+    dst: Any,
+    messages: Iterable[Iterable[Any]],
+    options: StreamOptions | Mapping[str, Any] | None = None,
+    **settings: Unpack[WriteOptions],
+) -> int:
+    """Write messages to a log, and count them.
 
     Parameters
     ----------
@@ -236,13 +217,10 @@ def write_messages(dst: Any, messages: Iterable[Iterable[Any]], **settings: Any)
         The output, as for `MessageWriter`.
     messages : iterable of Message or of iterables of statements
         The messages.
-    **settings : Any
-        Keywords of `MessageWriter`.
-
-    Returns
-    -------
-    int
-        Number of messages written.
+    options : StreamOptions or mapping, optional
+        Options of a Jelly log, see `MessageWriter`.
+    **settings : Unpack[WriteOptions]
+        ``format``, ``dialect`` and ``members``, see `WriteOptions`.
 
     Examples
     --------
@@ -254,27 +232,28 @@ def write_messages(dst: Any, messages: Iterable[Iterable[Any]], **settings: Any)
     >>> out.getvalue()
     b'{"@id":"a:s","a:p":[{"@id":"a:o"}]}\\n{}\\n'
     """
-    with MessageWriter(dst, **settings) as writer:
+    with MessageWriter(dst, options, **settings) as writer:
         for message in messages:
             writer.write(message)
     return writer.messages
 
 
-@checked(_WRITING)
-async def aencode_messages(messages: AsyncIterable[Iterable[Any]], **settings: Any) -> AsyncIterator[bytes]:
-    """Encode a live log from asyncio, message by message.
+@checked(MESSAGE_WRITING)
+async def aencode_messages(
+    messages: AsyncIterable[Iterable[Any]],
+    options: StreamOptions | Mapping[str, Any] | None = None,
+    **settings: Unpack[WriteOptions],
+) -> AsyncIterator[bytes]:
+    """Encode a live log from asyncio: the bytes of each message, as soon as it is there.
 
     Parameters
     ----------
     messages : asynchronous iterable of Message or of iterables of statements
         The messages.
-    **settings : Any
-        Keywords of `MessageWriter`.
-
-    Yields
-    ------
-    bytes
-        The bytes of each message, as soon as it is there.
+    options : StreamOptions or mapping, optional
+        Options of a Jelly log, see `MessageWriter`.
+    **settings : Unpack[WriteOptions]
+        ``format``, ``dialect`` and ``members``, see `WriteOptions`.
 
     Examples
     --------
@@ -287,7 +266,7 @@ async def aencode_messages(messages: AsyncIterable[Iterable[Any]], **settings: A
     [b'VERSION "1.2-messages"\\nMESSAGE\\n']
     """
     held = _BufferSink()
-    with MessageWriter(held, **settings) as writer:
+    with MessageWriter(held, options, **settings) as writer:
         async for message in messages:
             writer.write(message)
             writer.flush()

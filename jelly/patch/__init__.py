@@ -29,9 +29,10 @@ from jelly.patch._apply import Applied, apply
 from jelly.patch._arrow import read_arrow, write_arrow
 from jelly.patch._diff import diff, write_diff
 from jelly.patch._log import read_log
+from jelly.patch._patch import Patch
 from jelly.patch._seekable import PatchFile, open
 from jelly.patch._stat import DiffStat, diff_stat
-from jelly.patch._stream import Patch, PatchReader, PatchWriter, dumps, loads, read_patches
+from jelly.patch._stream import PatchReader, PatchWriter, dumps, loads, read_patches
 
 __all__ = [
     "Abort",

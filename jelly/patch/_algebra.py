@@ -26,7 +26,8 @@ from jelly._core.terms.operations import (
 from jelly._options.settings import checked
 from jelly.errors import JellyFormatError
 from jelly.patch._changes import Namespace, RowHasher, StatementChanges, changed_namespaces, held
-from jelly.patch._stream import ADD, DELETE, HEADER, NAMESPACE_ADD, NAMESPACE_DELETE, START, Patch, read_patches
+from jelly.patch._patch import ADD, DELETE, HEADER, NAMESPACE_ADD, NAMESPACE_DELETE, START, Patch
+from jelly.patch._stream import read_patches
 
 __all__ = ["compact", "end_of_transaction", "invert", "patch_of_batches", "patches_of"]
 

@@ -24,7 +24,7 @@ from jelly._streams.writer import Writer
 from jelly.errors import JellyArgumentError, JellyUnsupportedError
 from jelly.patch._algebra import patches_of
 from jelly.patch._changes import RowHasher, StatementChanges, held
-from jelly.patch._stream import Patch
+from jelly.patch._patch import Patch
 
 __all__ = ["Applied", "apply"]
 

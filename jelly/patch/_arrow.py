@@ -23,7 +23,6 @@ TC .
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -32,13 +31,14 @@ from jelly._core.algebra.changes import Transactions
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.terms.operations import Commit, Header, Start
-from jelly._formats.registry import JELLY_PATCH, PATCH_READING
+from jelly._formats.registry import JELLY_PATCH, PATCH_READING, PATCH_WRITING
 from jelly._options.layouts import Layout
 from jelly._options.options import PatchOptions, StatementType
 from jelly._options.settings import checked
 from jelly.errors import JellyError
 from jelly.patch._changes import is_statement
-from jelly.patch._stream import ADD, DELETE, PUNCTUATION, Patch, PatchReader, PatchWriter
+from jelly.patch._patch import ADD, DELETE, PUNCTUATION, Patch
+from jelly.patch._stream import PatchReader, PatchWriter
 
 __all__ = ["OPERATIONS", "convert_table", "held_rows", "read_arrow", "write_arrow"]
 
@@ -124,7 +124,7 @@ def read_arrow(src: Any, *, columns: Sequence[str] | None = None, **settings: An
     return pa.RecordBatchReader.from_batches(made_schema, batches())
 
 
-@checked(signature(PatchWriter).parameters)
+@checked(PATCH_WRITING)
 def write_arrow(
     dst: Any,
     data: Any,

@@ -16,7 +16,7 @@ from jelly._core.base.batch_concat import join_batches
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.operations import AddNamespace, DeleteNamespace, OperationIterator
 from jelly.errors import JellyFormatError
-from jelly.patch._stream import ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE, Patch
+from jelly.patch._patch import ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE, Patch
 
 __all__ = ["Namespace", "RowHasher", "Rows", "StatementChanges", "changed_namespaces", "held", "is_statement"]
 

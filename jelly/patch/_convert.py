@@ -12,14 +12,14 @@ from jelly._bytes.workers import Workers
 from jelly._dataset.contents import convert_items
 from jelly._dataset.convert import Conversion, Indexed
 from jelly._dataset.file import open_indexed
-from jelly._formats.registry import JELLY_PATCH, PATCH_READING, Content, find, table_kind
+from jelly._formats.registry import JELLY_PATCH, PATCH_READING, PATCH_WRITING, Content, find, table_kind
 from jelly._options.layouts import Layout
 from jelly._options.options import MIN_NAME_TABLE, PatchOptions
 from jelly._options.settings import checked
 from jelly._streams.widening import open_fields
 from jelly.patch._arrow import convert_table
 from jelly.patch._seekable import PatchFile
-from jelly.patch._stream import WRITING, PatchReader, PatchWriter
+from jelly.patch._stream import PatchReader, PatchWriter
 
 __all__ = ["File", "Reader", "convert"]
 
@@ -27,7 +27,7 @@ Reader = PatchReader
 File = PatchFile
 
 
-@checked(PATCH_READING - {"format"}, WRITING - {"format"})
+@checked(PATCH_READING - {"format"}, PATCH_WRITING - {"format"})
 def convert(
     src: Any,
     dst: Any,
@@ -42,7 +42,7 @@ def convert(
     **given: Any,
 ) -> Conversion:
     """Convert patches, see `jelly.convert`. ``delimited`` is for the output."""
-    writing = {name: given.pop(name) for name in given.keys() & WRITING} | {**(writing or {})}
+    writing = {name: given.pop(name) for name in given.keys() & PATCH_WRITING} | {**(writing or {})}
     if table_kind(src) or table_kind(dst):
         formats = {"from_format": from_format, "to_format": to_format}
         rows = convert_table(src, dst, options, layout=layout, limits=given, **formats, **writing)
@@ -58,10 +58,11 @@ def convert(
             if not isinstance(options, PatchOptions) and reader.options is not None:
                 names = max(MIN_NAME_TABLE, reader.options.max_name_table_size)
                 chosen = reader.options.replace(**{"max_name_table_size": names} | dict(options or {}))
-            writer = PatchWriter(dst, chosen, format=to_format, threads=workers, **writing)
+            writer = PatchWriter(dst, chosen, **{"format": to_format, "threads": workers, **writing})
             if writer.format is JELLY_PATCH:
                 # Where one thread reads, which takes longer than encoding, one encodes beside it: more slow it down.
-                writer._start(open_fields(options), None if file is None else workers, holds=False)
+                writer._workers = None if file is None else writer._workers
+                writer._start(open_fields(options), holds=False)
             return writer
 
         return convert_items(reader, open_writer, progress, "operations")

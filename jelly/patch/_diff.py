@@ -25,8 +25,9 @@ from jelly._streams.reader import Reader
 from jelly._streams.spool import HashFile, Spool, compare, marks
 from jelly.patch._algebra import end_of_transaction, patch_of_batches
 from jelly.patch._changes import RowHasher
+from jelly.patch._patch import ADD, DELETE, Patch
 from jelly.patch._rematch import rematch
-from jelly.patch._stream import ADD, DELETE, Patch, PatchWriter
+from jelly.patch._stream import PatchWriter
 
 __all__ = ["diff", "diff_batches", "write_diff"]
 

@@ -16,8 +16,9 @@ from jelly._formats.registry import PATCH_READING, RDF_PATCH, REGISTRY, Content,
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyFormatError
 from jelly.patch._algebra import patches_of
+from jelly.patch._patch import Patch
 from jelly.patch._spool import PatchSpool
-from jelly.patch._stream import Patch, read_patches
+from jelly.patch._stream import read_patches
 
 __all__ = ["read_log"]
 

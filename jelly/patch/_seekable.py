@@ -12,7 +12,7 @@ from jelly._dataset.file import IndexedFile, end_of, to_the_end
 from jelly._formats.registry import SEEKING
 from jelly._options.options import PatchOptions
 from jelly._options.settings import checked
-from jelly.patch._stream import Patch, split_patches
+from jelly.patch._patch import Patch, split_patches
 
 __all__ = ["PatchFile", "open"]
 

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from jelly._options.options import PatchOptions, StatementType
-from jelly.patch._stream import Patch, dumps, loads
+from jelly.patch._patch import Patch
+from jelly.patch._stream import dumps, loads
 
 __all__ = ["PatchSpool"]
 

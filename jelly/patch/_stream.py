@@ -3,223 +3,29 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from functools import cached_property, partial
-from inspect import signature
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from jelly._bytes.sink import Sink, SinkWriter, one_thread
-from jelly._bytes.workers import Workers
-from jelly._core.algebra.select import select
+from jelly._bytes.sink import one_thread
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import Op
-from jelly._core.ntriples.text import TextWriter
-from jelly._core.terms.materialize import Materializer
-from jelly._core.terms.operations import Header, Operation, OperationBatchBuilder, OperationIterator
-from jelly._formats.index import KEYFRAME_ROWS
-from jelly._formats.protocols import Framing
-from jelly._formats.registry import JELLY_PATCH, PATCH_READING, Content, Format, find
-from jelly._options.options import PatchOptions, PatchStreamType, StatementType
+from jelly._core.terms.operations import Operation, OperationBatchBuilder
+from jelly._formats.registry import JELLY_PATCH, PATCH_READING, PATCH_WRITING, Content
+from jelly._options.options import PatchOptions, StatementType
 from jelly._options.settings import checked
-from jelly._streams.encoders import BatchesInOrder, SegmentEncoder, can_have_segments
 from jelly._streams.inputs import ItemReader
+from jelly._streams.outputs import COLLECT_ROWS, ItemWriter
 from jelly._streams.widening import WideningEncoder, changed, open_fields
-from jelly._streams.writer import own_workers
 from jelly.errors import JellyArgumentError, JellyFormatError
+from jelly.patch._holding import HoldingEncoder
+from jelly.patch._patch import Patch, check_transactions, split_patches
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from jelly._options.keywords import ReadOptions
+    from jelly._options.keywords import ReadOptions, WriteOptions
 
-__all__ = ["Patch", "PatchReader", "PatchWriter", "dumps", "loads", "read_patches"]
-
-# As plain numbers, which numpy compares faster.
-ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE, START, COMMIT, ABORT, HEADER, PUNCTUATION = map(int, Op)
-
-CHANGING = np.array([ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE], np.int8)
-COLLECT_ROWS = 8192
-
-
-def check_transactions(op: Any, inside: bool = False) -> bool:
-    """Whether a transaction is open after operations, with what it was before; JellyFormatError where one starts in
-    another, ends without a start, or is open where a patch ends."""
-    rows = np.flatnonzero(((op >= START) & (op <= ABORT)) | (op == PUNCTUATION))
-    for row, code in zip(rows.tolist(), op[rows].tolist(), strict=True):
-        if code == START and inside:
-            raise JellyFormatError("a transaction starts inside another transaction", row=row)
-        if code == PUNCTUATION and inside:
-            raise JellyFormatError("the patch ends inside a transaction", row=row)
-        if START < code <= ABORT and not inside:
-            raise JellyFormatError("a commit or abort outside a transaction", row=row)
-        inside = code == START
-    return inside
-
-
-class _Source:
-    """A Batch that several patches may share, with its terms as objects."""
-
-    def __init__(self, batch: Batch) -> None:
-        self.batch = batch
-        self.op = batch.op if batch.op is not None else np.empty(0, np.int8)
-
-    @cached_property
-    def terms(self) -> Materializer:
-        return Materializer(self.batch)
-
-
-class Patch:
-    """A sequence of operations, including headers and transactions.
-
-    Iterate over it for the operations (`Add`, `Delete`, `AddNamespace`, `DeleteNamespace`, `Header`, `Start`, `Commit`,
-    `Abort`), or call `batches` for arrays. ``len(patch)`` is the number of operations.
-    A patch is true if it adds or deletes something, even if only in a transaction that is aborted.
-
-    Parameters
-    ----------
-    operations : iterable of Operation, optional
-        The operations in order.
-    quads : bool, default True
-        Whether the statements are quads. Triples are then quads in the default graph.
-
-    Raises
-    ------
-    JellyFormatError
-        If transactions are nested, or end without a start.
-
-    Examples
-    --------
-    >>> from jelly import IRI
-    >>> from jelly.patch import Add, Delete, Header, Patch
-    >>> s, p, o = IRI("a:s"), IRI("a:p"), IRI("a:o")
-    >>> patch = Patch([Header("id", IRI("uuid:1")), Add((s, p, o)), Delete((s, p, s))])
-    >>> len(patch), patch.id, [str(operation) for operation in patch][1:]
-    (3, IRI('uuid:1'), ['A <a:s> <a:p> <a:o> .', 'D <a:s> <a:p> <a:s> .'])
-    """
-
-    @checked()
-    def __init__(self, operations: Iterable[Operation] = (), *, quads: bool = True) -> None:
-        self._parts: list[tuple[_Source, int, int]] = []
-        self.quads = quads
-        collector = OperationBatchBuilder(4 if quads else 3)
-        for operation in operations:
-            collector.add(operation)
-        if len(collector):
-            source = _Source(collector.batch)
-            check_transactions(source.op)
-            self._take(source, 0, len(collector))
-
-    def _take(self, source: _Source, start: int, stop: int) -> None:
-        if start < stop:
-            self._parts.append((source, start, stop))
-
-    def _take_batch(self, batch: Batch) -> None:
-        self._take(_Source(batch), 0, len(batch))
-
-    def __len__(self) -> int:
-        """Number of operations, headers and transaction marks included."""
-        return sum(stop - start for _, start, stop in self._parts)
-
-    def __bool__(self) -> bool:
-        """Whether there is an addition or a deletion. Headers and transaction marks alone are False."""
-        return any(np.isin(source.op[start:stop], CHANGING).any() for source, start, stop in self._parts)
-
-    def __iter__(self) -> Iterator[Operation]:
-        # A Batch of many patches has its terms made once; those of one of a large patch need not stay.
-        return OperationIterator(
-            (source.terms if stop - start < len(source.batch) else Materializer(source.batch), start, stop)
-            for source, start, stop in self._parts
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return list(self) == list(other) if isinstance(other, Patch) else NotImplemented
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"<jelly.patch.Patch: {len(self)} operations>"
-
-    def batches(self) -> Iterator[Batch]:
-        """Iterate over the rows as Batches.
-
-        Returns
-        -------
-        Iterator[Batch]
-            Batches whose array ``op`` holds the operation of each row: 2 add, 3 delete, 4 add a namespace, 5 delete a
-            namespace, 6 start, 7 commit, 8 abort, 14 header. Columns that an operation does not use are -1. A namespace
-            has its prefix and IRI in ``s`` and ``p``, a header its key and value in ``s`` and ``o``.
-        """
-        for source, start, stop in self._parts:
-            whole = start == 0 and stop == len(source.batch)
-            yield source.batch if whole else select(source.batch, slice(start, stop))
-
-    def text(self) -> Iterator[bytes]:
-        """Iterate over the lines of RDF Patch.
-
-        Returns
-        -------
-        Iterator[bytes]
-            Chunks of whole lines in UTF-8.
-        """
-        writer = TextWriter(quads=True, patch=True)
-        for source, start, stop in self._parts:
-            yield from writer.chunks(source.batch, start=start, stop=stop)
-
-    @checked()
-    def count(self, code: int) -> int:
-        """Count the rows with an operation.
-
-        Parameters
-        ----------
-        code : int
-            Number of the operation, see `batches`.
-
-        Returns
-        -------
-        int
-            Number of rows.
-        """
-        return sum(int(np.count_nonzero(source.op[start:stop] == code)) for source, start, stop in self._parts)
-
-    @property
-    def headers(self) -> list[Header]:
-        """All headers."""
-        rows = (
-            (source.terms, row, row + 1)
-            for source, start, stop in self._parts
-            for row in (np.flatnonzero(source.op[start:stop] == HEADER) + start).tolist()
-        )
-        return [header for header in OperationIterator(rows) if isinstance(header, Header)]
-
-    @checked()
-    def header(self, key: str) -> Any:
-        """The value of the first header with a key.
-
-        Parameters
-        ----------
-        key : str
-            The key; upper and lower case are the same.
-
-        Returns
-        -------
-        term or None
-            The value, or None if there is no such header.
-        """
-        return next((header.value for header in self.headers if header.key.lower() == key.lower()), None)
-
-    @property
-    def id(self) -> Any:
-        """The value of the header ``id``: a term, or None."""
-        return self.header("id")
-
-    @property
-    def prev(self) -> Any:
-        """The value of the header ``prev``, which is the ``id`` of the previous patch: a term, or None."""
-        return self.header("prev")
-
+__all__ = ["PatchReader", "PatchWriter", "dumps", "loads", "read_patches"]
 
 class PatchReader(ItemReader[Patch]):
     """Read a stream of patches.
@@ -274,30 +80,6 @@ class PatchReader(ItemReader[Patch]):
         return split_patches(batches, is_flat)
 
 
-def split_patches(batches: Iterable[Batch], is_one: Callable[[], bool]) -> Iterator[Patch]:
-    """The patches of a stream that comes as Batches. ``is_one`` is asked at the end: whether the whole is a patch."""
-    patch: Patch | None = None
-    found = False
-    quads = True
-    for batch in batches:
-        source = _Source(batch)
-        start = 0
-        quads = batch.arity == 4
-        for end in np.flatnonzero(source.op == PUNCTUATION).tolist():
-            patch = patch if patch is not None else Patch(quads=quads)
-            patch._take(source, start, end)
-            yield patch
-            found = True
-            patch, start = None, end + 1
-        if start < len(batch):
-            patch = patch if patch is not None else Patch(quads=quads)
-            patch._take(source, start, len(batch))
-    # What no row ends is a patch too: Jelly-JVM leaves the last punctuation to its callers. A stream that is one patch
-    # may be empty.
-    if patch is not None or (not found and is_one()):
-        yield patch if patch is not None else Patch(quads=quads)
-
-
 @checked(PATCH_READING)
 def read_patches(src: Any, **options: Unpack[ReadOptions]) -> Iterator[Patch]:
     """Read patches one by one.
@@ -338,7 +120,7 @@ def loads(data: Any, **options: Unpack[ReadOptions]) -> list[Patch]:
     return list(PatchReader(data, **options))
 
 
-class PatchWriter(SinkWriter):
+class PatchWriter(ItemWriter):
     """Write patches: whole ones, single operations, or Batches.
 
     Use it in a ``with`` statement, or call ``close()``. A path gets its final name when the writer closes without an
@@ -354,27 +136,10 @@ class PatchWriter(SinkWriter):
         flags for quoted triples and generalized statements where there are any: the first 8192 rows, which are held in
         memory until then or until ``flush``, decide. If a later row needs more, a file is written again, and so is what
         is in an `io.BytesIO`; for a pipe it is a `LateError`. Where patches are frames, whole patches are held.
-    format : str, optional
-        Name, suffix or media type of the format, as for `PatchReader`.
-    frame_rows : int, default 256
-        Maximum rows per frame (0: unlimited). In a stream of type FRAME a frame ends with its patch.
-    frame_bytes : int, default 1 MB
-        Maximum bytes per frame (0: unlimited); a larger statement has a frame of its own.
-    delimited : bool, default True
-        Write the length of each frame before it. False writes one frame without its length.
-    seekable : bool, default False
-        Write keyframes and an index, so that `jelly.patch.open` and several threads can read any part of a Jelly-Patch
-        file. Other readers ignore them.
-    keyframe_rows : int, default 131072
-        Rows from one keyframe to the next, if ``seekable``.
-    marked_bnodes : bool, default True
-        Text only: write blank nodes as ``<_:label>``, which this package and Jena read. Of ``_:label`` Jena drops the
-        first letter, so that ``_:a1`` and ``_:b1`` become one node.
-    quoted : {"rdf-1.2", "rdf-star"}, default "rdf-1.2"
-        Text only: write quoted triples as ``<<( s p o )>>`` or as ``<< s p o >>``.
-    threads : int, default 1
-        Number of threads that encode the Batches of `add_batch`: RDF Patch, and ``seekable`` Jelly-Patch. The bytes are
-        the same for any number.
+    **settings : Unpack[WriteOptions]
+        Shared keywords, see `WriteOptions`. In a stream of type FRAME a frame ends with its patch. ``seekable`` is for
+        Jelly-Patch, ``marked_bnodes`` and ``quoted`` for text. ``threads`` encode the Batches of `add_batch`: RDF
+        Patch, and ``seekable`` Jelly-Patch.
 
     Raises
     ------
@@ -402,58 +167,32 @@ class PatchWriter(SinkWriter):
     [1]
     """
 
-    @checked()
+    content = Content.PATCH
+
+    @checked(PATCH_WRITING)
     def __init__(
         self,
         dst: Any,
         options: PatchOptions | Mapping[str, Any] | None = None,
-        *,
-        format: str | None = None,
-        frame_rows: int = 256,
-        frame_bytes: int = 1_000_000,
-        delimited: bool = True,
-        seekable: bool = False,
-        keyframe_rows: int = KEYFRAME_ROWS,
-        marked_bnodes: bool = True,
-        quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
-        threads: int | Workers = 1,
+        **settings: Unpack[WriteOptions],
     ) -> None:
+        given: dict[str, Any] = {**settings}
         self.operations: int = 0
         self._inside = False  # a transaction
-        self._held: list[Batch] | None = None  # what is not encoded yet; None: what comes is encoded at once
-        self._is_decided = False  # something was encoded
         self._given = options if isinstance(options, PatchOptions) else changed(PatchOptions(), options or {})
-        self._workers, self._own = own_workers(threads)
-        self._sink = Sink(dst, seekable=seekable, workers=self._workers)
-        try:
-            self.format: Format = find(format, self._sink.name, content=Content.PATCH)
-            framing = Framing(
-                frame_rows=frame_rows,
-                frame_bytes=frame_bytes,
-                delimited=delimited,
-                keyframe_rows=keyframe_rows if seekable else 0,
-            )
-            settings = {"framing": framing, "marked_bnodes": marked_bnodes, "quoted": quoted}
-            self._make = partial(_open, self.format, settings)
-            self._delimited = delimited
-            self._encoder: Any
+        with self._opening(dst, given):
+            self._settings = {"marked_bnodes": True, **given}
             if self.format is JELLY_PATCH:
-                self._start(open_fields(options), self._workers)
+                self._start(open_fields(options))
             else:
-                self._encoder = self._make(self._workers, self._given)
+                self._encoder = self._maker(**self._settings)(self._given)
             self._collector = OperationBatchBuilder(4)
-        except BaseException:
-            self.abort()
-            raise
 
-    def _start(self, allowed: AbstractSet[str], workers: Workers | None, holds: bool = True) -> None:
-        """Begin a stream of Jelly-Patch whose ``allowed`` options may be widened.
-
-        It ``holds`` the first rows back, which decide. A frame cannot be written again before it has ended, so where a
-        patch or the whole stream is one, all of it is held.
-        """
-        self._encoder = WideningEncoder(self._given, partial(self._make, workers), allowed, self)
-        self._held = [] if holds and allowed else None
+    def _start(self, allowed: AbstractSet[str], *, holds: bool = True) -> None:
+        """Begin a stream of Jelly-Patch whose ``allowed`` options may be widened; by the first rows, if it ``holds``
+        them."""
+        kind = HoldingEncoder if holds and allowed else WideningEncoder
+        self._encoder = kind(self._given, self._maker(**self._settings), allowed, self)
 
     @property
     def options(self) -> PatchOptions:
@@ -463,90 +202,40 @@ class PatchWriter(SinkWriter):
     @property
     def is_holding(self) -> bool:
         """Whether rows wait for others before they are encoded."""
-        return bool(self._held)
-
-    def _cuts(self) -> Iterable[int]:
-        return self._encoder.cuts() if isinstance(self._encoder, WideningEncoder) else ()
+        return isinstance(self._encoder, HoldingEncoder) and self._encoder.is_holding
 
     def add(self, operation: Operation) -> None:
-        """Write one operation.
-
-        Parameters
-        ----------
-        operation : Operation
-            The operation.
-        """
+        """Write one operation."""
         self._check_open()
         if self._collector.add(operation) >= COLLECT_ROWS:
             self._flush()
 
     @checked()
     def extend(self, operations: Iterable[Operation]) -> None:
-        """Write operations without ending the patch.
-
-        Parameters
-        ----------
-        operations : iterable of Operation
-            The operations, for example a `Patch`.
-        """
+        """Write operations, such as those of a `Patch`, without ending the patch."""
         for operation in operations:
             self.add(operation)
 
     @one_thread
     @checked()
     def add_batch(self, batch: Batch) -> None:
-        """Write the rows of a Batch.
-
-        Parameters
-        ----------
-        batch : Batch
-            Rows with operations, see `PatchReader.batches`. Rows with operation 15 end patches.
-        """
+        """Write rows with operations, see `PatchReader.batches`. Rows with operation 15 end patches."""
         self._check_open()
         self._flush()
         self._encode(batch)
 
     def _encode(self, batch: Batch) -> None:
         if batch.op is not None:
+            if not len(batch):
+                return
             try:
                 self._inside = check_transactions(batch.op, self._inside)
             except JellyFormatError:
-                if self._held:  # an error before this one is raised first
-                    self._encode_held()
-                if isinstance(self._encoder, WideningEncoder):
-                    self._encoder.wait()
+                if isinstance(self._encoder, WideningEncoder):  # an error before this one is raised first
+                    self._put(self._encoder.settle)
                 raise
         self.operations += len(batch)
-        if self._held is not None and batch.op is not None:
-            self._hold(self._held, batch)
-            return
-        if self._held:  # an error before this one is raised first
-            self._encode_held()
         self._put(lambda: self._encoder.encode(batch))  # without operations it is refused
-
-    def _hold(self, held: list[Batch], batch: Batch) -> None:
-        """Take a Batch that is to be encoded later, with enough others or with the rest of its patch."""
-        held.append(batch)
-        if not self._delimited or (not self._is_decided and sum(map(len, held)) < COLLECT_ROWS):
-            return
-        if self.options.stream_type != PatchStreamType.FRAME:
-            self._encode_held()
-            self._held = None
-        elif batch.op is not None and len(ends := np.flatnonzero(batch.op == PUNCTUATION)):
-            end = int(ends[-1]) + 1
-            if end < len(batch):
-                held[-1] = select(batch, slice(0, end))
-            self._encode_held()
-            if end < len(batch):
-                self._held = [select(batch, slice(end, None))]
-
-    def _encode_held(self) -> None:
-        held, self._held = self._held, []
-        self._is_decided = self._is_decided or bool(held)
-        with self._sink.named():
-            self._encoder.prepare(held or ())
-        for batch in held or ():
-            self._put(partial(self._encoder.encode, batch, prepared=True))
 
     def end_patch(self) -> None:
         """End the patch here, even if it is empty."""
@@ -558,62 +247,31 @@ class PatchWriter(SinkWriter):
     @one_thread
     @checked()
     def write(self, patch: Patch) -> None:
-        """Write a whole patch and end it.
-
-        Parameters
-        ----------
-        patch : Patch
-            The patch.
-        """
+        """Write a whole patch and end it."""
         for batch in patch.batches():
             self.add_batch(batch)
         self.end_patch()
 
     def flush(self) -> None:
-        """Write all rows of text, or all frames that have ended, so far."""
+        """Write all lines of text, or all frames that have ended, so far."""
         self._check_open()
         self._flush()
-        if self._sink.is_live:
-            if self._held:
-                self._encode_held()
-            self._sink.flush()
-
-    @one_thread
-    def _flush(self) -> None:
-        if not len(self._collector):
-            return
-        if self._held is None:
-            self._collector.lend(self._encode)
-        else:
-            filled, self._collector = self._collector, OperationBatchBuilder(4)
-            self._encode(filled.batch)
+        if self._sink.is_live and self.is_holding:
+            self._put(self._encoder.release)
+        super().flush()
 
     def _finish(self) -> None:
-        """Write what is left, and end the patch that is not ended."""
         self._flush()
         if self._inside:
             raise JellyFormatError("the patch ends inside a transaction")
-        if self._held:
-            self._encode_held()
-        self._put(self._encoder.close)
+        super()._finish()
 
 
-def _open(format: Format, settings: dict[str, Any], workers: Workers | None, options: PatchOptions) -> Any:
-    # A function of no PatchWriter: a reference to it here would keep one that is forgotten.
-    if workers is not None and format is JELLY_PATCH and can_have_segments(options, settings["framing"]):
-        return SegmentEncoder(options, settings["framing"], workers)
-    encoder = format.open_writer(options, **settings)
-    return BatchesInOrder(encoder, workers) if workers is not None and isinstance(encoder, TextWriter) else encoder
-
-
-WRITING = frozenset(signature(PatchWriter).parameters) - {"dst", "options", "threads"}
-
-
-@checked(WRITING)
+@checked(PATCH_WRITING)
 def dumps(
     patches: Iterable[Patch | Operation] | Patch,
     options: PatchOptions | Mapping[str, Any] | None = None,
-    **settings: Any,
+    **settings: Unpack[WriteOptions],
 ) -> bytes:
     """Write patches to bytes.
 

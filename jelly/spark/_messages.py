@@ -28,7 +28,7 @@ from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOpt
 from jelly.kafka._reading import ValueReader
 from jelly.patch._arrow import OPERATIONS, held_rows
 from jelly.patch._changes import is_statement
-from jelly.patch._stream import ADD
+from jelly.patch._patch import ADD
 
 __all__ = ["Mode", "frames_to_statements", "statements_to_frames", "texts_to_statements", "type_of_lists"]
 

@@ -39,7 +39,7 @@ from jelly.patch import (
     dumps,
     read_patches,
 )
-from jelly.patch._stream import split_patches
+from jelly.patch._patch import split_patches
 
 FRAME, FLAT, PUNCTUATED = PatchStreamType.FRAME, PatchStreamType.FLAT, PatchStreamType.PUNCTUATED
 

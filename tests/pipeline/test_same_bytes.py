@@ -564,7 +564,7 @@ def test_patches_of_many_rows_are_not_held(tmp_path: Path, monkeypatch: pytest.M
             held = max(held, sum(len(batch) for batch, *_ in self._parts))
             return data
 
-    monkeypatch.setattr(patch._stream, "SegmentEncoder", Held)
+    monkeypatch.setattr(encoders, "SegmentEncoder", Held)
     rows = [b"A " + line for line in lines(quads=True).splitlines(keepends=True)]
     batches = [*patch.PatchReader(b"".join(rows), format="rdfp", batch_rows=100).batches()]
     batches = [*patch.PatchReader(some_patches(FRAME), batch_rows=100).batches(), *batches]

@@ -386,7 +386,7 @@ PATCHES: Reads = {
     "read": lambda path: patches_of(jelly.patch.read_patches(path)),
     "open": lambda path: patch_file(path, patches_of),
     "threads": lambda path: patch_file(
-        path, lambda file: patches_of(jelly.patch._stream.split_patches(file.batches(threads=3), lambda: False))
+        path, lambda file: patches_of(jelly.patch._patch.split_patches(file.batches(threads=3), lambda: False))
     ),
     "convert": lambda path: patches_converted(path, threads=1),
     "convert, threads": lambda path: patches_converted(path, threads=2),
