@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 import jelly.spark
 from jelly.patch import Header, Patch, read_log, read_patches
-from jelly.spark._partitions import absolute, find_files
+from jelly.spark._parts.files import absolute, find_files
 from jelly.spark._session import session
 
 TERMS = ["s", "p", "o", "g"]

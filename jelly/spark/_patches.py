@@ -14,7 +14,9 @@ from jelly._formats.arrow_tables import pa
 from jelly._formats.registry import RDF_PATCH, Content, find
 from jelly.errors import JellyError, JellyOptionsError, need
 from jelly.patch._arrow import read_arrow
-from jelly.spark._partitions import BATCH_ROWS, File, Part, limits_of, note_error, open_file, split
+from jelly.spark._partitions import Part, split
+from jelly.spark._parts.files import File, limits_of, note_error, open_file
+from jelly.spark._reading import BATCH_ROWS
 from jelly.spark._settings import Settings
 from jelly.spark._source import JellyDataSource, JellyReader
 

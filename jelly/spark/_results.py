@@ -12,7 +12,8 @@ from jelly._formats.registry import Content, find
 from jelly._options.layouts import Layout
 from jelly.errors import JellyError, JellyOptionsError, need
 from jelly.results import Results, read_results
-from jelly.spark._partitions import File, Part, find_files, limits_of, note_error, open_file, split
+from jelly.spark._partitions import Part, split
+from jelly.spark._parts.files import File, find_files, limits_of, note_error, open_file
 from jelly.spark._settings import CORRUPT, Settings, in_options
 from jelly.spark._source import JellyReader
 

@@ -20,7 +20,7 @@ from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, Miss
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from jelly.spark._partitions import File
+    from jelly.spark._parts.files import File
 
 __all__ = ["MASTER", "check_workers", "cores", "described", "plain_error", "session", "with_extra"]
 

@@ -15,12 +15,8 @@ from jelly._options.layouts import LAYOUTS
 from jelly.errors import JellyOptionsError, need
 from jelly.spark._commit.job import Output, Written
 from jelly.spark._options import check_options, option
-from jelly.spark._partitions import (
-    absolute,
-    find_files,
-    narrowed,
-    nothing_to_read,
-)
+from jelly.spark._partitions import narrowed
+from jelly.spark._parts.files import absolute, find_files, nothing_to_read
 from jelly.spark._settings import Settings, Task, to_arrow
 from jelly.spark._streaming.refused import refusing
 

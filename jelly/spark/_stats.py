@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
 from jelly._options.settings import checked
 from jelly.errors import JellyError
-from jelly.spark._partitions import READING_LIMITS, Part, absolute, find_sources, read_batches, split
+from jelly.spark._partitions import Part, split
 from jelly.spark._parts.directories import Directories
+from jelly.spark._parts.files import READING_LIMITS, absolute, find_sources
+from jelly.spark._reading import read_batches
 from jelly.spark._session import described, plain_error, session
 from jelly.stats import MAX_KEYS, Counting, Stats
 

@@ -44,7 +44,7 @@ INLINE = {
     ("_bytes/names.py", "[?#]"),
     ("messages/_tar.py", b"[0-9]{1,19}"),
     ("_formats/result_syntaxes.py", '[",\r\n]'),
-    ("spark/_partitions.py", "^file:(//(?=/))?"),
+    ("spark/_parts/files.py", "^file:(//(?=/))?"),
     ("_dataset/blank_node_scope.py", "^s3[an]://"),
     ("stats.py", r"[/#]"),
     ("stats.py", r"\w[\w+.-]*://(?:www\.)?(.*)"),

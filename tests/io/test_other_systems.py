@@ -66,7 +66,7 @@ def test_a_processor_of_32_bits() -> None:
 
 def test_addresses_of_files_with_a_drive(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyarrow")
-    from jelly.spark._partitions import local_path
+    from jelly.spark._parts.files import local_path
 
     monkeypatch.setattr(os, "name", "nt")
     found = [local_path(f"file:///{name}") for name in ("C:/data/x.jelly", "server/x.jelly")]

@@ -18,7 +18,7 @@ from support.shared import shared
 
 import jelly
 from jelly.spark._commit.store import SUCCESS, store_of
-from jelly.spark._partitions import find_files, open_file
+from jelly.spark._parts.files import find_files, open_file
 
 pytestmark = pytest.mark.slow
 

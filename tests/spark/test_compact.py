@@ -20,7 +20,7 @@ from jelly.spark._commit.store import SUCCESS, LocalStore, Store, store_of
 from jelly.spark._ingest import compact, compact_table, ingest
 from jelly.spark._ingest import job as room
 from jelly.spark._ingest.compact import plan, sorted_rows
-from jelly.spark._partitions import find_files, open_file
+from jelly.spark._parts.files import find_files, open_file
 
 
 @pytest.fixture(autouse=True)

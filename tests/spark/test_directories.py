@@ -13,8 +13,10 @@ import pytest
 import jelly
 import jelly.spark
 from jelly._dataset.blank_node_scope import BlankNodes
-from jelly.spark._partitions import BATCH_ROWS, find_files, read_part, split
+from jelly.spark._partitions import split
 from jelly.spark._parts.directories import NONE, Directories
+from jelly.spark._parts.files import find_files
+from jelly.spark._reading import BATCH_ROWS, read_part
 
 G, H = "http://example.org/g?x=1&y=%41#é", "http://example.org/h"
 G_NAME, H_NAME = "graph=http%3A%2F%2Fexample.org%2Fg%3Fx%3D1%26y%3D%2541%23%C3%A9", "graph=http%3A%2F%2Fexample.org%2Fh"

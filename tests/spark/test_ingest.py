@@ -26,7 +26,8 @@ from jelly.spark._commit.journal import JOURNAL, Manifest
 from jelly.spark._commit.store import SUCCESS, TEMPORARY, LocalStore, store_of
 from jelly.spark._ingest import ingest
 from jelly.spark._ingest import job as room
-from jelly.spark._partitions import absolute, find_files, split
+from jelly.spark._partitions import split
+from jelly.spark._parts.files import absolute, find_files
 from jelly.spark._stats import stats
 from jelly.stats import Counting
 

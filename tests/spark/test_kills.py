@@ -26,7 +26,7 @@ import jelly
 from jelly.spark._commit import swap as swapping
 from jelly.spark._commit.store import SUCCESS, S3Store, Store, store_of
 from jelly.spark._ingest import job as room
-from jelly.spark._partitions import find_files, open_file
+from jelly.spark._parts.files import find_files, open_file
 
 LONG = bool(os.environ.get("JELLY_LONG"))
 LIMIT = 600  # seconds that a process may take on a busy machine

@@ -14,7 +14,9 @@ import jelly
 from jelly._options.limits import SETTABLE
 from jelly.results import write_results
 from jelly.spark._ingest import ingest
-from jelly.spark._partitions import READING_LIMITS, Part, find_files, read_part
+from jelly.spark._partitions import Part
+from jelly.spark._parts.files import READING_LIMITS, find_files
+from jelly.spark._reading import read_part
 from jelly.spark._stats import stats
 
 pytest.importorskip("pyspark")

@@ -20,9 +20,11 @@ from support.chance import examples
 from jelly._bytes import cut as room
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellySyntaxError
 from jelly.spark import register
-from jelly.spark._partitions import Part, find_files, read_part, split
+from jelly.spark._partitions import Part, split
 from jelly.spark._parts import lines, packed
+from jelly.spark._parts.files import find_files
 from jelly.spark._parts.packed import PackedLines
+from jelly.spark._reading import read_part
 
 zstandard = pytest.importorskip("zstandard")
 

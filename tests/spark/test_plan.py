@@ -19,7 +19,9 @@ from jelly._dataset.blank_node_scope import KEEP
 from jelly._dataset.segments import query_of
 from jelly._dataset.sidecar import make_sidecar
 from jelly._dataset.where import where
-from jelly.spark._partitions import File, Part, find_files, narrowed, read_part, split
+from jelly.spark._partitions import Part, narrowed, split
+from jelly.spark._parts.files import File, find_files
+from jelly.spark._reading import read_part
 
 pytest.importorskip("fsspec")
 

@@ -30,7 +30,9 @@ import jelly.spark
 from jelly._dataset.sidecar import make_sidecar
 from jelly._dataset.where import where
 from jelly.arrow import from_batches
-from jelly.spark._partitions import Part, find_files, read_part
+from jelly.spark._partitions import Part
+from jelly.spark._parts.files import find_files
+from jelly.spark._reading import read_part
 
 FLAT = "subject, predicate, object, object_kind, datatype, lang, graph"
 
@@ -358,7 +360,9 @@ def test_memory_stays_flat(spark: Any, tmp_path: Path) -> None:
     jelly.write(path, numbers(1_000_000), seekable=True)
     code = """
 import resource, sys
-from jelly.spark._partitions import Part, find_files, read_part
+from jelly.spark._partitions import Part
+from jelly.spark._parts.files import find_files
+from jelly.spark._reading import read_part
 [file] = find_files(sys.argv[1])
 def peak(parts):
     for part in parts:

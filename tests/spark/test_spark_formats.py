@@ -14,7 +14,8 @@ import jelly
 import jelly.spark
 from jelly._formats.registry import FORMATS
 from jelly.spark._ingest import ingest
-from jelly.spark._partitions import find_files, split
+from jelly.spark._partitions import split
+from jelly.spark._parts.files import find_files
 from jelly.spark._stats import stats
 
 pytest.importorskip("pyoxigraph")

@@ -14,7 +14,7 @@ from jelly.spark._commit import store as room
 from jelly.spark._commit import swap as swapping
 from jelly.spark._commit.store import SUCCESS, Staged, Store, store_of
 from jelly.spark._commit.swap import finish, marker_of, roll_back, swap, tidy
-from jelly.spark._partitions import find_files
+from jelly.spark._parts.files import find_files
 
 
 @pytest.fixture(params=["local", "memory", "s3"])

@@ -15,7 +15,7 @@ from support.shared import shared
 
 import jelly
 import jelly.spark
-from jelly.spark._partitions import find_files
+from jelly.spark._parts.files import find_files
 
 LIMIT = 600  # seconds that a query may take, which has the cores for seconds of them on a busy machine
 

@@ -21,7 +21,7 @@ from jelly.arrow import write_arrow
 from jelly.errors import JellyError, JellyOptionsError
 from jelly.spark._commit.store import Staged, Store, store_of
 from jelly.spark._commit.swap import finish, roll_back, swap, tidy
-from jelly.spark._partitions import local_path
+from jelly.spark._parts.files import local_path
 
 __all__ = ["COMPRESSIONS", "Output", "Written"]
 

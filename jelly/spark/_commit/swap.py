@@ -1,7 +1,7 @@
 """Makes files of a job visible, and removes others, as one step for readers of this package. Independent of Spark.
 
 No store renames many files at once. So the step is told before it is done, in ``_commit-<job>.json``: readers leave out
-the files that it hides, at first the new ones, later the old ones (`jelly.spark._partitions.find_files`). Writing this
+the files that it hides, at first the new ones, later the old ones (`jelly.spark._parts.files.find_files`). Writing this
 small file again is what changes the table. Other readers can look at ``_SUCCESS``, which is missing meanwhile.
 
 A job that dies in between leaves its file. The next job in the directory takes the new files away if the old ones still
@@ -17,7 +17,7 @@ from typing import Any
 
 from jelly.errors import JellyError
 from jelly.spark._commit.store import SUCCESS, Staged, Store
-from jelly.spark._partitions import MARKER
+from jelly.spark._parts.files import MARKER
 
 __all__ = ["LEASE", "finish", "marker_of", "roll_back", "swap", "tidy"]
 

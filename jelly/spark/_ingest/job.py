@@ -22,18 +22,9 @@ from jelly.spark._commit.store import LocalStore, Store, store_of
 from jelly.spark._ingest.compact import Compaction, compacted, plan
 from jelly.spark._ingest.report import Ingestion, IngestProblem
 from jelly.spark._ingest.tasks import Work, run_task, task_name
-from jelly.spark._partitions import (
-    READING_LIMITS,
-    TASKS,
-    Part,
-    absolute,
-    cost,
-    exists,
-    find_files,
-    find_sources,
-    split,
-)
+from jelly.spark._partitions import TASKS, Part, cost, split
 from jelly.spark._parts.directories import Directories
+from jelly.spark._parts.files import READING_LIMITS, File, absolute, exists, find_files, find_sources
 from jelly.spark._session import cores, described, plain_error, session
 from jelly.spark._tables.buckets import BUCKETS
 from jelly.spark._tables.build import Step, Tables
@@ -174,20 +165,13 @@ def ingest(
     >>> def table(sources):
     ...     return ingest(sources, "table", spark="local[2]", layout="ids").statements
     """
-    if partition_by is not None and to != "parquet":
-        raise JellyOptionsError("partitions are for Parquet only: a Jelly file holds all columns")
-    if sort and to != "parquet":
-        raise JellyOptionsError("only Parquet can be sorted: the statements of a Jelly file have their order")
+    _check(to, layout, partition_by, sort)
     if compact:
         _check_compaction(to, layout, target_file_bytes)
     began = time.perf_counter()
     # Later steps of tables that are built read what earlier ones have staged.
     store = _store(out, storage, readable=layout in BUILT)
-    tables = None
-    if layout in BUILT:
-        if to != "parquet" or partition_by is not None:
-            raise JellyOptionsError(f'layout "{layout}" makes tables in Parquet, with partitions of its own')
-        tables = Tables(layout, buckets, seed, tuple(sort))
+    tables = Tables(layout, buckets, seed, tuple(sort)) if layout in BUILT else None
     flat: Layout = "flat" if tables else cast("Layout", layout)
     column = _partition_column(partition_by, flat)
     columns = _sort_columns(sort, flat)
@@ -206,7 +190,6 @@ def ingest(
     n_tasks = _TASKS_OF_CORE * n_cores if n_cores else TASKS
     cut = partial(split, split_bytes=split_bytes, format=format, storage=storage, directories=places, tasks=n_tasks,
                   limits=limits)  # fmt: skip
-    plan = cut(files)
     labels = BlankNodes(blank_nodes, skolem_base)
     settings: dict[str, Any] = {
         "to": to, "layout": layout, "partition_by": partition_by, "sort": list(sort), "blank_nodes": blank_nodes
@@ -218,29 +201,7 @@ def ingest(
     with Manifest(store, settings) as manifest, contextlib.ExitStack() as stack:
         running = _Session(spark, conf, stack)
         manifest.recover()
-        paths = {file.path for file in files}
-        gone = {path for path in (manifest.sources | manifest.owed) - paths if not exists(path, storage)}
-        stale = {*manifest.changed(plan), *(gone if prune else ())}
-        if on_error == "fail" and (kept := manifest.errors(paths - stale)):
-            told = IngestProblem(**kept[0]).error()
-            told.reason += " (skipped by an earlier run)"
-            raise told
-        manifest.drop(stale)
-        report.errors = [IngestProblem(**error) for error in manifest.errors(paths)]
-        report.vanished, report.pruned = sorted(gone & manifest.sources), sorted(gone - manifest.sources)
-        if others := manifest.owed - paths - gone:
-            # They shared a task with a source that has changed, perhaps in a run with other paths.
-            files += find_files(sorted(others), storage=storage)
-            plan = cut(files)
-        weights = _weights(plan)
-        # The longest tasks first, so that none is left to run alone.
-        left = sorted(
-            manifest.missing(plan),
-            key=lambda task: sum(weights[part] * cost(part.file, format) for part in task),
-            reverse=True,
-        )
-        sources = {part.file.path for task in left for part in task}
-        report.sources, report.done_before, report.tasks = len(sources), len(files) - len(sources), len(left)
+        left, weights = _due(manifest, files, cut, report, storage, format, fails=on_error == "fail", prune=prune)
         job = uuid.uuid4().hex
         work = Work(
             store, job, to, flat, tables, column, columns, on_error == "skip", format, dict(storage or {}), labels,
@@ -248,33 +209,14 @@ def ingest(
         )  # fmt: skip
         if left or (tables and tables.is_stale(manifest)):
             store.begin(job)
-            total = sum(weights[part] for task in left for part in task)
-
-            def commit_step(done: dict[str, Any]) -> None:
-                manifest.commit(done)
-                sizes = [size for name, size in done["files"] if not name.startswith(SCRATCH)]
-                report.files += len(sizes)
-                report.bytes_written += sum(sizes)
-                report.terms += done.get("terms", 0)
-
-            def commit(done: dict[str, Any]) -> None:
-                commit_step(done)
-                report.statements += done["statements"]
-                report.bytes_read += sum(weights[part] for part in tasks[done["task"]])
-                report.errors += [IngestProblem(**error) for error in done["errors"]]
-                if progress is not None:
-                    progress(report.bytes_read, total, report.statements)
-
-            tasks = {task_name(task): task for task in left}
-            if progress is not None:
-                progress(0, total, 0)
+            commits = _Commits(manifest, report, left, weights, progress)
             try:
                 if left:
-                    _run(running.get(), job, work, left, commit)
+                    _run(running.get(), job, work, left, commits.of_task)
                 if tables:
                     for steps in tables.steps(manifest, partial(_compute, running)):
                         if steps:
-                            _run(running.get(), job, work, steps, commit_step)
+                            _run(running.get(), job, work, steps, commits.of_step)
                     report.tables, report.misfits = tables.tables, tables.misfits
             finally:
                 manifest.sweep()
@@ -283,6 +225,96 @@ def ingest(
             _compact(running, manifest, work, target_file_bytes, report, progress)
         report.seconds = time.perf_counter() - began - running.seconds
     return report
+
+
+def _check(to: str, layout: str, partition_by: str | None, sort: Sequence[str]) -> None:
+    """Check that the options do not contradict each other."""
+    if partition_by is not None and to != "parquet":
+        raise JellyOptionsError("partitions are for Parquet only: a Jelly file holds all columns")
+    if sort and to != "parquet":
+        raise JellyOptionsError("only Parquet can be sorted: the statements of a Jelly file have their order")
+    if layout in BUILT and (to != "parquet" or partition_by is not None):
+        raise JellyOptionsError(f'layout "{layout}" makes tables in Parquet, with partitions of its own')
+
+
+def _due(
+    manifest: Manifest,
+    files: list[File],
+    cut: Callable[[list[File]], list[list[Part]]],
+    report: Ingestion,
+    storage: Mapping[str, Any] | None,
+    format: str | None,
+    *,
+    fails: bool,
+    prune: bool,
+) -> tuple[list[list[Part]], dict[Part, int]]:
+    """The tasks that no earlier run has done, the longest first, and the bytes of each part.
+
+    Sources that have changed are dropped, and with ``prune`` those that are gone. The report notes what is known.
+    """
+    plan = cut(files)
+    paths = {file.path for file in files}
+    gone = {path for path in (manifest.sources | manifest.owed) - paths if not exists(path, storage)}
+    stale = {*manifest.changed(plan), *(gone if prune else ())}
+    if fails and (kept := manifest.errors(paths - stale)):
+        told = IngestProblem(**kept[0]).error()
+        told.reason += " (skipped by an earlier run)"
+        raise told
+    manifest.drop(stale)
+    report.errors = [IngestProblem(**error) for error in manifest.errors(paths)]
+    report.vanished, report.pruned = sorted(gone & manifest.sources), sorted(gone - manifest.sources)
+    if others := manifest.owed - paths - gone:
+        # They shared a task with a source that has changed, perhaps in a run with other paths.
+        files = files + find_files(sorted(others), storage=storage)
+        plan = cut(files)
+    weights = _weights(plan)
+    # The longest tasks first, so that none is left to run alone.
+    left = sorted(
+        manifest.missing(plan),
+        key=lambda task: sum(weights[part] * cost(part.file, format) for part in task),
+        reverse=True,
+    )
+    sources = {part.file.path for task in left for part in task}
+    report.sources, report.done_before, report.tasks = len(sources), len(files) - len(sources), len(left)
+    return left, weights
+
+
+class _Commits:
+    """Commits what has ended: to the manifest, the report and the progress."""
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        report: Ingestion,
+        left: Sequence[list[Part]],
+        weights: Mapping[Part, int],
+        progress: Callable[[int, int, int], object] | None,
+    ) -> None:
+        self._manifest, self._report, self._progress = manifest, report, progress
+        self._bytes = {task_name(task): sum(weights[part] for part in task) for task in left}
+        self._told(0, 0)
+
+    def _told(self, done: int, statements: int) -> None:
+        if self._progress is not None:
+            self._progress(done, sum(self._bytes.values()), statements)
+
+    def of_step(self, done: dict[str, Any]) -> None:
+        """Commit a step of tables that are built."""
+        report = self._report
+        self._manifest.commit(done)
+        sizes = [size for name, size in done["files"] if not name.startswith(SCRATCH)]
+        report.files += len(sizes)
+        report.bytes_written += sum(sizes)
+        report.terms += done.get("terms", 0)
+
+    def of_task(self, done: dict[str, Any]) -> None:
+        """Commit a task that has read sources."""
+        self.of_step(done)
+        report = self._report
+        report.statements += done["statements"]
+        report.bytes_read += self._bytes[done["task"]]
+        report.errors += [IngestProblem(**error) for error in done["errors"]]
+        self._told(report.bytes_read, report.statements)
 
 
 @checked()

@@ -23,12 +23,8 @@ from jelly.spark._commit.journal import report_name, task_parts
 from jelly.spark._commit.store import Store
 from jelly.spark._ingest.compact import Compaction
 from jelly.spark._ingest.report import IngestProblem
-from jelly.spark._partitions import (
-    BATCH_ROWS,
-    Part,
-    read_batches,
-    read_part,
-)
+from jelly.spark._partitions import Part
+from jelly.spark._reading import BATCH_ROWS, read_batches, read_part
 from jelly.spark._tables.build import Step, Tables
 
 __all__ = ["Work", "run_task", "task_name"]

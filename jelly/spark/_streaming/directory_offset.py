@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jelly.errors import JellyError, JellyLimitError
-from jelly.spark._partitions import File
+from jelly.spark._parts.files import File
 
 __all__ = ["Seen"]
 

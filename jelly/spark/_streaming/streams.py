@@ -20,8 +20,10 @@ from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.spark._commit.batch import abort_batch, commit_batch, job_of, part_of
 from jelly.spark._commit.job import Output, Written
 from jelly.spark._options import option
-from jelly.spark._partitions import BATCH_ROWS, SPLIT_BYTES, File, find_files
+from jelly.spark._partitions import SPLIT_BYTES
 from jelly.spark._parts.directories import in_directories
+from jelly.spark._parts.files import File, find_files
+from jelly.spark._reading import BATCH_ROWS
 from jelly.spark._settings import Settings, Task, in_options, to_arrow
 from jelly.spark._streaming.directory_offset import Seen
 from jelly.spark._streaming.tail import Place, read_between, scan
