@@ -238,6 +238,9 @@ def callgrind(folder: str, *command: str, options: tuple[str, ...] = ()) -> list
         # Else the allocator learns from what was freed before: it copies buffers that grow, or moves their pages, and
         # calloc clears memory that was in use.
         "MALLOC_MMAP_THRESHOLD_": "16384",
+        # Else the C library copies and clears with `rep movsb` and `rep stosb`, or not, by the addresses of a buffer;
+        # valgrind counts these as an instruction a byte.
+        "GLIBC_TUNABLES": ":".join(f"glibc.cpu.x86_rep_{name}_threshold={1 << 30}" for name in ("movsb", "stosb")),
     }
     done = subprocess.run(
         ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *options, sys.executable, *command],

@@ -145,7 +145,7 @@ def main(first: int, step: int, folder: Path) -> None:
             print(f"{entry}, {hostile}, {pack}: {grown >> 20} MB")
 
 
-@pytest.mark.timeout(3200 if LONG else 900)
+@pytest.mark.timeout(36_000 if LONG else 900)
 @pytest.mark.skipif(SANITIZED, reason="takes too long")
 @pytest.mark.bounded
 def test_every_door_with_a_kilobyte(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ import test_kilobyte as t, jelly.arrow, jelly.oxigraph, jelly._tools.yaml
 from pathlib import Path
 t.main(0, 1, Path({str(tmp_path)!r}))
 """
-    done = run("-c", code, timeout=3000 if LONG else 840)
+    done = run("-c", code, timeout=35_000 if LONG else 840)
     last = (tmp_path / "case").read_text()
     assert done.returncode == 0, f"{last}: {done.stderr[-2000:]}"
     assert not done.stdout, done.stdout
