@@ -49,7 +49,7 @@ class Content(enum.Enum):
     TABLE = "tables"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Format:
     """One format of one content: its names, its capabilities, the keywords of its reader and writer, and its codec.
 
