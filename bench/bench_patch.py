@@ -115,7 +115,7 @@ WRITE: dict[str, Job] = {
     "jelly-patch Batch": lambda data: encode(patches(data).batches, patches(data).options),
     "jelly-patch operations": write_operations,
     "jelly-rdf table": lambda data: jelly.write_arrow(io.BytesIO(), patches(data).table),
-    "jelly-patch table": lambda data: patch.write_arrow(io.BytesIO(), patches(data).changes),
+    "jelly-patch table": lambda data: jelly.write_arrow(io.BytesIO(), patches(data).changes, content="patches"),
     "rdfp Batch": write_text,
     "rdfp operations": lambda data: write_operations(data, format="rdfp"),
     "pyoxigraph N-Quads": lambda data: len(data.of_pyoxigraph)

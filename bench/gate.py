@@ -186,7 +186,7 @@ def kernels() -> dict[str, Kernel]:
     add("patch in", jelly.patch.loads, patch)
     add("patch out", jelly.patch.dumps, operations)
     old, new = jelly.dumps(quads[: STATEMENTS // 3]), jelly.dumps(quads[STATEMENTS // 6 : STATEMENTS // 2])
-    add("patch diff", lambda: jelly.patch.write_diff(Nowhere(), old, new, match_blank_nodes=False))
+    add("patch diff", lambda: jelly.patch.diff(old, new, Nowhere(), match_blank_nodes=False))
 
     rows = [(quad.s, quad.o, quad.g) for quad in quads]
     variables = ("s", "o", "g")

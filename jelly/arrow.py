@@ -49,10 +49,10 @@ For files larger than memory there is the command: ``jelly convert people.nt peo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._bytes.workers import Workers
 from jelly._dataset.file import JellyFile
@@ -70,8 +70,9 @@ from jelly._formats.arrow_tables import (
 from jelly._formats.filters import Query
 from jelly._formats.registry import JELLY, READING, SEVERAL, WRITING, find
 from jelly._options.layouts import Layout
-from jelly._options.options import PhysicalType, StreamOptions
+from jelly._options.options import PatchOptions, PhysicalType, StreamOptions
 from jelly._options.settings import checked
+from jelly._streams.inputs import by_content
 from jelly._streams.reader import Reader
 from jelly._streams.writer import Writer
 from jelly.errors import JellyArgumentError, JellyError
@@ -79,12 +80,14 @@ from jelly.errors import JellyArgumentError, JellyError
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from jelly._core.terms.operations import Header
     from jelly._dataset.pattern import Pattern
     from jelly._options.keywords import ReadOptions, WriteOptions
 
 __all__ = ["from_batches", "from_results", "schema", "to_table"]
 
 
+@by_content
 @checked(READING, SEVERAL)
 def read_arrow(
     src: Any,
@@ -96,9 +99,10 @@ def read_arrow(
     start: int | None = None,
     stop: int | None = None,
     filter: Pattern | None = None,
+    content: Literal["statements", "patches"] | None = None,
     **options: Unpack[ReadOptions],
 ) -> pa.RecordBatchReader:
-    """Read statements as a stream of Arrow record batches.
+    """Read statements as a stream of Arrow record batches; of patches the statements that they add and delete.
 
     Parameters
     ----------
@@ -120,6 +124,11 @@ def read_arrow(
         with `jelly.scan`.
     direction : bool, default False
         Add the column ``direction`` to the flat layout. By default a base direction stands behind the language.
+    content : {"statements", "patches"}, optional
+        The content of the input. By default the format decides. Patches have the columns ``op`` ("add" or "delete") and
+        ``patch`` (number of the patch, int64, from 0) before those of the layout. Aborted transactions, headers and
+        namespaces are left out. Of the keywords there are ``layout``, ``dictionary``, ``columns`` and those of
+        `jelly.patch.PatchReader`.
     **options : Unpack[ReadOptions]
         Shared keywords, see `ReadOptions`. ``batch_rows`` are the maximum rows per record batch; there are fewer where
         text is long. Of one source ``threads`` decode segments, if it is a Jelly file with an index.
@@ -239,12 +248,20 @@ def to_table(src: Any, **settings: Any) -> pa.Table:
 
 # ---- the way back
 
+@by_content
 @checked(WRITING)
 def write_arrow(
-    dst: Any, data: Any, *, layout: Layout | None = None, options: StreamOptions | Mapping[str, Any] | None = None,
+    dst: Any,
+    data: Any,
+    *,
+    layout: Layout | None = None,
+    options: StreamOptions | PatchOptions | Mapping[str, Any] | None = None,
+    content: Literal["statements", "patches"] | None = None,
+    headers: Iterable[Header] = (),
+    transactions: bool = True,
     **settings: Unpack[WriteOptions],
 ) -> int:
-    """Write a table of statements.
+    """Write a table of statements, or a table of changes as patches.
 
     Parameters
     ----------
@@ -258,8 +275,16 @@ def write_arrow(
     layout : {"flat", "ntriples"}, optional
         Layout of the columns. By default their names tell.
     options : StreamOptions or mapping, optional
-        Options of the Jelly stream. By default the stream has quads if one of the first 64 MiB of the table names a
-        graph.
+        Options of the Jelly or Jelly-Patch stream. By default it has quads if one of the first 64 MiB of the table
+        names a graph.
+    content : {"statements", "patches"}, optional
+        The content of the output. By default its format decides. A table of patches has a further column ``op``: "add",
+        "insert" or "A", and "delete" or "D", in upper or lower case. With a column ``patch`` of integers, a patch ends
+        wherever the number changes; the numbers must not fall and are not written. The rows keep their order.
+    headers : iterable of Header, optional
+        Headers of the first patch.
+    transactions : bool, default True
+        Write each patch as a transaction.
     **settings : Unpack[WriteOptions]
         Shared keywords, see `WriteOptions`. ``threads`` take columns and encode.
 
@@ -267,7 +292,10 @@ def write_arrow(
     ------
     JellyOptionsError
         If columns are missing or unknown, or if a named graph comes after the first 64 MiB. In the latter case pass
-        ``options=StreamOptions(physical_type=PhysicalType.QUADS)``.
+        ``options=StreamOptions(physical_type=PhysicalType.QUADS)``, or
+        ``PatchOptions(statement_type=StatementType.QUADS)``.
+    JellyFormatError
+        If a value is wrong or null; the message gives the row of the table, from 0.
     MissingExtraError
         If pyarrow is not installed.
 
@@ -282,6 +310,8 @@ def write_arrow(
     """
     from jelly._formats.arrow_input import InputTable
 
+    if headers or not transactions or isinstance(options, PatchOptions):
+        raise JellyArgumentError("headers=, transactions= and PatchOptions are of patches")
     table = InputTable(data, layout)
     chosen = options if isinstance(options, Mapping) else {"physical_type": getattr(options, "physical_type", 0)}
     physical = chosen.get("physical_type", PhysicalType.UNSPECIFIED)

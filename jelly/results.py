@@ -162,7 +162,7 @@ def read_results(src: Any, **options: Unpack[ReadOptions]) -> Results:
 
 @checked()
 def write_results(dst: Any, variables: Any, rows: Iterable[Any] | None = None, *, format: str | None = None) -> int:
-    """Write results of a SELECT query. If writing fails, no partial file is left.
+    """Write results of a SELECT query, and count their rows. If writing fails, no partial file is left.
 
     Parameters
     ----------
@@ -176,11 +176,6 @@ def write_results(dst: Any, variables: Any, rows: Iterable[Any] | None = None, *
         terms by variable. Or they are Batches of query results with these variables.
     format : str, optional
         Name, suffix or media type. By default the suffix of the file decides.
-
-    Returns
-    -------
-    int
-        Number of rows written.
 
     Raises
     ------

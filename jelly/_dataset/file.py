@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, Literal, TypeVar, overload
 
 from jelly._bytes.names import is_open_file, is_url
 from jelly._bytes.source import MAX_EXPANSION, Progress, open_local
@@ -27,16 +27,18 @@ from jelly._formats.index import (
     read_index,
     refuse_closed,
 )
-from jelly._formats.registry import SEEKING
+from jelly._formats.registry import SEEKING, Content, content_of
 from jelly._formats.sniff import HEAD, refuse_other
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked, fitted
+from jelly._streams.inputs import of_content
 from jelly._streams.reader import Frame, frames_of
 from jelly.errors import JellyArgumentError, JellyError
 
 if TYPE_CHECKING:
     from jelly._dataset.matches import Matches
     from jelly._dataset.pattern import Wanted
+    from jelly.patch._seekable import PatchFile
 
 __all__ = ["IndexedFile", "JellyFile", "open", "open_indexed", "watched"]
 
@@ -410,9 +412,13 @@ class JellyFile(IndexedFile[Triple | Quad]):
             yield from Materializer(batch).statements(low, high)
 
 
+@overload
+def open(path: Any, *, content: Literal["patches"], **limits: Any) -> PatchFile: ...
+@overload
+def open(path: Any, *, content: Literal["statements"] | None = None, **limits: Any) -> JellyFile: ...
 @checked(SEEKING, elsewhere={"threads": "pass threads= to batches() of the open file"})
-def open(path: Any, **limits: Any) -> JellyFile:
-    """Open a Jelly file for random access.
+def open(path: Any, *, content: Literal["statements", "patches"] | None = None, **limits: Any) -> Any:
+    """Open a Jelly or Jelly-Patch file for random access.
 
     Parameters
     ----------
@@ -420,12 +426,14 @@ def open(path: Any, **limits: Any) -> JellyFile:
         A file written with ``seekable=True``, also one that is compressed with zstd, or one with a sidecar file
         made by ``jelly index``. Also a URL or an ``OpenFile`` of fsspec. Only the parts are read, and decompressed,
         that are asked for.
+    content : {"statements", "patches"}, optional
+        The content of the file. By default the suffix ``.jellyp`` means patches.
     **limits : Any
         Limits of the `Decoder`.
 
     Returns
     -------
-    JellyFile
+    JellyFile or PatchFile
         The open file.
 
     Raises
@@ -449,7 +457,8 @@ def open(path: Any, **limits: Any) -> JellyFile:
     (1000, '500', ['998', '999'])
     """
     name, opener = _placed(path)
-    return JellyFile(name, opener=opener, **limits)
+    kind = content_of(content, (name, None))
+    return (of_content(kind, "File") if kind is Content.PATCH else JellyFile)(name, opener=opener, **limits)
 
 
 def _placed(path: Any) -> tuple[str, Callable[[str], BinaryIO]]:

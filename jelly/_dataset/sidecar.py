@@ -81,7 +81,7 @@ def make_sidecar(
 ) -> None:
     """Scan a Jelly file and write ``<path>.idx``, with which `jelly.open` can read any part of it.
 
-    With ``patch`` it is a file of Jelly-Patch, for `jelly.patch.open`. With ``terms`` the sidecar also has filters, see
+    With ``patch`` it is a file of Jelly-Patch. With ``terms`` the sidecar also has filters, see
     `jelly._formats.filters`; where the file has an index of its own, nothing else.
     ``progress`` is called with the bytes read and the size. A place is at the end of a ``chunk`` of bytes, at least
     ``distance`` statements after the place before; of a compressed file, where one of its frames begins. ``limits`` are

@@ -50,7 +50,11 @@ def by_content(function: F) -> F:
         kind = content_of(content, (src, given.get("from_format", given.get("format"))), (dst, given.get("to_format")))
         if kind is Content.STATEMENTS:
             return function(*args, **given)
-        return of_content(kind, function.__name__)(*args, **given)
+        try:
+            own = of_content(kind, function.__name__)
+        except AttributeError:
+            raise JellyArgumentError(f"{function.__name__} does not take {kind.value}") from None
+        return own(*args, **given)
 
     return cast(F, call)
 

@@ -271,10 +271,8 @@ def inspect_patches(file: str, from_format: str | None, reading: dict[str, Any])
 
 def _index(file: str) -> dict[str, int] | None:
     """The contents of the index or sidecar of a file; None without one."""
-    from jelly.patch import open
-
     try:
-        with open(file) as opened:
+        with jelly.open(file, content="patches") as opened:
             keyframes = len(opened.index.keyframes)
             return {"keyframes": keyframes, "patches": len(opened), "operations": opened.operations}
     except (jelly.JellyError, OSError):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import Any
 
 import click
 
 import jelly
 from jelly import patch as patches
-from jelly._core.base.constants import Op
 from jelly._formats.registry import format_of, having
 from jelly.cli.common import (
     STATEMENTS,
@@ -142,9 +140,10 @@ def diff(
             if dst is None:
                 found = patches.diff_stat(old, new, progress=progress, **settings, **reading)
             else:
+                target = patch_target(dst, to_format)
+                settings |= {"to_format": target["format"], "seekable": target["seekable"], "headers": headers}
                 options = patch_options(patch_type, triples)
-                settings |= {"headers": headers, **reading}
-                found = _write_diff(dst, old, new, to_format, options, progress, settings)
+                found = patches.diff(old, new, dst, options, progress=progress, **settings, **reading)
     except (jelly.JellyError, OSError) as error:
         if not exit_code or is_unread(error):
             raise
@@ -163,19 +162,6 @@ def diff(
     click.echo(told, err=True)
     if exit_code and found:
         click.get_current_context().exit(1)
-
-
-def _write_diff(
-    dst: str, old: str, new: str, to_format: str | None, options: Any, progress: Any, settings: dict[str, Any]
-) -> patches.DiffStat:
-    """Write a patch, and count its rows."""
-    counted: Counter[int] = Counter()
-    target = patch_target(dst, to_format)
-    settings |= {"to_format": target["format"], "seekable": target["seekable"]}
-    settings |= {"progress": progress, "counted": counted}
-    patches.write_diff(dst, old, new, options, **settings)
-    changed = counted[Op.NAMESPACE_ADD] + counted[Op.NAMESPACE_DELETE]
-    return patches.DiffStat(counted[Op.ADD], counted[Op.DELETE], changed)
 
 
 @patch.command(cls=Command, short_help="Write patches that undo others.")

@@ -38,7 +38,7 @@ _SEEKING_LIMITS = tuple(name for name in STATEMENTS if name in SEEKING)
 @click.option("--terms", is_flag=True, help='Also write which terms each part of the file holds, for "jelly find".')
 @reading_options(*_SEEKING_LIMITS)
 def index(file: str, terms: bool, reading: dict[str, Any]) -> None:
-    """Scan a Jelly file and write its index to FILE.idx, for jelly.open and jelly.patch.open in Python.
+    """Scan a Jelly file and write its index to FILE.idx, for jelly.open in Python.
 
     Files written by "jelly convert" contain an index already, unless they are .gz, .bz2 or .xz, or not delimited. With
     --terms FILE.idx also tells which terms each part of the file holds, so that "jelly find" reads only what can match;
@@ -127,7 +127,7 @@ def _slice_patches(
 ) -> None:
     from jelly import patch
 
-    with patch.open(file, **reading) as source:
+    with jelly.open(file, content="patches", **reading) as source:
         begin, end, _ = slice(*wanted).indices(len(source))
         with patch.PatchWriter(output, source.options, **patch_target(output, to_format)) as writer:
             for one in source.patches(begin, end):

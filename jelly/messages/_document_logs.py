@@ -37,14 +37,14 @@ class _Documents(TextLog):
         self._line = 1
 
     def _take(self, data: bytes = b"") -> bytes:
-        """What waits and the next chunk."""
+        """The waiting text and the next chunk."""
         text = b"".join([*self._rest, data])
         self._rest = []
         self._n = 0
         return text.removeprefix(BOM) if self._line == 1 and self._reader.messages == 0 else text
 
     def _keep(self, rest: bytes) -> None:
-        """Let something wait. What is long comes in many chunks, so these are not joined each time."""
+        """Let text wait. A long one comes in many chunks, which are not joined each time."""
         self._rest.append(rest)
         self._n += len(rest)
         if self._n > self._max:
@@ -52,7 +52,7 @@ class _Documents(TextLog):
             raise self._error(JellyLimitError(reason, line=self._line))
 
     def _nquads(self, document: bytes) -> bytes:
-        """The N-Quads of a document, with their end."""
+        """The N-Quads of a document, with a delimiter."""
         try:
             return self._parser(document, self.format, self._base, self._written, self._max)[0] + b"MESSAGE\n"
         except self._broken as error:
@@ -116,7 +116,7 @@ class NdjsonLog(_Documents):
         yield from TextLog.feed(self, b"".join(done))
 
     def _one(self, line: bytes, done: list[bytes]) -> None:
-        """The message of a line: its N-Quads come to those done, or it waits to be read together with others."""
+        """Read the message of a line: its N-Quads are appended to ``done``, or it waits to be read with others."""
         if not line.strip():
             if self._strict:
                 raise JellySyntaxError("a blank line: expected a JSON object")
@@ -152,7 +152,7 @@ class NdjsonLog(_Documents):
         self._earned += TOGETHER_FACTOR * len(nodes)
 
     def _read_together(self, done: list[bytes]) -> None:
-        """Read what waits. The line of an error is that of the message."""
+        """Read the waiting messages. The line of an error is the one of its message."""
         waiting, line = self._together, self._line
         self._together, self._tags = [], {}
         self._spent += len(self._context)

@@ -29,25 +29,8 @@ _WEIGHT = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
 
 @checked()
 def parse_media_type(text: str) -> tuple[str, dict[str, str]]:
-    """Split a media type into type and parameters (RFC 9110, section 8.3.1).
+    """Split a media type into type and parameters (RFC 9110, section 8.3.1). Names are in lower case, values unquoted.
 
-    Parameters
-    ----------
-    text : str
-        The media type.
-
-    Returns
-    -------
-    (str, dict of str to str)
-        The type in lower case, and the parameters: names in lower case, values without quotes.
-
-    Raises
-    ------
-    JellyError
-        If ``text`` is not a media type.
-
-    Examples
-    --------
     >>> parse_media_type('Application/TriG; Version=1.2; messages="rdfm"')
     ('application/trig', {'version': '1.2', 'messages': 'rdfm'})
     """
@@ -69,29 +52,12 @@ def parse_media_type(text: str) -> tuple[str, dict[str, str]]:
 
 @checked()
 def find_log(format: str | None, name: str = "") -> tuple[Format, Dialect | None, bool]:
-    """Find the format of a message log by a name, suffix or media type.
+    """The format of a message log by its name, suffix or media type, or by the suffix of a file; by default Jelly.
 
-    Parameters
-    ----------
-    format : str or None
-        Name, suffix or media type. A media type of the Turtle family announces a log with the parameter
-        ``messages=rdfm`` (comments) or ``version=1.2-messages`` (directives).
-    name : str, default ""
-        Name of a file, whose suffix decides if ``format`` is None. Without either the format is Jelly.
+    A media type of the Turtle family announces a log with the parameter ``messages=rdfm`` (comments) or
+    ``version=1.2-messages`` (directives). The second value is the dialect: None if a media type announces no log,
+    ``"comment"`` if no media type is given. The third is whether a media type announced directives.
 
-    Returns
-    -------
-    (Format, str or None, bool)
-        The format, the dialect, and whether a media type announced directives. The dialect is None if a media type does
-        not announce a log, and ``"comment"`` if no media type is given.
-
-    Raises
-    ------
-    JellyError
-        If the format is unknown.
-
-    Examples
-    --------
     >>> find_log("text/turtle; version=1.2-messages")[1:], find_log("text/turtle")[1:], find_log("ttl")[1:]
     (('directive', True), (None, False), ('comment', False))
     """
@@ -124,7 +90,7 @@ def check_members(members: str | None, format: Format) -> None:
 
 
 def _advise(error: JellyError, format: str | None, name: str) -> None:
-    """Say what holds messages in a format that has statements only."""
+    """Add to an error which log can hold the statements of a format that has no messages."""
     with contextlib.suppress(JellyError):
         title = find(format, name).title
         if title == "JSON-LD":
@@ -136,19 +102,12 @@ def _advise(error: JellyError, format: str | None, name: str) -> None:
 
 @checked()
 def media_type(format: str, dialect: Dialect = "comment") -> str:
-    """The media type to send with a log (RDF Messages, section 2).
+    """The media type to send with a log (RDF Messages, section 2), with its parameters.
 
     Parameters
     ----------
     format : str
         Name, suffix or media type of the format.
-    dialect : {"comment", "directive"}, default "comment"
-        What delimits messages.
-
-    Returns
-    -------
-    str
-        The media type with its parameters.
 
     Examples
     --------
@@ -167,7 +126,10 @@ def _offered(dialect: Dialect) -> list[str]:
 
 @checked()
 def negotiate(accept: str, offered: list[str] | None = None, *, dialect: Dialect = "comment") -> str | None:
-    """Choose the media type that answers an ``Accept`` header (RFC 9110, section 12.5.1).
+    """Choose the media type that answers an ``Accept`` header (RFC 9110, section 12.5.1); None if none fits.
+
+    The offer with the highest quality wins, of equals the first one. A range fits if the types agree and the offer has
+    its parameters.
 
     Parameters
     ----------
@@ -175,14 +137,6 @@ def negotiate(accept: str, offered: list[str] | None = None, *, dialect: Dialect
         Value of the header.
     offered : list of str, optional
         The media types on offer, best first. By default every log format, Jelly first.
-    dialect : {"comment", "directive"}, default "comment"
-        What delimits messages in the default offers.
-
-    Returns
-    -------
-    str or None
-        The offer with the highest quality, the first one of equals, or None if none fits. A range fits if the types
-        agree and the offer has its parameters.
 
     Examples
     --------

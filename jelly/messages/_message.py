@@ -78,22 +78,16 @@ class Message:
 
     @property
     def prefixes(self) -> dict[str, str]:
-        """The prefixes in force at the end of the message: a dict of prefix to IRI."""
+        """The prefixes in force at the end of the message: IRIs by prefix."""
         return dict(self._declared[: self._n_declared])
 
     @property
     def note(self) -> str:
-        """Text behind the delimiter of the message, or ``""``."""
+        """Text after the delimiter of the message, or ``""``."""
         return self.metadata.get(NOTE, b"").decode(errors="replace")
 
     def dataset(self) -> frozenset[Triple | Quad]:
-        """The statements as a set. A message is a set of statements, so duplicates have no meaning.
-
-        Returns
-        -------
-        frozenset of Triple or Quad
-            The different statements.
-        """
+        """The statements as a set. A message is a set of statements, so duplicates have no meaning."""
         return frozenset(self.statements)
 
     def __iter__(self) -> Iterator[Triple | Quad]:
@@ -114,7 +108,7 @@ class Declared:
         self.items: list[tuple[str, str]] = []  # is only ever appended to
 
     def add(self, namespaces: Iterable[tuple[str, str]]) -> None:
-        """Some more declarations; those that change nothing are not kept."""
+        """Add declarations. Those that change nothing are not kept."""
         for name, iri in namespaces:
             if self._now.get(name) != iri:
                 self._now[name] = iri
@@ -124,7 +118,7 @@ class Declared:
 
 
 def messages_of(batch: Batch, prefixes: Declared) -> Iterator[Message]:
-    """The messages of a Batch that has whole ones only. ``prefixes``, those in force, get those of the Batch."""
+    """The messages of a Batch that has whole ones only. Its prefixes are added to ``prefixes``, those in force."""
     terms = Materializer(batch)
     described = batch.metadata
     declared: dict[int, list[tuple[str, str]]] = {}

@@ -21,7 +21,7 @@ MAX_EXPANSION = 64
 
 
 class BrokenText(Exception):
-    """A text has a syntax error: what came before it as N-Quads, the reason, and the line from 1, where it is known."""
+    """A syntax error in a text: the N-Quads before it, the reason, and the line from 1, where it is known."""
 
     def __init__(self, before: bytes, reason: str, line: int | None) -> None:
         super().__init__(reason)
@@ -102,7 +102,7 @@ def to_nquads(
 
 
 def _parsed(parsing: Parsing, text: bytes, base: str | None, sentinel: bytes) -> tuple[Any, Iterator[Any]]:
-    """A parser, and what it gives, with sentinels."""
+    """A parser, and an iterator of its quads with sentinels at the ends of messages."""
     if not sentinel:
         parser = parsing.parse(text, base_iri=base)
         return parser, parser
@@ -112,7 +112,7 @@ def _parsed(parsing: Parsing, text: bytes, base: str | None, sentinel: bytes) ->
 
 
 class _Pieces:
-    """A text as a file that ends each read at a comment, and so tells how many the parser has come to."""
+    """A text as a file whose reads end at comments: ``comments`` is how many the parser has reached."""
 
     def __init__(self, text: bytes, comment: bytes) -> None:
         self._pieces = text.split(comment)
@@ -137,7 +137,7 @@ _LINE_END = re.compile(rb"\r\n|[\r\n]|")
 
 
 def _with_sentinels(parser: Iterator[Any], file: _Pieces, sentinel: Any) -> Iterator[Any]:
-    """What a parser gives. It reads on only when it has given all that it made of what it has read."""
+    """The quads of a parser, with sentinels. It reads on only when it has given all quads of the text so far."""
     told = 0
     quad: Any = sentinel
     while quad is not None:

@@ -112,7 +112,7 @@ class MessageReader(ItemReader[Message]):
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """Within this, errors name the source, and the limit of a message: frames and lines have it too."""
+        """Add the name of the source to errors. Limits of frames and lines are the limit of a message here."""
         with self.source.named():
             try:
                 yield
@@ -141,7 +141,7 @@ class MessageReader(ItemReader[Message]):
                 raise
 
     def _fed(self, chunk: Any) -> Iterator[Batch]:
-        """The Batches of a chunk, however long, piece by piece."""
+        """The Batches of a chunk of any length, piece by piece."""
         for at in range(0, len(chunk), PIECE):
             yield from self._decoder.feed(chunk[at : at + PIECE])
 
@@ -150,14 +150,7 @@ class MessageReader(ItemReader[Message]):
             yield from messages_of(batch, self._prefixes)
 
     def feed(self, chunk: Any) -> Iterator[Message]:
-        """Pass a chunk of bytes and get the messages that end in it.
-
-        Consume the iterator before the next call.
-
-        Parameters
-        ----------
-        chunk : bytes-like
-            The next bytes of the log.
+        """Pass a chunk of bytes, and get the messages that end in it. Consume the iterator before the next call.
 
         Raises
         ------

@@ -53,13 +53,13 @@ class Encoder:
         raise NotImplementedError
 
     def close(self) -> bytes:
-        """What ends a log."""
+        """The bytes that end a log."""
         return b""
 
 
 @contextmanager
 def numbered(batch: Batch) -> Iterator[None]:
-    """Within this, an error that tells a row of the Batch tells its message, too."""
+    """Add the number of the message to errors that have a row of the Batch."""
     try:
         yield
     except JellyError as error:

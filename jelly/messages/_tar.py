@@ -1,7 +1,7 @@
 """TAR archives as message logs: each file is a message (RDF Messages, section 3.3).
 
 An archive is read in chunks cut anywhere, as other logs are; `tarfile` could only read it from a file. Nothing is ever
-extracted: a name only tells a format.
+extracted: a name only decides a format.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class TarFiles:
         return None
 
     def _then(self, take: Any) -> None:
-        """What follows: so many bytes, in whole blocks."""
+        """Set the next part: ``_size`` bytes, in whole blocks."""
         self._take = take
         self._wanted = -(-self._size // BLOCK) * BLOCK
         if not self._wanted:
@@ -169,7 +169,7 @@ class TarFiles:
 
 
 class TarLog(TextLog):
-    """A TAR archive. The suffix of a file tells its format, if ``members`` does not."""
+    """A TAR archive. The suffix of a file decides its format, if ``members`` does not."""
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class TarLog(TextLog):
             raise JellyError(error.reason.replace("format=", "members=")) from None
 
     def _read(self, name: str, text: bytes) -> tuple[bytes, dict[str, str]]:
-        """The N-Quads of a file, with their end, and the prefixes that it declares anew."""
+        """The N-Quads of a file, with a delimiter, and the prefixes that it declares anew."""
         declared: dict[str, str] = {}
         parts: list[bytes] = []
         n = 0

@@ -25,28 +25,25 @@ from jelly._core.terms.operations import (
 from jelly._options.options import PatchOptions, PatchStreamType, StatementType
 from jelly._public import name_public
 from jelly.patch._algebra import compact, invert
-from jelly.patch._apply import Applied, apply
-from jelly.patch._arrow import read_arrow, write_arrow
-from jelly.patch._diff import diff, write_diff
+from jelly.patch._apply import Applied as Applied
+from jelly.patch._apply import apply
+from jelly.patch._diff import DiffStat as DiffStat
+from jelly.patch._diff import diff, diff_stat
 from jelly.patch._log import read_log
 from jelly.patch._patch import Patch
-from jelly.patch._seekable import PatchFile, open
-from jelly.patch._stat import DiffStat, diff_stat
+from jelly.patch._seekable import PatchFile as PatchFile
 from jelly.patch._stream import PatchReader, PatchWriter, dumps, loads, read_patches
 
 __all__ = [
     "Abort",
     "Add",
     "AddNamespace",
-    "Applied",
     "Commit",
     "Delete",
     "DeleteNamespace",
-    "DiffStat",
     "Header",
     "Operation",
     "Patch",
-    "PatchFile",
     "PatchOptions",
     "PatchReader",
     "PatchStreamType",
@@ -60,12 +57,8 @@ __all__ = [
     "dumps",
     "invert",
     "loads",
-    "open",
-    "read_arrow",
     "read_log",
     "read_patches",
-    "write_arrow",
-    "write_diff",
 ]
 
 name_public(__name__, __all__, globals())

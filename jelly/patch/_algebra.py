@@ -1,4 +1,4 @@
-"""What patches do as one, and what undoes them. Both work on the rows of Batches: see `jelly._core.algebra`."""
+"""Compacting and inverting patches. Both work on the rows of Batches: see `jelly._core.algebra`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ INVERSE[[ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE]] = DELETE, ADD, NAMESPACE
 
 
 def patches_of(source: Any) -> Iterable[Patch]:
-    """A patch, patches, operations of a patch, or what `read_patches` reads, as patches."""
+    """Patches from a patch, patches, operations of one patch, or a source for `read_patches`."""
     if isinstance(source, Patch):
         return [source]
     if isinstance(source, list | tuple) or hasattr(source, "__next__"):
@@ -80,13 +80,10 @@ def compact(patches: Any) -> Patch:
     patches : Patch, iterable of Patch, or Any
         The patches in order, or a source for `read_patches`.
 
-    Returns
-    -------
-    Patch
-        The merged patch. Its headers are those of the last patch that has them; ``prev`` is that of the first patch.
-
     Notes
     -----
+    The headers are those of the last patch that has them; ``prev`` is the one of the first patch.
+
     A statement that is added and then deleted is deleted in the result too, because it may have existed before the
     first patch. If it did not, `apply` counts it as missing, and ``on_missing="error"`` rejects it.
 
@@ -135,17 +132,8 @@ def compact(patches: Any) -> Patch:
 def invert(patch: Patch) -> Patch:
     """Make the patch that undoes another one: its operations in reverse order, each replaced by its opposite.
 
-    This is exact only if each operation changed something, as in the patches of `diff`.
-
-    Parameters
-    ----------
-    patch : Patch
-        The patch to undo. Aborted transactions are left out.
-
-    Returns
-    -------
-    Patch
-        The inverse. Its ``prev`` is the ``id`` of the other patch, its ``id`` a new one.
+    This is exact only if each operation changed something, as in the patches of `diff`. Aborted transactions are left
+    out. The ``prev`` of the result is the ``id`` of the other patch, its ``id`` is new.
 
     Raises
     ------
@@ -170,7 +158,7 @@ def invert(patch: Patch) -> Patch:
 
 
 def _inverse(ranges: list[tuple[Batch, int, int]]) -> Iterator[Batch]:
-    """Rows in reverse order, each the other way round; headers are left out."""
+    """The opposites of rows, in reverse order. Headers are left out."""
     for batch, start, stop in reversed(ranges):
         rows = np.arange(stop - 1, start - 1, -1)
         op = np.asarray(batch.op)[rows]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -25,6 +25,11 @@ from jelly.errors import JellyArgumentError, JellyUnsupportedError
 from jelly.patch._algebra import patches_of
 from jelly.patch._changes import RowHasher, StatementChanges, held
 from jelly.patch._patch import Patch
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import ReadOptions
 
 __all__ = ["Applied", "apply"]
 
@@ -51,7 +56,7 @@ class Applied:
 
 
 class Target(Protocol):
-    """What patches can be applied to, in its own statements."""
+    """A target of patches, with statements of its own library."""
 
     def statements(self, batches: list[Batch]) -> list[Any]: ...
     def has(self, statement: Any) -> bool: ...
@@ -153,7 +158,7 @@ def _apply_to_file(
     on_missing: OnMissing,
     to_format: str | None,
     progress: Progress | None,
-    settings: dict[str, Any],
+    settings: ReadOptions,
 ) -> Applied:
     net = StatementChanges(RowHasher(), on_missing == "error")
     for patch in patches:
@@ -215,7 +220,7 @@ def apply(
     on_missing: OnMissing = "ignore",
     to_format: str | None = None,
     progress: Progress | None = None,
-    **settings: Any,
+    **settings: Unpack[ReadOptions],
 ) -> Applied:
     """Apply patches in order to a file (writing a new one), an RDFLib graph or a pyoxigraph store.
 
@@ -227,23 +232,18 @@ def apply(
     patches : Patch, iterable of Patch or Operation, or Any
         The patches, or a source for `read_patches`.
     target : rdflib.Graph, rdflib.Dataset, pyoxigraph.Store or Any
-        What to change, or a source for `jelly.Reader`.
+        The dataset to change, or a source for `jelly.Reader`.
     dst : Any, optional
         The output, as for `jelly.Writer`, if ``target`` is a source. It may be the same file.
     on_missing : {"ignore", "error"}, default "ignore"
-        What to do if a deletion does not match any statement. With ``"error"`` the transaction leaves the target as it
+        Whether a deletion that does not match any statement is an error. The transaction then leaves the target as it
         was, and no file is written.
     to_format : str, optional
         Format of the output. By default the suffix decides.
     progress : callable, optional
         See `jelly.convert`.
-    **settings : Any
-        Keywords of `jelly.Reader` for ``target``.
-
-    Returns
-    -------
-    Applied
-        Number of statements added, deleted and not found.
+    **settings : Unpack[ReadOptions]
+        Keywords of `jelly.Reader` for ``target``, see `ReadOptions`.
 
     Raises
     ------

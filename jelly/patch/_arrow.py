@@ -3,15 +3,15 @@
 A table of changes of any other kind becomes one of these by its names. A change data feed, for one, whose updates are
 a row of what was and one of what is now:
 
->>> import io, duckdb
->>> from jelly.patch import dumps, loads, write_arrow
+>>> import io, duckdb, jelly
+>>> from jelly.patch import dumps, loads
 >>> feed = duckdb.sql('''
 ...     from (values (7, 'update_preimage', '<a:s>', '"1"'), (7, 'update_postimage', '<a:s>', '"2"'))
 ...         as feed(version, change, s, o)
 ...     select if(change in ('insert', 'update_postimage'), 'add', 'delete') as op, version as patch, s, '<a:p>' as p, o
 ...     order by version, op desc''')
 >>> out = io.BytesIO()
->>> write_arrow(out, feed)
+>>> jelly.write_arrow(out, feed, content="patches")
 2
 >>> print(dumps(loads(out.getvalue()), format="rdfp").decode(), end="")
 TX .
@@ -64,28 +64,8 @@ def held_rows(reader: PatchReader) -> Iterator[Rows]:
 
 @checked(PATCH_READING, ("layout", "dictionary"))
 def read_arrow(src: Any, *, columns: Sequence[str] | None = None, **settings: Any) -> Any:
-    """Read the additions and deletions of patches as Arrow record batches.
+    """Read the additions and deletions of patches, see `jelly.read_arrow`.
 
-    Aborted transactions, headers and namespaces are left out.
-
-    Parameters
-    ----------
-    src : Any
-        The input, as for `PatchReader`.
-    columns : sequence of str, optional
-        Names of the columns to build. By default ``op`` ("add" or "delete"), ``patch`` (number of the patch, int64,
-        from 0) and those of the layout.
-    **settings : Any
-        ``layout``, ``dictionary`` and ``batch_rows`` of `jelly.read_arrow`, and keywords of `PatchReader`.
-
-    Returns
-    -------
-    pyarrow.RecordBatchReader
-        Record batches, built as they are taken, with the rows in the order of the patches.
-
-    Examples
-    --------
-    >>> from jelly.patch import read_arrow
     >>> table = read_arrow(b"D <a:s> <a:p> '1' .\\n".replace(b"'", b'"'), format="rdfp").read_all()
     >>> table.select(["op", "patch", "subject", "object"]).to_pylist()
     [{'op': 'delete', 'patch': 0, 'subject': 'a:s', 'object': '1'}]
@@ -128,53 +108,18 @@ def read_arrow(src: Any, *, columns: Sequence[str] | None = None, **settings: An
 def write_arrow(
     dst: Any,
     data: Any,
-    options: PatchOptions | Mapping[str, Any] | None = None,
     *,
     layout: Layout | None = None,
+    options: PatchOptions | Mapping[str, Any] | None = None,
     headers: Iterable[Header] = (),
     transactions: bool = True,
     **settings: Any,
 ) -> int:
-    """Write a table of changes as patches. `read_arrow` returns the same table.
+    """Write a table of changes as patches, see `jelly.write_arrow`. A table without rows is an empty patch.
 
-    Parameters
-    ----------
-    dst : Any
-        The output, as for `PatchWriter`.
-    data : Any
-        A table, as for `jelly.write_arrow`, with a further column ``op``: "add", "insert" or "A", and "delete" or "D",
-        in upper or lower case. With a column ``patch`` of integers, a patch ends wherever the number changes; the
-        numbers must not fall and are not written. Other columns are not allowed. The rows keep their order.
-    options : PatchOptions or mapping, optional
-        Options of Jelly-Patch. By default the statements are quads if one of the first 64 MiB of the table names a
-        graph.
-    layout : {"flat", "ntriples"}, optional
-        Layout of the columns. By default their names tell.
-    headers : iterable of Header, optional
-        Headers of the first patch.
-    transactions : bool, default True
-        Write each patch as a transaction.
-    **settings : Any
-        Further keywords of `PatchWriter`.
-
-    Returns
-    -------
-    int
-        Number of rows of the table. A table without rows is an empty patch.
-
-    Raises
-    ------
-    JellyOptionsError
-        If columns are missing, unknown or of another type, or if the options do not allow a statement or a second
-        patch. For a named graph after the first 64 MiB pass ``PatchOptions(statement_type=StatementType.QUADS)``.
-    JellyFormatError
-        If a value is wrong or null; the message gives the row of the table, from 0.
-
-    Examples
-    --------
     >>> import io, pyarrow
     >>> from jelly import IRI
-    >>> from jelly.patch import Header, loads, write_arrow
+    >>> from jelly.patch import Header, loads
     >>> table = pyarrow.table({"op": ["add", "D"], "s": ["<a:s>"] * 2, "p": ["<a:p>"] * 2, "o": ['"o"', "_:b"]})
     >>> out = io.BytesIO()
     >>> write_arrow(out, table, headers=[Header("id", IRI("uuid:1"))])
@@ -252,5 +197,5 @@ def convert_table(
         src,
         dst,
         lambda: read_arrow(src, layout=layout, format=from_format, **(limits or {})),
-        lambda table: write_arrow(dst, table, options, format=to_format, **settings),
+        lambda table: write_arrow(dst, table, options=options, format=to_format, **settings),
     )

@@ -1,4 +1,4 @@
-"""The rows of patches that hold, and what is left of them: the last operation on each statement."""
+"""The committed rows of patches, and their net effect: the last operation on each statement."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ FEW_ROWS, MANY_BATCHES = 1024, 256
 
 
 def is_statement(op: Any) -> Any:
-    """Of each operation whether it adds or deletes a statement."""
+    """Whether each operation adds or deletes a statement."""
     return (op == ADD) | (op == DELETE)
 
 
 def held(patch: Patch, whole: bool = False) -> Iterator[list[Rows]]:
-    """The rows of a patch that hold, see `Transactions`; JellyFormatError where it ends inside of one."""
+    """The committed rows of a patch, see `Transactions`; JellyFormatError where it ends inside a transaction."""
     transactions = Transactions(whole=whole)
     for source, start, stop in patch._parts:
         yield from transactions.take(source.batch, start, stop)
@@ -66,7 +66,7 @@ class RowHasher:
 
 
 class StatementChanges:
-    """What is left of operations on a set of statements and on namespaces.
+    """The net effect of operations on a set of statements and on namespaces.
 
     Statements have numbers in the order in which they are first named.
     """
@@ -84,8 +84,7 @@ class StatementChanges:
         return len(self._net)
 
     def take(self, unit: list[Rows]) -> None:
-        """Note the operations of some rows. JellyFormatError, where that is asked for, if one deletes what another has
-        deleted before."""
+        """Take the operations of some rows. With ``strict`` a second deletion of a statement is a JellyFormatError."""
         for batch, start, stop in unit:
             op = np.asarray(batch.op)[start:stop]
             first, missed = self._net.take(self._hasher(batch)[start:stop], op)
@@ -109,14 +108,14 @@ class StatementChanges:
             self._named.append(small[0] if len(small) == 1 else join_batches(small))
 
     def miss(self, count: int, batch: Batch, row: int) -> None:
-        """Statements to be deleted are not there; the first of them is that of a row."""
+        """Count statements to delete that are not there. The first of them is in this row."""
         if self._strict:
             [statement] = select(batch, [row], op=0).statements()
             raise JellyFormatError(f"a deletion does not match any statement: {statement}")
         self.missing += count
 
     def miss_needed(self, found: Any) -> None:
-        """Count what is to be deleted first and was not found; ``found`` is by number."""
+        """Count the statements that are deleted first and were not found; ``found`` is by number."""
         absent = self.needed & ~found
         if absent.any():
             batch = next(self.statements(absent))
@@ -124,12 +123,12 @@ class StatementChanges:
 
     @property
     def added(self) -> Any:
-        """Of each statement whether it is there afterwards."""
+        """Whether each statement is there afterwards."""
         return self._net.added
 
     @property
     def needed(self) -> Any:
-        """Of each statement whether it must be there before."""
+        """Whether each statement must be there before."""
         return self._net.needed
 
     def find(self, batch: Batch) -> Any:
@@ -137,7 +136,7 @@ class StatementChanges:
         return self._net.find(self._hasher(batch))
 
     def statements(self, wanted: Any, op: int = 0) -> Iterator[Batch]:
-        """The statements that are wanted, a bool for each number: as statements, or as rows that have an operation."""
+        """The wanted statements (a bool for each number) as statements, or as rows with an operation."""
         self._join()
         at = 0
         for batch in self._named:

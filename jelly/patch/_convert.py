@@ -17,11 +17,11 @@ from jelly._options.layouts import Layout
 from jelly._options.options import MIN_NAME_TABLE, PatchOptions
 from jelly._options.settings import checked
 from jelly._streams.widening import open_fields
-from jelly.patch._arrow import convert_table
+from jelly.patch._arrow import convert_table, read_arrow, write_arrow
 from jelly.patch._seekable import PatchFile
 from jelly.patch._stream import PatchReader, PatchWriter
 
-__all__ = ["File", "Reader", "convert"]
+__all__ = ["File", "Reader", "convert", "read_arrow", "write_arrow"]
 
 Reader = PatchReader
 File = PatchFile

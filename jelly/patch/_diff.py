@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -25,11 +25,16 @@ from jelly._streams.reader import Reader
 from jelly._streams.spool import HashFile, Spool, compare, marks
 from jelly.patch._algebra import end_of_transaction, patch_of_batches
 from jelly.patch._changes import RowHasher
-from jelly.patch._patch import ADD, DELETE, Patch
+from jelly.patch._patch import ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE, Patch
 from jelly.patch._rematch import rematch
 from jelly.patch._stream import PatchWriter
 
-__all__ = ["diff", "diff_batches", "write_diff"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import ReadOptions
+
+__all__ = ["DiffStat", "diff", "diff_stat"]
 
 OLD, NEW = 0, 1
 BLANK = int(Kind.BNODE)
@@ -37,6 +42,7 @@ BLANK = int(Kind.BNODE)
 # What of the memory the hashes of rows may take with the Batches, those of each side, and what waits for its file. When
 # blank nodes are matched, the hashes are gone: that may take all of it.
 INDEX_SHARE, SPOOL_SHARE, HASHES_SHARE = 4.5, 128, 256
+
 
 class _Comparison:
     """Two datasets as sets of statements: give it the Batches of the old one, then those of the new one.
@@ -87,7 +93,7 @@ class _Comparison:
         self._blank[side] = self._blank[side] or bool((batch.kind == BLANK).any())
 
     def end_old(self) -> None:
-        """All Batches of the old one are there."""
+        """All Batches of the old dataset have been added."""
         self._gone = self._marks(self._spools[OLD].rows)
         self._gone[:] = True
 
@@ -104,15 +110,14 @@ class _Comparison:
             file.move(index, start, stop)
 
     def _compare_files(self) -> Any:
-        """Of each row of the new one whether the old one has not got it; duplicates are marked in both."""
+        """Whether each row of the new dataset is missing in the old one. Duplicates are marked in both."""
         fresh = self._marks(self._spools[NEW].rows)
         old, new = self._files
         compare(old, new, self._bound, self._gone, fresh)
         return fresh
 
     def batches(self, match_blank_nodes: bool) -> Iterator[Batch]:
-        """The rows that make the new one of the old one: deletions in the order of the old, then additions in that of
-        the new."""
+        """The rows that turn the old dataset into the new one: deletions in old order, then additions in new order."""
         if self._index is None:
             self._fresh = self._compare_files()
         else:
@@ -136,7 +141,7 @@ class _Comparison:
 
 
 def _taken(spool: Spool, wanted: Any, op: int, labels: dict[str, str] | None = None) -> Iterator[Batch]:
-    """The rows that are wanted as those of a patch, with other labels of blank nodes."""
+    """The wanted rows as rows of a patch, with other labels of blank nodes."""
     for batch, rows in _marked(spool, wanted):
         if rows.any():
             batch = select(batch, rows, op=op, quads=True)
@@ -152,24 +157,25 @@ def _marked(spool: Spool, marks: Any) -> Iterator[tuple[Batch, Any]]:
 
 
 def _namespace_changes(old: dict[str, str], new: dict[str, str]) -> list[Operation]:
-    """The operations that make the namespaces of one those of the other. One that changes is deleted with its old IRI
-    first, which the inverse puts back."""
+    """The operations that turn the namespaces of one dataset into those of the other. A namespace that changes is first
+    deleted with its old IRI, which the inverse puts back.
+    """
     changed = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
     gone = [DeleteNamespace(name, old[name]) for name in changed if name in old]
     return [*gone, *(AddNamespace(name, new[name]) for name in changed if name in new)]
 
 
-def diff_batches(
+def _rows(
     old: Any,
     new: Any,
     memory: int,
     namespaces: bool,
     match_blank_nodes: bool,
     stack: ExitStack,
-    settings: dict[str, Any],
-    progress: Progress | None = None,
+    settings: Mapping[str, Any],
+    progress: Progress | None,
 ) -> Iterator[Batch]:
-    """The rows of the patch that `diff` makes; temporary files are closed by ``stack``."""
+    """The rows of the patch that `diff` makes. ``stack`` closes the temporary files."""
     comparison = _Comparison(memory, stack)
     declared: tuple[dict[str, str], dict[str, str]] = {}, {}
 
@@ -190,67 +196,46 @@ def diff_batches(
     yield from chain(head.batches(), comparison.batches(match_blank_nodes), [end_of_transaction()])
 
 
-@checked(READING)
+@dataclass(slots=True)
+class DiffStat:
+    """Counts of the differences between two datasets. It is true if there are any.
+
+    Attributes
+    ----------
+    added, deleted : int
+        Statements that only the new source has, and that only the old one has.
+    namespaces : int
+        Additions and deletions of namespaces.
+    predicates : dict of str to (int, int)
+        Of `diff_stat`: how many statements with each predicate, in N-Triples syntax, are added and deleted; most first.
+    """
+
+    added: int = 0
+    deleted: int = 0
+    namespaces: int = 0
+    predicates: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.deleted or self.namespaces)
+
+    def _add(self, op: Any) -> None:
+        of = np.bincount(op, minlength=16).tolist()
+        self.added += of[ADD]
+        self.deleted += of[DELETE]
+        self.namespaces += of[NAMESPACE_ADD] + of[NAMESPACE_DELETE]
+
+
+@overload
+def diff(old: Any, new: Any, dst: None = None, **given: Any) -> Patch: ...
+@overload
+def diff(
+    old: Any, new: Any, dst: Any, options: PatchOptions | Mapping[str, Any] | None = None, **given: Any
+) -> DiffStat: ...
+@checked(READING)  # type: ignore[misc]  # the overloads take any keywords, this one has their names
 def diff(
     old: Any,
     new: Any,
-    *,
-    memory: int = 1 << 29,
-    namespaces: bool = True,
-    match_blank_nodes: bool = True,
-    **settings: Any,
-) -> Patch:
-    """Make the patch that turns the statements of one source into those of another: ``apply(diff(a, b), a) == b``.
-
-    The sources are compared as sets of statements, and blank nodes by their labels. In formats that allow blank nodes
-    without a label, such as ``[]`` in Turtle, these get the labels ``anon0``, ``anon1`` and so on by their position. If
-    such a node is added or removed, the later ones get other labels and their statements are in the patch too.
-
-    Parameters
-    ----------
-    old : Any
-        The old statements, as for `jelly.Reader`.
-    new : Any
-        The new statements, as for `jelly.Reader`.
-    memory : int, default 512 MiB
-        Approximate maximum bytes of memory for the comparison, see `write_diff`.
-    namespaces : bool, default True
-        Also compare namespace declarations, the last one of each prefix, if both formats have them.
-    match_blank_nodes : bool, default True
-        Match blank nodes by their place in the two datasets where that makes the patch smaller than their labels do.
-        The patch then uses the labels of ``old``, and `apply` gives a dataset that is isomorphic to ``new``. Where
-        matching takes more than ``memory``, labels count, with a `JellyWarning`; so they do for blank nodes
-        that are too much alike. False: only labels count.
-    **settings : Any
-        Keywords of `jelly.Reader`, for both sources.
-
-    Returns
-    -------
-    Patch
-        The changes, in one transaction: deletions in the order of ``old``, then additions in the order of ``new`` (last
-        those of which only the blank nodes are others). Use `write_diff` for a patch that does not fit into memory.
-
-    Notes
-    -----
-    The patch holds the IRIs of deleted namespaces, for `invert`. RDF Patch and RDF Patch Thrift cannot store these
-    IRIs.
-
-    Examples
-    --------
-    >>> from jelly.patch import diff
-    >>> old, new = b'<a:s> <a:p> "1" .', b'<a:s> <a:p> "2" .'
-    >>> [str(operation) for operation in diff(old, new, format="nt")]
-    ['TX .', 'D <a:s> <a:p> "1" .', 'A <a:s> <a:p> "2" .', 'TC .']
-    """
-    with ExitStack() as stack:
-        return patch_of_batches(diff_batches(old, new, memory, namespaces, match_blank_nodes, stack, settings))
-
-
-@checked(READING)
-def write_diff(
-    dst: Any,
-    old: Any,
-    new: Any,
+    dst: Any = None,
     options: PatchOptions | Mapping[str, Any] | None = None,
     *,
     memory: int = 1 << 29,
@@ -260,28 +245,32 @@ def write_diff(
     to_format: str | None = None,
     seekable: bool = False,
     progress: Progress | None = None,
-    counted: Counter[int] | None = None,
-    **settings: Any,
-) -> int:
-    """Write the result of `diff` without holding it in memory.
+    **settings: Unpack[ReadOptions],
+) -> Patch | DiffStat:
+    """Make the patch that turns the statements of one source into those of another: ``apply(diff(a, b), a) == b``.
+
+    The sources are compared as sets of statements, and blank nodes by their labels. In formats that allow blank nodes
+    without a label, such as ``[]`` in Turtle, these get the labels ``anon0``, ``anon1`` and so on by their position. If
+    such a node is added or removed, the later ones get other labels and their statements are in the patch too.
 
     Parameters
     ----------
-    dst : Any
-        The output, as for `PatchWriter`.
-    old : Any
-        The old statements, as for `jelly.Reader`.
-    new : Any
-        The new statements, as for `jelly.Reader`.
+    old, new : Any
+        The old and the new statements, as for `jelly.Reader`.
+    dst : Any, optional
+        Where the patch is written, as for `PatchWriter`; it is then never in memory as a whole.
     options : PatchOptions or mapping, optional
-        Options of Jelly-Patch.
+        Options of a Jelly-Patch output.
     memory : int, default 512 MiB
         Approximate maximum bytes of memory for the comparison. What does not fit goes to temporary files: the
         statements as Jelly, and their 128-bit hashes under a random seed, by which they are compared.
     namespaces : bool, default True
-        Also compare namespace declarations.
+        Also compare namespace declarations, the last one of each prefix, if both formats have them.
     match_blank_nodes : bool, default True
-        See `diff`.
+        Match blank nodes by their place in the two datasets where that makes the patch smaller than their labels do.
+        The patch then uses the labels of ``old``, and `apply` gives a dataset that is isomorphic to ``new``. Where
+        matching takes more than ``memory``, labels count, with a `JellyWarning`; so they do for blank nodes
+        that are too much alike. False: only labels count.
     headers : iterable of Header, optional
         Headers of the patch.
     to_format : str, optional
@@ -290,26 +279,72 @@ def write_diff(
         Write keyframes and an index, see `PatchWriter`.
     progress : callable, optional
         See `jelly.convert`. It is called for ``old`` and then for ``new``.
-    counted : collections.Counter, optional
-        Gets the number of rows by operation, see `Patch.batches`.
-    **settings : Any
-        Keywords of `jelly.Reader`, for both sources.
+    **settings : Unpack[ReadOptions]
+        Keywords of `jelly.Reader`, for both sources, see `ReadOptions`.
 
     Returns
     -------
-    int
-        Number of rows written.
+    Patch or DiffStat
+        The changes, in one transaction: deletions in the order of ``old``, then additions in the order of ``new`` (last
+        those of which only the blank nodes are others). With ``dst`` their numbers.
+
+    Notes
+    -----
+    The patch holds the IRIs of deleted namespaces, for `invert`. RDF Patch and RDF Patch Thrift cannot store these
+    IRIs.
 
     Examples
     --------
     >>> import io
-    >>> write_diff(io.BytesIO(), b"", b"<a:s> <a:p> <a:o> .", format="nt")
-    3
+    >>> from jelly.patch import diff
+    >>> old, new = b'<a:s> <a:p> "1" .', b'<a:s> <a:p> "2" .'
+    >>> [str(operation) for operation in diff(old, new, format="nt")]
+    ['TX .', 'D <a:s> <a:p> "1" .', 'A <a:s> <a:p> "2" .', 'TC .']
+    >>> diff(old, new, io.BytesIO(), format="nt")
+    DiffStat(added=1, deleted=1, namespaces=0, predicates={})
     """
-    with ExitStack() as stack, PatchWriter(dst, options, format=to_format, seekable=seekable) as writer:
-        writer.extend(headers)
-        for batch in diff_batches(old, new, memory, namespaces, match_blank_nodes, stack, settings, progress):
+    head = Patch(headers).batches()
+    with ExitStack() as stack:
+        given = (memory, namespaces, match_blank_nodes, stack, settings, progress)
+        if dst is None:
+            return patch_of_batches(chain(head, _rows(old, new, *given)))
+        writer = stack.enter_context(PatchWriter(dst, options, format=to_format, seekable=seekable))
+        found = DiffStat()
+        for batch in chain(head, _rows(old, new, *given)):
             writer.add_batch(batch)
-            if counted is not None:
-                counted.update(np.asarray(batch.op).tolist())
-    return writer.operations
+            found._add(batch.op)
+    return found
+
+
+@checked(READING)
+def diff_stat(
+    old: Any,
+    new: Any,
+    *,
+    memory: int = 1 << 29,
+    namespaces: bool = True,
+    match_blank_nodes: bool = True,
+    progress: Progress | None = None,
+    **settings: Unpack[ReadOptions],
+) -> DiffStat:
+    """Count the differences between ``old`` and ``new`` by predicate, with the keywords of `diff`: ``memory``,
+    ``namespaces``, ``match_blank_nodes`` and ``progress``.
+
+    Examples
+    --------
+    >>> from jelly.patch import diff_stat
+    >>> diff_stat(b'<a:s> <a:p> "1" .', b'<a:s> <a:p> "2" .\\n<a:s> <a:q> "3" .', format="nt")
+    DiffStat(added=2, deleted=1, namespaces=0, predicates={'<a:p>': (1, 1), '<a:q>': (1, 0)})
+    """
+    found = DiffStat()
+    counts: dict[str, list[int]] = {}
+    with ExitStack() as stack:
+        for batch in _rows(old, new, memory, namespaces, match_blank_nodes, stack, settings, progress):
+            found._add(batch.op)
+            for place, code in enumerate((ADD, DELETE)):
+                # A term may have several ids.
+                for term, n in zip(*np.unique(batch.p[batch.op == code], return_counts=True), strict=True):
+                    counts.setdefault(batch.term(int(term)), [0, 0])[place] += int(n)
+    order = sorted(counts.items(), key=lambda item: (-sum(item[1]), item[0]))
+    found.predicates = {term: (added, deleted) for term, (added, deleted) in order}
+    return found

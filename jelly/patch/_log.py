@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ Keep = Callable[[Patch], Callable[[], Patch]]
 
 
 class _Entry(NamedTuple):
-    """Two headers of a patch, what gives it, the file it is from, or "", and the number of its first row there."""
+    """A patch of a log: two of its headers, a function that gives it, its file (or ""), and its first row there."""
 
     id: Any
     prev: Any
@@ -39,8 +39,9 @@ class _Entry(NamedTuple):
     row: int = 0
 
     def wrong(self, reason: str, key: str = "id") -> JellyFormatError:
-        """An error that tells the row of a header, or where it is missing that of the patch; in a text line and byte
-        too. Patches do not keep those: the file is read again."""
+        """An error at the row of a header, or where that is missing, of the patch; in a text at its line and byte, too.
+        Patches do not keep these: the file is read again.
+        """
         numbers = [i for i, x in enumerate(self.patch()) if isinstance(x, Header) and x.key.lower() == key]
         error = JellyFormatError(reason, source=self.name or None, row=self.row + (numbers or [0])[0])
         if self.name and find(None, self.name, content=Content.PATCH) is RDF_PATCH:
@@ -54,8 +55,8 @@ class _Entry(NamedTuple):
         return error
 
 
-def _entries(sources: Any, limits: dict[str, Any], keep: Keep) -> Iterator[_Entry]:
-    """The patches of all sources; of a directory all the files that are patches by their suffix."""
+def _entries(sources: Any, limits: Mapping[str, Any], keep: Keep) -> Iterator[_Entry]:
+    """The patches of all sources. Of a directory, all files with a suffix of patches."""
 
     def entry(patch: Patch, *place: Any) -> _Entry:
         return _Entry(patch.id, patch.prev, keep(patch), *place)
@@ -109,7 +110,7 @@ def _in_order(entries: Iterable[_Entry], base: Any) -> list[Callable[[], Patch]]
 
 @checked(PATCH_READING - {"format", "delimited"})
 def read_log(sources: Any, *, base: IRI | BlankNode | Literal | None = None, **limits: Any) -> list[Patch]:
-    """Read patches and sort them by their headers ``id`` and ``prev``.
+    """Read patches and sort them by their headers ``id`` and ``prev``, oldest first.
 
     Parameters
     ----------
@@ -118,12 +119,7 @@ def read_log(sources: Any, *, base: IRI | BlankNode | Literal | None = None, **l
     base : IRI, optional
         The ``prev`` of the first patch. By default the first patch has no ``prev``.
     **limits : Any
-        Keywords of `read_patches`.
-
-    Returns
-    -------
-    list of Patch
-        The patches, oldest first.
+        Keywords of `read_patches`, see `ReadOptions`.
 
     Raises
     ------
@@ -143,8 +139,8 @@ def read_log(sources: Any, *, base: IRI | BlankNode | Literal | None = None, **l
     return [patch() for patch in _in_order(_entries(sources, limits, lambda patch: lambda: patch), base)]
 
 
-def patches_in_order(sources: Any, base: Any, limits: dict[str, Any]) -> Iterator[Patch]:
-    """The patches as `read_log` gives them, one after the other: those that wait are in a temporary file."""
+def patches_in_order(sources: Any, base: Any, limits: Mapping[str, Any]) -> Iterator[Patch]:
+    """The patches of `read_log`, one after the other. Those that wait are in a temporary file."""
     with PatchSpool() as spool:
 
         def keep(patch: Patch) -> Callable[[], Patch]:

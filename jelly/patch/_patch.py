@@ -124,45 +124,25 @@ class Patch:
         return f"<jelly.patch.Patch: {len(self)} operations>"
 
     def batches(self) -> Iterator[Batch]:
-        """Iterate over the rows as Batches.
+        """Iterate over the rows as Batches, whose array ``op`` has the operation of each row.
 
-        Returns
-        -------
-        Iterator[Batch]
-            Batches whose array ``op`` holds the operation of each row: 2 add, 3 delete, 4 add a namespace, 5 delete a
-            namespace, 6 start, 7 commit, 8 abort, 14 header. Columns that an operation does not use are -1. A namespace
-            has its prefix and IRI in ``s`` and ``p``, a header its key and value in ``s`` and ``o``.
+        The operations are 2 add, 3 delete, 4 add a namespace, 5 delete a namespace, 6 start, 7 commit, 8 abort and
+        14 header. Columns that an operation does not use are -1. A namespace has its prefix and IRI in ``s`` and ``p``,
+        a header its key and value in ``s`` and ``o``.
         """
         for source, start, stop in self._parts:
             whole = start == 0 and stop == len(source.batch)
             yield source.batch if whole else select(source.batch, slice(start, stop))
 
     def text(self) -> Iterator[bytes]:
-        """Iterate over the lines of RDF Patch.
-
-        Returns
-        -------
-        Iterator[bytes]
-            Chunks of whole lines in UTF-8.
-        """
+        """Iterate over the lines of RDF Patch, as chunks of whole lines in UTF-8."""
         writer = TextWriter(quads=True, patch=True)
         for source, start, stop in self._parts:
             yield from writer.chunks(source.batch, start=start, stop=stop)
 
     @checked()
     def count(self, code: int) -> int:
-        """Count the rows with an operation.
-
-        Parameters
-        ----------
-        code : int
-            Number of the operation, see `batches`.
-
-        Returns
-        -------
-        int
-            Number of rows.
-        """
+        """Count the rows with an operation, whose number ``code`` is one of those in `batches`."""
         return sum(int(np.count_nonzero(source.op[start:stop] == code)) for source, start, stop in self._parts)
 
     @property
@@ -177,28 +157,17 @@ class Patch:
 
     @checked()
     def header(self, key: str) -> Any:
-        """The value of the first header with a key.
-
-        Parameters
-        ----------
-        key : str
-            The key; upper and lower case are the same.
-
-        Returns
-        -------
-        term or None
-            The value, or None if there is no such header.
-        """
+        """The value of the first header with a key, or None. Upper and lower case of the key are the same."""
         return next((header.value for header in self.headers if header.key.lower() == key.lower()), None)
 
     @property
     def id(self) -> Any:
-        """The value of the header ``id``: a term, or None."""
+        """The value of the header ``id``, or None."""
         return self.header("id")
 
     @property
     def prev(self) -> Any:
-        """The value of the header ``prev``, which is the ``id`` of the previous patch: a term, or None."""
+        """The value of the header ``prev``, which is the ``id`` of the previous patch, or None."""
         return self.header("prev")
 
 

@@ -1,41 +1,37 @@
-"""``jelly.patch.open``: random access to a Jelly-Patch file with an index."""
+"""Random access to a Jelly-Patch file with an index."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
-from typing import Any
 
 from jelly._dataset.file import IndexedFile, end_of, to_the_end
-from jelly._formats.registry import SEEKING
 from jelly._options.options import PatchOptions
 from jelly._options.settings import checked
 from jelly.patch._patch import Patch, split_patches
 
-__all__ = ["PatchFile", "open"]
+__all__ = ["PatchFile"]
 
 
 class PatchFile(IndexedFile[Patch]):
-    """A Jelly-Patch file with random access, as `jelly.patch.open` returns it.
+    """A Jelly-Patch file with random access, as `jelly.open` returns it.
 
     Use it in a ``with`` statement or close it. ``len(file)`` is the number of patches, ``file[i]`` one patch and
     ``file[a:b]`` the list of patches of a slice. Reading starts at the keyframe before it.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file.
-    opener : callable, optional
-        Function that opens the file and its sidecar, if they are not local.
-    **limits : Any
-        Limits of the `Decoder`.
-
-    Raises
-    ------
-    JellyError
-        If the file has no index.
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import jelly
+    >>> from jelly.patch import Commit, Patch, PatchWriter, Start
+    >>> path = os.path.join(tempfile.mkdtemp(), "log.jellyp")
+    >>> with PatchWriter(path, seekable=True) as writer:
+    ...     for _ in range(1000):
+    ...         writer.write(Patch([Start(), Commit()]))
+    >>> with jelly.open(path) as file:
+    ...     len(file), file.operations, file[500], len(file[998:])
+    (1000, 2000, <jelly.patch.Patch: 2 operations>, 2)
     """
 
     _patch = True
@@ -63,20 +59,7 @@ class PatchFile(IndexedFile[Patch]):
 
     @checked()
     def patches(self, start: int = 0, stop: int | None = None) -> Iterator[Patch]:
-        """Iterate over a range of patches.
-
-        Parameters
-        ----------
-        start : int, default 0
-            First patch.
-        stop : int, optional
-            Patch before which to stop. By default the end of the file.
-
-        Returns
-        -------
-        Iterator[Patch]
-            The patches in order.
-        """
+        """Iterate over the patches ``start`` to ``stop`` (not included; by default the end of the file)."""
         stop = end_of(start, stop, len(self))
         if start >= stop:
             return iter(())
@@ -88,41 +71,3 @@ class PatchFile(IndexedFile[Patch]):
 
     def _between(self, start: int, stop: int) -> Iterator[Patch]:
         return self.patches(start, stop)
-
-
-@checked(SEEKING)
-def open(path: str | os.PathLike[str], **limits: Any) -> PatchFile:
-    """Open a Jelly-Patch file for random access.
-
-    Parameters
-    ----------
-    path : str or os.PathLike
-        A file written with ``seekable=True``, or one with a sidecar file made by ``jelly index``. It may be
-        compressed with zstd.
-    **limits : Any
-        Limits of the `Decoder`.
-
-    Returns
-    -------
-    PatchFile
-        The open file.
-
-    Raises
-    ------
-    JellyError
-        If the file has no index.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> import jelly.patch
-    >>> from jelly.patch import Commit, Patch, PatchWriter, Start
-    >>> path = os.path.join(tempfile.mkdtemp(), "log.jellyp")
-    >>> with PatchWriter(path, seekable=True) as writer:
-    ...     for _ in range(1000):
-    ...         writer.write(Patch([Start(), Commit()]))
-    >>> with jelly.patch.open(path) as file:
-    ...     len(file), file.operations, file[500], len(file[998:])
-    (1000, 2000, <jelly.patch.Patch: 2 operations>, 2)
-    """
-    return PatchFile(path, **limits)

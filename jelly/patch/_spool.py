@@ -1,4 +1,4 @@
-"""Patches in a temporary file, for what takes them in another order than they come."""
+"""Patches in a temporary file, for functions that take them in another order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HELD_BYTES = 1 << 26
 
 
 class PatchSpool(AbstractContextManager["PatchSpool"]):
-    """Patches by their numbers from 0 on. Memory holds the places where they begin, and little else.
+    """Patches by their numbers, from 0. Memory holds their positions in a temporary file, and little else.
 
     >>> with PatchSpool() as spool:
     ...     numbers = [spool.add(Patch()), spool.add(Patch())]
@@ -37,7 +37,7 @@ class PatchSpool(AbstractContextManager["PatchSpool"]):
         return len(self._starts) - 1
 
     def add(self, patch: Patch) -> int:
-        """Keep a patch. Its number."""
+        """Keep a patch, and return its number."""
         kind = StatementType.QUADS if patch.quads else StatementType.TRIPLES
         # What a patch may need late is announced at once.
         data = dumps(patch, PatchOptions(statement_type=kind, rdf_star=True, generalized_statements=True))

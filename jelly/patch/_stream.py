@@ -1,4 +1,4 @@
-"""Reading and writing patches: Jelly-Patch and RDF Patch to `Patch` objects, operations and Batches, and back."""
+"""Reading and writing patches: streams to `Patch` objects, operations and Batches, and back."""
 
 from __future__ import annotations
 
@@ -281,13 +281,8 @@ def dumps(
         The patches, or the operations of one patch.
     options : PatchOptions or mapping, optional
         Options of Jelly-Patch, or some of their fields.
-    **settings : Any
-        Keywords of `PatchWriter`.
-
-    Returns
-    -------
-    bytes
-        The stream.
+    **settings : Unpack[WriteOptions]
+        Shared keywords, see `WriteOptions`.
 
     Examples
     --------

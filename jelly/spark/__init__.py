@@ -70,7 +70,7 @@ Patches (``.jellyp``, ``.rdfp``, ``.trp``), as tables and as streams of the file
 
     changes = spark.read.format("jelly-patch").load("log")
 
-The columns are those of `jelly.patch.read_arrow` with the position of each row: ``op`` (add or delete), ``patch``
+The columns are those of `jelly.read_arrow` with the position of each row: ``op`` (add or delete), ``patch``
 (number of the patch in its file), ``row`` (number of the row in its file, because rows have no order in Spark),
 ``file`` (path), then the columns of a layout. Aborted transactions, headers and namespaces are left out. One task reads
 a file. The options above apply, except those of directories, ``frames``, ``fileColumn``, ``blankNodes``, ``pushdown``
@@ -79,7 +79,7 @@ or applied to must be read with ``blankNodes`` ``keep``. In modes other than ``F
 rows before an error are kept, but not those of an incomplete transaction. ``bench/spark/patches.py`` applies a log of
 patches to a table of statements in files.
 
-Changes can be written as patches. The columns are those of `jelly.patch.write_arrow`: ``op``, optionally ``patch``
+Changes can be written as patches. The columns are those of `jelly.write_arrow`: ``op``, optionally ``patch``
 (integers), and those of a layout::
 
     changes.repartitionByRange(4, "patch").sortWithinPartitions("patch", "row").drop("row", "file") \\

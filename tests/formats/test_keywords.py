@@ -20,7 +20,7 @@ from jelly import IRI, JellyArgumentError
 from jelly._formats.registry import FORMATS, REGISTRY, Content
 from jelly._options.settings import fitted, refuse_unknown
 from jelly.messages import MessageReader, MessageWriter, read_messages, write_messages
-from jelly.patch import PatchReader, PatchWriter, apply, diff, read_patches, write_diff
+from jelly.patch import PatchReader, PatchWriter, apply, diff, read_patches
 from jelly.patch import dumps as dump_patches
 from jelly.patch import loads as load_patches
 
@@ -57,7 +57,7 @@ CALLS: list[tuple[Callable[..., Any], str, str]] = [
     (lambda **k: dump_patches([], **k), "seekabel", "seekable"),
     (lambda **k: jelly.convert(b"", OUT(), content="patches", **k), "marked_nodes", "marked_bnodes"),
     (lambda **k: diff(b"", b"", **k), "memry", "memory"),
-    (lambda **k: write_diff(OUT(), b"", b"", **k), "header", "headers"),
+    (lambda **k: diff(b"", b"", OUT(), **k), "header", "headers"),
     (lambda **k: apply([], b"", OUT(), **k), "on_mising", "on_missing"),
 ]
 
@@ -75,12 +75,10 @@ def test_bridges() -> None:
         jelly.read_arrow(b"", thread=2)
     with pytest.raises(JellyArgumentError, match="'laoyut': did you mean 'layout'"):
         jelly.write_arrow(OUT(), None, laoyut="flat")
-    from jelly.patch import read_arrow, write_arrow
-
     with pytest.raises(JellyArgumentError, match="'dictionry': did you mean 'dictionary'"):
-        read_arrow(b"", dictionry=True)
+        jelly.read_arrow(b"", content="patches", dictionry=True)
     with pytest.raises(JellyArgumentError, match="'transaction': did you mean 'transactions'"):
-        write_arrow(OUT(), None, transaction=True)
+        jelly.write_arrow(OUT(), None, content="patches", transaction=True)
 
 
 def test_rdflib() -> None:

@@ -94,7 +94,7 @@ def main(first: int, end: int, folder: Path) -> None:
             table = None
         for work in (
             lambda: jelly.write_arrow(io.BytesIO(), read_table_file(path)),  # noqa: B023
-            lambda: jelly.patch.write_arrow(io.BytesIO(), read_table_file(path)),  # noqa: B023
+            lambda: jelly.write_arrow(io.BytesIO(), read_table_file(path), content="patches"),  # noqa: B023
             lambda: write_table_file(folder / "out.parquet", read_table_file(path)),  # noqa: B023
             lambda: table is None or jelly.write_arrow(io.BytesIO(), table),  # noqa: B023
             lambda: table is None or write_table_file(folder / "out.arrow", table),  # noqa: B023

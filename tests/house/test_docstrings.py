@@ -171,7 +171,7 @@ def undescribed(needed: Collection[str], described: Collection[str], text: str) 
 # Rooms of which the docstrings keep to the rule about what is returned.
 SHORT = (
     "_bytes", "_options", "_streams", "kafka", "rdflib", "spark", "arrow.py", "oxigraph.py", "plot.py", "polars.py",
-    "stats.py", "_formats",
+    "stats.py", "_formats", "patch", "messages", "results.py",
 )  # fmt: skip
 
 

@@ -116,7 +116,6 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "jelly.patch.DeleteNamespace": (("n",), {}),
     "jelly.patch.Header": (("id", S), {}),
     "jelly.patch.Patch": (([],), {}),
-    "jelly.patch.PatchFile": (("in.jellyp",), {}),
     "jelly.patch.PatchOptions": ((), {}),
     "jelly.patch.PatchReader": (("in.jellyp",), {}),
     "jelly.patch.PatchWriter": ((OUT_PATCH,), {}),
@@ -127,12 +126,8 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "jelly.patch.dumps": ((PATCHES,), {}),
     "jelly.patch.invert": ((PATCHES[0],), {}),
     "jelly.patch.loads": ((patch.dumps(PATCHES),), {}),
-    "jelly.patch.open": (("in.jellyp",), {}),
-    "jelly.patch.read_arrow": (("in.jellyp",), {}),
     "jelly.patch.read_log": (("in.jellyp",), {}),
     "jelly.patch.read_patches": (("in.jellyp",), {}),
-    "jelly.patch.write_arrow": ((OUT_PATCH, "PATCH TABLE"), {}),
-    "jelly.patch.write_diff": ((OUT_PATCH, "in.nt", "in.jelly"), {}),
     "jelly.polars.scan_jelly": (("in.nt",), {}),
     "jelly.rdflib.read": (("in.nt",), {}),
     "jelly.rdflib.read_graphs": (("in.jelly",), {}),
@@ -201,7 +196,6 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "jelly.messages.MessageReader": lambda: of("jelly.messages").MessageReader(b"", format="nt"),
     "jelly.messages.MessageWriter": lambda: of("jelly.messages").MessageWriter(io.BytesIO(), format="nt"),
     "jelly.patch.Patch": lambda: PATCHES[0],
-    "jelly.patch.PatchFile": lambda: patch.open("in.jellyp"),
     "jelly.patch.PatchOptions": patch.PatchOptions,
     "jelly.patch.PatchWriter": lambda: patch.PatchWriter(io.BytesIO()),
     "jelly.results.Results": lambda: results.read_results("in.srj"),
@@ -259,7 +253,6 @@ METHODS: dict[str, tuple[Any, ...]] = {
     "jelly.messages.MessageWriter.write": (STATEMENTS,),
     "jelly.patch.Patch.count": (1,),
     "jelly.patch.Patch.header": ("id",),
-    "jelly.patch.PatchFile.patches": (),
     "jelly.patch.PatchOptions.replace": (),
     "jelly.patch.PatchWriter.add": (patch.Add(STATEMENTS[0]),),
     "jelly.patch.PatchWriter.add_batch": ("PATCH BATCH",),
@@ -285,7 +278,6 @@ METHODS_LEFT_OUT = {
     "for the package": """
         AsyncReader.batches PatchReader.watched MessageReader.watched Results.watched
         JellyFile.chosen JellyFile.matching JellyFile.parts JellyFile.rows JellyFile.run
-        PatchFile.run PatchFile.batches
         Pattern.query Reader.watched Writer.allow Topic.append Topic.fill Topic.is_in_memory Topic.offer Topic.read
         Topic.unwatch Topic.watch Topics.acknowledge Subscription.send_metadata""",
     "of another library, or a result": """
@@ -301,8 +293,8 @@ METHODS_LEFT_OUT = {
 # What is not called so, and why.
 LEFT_OUT = {
     "a result, which the package makes": """
-        Canonical Conversion FrameInspection Inspection Part Problem Frame GraphIds Matches Scan Results Applied
-        DiffStat Counts ResultStats Stats VariableStats TopicInfo Tls Feed PatchFeed AsyncFeed
+        Canonical Conversion FrameInspection Inspection Part Problem Frame GraphIds Matches Scan Results
+        Counts ResultStats Stats VariableStats TopicInfo Tls Feed PatchFeed AsyncFeed
         ReadOptions WriteOptions AsyncPatchFeed Call Publication Subscription Refusal""",
     "runs in a loop or opens a port; what checks the arguments is that of the others": """
         AsyncReader aread aencode_messages aread_messages AsyncClient AsyncServer Server Monitor""",
@@ -347,8 +339,6 @@ def made(value: Any) -> Any:
         return importlib.import_module("jelly.grpc").Broker()
     if value == "TABLE":
         return jelly.read_arrow("in.nt").read_all()
-    if value == "PATCH TABLE":
-        return patch.read_arrow("in.jellyp").read_all()
     if value == "STORE":
         return importlib.import_module("pyoxigraph").Store()
     if value == "STATS":

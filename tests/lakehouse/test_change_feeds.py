@@ -9,7 +9,6 @@ import pytest
 
 import jelly
 import jelly.spark
-from jelly.patch import read_arrow
 from jelly.spark import changes, merge
 
 NAMES = ["subject", "predicate", "object", "object_kind", "datatype", "lang", "graph"]
@@ -64,7 +63,7 @@ def test_the_feed_of_a_delta_table(spark: Any, tmp_path: Path) -> None:
     assert found.columns == ["op", "patch", *NAMES]
     found.coalesce(1).write.format("jelly-patch").mode("append").save(str(tmp_path / "log"))
     [path] = (tmp_path / "log").glob("*.jellyp")
-    rows = read_arrow(path).read_all().to_pylist()
+    rows = jelly.read_arrow(path).read_all().to_pylist()
     assert len(rows) == feed.count()
     patches = [[row["op"] for row in rows if row["patch"] == n] for n in range(7)]
     assert patches[0] == ["add"]

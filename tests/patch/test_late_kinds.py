@@ -82,20 +82,22 @@ def test_what_was_not_sent_decides(kind: int, late: Any) -> None:
 
 def test_functions_that_write_to_file_objects() -> None:
     old, new = jelly.dumps([PLAIN]), jelly.dumps([STAR])
-    patches.write_diff(out := io.BytesIO(), old, new)
+    patches.diff(old, new, out := io.BytesIO())
     assert [len(patch) for patch in texts(out.getvalue())] == [4]
     pytest.importorskip("pyarrow")
-    table = patches.read_arrow(dumps(Patch([*rows(20_000), Add(STAR)]))).read_all()
-    assert patches.write_arrow(out := io.BytesIO(), table) == 20_001
+    table = jelly.read_arrow(dumps(Patch([*rows(20_000), Add(STAR)])), content="patches").read_all()
+    assert jelly.write_arrow(out := io.BytesIO(), table, content="patches") == 20_001
     assert texts(out.getvalue())[0][-2] == str(Add(STAR))
 
 
 def test_rows_of_a_table_are_named_when_they_are_written_later() -> None:
     pytest.importorskip("pyarrow")
-    table = patches.read_arrow(dumps(Patch([*rows(3), Add(STAR)]))).read_all()
+    table = jelly.read_arrow(dumps(Patch([*rows(3), Add(STAR)])), content="patches").read_all()
     for transactions in (True, False):
         with pytest.raises(jelly.JellyOptionsError) as caught:
-            patches.write_arrow(io.BytesIO(), table, {"rdf_star": False}, transactions=transactions)
+            jelly.write_arrow(
+                io.BytesIO(), table, content="patches", options={"rdf_star": False}, transactions=transactions
+            )
         assert caught.value.row == 3
 
 

@@ -35,7 +35,6 @@ from jelly.patch import (
     dumps,
     invert,
     loads,
-    write_diff,
 )
 from jelly.patch._apply import _apply_to_target
 from jelly.patch._changes import FEW_ROWS, MANY_BATCHES
@@ -242,7 +241,7 @@ def test_no_file_is_left_where_reading_fails(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(spool.tempfile, "TemporaryFile", lambda: files.append(make()) or files[-1])
     data = jelly_of(many_statements(5000))
     with pytest.raises(jelly.JellyError):
-        write_diff(io.BytesIO(), data, data[:-3], memory=1)
+        diff(data, data[:-3], io.BytesIO(), memory=1)
     assert len(files) > 2
     assert all(file.closed for file in files)
 

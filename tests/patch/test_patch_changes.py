@@ -25,6 +25,7 @@ from jelly.patch import (
     Commit,
     Delete,
     DeleteNamespace,
+    DiffStat,
     Header,
     Patch,
     Start,
@@ -35,7 +36,6 @@ from jelly.patch import (
     invert,
     loads,
     read_patches,
-    write_diff,
 )
 from jelly.patch import _diff as module
 
@@ -267,8 +267,8 @@ def test_namespaces_that_are_left_alone():
         (old, other, {"namespaces": False}),
     ):
         assert list(diff(first, second, **keywords)) == [Start(), Commit()]
-    assert write_diff(io.BytesIO(), old, other) == 4
-    assert write_diff(io.BytesIO(), old, other, namespaces=False) == 2
+    assert diff(old, other, io.BytesIO()) == DiffStat(namespaces=2)
+    assert not diff(old, other, io.BytesIO(), namespaces=False)
     out = io.BytesIO()
     apply(diff(old, named(plain, "nt")), old, out)
     assert content(out.getvalue(), "jelly")[1] == {"x": "a:"}
@@ -333,10 +333,10 @@ def test_files_of_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         module._Comparison, "_leave_memory", lambda self: (sizes.append(self._index.nbytes), leave(self))[1]
     )
     for memory in (1 << 30, 600_000):
-        rows = write_diff(out, tmp_path / "old.nq", tmp_path / "new.nq", memory=memory)
+        found = diff(tmp_path / "old.nq", tmp_path / "new.nq", out, memory=memory)
         (patch,) = read_patches(out)
         assert (patch.count(2), patch.count(3)) == (9000, len(lines) - len(kept))
-        assert rows == len(patch)
+        assert found == DiffStat(patch.count(2), patch.count(3))
         apply(out, tmp_path / "old.nq", tmp_path / "again.nq", on_missing="error")
         assert sorted(set(_lines(tmp_path / "again.nq"))) == sorted(set(_lines(tmp_path / "new.nq")))
         apply(invert(patch), tmp_path / "again.nq", tmp_path / "back.nq", on_missing="error")
@@ -362,7 +362,7 @@ def test_pairs_of_real_datasets(tmp_path: Path, old: str, new: str, suffix: str)
         pytest.importorskip("pyoxigraph")
     before, after = set(_lines(first)), set(_lines(second))
     patch, made, back = tmp_path / "x.jellyp", tmp_path / f"made.{suffix}", tmp_path / f"back.{suffix}"
-    write_diff(patch, first, second)
+    diff(first, second, patch)
     (found,) = read_patches(patch)
     assert (found.count(2), found.count(3)) == (len(after - before), len(before - after))
     done = apply(patch, first, made, on_missing="error")

@@ -92,7 +92,7 @@ def test_index_and_slices(folder: Path) -> None:
     assert json.loads(run("inspect", "--patches", "--json", "log.jellyp"))["index"]["patches"] == 5
     assert run("slice", "log.jellyp", "1:3") == "H id <uuid:1> .\nH id <uuid:2> .\n"
     run("slice", "log.jellyp", "3:", "-o", "end.jellyp")
-    with jelly.patch.open("end.jellyp") as file:
+    with jelly.open("end.jellyp") as file:
         assert [str(patch.id) for patch in file] == ["<uuid:3>", "<uuid:4>"]
     assert "is not a range" in run("slice", "log.jellyp", "1", code=2)
     for dst, words, indexed in [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,7 @@ from jelly.patch import (
     PatchStreamType,
     StatementType,
     loads,
-    read_arrow,
     read_patches,
-    write_arrow,
 )
 
 pa = pytest.importorskip("pyarrow")
@@ -34,6 +33,9 @@ from jelly._formats import arrow_input as arrowinput  # noqa: E402
 LAYOUTS = ("flat", "ntriples")
 MANY = 20_000
 HEADER = Header("id", jelly.IRI("uuid:1"))
+
+read_arrow = partial(jelly.read_arrow, content="patches")
+write_arrow = partial(jelly.write_arrow, content="patches")
 
 
 def changes(data: Any, ops: list[str], numbers: list[int] | None, **settings: Any) -> Any:
@@ -46,7 +48,7 @@ def changes(data: Any, ops: list[str], numbers: list[int] | None, **settings: An
 
 def written(table: Any, options: PatchOptions | None = None, **settings: Any) -> bytes:
     out = io.BytesIO()
-    assert write_arrow(out, table, options, **settings) == len(table)
+    assert write_arrow(out, table, options=options, **settings) == len(table)
     return out.getvalue()
 
 
@@ -217,7 +219,7 @@ def test_errors_name_the_row(tmp_path: Path, changed: dict[str, Any], message: s
     if cut:
         table = pa.concat_tables([table.slice(i, 1) for i in range(4)])
     with pytest.raises(jelly.JellyError, match=message) as caught:
-        write_arrow(tmp_path / "out.jellyp", table, {"generalized_statements": False}, headers=[HEADER])
+        write_arrow(tmp_path / "out.jellyp", table, options={"generalized_statements": False}, headers=[HEADER])
     assert caught.value.row == row
     assert list(tmp_path.iterdir()) == []
 
@@ -236,7 +238,7 @@ def test_rows_of_later_batches(format: str, value: str, kind: str, message: str)
         "object": [*["_:b"] * (n - 1), value], "object_kind": [*["bnode"] * (n - 1), kind],
     })  # fmt: skip
     with pytest.raises(jelly.JellyError, match=message) as caught:
-        write_arrow(io.BytesIO(), table, PatchOptions(rdf_star=False), format=format, headers=[HEADER])
+        write_arrow(io.BytesIO(), table, options=PatchOptions(rdf_star=False), format=format, headers=[HEADER])
     assert caught.value.row == n - 1
 
 

@@ -1,4 +1,4 @@
-"""Seekable Jelly-Patch: keyframes, the index, jelly.patch.open, sidecars, and indexes that lie."""
+"""Seekable Jelly-Patch: keyframes, the index, jelly.open, sidecars, and indexes that lie."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def patches_in(batches) -> list[Patch]:
 def agrees(path: Path, a: int, b: int) -> None:
     """What the file gives as a sequence is what reading it gives."""
     expected = list(read_patches(path))
-    with jelly.patch.open(path) as file:
+    with jelly.open(path) as file:
         assert len(file) == len(expected)
         assert list(file) == expected
         assert [file[i] for i in range(len(file))] == expected
@@ -117,7 +117,7 @@ def test_any_patches(tmp_path_factory, found, kind, every, rows, data):
     write(path, found, kind, every, rows)
     agrees(path, a, b)
     assert list(read_patches(path)) == (found or ([Patch()] if kind != PUNCTUATED else []))
-    with jelly.patch.open(path) as file:
+    with jelly.open(path) as file:
         operations = [operation for patch in found for operation in patch]
         assert len(file.index.keyframes) <= 1 + (len(operations) + len(found)) // every
         for key in file.index.keyframes[1:]:
@@ -127,7 +127,7 @@ def test_any_patches(tmp_path_factory, found, kind, every, rows, data):
     # The same without keyframes.
     path.write_bytes(dumps(found, PatchOptions(rdf_star=True, stream_type=kind), frame_rows=rows))
     with pytest.raises(jelly.JellyError, match="no index"):
-        jelly.patch.open(path)
+        jelly.open(path)
     make_sidecar(path, distance=every, chunk=48, patch=True)
     agrees(path, a, b)
 
@@ -138,7 +138,7 @@ def test_keyframes_are_many_and_inside_patches(tmp_path, kind):
     found = some(1 if kind == FLAT else 8, 40)
     write(path, found, kind)
     agrees(path, 3, 6)
-    with jelly.patch.open(path) as file:
+    with jelly.open(path) as file:
         assert len(file.index.keyframes) > 7
         assert {key.place % 4 for key in file.index.keyframes} == ({0} if kind == FRAME else {0, 1, 2})
         assert repr(file).endswith(f"x.jellyp: {len(found)} patches, {sum(map(len, found))} operations>")
@@ -148,11 +148,11 @@ def test_keyframes_are_many_and_inside_patches(tmp_path, kind):
     if kind != FLAT:
         # Nothing of the patches before is needed.
         data = path.read_bytes()
-        with jelly.patch.open(path) as file:
+        with jelly.open(path) as file:
             begin = file.index.segments_from("place", 4 * 4)[0][0].offset
         assert begin > 400
         path.write_bytes(data[:60] + bytes(begin - 60) + data[begin:])
-        with jelly.patch.open(path) as file:
+        with jelly.open(path) as file:
             assert file[4:] == found[4:]
 
 
@@ -175,7 +175,7 @@ def test_what_others_write(tmp_path, kind, frames, expected, chunk):
     path.write_bytes(pc.frame(pc.options(stream=int(kind)) + frames[0]) + b"".join(map(pc.frame, frames[1:])))
     make_sidecar(path, distance=1, chunk=chunk, patch=True)
     agrees(path, 1, 3)
-    with jelly.patch.open(path) as file:
+    with jelly.open(path) as file:
         assert [len(patch) for patch in file] == expected
         assert len(file.index.keyframes) > (chunk == 1 and sum(expected) > 0)
 
@@ -189,10 +189,10 @@ def test_what_has_no_index(tmp_path):
     assert list(tmp_path.iterdir()) == []
     jelly.write(tmp_path / "x.jelly", [nodes[:3]] * 9, seekable=True, keyframe_rows=2, frame_rows=1)
     with pytest.raises(jelly.JellyError, match=r"x\.jelly"):
-        jelly.patch.open(tmp_path / "x.jelly")
+        jelly.open(tmp_path / "x.jelly", content="patches")
     write(tmp_path / "x.jellyp", some(2, 9))
     with pytest.raises(jelly.JellyError, match=r"Jelly-Patch, not Jelly-RDF.*x\.jellyp"):
-        jelly.open(tmp_path / "x.jellyp")
+        jelly.open(tmp_path / "x.jellyp", content="statements")
 
 
 def test_opener_and_index_of_another_format_version(tmp_path):
@@ -203,7 +203,7 @@ def test_opener_and_index_of_another_format_version(tmp_path):
         assert patches_in(file.batches(2)) == some(3, 9)
     (tmp_path / "x.jellyp").write_bytes(forged(data, lambda numbers: numbers.__setitem__(0, 1)))
     with pytest.warns(RuntimeWarning, match="version 1, this is version 2"), pytest.raises(jelly.JellyError):
-        jelly.patch.open(tmp_path / "x.jellyp")
+        jelly.open(tmp_path / "x.jellyp")
 
 
 def test_convert_and_size(tmp_path):
@@ -220,13 +220,13 @@ def test_convert_and_size(tmp_path):
                     writer.add_batch(batch)
         sizes.append(path.stat().st_size)
     assert sizes[1] == pytest.approx(sizes[0], rel=0.01)
-    with jelly.patch.open(path) as file:
+    with jelly.open(path) as file:
         assert (len(file), file.operations) == (1, 400_000)
         assert len(file.index.keyframes) == 4
         assert sum(len(batch) for batch in file.batches(2)) == 400_001
         assert sum(len(batch) for batch in file.batches(first=3)) < 10_000
     jelly.convert(path, tmp_path / "y.jellyp", seekable=True, keyframe_rows=1000)
-    with jelly.patch.open(tmp_path / "y.jellyp") as file:
+    with jelly.open(tmp_path / "y.jellyp") as file:
         assert len(file.index.keyframes) > 300
         assert file.operations == 400_000
 
@@ -239,7 +239,7 @@ def check(path: Path, expected: list[Patch]) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         try:
-            file = jelly.patch.open(path)
+            file = jelly.open(path)
         except jelly.JellyError:
             return "refused"
     with file:
@@ -286,7 +286,7 @@ def test_cut_flipped_and_joined(seekable):
         assert check(path, expected) == "refused", at
     path.write_bytes(data + data)
     with pytest.warns(RuntimeWarning, match="changed"), pytest.raises(jelly.JellyError, match="no index"):
-        jelly.patch.open(path)
+        jelly.open(path)
     assert list(read_patches(path)) == 2 * expected
 
 
@@ -304,7 +304,7 @@ def test_flips_in_the_rows(seekable):
         except jelly.JellyError:
             expected = None
         try:
-            with jelly.patch.open(path) as file:
+            with jelly.open(path) as file:
                 assert list(file) == expected
             found.add("right")
         except jelly.JellyError:
@@ -329,7 +329,7 @@ def test_misuse_of_transactions_across_keyframes(tmp_path, kind):
             try:
                 expected = list(read_patches(path))
             except jelly.JellyError:
-                with jelly.patch.open(path) as file:
+                with jelly.open(path) as file:
                     for threads in (1, 2):
                         with pytest.raises(jelly.JellyError):
                             list(file.batches(threads))

@@ -1,10 +1,15 @@
 """Patches as Arrow tables."""
 
+from functools import partial
+
 import pytest
 
-from jelly.patch import PatchOptions, dumps, loads, read_arrow
+import jelly
+from jelly.patch import PatchOptions, dumps, loads
 
 pytest.importorskip("pyarrow")
+
+read_arrow = partial(jelly.read_arrow, content="patches")
 
 TEXTS = [
     b'H id <uuid:1> .\nA <a:s> <a:p> "0" .\nTX .\nA <a:s> <a:p> "1"@en <a:g> .\nPA "x" <a:> .\n'

@@ -23,7 +23,6 @@ from jelly.patch import (
     dumps,
     invert,
     loads,
-    write_diff,
 )
 
 ONE, TWO = ((IRI("a:s"), IRI("a:p"), IRI(f"a:{i}")) for i in (1, 2))
@@ -104,7 +103,7 @@ def test_texts_keep_labels_apart_in_jena() -> None:
     assert other == b"A _:a1 <a:p> _:b1 .\n"
     assert loads(other, format="rdfp") == loads(dumps(patch, format="rdfp"), format="rdfp") == [patch]
     out = io.BytesIO()
-    write_diff(out, b"", b"_:a1 <a:p> _:b1 .\n", to_format="rdfp", format="nt")
+    diff(b"", b"_:a1 <a:p> _:b1 .\n", out, to_format="rdfp", format="nt")
     assert b"A <_:a1> <a:p> <_:b1> .\n" in out.getvalue()
 
 

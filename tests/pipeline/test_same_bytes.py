@@ -539,7 +539,7 @@ def test_patches_by_segments(kind: int, to: int, tmp_path: Path) -> None:
         assert found[-len(THREADS) :] == [found[-1]] * len(THREADS)
         expected = [str(row) for one in patch.read_patches(data) for row in one]
         assert [str(row) for one in patch.read_patches(found[-1]) for row in one] == expected
-        with patch.open(tmp_path / "out.jellyp") as file:
+        with jelly.open(tmp_path / "out.jellyp") as file:
             assert [str(row) for one in file for row in one] == expected
             assert len(file) == len(list(patch.read_patches(found[-1])))
             assert len(file.index.keyframes) > 1 or (kind, to) == (FLAT, FRAME)  # a patch is a frame

@@ -284,7 +284,7 @@ def test_patches(tmp_path: Path) -> None:
     with jelly.patch.PatchWriter(path, seekable=True, keyframe_rows=20, frame_rows=8) as writer:
         for number in range(300):
             writer.write(jelly.patch.Patch([jelly.patch.Add((IRI("a:s"), IRI("a:p"), Literal(str(number))))]))
-    with jelly.patch.open(path) as file:
+    with jelly.open(path) as file:
         assert len(file) == 300
         assert [next(iter(patch)).statement.o.value for patch in file[123:127]] == ["123", "124", "125", "126"]
         assert len(file.index.keyframes) > 5

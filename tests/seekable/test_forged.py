@@ -372,7 +372,7 @@ def patches_of(patches: Any) -> list[str]:
 
 
 def patch_file(path: Path, use: Callable[[Any], Any]) -> Any:
-    with jelly.patch.open(path) as file:
+    with jelly.open(path) as file:
         return use(file)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import jelly
 import jelly.spark
-from jelly.patch import Header, Patch, apply, dumps, loads, read_arrow, read_log, read_patches
+from jelly.patch import Header, Patch, apply, dumps, loads, read_log, read_patches
 
 EXAMPLE = Path(__file__).resolve().parent.parent.parent / "bench" / "spark" / "patches.py"
 N = 12  # patches
@@ -62,7 +62,7 @@ def test_the_table_is_that_of_the_library(spark: Any, log: Path) -> None:
     wanted = [
         (row.pop("op"), row.pop("patch"), i, str(path), *row.values())
         for path in sorted(log.iterdir())
-        for i, row in enumerate(read_arrow(path).read_all().to_pylist())
+        for i, row in enumerate(jelly.read_arrow(path).read_all().to_pylist())
     ]
     assert rows(df) == wanted
     assert {row[:2] for row in wanted} >= {("add", 2), ("delete", 2)}
@@ -71,7 +71,7 @@ def test_the_table_is_that_of_the_library(spark: Any, log: Path) -> None:
     few = spark.read.format("jelly-patch").option("splitBytes", 1).schema("row long, s string, op string")
     few = few.load([f"{log}/c.jellyp", f"{log}/*.trp"])
     assert few.rdd.getNumPartitions() == 3
-    plain = read_arrow(log / "c.jellyp", layout="ntriples").read_all().to_pylist()
+    plain = jelly.read_arrow(log / "c.jellyp", layout="ntriples").read_all().to_pylist()
     assert rows(few)[: len(plain)] == [(i, row["s"], row["op"]) for i, row in enumerate(plain)]
     assert spark.read.format("jelly-patch").option("columns", "file").load(str(log)).distinct().count() == 9
 
@@ -155,14 +155,14 @@ def table(folder: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for path in sorted(folder.glob("part-*")):
         first = found[-1]["patch"] + 1 if found else 0
-        part = read_arrow(path, layout="ntriples").read_all().to_pylist()
+        part = jelly.read_arrow(path, layout="ntriples").read_all().to_pylist()
         found += [row | {"patch": row["patch"] + first} for row in part]
     return found
 
 
 @pytest.mark.every_spark
 def test_what_is_written_is_what_is_read(spark: Any, log: Path, tmp_path: Path) -> None:
-    wanted = read_arrow(log / "c.jellyp", layout="ntriples").read_all().to_pylist()
+    wanted = jelly.read_arrow(log / "c.jellyp", layout="ntriples").read_all().to_pylist()
     df = spark.read.format("jelly-patch").option("layout", "ntriples").load(f"{log}/c.jellyp")
     in_order = df.repartitionByRange(2, "patch").sortWithinPartitions("patch", "row")
     in_order.drop("row", "file").write.format("jelly-patch").mode("append").save(str(tmp_path / "out"))

@@ -41,8 +41,8 @@ class Written:
 class Output:
     """A job that writes a directory. It can be pickled, so that different processes begin, write and commit it.
 
-    ``columns`` are the names of a layout, with ``patch`` those of `jelly.patch.write_arrow`; the part files have quads
-    if there is a column of graphs.
+    ``columns`` are the names of a layout, with ``patch`` those of `jelly.write_arrow` for patches; the part files have
+    quads if there is a column of graphs.
     """
 
     folder: str
@@ -83,10 +83,10 @@ class Output:
         if self.patch:
             # Most tasks write no patches, and each worker imports this module.
             from jelly.patch import StatementType
-            from jelly.patch import write_arrow as write_patches
+            from jelly.patch._arrow import write_arrow as write_patches
 
             kind = StatementType.QUADS if quads else StatementType.TRIPLES
-            return write_patches(path, data, {"statement_type": kind}, layout=self.layout, seekable=True)
+            return write_patches(path, data, layout=self.layout, options={"statement_type": kind}, seekable=True)
         chosen = default_options(4 if quads else 3)
         types = {"physical_type": chosen.physical_type, "logical_type": chosen.logical_type}
         return write_arrow(path, data, layout=self.layout, options=types, seekable=True)

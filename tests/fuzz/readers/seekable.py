@@ -89,7 +89,7 @@ def seekable_patch(data: bytes, chance: random.Random) -> None:
     """As for statements."""
     path = FOLDER / "x.jellyp"
     path.write_bytes(mended(data) if chance.random() < 0.8 else data)
-    with contextlib.suppress(JellyError, IndexError), jelly.patch.open(path) as opened:
+    with contextlib.suppress(JellyError, IndexError), jelly.open(path) as opened:
         whole = attempt(lambda: jelly.patch.loads(path.read_bytes()))
         parts = attempt(lambda: list(opened))
         if isinstance(whole, list) and isinstance(parts, list):

@@ -101,7 +101,7 @@ def _statements(out: Any, rows: Any) -> int:
 def _changes(out: Any, rows: Any) -> int:
     if isinstance(rows, tuple):
         raise JellyError("no table")
-    return jelly.patch.write_arrow(out, rows)
+    return jelly.write_arrow(out, rows, content="patches")
 
 
 def round_trip(data: bytes, rows: list[Any], chance: random.Random) -> None:
