@@ -146,7 +146,7 @@ def read_results(src: Any, **options: Unpack[ReadOptions]) -> Results:
     Raises
     ------
     JellyUnsupportedError
-        If the format is CSV, which cannot be read because it does not tell IRIs from literals.
+        If the format is CSV, which cannot be read because its IRIs look like literals.
     JellyError
         If the input is wrong or its format is unknown.
 
@@ -169,8 +169,8 @@ def write_results(dst: Any, variables: Any, rows: Iterable[Any] | None = None, *
     dst : Any
         The output, as for `jelly.Writer`.
     variables : sequence of str, or results
-        Names of the variables. Or, without ``rows``, the results of a query: `Results`, or those of pyoxigraph and
-        RDFLib, which are serialized in memory.
+        Names of the variables. Or, without ``rows``, the results of a query: `Results`, or results of pyoxigraph
+        and RDFLib, which are serialized in memory.
     rows : iterable of sequences or mappings, or of Batches, optional
         Each row is a sequence of terms in the order of the variables, with None for an unbound variable, or a dict of
         terms by variable. Or they are Batches of query results with these variables.

@@ -70,7 +70,7 @@ def place_after(place: int, op: Any, is_flat: bool) -> int:
 
 
 class Segment(NamedTuple):
-    """What a thread made of a whole segment, or the error that it came to."""
+    """The bytes of a whole segment, which a thread made, or the error."""
 
     data: bytes = b""
     frames: int = 0
@@ -116,7 +116,7 @@ class SegmentEncoder:
             from jelly._formats.filters import FilterBuilder
 
             self._filters = FilterBuilder()
-        # How many keyframes `cuts` has told, and what else it is to tell.
+        # How many keyframes `cuts` has given, and what else it is to give.
         self._told = 0
         self._ends = range(0)
         self._tail: StreamEncoder | None = None
@@ -136,7 +136,7 @@ class SegmentEncoder:
         return self._goes_on(lambda tail: tail.encode(batch, keep_frames))
 
     def _has_cuts(self, batch: Batch, keep_frames: bool | None) -> bool:
-        """Whether segments may begin in a Batch and behind it."""
+        """Whether segments may begin in a Batch and after it."""
         if self._rows > HELD_ROWS:
             return False
         if not isinstance(self.options, PatchOptions):
@@ -197,7 +197,7 @@ class SegmentEncoder:
 
     def _add(self, batch: Batch) -> None:
         start, end = 0, len(batch)
-        # What stands behind the last row belongs to the next segment, if one begins there.
+        # Namespaces after the last row belong to the next segment, if one begins there.
         has_more = any(row == end for row, *_ in batch.namespaces)
         while True:
             if self._is_full:
@@ -216,7 +216,7 @@ class SegmentEncoder:
             start = stop
 
     def _end_of_segment(self, batch: Batch, start: int) -> int | None:
-        """The row of a Batch before which the segment that is being filled ends, None if it ends behind them all."""
+        """The row of a Batch before which the segment that is being filled ends, None if it ends after them all."""
         stop = start + max(self._key_rows - self._rows, 1)
         if stop > len(batch):
             return None
@@ -227,7 +227,7 @@ class SegmentEncoder:
         return stop
 
     def _end_of_parts(self) -> int:
-        """The place behind the rows so far of the segment that is being filled."""
+        """The place after the rows so far of the segment that is being filled."""
         place = self._place
         if isinstance(self.options, PatchOptions):
             for batch, start, stop, _ in self._parts:
@@ -286,7 +286,7 @@ class SegmentEncoder:
             self._data.append(segment.data)
 
     def _fail(self, error: JellyError) -> NoReturn:
-        """Raise an error of one segment as that of the whole stream."""
+        """Raise an error of one segment as an error of the whole stream."""
         self._error = error
         error.row = None if error.row is None else error.row + self._done[1]
         error.frame = None if error.frame is None else error.frame + self._done[2]

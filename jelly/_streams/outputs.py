@@ -101,7 +101,7 @@ class ItemWriter(SinkWriter):
 
 
 def own_workers(threads: int | Workers) -> tuple[Workers | None, Workers | None]:
-    """More threads than one, and those of them that are to be ended here."""
+    """Threads, None for one thread; and the threads that the caller has to end, None if they are not its own."""
     if threads == 1:
         return None, None
     from jelly._bytes.workers import Workers  # which takes some time to import

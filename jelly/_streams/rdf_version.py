@@ -35,7 +35,7 @@ _LABEL = re.compile("qt[0-9a-f]{32}")
 
 
 def changes(rdf: str | None, star: str | None) -> Callable[[Batches], Iterator[Batch]] | None:
-    """What a Reader does with its Batches, or None for nothing."""
+    """The change that a Reader makes to its Batches, or None."""
     if rdf is not None and rdf not in _HOLDS:
         raise JellyArgumentError(f"rdf is {rdf!r}: expected one of {', '.join(_HOLDS)}")
     if star not in (None, "reifies", "triple-terms", "quoted"):
@@ -105,7 +105,7 @@ class _Reified:
     """Quoted triples of a Batch become nodes, each with a statement that says what it reifies in each graph."""
 
     def __init__(self) -> None:
-        self.told: set[tuple[Any, ...]] = set()
+        self.reified: set[tuple[Any, ...]] = set()
 
     def rows(self, terms: list[Any]) -> list[list[Any]]:
         rows: list[list[Any]] = []
@@ -129,14 +129,14 @@ class _Reified:
             return term
         node = BlankNode(_label(term))
         key = (node, *graph)
-        if key not in self.told:
-            self.told.add(key)
+        if key not in self.reified:
+            self.reified.add(key)
             rows.append([node, _REIFIES, self.inner(term, graph, rows), *graph])
         return node
 
 
 class _Restored:
-    """Nodes that `_Reified` made become quoted triples again. Others stay: their label is not that of the triple."""
+    """Nodes that `_Reified` made become quoted triples again. Others, whose labels do not fit, stay."""
 
     def __init__(self) -> None:
         self.triples: dict[str, QuotedTriple] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from jelly._core.base.batch import Batch
@@ -17,6 +18,7 @@ from jelly._formats.registry import JELLY, NQ, NT, READING, VERSIONS, Content
 from jelly._formats.sniff import HEAD, explain
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked, fitted
+from jelly._streams.drain import drain
 from jelly._streams.inputs import ItemReader
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 
@@ -105,7 +107,7 @@ class Reader(ItemReader[Statement]):
 
     @property
     def base(self) -> str | None:
-        """The base IRI that RDF Protobuf tells, or None. Nothing is resolved with it."""
+        """The base IRI that RDF Protobuf declares, or None. Nothing is resolved with it."""
         return getattr(self._decoder, "base", None)
 
     @property
@@ -144,22 +146,17 @@ class Reader(ItemReader[Statement]):
             yield batch
 
     def _finds_quads(self) -> bool:
-        """Whether there is a quad, where the source can be read twice. What is wrong is told when it is read."""
+        """Whether there is a quad, where the source can be read twice. Errors are raised when it is read."""
         scan = self.format.open_reader(**self._settings, scan=True)
         with contextlib.suppress(JellyError), self.source.ahead() as source:
-            for chunk in () if source is None else source.chunks():
-                scan.push(chunk)
-                scan.pull()
-                if scan.quads:
-                    break
-            else:
-                scan.finish()  # it may have waited for more of the last row
-                scan.pull()
+            chunks = () if source is None else source.chunks()
+            for _ in drain(scan, takewhile(lambda _: not scan.quads, chunks)):
+                pass
         return bool(scan.quads)
 
     def _read(self) -> Iterator[Batch]:
         decoder = self._decoder
-        # With rdf= a line VERSION holds for all lines behind it.
+        # With rdf= a line VERSION holds for all lines after it.
         in_pieces = type(decoder) is TextReader and not self.source.is_live and "rdf" not in self._settings
         if self.workers is not None and in_pieces:
             from jelly._streams.text import PieceReader

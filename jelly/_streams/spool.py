@@ -1,4 +1,4 @@
-"""What does not fit into memory: Batches and hashes of rows in temporary files, which are gone with the process.
+"""Temporary files for Batches and hashes of rows that do not fit into memory. They are gone with the process.
 
 The files have no name in the directory of temporary files (``TMPDIR``), so a process that is killed leaves none.
 """
@@ -83,13 +83,13 @@ class Spool:
             self._encoder = None  # its tables and buffers take some MB
 
     def batches(self, chunk: int = CHUNK, **settings: Any) -> Iterator[Batch]:
-        """All of them. Nothing can be added after this. ``settings`` are those of the `Decoder`."""
+        """All Batches. Nothing can be added after this. ``settings`` are keywords of the `Decoder`."""
         self.end()
         yield from self._batches
         if self._file is not None:
             self._file.seek(0)
             decoder = Decoder(delimited=True, max_frame_bytes=MAX_FRAME_BYTES, **settings)
-            # The options are those of this file, not of what it came from.
+            # The options are those of this file, not of the source of the Batches.
             for batch in drain(decoder, iter(partial(self._file.read, chunk), b"")):
                 yield restate(batch, None)
 
@@ -136,7 +136,7 @@ class HashFile:
         return int(sum(bounds[part + 1] - bounds[part] for _, bounds in self._blocks))
 
     def read(self, part: int, number: int, passes: int) -> Iterator[tuple[Any, Any]]:
-        """Hashes and numbers of the rows of a part, in their order: those of one of several passes over it."""
+        """Hashes and numbers of the rows of a part, in their order, in one of several passes over it."""
         for at, bounds in self._blocks:
             size = int(bounds[part + 1] - bounds[part])
             if not size:
@@ -163,7 +163,7 @@ def marks(n: int, bound: int, stack: ExitStack) -> Any:
 
 def compare(old: HashFile, new: HashFile, bound: int, gone: Any, fresh: Any) -> None:
     """Mark in ``fresh`` the rows of ``new`` that ``old`` has not got, each once, and take the marks in ``gone`` from
-    the rows of ``old`` that ``new`` has, and from those that are there already. ``bound`` is that of memory."""
+    the rows of ``old`` that ``new`` has, and from rows that are there already. ``bound`` is the memory, in bytes."""
     for file in (old, new):
         file.flush()
     for part in range(PARTS):

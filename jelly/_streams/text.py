@@ -12,6 +12,7 @@ from jelly._bytes.workers import Workers, in_order
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import number_rows
 from jelly._core.ntriples.text import TextReader
+from jelly._streams.drain import drain
 from jelly.errors import JellyError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ __all__ = ["PieceReader", "pieces_of"]
 PIECE = 1 << 22
 # Bytes that are searched for a line end at a time.
 STEP = 1 << 14
-# Skipped lines of which a reader tells more than their number.
+# Skipped lines of which a reader keeps more than their number.
 MAX_SKIPPED = 1000
 
 
@@ -31,7 +32,7 @@ MAX_SKIPPED = 1000
 class Piece:
     """Some bytes of a text. They end with a line end, unless they are the last or a part of a long line.
 
-    ``read`` gives their parts: those of a file are read by the thread that parses them.
+    ``read`` gives their parts. The thread that parses them reads the parts of a file.
     """
 
     read: Callable[[], Iterable[Any]]
@@ -41,7 +42,7 @@ class Piece:
 
 @dataclass(slots=True)
 class Parsed:
-    """What a piece holds: its Batches, the error behind them, and what its reader had counted before it."""
+    """The content of a piece: its Batches, the error after them, and the counts of its reader before it."""
 
     reader: TextReader
     batches: list[Batch]
@@ -69,7 +70,7 @@ def pieces_of(chunks: Iterable[Any], size: int = PIECE) -> Iterator[Piece]:
                 room -= len(part)
                 if room:
                     continue
-                last, at = _behind_line(held) or (len(held) - 1, len(part))
+                last, at = _after_line(held) or (len(held) - 1, len(part))
                 yield Piece([*held[:last], held[last][:at]].__iter__, number)
                 number += 1
                 held = [rest for rest in (held[last][at:], *held[last + 1 :]) if rest]
@@ -94,7 +95,7 @@ def pieces_of_file(source: Source, descriptor: int, end: int, size: int = PIECE)
 
 
 def _line_end(descriptor: int, start: int, end: int) -> int:
-    """The place behind the last LF of a part of a file, 0 if there is none."""
+    """The position after the last LF of a part of a file, 0 if there is none."""
     while end > start:
         before = max(start, end - STEP)
         if (at := os.pread(descriptor, end - before, before).rfind(b"\n")) >= 0:
@@ -104,7 +105,7 @@ def _line_end(descriptor: int, start: int, end: int) -> int:
 
 
 def _read_range(descriptor: int, start: int, end: int | None) -> Iterator[bytes]:
-    """The bytes of a part of a file, or of all behind a place."""
+    """The bytes of a part of a file, or of all after a position."""
     while end is None or start < end:
         data = os.pread(descriptor, PIECE if end is None else end - start, start)
         if not data:
@@ -113,8 +114,8 @@ def _read_range(descriptor: int, start: int, end: int | None) -> Iterator[bytes]
         yield data
 
 
-def _behind_line(parts: list[Any]) -> tuple[int, int] | None:
-    """The part and the place in it behind the last LF."""
+def _after_line(parts: list[Any]) -> tuple[int, int] | None:
+    """The part, and the position in it after the last LF."""
     for number in range(len(parts) - 1, -1, -1):
         end = len(parts[number])
         while end > 0:
@@ -128,14 +129,14 @@ def _behind_line(parts: list[Any]) -> tuple[int, int] | None:
 class PieceReader:
     """Reads N-Triples or N-Quads as a `jelly._formats.protocols.BatchSource`, in the threads of ``workers``.
 
-    ``make`` makes a `TextReader`. What is counted and told is what one such reader would count and tell.
+    ``make`` makes a `TextReader`. Its counts and errors are those of one such reader.
     """
 
     def __init__(self, make: Callable[[], TextReader], workers: Workers) -> None:
         self._make = make
         self._workers = workers
         self._idle: list[TextReader] = []
-        self._in_turn = False  # a line goes on behind its piece: threads are of no use
+        self._in_turn = False  # a line goes on after its piece: threads are of no use
         self.statements = 0
         self.n_skipped = 0
         self.skipped: list[tuple[int, str]] = []
@@ -153,7 +154,7 @@ class PieceReader:
             # The line goes on in the next piece, which only this reader can read.
             self._in_turn = found.reader.held_bytes > 0
             reader = found.reader if self._in_turn else None
-            yield from self._told(found)
+            yield from self._numbered(found)
             if not self._in_turn and not found.reader.n_skipped:
                 self._idle.append(found.reader)
 
@@ -179,19 +180,13 @@ class PieceReader:
     def _read(reader: TextReader, piece: Piece) -> Parsed:
         found = Parsed(reader, [], reader.line, reader.bytes_read, reader.n_skipped)
         try:
-            for part in piece.read():
-                reader.push(part)
-                while (batch := reader.pull()) is not None:
-                    found.batches.append(batch)
-            if piece.is_last:
-                reader.finish()
-            while (batch := reader.pull(True)) is not None:
+            for batch in drain(reader, piece.read(), finish=piece.is_last):
                 found.batches.append(batch)
         except JellyError as error:
             found.error = error
         return found
 
-    def _told(self, found: Parsed) -> Iterator[Batch]:
+    def _numbered(self, found: Parsed) -> Iterator[Batch]:
         """The Batches of a piece, and what else it has, with the numbers of the whole text."""
         reader = found.reader
         while found.batches:

@@ -69,7 +69,7 @@ def late_error(fields: Mapping[str, Any], advice: str) -> LateError:
 
 
 def open_fields(options: StreamOptions | PatchOptions | Mapping[str, Any] | None) -> frozenset[str]:
-    """The fields that the caller of a writer has left open; those of a mapping are chosen."""
+    """The fields that the caller of a writer has left open; the fields of a mapping are chosen."""
     if options is None:
         return ALL_FIELDS
     if isinstance(options, Mapping):

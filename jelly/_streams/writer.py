@@ -128,7 +128,7 @@ class Writer(ItemWriter):
         return options
 
     def _start(self, arity: int) -> None:
-        """Make the encoder. The arity is that of the first statement."""
+        """Make the encoder. ``arity`` is the one of the first statement."""
         make = self._maker(arity=arity, **self._settings)
         with self._sink.named():
             if self.format is not JELLY:
@@ -144,7 +144,7 @@ class Writer(ItemWriter):
     def allow(self, fields: frozenset[str], *, version: int = 0) -> None:
         """Let stream options called ``fields`` be widened, before anything is written; for `convert`.
 
-        ``version`` is that of an output that cannot be written again; 0 leaves it.
+        ``version`` is for an output that cannot be written again; 0 leaves it.
         """
         self._allowed = fields
         if isinstance(self._encoder, WideningEncoder):

@@ -10,6 +10,7 @@ from jelly._core.jelly.decoder import Decoder
 from jelly._formats.registry import JELLY, JELLY_PATCH, REGISTRY, Content, Format
 from jelly._formats.sniff import HEAD, explain, is_jelly_patch
 from jelly._options.settings import refuse_unknown
+from jelly._streams.drain import drain
 from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError, JellyError, JellyUnsupportedError
 from jelly.kafka._compression import Unpacker
@@ -61,17 +62,11 @@ class ValueReader:
             return data, format, list(reader.batches())
 
     def _jelly(self, data: Any) -> list[Batch]:
-        decoder = Decoder(**self._limits)
-        batches = []
         try:
-            decoder.push(data)
-            decoder.finish()
-            while (batch := decoder.pull(True)) is not None:
-                batches.append(batch)
+            return list(drain(Decoder(**self._limits), [data]))
         except JellyError as error:
             explain(error, bytes(data[:HEAD]), JELLY.name)
             raise
-        return batches
 
     def patches(self, data: Any, format: Format, **settings: Any) -> PatchReader:
         """A reader of the patches."""

@@ -100,7 +100,7 @@ class _JellyEncoder:
             live = writer is None or writer._sink.is_live
             if not options.version and live:
                 options = options.replace(version=2)  # namespaces may come late
-            # In columns (version 3) a frame may have several messages, but nobody waits for those of a live stream.
+            # In columns (version 3) a frame may have several messages, but those of a live stream do not wait.
             rows = COLUMN_ROWS if options.version == COLUMN_VERSION and not live else 0
             self._encoder = WideningEncoder(
                 options, lambda options: Encoder(options, frame_rows=rows, frame_bytes=0), allowed, writer

@@ -184,7 +184,7 @@ def _to_json(value: Any) -> bytes:
 
 # A line that ends a document of YAML, or begins one, wherever it stands (YAML 1.2.2, section 9.1.2).
 _MARKER = re.compile(rb"^(---|\.\.\.)(?=[ \t\r\n])", re.M)
-# The same in the last bytes of a chunk and the next one; behind the byte order mark too.
+# The same in the last bytes of a chunk and the next one; after the byte order mark too.
 _NEW_MARKER = re.compile(rb"\n(?:\xef\xbb\xbf)?(?:---|\.\.\.)[ \t\r\n]")
 _LONGEST_MARKER = 8
 # A line that is neither blank nor a comment nor a directive. CRLF may count as two line ends, where that says the same.
@@ -287,7 +287,7 @@ class XmlLog(_Documents):
                 end -= self._origin
                 if what == "stray":
                     self._line += text.count(b"\n", at, end)
-                    raise JellySyntaxError("expected an XML document on a new line, or nothing, behind the one before")
+                    raise JellySyntaxError("expected an XML document on a new line, or nothing, after the one before")
                 if what == "doctype":
                     self._doctype = end
                     continue

@@ -37,7 +37,7 @@ __all__ = ["JellyLog", "Log", "TextLog", "TurtleLog"]
 # A Batch that only the end of a chunk ends.
 NO_LIMIT = 1 << 40
 
-# Frames of Jelly before that of the options: they are kept until the options come.
+# Frames of Jelly before the options: they are kept until the options come.
 MAX_EARLY = 1 << 20
 
 # Finds in a message of Turtle count for its bytes beyond so many: each takes up to 300.
@@ -97,7 +97,7 @@ class JellyLog:
                 self._check()
                 if batch is None and known == self._checked:
                     return
-                # Rows behind the last frame are there only where the next one is broken.
+                # There are rows after the last frame only where the next one is broken.
                 if batch is not None and len(batch.frames):
                     yield drop_open_frame(batch)
         except JellyError as error:
@@ -273,11 +273,11 @@ class TurtleLog(TextLog):
             # A byte order mark may come in pieces, and so may what announces directives.
             data = b"".join([*self._parts, data])
             head = data.removeprefix(BOM)
-            told = announces(head, final) if self._either else False
-            if not final and (told is None or (len(data) < len(BOM) and BOM.startswith(data))):
+            announced = announces(head, final) if self._either else False
+            if not final and (announced is None or (len(data) < len(BOM) and BOM.startswith(data))):
                 self._parts = [data]
                 return
-            if told:
+            if announced:
                 self._announced = False
                 self._delimit(True)
             self._parts = []
@@ -372,7 +372,7 @@ class TurtleLog(TextLog):
             nquads, prefixes = error.before, dict(self._prefixes)
         if broken is not None:
             # The last message is not whole, and neither are those before it that end inside the statement that broke,
-            # behind the place where it did.
+            # after the place where it did.
             parts = nquads.split(self._sentinel + b"\n")
             right = len(parts) - 1
             line = self._error(self._tell(broken, text, [] if inner else cuts)).line or 0

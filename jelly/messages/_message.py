@@ -33,7 +33,7 @@ class Message:
     metadata : mapping of str to bytes, optional
         Metadata, as Jelly frames have them.
     note : str, default ""
-        Text behind the delimiter of the message.
+        Text after the delimiter of the message.
 
     Examples
     --------

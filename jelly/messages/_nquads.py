@@ -28,7 +28,7 @@ class BrokenText(Exception):
         self.before, self.reason, self.line = before, reason, line
 
 
-# The tag of a literal in N-Quads: behind it a quotation mark would stand inside that literal.
+# The tag of a literal in N-Quads: a quotation mark after it would stand inside that literal.
 _NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)*)(?![A-Za-z0-9-])(?=[^"\n]*\n)')
 
 
@@ -117,7 +117,7 @@ class _Pieces:
     def __init__(self, text: bytes, comment: bytes) -> None:
         self._pieces = text.split(comment)
         for i in range(1, len(self._pieces)):
-            # Behind a comment and the end of its line no token goes on.
+            # After a comment and the end of its line no token goes on.
             end = _LINE_END.match(self._pieces[i])[0]  # type: ignore[index]
             self._pieces[i - 1] += b"#" + end
             self._pieces[i] = self._pieces[i][len(end) :]
@@ -138,7 +138,7 @@ _LINE_END = re.compile(rb"\r\n|[\r\n]|")
 
 def _with_sentinels(parser: Iterator[Any], file: _Pieces, sentinel: Any) -> Iterator[Any]:
     """The quads of a parser, with sentinels. It reads on only when it has given all quads of the text so far."""
-    told = 0
+    given = 0
     quad: Any = sentinel
     while quad is not None:
         broken = None
@@ -146,9 +146,9 @@ def _with_sentinels(parser: Iterator[Any], file: _Pieces, sentinel: Any) -> Iter
             quad = next(parser, None)
         except SyntaxError as error:
             broken = error
-        for _ in range(told, file.comments):
+        for _ in range(given, file.comments):
             yield sentinel
-        told = file.comments
+        given = file.comments
         if broken is not None:
             raise broken
         if quad is not None:

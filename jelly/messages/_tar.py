@@ -216,7 +216,7 @@ class TarLog(TextLog):
 
     def _format(self, name: str) -> Format:
         if self._members is None and not split_suffix(name)[0]:
-            raise JellyError("no suffix tells the format of this file: pass members=...")
+            raise JellyError("this file has no suffix of a format: pass members=...")
         try:
             return find(self._members, name)
         except JellyError as error:

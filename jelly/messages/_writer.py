@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ def _entries(
 
 
 def log_options(given: StreamOptions | Mapping[str, Any] | None, arity: int) -> StreamOptions:
-    """What is not given is chosen: graphs where there are no others than the default graph, else datasets."""
+    """The options, with a logical type: graphs where there is only the default graph, else datasets."""
     if isinstance(given, StreamOptions):
         if given.logical_type != LogicalType.UNSPECIFIED:
             return given
@@ -140,7 +141,7 @@ class MessageWriter(ItemWriter):
         metadata : mapping of str to bytes, optional
             Further metadata.
         note : str, default ""
-            Text behind the delimiter, instead of the note of the message.
+            Text after the delimiter, instead of the note of the message.
         """
         # As `one_thread` does, without a call more for each message.
         if not self._claim.acquire(False):
@@ -194,7 +195,7 @@ class MessageWriter(ItemWriter):
             raise JellyOptionsError("query results cannot be messages: use jelly.write_results")
         n = len(batch.frames)
         if len(batch) != (int(batch.frames[-1]) if n else 0):
-            raise JellyArgumentError("the Batch has rows behind its last frame: they are no whole message")
+            raise JellyArgumentError("the Batch has rows after its last frame: they are no whole message")
         self._flush()
         if n:
             self._put(lambda: self._encoder.encode(batch))
@@ -265,28 +266,20 @@ async def aencode_messages(
     >>> asyncio.run(main())
     [b'VERSION "1.2-messages"\\nMESSAGE\\n']
     """
-    held = _BufferSink()
-    with MessageWriter(held, options, **settings) as writer:
+    out = io.BytesIO()
+    with MessageWriter(out, options, **settings) as writer:
         async for message in messages:
             writer.write(message)
             writer.flush()
-            if chunk := held.take():
+            if chunk := _taken(out):
                 yield chunk
-    if chunk := held.take():
+    if chunk := _taken(out):
         yield chunk
 
 
-class _BufferSink:
-    """A destination that keeps what is written until it is taken."""
-
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-
-    def write(self, data: bytes) -> int:
-        self._parts.append(bytes(data))
-        return len(data)
-
-    def take(self) -> bytes:
-        data = b"".join(self._parts)
-        self._parts = []
-        return data
+def _taken(out: io.BytesIO) -> bytes:
+    """Empty a file in memory, and return its content."""
+    data = out.getvalue()
+    out.seek(0)
+    out.truncate()
+    return data

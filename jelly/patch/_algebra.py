@@ -115,7 +115,7 @@ def compact(patches: Any) -> Patch:
     gone: list[Operation] = []
     declared: list[Operation] = []
     for first, last in namespaces.values():
-        # A deletion that comes first tells the IRI that was there before.
+        # A deletion that comes first has the IRI that was there before.
         if isinstance(first, DeleteNamespace) and (first.iri is not None or last is first):
             gone.append(first)
         elif isinstance(last, DeleteNamespace):
@@ -167,6 +167,6 @@ def _inverse(ranges: list[tuple[Batch, int, int]]) -> Iterator[Batch]:
         gone = rows[op == NAMESPACE_DELETE]
         if len(gone) and len(unknown := gone[batch.p[gone] < 0]):
             [operation] = OperationIterator([(Materializer(batch), int(unknown[0]), int(unknown[0]) + 1)])
-            raise JellyFormatError(f"cannot be undone, as the patch does not tell the IRI: {operation}")
+            raise JellyFormatError(f"cannot be undone, as the patch does not have the IRI: {operation}")
         if len(rows):
             yield select(batch, rows, op=INVERSE[op])

@@ -48,7 +48,7 @@ Rows = tuple[Batch, int, int, int]  # a Batch, the range of its rows, the number
 
 
 def held_rows(reader: PatchReader) -> Iterator[Rows]:
-    """Rows that hold: those of a transaction when it is committed, which may take memory until then."""
+    """Committed rows. The rows of a transaction come when it is committed, and may take memory until then."""
     number = 0
     transactions = Transactions()
     for batch in reader.batches():

@@ -20,7 +20,7 @@ from jelly.patch._patch import ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE, Pat
 
 __all__ = ["Namespace", "RowHasher", "Rows", "StatementChanges", "changed_namespaces", "held", "is_statement"]
 
-Rows = tuple[Batch, int, int]  # a Batch, its first row and the row behind its last
+Rows = tuple[Batch, int, int]  # a Batch, its first row and the row after its last
 Namespace = AddNamespace | DeleteNamespace
 
 SEED_BYTES = 16

@@ -39,8 +39,8 @@ __all__ = ["DiffStat", "diff", "diff_stat"]
 OLD, NEW = 0, 1
 BLANK = int(Kind.BNODE)
 
-# What of the memory the hashes of rows may take with the Batches, those of each side, and what waits for its file. When
-# blank nodes are matched, the hashes are gone: that may take all of it.
+# Shares of the memory, as divisors: of the hashes of rows with the Batches, of the Batches of each side, and of hashes
+# that wait for their file. When blank nodes are matched, the hashes are gone: matching may take all of it.
 INDEX_SHARE, SPOOL_SHARE, HASHES_SHARE = 4.5, 128, 256
 
 
@@ -226,12 +226,35 @@ class DiffStat:
 
 
 @overload
-def diff(old: Any, new: Any, dst: None = None, **given: Any) -> Patch: ...
+def diff(
+    old: Any,
+    new: Any,
+    dst: None = None,
+    *,
+    memory: int = ...,
+    namespaces: bool = ...,
+    match_blank_nodes: bool = ...,
+    headers: Iterable[Header] = ...,
+    progress: Progress | None = ...,
+    **settings: Unpack[ReadOptions],
+) -> Patch: ...
 @overload
 def diff(
-    old: Any, new: Any, dst: Any, options: PatchOptions | Mapping[str, Any] | None = None, **given: Any
+    old: Any,
+    new: Any,
+    dst: Any,
+    options: PatchOptions | Mapping[str, Any] | None = ...,
+    *,
+    memory: int = ...,
+    namespaces: bool = ...,
+    match_blank_nodes: bool = ...,
+    headers: Iterable[Header] = ...,
+    to_format: str | None = ...,
+    seekable: bool = ...,
+    progress: Progress | None = ...,
+    **settings: Unpack[ReadOptions],
 ) -> DiffStat: ...
-@checked(READING)  # type: ignore[misc]  # the overloads take any keywords, this one has their names
+@checked(READING)
 def diff(
     old: Any,
     new: Any,

@@ -109,7 +109,7 @@ class Patch:
         return any(np.isin(source.op[start:stop], CHANGING).any() for source, start, stop in self._parts)
 
     def __iter__(self) -> Iterator[Operation]:
-        # A Batch of many patches has its terms made once; those of one of a large patch need not stay.
+        # The terms of a Batch of many patches are made once; the terms of a Batch of one large patch need not stay.
         return OperationIterator(
             (source.terms if stop - start < len(source.batch) else Materializer(source.batch), start, stop)
             for source, start, stop in self._parts

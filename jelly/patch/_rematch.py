@@ -37,7 +37,7 @@ Side = Callable[[], Iterable[tuple[Batch, Any]]]
 
 @dataclass
 class Rematched:
-    """What the comparison comes to with other labels in the second dataset.
+    """The result of the comparison with other labels in the second dataset.
 
     ``labels`` are the new labels. ``gone`` and ``fresh`` are pairs of row numbers in either dataset, and for each
     whether it now differs. ``more`` are Batches of statements of the second dataset, with their new labels, that the
@@ -55,7 +55,7 @@ class _TooMany(Exception):
 
 
 def _columns(batch: Batch, of_terms: Any, none: Any) -> Any:
-    """What terms have, at the places of all rows: shape (rows, 4)."""
+    """Values of terms, at the positions of all rows: shape (rows, 4)."""
     found = np.full((len(batch), 4), none, of_terms.dtype)
     for slot, ids in enumerate((batch.s, batch.p, batch.o, batch.g)):
         if ids is not None:
@@ -170,7 +170,7 @@ def _rows_to_match(
     nodes: _Nodes, differ: Any, sides: tuple[Side, Side], bound: int, hasher: RowHasher
 ) -> tuple[RowIndex, list[Any], list[Any]]:
     """The statements of all parts in which one differs: Batches with the numbers of their rows and whether they differ,
-    from the first side each statement once, from the second those that differ. And those of the first as an index."""
+    from the first side each statement once, from the second the differing ones. And an index of the first."""
     index = RowIndex()
     found: tuple[list[Any], list[Any]] = ([], [])
     size = NODE_BYTES * int(np.count_nonzero(differ[nodes.parts]))

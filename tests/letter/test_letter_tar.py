@@ -161,7 +161,7 @@ def test_a_format_for_files_without_suffix() -> None:
     """002-083: members= says it."""
     data = archive(("README", LINE), ("x.doc", LINE))
     assert found(data, members="nt") == found(data, members=".ttl") == [["<a:s> <a:p> <a:o> ."]] * 2
-    assert "'README': no suffix tells the format of this file: pass members=" in str(broken(data)[1])
+    assert "'README': this file has no suffix of a format: pass members=" in str(broken(data)[1])
     assert "'x.doc': unknown suffix '.doc'" in str(broken(archive(("x.doc", LINE)))[1])
     with pytest.raises(jelly.JellyArgumentError, match="members= is for TAR archives"):
         read_messages(b"", format="nt", members="nt")

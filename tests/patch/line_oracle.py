@@ -162,7 +162,7 @@ def _inverse(operation: Operation) -> Operation:
             return AddNamespace(name, iri, graph)
         case Start() | Commit() | Abort():
             return operation
-    raise JellyFormatError(f"cannot be undone, as the patch does not tell the IRI: {operation}")
+    raise JellyFormatError(f"cannot be undone, as the patch does not have the IRI: {operation}")
 
 
 def lines_of(source: Any, **settings: Any) -> list[bytes]:
