@@ -179,8 +179,13 @@ class Reader(ItemReader[Statement]):
         if self.format is JELLY:
             return frames_of(self.batches(), library=library)
         whole = Frame(0, [])
+        share: dict[Any, Any] = {}
         for batch in self.uniform():
-            whole.statements += Materializer(batch, library).statements()
+            statements = Materializer(batch, library).statements()
+            if library is None:
+                # All statements stay in memory, so equal terms are one object: a prefix makes them as long as it likes.
+                statements = [type(each)(*[share.setdefault(term, term) for term in each]) for each in statements]
+            whole.statements += statements
             whole.namespaces += [(prefix, iri) for _, _, prefix, iri in batch.namespaces]
         return iter([whole])
 
