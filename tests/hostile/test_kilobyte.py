@@ -110,8 +110,8 @@ def entries() -> dict[str, Callable[[bytes], object]]:
 
 def cases() -> list[tuple[str, str, str]]:
     made = [(e, h, p) for e in entries() for h in HOSTILE for p in PACKS]
-    # A row of TSV may be one byte, and takes 2 microseconds: of 8 MB of them that is more than the bound. A statement of
-    # Turtle may be two bytes, and takes 0.4 microseconds: of 32 MB that is.
+    # A row of TSV may be one byte, and takes 2 microseconds: of 8 MB of them that is more than the bound. A statement
+    # of Turtle may be two bytes, and takes 0.4 microseconds: of 32 MB that is.
     large = {"results tsv": HOSTILE, **dict.fromkeys(("read ttl", "read trig", "read n3"), {"objects"})}
     made = [case for case in made if case[1] not in large.get(case[0], ()) or case[2] in ("plain", "gz")]
     return made if LONG else made[::101]
