@@ -43,8 +43,8 @@ class Streaming(jg.Handler):
     def on_subscribe(self, call: jg.Subscription) -> list[bytes]:
         return self.frames
 
-    def on_publish(self, call: jg.Publication) -> None:
-        for _ in call.statements():
+    async def on_publish(self, call: jg.Publication) -> None:
+        async for _ in call.statements():
             pass
 
 
@@ -97,7 +97,7 @@ def serve(kind: str, path: str) -> None:
             topic = broker.topics.get("t", create=True)
             assert topic is not None
             topic.fill(frames)
-            async with jg.AsyncServer(broker) as server:
+            async with jg.Server(broker) as server:
                 print(server.address, flush=True)
                 await asyncio.to_thread(sys.stdin.read)
 
@@ -185,7 +185,7 @@ def measure(count: int, rows: int, rounds: int, folder: Path) -> dict[str, float
     """Print a table for frames of some rows; seconds by work."""
     made = statements(count)
     count = len(made)
-    frames = list(jg.encode_frames(made, frame_rows=rows))
+    frames = list(jg.FrameEncoder(frame_rows=rows).encode_many(made))
     size = sum(map(len, frames))
     path = folder / f"{rows}.jelly"
     path.write_bytes(b"".join(put_varint(len(frame)) + frame for frame in frames))

@@ -488,7 +488,7 @@ class Broker:
                         while self.published - min(self.taken.values()) > MAX_LAG and self.progress.goes_on:
                             time.sleep(0.005)
                         batches = list(self.blocks.batches(number))
-                        frames = list(jg.encode_frames(batches, options, frame_rows=MESSAGE_ROWS))
+                        frames = list(jg.FrameEncoder(options, frame_rows=MESSAGE_ROWS).encode_many(batches))
                         if not self.progress.goes_on:
                             self.last = self.published + len(frames)  # before the subscribers get them
                         client.publish(frames, topic="soak")

@@ -206,7 +206,7 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
     """
     # gRPC also writes to standard error, for example if a port is in use. The exception has the same information.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    from jelly.grpc import AsyncServer, Broker, Monitor, Topics
+    from jelly.grpc import Broker, Server, Topics
     from jelly.grpc import tokens as known_tokens
     from jelly.grpc._context import is_loopback
 
@@ -240,8 +240,12 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
         for name, file in pairs:
             _load(topics, name, file, settings.get(file))
         broker = Broker(topics)
-        monitor = stack.enter_context(Monitor(broker, given["metrics"])) if given["metrics"] else None
-        server = AsyncServer(
+        monitor = None
+        if given["metrics"]:
+            from jelly.grpc._metrics import Monitor
+
+            monitor = stack.enter_context(closing(Monitor(broker, given["metrics"])))
+        server = Server(
             broker,
             listen,
             tls=_tls(certificate=given["cert"], key=given["key"], authorities=given["ca"]),
@@ -340,7 +344,7 @@ def _publish_patches(
             )
             options = changed(options, missing(options, first, ALL_FIELDS))
             items = counted(chain([first], batches))
-            sent = client.publish_patches(items, topic=topic, options=options, timeout=given["timeout"])
+            sent = client.publish(items, topic=topic, kind="patches", options=options, timeout=given["timeout"])
     say(f"{sent:,} patches, {operations:,} operations acknowledged")
 
 
@@ -481,8 +485,8 @@ def subscribe(address: str, topic: str, output: str, to_format: str | None, star
     with (
         _client(address, given) as client,
         progress_bar("Receiving", output == "-") as progress,
-        (client.subscribe_patches if is_patch else client.subscribe)(
-            topic, start=begin, follow=follow, timeout=given["timeout"]
+        client.subscribe(
+            topic, kind="patches" if is_patch else "statements", start=begin, follow=follow, timeout=given["timeout"]
         ) as feed,
         _signals_close(feed),
     ):

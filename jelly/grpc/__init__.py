@@ -11,11 +11,12 @@ Frames are sent as they are, without protobuf classes. A client:
 A broker that stores published streams in a directory, one Jelly file per topic:
 
 >>> async def serve(directory):
-...     broker = Broker(Topics(directory))
-...     async with AsyncServer(broker, "127.0.0.1:50051") as server:
-...         await server.wait()
+...     await Server(Broker(Topics(directory)), "127.0.0.1:50051").serve_forever()
 
-`Server` and `AsyncServer` call handlers of your own. The protocol leaves two things open, for which this package uses
+`Server` calls handlers of your own, too. They are asynchronous; a program that is not runs the server in a thread, with
+``with Server(handler)``. `AsyncClient` is the client for asyncio.
+
+The protocol leaves two things open, for which this package uses
 call metadata. ``jelly-topic`` names the topic of a publication (by default the stream name in its options).
 ``jelly-start`` (the number of a message, ``earliest`` or ``latest``) and ``jelly-follow`` (``0``: end with the last
 existing message) choose the messages of a subscription; the broker answers with ``jelly-first``, the number of the
@@ -25,7 +26,7 @@ Topics of Jelly-Patch are an extension. A message is a whole patch, and a broker
 
 >>> def replicate(address):
 ...     with Client(address) as client:
-...         for patch in client.subscribe_patches("changes"):
+...         for patch in client.subscribe("changes", kind="patches"):
 ...             print(patch.id, len(patch))
 
 Labels of blank nodes pass through clients, servers and brokers as they are. Their scope is what the publisher says it
@@ -34,49 +35,36 @@ publications; publishers of a flat topic choose labels that no other one uses.
 
 A topic in a store is a Jelly file, ``DIRECTORY/NAME.jelly`` (of patches ``NAME.jellyp``), that only grows. Any reader
 of Jelly can read it. Spark can follow it (``spark.readStream.format("jelly").option("follow", "true")``, from the start
-and then by offset), and ``jelly spark ingest`` can archive it.
+and then by offset), and ``jelly spark ingest`` can archive it. `Broker.collect` gives its figures to Prometheus.
 """
 
 from jelly._public import name_public
-from jelly.grpc._async_client import AsyncClient, AsyncFeed, AsyncPatchFeed
+from jelly._streams.frames import FrameDecoder, FrameEncoder
+from jelly.grpc._async_client import AsyncClient, AsyncFeed
 from jelly.grpc._broker import Broker
-from jelly.grpc._client import Client, Feed, PatchFeed
+from jelly.grpc._client import Client, Feed
 from jelly.grpc._context import Call, Publication, Refusal, Subscription, Tls, tokens
-from jelly.grpc._framing import FrameDecoder, FrameEncoder, FrameWriter, encode_frames
-from jelly.grpc._metrics import Monitor, metrics_text
-from jelly.grpc._patches import encode_patches
-from jelly.grpc._server import AsyncHandler, AsyncServer, Handler, Server
+from jelly.grpc._server import Handler, Server
 from jelly.grpc._topic_info import TopicInfo
-from jelly.grpc._topic_log import Topic
 from jelly.grpc._topics import Topics
 
 __all__ = [
     "AsyncClient",
     "AsyncFeed",
-    "AsyncHandler",
-    "AsyncPatchFeed",
-    "AsyncServer",
     "Broker",
     "Call",
     "Client",
     "Feed",
     "FrameDecoder",
     "FrameEncoder",
-    "FrameWriter",
     "Handler",
-    "Monitor",
-    "PatchFeed",
     "Publication",
     "Refusal",
     "Server",
     "Subscription",
     "Tls",
-    "Topic",
     "TopicInfo",
     "Topics",
-    "encode_frames",
-    "encode_patches",
-    "metrics_text",
     "tokens",
 ]
 

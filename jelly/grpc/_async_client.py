@@ -2,124 +2,84 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
-from typing import Any
+from threading import Event
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from jelly._core.base.batch import Batch
 from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
+from jelly._streams.frames import FRAME_ROWS, FrameEncoder, readable, statements_of
 from jelly._streams.reader import Frame, Statement
-from jelly.grpc._calls import F, _Attempts, _BaseClient, _BaseFeed, _error
-from jelly.grpc._context import grpc
-from jelly.grpc._framing import FRAME_ROWS, FrameWriter, frame_of, readable, statements_of
-from jelly.grpc._patches import PatchWriter, patch_of
-from jelly.grpc._protocol import (
-    pack_subscribe,
-)
+from jelly.grpc._calls import FAILURES, Attempts, BaseClient, BaseFeed, Item, Request, each, pause, service_error
+from jelly.grpc._context import Kind, grpc
+from jelly.grpc._protocol import pack_subscribe
 from jelly.grpc._topic_info import TopicInfo, unpack_info, unpack_infos
 from jelly.patch import Patch
 
-__all__ = ["AsyncClient", "AsyncFeed", "AsyncPatchFeed"]
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+__all__ = ["AsyncClient", "AsyncFeed"]
 
 
-class _AsyncFeed(_BaseFeed):
-    """The forms of a subscription to statements or patches, for asyncio."""
+class AsyncFeed(BaseFeed[Item]):
+    """A subscription: an asynchronous iterator of `Frame`, or of `jelly.patch.Patch`.
+
+    `raw`, `batches` and `statements` give the same stream in other forms. It can be consumed only once, in one of these
+    ways. `AsyncClient.subscribe` returns one.
+
+    Parameters
+    ----------
+    client, topic, kind, request : Any
+        Internal.
+    """
 
     async def raw(self) -> AsyncIterator[bytes]:
-        """Iterate over the frames as bytes. After a lost connection the first frame repeats the options.
-
-        Yields
-        ------
-        bytes
-            The next frame, without its length.
-        """
-        progress = self._progress
+        """Iterate over the frames without lengths. After a lost connection the first frame repeats the options."""
         try:
             while not self._closed.is_set():
-                self._call = self._method(progress.request, **progress.arguments())
+                call = self._begin()
                 try:
-                    progress.began(await self._call.initial_metadata())
-                    async for frame in self._call:
-                        progress.took()
+                    self._began(await call.initial_metadata())
+                    async for frame in call:
+                        self._took()
                         yield frame
                     return
-                except asyncio.CancelledError:
+                except FAILURES as error:
                     if self._closed.is_set():
                         return
-                    raise
-                except grpc.RpcError as error:
-                    if self._closed.is_set():
-                        return
-                    wait = progress.wait(error)
-                await asyncio.sleep(wait)
+                    seconds = self._wait(error)
+                await pause(seconds, self._closed)
         finally:
             self.close()
 
     async def batches(self) -> AsyncIterator[Batch]:
-        """Iterate over the frames as Batches.
-
-        Yields
-        ------
-        Batch
-            The Batch of the next frame.
-        """
+        """Iterate over the frames as Batches."""
         async for frame in self.raw():
-            yield self._progress.decoder.decode(frame)
+            yield self._decoder.decode(frame)
 
-    async def __aenter__(self: F) -> F:
+    async def statements(self) -> AsyncIterator[Statement]:
+        """Iterate over the statements of all frames."""
+        async for batch in self.batches():
+            for statement in statements_of(batch):
+                yield statement
+
+    async def __aiter__(self) -> AsyncIterator[Item]:
+        async for batch in self.batches():
+            yield self._item(batch)
+
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         self.close()
 
 
-class AsyncFeed(_AsyncFeed):
-    """A subscription for asyncio: an asynchronous iterator of `Frame`. Otherwise it is like `Feed`.
+class AsyncClient(BaseClient):
+    """A client for asyncio.
 
-    Parameters
-    ----------
-    client, method, progress : Any
-        Internal.
-    """
-
-    async def statements(self) -> AsyncIterator[Statement]:
-        """Iterate over the statements of all frames.
-
-        Yields
-        ------
-        Triple or Quad
-            The next statement.
-        """
-        async for batch in self.batches():
-            for statement in statements_of(batch):
-                yield statement
-
-    async def __aiter__(self) -> AsyncIterator[Frame]:
-        index = 0
-        async for batch in self.batches():
-            yield frame_of(batch, index)
-            index += 1
-
-
-class AsyncPatchFeed(_AsyncFeed):
-    """A subscription to patches for asyncio: an asynchronous iterator of `jelly.patch.Patch`, like `PatchFeed`.
-
-    Unstable: this is our own, since the specification has no service for patches.
-
-    Parameters
-    ----------
-    client, method, progress : Any
-        Internal.
-    """
-
-    async def __aiter__(self) -> AsyncIterator[Patch]:
-        async for batch in self.batches():
-            yield patch_of(batch, self.options)
-
-
-class AsyncClient(_BaseClient[AsyncFeed, AsyncPatchFeed]):
-    """A client for asyncio. Its methods and errors are those of `Client`.
+    A method that fails raises JellyServiceError, or JellyTimeoutError after its deadline.
 
     Parameters
     ----------
@@ -128,7 +88,7 @@ class AsyncClient(_BaseClient[AsyncFeed, AsyncPatchFeed]):
     tls : Tls, optional
         Keys and certificates of a secure channel. By default the channel is not secure.
     token : str, optional
-        Bearer token to send with each call.
+        Bearer token to send with each call. Without ``tls`` only to this machine, or with ``insecure``.
     gzip : bool, default False
         Compress what is sent.
     retries : int, default 5
@@ -142,8 +102,49 @@ class AsyncClient(_BaseClient[AsyncFeed, AsyncPatchFeed]):
     """
 
     _grpc = grpc.aio
-    _feed = AsyncFeed
-    _patch_feed = AsyncPatchFeed
+
+    @overload
+    def subscribe(
+        self, topic: str, *, kind: Literal["statements"] = ..., **request: Unpack[Request]
+    ) -> AsyncFeed[Frame]: ...
+    @overload
+    def subscribe(self, topic: str, *, kind: Literal["patches"], **request: Unpack[Request]) -> AsyncFeed[Patch]: ...
+    @checked()
+    def subscribe(
+        self,
+        topic: str,
+        *,
+        kind: Kind = "statements",
+        options: StreamOptions | PatchOptions | None = None,
+        start: int | str | None = None,
+        follow: bool = True,
+        timeout: float | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> AsyncFeed[Any]:
+        """Subscribe to a topic. After a lost connection it continues where it was, if the server numbers messages.
+
+        Parameters
+        ----------
+        topic : str
+            Name of the topic.
+        kind : {"statements", "patches"}, default "statements"
+            Content of the topic; a message of patches is a whole patch.
+
+            Unstable: patches over gRPC are our own, see ``proto/broker.proto``.
+        options : StreamOptions or PatchOptions, optional
+            Largest stream options that the caller can read. The server answers with a stream that fits, or refuses.
+        start : int or {"earliest", "latest"}, optional
+            First message: its number, the oldest that is kept (default), or the next that is published. Only with a
+            `Broker`.
+        follow : bool, default True
+            Continue with messages that are published later. Only with a `Broker`.
+        timeout : float, optional
+            Seconds for the whole subscription. By default unlimited.
+        metadata : mapping of str to str, optional
+            Further call metadata.
+        """
+        request = Request(options=options, start=start, follow=follow, timeout=timeout, metadata=metadata)
+        return AsyncFeed(self, topic, kind, request)
 
     @checked()
     async def publish(
@@ -151,106 +152,73 @@ class AsyncClient(_BaseClient[AsyncFeed, AsyncPatchFeed]):
         items: AsyncIterable[Any] | Iterable[Any],
         *,
         topic: str | None = None,
-        options: StreamOptions | None = None,
+        kind: Kind = "statements",
+        options: StreamOptions | PatchOptions | Mapping[str, Any] | None = None,
         frame_rows: int = FRAME_ROWS,
         timeout: float | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> int:
-        """Publish a stream and wait until the server has acknowledged all of it, see `Client.publish`.
+        """Publish a stream and wait until the server has acknowledged all of it. Return the number of frames.
 
         Parameters
         ----------
-        items : iterable or asynchronous iterable of bytes, Batch, Frame or statements
-            Frames, Batches, `Frame` objects or statements.
+        items : iterable of bytes, Batch, Frame or statements; or of Patch, Operation, Batch or bytes
+            Frames, Batches, `Frame` objects or statements, or patches, see `FrameEncoder`. An error that it raises
+            cancels the call.
         topic : str, optional
-            Name of the topic.
-        options : StreamOptions, optional
-            Options of the stream.
+            Name of the topic, sent as call metadata ``jelly-topic`` and as the stream name. Patches need it.
+        kind : {"statements", "patches"}, default "statements"
+            Content of the stream. A patch is stored when all of it has arrived, or not at all.
+
+            Unstable: patches over gRPC are our own, see ``proto/broker.proto``.
+        options : StreamOptions, PatchOptions or mapping, optional
+            Options of the stream, or some of their fields, see `FrameEncoder`.
         frame_rows : int, default 256
             Statements per frame, if ``items`` are statements.
         timeout : float, optional
-            Seconds for the whole call.
+            Seconds for the whole call. By default unlimited.
         metadata : mapping of str to str, optional
             Further call metadata.
 
-        Returns
-        -------
-        int
-            Number of frames published.
+        Notes
+        -----
+        Only connecting is retried. A frame that has been sent once is never sent again.
         """
-        writer = FrameWriter(options, frame_rows=frame_rows, name=topic or "")
-        return await self._send(self._publish, writer, readable(items, options), topic, timeout, metadata)
+        encoder = FrameEncoder(options, patch=kind == "patches", frame_rows=frame_rows, name=topic or "")
+        sent = 0
+        failed: list[BaseException] = []
 
-    @checked()
-    async def publish_patches(
-        self,
-        patches: AsyncIterable[Any] | Iterable[Any] | Patch,
-        *,
-        topic: str,
-        options: PatchOptions | Mapping[str, Any] | None = None,
-        timeout: float | None = None,
-        metadata: Mapping[str, str] | None = None,
-    ) -> int:
-        """Publish patches and wait until the server has acknowledged all of them, see `Client.publish_patches`.
+        async def requests() -> AsyncIterator[bytes]:
+            nonlocal sent
+            try:
+                async for item in each(readable(items, encoder)):
+                    for frame in encoder.add(item):
+                        yield frame
+                        sent += 1
+                for frame in encoder.close():
+                    yield frame
+                    sent += 1
+            except BaseException as error:
+                failed.append(error)
+                raise
 
-        Unstable: this is our own, since the specification has no service for patches.
-
-        Parameters
-        ----------
-        patches : Patch, or iterable or asynchronous iterable of Patch, Batch or bytes
-            The patches.
-        topic : str
-            Name of the topic.
-        options : PatchOptions or mapping, optional
-            Options of the stream, or some of their fields.
-        timeout : float, optional
-            Seconds for the whole call.
-        metadata : mapping of str to str, optional
-            Further call metadata.
-
-        Returns
-        -------
-        int
-            Number of frames published.
-        """
-        items = [patches] if isinstance(patches, Patch) else patches
-        return await self._send(self._publish_patch, PatchWriter(options), items, topic, timeout, metadata)
-
-    async def _send(
-        self, method: Any, writer: FrameWriter | PatchWriter, items: AsyncIterable[Any] | Iterable[Any],
-        topic: str | None, timeout: float | None, metadata: Mapping[str, str] | None,
-    ) -> int:  # fmt: skip
-        attempts = _Attempts(self._settings.retries, timeout)
+        attempts = Attempts(self._retries, timeout)
         while True:
             try:
                 await self._probe(b"", timeout=attempts.left)
-            except grpc.RpcError as error:
-                wait = attempts.connect(error)
-                if wait is None:
-                    break
-                await asyncio.sleep(wait)
-            else:
                 break
-        call = method(timeout=attempts.left, metadata=self._settings.metadata(metadata, topic=topic))
-        sent = 0
+            except grpc.RpcError as error:
+                seconds = attempts.connect(error)
+            if seconds is None:
+                break
+            await pause(seconds, Event())
         try:
-            try:
-                async for item in _each(items):
-                    for frame in writer.add(item):
-                        await call.write(frame)
-                        sent += 1
-                for frame in writer.close():
-                    await call.write(frame)
-                    sent += 1
-                await call.done_writing()
-            except asyncio.InvalidStateError:
-                pass  # the server has ended the call; its status says why
-            await call
-        except grpc.RpcError as error:
-            raise _error(error) from None
-        except BaseException:
-            call.cancel()
-            raise
+            pairs = self._metadata(metadata, topic=topic)
+            await self._publish[kind](requests(), timeout=attempts.left, metadata=pairs)
+        except FAILURES as error:
+            if failed and isinstance(failed[0], Exception):
+                raise failed[0] from None
+            raise service_error(error) from None
         return sent
 
     @checked()
@@ -263,11 +231,6 @@ class AsyncClient(_BaseClient[AsyncFeed, AsyncPatchFeed]):
             Name of a topic. By default all topics.
         timeout : float, optional
             Seconds for the call. By default unlimited.
-
-        Returns
-        -------
-        list of TopicInfo
-            The topics.
         """
         return unpack_infos(await self._ask(self._list, name, timeout))
 
@@ -281,35 +244,21 @@ class AsyncClient(_BaseClient[AsyncFeed, AsyncPatchFeed]):
             Name of the topic.
         timeout : float, optional
             Seconds for the call. By default unlimited.
-
-        Returns
-        -------
-        TopicInfo
-            What was deleted.
         """
         return unpack_info(await self._ask(self._delete, name, timeout))
 
     async def _ask(self, method: Any, name: str, timeout: float | None) -> Any:
         try:
-            return await method(pack_subscribe(name), timeout=timeout, metadata=self._settings.metadata(None))
+            return await method(pack_subscribe(name), timeout=timeout, metadata=self._metadata(None))
         except grpc.RpcError as error:
-            raise _error(error) from None
+            raise service_error(error) from None
 
     async def close(self) -> None:
         """Close the channel and end its calls."""
         await self._channel.close()
 
-    async def __aenter__(self) -> AsyncClient:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         await self.close()
-
-
-async def _each(items: AsyncIterable[Any] | Iterable[Any]) -> AsyncIterator[Any]:
-    if isinstance(items, AsyncIterable):
-        async for item in items:
-            yield item
-    else:
-        for item in items:
-            yield item

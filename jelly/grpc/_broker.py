@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Iterator
+from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
+from jelly._streams.frames import FrameDecoder, FrameEncoder
 from jelly.errors import JellyLimitError
 from jelly.grpc._context import BIG, Call, Publication, Refusal, Subscription
-from jelly.grpc._framing import FrameDecoder, FrameEncoder, fitted_options
-from jelly.grpc._patches import WholePatches
-from jelly.grpc._protocol import FIRST, check_content
-from jelly.grpc._server import AsyncHandler
+from jelly.grpc._framing import WholePatches
+from jelly.grpc._protocol import FIRST, check_content, serve_options
+from jelly.grpc._server import Handler
 from jelly.grpc._topic_info import TopicInfo, info_of
 from jelly.grpc._topic_log import Missed, Topic
 from jelly.grpc._topics import Topics
@@ -22,8 +23,8 @@ from jelly.grpc._topics import Topics
 __all__ = ["Broker"]
 
 
-class Broker(AsyncHandler):
-    """A handler for an `AsyncServer` that stores published streams and sends them to all subscribers.
+class Broker(Handler):
+    """A handler for a `Server` that stores published streams and sends them to all subscribers.
 
     A topic is created by its first publication, whose stream options it keeps; later publications must fit them. A
     publication is acknowledged when the store has all of it. If a publication fails, the messages that arrived before
@@ -45,12 +46,14 @@ class Broker(AsyncHandler):
     --------
     >>> import asyncio, jelly, jelly.grpc
     >>> async def main():
-    ...     async with jelly.grpc.AsyncServer(Broker()) as server, jelly.grpc.AsyncClient(server.address) as client:
+    ...     async with jelly.grpc.Server(Broker()) as server, jelly.grpc.AsyncClient(server.address) as client:
     ...         await client.publish(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"), topic="news")
     ...         return [len(frame) async for frame in client.subscribe("news", follow=False)]
     >>> asyncio.run(main())
     [1]
     """
+
+    kinds = ("statements", "patches")
 
     @checked()
     def __init__(self, topics: Topics | None = None, *, create: bool = True, max_subscribers: int = 1000) -> None:
@@ -72,92 +75,51 @@ class Broker(AsyncHandler):
             raise
 
     async def on_publish(self, call: Publication) -> None:
-        """Append a stream to its topic.
-
-        Parameters
-        ----------
-        call : Publication
-            The request.
-        """
+        """Append a stream to its topic; a patch when all of it has arrived."""
         with self._counted():
-            await self._take(call)
+            topic: Topic | None = None
+            whole: WholePatches | None = None
+            started = False
+            async for batch in call:
+                if call.options is None:
+                    continue  # empty frames may come before the options
+                if topic is None:
+                    topic = self._topic(call)
+                    whole = WholePatches(call.options) if call.kind == "patches" else None
+                    if whole is None:
+                        topic.offer(call.options)
+                        is_empty = not (len(batch) or batch.namespaces or batch.metadata)
+                        if is_empty and not call.options.is_grouped:
+                            continue  # only the options
+                for message in [batch] if whole is None else whole.add(batch):
+                    if not started:  # another publication may have created the topic meanwhile
+                        topic.offer(call.options)
+                        started = True
+                    await self._append(topic, message)
+            if topic is not None and whole is not None:
+                for message in whole.close():
+                    topic.offer(call.options)
+                    await self._append(topic, message)
+            await self._end(call, topic)
 
-    async def _take(self, call: Publication) -> None:
-        topic: Topic | None = None
-        started = False
-        async for batch in call:
-            if call.options is None:
-                continue  # empty frames may come before the options
-            if topic is None:
-                topic = self._topic(call)
-                topic.offer(call.options)
-                if len(batch) == 0 and not batch.namespaces and not batch.metadata and not call.options.is_grouped:
-                    continue  # only the options
-            if not started:
-                # Another publication may have created the topic meanwhile.
-                topic.offer(call.options)
-                started = True
-            await self._append(topic, batch)
-        await self._end(call, topic)
+    async def on_list_topics(self, call: Call) -> list[TopicInfo]:
+        """List all topics by name."""
+        return self.infos()
 
-    async def on_publish_patch(self, call: Publication) -> None:
-        """Append the patches of a stream to their topic, each when all of it has arrived.
+    def collect(self) -> Iterator[Any]:
+        """Collect metrics for Prometheus (extra ``metrics``): ``prometheus_client.REGISTRY.register(broker)``."""
+        from jelly.grpc._metrics import families
 
-        Parameters
-        ----------
-        call : Publication
-            The request.
-        """
-        with self._counted():
-            await self._take_patches(call)
+        return families(self)
 
-    async def _take_patches(self, call: Publication) -> None:
-        topic: Topic | None = None
-        whole: WholePatches | None = None
-        async for batch in call:
-            if call.options is None:
-                continue
-            if topic is None or whole is None:
-                topic = self._topic(call)
-                whole = WholePatches(call.options)
-            for patch in whole.add(batch):
-                topic.offer(call.options)
-                await self._append(topic, patch)
-        if topic is not None and whole is not None:
-            for patch in whole.close():
-                topic.offer(call.options)
-                await self._append(topic, patch)
-        await self._end(call, topic)
-
-    def on_list_topics(self, call: Call) -> list[TopicInfo]:
-        """Tell of all topics.
-
-        Parameters
-        ----------
-        call : Call
-            The request.
-
-        Returns
-        -------
-        list of TopicInfo
-            The topics by name.
-        """
+    def infos(self) -> list[TopicInfo]:
+        """The metadata of all topics by name."""
         return [info_of(topic) for name in self.topics.names() if (topic := self.topics.get(name)) is not None]
 
     async def on_delete_topic(self, call: Call, topic: str) -> TopicInfo:
-        """Delete a topic. If clients have names, only the one that created it may, or who ``authorize`` allows it.
+        """Delete the ``topic``.
 
-        Parameters
-        ----------
-        call : Call
-            The request.
-        topic : str
-            Name of the topic.
-
-        Returns
-        -------
-        TopicInfo
-            What was deleted.
+        If clients have names, only the one that created it may do so, or who ``authorize`` allows it: see ``call``.
         """
         found = self.topics.get(topic)
         if found is None:
@@ -186,7 +148,7 @@ class Broker(AsyncHandler):
 
     def _topic(self, call: Publication) -> Topic:
         if not call.topic:
-            name = "" if call.patch else "a stream name in the options, or "
+            name = "" if call.kind == "patches" else "a stream name in the options, or "
             raise Refusal("INVALID_ARGUMENT", f"no topic: expected {name}the metadata jelly-topic")
         try:
             topic = self.topics.get(call.topic, create=self.create, owner=call.identity or "")
@@ -197,34 +159,8 @@ class Broker(AsyncHandler):
         call.lost = topic.lost
         return topic
 
-    def on_subscribe_patch(self, call: Subscription) -> AsyncGenerator[bytes, None]:
-        """Send the patches of a topic, from the one that the subscriber asks for.
-
-        Parameters
-        ----------
-        call : Subscription
-            The request.
-
-        Returns
-        -------
-        AsyncGenerator[bytes, None]
-            The frames, without their lengths; each is a whole patch.
-        """
-        return self.on_subscribe(call)
-
     async def on_subscribe(self, call: Subscription) -> AsyncGenerator[bytes, None]:
-        """Send the messages of a topic, from the one that the subscriber asks for.
-
-        Parameters
-        ----------
-        call : Subscription
-            The request.
-
-        Yields
-        ------
-        bytes
-            The next frame, without its length.
-        """
+        """Send the frames of a topic, from the message that the subscriber asks for; of patches each is a whole one."""
         with self._counted():
             topic = self.topics.get(call.topic)
             if topic is None:
@@ -289,10 +225,10 @@ async def _first(call: Subscription, reading: _Reading) -> list[bytes]:
 def _served(topic: Topic, call: Subscription) -> StreamOptions | PatchOptions:
     """The options for a subscriber; one of statements that asks for version 1 gets no namespaces."""
     own, requested = topic.options, call.options
-    check_content(f"topic {topic.name!r}", isinstance(own, PatchOptions), call.patch)
+    check_content(f"topic {topic.name!r}", isinstance(own, PatchOptions), call.kind == "patches")
     if isinstance(own, StreamOptions) and requested is not None and requested.version == 1:
         own = own.replace(version=1)
-    options: StreamOptions | PatchOptions = fitted_options(own, requested)
+    options: StreamOptions | PatchOptions = serve_options(own, requested)
     return options
 
 
@@ -328,7 +264,7 @@ class _Reading:
             self.is_plain = True
             self._coder = None
         if not self.is_plain and self._coder is None:
-            self._coder = FrameDecoder(patch=self._call.patch), FrameEncoder(options, skip_namespaces=True)
+            self._coder = FrameDecoder(patch=self._call.kind == "patches"), FrameEncoder(options, skip_namespaces=True)
             for frame in frames[:skip]:
                 self._coder[0].decode(frame)
         self.has_begun = True
@@ -338,5 +274,4 @@ class _Reading:
         """A frame encoded again for a subscriber that cannot use it unchanged."""
         assert self._coder is not None
         decoder, encoder = self._coder
-        (frame,) = encoder.encode(decoder.decode(frame))
-        return frame
+        return encoder.encode(decoder.decode(frame))

@@ -1,4 +1,4 @@
-"""Calls as handlers see them, status codes of errors, and TLS, for both kinds of servers."""
+"""Calls as handlers see them, status codes of errors, and TLS."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import errno
 import hmac
 import ipaddress
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from jelly._core.base.batch import Batch
 from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
+from jelly._streams.frames import FrameDecoder, frame_of, statements_of
 from jelly._streams.reader import Frame, Statement
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyOptionsError, need
-from jelly.grpc._framing import FrameDecoder, frame_of, statements_of
-from jelly.grpc._patches import PUNCTUATION
+from jelly.grpc._framing import PUNCTUATION
 from jelly.grpc._protocol import FOLLOW, START, TOPIC, TOPIC_BYTES, inflate, unpack_subscribe
 from jelly.grpc._topic_log import Deleted, Missed
 
@@ -38,6 +38,7 @@ MAX_DETAIL = 1000
 
 _EXHAUSTED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE)
 
+Kind = Literal["statements", "patches"]
 Authenticate = Callable[[Mapping[str, str]], "str | None"]
 Authorize = Callable[["str | None", str, str], bool]
 
@@ -67,6 +68,12 @@ class Refusal(JellyError):
         super().__init__(reason, **place)
 
 
+_CODES = {
+    Refusal: "", Missed: "OUT_OF_RANGE", Deleted: "NOT_FOUND", JellyError: "INVALID_ARGUMENT",
+    NotImplementedError: "UNIMPLEMENTED",
+}  # fmt: skip
+
+
 def status_of(error: BaseException) -> tuple[Any, str]:
     """The status code and the message for a call that failed with this error.
 
@@ -74,21 +81,15 @@ def status_of(error: BaseException) -> tuple[Any, str]:
     and described only in the log.
     """
     codes = grpc.StatusCode
-    if isinstance(error, Refusal):
-        return codes[error.code], str(error)[:MAX_DETAIL]
-    if isinstance(error, Missed):
-        return codes.OUT_OF_RANGE, str(error)[:MAX_DETAIL]
-    if isinstance(error, Deleted):
-        return codes.NOT_FOUND, str(error)[:MAX_DETAIL]
-    if isinstance(error, JellyError):
-        return codes.INVALID_ARGUMENT, str(error)[:MAX_DETAIL]
     if isinstance(error, OSError) and error.errno in _EXHAUSTED:
         log.error("the store: %s", error)
         return codes.RESOURCE_EXHAUSTED, "the store is full"
-    if isinstance(error, NotImplementedError):
-        return codes.UNIMPLEMENTED, str(error)[:MAX_DETAIL] or "not implemented"
+    for kind, name in _CODES.items():
+        if isinstance(error, kind):
+            code = error.code if isinstance(error, Refusal) else name
+            return codes[code], str(error)[:MAX_DETAIL] or "not implemented"
     log.error("a call failed", exc_info=error)
-    return codes.INTERNAL, "the server failed; its log tells more"
+    return codes.INTERNAL, "the server failed; its log says why"
 
 
 class Call:
@@ -136,15 +137,15 @@ class Subscription(Call):
 
     Parameters
     ----------
-    context, authenticate, request, patch : Any
+    context, authenticate, kind, request : Any
         Internal.
 
     Attributes
     ----------
     topic : str
         Name of the topic.
-    patch : bool
-        Whether patches are asked for.
+    kind : {"statements", "patches"}
+        The content that is asked for.
     options : StreamOptions, PatchOptions or None
         Requested stream options.
     start : int, "earliest", "latest" or None
@@ -153,35 +154,18 @@ class Subscription(Call):
         Whether to continue with messages that are published later.
     """
 
-    def __init__(self, context: Any, authenticate: Authenticate | None, request: bytes, patch: bool = False) -> None:
+    def __init__(self, context: Any, authenticate: Authenticate | None, kind: Kind, request: bytes) -> None:
         super().__init__(context, authenticate)
-        self.patch = patch
+        self.kind: Kind = kind
         self.topic: str
         self.options: StreamOptions | PatchOptions | None
-        self.topic, self.options = unpack_subscribe(request, patch)
+        self.topic, self.options = unpack_subscribe(request, kind == "patches")
         self.start: int | str | None = _start(self.metadata.get(START))
         self.follow: bool = self.metadata.get(FOLLOW, "1") != "0"
 
-    @property
-    def is_active(self) -> bool:
-        """Whether the client is still connected. A handler of a `Server` should check this while it waits."""
-        active = getattr(self._context, "is_active", None)
-        return bool(active() if active is not None else not self._context.done())
-
-    def send_metadata(self, metadata: Mapping[str, str]) -> Any:
-        """Send metadata before the first frame. In an `AsyncServer` the result must be awaited.
-
-        Parameters
-        ----------
-        metadata : mapping of str to str
-            The metadata.
-
-        Returns
-        -------
-        None or awaitable
-            In an `AsyncServer` an awaitable.
-        """
-        return self._context.send_initial_metadata(tuple(metadata.items()))
+    async def send_metadata(self, metadata: Mapping[str, str]) -> None:
+        """Send metadata before the first frame."""
+        await self._context.send_initial_metadata(tuple(metadata.items()))
 
 
 def _start(value: str | None) -> int | str | None:
@@ -193,42 +177,36 @@ def _start(value: str | None) -> int | str | None:
 
 
 class Publication(Call):
-    """A call of PublishRdf: an iterator of Batches, one for each frame. In an `AsyncServer` it is asynchronous.
+    """A call of PublishRdf: an asynchronous iterator of Batches, one for each frame.
 
     In a call of PublishPatch the Batches have operations, see `jelly.patch.PatchReader.batches`. The patches that they
     are parts of, as their options say, must not have more bytes than a frame may have.
 
     Parameters
     ----------
-    context, authenticate, requests, check, max_bytes, patch : Any
+    context, authenticate, kind, requests, check, max_bytes : Any
         Internal.
     **limits : Any
         Limits of the `Decoder`.
 
     Attributes
     ----------
-    patch : bool
-        Whether patches are published.
+    kind : {"statements", "patches"}
+        The published content.
     messages : int
         Number of frames so far.
     """
 
     def __init__(
-        self,
-        context: Any,
-        authenticate: Authenticate | None,
-        requests: Any,
-        check: Callable[[Call, str, str], None],
-        max_bytes: int,
-        patch: bool = False,
-        **limits: Any,
-    ) -> None:
+        self, context: Any, authenticate: Authenticate | None, kind: Kind, requests: AsyncIterator[bytes],
+        check: Callable[[Call, str, str], None], max_bytes: int, **limits: Any,
+    ) -> None:  # fmt: skip
         super().__init__(context, authenticate)
-        self.patch = patch
+        self.kind: Kind = kind
         self._requests = requests
         self._check = check
         self._max_bytes = max_bytes
-        self._decoder = FrameDecoder(patch=patch, **limits)
+        self._decoder = FrameDecoder(patch=kind == "patches", **limits)
         self._open = 0  # bytes since a patch ended
         self._topic = self.metadata.get(TOPIC) or _topic_of(context)
         self._checked = False
@@ -262,34 +240,20 @@ class Publication(Call):
                 raise JellyLimitError(f"a patch of more than {self._max_bytes} bytes, the most of a message: cut it up")
         return batch
 
-    def __iter__(self) -> Iterator[Batch]:
-        return map(self._decode, self._requests)
-
     async def __aiter__(self) -> AsyncIterator[Batch]:
         async for frame in self._requests:
             yield self._decode(frame) if len(frame) < BIG else await asyncio.to_thread(self._decode, frame)
 
-    def frames(self) -> Iterator[Frame]:
-        """Iterate over the messages as `Frame` objects.
-
-        Returns
-        -------
-        Iterator[Frame]
-            The frames with statements, metadata and namespaces.
-        """
-        for batch in self:
+    async def frames(self) -> AsyncIterator[Frame]:
+        """Iterate over the messages as `Frame` objects, with metadata and namespaces."""
+        async for batch in self:
             yield frame_of(batch, self.messages - 1)
 
-    def statements(self) -> Iterator[Statement]:
-        """Iterate over the statements of all messages.
-
-        Returns
-        -------
-        Iterator of Triple or Quad
-            The statements.
-        """
-        for batch in self:
-            yield from statements_of(batch)
+    async def statements(self) -> AsyncIterator[Statement]:
+        """Iterate over the statements of all messages."""
+        async for batch in self:
+            for statement in statements_of(batch):
+                yield statement
 
 
 @dataclass(frozen=True)
@@ -314,13 +278,7 @@ class Tls:
     authorities: str | PathLike[str] | bytes | None = None
 
     def of_server(self) -> Any:
-        """Create credentials for a server.
-
-        Returns
-        -------
-        grpc.ServerCredentials
-            The credentials.
-        """
+        """Create grpc.ServerCredentials."""
         if self.key is None or self.certificate is None:
             raise JellyArgumentError("the TLS of a server needs key and certificate")
         authorities = _pem(self.authorities)
@@ -329,13 +287,7 @@ class Tls:
         )
 
     def of_client(self) -> Any:
-        """Create credentials for a client.
-
-        Returns
-        -------
-        grpc.ChannelCredentials
-            The credentials.
-        """
+        """Create grpc.ChannelCredentials."""
         return grpc.ssl_channel_credentials(_pem(self.authorities), _pem(self.key), _pem(self.certificate))
 
 
@@ -356,17 +308,12 @@ def _pem(value: str | PathLike[str] | bytes | None) -> bytes | None:
 
 @checked()
 def tokens(known: Mapping[str, str]) -> Authenticate:
-    """Make an ``authenticate`` function for servers from bearer tokens.
+    """Make an ``authenticate`` function for servers, which takes call metadata, from bearer tokens.
 
     Parameters
     ----------
     known : mapping of str to str
         Identity by token.
-
-    Returns
-    -------
-    callable
-        Takes the metadata of a call and returns the identity, or None.
 
     Examples
     --------

@@ -192,13 +192,14 @@ def unpack_options(data: bytes, patch: bool = False) -> StreamOptions | PatchOpt
     return PatchOptions(**values | {name: values[name] or default for name, default in defaults.items()})
 
 
-def serve_options(own: StreamOptions, requested: StreamOptions | None) -> StreamOptions:
+def serve_options(own: Any, requested: Any) -> Any:
     """The options for sending a stream with the options ``own`` to a subscriber who asked for ``requested``.
 
     Physical type, logical type, name and version must be equal where they are asked for; a stream without a name gets
-    the one that was asked for. Tables become as small as asked for. A stream that may have generalized statements or
-    quoted triples is sent as one that has none, if so asked: a statement that has some then ends it. JellyOptionsError
-    where that cannot be.
+    the one that was asked for. Patches are sent in a stream of type FRAME; who asks for quads gets triples too, which
+    are quads in the default graph. Tables become as small as asked for. A stream that may have generalized statements
+    or quoted triples is sent as one that has none, if so asked: a statement that has some then ends it.
+    JellyOptionsError where that cannot be.
 
     >>> own = StreamOptions(physical_type=1, logical_type=1, version=1)
     >>> serve_options(own, own.replace(max_name_table_size=64)).max_name_table_size
@@ -206,101 +207,66 @@ def serve_options(own: StreamOptions, requested: StreamOptions | None) -> Stream
     """
     if requested is None:
         return own
-    problems = []
-    if requested.physical_type not in (PhysicalType.UNSPECIFIED, own.physical_type):
-        problems.append(f"physical type {requested.physical_type.name} was asked for, this is {own.physical_type.name}")
-    if requested.logical_type not in (LogicalType.UNSPECIFIED, own.logical_type, own.logical_type.base):
-        problems.append(f"logical type {requested.logical_type.name} was asked for, this is {own.logical_type.name}")
-    if requested.stream_name and own.stream_name not in ("", requested.stream_name):
-        problems.append(f"stream name {requested.stream_name!r} was asked for, this is {own.stream_name!r}")
-    if requested.version and own.version > requested.version:
-        problems.append(f"version {requested.version} was asked for, this is {own.version}")
-    if problems:
-        raise JellyOptionsError("; ".join(problems))
-    sizes = {name: min(getattr(own, name), getattr(requested, name)) for name in _SIZES}
-    return own.replace(
-        stream_name=own.stream_name or requested.stream_name,
-        generalized_statements=own.generalized_statements and requested.generalized_statements,
-        rdf_star=own.rdf_star and requested.rdf_star,
-        **sizes,
-    )
+    if isinstance(own, PatchOptions):
+        if requested.stream_type != PatchStreamType.FRAME:
+            kind = requested.stream_type.name
+            raise JellyOptionsError(f"stream type {kind} was asked for, patches are sent as FRAME")
+        fits = {"statement_type": requested.statement_type >= own.statement_type}
+        changes = {"statement_type": requested.statement_type}
+    else:
+        fits = {
+            "physical_type": requested.physical_type in (0, own.physical_type),
+            "logical_type": requested.logical_type in (0, own.logical_type, own.logical_type.base),
+            "stream_name": not requested.stream_name or own.stream_name in ("", requested.stream_name),
+            "version": not requested.version or own.version <= requested.version,
+        }
+        changes = {"stream_name": own.stream_name or requested.stream_name}
+    _refuse_unfit(own, requested, fits, "asked for, this is")
+    changes |= {name: min(getattr(own, name), getattr(requested, name)) for name in _SIZES}
+    flags = ("generalized_statements", "rdf_star")
+    return own.replace(**changes, **{name: getattr(own, name) and getattr(requested, name) for name in flags})
 
 
-def serve_patch_options(own: PatchOptions, requested: PatchOptions | None) -> PatchOptions:
-    """The options for sending patches of a stream with the options ``own``, of type FRAME, see `serve_options`.
+def _refuse_unfit(own: Any, other: Any, fits: dict[str, bool], words: str) -> None:
+    """JellyOptionsError with the fields that do not fit and their values."""
 
-    Who asks for quads gets triples too, which are quads in the default graph. JellyOptionsError where that cannot be.
+    def text(options: Any, name: str) -> str:
+        value = getattr(options, name)
+        return getattr(value, "name", None) or repr(value)
 
-    >>> own = PatchOptions(stream_type=1)
-    >>> serve_patch_options(own, own.replace(max_name_table_size=64)).max_name_table_size
-    64
-    """
-    if requested is None:
-        return own
-    if requested.stream_type != PatchStreamType.FRAME:
-        raise JellyOptionsError(f"stream type {requested.stream_type.name} was asked for, patches are sent as FRAME")
-    if requested.statement_type < own.statement_type:
-        raise JellyOptionsError(
-            f"statement type {requested.statement_type.name} was asked for, this is {own.statement_type.name}"
-        )
-    sizes = {name: min(getattr(own, name), getattr(requested, name)) for name in _SIZES}
-    return own.replace(
-        statement_type=requested.statement_type,
-        generalized_statements=own.generalized_statements and requested.generalized_statements,
-        rdf_star=own.rdf_star and requested.rdf_star,
-        **sizes,
-    )
+    if wrong := [name for name, fit in fits.items() if not fit]:
+        each = (f"{name.replace('_', ' ')} {text(other, name)} was {words} {text(own, name)}" for name in wrong)
+        raise JellyOptionsError("; ".join(each))
 
 
 def check_content(what: str, patches: bool, expected: bool) -> None:
     """JellyOptionsError where patches were sent or asked for and statements are there, or the other way round."""
-    if patches == expected:
-        return
-    service, method = (SERVICE, "PublishRdf and SubscribeRdf") if not patches else (
-        PATCH_SERVICE, "PublishPatch and SubscribePatch"
-    )  # fmt: skip
-    raise JellyOptionsError(f"{what} holds {'patches' if patches else 'statements'}: use {method} of {service}")
+    if patches != expected:
+        service, suffix = (PATCH_SERVICE, "Patch") if patches else (SERVICE, "Rdf")
+        use = f"Publish{suffix} and Subscribe{suffix} of {service}"
+        raise JellyOptionsError(f"{what} holds {'patches' if patches else 'statements'}: use {use}")
 
 
 # Logical types of streams of triples as streams of quads.
 _AS_QUADS = {LogicalType.FLAT_TRIPLES: LogicalType.FLAT_QUADS, LogicalType.GRAPHS: LogicalType.DATASETS}
 
 
-def accept_options(own: StreamOptions, offered: StreamOptions) -> None:
+def accept_options(own: Any, offered: Any) -> None:
     """Refuse, with JellyOptionsError, a stream whose statements do not fit into a topic with the options ``own``.
 
-    Triples fit into a stream of quads. Quoted triples, generalized statements and
-    namespaces are checked later, when statements with them arrive.
+    Triples fit into a stream of quads. Quoted triples, generalized statements and namespaces are checked later, when
+    statements with them arrive.
 
     >>> accept_options(StreamOptions(physical_type=1), StreamOptions(physical_type=2))
     Traceback (most recent call last):
     jelly.JellyOptionsError: physical type QUADS was offered, the topic is of TRIPLES
     """
-    problems = []
-    if offered.physical_type == PhysicalType.TRIPLES < own.physical_type:
-        as_quads = _AS_QUADS.get(offered.logical_type, offered.logical_type)
-        if as_quads == own.logical_type:
+    if isinstance(own, PatchOptions):
+        fits = {"statement_type": offered.statement_type <= own.statement_type}
+    else:
+        kind = offered.logical_type
+        widens = offered.physical_type == PhysicalType.TRIPLES < own.physical_type
+        if widens and _AS_QUADS.get(kind, kind) == own.logical_type:
             return
-    if offered.physical_type != own.physical_type:
-        problems.append(
-            f"physical type {offered.physical_type.name} was offered, the topic is of {own.physical_type.name}"
-        )
-    if offered.logical_type != own.logical_type:
-        problems.append(
-            f"logical type {offered.logical_type.name} was offered, the topic is of {own.logical_type.name}"
-        )
-    if problems:
-        raise JellyOptionsError("; ".join(problems))
-
-
-def accept_patch_options(own: PatchOptions, offered: PatchOptions) -> None:
-    """Refuse, with JellyOptionsError, patches of quads for a topic of triples; others are checked as they arrive.
-
-    >>> accept_patch_options(PatchOptions(statement_type=1), PatchOptions())
-    Traceback (most recent call last):
-    jelly.JellyOptionsError: statement type QUADS was offered, the topic is of TRIPLES
-    """
-    if offered.statement_type > own.statement_type:
-        raise JellyOptionsError(
-            f"statement type {offered.statement_type.name} was offered, the topic is of {own.statement_type.name}"
-        )
+        fits = {"physical_type": offered.physical_type == own.physical_type, "logical_type": kind == own.logical_type}
+    _refuse_unfit(own, offered, fits, "offered, the topic is of")

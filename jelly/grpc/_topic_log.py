@@ -30,10 +30,10 @@ from jelly._core.base.batch import Batch
 from jelly._core.jelly.frame_reader import DELIMITED, split_frames
 from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
+from jelly._streams.frames import FrameDecoder, FrameEncoder, as_frames
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyOptionsError
-from jelly.grpc._framing import FrameDecoder, FrameEncoder, encode_frames
-from jelly.grpc._patches import as_frames, check_whole, encode_patches
-from jelly.grpc._protocol import accept_options, accept_patch_options, check_content, put_varint, take_varint
+from jelly.grpc._framing import check_whole
+from jelly.grpc._protocol import accept_options, check_content, put_varint, take_varint
 
 __all__ = ["PATCH_SUFFIX", "SUFFIX", "Deleted", "Missed", "Topic"]
 
@@ -223,10 +223,7 @@ class Topic:
                 return
             own = self._options
             check_content(f"topic {self.name!r}", isinstance(own, PatchOptions), patch)
-            if isinstance(own, PatchOptions) and isinstance(options, PatchOptions):
-                accept_patch_options(own, options)
-            elif isinstance(own, StreamOptions) and isinstance(options, StreamOptions):
-                accept_options(own, options)
+            accept_options(own, options)
 
     def append(self, batch: Batch) -> None:
         """Append one message.
@@ -278,13 +275,13 @@ class Topic:
         """Encode a message and write it to the file; the segment that it belongs to, and the bytes."""
         segment = self._writable(now)
         assert self._encoder is not None
-        (frame,) = self._encoder.encode(batch)
+        frame = self._encoder.encode(batch)
         if not frame and segment.count:
             # An empty frame would look like the zeros that some file systems leave after a crash.
             self._encoder = None
             segment = self._writable(now)
             assert self._encoder is not None
-            (frame,) = self._encoder.encode(batch)
+            frame = self._encoder.encode(batch)
         data = put_varint(len(frame)) + frame
         if segment.file is not None:
             self._write(segment.file, data, now)
@@ -293,19 +290,9 @@ class Topic:
         return segment, data
 
     def fill(self, items: Iterable[Any], options: StreamOptions | PatchOptions | None = None) -> None:
-        """Append many items.
-
-        Parameters
-        ----------
-        items : iterable of bytes, Batch, Frame, Patch or statements
-            The items, see `FrameWriter`, or with PatchOptions `encode_patches`.
-        options : StreamOptions or PatchOptions, optional
-            Options of the stream.
-        """
-        patch = isinstance(options, PatchOptions)
-        frames = encode_patches(items, options) if isinstance(options, PatchOptions) else encode_frames(items, options)
-        decoder = FrameDecoder(patch=patch)
-        for frame in frames:
+        """Append many items, see `FrameEncoder`. PatchOptions say that they are patches."""
+        decoder = FrameDecoder(patch=isinstance(options, PatchOptions))
+        for frame in FrameEncoder(options).encode_many(items):
             batch = decoder.decode(frame)
             if decoder.options is not None and (self.options is None or self.end == 0):
                 self.offer(decoder.options)

@@ -15,7 +15,6 @@ from jelly._core.algebra.select import select
 from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
-from jelly._core.jelly.encoder import Encoder
 from jelly._core.ntriples.text import TextReader
 from jelly._formats.arrow_input import buffers_of, check_columns, pyarrow_errors
 from jelly._formats.arrow_tables import RecordBatchBuilder, compute, pa, schema
@@ -23,7 +22,8 @@ from jelly._formats.native import default_options
 from jelly._options.layouts import Layout, find_layout
 from jelly._options.options import PhysicalType, StreamOptions
 from jelly._streams.drain import drain
-from jelly._streams.widening import ALL_FIELDS, Memory, WideningEncoder, open_fields
+from jelly._streams.frames import stream_of
+from jelly._streams.widening import ALL_FIELDS, open_fields
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.kafka._reading import ValueReader
 from jelly.patch._arrow import OPERATIONS, held_rows
@@ -381,14 +381,9 @@ class _Packer:
     def _frame(
         self, intake: ArrowImporter, quads: bool, columns: dict[str, tuple[Any, ...]], start: int, end: int
     ) -> bytes:
-        settings: dict[str, Any] = {"frame_rows": 0, "frame_bytes": 0, "delimited": self._delimited}
         allowed = ALL_FIELDS - {"physical_type"} if self._options is None else open_fields(self._options)
         options = self._options or default_options(4 if quads else 3)
-        memory = Memory()
-        encoder = WideningEncoder(options, lambda options: Encoder(options, **settings), allowed, memory)
         # Each column gets the range of its rows, which is cheaper than slices of arrays.
         intake.load(end - start, {name: (made[0] + start, *made[1:]) for name, made in columns.items()})
-        while (batch := intake.pull(True)) is not None:
-            memory.write(encoder.encode(batch, keep_frames=False))
-        memory.write(encoder.close())
-        return b"".join(memory.parts)
+        batches = iter(lambda: intake.pull(True), None)
+        return stream_of(batches, options, allowed, delimited=self._delimited)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import random
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -72,34 +70,17 @@ def quiet_address() -> str:
             return "{}:{}".format(*address)
 
 
-class Running:
-    """An `AsyncServer` whose event loop has a thread."""
+class Running(jg.Server):
+    """A server that runs in a thread."""
 
-    def __init__(self, handler: jg.AsyncHandler, **settings: Any) -> None:
-        self.handler: Any = handler
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever)
-        self._thread.start()
-        self._server = self.run(self._start(handler, settings))
-        self.address: str = self._server.address
+    handler: Any
 
-    @staticmethod
-    async def _start(handler: jg.AsyncHandler, settings: dict[str, Any]) -> jg.AsyncServer:
-        server = jg.AsyncServer(handler, settings.pop("address", "127.0.0.1:0"), **settings)
-        await server.start()
-        return server
-
-    def run(self, coroutine: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(240)
+    def __init__(self, handler: jg.Handler, address: str = "127.0.0.1:0", **settings: Any) -> None:
+        super().__init__(handler, address, **settings)
+        self.start()
 
     def close(self) -> None:
-        if self._loop.is_closed():
-            return
-        self.run(self._server.stop(0.1))
-        self.run(self._loop.shutdown_default_executor())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(240)
-        self._loop.close()
+        self.stop(0.1)
 
 
 def until(condition: Callable[[], Any], seconds: float = 240.0) -> None:

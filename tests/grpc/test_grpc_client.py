@@ -6,8 +6,10 @@ import asyncio
 import threading
 import time
 
+import grpc
 import pytest
 from serving import messages, numbers, options, plain, quiet_address, until
+from support import blocking
 
 import jelly
 import jelly.grpc as jg
@@ -213,66 +215,102 @@ def test_what_the_items_raise(serve):
 class Own(jg.Handler):
     """Does what the topic says."""
 
-    def __init__(self):
+    def __init__(self, raw):
         self.ended = threading.Event()
+        self.frame = messages("quads", 1)[0]
+        if raw:
+            self.frame = jg.FrameEncoder(OPTIONS).encode(self.frame)
 
-    def on_subscribe(self, call):
+    async def on_subscribe(self, call):
         self.ended = threading.Event()
         try:
-            yield messages("quads", 1)[0]
+            yield self.frame
             if call.topic == "refuse":
                 raise jg.Refusal("FAILED_PRECONDITION", "not today")
             if call.topic == "fail":
                 raise ZeroDivisionError("a secret")
-            while call.topic == "wait" and call.is_active:
-                time.sleep(0.01)
+            while call.topic == "wait":
+                await asyncio.sleep(0.01)
         finally:  # also where the client goes away before the server asks for more
             self.ended.set()
 
 
-class OwnAsync(jg.AsyncHandler):
-    async def on_subscribe(self, call):
-        self.ended = threading.Event()
-        (frame,) = jg.encode_frames(messages("quads", 1), OPTIONS)
-        yield frame
-        if call.topic == "refuse":
-            raise jg.Refusal("FAILED_PRECONDITION", "not today")
-        if call.topic == "fail":
-            raise ZeroDivisionError("a secret")
-        try:
-            while call.topic == "wait":
-                await asyncio.sleep(0.01)
-        finally:
-            self.ended.set()
-
-
-@pytest.mark.parametrize("kind", [Own, OwnAsync])
-def test_own_handlers(kind, serve, caplog):
-    server = jg.Server(Own()) if kind is Own else serve(handler=OwnAsync())
-    if kind is Own:
-        server.start()
-    try:
-        with jg.Client(server.address) as client:
-            assert numbers(client.subscribe("good")) == [0]
-            with pytest.raises(jelly.JellyServiceError, match="FAILED_PRECONDITION: not today"):
-                list(client.subscribe("refuse"))
-            assert "ZeroDivisionError" not in caplog.text
-            with pytest.raises(jelly.JellyServiceError, match="INTERNAL: the server failed") as caught:
-                list(client.subscribe("fail"))
-            assert "secret" not in str(caught.value)
-            assert "a secret" in caplog.text  # the log tells
-            with pytest.raises(jelly.JellyServiceError, match="UNIMPLEMENTED: nothing can be published"):
-                client.publish(messages("quads", 1), topic="t", options=OPTIONS)
-            feed = client.subscribe("wait")
-            frames = iter(feed)
-            next(frames)
-            feed.close()
-            assert server.handler.ended.wait(240)
-    finally:
-        if kind is Own:
-            server.stop()
+@pytest.mark.parametrize("raw", [False, True])
+def test_own_handlers(raw, caplog):
+    with jg.Server(Own(raw)) as server, jg.Client(server.address) as client:
+        assert numbers(client.subscribe("good")) == [0]
+        with pytest.raises(jelly.JellyServiceError, match="FAILED_PRECONDITION: not today"):
+            list(client.subscribe("refuse"))
+        assert "ZeroDivisionError" not in caplog.text
+        with pytest.raises(jelly.JellyServiceError, match="INTERNAL: the server failed") as caught:
+            list(client.subscribe("fail"))
+        assert "secret" not in str(caught.value)
+        assert "a secret" in caplog.text  # the log tells
+        with pytest.raises(jelly.JellyServiceError, match="UNIMPLEMENTED: nothing can be published"):
+            client.publish(messages("quads", 1), topic="t", options=OPTIONS)
+        feed = client.subscribe("wait")
+        frames = iter(feed)
+        next(frames)
+        feed.close()
+        assert server.handler.ended.wait(240)
     with pytest.raises(ValueError, match="not the name of a status code"):
         jg.Refusal("OOPS", "x")
+
+
+def test_waiting_subscribers_block_nobody():
+    """Subscriptions that wait leave room for publications and health checks, also in a server that runs in a thread."""
+    from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+    with jg.Server(jg.Broker()) as server, jg.Client(server.address) as client:
+        feeds = [client.subscribe("t") for _ in range(40)]
+        found: list[list[int]] = [[] for _ in feeds]
+        client.publish(messages("quads", 1), topic="t", options=OPTIONS)
+        threads = [
+            threading.Thread(target=lambda i=i: found[i].extend(int(f.metadata["number"]) for f in feeds[i]))
+            for i in range(len(feeds))
+        ]
+        for thread in threads:
+            thread.start()
+        until(lambda: server.handler.subscribers == len(feeds))
+        client.publish(messages("quads", 1, start=1), topic="t", options=OPTIONS, timeout=60)
+        with grpc.insecure_channel(server.address) as channel:
+            health = health_pb2_grpc.HealthStub(channel)
+            assert health.Check(health_pb2.HealthCheckRequest(), timeout=60).status == 1
+        until(lambda: all(len(one) == 2 for one in found))
+        for feed in feeds:
+            feed.close()
+        for thread in threads:
+            thread.join(240)
+    assert found == [[0, 1]] * len(feeds)
+
+
+def test_a_server_starts_and_stops_in_each_way():
+    server = jg.Server(jg.Handler())
+    server.stop()  # which does nothing yet
+    for _ in range(2):
+        with server:
+            waiting = threading.Thread(target=server.wait)
+            waiting.start()
+            assert jg.Client(server.address)._probe(b"", timeout=60) is not None
+            server.stop(0.1)
+            waiting.join(240)
+            assert not waiting.is_alive()
+
+    async def main():
+        serving = asyncio.create_task(server.serve_forever())
+        await asyncio.sleep(0.2)
+        async with jg.AsyncClient(server.address, retries=0) as client:
+            with pytest.raises(jelly.JellyServiceError, match="UNIMPLEMENTED"):
+                await client.topics()
+        server.stop(0.1)
+        await asyncio.wait_for(serving, 240)
+
+    asyncio.run(main())
+
+
+def test_the_blocking_client_is_made_from_the_other():
+    """``cd tests; python -m support.blocking`` writes it."""
+    assert blocking.TARGET.read_text("utf-8") == blocking.blocking()
 
 
 def test_metadata_goes_along(serve):
@@ -296,7 +334,7 @@ def test_items_of_all_kinds(serve):
             "batches": jelly.read_batches(text, format="nq"),
             "jelly batches": jelly.read_batches(jelly.dumps(statements)),
             "frames": [jelly.Frame(0, statements[:300]), jelly.Frame(1, statements[300:])],
-            "bytes": jg.encode_frames(statements),
+            "bytes": jg.FrameEncoder().encode_many(statements),
         }
         for topic, items in ways.items():
             client.publish(items, topic=topic)

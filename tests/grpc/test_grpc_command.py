@@ -26,7 +26,7 @@ def test_serve_publish_subscribe(ending, tmp_path):
     given = messages("dataset messages", 25)
     own = options("dataset messages", max_name_table_size=64)
     file = tmp_path / "weather.jelly"
-    file.write_bytes(b"".join(put_varint(len(frame)) + frame for frame in jg.encode_frames(given, own)))
+    file.write_bytes(b"".join(put_varint(len(frame)) + frame for frame in jg.FrameEncoder(own).encode_many(given)))
     server, address = serve_command("--store", str(tmp_path / "store"), "--topic", f"weather={file}")
     try:
         out, err = command("publish", str(file), "--to", address, "--topic", "again", "--gzip")

@@ -204,33 +204,27 @@ def refused(code, work):
     return str(caught.value)
 
 
-@pytest.mark.parametrize("threads", [False, True])
-def test_tokens(threads, serve):
+@pytest.mark.parametrize("own", [False, True])
+def test_tokens(own, serve):
     class Echo(jg.Handler):
-        def on_publish(self, call):
-            self.seen = [call.identity, call.topic, sum(map(len, call))]
+        async def on_publish(self, call):
+            self.seen = [call.identity, call.topic, sum([len(batch) async for batch in call])]
 
         def on_subscribe(self, call):
             return messages("quads", 2)
 
     known = jg.tokens({"s3cret": "ann", "other": "bob"})
-    server = jg.Server(Echo(), authenticate=known) if threads else serve(authenticate=known)
-    try:
-        if threads:
-            server.start()
-        for token in (None, "wrong", "s3cre", "s3cret2", ""):
-            with jg.Client(server.address, token=token, retries=0) as client:
-                publish = lambda c=client: c.publish(messages("quads", 2), topic="t", options=OPTIONS)  # noqa: E731
-                assert "no valid token" in refused("UNAUTHENTICATED", publish)
-                refused("UNAUTHENTICATED", lambda c=client: list(c.subscribe("t")))
-        with jg.Client(server.address, token="s3cret") as client:
-            assert client.publish(messages("quads", 2), topic="t", options=OPTIONS) == 2
-            assert len(list(client.subscribe("t", follow=False))) == 2
-        if threads:
-            assert server.handler.seen == ["ann", "t", 10]
-    finally:
-        if threads:
-            server.stop()
+    server = serve(handler=Echo() if own else None, authenticate=known)
+    for token in (None, "wrong", "s3cre", "s3cret2", ""):
+        with jg.Client(server.address, token=token, retries=0) as client:
+            publish = lambda c=client: c.publish(messages("quads", 2), topic="t", options=OPTIONS)  # noqa: E731
+            assert "no valid token" in refused("UNAUTHENTICATED", publish)
+            refused("UNAUTHENTICATED", lambda c=client: list(c.subscribe("t")))
+    with jg.Client(server.address, token="s3cret") as client:
+        assert client.publish(messages("quads", 2), topic="t", options=OPTIONS) == 2
+        assert len(list(client.subscribe("t", follow=False))) == 2
+    if own:
+        assert server.handler.seen == ["ann", "t", 10]
 
 
 @pytest.mark.parametrize("named", [False, True])
@@ -248,7 +242,8 @@ def test_who_may_do_what_with_which_topic(named, serve):
         def publish(topic: str) -> None:
             own = OPTIONS if named else OPTIONS.replace(stream_name=topic)
             # Frames of nothing before the options must not settle which topic it is.
-            client.publish([b"", b"", *jg.encode_frames(messages("quads", 2), own)], topic=topic if named else None)
+            frames = jg.FrameEncoder(own).encode_many(messages("quads", 2))
+            client.publish([b"", b"", *frames], topic=topic if named else None)
 
         publish("ours")
         assert "ann may not publish to 'theirs'" in refused("PERMISSION_DENIED", lambda: publish("theirs"))
@@ -262,7 +257,7 @@ def test_only_the_loopback_unless_told_otherwise():
         with pytest.raises(jelly.JellyOptionsError, match="can be reached from other machines"):
             jg.Server(jg.Handler(), address)
     with jg.Server(jg.Handler()) as server, pytest.raises(OSError, match="cannot listen"):
-        jg.Server(jg.Handler(), server.address)
+        jg.Server(jg.Handler(), server.address).start()
 
 
 def test_tls(serve, tmp_path):

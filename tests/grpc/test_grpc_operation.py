@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -13,13 +12,17 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from contextlib import closing
 
 import pytest
+from prometheus_client import parser
 from serving import end, messages, numbers, options, plain, serve_command, spawn, until
 
 import jelly
 import jelly.grpc as jg
+import jelly.grpc._topic_log
 from jelly import IRI, Frame, Literal, Triple
+from jelly.grpc._metrics import Monitor
 
 LONG = bool(os.environ.get("JELLY_LONG"))
 OPTIONS = options("quads")
@@ -45,25 +48,23 @@ def figures(address):
     """The metrics by name."""
     status, text = get(address, "/metrics")
     assert status == 200
-    # As Prometheus reads it: first what a metric is, then its values, all of one metric in a row.
-    name = r"jelly_[a-z_]+"
-    assert re.fullmatch(
-        rf"(# HELP ({name}) [^\n]+\n# TYPE \2 (counter|gauge)\n"
-        r'(\2(\{topic="([^"\\\n]|\\["\\n])*"\})? [0-9.]+\n)*)+', text
-    )  # fmt: skip
-    declared = re.findall(rf"^# TYPE ({name})", text, re.M)
-    assert len(declared) == len(set(declared))
-    return {name: float(value) for name, _, value in
-            (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))}  # fmt: skip
+    found = {}
+    for family in parser.text_string_to_metric_families(text):
+        assert family.name.startswith("jelly_")
+        assert family.type in ("counter", "gauge")
+        assert family.documentation
+        for sample in family.samples:
+            found[" ".join([sample.name, *sample.labels.values()])] = sample.value
+    return found
 
 
 def test_metrics_and_health(serve, tmp_path):
     topics = jg.Topics(tmp_path)
     server = serve(topics)
     name = 'ä "b"\\\n'
-    with jg.Monitor(server.handler) as monitor, jg.Client(server.address) as client:
+    with closing(Monitor(server.handler, "127.0.0.1:0")) as monitor, jg.Client(server.address) as client:
         client.publish(messages("quads", 12), topic="t", options=OPTIONS)
-        client.publish_patches(jelly.patch.Patch([jelly.patch.Start(), jelly.patch.Commit()]), topic=name)
+        client.publish(jelly.patch.Patch([jelly.patch.Start(), jelly.patch.Commit()]), topic=name, kind="patches")
         with pytest.raises(jelly.JellyServiceError):
             client.publish(messages("graphs", 1), topic="t", options=options("graphs"))
         with pytest.raises(jelly.JellyServiceError):
@@ -75,21 +76,21 @@ def test_metrics_and_health(serve, tmp_path):
         assert found["jelly_messages_published_total"] == 13
         assert found["jelly_messages_delivered_total"] in (11, 12)  # the last one counts when it is asked for the next
         assert found["jelly_calls_refused_total"] == 2
-        assert found["jelly_subscribers"] == found['jelly_topic_subscribers{topic="t"}'] == 1
+        assert found["jelly_subscribers"] == found["jelly_topic_subscribers t"] == 1
         assert found["jelly_topics"] == 2
         assert found["jelly_store_failing"] == 0
         assert found["jelly_store_free_bytes"] > 0
-        assert found['jelly_topic_messages_total{topic="t"}'] == 12
-        assert found['jelly_topic_statements{topic="t"}'] == sum(map(len, messages("quads", 12)))
-        assert found['jelly_topic_bytes{topic="t"}'] == (tmp_path / "t.jelly").stat().st_size
-        assert abs(found['jelly_topic_updated_seconds{topic="t"}'] - time.time()) < 100
-        assert found['jelly_topic_statements{topic="ä \\"b\\"\\\\\\n"}'] == 2
+        assert found["jelly_topic_messages_total t"] == 12
+        assert found["jelly_topic_statements t"] == sum(map(len, messages("quads", 12)))
+        assert found["jelly_topic_bytes t"] == (tmp_path / "t.jelly").stat().st_size
+        assert abs(found["jelly_topic_updated_seconds t"] - time.time()) < 100
+        assert found[f"jelly_topic_statements {name}"] == 2
         assert get(monitor.address, "/health") == (200, '{"status": "ok"}\n')
         assert get(monitor.address, "/other")[0] == 404
         monitor.is_stopping = True
         assert get(monitor.address, "/health") == (503, '{"status": "stopping"}\n')
         with pytest.raises(OSError, match="cannot listen there"):
-            jg.Monitor(server.handler, monitor.address)
+            Monitor(server.handler, monitor.address)
     assert "'here' is no address: expected HOST:PORT" in command("serve", "--metrics", "here", code=1)
     server.close()
     topics.close()
@@ -188,7 +189,7 @@ def test_the_command_topics(tmp_path):
     try:
         with jg.Client(address) as client:
             client.publish(messages("quads", 12), topic="big", options=OPTIONS)
-            client.publish_patches(jelly.patch.Patch(), topic="changes")
+            client.publish(jelly.patch.Patch(), topic="changes", kind="patches")
         out = command("topics", address)
         assert [line.split()[:3] for line in out.splitlines()[1:]] == [
             ["big", "statements", "12"], ["changes", "patches", "1"]
@@ -386,7 +387,7 @@ def test_files_that_may_not_grow(tmp_path):
 def test_a_fast_publisher_waits_for_the_broker(serve, monkeypatch):
     """The broker takes a message when it has stored the one before: a fast publisher is slowed, nothing piles up."""
     allowed, enough = threading.Semaphore(0), threading.Event()
-    append = jg.Topic.append
+    append = jelly.grpc._topic_log.Topic.append
 
     def slowly(self, batch):
         assert allowed.acquire(timeout=240)
@@ -394,7 +395,7 @@ def test_a_fast_publisher_waits_for_the_broker(serve, monkeypatch):
             raise jelly.JellyError("enough")
         append(self, batch)
 
-    monkeypatch.setattr(jg.Topic, "append", slowly)
+    monkeypatch.setattr(jelly.grpc._topic_log.Topic, "append", slowly)
     server = serve()
     made = 0
 

@@ -12,7 +12,7 @@ import grpc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from serving import end, messages, options, serve_command, spawn, until
+from serving import end, messages, numbers, options, serve_command, spawn, until
 from support import patchcraft as pc
 from support.chance import examples
 from support.craft import metadata
@@ -59,13 +59,13 @@ def test_each_start_gives_whole_patches(stored, small_segments, serve, tmp_path)
     server = serve(topics)
     small = PatchOptions(stream_type=FRAME, max_name_table_size=8, max_prefix_table_size=2, max_datatype_table_size=2)
     with topics, jg.Client(server.address) as client:
-        assert client.publish_patches(given, topic="t") == 23
+        assert client.publish(given, topic="t", kind="patches") == 23
         for start in range(24):
             for asked in (None, small):
-                feed = client.subscribe_patches("t", start=start, follow=False, options=asked)
+                feed = client.subscribe("t", start=start, follow=False, options=asked, kind="patches")
                 assert list(feed) == given[start:]
         with pytest.raises(jelly.JellyServiceError, match="OUT_OF_RANGE"):
-            list(client.subscribe_patches("t", start=24))
+            list(client.subscribe("t", start=24, kind="patches"))
         server.close()
     if stored:
         assert [path.name for path in tmp_path.iterdir() if path.suffix] == ["t.jellyp"]
@@ -78,12 +78,12 @@ def test_every_stream_type_becomes_whole_patches(kind, rows, count, segment):
     given = patches(count)
     sent = frames(given, kind, rows)
     decoder = jg.FrameDecoder(patch=True)
-    topic = jg.Topic("t", PatchOptions())
+    topic = jelly.grpc._topic_log.Topic("t", PatchOptions())
     topic.offer(PatchOptions())
     jelly.grpc._topic_log.SEGMENT_MESSAGES, before = segment, jelly.grpc._topic_log.SEGMENT_MESSAGES
     try:
         batches = [decoder.decode(frame) for frame in sent]
-        whole = jelly.grpc._patches.WholePatches(decoder.options)
+        whole = jelly.grpc._framing.WholePatches(decoder.options)
         for batch in batches:
             for one in whole.add(batch):
                 topic.append(one)
@@ -98,7 +98,7 @@ def test_every_stream_type_becomes_whole_patches(kind, rows, count, segment):
         start, found = topic.read(number)
         alone = jg.FrameDecoder(patch=True)
         for frame in found:
-            assert jelly.grpc._patches.patch_of(alone.decode(frame), alone.options) == expected[number]
+            assert jelly.grpc._framing.patch_of(alone.decode(frame), alone.options) == expected[number]
             number += 1
         assert start + len(found) == number
     assert number == len(expected)
@@ -109,11 +109,11 @@ def test_stream_types_over_the_wire(serve):
     server = serve()
     with jg.Client(server.address) as client:
         for kind in (FRAME, PUNCTUATED):
-            client.publish_patches(frames(patches(6), kind), topic=kind.name)
-            assert list(client.subscribe_patches(kind.name, follow=False)) == patches(6)
-        client.publish_patches(frames([patch(0, 300)], FLAT), topic="FLAT")
-        client.publish_patches(frames([patch(1)], FLAT), topic="FLAT")
-        assert list(client.subscribe_patches("FLAT", follow=False)) == [patch(0, 300), patch(1)]
+            client.publish(frames(patches(6), kind), topic=kind.name, kind="patches")
+            assert list(client.subscribe(kind.name, follow=False, kind="patches")) == patches(6)
+        client.publish(frames([patch(0, 300)], FLAT), topic="FLAT", kind="patches")
+        client.publish(frames([patch(1)], FLAT), topic="FLAT", kind="patches")
+        assert list(client.subscribe("FLAT", follow=False, kind="patches")) == [patch(0, 300), patch(1)]
 
         halves = frames([patch(1, 30)], PUNCTUATED)
         assert len(halves) > 5
@@ -125,14 +125,14 @@ def test_stream_types_over_the_wire(serve):
             assert gone.wait(240)
             yield from halves[3:]
 
-        thread = threading.Thread(target=lambda: client.publish_patches(slowly(), topic="two"))
+        thread = threading.Thread(target=lambda: client.publish(slowly(), topic="two", kind="patches"))
         thread.start()
         assert go.wait(240)
-        client.publish_patches(patches(4), topic="two")
-        assert list(client.subscribe_patches("two", follow=False)) == patches(4)
+        client.publish(patches(4), topic="two", kind="patches")
+        assert list(client.subscribe("two", follow=False, kind="patches")) == patches(4)
         gone.set()
         thread.join(240)
-        assert list(client.subscribe_patches("two", follow=False)) == [*patches(4), patch(1, 30)]
+        assert list(client.subscribe("two", follow=False, kind="patches")) == [*patches(4), patch(1, 30)]
 
 
 def test_half_a_patch_is_never_stored(serve):
@@ -146,14 +146,14 @@ def test_half_a_patch_is_never_stored(serve):
         "commit": ([pc.options(pc.PUNCTUATED) + pc.commit()], "INVALID_ARGUMENT", "outside a transaction"),
         "malformed": ([open_transaction + pc.commit() + b"\x0a\xff"], "INVALID_ARGUMENT", "malformed"),
         "too large": ([open_transaction, *[pc.add() * 1000] * 20], "INVALID_ARGUMENT", "a patch of more than 65536"),
-        "statements": (jg.encode_frames(messages("quads", 1)), "INVALID_ARGUMENT", "statement type"),
+        "statements": (jg.FrameEncoder().encode_many(messages("quads", 1)), "INVALID_ARGUMENT", "statement type"),
         "no options": ([pc.add()], "INVALID_ARGUMENT", "options"),
         "no frame": ([], "INVALID_ARGUMENT", "no frame"),
     }
     with jg.Client(server.address) as client:
         for what, (sent, code, detail) in refused.items():
             with pytest.raises(jelly.JellyServiceError, match=detail) as caught:
-                client.publish_patches(sent, topic="t")
+                client.publish(sent, topic="t", kind="patches")
             assert caught.value.code == code, what
 
         def failing():
@@ -162,11 +162,11 @@ def test_half_a_patch_is_never_stored(serve):
             raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
-            client.publish_patches(failing(), topic="t")
+            client.publish(failing(), topic="t", kind="patches")
         with grpc.insecure_channel(server.address) as channel, pytest.raises(grpc.RpcError, match="no topic"):
             channel.stream_unary(PUBLISH_PATCH)(iter([pc.options(pc.FRAME)]), timeout=240)
-        client.publish_patches(patches(3), topic="t")
-        found = list(client.subscribe_patches("t", follow=False))
+        client.publish(patches(3), topic="t", kind="patches")
+        found = list(client.subscribe("t", follow=False, kind="patches"))
         assert found[-3:] == patches(3)
         assert found[:-3] == patches(2)[: len(found) - 3]  # of the call that was cancelled, whole patches at most
 
@@ -176,26 +176,26 @@ def test_statements_and_patches_do_not_mix(serve, tmp_path):
         server = serve(topics)
         with jg.Client(server.address) as client:
             client.publish(messages("quads", 2), topic="s", options=options("quads"))
-            client.publish_patches(patches(2), topic="p")
+            client.publish(patches(2), topic="p", kind="patches")
             holds = "INVALID_ARGUMENT: topic '%s' holds %s: use %s and "
             patches_there = holds % ("p", "patches", "PublishPatch")
             statements_there = holds % ("s", "statements", "PublishRdf")
             with pytest.raises(jelly.JellyServiceError, match=patches_there):
                 client.publish(messages("quads", 2), topic="p", options=options("quads"))
             with pytest.raises(jelly.JellyServiceError, match=statements_there):
-                client.publish_patches(patches(2), topic="s")
+                client.publish(patches(2), topic="s", kind="patches")
             with pytest.raises(jelly.JellyServiceError, match=patches_there):
                 list(client.subscribe("p"))
             with pytest.raises(jelly.JellyServiceError, match=statements_there):
-                list(client.subscribe_patches("s"))
+                list(client.subscribe("s", kind="patches"))
             with pytest.raises(jelly.JellyServiceError, match="INVALID_ARGUMENT: this is Jelly-Patch, not Jelly-RDF"):
                 client.publish(frames(patches(1), FRAME), topic="s")
             # Options without patches bind nobody; nor does a file that holds nothing.
-            client.publish(jg.encode_frames([], options("quads")), topic="n")
-            client.publish_patches(patches(1), topic="n")
-            assert list(client.subscribe_patches("n", follow=False)) == patches(1)
+            client.publish(jg.FrameEncoder(options("quads")).encode_many([]), topic="n")
+            client.publish(patches(1), topic="n", kind="patches")
+            assert list(client.subscribe("n", follow=False, kind="patches")) == patches(1)
             # Who asks before the first publication learns it with the first message.
-            client.publish(jg.encode_frames([], options("quads")), topic="m")
+            client.publish(jg.FrameEncoder(options("quads")).encode_many([]), topic="m")
             feed = client.subscribe("m")
             failed: list[Exception] = []
 
@@ -208,7 +208,7 @@ def test_statements_and_patches_do_not_mix(serve, tmp_path):
             thread = threading.Thread(target=listen)
             thread.start()
             until(lambda: server.handler.subscribers == 1)
-            client.publish_patches(patches(1), topic="m")
+            client.publish(patches(1), topic="m", kind="patches")
             thread.join(240)
             assert "topic 'm' holds patches" in str(failed)
         server.close()
@@ -221,19 +221,19 @@ def test_requested_options_of_patches(serve):
     triples = PatchOptions(statement_type=1)
     one = Patch([Add((IRI("a:s"), IRI("a:p"), IRI("a:o")))])
     with jg.Client(server.address) as client:
-        client.publish_patches([one], topic="t", options=triples)
-        client.publish_patches(patches(1), topic="q")
+        client.publish([one], topic="t", options=triples, kind="patches")
+        client.publish(patches(1), topic="q", kind="patches")
         with pytest.raises(jelly.JellyServiceError, match="INVALID_ARGUMENT: statement type QUADS was offered"):
-            client.publish_patches(patches(1), topic="t")
-        client.publish_patches([one], topic="q", options=triples)  # triples are quads in the default graph
-        assert len(list(client.subscribe_patches("q", follow=False))) == 2
+            client.publish(patches(1), topic="t", kind="patches")
+        client.publish([one], topic="q", options=triples, kind="patches")  # triples are quads in the default graph
+        assert len(list(client.subscribe("q", follow=False, kind="patches"))) == 2
         for asked, reason in (
             (PatchOptions(), "stream type PUNCTUATED was asked for"),
             (PatchOptions(stream_type=FRAME, statement_type=1), "statement type TRIPLES was asked for, this is QUADS"),
         ):
             with pytest.raises(jelly.JellyServiceError, match=f"INVALID_ARGUMENT: {reason}"):
-                list(client.subscribe_patches("q", options=asked))
-        feed = client.subscribe_patches("t", follow=False, options=PatchOptions(stream_type=FRAME))
+                list(client.subscribe("q", options=asked, kind="patches"))
+        feed = client.subscribe("t", follow=False, options=PatchOptions(stream_type=FRAME), kind="patches")
         assert list(feed) == [one]
         assert feed.options.statement_type == 2
         with grpc.insecure_channel(server.address) as channel:
@@ -247,7 +247,7 @@ def test_requested_options_of_patches(serve):
                         list(call)
                     assert caught.value.code().name == code
         rest = PatchOptions(stream_type=FRAME, max_name_table_size=64)
-        assert list(client.subscribe_patches("q", follow=False, options=rest))[0] == patch(0)
+        assert list(client.subscribe("q", follow=False, options=rest, kind="patches"))[0] == patch(0)
 
 
 def test_metadata_of_patches(serve):
@@ -255,8 +255,8 @@ def test_metadata_of_patches(serve):
     server = serve()
     with jg.Client(server.address) as client:
         body = pc.options(pc.FRAME) + pc.start() + pc.add() + pc.commit() + metadata("k", b"v")
-        client.publish_patches([body], topic="t")
-        (batch,) = client.subscribe_patches("t", follow=False).batches()
+        client.publish([body], topic="t", kind="patches")
+        (batch,) = client.subscribe("t", follow=False, kind="patches").batches()
         assert batch.metadata == {0: {"k": b"v"}}
 
 
@@ -273,19 +273,19 @@ def test_asyncio(serve, tmp_path):
     async def main():
         nonlocal server, topics
         async with jg.AsyncClient(address, retries=8) as client:
-            assert await client.publish_patches(patch(0), topic="t") == 1
-            assert await client.publish_patches(patches(2, 1), topic="t") == 2
-            async with client.subscribe_patches("t") as feed:
+            assert await client.publish(patch(0), topic="t", kind="patches") == 1
+            assert await client.publish(patches(2, 1), topic="t", kind="patches") == 2
+            async with client.subscribe("t", kind="patches") as feed:
                 found = aiter_of(feed)
                 assert [await found.__anext__() for _ in range(3)] == patches(3)
                 server.close()
                 topics.close()
                 topics = jg.Topics(tmp_path)
                 server = serve(topics, address=address)
-                assert await client.publish_patches(several(), topic="t") == 2
+                assert await client.publish(several(), topic="t", kind="patches") == 2
                 assert [await found.__anext__() for _ in range(2)] == patches(2, 3)
             with pytest.raises(TypeError, match="expected a Patch"):
-                await client.publish_patches([1], topic="t")
+                await client.publish([1], topic="t", kind="patches")
 
     asyncio.run(main())
     server.close()
@@ -298,45 +298,58 @@ def aiter_of(feed):
 
 def test_own_handlers_of_patches(serve):
     class Own(jg.Handler):
-        def on_subscribe_patch(self, call):
+        kinds = ("patches",)
+
+        def on_subscribe(self, call):
             return patches(3)
 
-        def on_publish_patch(self, call):
-            self.got = [len(batch) for batch in call]
+        async def on_publish(self, call):
+            self.got = [len(batch) async for batch in call]
 
-    class OwnAsync(jg.AsyncHandler):
-        async def on_subscribe_patch(self, call):
-            for frame in jg.encode_patches(patches(3)):
-                yield frame
+    class Both(jg.Handler):
+        kinds = ("statements", "patches")
+
+        async def on_subscribe(self, call):
+            for item in patches(3) if call.kind == "patches" else messages("quads", 3):
+                yield item
 
     class Flat(jg.Handler):
-        def on_subscribe_patch(self, call):
+        kinds = ("patches",)
+
+        def on_subscribe(self, call):
             return frames(patches(1), FLAT)
 
     with jg.Server(Own()) as server, jg.Client(server.address) as client:
         small = PatchOptions(stream_type=FRAME, max_name_table_size=8)
-        assert list(client.subscribe_patches("t")) == list(client.subscribe_patches("t", options=small)) == patches(3)
-        client.publish_patches(patches(2), topic="t")
+        for asked in (None, small):
+            assert list(client.subscribe("t", options=asked, kind="patches")) == patches(3)
+        client.publish(patches(2), topic="t", kind="patches")
         assert server.handler.got == [len(one) + 1 for one in patches(2)]
-        with pytest.raises(jelly.JellyServiceError, match="UNIMPLEMENTED: this server has nothing to subscribe to"):
+        with pytest.raises(jelly.JellyServiceError, match="UNIMPLEMENTED: this server has no statements"):
             list(client.subscribe("t"))
-    with jg.Client(serve(handler=OwnAsync()).address) as client:
-        assert list(client.subscribe_patches("t")) == patches(3)
-        with pytest.raises(jelly.JellyServiceError, match="UNIMPLEMENTED: no patches"):
-            client.publish_patches(patches(1), topic="t")
+    with jg.Client(serve(handler=jg.Handler()).address) as client:
+        with pytest.raises(jelly.JellyServiceError, match="UNIMPLEMENTED: this server has no patches"):
+            list(client.subscribe("t", kind="patches"))
+        with pytest.raises(jelly.JellyServiceError, match="UNIMPLEMENTED: this server has no patches"):
+            client.publish(patches(1), topic="t", kind="patches")
+    with jg.Client(serve(handler=Both()).address) as client:
+        assert numbers(client.subscribe("t")) == [0, 1, 2]
+        assert list(client.subscribe("t", kind="patches")) == patches(3)
+        with pytest.raises(jelly.JellyServiceError, match="UNIMPLEMENTED: nothing can be published"):
+            client.publish(patches(1), topic="t", kind="patches")
     with (
         jg.Server(Flat()) as server,
         jg.Client(server.address) as client,
         pytest.raises(jelly.JellyOptionsError, match="a stream of type FLAT: expected FRAME"),
     ):
-        list(client.subscribe_patches("t"))
+        list(client.subscribe("t", kind="patches"))
 
 
 def test_a_broker_that_is_killed_keeps_whole_patches(tmp_path):
     """kill -9 while a patch arrives: after the restart there are whole patches, of which the acknowledged ones all."""
     process, address = serve_command("--store", str(tmp_path))
     with jg.Client(address, retries=0) as client:
-        client.publish_patches(patches(10), topic="t")
+        client.publish(patches(10), topic="t", kind="patches")
         halves = frames([patch(0, 60)], PUNCTUATED)
 
         def killing():
@@ -346,16 +359,16 @@ def test_a_broker_that_is_killed_keeps_whole_patches(tmp_path):
             yield from halves[4:]
 
         with pytest.raises(jelly.JellyServiceError):
-            client.publish_patches(killing(), topic="t")
+            client.publish(killing(), topic="t", kind="patches")
     assert end(process) == -signal.SIGKILL
     process, address = serve_command("--store", str(tmp_path))
     try:
         with jg.Client(address) as client:
-            found = list(client.subscribe_patches("t", follow=False))
+            found = list(client.subscribe("t", follow=False, kind="patches"))
             assert 10 <= len(found) <= 13
             assert found == patches(len(found))
-            client.publish_patches([patch(20)], topic="t")
-            assert list(client.subscribe_patches("t", start=len(found), follow=False)) == [patch(20)]
+            client.publish([patch(20)], topic="t", kind="patches")
+            assert list(client.subscribe("t", start=len(found), follow=False, kind="patches")) == [patch(20)]
     finally:
         process.send_signal(signal.SIGTERM)
         assert end(process) == 0
@@ -363,7 +376,7 @@ def test_a_broker_that_is_killed_keeps_whole_patches(tmp_path):
     path = tmp_path / "t.jellyp"
     whole = path.read_bytes()
     path.write_bytes(whole[:-3])
-    assert jg.Topic("t", None, path=path).end == len(found)
+    assert jelly.grpc._topic_log.Topic("t", None, path=path).end == len(found)
     half = pc.options(pc.FRAME) + pc.start()
     path.write_bytes(put_varint(len(half)) + half)
     with pytest.raises(jelly.JellyError, match="t.jellyp"):
@@ -397,7 +410,7 @@ def test_the_commands(form, tmp_path):
         assert f"{len(expected)} patches, {operations} operations" in err
         assert jelly.patch.loads(got.read_bytes()) == expected
         with jg.Client(address) as client:
-            assert list(client.subscribe_patches("loaded", follow=False)) == expected
+            assert list(client.subscribe("loaded", follow=False, kind="patches")) == expected
         printing = spawn("-m", "jelly", "subscribe", address, "t", "--to", "rdfp", "-n", "1")
         out, err = printing.communicate(timeout=240)
         assert printing.returncode == 0, err
@@ -436,25 +449,25 @@ def test_the_classes_of_protoc(tmp_path, serve):
         "    print(len(got), got[0].rows[0].options.max_name_table_size, got[0].rows[-1].WhichOneof('row'))\n"
     )
     with jg.Client(server.address) as client:
-        client.publish_patches(patches(4), topic="t")
+        client.publish(patches(4), topic="t", kind="patches")
         process = spawn("-c", code, str(proto), server.address)
         out, err = process.communicate(timeout=240)
         told = "('again', True, 4, 1) ('t', True, 4, 1)"
         assert out.splitlines() == [told, "4", "4 50 transaction_commit"], err
-        assert list(client.subscribe_patches("again", follow=False)) == patches(4)
+        assert list(client.subscribe("again", follow=False, kind="patches")) == patches(4)
 
 
 def test_the_service_of_the_specification_never_carries_patches(serve):
     """004-006. A client that knows only RdfStreamService cannot get bytes that it would take for statements."""
     server = serve()
     with jg.Client(server.address) as client, grpc.insecure_channel(server.address) as channel:
-        client.publish_patches(patches(1), topic="t")
+        client.publish(patches(1), topic="t", kind="patches")
         with pytest.raises(grpc.RpcError, match="holds patches"):
             list(channel.unary_stream(SUBSCRIBE)(pack_subscribe("t"), timeout=240))
         with pytest.raises(grpc.RpcError, match="not Jelly-RDF"):
             channel.stream_unary(PUBLISH)(iter(frames(patches(1), FRAME)), metadata=[(TOPIC, "u")], timeout=240)
         # One by one, as the text has it, each can be decoded with those before it.
         got = io.BytesIO()
-        for frame in client.subscribe_patches("t", follow=False).raw():
+        for frame in client.subscribe("t", follow=False, kind="patches").raw():
             got.write(put_varint(len(frame)) + frame)
         assert jelly.patch.loads(got.getvalue()) == patches(1)

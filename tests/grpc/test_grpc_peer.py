@@ -9,6 +9,7 @@ import pytest
 from serving import KINDS, messages, options, plain
 
 import jelly.grpc as jg
+from jelly._streams.frames import frame_of
 from jelly.grpc._protocol import pack_subscribe, unpack_subscribe
 
 WHAT = [(kind, gzip) for kind in KINDS for gzip in (False, True)]
@@ -22,14 +23,14 @@ def fields(options):
 
 def decoded(digits):
     decoder = jg.FrameDecoder()
-    return [jg._framing.frame_of(decoder.decode(bytes.fromhex(one)), i) for i, one in enumerate(digits)]
+    return [frame_of(decoder.decode(bytes.fromhex(one)), i) for i, one in enumerate(digits)]
 
 
 @pytest.mark.parametrize(("kind", "gzip"), WHAT)
 def test_stub_client_and_our_broker(kind, gzip, peer, serve):
     server = serve(gzip=gzip)
     given = messages(kind, 30)
-    frames = [frame.hex() for frame in jg.encode_frames(given, options(kind, stream_name="by name"))]
+    frames = [frame.hex() for frame in jg.FrameEncoder(options(kind, stream_name="by name")).encode_many(given)]
     assert peer("publish", address=server.address, frames=frames, gzip=gzip) == ""
     assert peer("publish", address=server.address, frames=frames, topic="by metadata", gzip=gzip) == ""
     for topic in ("by name", "by metadata"):
@@ -47,7 +48,7 @@ def test_stub_client_and_our_broker(kind, gzip, peer, serve):
 def test_our_clients_and_a_stub_server(kind, gzip, peer):
     given = messages(kind, 30)
     own = options(kind, stream_name="t")
-    frames = [*jg.encode_frames(given, own)]
+    frames = [*jg.FrameEncoder(own).encode_many(given)]
     address = peer("serve", frames=[frame.hex() for frame in frames], gzip=gzip)
     with jg.Client(address, gzip=gzip) as client:
         assert plain(client.subscribe("a", options=own)) == plain(given)
@@ -86,8 +87,8 @@ def test_other_handlers_keep_to_what_was_asked_for(peer):
         def on_subscribe(self, call):
             return messages("dataset messages", 20)
 
-        def on_publish(self, call):
-            self.got = [*call.frames()]
+        async def on_publish(self, call):
+            self.got = [frame async for frame in call.frames()]
 
     given = messages("dataset messages", 20)
     with jg.Server(Streaming()) as server:

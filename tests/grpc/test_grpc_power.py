@@ -13,7 +13,7 @@ from serving import messages, numbers, options
 import jelly
 import jelly.grpc as jg
 import jelly.grpc._topic_log
-from jelly.grpc._framing import frame_of
+from jelly._streams.frames import frame_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the path of a descriptor in /proc")
 
@@ -49,7 +49,7 @@ class Disk:
                 (target / path.name).write_bytes(data[: random.randint(self.sizes.get(path.name, 0), len(data))])
 
 
-def content(topic: jg.Topic) -> list[int]:
+def content(topic: jelly.grpc._topic_log.Topic) -> list[int]:
     """The numbers in the messages of a topic."""
     decoder, found, number = jg.FrameDecoder(), [], topic.first
     while number < topic.end:

@@ -14,7 +14,7 @@ from serving import messages, numbers, options, plain, until
 import jelly
 import jelly.grpc as jg
 import jelly.grpc._topic_log
-from jelly.grpc._framing import frame_of
+from jelly._streams.frames import frame_of
 from jelly.grpc._topic_log import Missed
 
 OPTIONS = options("quads")
@@ -34,7 +34,7 @@ def clock(monkeypatch):
 
 
 def make(path, **limits):
-    return jg.Topic("t", None, path=path, **limits)
+    return jelly.grpc._topic_log.Topic("t", None, path=path, **limits)
 
 
 def fill(topic, start, stop):
@@ -129,7 +129,8 @@ def test_few_messages_go_by_age_and_large_ones_by_size(stored, tmp_path, clock, 
         assert topic.end - topic.first <= 20
     assert topic.end - topic.first >= 16
     topic.close()
-    large = jg.Topic("large", None, path=tmp_path / "large.jelly" if stored else None, keep_bytes=100_000)
+    path = tmp_path / "large.jelly" if stored else None
+    large = jelly.grpc._topic_log.Topic("large", None, path=path, keep_bytes=100_000)
     for i in range(60):
         text = [jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal(f"{i} " + "x" * 5000))]
         large.fill([jelly.Frame(i, text, {"number": b"%d" % i})], options("graph messages"))
@@ -152,7 +153,7 @@ def test_an_empty_topic_goes_on_with_its_numbers(tmp_path, clock):
     with jg.Topics(store, keep_age=3600) as topics:
         topic = topics.get("t")
         assert (topic.first, topic.end, topic.options) == (10, 10, None)
-        batch = jg.FrameDecoder(patch=True).decode(next(jg.encode_patches([jelly.patch.Patch()])))
+        batch = jg.FrameDecoder(patch=True).decode(next(jg.FrameEncoder(patch=True).encode_many([jelly.patch.Patch()])))
         topic.offer(jelly.patch.PatchOptions())
         topic.append(batch)
         assert (topic.first, topic.end) == (10, 11)

@@ -13,7 +13,7 @@ import jelly
 import jelly.grpc as jg
 import jelly.grpc._topic_log
 from jelly import Frame, StreamOptions
-from jelly.grpc._framing import frame_of
+from jelly._streams.frames import frame_of
 from jelly.grpc._protocol import accept_options, pack_subscribe, serve_options, unpack_subscribe
 from jelly.grpc._topic_info import unpack_info
 from jelly.grpc._topic_log import Missed
@@ -125,7 +125,7 @@ def small_segments(monkeypatch):
 
 
 def filled(kind, given, name="t", **settings):
-    topic = jg.Topic(name, None, **settings)
+    topic = jelly.grpc._topic_log.Topic(name, None, **settings)
     topic.fill(given, options(kind))
     return topic
 
@@ -159,7 +159,7 @@ def test_every_segment_stands_alone(kind, lots, messages_each, names):
     jelly.grpc._topic_log.SEGMENT_MESSAGES, before = messages_each, jelly.grpc._topic_log.SEGMENT_MESSAGES
     try:
         given = [Frame(i, [statement(kind, j) for j in lot]) for i, lot in enumerate(lots)]
-        topic = jg.Topic("t", None)
+        topic = jelly.grpc._topic_log.Topic("t", None)
         topic.fill(given, options(kind, max_name_table_size=names, max_prefix_table_size=3))
     finally:
         jelly.grpc._topic_log.SEGMENT_MESSAGES = before
@@ -196,7 +196,8 @@ def test_a_message_that_cannot_be_written_is_not_there(small_segments, tmp_path)
     topic = filled("quads", given[:3], path=path)
     star = jg.FrameDecoder()
     quoted = b"<< <a:1> <a:2> <a:3> >> <a:new> <a:o> ."
-    (frame,) = jg.encode_frames(jelly.read(quoted, format="nq"), StreamOptions(physical_type=2, rdf_star=True))
+    encoder = jg.FrameEncoder(StreamOptions(physical_type=2, rdf_star=True))
+    (frame,) = encoder.encode_many(jelly.read(quoted, format="nq"))
     with pytest.raises(jelly.JellyOptionsError):
         topic.append(star.decode(frame))
     with pytest.raises(ValueError, match="a message is a Batch"):
@@ -209,7 +210,7 @@ def test_a_message_that_cannot_be_written_is_not_there(small_segments, tmp_path)
 
 def read_whole(path):
     """The messages of a topic's file after a restart."""
-    topic = jg.Topic("t", None, path=path)
+    topic = jelly.grpc._topic_log.Topic("t", None, path=path)
     decoder, number, found = jg.FrameDecoder(), 0, []
     while number < topic.end:
         _, frames = topic.read(number)
@@ -275,7 +276,7 @@ def test_a_torn_tail_is_cut_off_and_kept(small_segments, tmp_path):
     cuts = [*range(len(whole) + 1, len(whole) + len(torn), 9), len(whole) + len(torn) - 1]
     for cut in cuts:
         path.write_bytes((whole + torn)[:cut])
-        topic = jg.Topic("t", None, path=path)
+        topic = jelly.grpc._topic_log.Topic("t", None, path=path)
         kept = path.read_bytes()
         assert topic.end in (10, 11)
         assert kept + (tmp_path / "t.torn").read_bytes() == (whole + torn)[:cut]
@@ -284,7 +285,7 @@ def test_a_torn_tail_is_cut_off_and_kept(small_segments, tmp_path):
         assert plain(jelly.read_frames(path)) == plain(given)
     # What some file systems leave after a crash of the machine.
     path.write_bytes(whole + bytes(5000))
-    assert jg.Topic("t", None, path=path).end == 10
+    assert jelly.grpc._topic_log.Topic("t", None, path=path).end == 10
 
 
 def test_what_is_no_log_of_the_topic_is_refused(small_segments, tmp_path):
@@ -327,7 +328,7 @@ def test_the_first_publisher_decides_and_none_blocks_a_topic(serve):
     """Options without statements bind nobody; who comes with other ones after the first message is refused."""
     server = serve()
     with jg.Client(server.address) as client:
-        client.publish([b"", *jg.encode_frames([], options("triples"))], topic="t")
+        client.publish([b"", *jg.FrameEncoder(options("triples")).encode_many([])], topic="t")
         assert server.handler.topics.get("t").end == 0
         client.publish(messages("dataset messages", 3), topic="t", options=options("dataset messages"))
         with pytest.raises(jelly.JellyServiceError, match=r"INVALID_ARGUMENT.*physical type TRIPLES was offered"):
@@ -368,7 +369,7 @@ def test_a_store_that_is_full(tmp_path):
     from jelly.grpc._context import status_of
 
     path = tmp_path / "t.jelly"
-    topic = jg.Topic("t", jelly.StreamOptions(physical_type=1, stream_name="t"), path=path)
+    topic = jelly.grpc._topic_log.Topic("t", jelly.StreamOptions(physical_type=1, stream_name="t"), path=path)
     small, large = (
         next(jelly.read_batches(jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("x" * n))])))
         for n in (10, 20_000)

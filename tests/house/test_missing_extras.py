@@ -7,8 +7,8 @@ import pytest
 
 SCRIPT = """
 import sys
-for name in ("fsspec", "grpc", "igraph", "matplotlib", "networkx", "polars", "pyarrow", "pyoxigraph",
-             "pyspark", "rdflib", "scipy", "yaml", "zstandard"):
+for name in ("fsspec", "grpc", "igraph", "matplotlib", "networkx", "polars", "prometheus_client", "pyarrow",
+             "pyoxigraph", "pyspark", "rdflib", "scipy", "yaml", "zstandard"):
     sys.modules[name] = None
 import importlib, io, jelly
 data = b"<a:s> <a:p> <a:o> ."

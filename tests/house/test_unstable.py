@@ -45,7 +45,7 @@ def test_what_is_unstable_is_marked_and_listed() -> None:
     marked = {name for name, text in documented() if re.search(r"^ *Unstable: \S", text, re.M)}
     listed = set(re.findall(r"\]\[(jelly[\w.]*)\]", PAGE.read_text("utf-8")))
     assert marked == listed
-    assert {"jelly.messages", "jelly.QuotedTriple", "jelly.grpc.Client.publish_patches"} <= listed
+    assert {"jelly.messages", "jelly.QuotedTriple", "jelly.grpc.Client.publish"} <= listed
 
 
 def test_a_mark_is_written_in_one_way() -> None:

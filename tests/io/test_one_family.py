@@ -57,15 +57,16 @@ def test_what_is_published() -> None:
     jg = pytest.importorskip("jelly.grpc")
     operations = [patch.Start(), patch.Add(ONE), patch.Commit()]
     whole = patch.Patch(operations)
-    assert b"".join(jg.encode_patches(operations)) == b"".join(jg.encode_patches([whole]))
-    mixed = list(jg.encode_patches([*operations, whole, patch.Add(ONE)]))
+    alone = b"".join(jg.FrameEncoder(patch=True).encode_many(operations))
+    assert alone == b"".join(jg.FrameEncoder(patch=True).encode_many([whole]))
+    mixed = list(jg.FrameEncoder(patch=True).encode_many([*operations, whole, patch.Add(ONE)]))
     assert len(mixed) == 3
-    for wrong in (b"abc", [whole], [5], "abc"):  # as `Client.publish` and `publish_patches` encode them
+    for wrong in (b"abc", [whole], [5], "abc"):  # as `Client.publish` encodes them
         with pytest.raises(jelly.JellyArgumentError):
-            list(jg.encode_frames(wrong))
+            list(jg.FrameEncoder().encode_many(wrong))
     for wrong in (b"abc", [ONE], [5]):
         with pytest.raises(jelly.JellyArgumentError):
-            list(jg.encode_patches(wrong))
+            list(jg.FrameEncoder(patch=True).encode_many(wrong))
 
 
 @pytest.mark.parametrize("address", ["192.0.2.1:50051", "example.invalid:50051"])

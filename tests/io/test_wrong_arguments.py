@@ -89,13 +89,8 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "jelly.grpc.Client": (("127.0.0.1:1",), {}),
     "jelly.grpc.FrameDecoder": ((), {}),
     "jelly.grpc.FrameEncoder": ((jelly.StreamOptions.small().replace(physical_type=1, logical_type=1),), {}),
-    "jelly.grpc.FrameWriter": ((), {}),
-    "jelly.grpc.Topic": (("name", None), {}),
     "jelly.grpc.Topics": ((), {}),
     "jelly.grpc.Broker": ((), {}),
-    "jelly.grpc.encode_frames": ((STATEMENTS,), {}),
-    "jelly.grpc.encode_patches": ((PATCHES,), {}),
-    "jelly.grpc.metrics_text": (("BROKER",), {}),
     "jelly.grpc.tokens": (({"token": "name"},), {}),
     "jelly.kafka.JellyDeserializer": ((), {}),
     "jelly.kafka.JellySerializer": ((), {}),
@@ -188,8 +183,6 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "jelly.grpc.FrameEncoder": lambda: of("jelly.grpc").FrameEncoder(
         jelly.StreamOptions.small().replace(physical_type=1, logical_type=1)
     ),
-    "jelly.grpc.FrameWriter": lambda: of("jelly.grpc").FrameWriter(),
-    "jelly.grpc.Monitor": lambda: of("jelly.grpc").Monitor(of("jelly.grpc").Broker(), "127.0.0.1:0"),
     "jelly.grpc.Topics": lambda: of("jelly.grpc").Topics(),
     "jelly.kafka.JellyDeserializer": lambda: of("jelly.kafka").JellyDeserializer(),
     "jelly.kafka.JellySerializer": lambda: of("jelly.kafka").JellySerializer(),
@@ -239,9 +232,9 @@ METHODS: dict[str, tuple[Any, ...]] = {
     "jelly.Writer.extend": (STATEMENTS,),
     "jelly.Writer.namespace": ("ex", "a:"),
     "jelly.grpc.FrameDecoder.decode": (jelly.dumps(STATEMENTS, delimited=False),),
-    "jelly.grpc.FrameEncoder.encode": ("BATCH",),
-    "jelly.grpc.FrameWriter.add": (STATEMENTS[0],),
-    "jelly.grpc.Monitor.answer": ("/metrics",),
+    "jelly.grpc.FrameEncoder.add": (STATEMENTS[0],),
+    "jelly.grpc.FrameEncoder.encode": ("BATCH OF A FRAME",),
+    "jelly.grpc.FrameEncoder.encode_many": (STATEMENTS,),
     "jelly.grpc.Topics.delete": ("t",),
     "jelly.grpc.Topics.get": ("t",),
     "jelly.kafka.JellyDeserializer.deserialize": ("t", jelly.dumps(STATEMENTS, delimited=False)),
@@ -267,23 +260,21 @@ UNSERVED: dict[str, tuple[Any, ...]] = {
     for client in ("Client", "AsyncClient")
     for method, given in {
         "delete_topic": ("t",),
-        "publish": (STATEMENTS,), "topics": (), "subscribe": ("t",), "subscribe_patches": ("t",),
+        "publish": (STATEMENTS,), "topics": (), "subscribe": ("t",),
     }.items()
 }  # fmt: skip
 
 # Methods that are not called so, and why.
 METHODS_LEFT_OUT = {
     "what the server calls": """
-        on_delete_topic on_list_topics on_publish on_publish_patch on_subscribe on_subscribe_patch""",
+        on_delete_topic on_list_topics on_publish on_subscribe""",
     "for the package": """
         AsyncReader.batches PatchReader.watched MessageReader.watched Results.watched
         JellyFile.chosen JellyFile.matching JellyFile.parts JellyFile.rows JellyFile.run
-        Pattern.query Reader.watched Writer.allow Topic.append Topic.fill Topic.is_in_memory Topic.offer Topic.read
-        Topic.unwatch Topic.watch Topics.acknowledge Subscription.send_metadata""",
+        Pattern.query Reader.watched Writer.allow Topics.acknowledge Subscription.send_metadata""",
     "of another library, or a result": """
         Scan.filter Scan.get_fragments Scan.join Scan.join_asof Scan.replace_schema Scan.scanner Scan.sort_by Scan.take
         JellyParser.parse JellySerializer.relativize JellySerializer.serialize Stats.shorten""",
-    "topic= has no default": "publish_patches",
     "ends what runs": "stop",
     "names a variable": "Batch.column",
     "the same as term_text": "Batch.term",
@@ -294,13 +285,13 @@ METHODS_LEFT_OUT = {
 LEFT_OUT = {
     "a result, which the package makes": """
         Canonical Conversion FrameInspection Inspection Part Problem Frame GraphIds Matches Scan Results
-        Counts ResultStats Stats VariableStats TopicInfo Tls Feed PatchFeed AsyncFeed
-        ReadOptions WriteOptions AsyncPatchFeed Call Publication Subscription Refusal""",
+        Counts ResultStats Stats VariableStats TopicInfo Tls Feed AsyncFeed
+        ReadOptions WriteOptions Call Publication Subscription Refusal""",
     "runs in a loop or opens a port; what checks the arguments is that of the others": """
-        AsyncReader aread aencode_messages aread_messages AsyncClient AsyncServer Server Monitor""",
+        AsyncReader aread aencode_messages aread_messages AsyncClient Server""",
     "an enum of Python": "LogicalType PhysicalType PatchStreamType StatementType",
     "has no arguments, or those of another library": """
-        JellyParser JellySerializer register library Handler AsyncHandler Operation Start Commit Abort AnyTerm
+        JellyParser JellySerializer register library Handler Operation Start Commit Abort AnyTerm
         DefaultGraph Batch GraphDictionary""",
 }
 

@@ -42,10 +42,10 @@ class Recording(jg.Handler):
         if call.topic == "refused":
             raise jg.Refusal("RESOURCE_EXHAUSTED", "not today")
         statements, own = SERVED.get(call.topic, SERVED["plain"])
-        return jg.encode_frames(statements, own)
+        return jg.FrameEncoder(own).encode_many(statements)
 
-    def on_publish(self, call: Any) -> None:
-        self.calls.append(list(map(str, call.statements())))
+    async def on_publish(self, call: Any) -> None:
+        self.calls.append([str(statement) async for statement in call.statements()])
 
 
 class Raw:
@@ -199,7 +199,7 @@ def with_broker(work: Any) -> None:
 
     async def main() -> None:
         async with (
-            jg.AsyncServer(jg.Broker(), "127.0.0.1:0") as server,
+            jg.Server(jg.Broker(), "127.0.0.1:0") as server,
             grpc.aio.insecure_channel(server.address) as channel,
         ):
 

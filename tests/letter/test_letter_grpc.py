@@ -8,7 +8,7 @@ import pytest
 import jelly
 import jelly.grpc
 from jelly import IRI, Literal, QuotedTriple, StreamOptions, Triple
-from jelly.grpc._framing import statements_of
+from jelly._streams.frames import statements_of
 from jelly.grpc._protocol import PUBLISH, SUBSCRIBE, TOPIC, pack_subscribe, put_varint, unpack_subscribe
 
 LIMIT = 1 << 20
@@ -23,10 +23,10 @@ class Lists(jelly.grpc.Handler):
     def on_subscribe(self, call):
         rows = [PLAIN, PLAIN] if call.topic.startswith("plain") else [PLAIN, STAR]
         name = call.topic if call.topic.endswith("named") else ""
-        return jelly.grpc.encode_frames(rows, OWN.replace(stream_name=name), frame_rows=1)
+        return jelly.grpc.FrameEncoder(OWN.replace(stream_name=name), frame_rows=1).encode_many(rows)
 
-    def on_publish(self, call):
-        for _ in call:
+    async def on_publish(self, call):
+        async for _ in call:
             pass
 
 
@@ -70,7 +70,7 @@ def test_frames_too_large_are_invalid_arguments(server, size, compression):
 @pytest.mark.parametrize("compression", [grpc.Compression.Gzip, grpc.Compression.Deflate])
 def test_compressed_messages_are_read(server, compression):
     """000-121: the server unpacks what gRPC does not unpack any more."""
-    frames = list(jelly.grpc.encode_frames([(IRI("a:s"), IRI("a:p"), Literal("x" * 5000))]))
+    frames = list(jelly.grpc.FrameEncoder().encode_many([(IRI("a:s"), IRI("a:p"), Literal("x" * 5000))]))
     assert status(server, PUBLISH, frames, compression=compression)[0] == "OK"
     code, got = status(server, SUBSCRIBE, pack_subscribe("plain" + 500 * " "), compression=compression)
     assert (code, len(got)) == ("OK", 2)
@@ -151,7 +151,7 @@ def test_a_topic_of_a_broker_is_fitted_too():
 
     async def main():
         async with (
-            jelly.grpc.AsyncServer(jelly.grpc.Broker()) as server,
+            jelly.grpc.Server(jelly.grpc.Broker()) as server,
             jelly.grpc.AsyncClient(server.address) as client,
         ):
             await client.publish([PLAIN], topic="t", options=OWN.replace(stream_name="t"))

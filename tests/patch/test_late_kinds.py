@@ -103,7 +103,7 @@ def test_rows_of_a_table_are_named_when_they_are_written_later() -> None:
 
 def test_frames_of_calls() -> None:
     calls = pytest.importorskip("jelly.grpc")
-    frames = list(calls.encode_patches([Patch([Add(PLAIN)]), Patch([Add(STAR)]), Patch([Add(GENERAL)])]))
+    frames = list(calls.FrameEncoder(patch=True).encode_many([Patch([Add(one)]) for one in (PLAIN, STAR, GENERAL)]))
     assert [len(calls.FrameDecoder(patch=True).decode(frame)) for frame in frames[:1]] == [2]
     assert len(frames) == 3
 
@@ -115,13 +115,13 @@ def test_frames_as_bytes_are_not_mixed_with_others() -> None:
     frame = jelly.dumps(triples, {"stream_name": "t"}, delimited=False)
     for items in ([frame, *triples], [*triples, frame]):
         with pytest.raises(jelly.JellyArgumentError, match="cannot be mixed"):
-            list(calls.encode_frames(items))
+            list(calls.FrameEncoder().encode_many(items))
     patch = Patch([Add(PLAIN)])
-    raw = next(calls.encode_patches(patch))
+    raw = next(calls.FrameEncoder(patch=True).encode_many(patch))
     for other in ([raw, patch], [patch, raw]):
         with pytest.raises(jelly.JellyArgumentError, match="cannot be mixed"):
-            list(calls.encode_patches(other))
-    assert list(calls.encode_frames([frame])) == [frame]
+            list(calls.FrameEncoder(patch=True).encode_many(other))
+    assert list(calls.FrameEncoder().encode_many([frame])) == [frame]
 
 
 @pytest.mark.parametrize("suffix", [".rt", ".rpb", ".jelly"])

@@ -18,9 +18,10 @@ from fuzz.readers.rows import LINES
 from fuzz.structures import Delimited, Message
 from jelly import JellyError
 from jelly._bytes.source import Source
+from jelly._streams.frames import FrameDecoder
 from jelly.grpc import _protocol as protocol
 from jelly.grpc import _topic_info
-from jelly.grpc._framing import Fitting, FrameDecoder
+from jelly.grpc._framing import Fitting
 
 Pieces = Iterable[bytes]
 
