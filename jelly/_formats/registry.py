@@ -143,134 +143,56 @@ _TEXT: dict[str, Any] = {
 }
 _ROWS = _BATCHES | {"max_row_bytes", "max_prefixes"}
 _BINARY: dict[str, Any] = {
-    "quads": True,
-    "namespaces": True,
-    "binary": True,
-    "mixed": True,
+    **dict.fromkeys(("quads", "namespaces", "binary", "mixed"), True),
     "reading": _ROWS | {"quads", "message"},
     "writing": frozenset({"prefixes", "shorten", "values", "base", "default_quads", "repeat", "message"}),
-    "codec": _NATIVE,
 }
+
+
+def _format(name: str, title: str, suffixes: str, media_types: str, codec: str = _NATIVE, **more: Any) -> Format:
+    """A format, whose suffixes and media types stand in one text each."""
+    return Format(
+        name=name, title=title, suffixes=tuple(suffixes.split()), media_types=tuple(media_types.split()), codec=codec,
+        **more,
+    )  # fmt: skip
+
 
 # ---- statements
 
-JELLY = Format(
-    name="jelly",
-    title="Jelly",
-    suffixes=(".jelly",),
-    media_types=("application/x-jelly-rdf",),
-    quads=True,
-    namespaces=True,
-    binary=True,
+JELLY = _format(
+    "jelly", "Jelly", ".jelly", "application/x-jelly-rdf", quads=True, namespaces=True, binary=True,
     reading=_FRAMES | {"strict", "max_frame_rows"},
-    codec=_NATIVE,
+)  # fmt: skip
+_OF_LINES: dict[str, Any] = {"reading": _LINES, "writing": frozenset({"quoted"})}
+NT = _format("nt", "N-Triples", ".nt .ntriples .nts", "application/n-triples text/plain", **_OF_LINES)
+NQ = _format("nq", "N-Quads", ".nq .nquads .nqs", "application/n-quads", quads=True, **_OF_LINES)
+TURTLE = _format(
+    "ttl", "Turtle", ".ttl .turtle .ttls", "text/turtle application/x-turtle", namespaces=True, **_TEXT
 )
-NT = Format(
-    name="nt",
-    title="N-Triples",
-    suffixes=(".nt", ".ntriples", ".nts"),
-    media_types=("application/n-triples", "text/plain"),
-    reading=_LINES,
-    writing=frozenset({"quoted"}),
-    codec=_NATIVE,
+TRIG = _format(
+    "trig", "TriG", ".trig .trigs", "application/trig application/x-trig", quads=True, namespaces=True, **_TEXT
 )
-NQ = Format(
-    name="nq",
-    title="N-Quads",
-    suffixes=(".nq", ".nquads", ".nqs"),
-    media_types=("application/n-quads",),
-    quads=True,
-    reading=_LINES,
-    writing=frozenset({"quoted"}),
-    codec=_NATIVE,
+RDF_XML = _format(
+    "rdf", "RDF/XML", ".rdf .owl .xml .rdfxml", "application/rdf+xml application/xml text/xml", namespaces=True, **_TEXT
 )
-TURTLE = Format(
-    name="ttl",
-    title="Turtle",
-    suffixes=(".ttl", ".turtle", ".ttls"),
-    media_types=("text/turtle", "application/x-turtle"),
-    namespaces=True,
-    **_TEXT,
-)
-TRIG = Format(
-    name="trig",
-    title="TriG",
-    suffixes=(".trig", ".trigs"),
-    media_types=("application/trig", "application/x-trig"),
-    quads=True,
-    namespaces=True,
-    **_TEXT,
-)
-RDF_XML = Format(
-    name="rdf",
-    title="RDF/XML",
-    suffixes=(".rdf", ".owl", ".xml", ".rdfxml"),
-    media_types=("application/rdf+xml", "application/xml", "text/xml"),
-    namespaces=True,
-    **_TEXT,
-)
-JSON_LD = Format(
-    name="jsonld",
-    title="JSON-LD",
-    suffixes=(".jsonld", ".json-ld"),
-    media_types=("application/ld+json",),
-    quads=True,
-    **_TEXT,
-)
-N3 = Format(
-    name="n3", title="N3", suffixes=(".n3",), media_types=("text/n3", "text/rdf+n3"), namespaces=True, **_TEXT
-)
-THRIFT = Format(
-    name="thrift",
-    title="RDF Thrift",
-    suffixes=(".rt", ".trdf"),
-    media_types=("application/rdf+thrift",),
-    **_BINARY,
-)
-PROTOBUF = Format(
-    name="protobuf",
-    title="RDF Protobuf",
-    suffixes=(".rpb", ".pbrdf"),
-    media_types=("application/rdf+protobuf",),
-    **_BINARY,
-)
+JSON_LD = _format("jsonld", "JSON-LD", ".jsonld .json-ld", "application/ld+json", quads=True, **_TEXT)
+N3 = _format("n3", "N3", ".n3", "text/n3 text/rdf+n3", namespaces=True, **_TEXT)
+THRIFT = _format("thrift", "RDF Thrift", ".rt .trdf", "application/rdf+thrift", **_BINARY)
+PROTOBUF = _format("protobuf", "RDF Protobuf", ".rpb .pbrdf", "application/rdf+protobuf", **_BINARY)
 
 # ---- patches
 
-JELLY_PATCH = Format(
-    name="jellyp",
-    title="Jelly-Patch",
-    suffixes=(".jellyp",),
-    media_types=("application/x-jelly-rdf-patch",),
-    content=Content.PATCH,
-    quads=True,
-    namespaces=True,
-    binary=True,
-    reading=_FRAMES | {"strict"},
-    codec=_NATIVE,
-)
-RDF_PATCH = Format(
-    name="rdfp",
-    title="RDF Patch",
-    suffixes=(".rdfp",),
-    media_types=("application/rdf-patch", "text/rdf-patch"),
-    content=Content.PATCH,
-    quads=True,
-    namespaces=True,
-    reading=_LINES | {"strict", "on_error"},
-    codec=_NATIVE,
-)
-RDF_PATCH_THRIFT = Format(
-    name="trp",
-    title="RDF Patch Thrift",
-    suffixes=(".trp",),
-    media_types=("application/rdf-patch+thrift",),
-    content=Content.PATCH,
-    quads=True,
-    namespaces=True,
-    binary=True,
-    reading=_ROWS,
-    codec=_NATIVE,
+_PATCHES: dict[str, Any] = {"content": Content.PATCH, "quads": True, "namespaces": True}
+JELLY_PATCH = _format(
+    "jellyp", "Jelly-Patch", ".jellyp", "application/x-jelly-rdf-patch", binary=True, reading=_FRAMES | {"strict"},
+    **_PATCHES,
+)  # fmt: skip
+RDF_PATCH = _format(
+    "rdfp", "RDF Patch", ".rdfp", "application/rdf-patch text/rdf-patch", reading=_LINES | {"strict", "on_error"},
+    **_PATCHES,
+)  # fmt: skip
+RDF_PATCH_THRIFT = _format(
+    "trp", "RDF Patch Thrift", ".trp", "application/rdf-patch+thrift", binary=True, reading=_ROWS, **_PATCHES
 )
 
 # ---- message logs
@@ -328,66 +250,35 @@ TAR_LOG = _log(
 
 
 def _results(
-    name: str, title: str, media: str, suffixes: tuple[str, ...], *reading: str, binary: bool = False
+    name: str, title: str, media: str, suffixes: str, reading: Collection[str] = (), binary: bool = False
 ) -> Format:
-    return Format(
-        name=name,
-        title=title,
-        suffixes=suffixes,
-        media_types=(media,),
-        content=Content.RESULTS,
-        binary=binary,
-        reading=_ROWS if binary else frozenset(reading),
-        capability=f"results-{name}",
-        codec=_RESULT_CODEC,
-    )
+    return _format(
+        name, title, suffixes, media, _RESULT_CODEC, content=Content.RESULTS, binary=binary,
+        reading=frozenset(reading), capability=f"results-{name}",
+    )  # fmt: skip
 
 
 _RESULTS = (
-    _results("thrift", "RDF Thrift", "application/sparql-results+thrift", (".srt",), binary=True),
-    _results("protobuf", "RDF Protobuf", "application/sparql-results+protobuf", (".srp",), binary=True),
-    _results("json", "JSON", "application/sparql-results+json", (".srj", ".json"), "max_document_bytes", *_SOURCE),
-    _results("xml", "XML", "application/sparql-results+xml", (".srx", ".xml"), "max_text_bytes", *_SOURCE),
-    _results("csv", "CSV", "text/csv", (".csv",)),
-    _results("tsv", "TSV", "text/tab-separated-values", (".tsv",), "max_text_bytes", *_SOURCE),
+    _results("thrift", "RDF Thrift", "application/sparql-results+thrift", ".srt", _ROWS, True),
+    _results("protobuf", "RDF Protobuf", "application/sparql-results+protobuf", ".srp", _ROWS, True),
+    _results("json", "JSON", "application/sparql-results+json", ".srj .json", _SOURCE | {"max_document_bytes"}),
+    _results("xml", "XML", "application/sparql-results+xml", ".srx .xml", _SOURCE | {"max_text_bytes"}),
+    _results("csv", "CSV", "text/csv", ".csv"),
+    _results("tsv", "TSV", "text/tab-separated-values", ".tsv", _SOURCE | {"max_text_bytes"}),
 )
 
 # ---- tables, which jelly._formats.table_files reads and writes
 
 _TABLE: dict[str, Any] = {
-    "content": Content.TABLE,
-    "quads": True,
-    "reading": _BATCHES,
-    "codec": "jelly._formats.table_files",
-}
+    "codec": "jelly._formats.table_files", "content": Content.TABLE, "quads": True, "reading": _BATCHES
+}  # fmt: skip
+_ARROW = "application/vnd.apache.arrow."
 _TABLES = (
-    Format(
-        name="parquet",
-        title="Parquet",
-        suffixes=(".parquet", ".pq"),
-        media_types=("application/vnd.apache.parquet",),
-        binary=True,
-        **_TABLE,
-    ),
-    Format(
-        name="arrow",
-        title="Arrow IPC",
-        suffixes=(".arrow", ".feather", ".ipc"),
-        media_types=("application/vnd.apache.arrow.file",),
-        binary=True,
-        **_TABLE,
-    ),
-    Format(
-        name="arrows",
-        title="Arrow IPC stream",
-        suffixes=(".arrows",),
-        media_types=("application/vnd.apache.arrow.stream",),
-        binary=True,
-        **_TABLE,
-    ),
-    Format(name="csv", title="CSV", suffixes=(".csv",), media_types=("text/csv",), **_TABLE),
+    _format("parquet", "Parquet", ".parquet .pq", "application/vnd.apache.parquet", binary=True, **_TABLE),
+    _format("arrow", "Arrow IPC", ".arrow .feather .ipc", f"{_ARROW}file", binary=True, **_TABLE),
+    _format("arrows", "Arrow IPC stream", ".arrows", f"{_ARROW}stream", binary=True, **_TABLE),
+    _format("csv", "CSV", ".csv", "text/csv", **_TABLE),
 )
-
 
 _LOGS = (JELLY_LOG, NT_LOG, NQ_LOG, TURTLE_LOG, TRIG_LOG, NDJSON_LD, YAML_LD, RDF_XML_LOG, TAR_LOG)
 # All formats, by content and name.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
@@ -103,33 +103,44 @@ def batches_of(variables: tuple[str, ...], rows: Iterable[Any]) -> Iterator[Batc
         first_row += len(builder.batch)
 
 
+class Syntax(NamedTuple):
+    """How a text of results is written."""
+
+    header: Callable[[Sequence[str]], str]
+    row: Callable[[Sequence[str], Row], str]
+    between: str  # two rows
+    footer: str
+
+
 class SyntaxResultWriter:
     """Writes results in JSON, XML, CSV or TSV."""
 
     def __init__(self, format: Format, variables: Sequence[str]) -> None:
         self._capabilities = format.capabilities
         self._variables = tuple(variables)
-        self._rows = _WRITERS[format.name](variables)
-        self._begun = False
+        self._syntax = _WRITERS[format.name]
+        self._header = self._syntax.header(variables)
+        self._between = ""
 
-    def _begin(self) -> str:
-        if self._begun:
-            return ""
-        header: str = self._rows.header()
-        self._begun = True
-        return header
+    def _text(self, text: str) -> bytes:
+        """The bytes of a text, the first time after the header."""
+        header, self._header = self._header, ""
+        return (header + text).encode()
 
     def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
-        """The text of a Batch, at the first time behind the variables. Results have no frames."""
+        """The text of a Batch, the first time after the variables. Results have no frames."""
         rows = Materializer(self._capabilities.fit(batch)).solutions()
         if batch.variables != self._variables:
             expected = f"expected {self._variables}, as in the header"
             raise JellyOptionsError(f"the variables are {batch.variables}: {expected}")
-        return (self._begin() + "".join(map(self._rows.row, rows))).encode()
+        text = self._syntax.between.join([self._syntax.row(self._variables, row) for row in rows])
+        if text:
+            text, self._between = self._between + text, self._syntax.between
+        return self._text(text)
 
     def close(self) -> bytes:
         """The end of the document."""
-        return (self._begin() + str(self._rows.footer())).encode()
+        return self._text(self._syntax.footer)
 
 
 # ---- JSON
@@ -217,24 +228,13 @@ def _to_json(term: Any) -> dict[str, Any]:
     return made
 
 
-class JsonWriter:
-    """SPARQL 1.1 Query Results JSON Format, one line a row."""
+def _json_header(variables: Sequence[str]) -> str:
+    return f'{{"head":{{"vars":{json.dumps(list(variables), ensure_ascii=False)}}},"results":{{"bindings":['
 
-    def __init__(self, variables: Sequence[str]) -> None:
-        self._variables = variables
-        self._next = ""
 
-    def header(self) -> str:
-        return f'{{"head":{{"vars":{json.dumps(list(self._variables), ensure_ascii=False)}}},"results":{{"bindings":['
-
-    def row(self, row: Row) -> str:
-        bound = {name: _to_json(term) for name, term in zip(self._variables, row, strict=True) if term is not None}
-        text = f"{self._next}\n{json.dumps(bound, ensure_ascii=False, separators=(',', ':'))}"
-        self._next = ","
-        return text
-
-    def footer(self) -> str:
-        return "\n]}}\n"
+def _json_row(variables: Sequence[str], row: Row) -> str:
+    bound = {name: _to_json(term) for name, term in zip(variables, row, strict=True) if term is not None}
+    return f"\n{json.dumps(bound, ensure_ascii=False, separators=(',', ':'))}"
 
 
 # ---- XML
@@ -277,29 +277,21 @@ def _to_xml(term: Any) -> str:
     return f"<literal{about}>{_xml_text(term.value)}</literal>"
 
 
-class XmlWriter:
-    """SPARQL Query Results XML Format, one line a row."""
+def _xml_header(variables: Sequence[str]) -> str:
+    names = "".join(f"<variable name={_xml_quoted(name)}/>" for name in variables)
+    return (
+        '<?xml version="1.0"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#"'
+        f' xmlns:its="http://www.w3.org/2005/11/its"><head>{names}</head><results>\n'
+    )
 
-    def __init__(self, variables: Sequence[str]) -> None:
-        self._variables = variables
 
-    def header(self) -> str:
-        names = "".join(f"<variable name={_xml_quoted(name)}/>" for name in self._variables)
-        return (
-            '<?xml version="1.0"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#"'
-            f' xmlns:its="http://www.w3.org/2005/11/its"><head>{names}</head><results>\n'
-        )
-
-    def row(self, row: Row) -> str:
-        cells = (
-            f"<binding name={_xml_quoted(name)}>{_to_xml(term)}</binding>"
-            for name, term in zip(self._variables, row, strict=True)
-            if term is not None
-        )
-        return f"<result>{''.join(cells)}</result>\n"
-
-    def footer(self) -> str:
-        return "</results></sparql>\n"
+def _xml_row(variables: Sequence[str], row: Row) -> str:
+    cells = (
+        f"<binding name={_xml_quoted(name)}>{_to_xml(term)}</binding>"
+        for name, term in zip(variables, row, strict=True)
+        if term is not None
+    )
+    return f"<result>{''.join(cells)}</result>\n"
 
 
 _SPARQL = "http://www.w3.org/2005/sparql-results# "
@@ -474,22 +466,6 @@ def _to_tsv(term: Any) -> str:
     return str(term)
 
 
-class CsvWriter:
-    """SPARQL 1.1 Query Results CSV Format: values without what they are."""
-
-    def __init__(self, variables: Sequence[str]) -> None:
-        self._variables = variables
-
-    def header(self) -> str:
-        return ",".join(_to_csv(IRI(name)) for name in self._variables) + "\r\n"
-
-    def row(self, row: Row) -> str:
-        return ",".join(map(_to_csv, row)) + "\r\n"
-
-    def footer(self) -> str:
-        return ""
-
-
 # VARNAME of SPARQL: only such names can be read again.
 _LETTERS = (
     "0-9A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef"
@@ -498,31 +474,23 @@ _LETTERS = (
 _VARIABLE = re.compile(f"[{_LETTERS}][{_LETTERS}\u00b7\u0300-\u036f\u203f\u2040]*")
 
 
-class TsvWriter:
-    """SPARQL 1.1 Query Results TSV Format: terms in the syntax of Turtle."""
-
-    def __init__(self, variables: Sequence[str]) -> None:
-        for name in variables:
-            if not _VARIABLE.fullmatch(name):
-                raise JellyUnsupportedError(f"TSV cannot hold the variable {name!r:.80}: expected a name of SPARQL")
-        self._variables = variables
-
-    def header(self) -> str:
-        return "\t".join(f"?{name}" for name in self._variables) + "\n"
-
-    def row(self, row: Row) -> str:
-        return "\t".join(map(_to_tsv, row)) + "\n"
-
-    def footer(self) -> str:
-        return ""
+def _tsv_header(variables: Sequence[str]) -> str:
+    for name in variables:
+        if not _VARIABLE.fullmatch(name):
+            raise JellyUnsupportedError(f"TSV cannot hold the variable {name!r:.80}: expected a name of SPARQL")
+    return "\t".join(f"?{name}" for name in variables) + "\n"
 
 
-_WRITERS: dict[str, Any] = {"json": JsonWriter, "xml": XmlWriter, "csv": CsvWriter, "tsv": TsvWriter}
-
-
-# ---- readers
-
-
+# SPARQL 1.1 Query Results in JSON and XML, one line a row; CSV has values without their kinds, TSV terms of Turtle.
+_WRITERS = {
+    "json": Syntax(_json_header, _json_row, ",", "\n]}}\n"),
+    "xml": Syntax(_xml_header, _xml_row, "", "</results></sparql>\n"),
+    "csv": Syntax(
+        lambda variables: ",".join(_to_csv(IRI(name)) for name in variables) + "\r\n",
+        lambda _, row: ",".join(map(_to_csv, row)) + "\r\n", "", "",
+    ),
+    "tsv": Syntax(_tsv_header, lambda _, row: "\t".join(map(_to_tsv, row)) + "\n", "", ""),
+}  # fmt: skip
 _READERS: dict[str, Callable[..., tuple[list[str], Iterator[Row]]]] = {
     "json": read_json,
     "xml": read_xml,
