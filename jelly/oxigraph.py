@@ -17,8 +17,9 @@ from jelly._core.base.batch import Batch
 from jelly._core.terms.quad_builder import QuadBatchBuilder
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._dataset.read import uniform_batches
+from jelly._formats.guards import PieceFile
 from jelly._formats.registry import READING, WRITING
-from jelly._formats.syntaxes import BATCH_BYTES, CLASSES, PieceFile, Quads, library_of, ox, refusal
+from jelly._formats.syntaxes import BATCH_BYTES, CLASSES, Quads, library_of, ox, refusal
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.reader import READ_ROWS

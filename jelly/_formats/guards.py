@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from jelly._core.boundaries.json import JsonScanner
 from jelly._core.boundaries.turtle import Lexer
 from jelly.errors import JellyLimitError
 
-__all__ = ["guard_json", "guard_turtle", "guard_xml"]
+__all__ = ["PieceFile", "guard_json", "guard_turtle", "guard_xml"]
 
 # Maximum nesting of triple terms: pyoxigraph uses the stack for them and ends the process if it overflows, which
 # happened at 1000 levels in a thread with 512 KiB.
@@ -40,6 +40,7 @@ LONG_IRI = 512
 MAX_ELEMENTS = 10_000
 MAX_TRIPLE_ELEMENTS = 2 * MAX_TRIPLE_TERMS
 
+_BLANK = re.compile(rb"[ \t\r\n]*\n")
 _REFERENCE = re.compile(rb"&([^\s;&#]+);")
 _ELEMENT = re.compile(rb"<(/?)(?:[^<>\"']|\"[^<\"]*\"|'[^<']*')*?(/?)>")
 # An element whose content is XML, by the value of this attribute (or what an entity makes of it); and a namespace.
@@ -47,6 +48,45 @@ _LITERAL = re.compile(rb"parseType\s*=\s*[\"'](?!(?:Resource|Collection|Triple)[
 _NAMESPACE = re.compile(rb"\bxmlns(:[^\s=<>\"':]*)?\s*=\s*(?:\"[^\"<]*\"|'[^'<]*')")
 # Constructs that may contain < and > outside of tags, with their ends.
 _NO_MARKUP = {b"<!--": b"-->", b"<![CDATA[": b"]]>"}
+
+
+class PieceFile:
+    """Pieces of bytes as the file that pyoxigraph reads.
+
+    It is never given more than it asks for: it would end the process. XML and JSON it gets line by line: most errors
+    that it finds there do not tell the line, and so it has read no further.
+    """
+
+    def __init__(self, pieces: Iterator[bytes], by_line: bool = False) -> None:
+        self._pieces = pieces
+        self._last = self._piece = b""
+        self._at = 0
+        self._by_line = by_line
+        self.line = 1  # that was given last, where they are given one by one
+        self._ends = 0  # line ends in what was given last
+
+    def read(self, size: int = -1) -> bytes:
+        while self._at >= len(self._piece):
+            piece = next(self._pieces, None)
+            if piece is None:
+                return b""
+            self._last, self._piece, self._at = self._piece, piece, 0
+        end = len(self._piece) if size < 0 else self._at + size
+        if self._by_line:
+            self.line += self._ends
+            newline = self._piece.find(b"\n", self._at, end)
+            self._ends = 0
+            if newline >= 0:
+                # With the blank lines after it.
+                end = _BLANK.match(self._piece, newline, end).end()  # type: ignore[union-attr]
+                self._ends = self._piece.count(b"\n", newline, end)
+        data = self._piece[self._at : end]
+        self._at += len(data)
+        return data
+
+    def recent(self) -> bytes:
+        """What was given last: a piece or two."""
+        return self._last + self._piece[: self._at]
 
 
 def guard_turtle() -> Callable[[bytes], int]:

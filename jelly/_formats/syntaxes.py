@@ -34,7 +34,7 @@ from jelly._core.rules.capabilities import capabilities_of
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.quad_builder import QuadBatchBuilder
 from jelly._core.terms.term_adapter import TermAdapter
-from jelly._formats.guards import guard_json, guard_turtle, guard_xml
+from jelly._formats.guards import PieceFile, guard_json, guard_turtle, guard_xml
 from jelly._formats.language_case import JsonMarks, Marks, Written
 from jelly._formats.protocols import Framing
 from jelly._formats.registry import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
@@ -60,7 +60,6 @@ __all__ = [
     "CLASSES",
     "SYNTAXES",
     "Parsing",
-    "PieceFile",
     "Quads",
     "SyntaxReader",
     "SyntaxWriter",
@@ -96,46 +95,6 @@ MAX_TOKEN = 1 << 24
 # ---- reading
 
 
-class PieceFile:
-    """Pieces of bytes as the file that pyoxigraph reads.
-
-    It is never given more than it asks for: it would end the process. XML and JSON it gets line by line: most errors
-    that it finds there do not tell the line, and so it has read no further.
-    """
-
-    def __init__(self, pieces: Iterator[bytes], by_line: bool = False) -> None:
-        self._pieces = pieces
-        self._last = self._piece = b""
-        self._at = 0
-        self._by_line = by_line
-        self.line = 1  # that was given last, where they are given one by one
-        self._ends = 0  # line ends in what was given last
-
-    def read(self, size: int = -1) -> bytes:
-        while self._at >= len(self._piece):
-            piece = next(self._pieces, None)
-            if piece is None:
-                return b""
-            self._last, self._piece, self._at = self._piece, piece, 0
-        end = len(self._piece) if size < 0 else self._at + size
-        if self._by_line:
-            self.line += self._ends
-            newline = self._piece.find(b"\n", self._at, end)
-            self._ends = 0
-            if newline >= 0:
-                # With the blank lines behind it.
-                end = _BLANK.match(self._piece, newline, end).end()  # type: ignore[union-attr]
-                self._ends = self._piece.count(b"\n", newline, end)
-        data = self._piece[self._at : end]
-        self._at += len(data)
-        return data
-
-    def recent(self) -> bytes:
-        """What was given last: a piece or two."""
-        return self._last + self._piece[: self._at]
-
-
-_BLANK = re.compile(rb"[ \t\r\n]*\n")
 # The place that a message begins with.
 PLACE = re.compile(r"\AParser error (?:at|between) .*?: ", re.S)
 _CONTEXT = re.compile(rb'"@(?:context|import)"\s*:\s*')

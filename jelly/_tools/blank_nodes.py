@@ -4,6 +4,8 @@ Each blank node gets a colour: a hash of its statements and of the colours of th
 Rounds repeat until the colours divide no further (colour refinement). Nodes with a unique colour on both sides match.
 They then count as known; the components without them are compared one by one. If a component still has nodes of
 one colour, a bounded search tries them. Quoted triples with blank nodes count as nodes with one more statement.
+
+``other[i]`` is the index of the node that node ``i`` matches, or -1, in all of this module.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,10 @@ import numpy.typing as npt
 
 from jelly._core.base.batch import Batch
 from jelly._core.ntriples.statement_table import StatementTable
-from jelly._tools.compare import TOO_MUCH_ALIKE, TooMuchAlike, map_component
+from jelly._tools.compare import TOO_MUCH_ALIKE, Pattern, TooMuchAlike, map_component
 from jelly.errors import JellyError, JellyWarning
 
-__all__ = ["Matching", "components", "differences", "match_labels", "match_statements"]
+__all__ = ["components", "differences", "match_labels"]
 
 _OPEN_TRIPLE = 4  # in StatementTable.sorts
 # Statements looked at in all rounds of refinement together, where a round counts for some, and patterns in the search
@@ -52,67 +53,67 @@ def _mixed(x: _Hashes) -> _Hashes:
     return found
 
 
+def _starts(numbers: Any) -> npt.NDArray[np.bool_]:
+    """Where a number differs from the one before."""
+    found = np.ones(len(numbers), bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=found[1:])
+    return found
+
+
 def _distinct(numbers: Any, n: int) -> Any:
     """The different numbers among some below n, sorted."""
-    if len(numbers) > n >> 5:
-        marks = np.zeros(n, bool)
-        marks[numbers] = True
-        return np.flatnonzero(marks)
-    numbers = np.sort(numbers)
-    return numbers[np.concatenate([np.ones(min(1, len(numbers)), bool), numbers[1:] != numbers[:-1]])]
+    if len(numbers) <= n >> 5:
+        numbers = np.sort(numbers)
+        return numbers[_starts(numbers)]
+    is_there = np.zeros(n, bool)
+    is_there[numbers] = True
+    return np.flatnonzero(is_there)
 
 
-@dataclass
-class Matching:
-    """A matching of the nodes of two datasets.
-
-    ``nodes`` are the terms of a `StatementTable` that are blank nodes, or quoted triples with some: first those of the
-    first dataset, ``n_left`` of them, then those of the second. ``other[i]`` is the index of the node that node ``i``
-    matches, or -1. ``complete``: with this matching both datasets have the same statements with blank nodes.
-    ``too_much_alike``: the search for some nodes was given up.
-    """
-
-    nodes: _Ints
-    n_left: int
-    other: npt.NDArray[np.int64]
-    complete: bool
-    too_much_alike: bool
+def _pairs(keys: Any, left: npt.NDArray[np.bool_]) -> tuple[Any, Any]:
+    """The places of keys that are there once on the left and once on the right: of each key both places."""
+    values, index = np.unique(keys, return_inverse=True)
+    counts = [np.bincount(index[side], minlength=len(values)) for side in (left, ~left)]
+    is_single = ((counts[0] == 1) & (counts[1] == 1))[index]
+    x, y = (np.flatnonzero(is_single & side) for side in (left, ~left))
+    return x[np.argsort(index[x])], y[np.argsort(index[y])]
 
 
 class _Pattern:
-    """Statements with blank nodes as numbers: indexes of nodes if ``is_node``, else numbers of terms."""
+    """Statements with blank nodes as numbers: indexes of nodes if ``is_node``, else numbers of terms.
+
+    ``nodes`` are the terms of a `StatementTable` that are blank nodes, or quoted triples with some: first those of the
+    first dataset, ``n_left`` of them, then those of the second. So it is with the ``n_rows`` statements of the first.
+    """
 
     def __init__(self, table: StatementTable) -> None:
         sorts = table.sorts
-        is_node_term = (sorts != 0) & (sorts != 3)
         sides = [_with_parts(table, side, sorts) for side in (0, 1)]
-        self.n_rows = len(sides[0][0])
-        rows = np.concatenate([side[0] for side in sides])
-        kind = np.concatenate([side[1] for side in sides])
-        known = rows >= 0
-        self.is_node = known & is_node_term[np.where(known, rows, 0)]
-        place = np.full(len(sorts), -1, np.int32)
-        halves = [slice(self.n_rows), slice(self.n_rows, None)]
-        left, right = (_distinct(rows[half][self.is_node[half]], len(sorts)) for half in halves)
+        self.n_rows = n = len(sides[0][0])
+        rows, self.kind = (np.concatenate(part) for part in zip(*sides, strict=True))
+        terms = np.where(rows >= 0, rows, 0)
+        self.is_node = (rows >= 0) & ((sorts != 0) & (sorts != 3))[terms]
+        left, right = (_distinct(rows[half][self.is_node[half]], len(sorts)) for half in (slice(n), slice(n, None)))
         self.nodes = np.concatenate([left, right])
         self.n_left = len(left)
+        place = np.full(len(sorts), -1, np.int32)
         place[self.nodes] = np.arange(len(self.nodes), dtype=np.int32)
         self.is_triple = sorts[self.nodes] == _OPEN_TRIPLE
-        self.rows = np.where(self.is_node, place[np.where(known, rows, 0)], rows)
-        self.kind = kind
-        # What a statement says besides its nodes, and which of these are the same one.
-        said = kind.astype(np.uint64)
+        self.rows = np.where(self.is_node, place[terms], rows)
+        self.in_left = np.arange(len(rows)) < n
+        # A hash of each statement without its nodes, and of which of these are the same one.
+        self.shape = self.kind.astype(np.uint64)
         for i in range(4):
             ground = np.where(self.is_node[:, i], -2, self.rows[:, i]).astype(np.uint64)
-            said += _mixed(ground + _SLOT[i]) * _SLOT[i]
-        self.shape = _mixed(said)
+            self.shape += _mixed(ground + _SLOT[i]) * _SLOT[i]
+        self.shape = _mixed(self.shape)
         for i in range(4):
             for k in range(i):
                 same = self.is_node[:, i] & self.is_node[:, k] & (self.rows[:, i] == self.rows[:, k])
                 self.shape += same * _SLOT[i : i + 1] * np.uint64(2 * k + 3)
 
     def _seen(self, rows: Any, colours: _Hashes) -> _Hashes:
-        """What some statements say, with the colours of their nodes."""
+        """A hash of some statements, with the colours of their nodes."""
         seen: _Hashes = self.shape[rows]
         for slot in range(4):
             some = self.is_node[rows, slot]
@@ -142,7 +143,6 @@ class _Pattern:
         seen = np.zeros(len(rows), np.uint64)
         sums = np.zeros(n, np.uint64)
         work = 0
-        first = True
         while len(rows):
             work += len(rows) + ROUND_WORK
             if work > MAX_ROUNDS_WORK:
@@ -150,42 +150,36 @@ class _Pattern:
             now = self._seen(rows, hashes)
             for slot in range(4):
                 some = self.is_node[rows, slot]
-                change = _mixed(now[some] ^ _SLOT[slot])
-                if not first:
-                    change -= _mixed(seen[rows[some]] ^ _SLOT[slot])
+                change = _mixed(now[some] ^ _SLOT[slot]) - _mixed(seen[rows[some]] ^ _SLOT[slot])
                 np.add.at(sums, self.rows[rows[some], slot], change)
             seen[rows] = now
             looked_at = _distinct(self.rows[rows][self.is_node[rows]], n)
-            # Groups of nodes with one colour and one sum: for each the place of its first node in the order.
-            order = looked_at[np.lexsort((sums[looked_at], colour[looked_at]))]
-            old, total = colour[order], sums[order]
-            starts = np.concatenate([[True], (old[1:] != old[:-1]) | (total[1:] != total[:-1])])
-            group = np.cumsum(starts) - 1
-            at = np.flatnonzero(starts)
-            old, total = old[at], total[at]
-            count = np.diff(np.concatenate([at, [len(order)]]))
+            # Groups of nodes with one colour and one sum: a node of each, and the group of each node.
+            keys = hashes[looked_at] + sums[looked_at]
+            order = np.argsort(keys, kind="stable")
+            looked_at, starts = looked_at[order], _starts(keys[order])
+            group, at = np.cumsum(starts) - 1, np.flatnonzero(starts)
+            old, total = colour[looked_at[at]], sums[looked_at[at]]
+            count = np.diff(np.append(at, len(order)))
             of_colour = np.bincount(old, count, minlength=n_colours).astype(np.int64)
-            whole = size[old] == of_colour[old]  # no other node has the colour
-            largest = np.zeros(len(at), bool)
+            is_whole = size[old] == of_colour[old]  # no other node has the colour
             by_size = np.lexsort((-count, old))
-            largest[by_size[np.concatenate([[True], old[by_size][1:] != old[by_size][:-1]])]] = True
-            keeps = np.where(whole, largest, total == sum_of[old])
+            is_largest = np.zeros(len(at), bool)
+            is_largest[by_size[_starts(old[by_size])]] = True
+            keeps = np.where(is_whole, is_largest, total == sum_of[old])
             sum_of[old[keeps]] = total[keeps]
             fresh = np.flatnonzero(~keeps)
+            colours = np.arange(n_colours, n_colours + len(fresh))
             np.subtract.at(size, old[fresh], count[fresh])
-            size[n_colours : n_colours + len(fresh)] = count[fresh]
-            sum_of[n_colours : n_colours + len(fresh)] = total[fresh]
-            into = old.copy()
-            into[fresh] = np.arange(n_colours, n_colours + len(fresh))
+            size[colours], sum_of[colours], old[fresh] = count[fresh], total[fresh], colours
             n_colours += len(fresh)
-            changed = order[~keeps[group]]
-            colour[changed] = into[group[~keeps[group]]]
+            is_changed = ~keeps[group]
+            changed = looked_at[is_changed]
+            colour[changed] = old[group[is_changed]]
             hashes[changed] = _mixed(colour[changed].astype(np.uint64))
             lengths = begin[changed + 1] - begin[changed]
-            ends = np.cumsum(lengths)
-            places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin[changed] - ends + lengths, lengths)
-            rows = _distinct(entries[places], len(self.rows))
-            first = False
+            first = np.repeat(begin[changed] - np.cumsum(lengths) + lengths, lengths)
+            rows = _distinct(entries[first + np.arange(len(first))], len(self.rows))
         return hashes, True
 
 
@@ -219,178 +213,151 @@ def components(n: int, x: npt.NDArray[np.int64], y: npt.NDArray[np.int64]) -> np
             return least
 
 
-def _pairs(slots: npt.NDArray[np.bool_], rows: npt.NDArray[np.int64]) -> tuple[Any, Any]:
-    """Pairs of nodes of the same statement: the first node with each other node."""
-    first = np.argmax(slots, axis=1)
-    lead = rows[np.arange(len(rows)), first]
-    x = [lead[slots[:, slot]] for slot in range(4)]
-    y = [rows[slots[:, slot], slot] for slot in range(4)]
-    return np.concatenate(x), np.concatenate(y)
+class _Matching:
+    """A matching of the blank nodes of the statements that `StatementTable.open_statements` gives.
 
-
-def match_statements(table: StatementTable, max_work: int = MAX_SEARCH_WORK) -> Matching:
-    """Match the blank nodes of the statements that `StatementTable.open_statements` gives.
-
-    Matches all nodes of components that are equal in both datasets, and nodes whose position is
-    unique in both. ``max_work`` bounds the search among similar nodes: the number of statements examined.
+    Matches all nodes of components that are equal in both datasets, and nodes whose position is unique in both.
+    ``max_work`` bounds the search among similar nodes: the number of statements examined. ``complete``: with this
+    matching both datasets have the same statements with blank nodes. ``too_much_alike``: the search for some nodes was
+    given up.
     """
-    return _matched(table, max_work)[0]
 
+    def __init__(self, table: StatementTable, max_work: int) -> None:
+        self.pattern = pattern = _Pattern(table)
+        n = len(pattern.nodes)
+        self._left = np.arange(n) < pattern.n_left
+        self.other = np.full(n, -1, np.int64)
+        self._colours, whole = pattern.refined()
+        self._match(*_pairs(self._colours, self._left))
+        # The components without the known nodes.
+        self._slots = self.open_slots()
+        rows = np.flatnonzero(self._slots.any(axis=1))
+        lead = pattern.rows[rows, np.argmax(self._slots[rows], axis=1)]
+        of_row, slot = np.nonzero(self._slots[rows])
+        self._least = components(n, lead[of_row], pattern.rows[rows[of_row], slot])
+        order = np.argsort(self._least[lead], kind="stable")
+        self._rows, self._part = rows[order], self._least[lead][order]
+        given_up = self._match_components([max_work])
+        self.complete = self._is_complete()
+        self.too_much_alike = not self.complete and (given_up or not whole)
 
-def _matched(table: StatementTable, max_work: int) -> tuple[Matching, _Pattern]:
-    pattern = _Pattern(table)
-    n = len(pattern.nodes)
-    left = np.arange(n) < pattern.n_left
-    other = np.full(n, -1, np.int64)
-    colours, whole = pattern.refined()
-    _match_single(colours, left, other)
-    # The components without the known nodes, and a signature of each.
-    open_nodes = other < 0
-    open_slots = pattern.is_node & open_nodes[np.where(pattern.is_node, pattern.rows, 0)]
-    some = open_slots.any(axis=1)
-    least = components(n, *_pairs(open_slots[some], pattern.rows[some]))
-    alike = _matchcomponents(pattern, colours, left, other, least, open_nodes, max_work)
-    complete = _is_complete(pattern, other)
-    return Matching(pattern.nodes, pattern.n_left, other, complete, not complete and (alike or not whole)), pattern
+    def _match(self, x: Any, y: Any) -> None:
+        self.other[x], self.other[y] = y, x
 
-
-def _match_single(colours: _Hashes, left: npt.NDArray[np.bool_], other: npt.NDArray[np.int64]) -> None:
-    """Match the nodes whose colour is unique on their side."""
-    values, index = np.unique(colours, return_inverse=True)
-    counts = [np.bincount(index[side], minlength=len(values)) for side in (left, ~left)]
-    alone = ((counts[0] == 1) & (counts[1] == 1))[index]
-    x = np.flatnonzero(alone & left)
-    y = np.flatnonzero(alone & ~left)
-    x = x[np.argsort(colours[x])]
-    y = y[np.argsort(colours[y])]
-    other[x] = y
-    other[y] = x
-
-
-def _matchcomponents(
-    pattern: _Pattern,
-    colours: _Hashes,
-    left: npt.NDArray[np.bool_],
-    other: npt.NDArray[np.int64],
-    least: npt.NDArray[np.int64],
-    open_nodes: npt.NDArray[np.bool_],
-    max_work: int,
-) -> bool:
-    """Match components with equal signatures. Return whether the search was given up for some."""
-    nodes = np.flatnonzero(open_nodes)
-    if not len(nodes):
-        return False
-    signature = np.zeros(len(colours), np.uint64)
-    np.add.at(signature, least[nodes], _mixed(colours[nodes]))
-    looks = signature[least[nodes]]
-    # By signature, component, colour: if all colours in a component are unique, both sides have the same order.
-    order = [nodes[side][np.lexsort((colours[nodes[side]], least[nodes[side]], looks[side]))]
-             for side in (left[nodes], ~left[nodes])]
-    looks_of = [signature[least[each]] for each in order]
-    known, counts = np.unique(looks_of[0], return_counts=True)
-    theirs, their_counts = np.unique(looks_of[1], return_counts=True)
-    common = dict(zip(theirs.tolist(), their_counts.tolist(), strict=True))
-    # A colour that a component has twice
-    twice = [np.zeros(len(each), bool) for each in order]
-    for each, found in zip(order, twice, strict=True):
-        found[1:] = (least[each][1:] == least[each][:-1]) & (colours[each][1:] == colours[each][:-1])
-    hard = set(looks_of[0][twice[0]].tolist()) | set(looks_of[1][twice[1]].tolist())
-    begin = [0, 0]
-    ends = np.cumsum(counts)
-    starts = [ends - counts, np.cumsum(their_counts) - their_counts]
-    at = dict(zip(theirs.tolist(), starts[1].tolist(), strict=True))
-    work = [max_work]
-    alike = False
-    search: _Search | None = None
-    for look, n, begin[0] in zip(known.tolist(), counts.tolist(), starts[0].tolist(), strict=True):
-        if look not in common:
-            continue
-        begin[1] = at[look]
-        x = order[0][begin[0] : begin[0] + n]
-        y = order[1][begin[1] : begin[1] + common[look]]
-        if look not in hard:
-            m = min(len(x), len(y))  # the components all have the same size
-            other[x[:m]] = y[:m]
-            other[y[:m]] = x[:m]
-            continue
-        if search is None:
-            search = _Search(pattern, colours, other, least, open_nodes)
-        try:
-            search.match(x, y, work)
-        except TooMuchAlike:
-            alike = True
-    return alike
-
-
-class _Search:
-    """Tries to match components in which several nodes have the same colour."""
-
-    def __init__(
-        self,
-        pattern: _Pattern,
-        colours: _Hashes,
-        other: npt.NDArray[np.int64],
-        least: npt.NDArray[np.int64],
-        open_nodes: npt.NDArray[np.bool_],
-    ) -> None:
-        self._pattern, self._colours, self._other, self._least, self._open = pattern, colours, other, least, open_nodes
-        slots = pattern.is_node & open_nodes[np.where(pattern.is_node, pattern.rows, 0)]
-        self._rows = np.flatnonzero(slots.any(axis=1))
-        self._slots = slots
-        lead = pattern.rows[self._rows, np.argmax(slots[self._rows], axis=1)]
-        part = least[lead]
-        order = np.argsort(part, kind="stable")
-        self._rows, self._part = self._rows[order], part[order]
-
-    def _patterns(self, part: int, work: int) -> list[tuple[Any, tuple[int, ...]]]:
-        """The statements of a part: what they say besides its nodes, and these. TooMuchAlike where they are more than
-        the work that is left."""
-        pattern, other = self._pattern, self._other
-        found: list[tuple[Any, tuple[int, ...]]] = []
-        low, high = np.searchsorted(self._part, [part, part + 1])
-        if high - low > work:
-            raise TooMuchAlike
-        for row in self._rows[low:high].tolist():
-            shape: list[Any] = [int(pattern.kind[row])]
-            labels = []
-            for slot in range(4):
-                node = int(pattern.rows[row, slot])
-                if self._slots[row, slot]:
-                    labels.append(node)
-                    shape.append(None)
-                elif pattern.is_node[row, slot]:
-                    # Known node: both sides use the name of the first side.
-                    shape.append(("known", node if node < pattern.n_left else int(other[node])))
-                else:
-                    shape.append(node)
-            found.append((tuple(shape), tuple(labels)))
+    def open_slots(self) -> npt.NDArray[np.bool_]:
+        """Where in the statements nodes stand that match none so far."""
+        is_node = self.pattern.is_node
+        found: npt.NDArray[np.bool_] = is_node & (self.other < 0)[np.where(is_node, self.pattern.rows, 0)]
         return found
 
-    def match(self, x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], work: list[int]) -> None:
-        left, right = np.unique(self._least[x]), np.unique(self._least[y])
-        others = [(int(part), self._patterns(int(part), work[0])) for part in right]
-        for part in left.tolist():
+    def _match_components(self, work: list[int]) -> bool:
+        """Match components of one signature, which is made of their colours. Return whether some were given up."""
+        nodes = np.flatnonzero(self.other < 0)
+        colours, least = self._colours, self._least
+        signature = np.zeros(len(colours), np.uint64)
+        np.add.at(signature, least[nodes], _mixed(colours[nodes]))
+        hard: set[int] = set()
+        sides = []
+        for side in (True, False):
+            # By signature, component, colour: if all colours in a component differ, both sides have the same order.
+            own = nodes[self._left[nodes] == side]
+            own = own[np.lexsort((colours[own], least[own], signature[least[own]]))]
+            looks = signature[least[own]]
+            twice = (least[own][1:] == least[own][:-1]) & (colours[own][1:] == colours[own][:-1])
+            hard.update(looks[1:][twice].tolist())
+            values, at = np.unique(looks, return_index=True)
+            ends = [*at[1:].tolist(), len(own)]
+            sides.append({look: own[a:b] for look, a, b in zip(values.tolist(), at.tolist(), ends, strict=False)})
+        given_up = False
+        for look, x in sides[0].items():
+            if (y := sides[1].get(look)) is None:
+                continue
+            if look not in hard:
+                n = min(len(x), len(y))  # the components all have the same size
+                self._match(x[:n], y[:n])
+                continue
+            try:
+                self._search(x, y, work)
+            except TooMuchAlike:
+                given_up = True
+        return given_up
+
+    def _search(self, x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], work: list[int]) -> None:
+        """Match components in which several nodes have one colour."""
+        left, right = np.unique(self._least[x]).tolist(), np.unique(self._least[y]).tolist()
+        others = [self._patterns(part, work[0]) for part in right]
+        for part in left:
             ours = self._patterns(part, work[0])
-            fixed = {node: int(self._colours[node]) for _, labels in ours for node in labels}
-            for i, (_, theirs) in enumerate(others):
-                there = {node: int(self._colours[node]) for _, labels in theirs for node in labels}
-                names = map_component(ours, fixed, theirs, there, work)
+            fixed = self._fixed(ours)
+            for i, theirs in enumerate(others):
+                names = map_component(ours, fixed, theirs, self._fixed(theirs), work)
                 if names is not None:
                     for node, same in names.items():
-                        self._other[node], self._other[same] = same, node
+                        self._match(node, same)
                     del others[i]
                     break
 
+    def _fixed(self, patterns: list[Pattern]) -> dict[int, int]:
+        """The colours of the nodes of some statements."""
+        return {node: int(self._colours[node]) for _, nodes in patterns for node in nodes}
 
-def _is_complete(pattern: _Pattern, other: npt.NDArray[np.int64]) -> bool:
-    """Whether both sides have the same statements if nodes of the first are named as in the second."""
-    n = pattern.n_rows
-    if (other < 0).any() or 2 * pattern.n_left != len(other) or 2 * n != len(pattern.rows):
-        return False
-    named = np.where(pattern.is_node[:n], other[np.where(pattern.is_node[:n], pattern.rows[:n], 0)], pattern.rows[:n])
-    ours = np.column_stack([named, pattern.kind[:n], pattern.is_node[:n]])
-    theirs = np.column_stack([pattern.rows[n:], pattern.kind[n:], pattern.is_node[n:]])
-    return bool(np.array_equal(ours[np.lexsort(ours.T)], theirs[np.lexsort(theirs.T)]))
+    def _patterns(self, part: int, work: int) -> list[Pattern]:
+        """The statements of a part without its nodes, and these. TooMuchAlike where they are more than the work that is
+        left."""
+        pattern = self.pattern
+        low, high = np.searchsorted(self._part, [part, part + 1])
+        if high - low > work:
+            raise TooMuchAlike
+        found: list[Pattern] = []
+        for row in self._rows[low:high].tolist():
+            shape: list[Any] = [int(pattern.kind[row])]
+            nodes = []
+            for slot, node in enumerate(pattern.rows[row].tolist()):
+                if self._slots[row, slot]:
+                    shape.append(None)
+                    nodes.append(node)
+                elif pattern.is_node[row, slot]:
+                    # Known node: both sides use the name of the first side.
+                    shape.append(("known", node if node < pattern.n_left else int(self.other[node])))
+                else:
+                    shape.append(node)
+            found.append((tuple(shape), tuple(nodes)))
+        return found
+
+    def _is_complete(self) -> bool:
+        """Whether both sides have the same statements if nodes of the first are named as in the second."""
+        pattern, other = self.pattern, self.other
+        n = pattern.n_rows
+        if (other < 0).any() or 2 * pattern.n_left != len(other) or 2 * n != len(pattern.rows):
+            return False
+        is_node, rows = pattern.is_node, pattern.rows
+        named = np.where(is_node[:n], other[np.where(is_node[:n], rows[:n], 0)], rows[:n])
+        ours = np.column_stack([named, pattern.kind[:n], is_node[:n]])
+        theirs = np.column_stack([rows[n:], pattern.kind[n:], is_node[n:]])
+        return bool(np.array_equal(ours[np.lexsort(ours.T)], theirs[np.lexsort(theirs.T)]))
+
+    def match_by_votes(self) -> None:
+        """Match nodes that share statements without other open nodes or a third node, most shared statements first."""
+        pattern, other = self.pattern, self.other
+        name = np.arange(len(other))
+        for _ in range(min(MAX_VOTES, 1 + MAX_VOTES_WORK // (1 + len(pattern.rows)))):
+            name[pattern.n_left :] = other[pattern.n_left :]
+            is_open = self.open_slots()
+            rows = np.flatnonzero((is_open.sum(axis=1) == 1) & (pattern.kind == 0))
+            slot = np.argmax(is_open[rows], axis=1)
+            found = pattern.rows[rows, slot]
+            keep = ~pattern.is_triple[found]
+            rows, slot, found = rows[keep], slot[keep], found[keep]
+            known = pattern.is_node[rows] & ~is_open[rows]
+            said = np.where(known, name[np.where(known, pattern.rows[rows], 0)], -1).astype(np.uint64) * _KNOWN
+            shown = (_mixed(said + _SLOT) * _SLOT).sum(axis=1, dtype=np.uint64)
+            x, y = _pairs(_mixed(pattern.shape[rows] + shown + _SLOT[slot]), pattern.in_left[rows])
+            pairs, votes = np.unique(np.column_stack([found[x], found[y]]), axis=0, return_counts=True)
+            if not len(pairs):
+                return
+            for a, b in pairs[np.argsort(-votes, kind="stable")].tolist():
+                if other[a] < 0 and other[b] < 0:
+                    self._match(a, b)
 
 
 def differences(table: StatementTable, max_work: int = MAX_COMPARE_WORK) -> Iterator[tuple[str, str | None]]:
@@ -417,7 +384,7 @@ def differences(table: StatementTable, max_work: int = MAX_COMPARE_WORK) -> Iter
     for name, rows in zip(("left", "right"), table.take_differences(), strict=True):
         for row in rows:
             yield name, text(row.tolist())
-    matching = match_statements(table, max_work)
+    matching = _Matching(table, max_work)
     if matching.complete:
         return
     if matching.too_much_alike:
@@ -430,35 +397,6 @@ def differences(table: StatementTable, max_work: int = MAX_COMPARE_WORK) -> Iter
             yield name, shape
     if not told:
         yield "left", None
-
-
-def _match_by_votes(pattern: _Pattern, other: npt.NDArray[np.int64]) -> None:
-    """Match nodes that share statements without other open nodes or a third node, most shared statements first."""
-    name = np.arange(len(other))
-    in_left = np.arange(len(pattern.rows)) < pattern.n_rows
-    for _ in range(min(MAX_VOTES, 1 + MAX_VOTES_WORK // (1 + len(pattern.rows)))):
-        name[pattern.n_left :] = np.where(other[pattern.n_left :] >= 0, other[pattern.n_left :], -1)
-        node = np.where(pattern.is_node, pattern.rows, 0)
-        is_open = pattern.is_node & (other[node] < 0)
-        rows = np.flatnonzero((is_open.sum(axis=1) == 1) & (pattern.kind == 0))
-        slot = np.argmax(is_open[rows], axis=1)
-        found = pattern.rows[rows, slot]
-        keep = ~pattern.is_triple[found]
-        rows, slot, found = rows[keep], slot[keep], found[keep]
-        known = pattern.is_node[rows] & ~is_open[rows]
-        said = np.where(known, name[node[rows]], -1).astype(np.uint64) * _KNOWN
-        keys = _mixed(pattern.shape[rows] + (_mixed(said + _SLOT) * _SLOT).sum(axis=1, dtype=np.uint64) + _SLOT[slot])
-        values, index = np.unique(keys, return_inverse=True)
-        counts = [np.bincount(index[side], minlength=len(values)) for side in (in_left[rows], ~in_left[rows])]
-        single = ((counts[0] == 1) & (counts[1] == 1))[index]
-        sides = [np.flatnonzero(single & side) for side in (in_left[rows], ~in_left[rows])]
-        x, y = (found[side[np.argsort(index[side])]] for side in sides)
-        pairs, votes = np.unique(np.column_stack([x, y]), axis=0, return_counts=True)
-        if not len(pairs):
-            return
-        for a, b in pairs[np.argsort(-votes, kind="stable")].tolist():
-            if other[a] < 0 and other[b] < 0:
-                other[a], other[b] = b, a
 
 
 def match_labels(
@@ -504,7 +442,7 @@ def match_labels(
         for batch in batches:
             table.add(batch, side)
     table.take_differences()
-    matching, pattern = _matched(table, max_work)
+    matching = _Matching(table, max_work)
     if matching.too_much_alike:
         warnings.warn(
             "some blank nodes are too much alike to be matched by structure within bounds. They keep their labels",
@@ -512,29 +450,24 @@ def match_labels(
             stacklevel=2,
         )
     if not matching.complete:
-        _match_by_votes(pattern, matching.other)
-    return _names(table, matching, pattern, is_taken)
+        matching.match_by_votes()
+    return _names(table, matching, is_taken)
 
 
-def _names(
-    table: StatementTable, matching: Matching, pattern: _Pattern, is_taken: Callable[[str], bool]
-) -> dict[str, str]:
+def _names(table: StatementTable, matching: _Matching, is_taken: Callable[[str], bool]) -> dict[str, str]:
     """The new labels of the nodes of the second dataset, by those they have."""
-    labels = [table.label(term) if not triple else "" for term, triple in
-              zip(matching.nodes.tolist(), pattern.is_triple.tolist(), strict=True)]
+    pattern = matching.pattern
+    terms = np.where(pattern.is_triple, -1, pattern.nodes)
+    labels = [table.label(term) if term >= 0 else "" for term in terms.tolist()]
     taken = set(labels)
     found: dict[str, str] = {}
-    used: set[str] = set()
     rest: list[str] = []
-    for i in range(matching.n_left, len(labels)):
-        same = int(matching.other[i])
-        if pattern.is_triple[i]:
-            continue
-        if same < 0:
-            rest.append(labels[i])
-            continue
-        used.add(labels[same])
-        found[labels[i]] = labels[same]
+    for label, same in zip(labels[pattern.n_left :], matching.other[pattern.n_left :].tolist(), strict=True):
+        if label and same >= 0:
+            found[label] = labels[same]
+        elif label:
+            rest.append(label)
+    used = set(found.values())
     for label in rest:
         name, n = label, 0
         while name in used or (n and (name in taken or is_taken(name))):

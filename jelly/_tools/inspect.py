@@ -5,30 +5,45 @@ from __future__ import annotations
 import contextlib
 import warnings
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields
 from enum import IntEnum
+from itertools import chain
 from operator import eq
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jelly._bytes.names import split_suffix
-from jelly._bytes.source import MAX_EXPANSION, Source
+from jelly._bytes.source import MAX_EXPANSION, Progress, Source
+from jelly._core.base.constants import Op
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.frame_scan import PLACES, TERM_PARTS, RowCounter
 from jelly._dataset.segments import open_filtered
-from jelly._formats.registry import JELLY, JELLY_PATCH
+from jelly._formats.registry import (
+    JELLY,
+    JELLY_PATCH,
+    MESSAGE_READING,
+    PATCH_READING,
+    READING,
+    RESULT_READING,
+    Content,
+    Format,
+    content_of,
+    find,
+)
 from jelly._formats.sniff import explainer
 from jelly._html import html_table
 from jelly._options.limits import default
 from jelly._options.options import PatchOptions, StreamOptions
-from jelly._options.settings import LIMITS, checked, fitted
+from jelly._options.settings import LIMITS, checked, fitted, refuse_unknown
+from jelly._streams.inputs import ACCEPT, of_content
+from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError, JellyError
 
-__all__ = ["FrameInspection", "Inspection", "inspect"]
+__all__ = ["FrameInspection", "Inspection", "format_to_check", "inspect", "reader_of"]
 
 ROW_TERMS = frozenset().union(*TERM_PARTS)
 UNKNOWN_ROW = "the row has no field that this version knows"
@@ -86,22 +101,25 @@ class Inspection:
 
     Attributes
     ----------
-    options : StreamOptions or PatchOptions
-        The stream options.
+    format : str
+        The name of the format.
+    options : StreamOptions, PatchOptions or None
+        The stream options, None where the format has none.
     delimited : bool
         Whether each frame has its length before it.
     statements : int
-        Number of statements; of Jelly-Patch those that are added or deleted.
+        Number of statements; of patches those that are added or deleted, of query results the rows.
     n_frames : int
-        Number of frames.
+        Number of frames, of a message log of messages.
     bytes : int
-        Size of the stream in bytes.
+        Size of the stream in bytes, decompressed if it is Jelly.
     bytes_read : int
         Size of the file in bytes, which may be compressed.
     rows, row_bytes : dict of str to int
-        Number and bytes of the rows by kind: options, triple, quad, graph_start, graph_end, namespace, name, prefix,
-        datatype (entries of the lookup tables) and other (rows without a known field). Jelly-Patch has add, delete,
-        namespace_add, namespace_delete, start, commit, abort, header and punctuation instead of triple to namespace.
+        Number and bytes (0 if it is not Jelly) of the rows by kind: options, triple, quad, graph_start, graph_end,
+        namespace, name, prefix, datatype (entries of the lookup tables) and other (rows without a known field). Patches
+        have add, delete, namespace_add, namespace_delete, start, commit, abort, header and punctuation instead of
+        triple to namespace, query results only row.
     metadata_bytes : int
         Bytes of metadata in all frames.
     metadata : dict of str to int
@@ -122,7 +140,8 @@ class Inspection:
         Bytes of the filters in the index of the file or in its sidecar, see ``index`` of `Writer`; 0 without.
     """
 
-    options: StreamOptions | PatchOptions
+    format: str
+    options: StreamOptions | PatchOptions | None
     delimited: bool
     statements: int
     n_frames: int
@@ -225,46 +244,45 @@ def _plain(found: Any) -> dict[str, Any]:
     return plain
 
 
-@checked(JELLY.reading - {"batch_rows"})
+@checked(READING, PATCH_READING, MESSAGE_READING, RESULT_READING)
 def inspect(
     src: Any,
     per_frame: bool = False,
     *,
     size: bool = False,
     format: str | None = None,
+    content: Literal["statements", "patches", "messages", "results"] | None = None,
     delimited: bool | None = None,
     max_frames: int = default("max_frames"),
-    progress: Callable[[int, int | None, int], object] | None = None,
+    progress: Progress | None = None,
     **limits: Any,
 ) -> Inspection:
     """Count the frames, rows and bytes of a Jelly stream without decoding its statements.
 
-    The stream options are checked. Wrong references to lookup tables go unnoticed; see `validate`.
+    The stream options are checked. Wrong references to lookup tables go unnoticed; see `validate`. Any other stream of
+    statements, patches, messages or query results is read, and its rows are counted.
 
     Parameters
     ----------
     src : Any
         The input, as for `Reader`.
     per_frame : bool, default False
-        Also report each frame, about 200 bytes of memory per frame.
+        Also report each frame, about 200 bytes of memory per frame. Jelly only.
     size : bool, default False
-        Also report the bytes of each part: of terms by place and kind, or of the lists of columns. Takes longer.
-    format : {"jelly", "jellyp"}, optional
-        Jelly-RDF or Jelly-Patch. By default a file with the suffix ``.jellyp`` is Jelly-Patch, everything else
-        Jelly-RDF.
+        Also report the bytes of each part: of terms by place and kind, or of the lists of columns. Takes longer. Jelly
+        only.
+    format : str, optional
+        Format of the input. By default the suffix of the file decides; a file with an unknown suffix is Jelly.
+    content : {"statements", "patches", "messages", "results"}, optional
+        By default the format decides. Formats of statements that are message logs, too, hold statements.
     delimited : bool, optional
-        Whether each frame has its length before it. By default the first bytes tell.
+        Whether each frame has its length before it. By default the first bytes decide. Jelly only.
     max_frames : int, default 262144
         Maximum number of frames to report with ``per_frame``.
     progress : callable, optional
         See `convert`.
     **limits : Any
-        Limits of the `Decoder`, such as ``max_frame_bytes``.
-
-    Returns
-    -------
-    Inspection
-        What was found.
+        Further keywords of `ReadOptions`.
 
     Raises
     ------
@@ -279,43 +297,53 @@ def inspect(
     >>> found = jelly.inspect(jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))]))
     >>> found.statements, found.n_frames, found.rows["name"]
     (1, 1, 2)
+    >>> jelly.inspect(b"TX .\nA <a:s> <a:p> <a:o> .\nTC .\n", format="rdfp").rows
+    {'add': 1, 'start': 1, 'commit': 1}
     """
-    if format not in (None, "jelly", "jellyp"):
-        raise JellyArgumentError(f'format is {format!r}: expected "jelly" or "jellyp"')
-    source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
-    patch = format == "jellyp" or (format is None and split_suffix(source.name)[0] in JELLY_PATCH.suffixes)
-    source.explain = explainer((JELLY_PATCH if patch else JELLY).name)
-    limits = fitted(limits, JELLY.reading, source.size)
-    counter = RowCounter(
-        delimited=delimited,
-        max_frame_bytes=limits.get("max_frame_bytes", LIMITS["max_frame_bytes"]),
-        per_frame=per_frame,
-        max_frames=max_frames,
-        patch=patch,
-        sizes=size,
-    )
-    # The Decoder reads the options; after them it is not needed.
-    decoder = Decoder(delimited=delimited, batch_rows=1, patch=patch, **limits)
-    decoder.quiet = True
-    options: StreamOptions | PatchOptions | None = None
-    frames = _Frames(counter.kinds)
-    with source.named(), closing(source):
-        for chunk in source.chunks():
-            if options is None:
-                decoder.push(chunk)
-                options = _find_options(decoder)
-            counter.feed(chunk)
-            frames.take(counter)
-            if progress is not None:
-                progress(source.bytes_read, source.size, counter.statements)
-        if options is None:
-            decoder.finish()
-            options = _find_options(decoder)
-        counter.close()
-        frames.take(counter)
+    kind = content_of(content, (src, format))
+    source = Source(src, limits.get("max_expansion", MAX_EXPANSION), ACCEPT[kind])
+    with closing(source):
+        known = format_to_check(format or source.media_type, source.name, kind)
+        if known not in (JELLY, JELLY_PATCH):
+            if per_frame or size or delimited is not None:
+                raise JellyArgumentError(f"per_frame=, size= and delimited= are of Jelly, this is {known.title}")
+            return _inspect_items(source, known, progress, limits)
+        patch = known is JELLY_PATCH
+        refuse_unknown(limits, known.reading - {"batch_rows"}, known.title)
+        limits.pop("max_expansion", None)  # the source has it
+        source.explain = explainer(known.name)
+        limits = fitted(limits, JELLY.reading, source.size)
+        counter = RowCounter(
+            delimited=delimited,
+            max_frame_bytes=limits.get("max_frame_bytes", LIMITS["max_frame_bytes"]),
+            per_frame=per_frame,
+            max_frames=max_frames,
+            patch=patch,
+            sizes=size,
+        )
+        # The Decoder reads the options; after them it is not needed.
+        decoder = Decoder(delimited=delimited, batch_rows=1, patch=patch, **limits)
+        decoder.quiet = True
+        options: StreamOptions | PatchOptions | None = None
+        frames = _Frames(counter.kinds)
+        with source.named():
+            for chunk in chain(source.chunks(), [None]):
+                if options is None:
+                    if chunk is None:
+                        decoder.finish()
+                    else:
+                        decoder.push(chunk)
+                    options = _find_options(decoder)
+                if chunk is None:
+                    counter.close()
+                else:
+                    counter.feed(chunk)
+                frames.take(counter)
+                if progress is not None and chunk is not None:
+                    progress(source.bytes_read, source.size, counter.statements)
     parts = _parts(counter) if size else {}
-    assert options is not None, "a Decoder that is closed has options or raises"
     return Inspection(
+        format=known.name,
         options=options,
         delimited=bool(counter.delimited),
         statements=counter.statements,
@@ -332,6 +360,51 @@ def inspect(
         parts={name: number for name, (number, _) in parts.items()},
         part_bytes={name: of_part for name, (_, of_part) in parts.items()},
     )
+
+
+def _inspect_items(
+    source: Source, format: Format, progress: Progress | None, settings: dict[str, Any]
+) -> Inspection:
+    """Count the rows that a reader of any format but Jelly gives."""
+    reader = reader_of(format.content)(source, format=format.name, **settings)
+    rows: Counter[str] = Counter()
+    for batch in reader.watched(progress):
+        rows["namespace"] += len(batch.namespaces)
+        if batch.op is not None:
+            codes, numbers = np.unique(batch.op, return_counts=True)
+            rows.update(dict(zip([Op(code).name.lower() for code in codes], numbers.tolist(), strict=True)))
+        else:
+            rows["row" if batch.variables is not None else "triple" if batch.g is None else "quad"] += len(batch)
+    found = {kind: n for kind, n in rows.items() if n}
+    return Inspection(
+        format=format.name,
+        options=reader.options,
+        delimited=False,
+        statements=sum(rows[kind] for kind in ("triple", "quad", "add", "delete", "row")),
+        n_frames=getattr(reader, "messages", 0),
+        bytes=source.bytes_read,
+        bytes_read=source.bytes_read,
+        rows=found,
+        row_bytes=dict.fromkeys(found, 0),
+        metadata_bytes=0,
+        metadata={},
+    )
+
+
+def format_to_check(format: str | None, name: str, content: Content = Content.STATEMENTS) -> Format:
+    """The format; Jelly if the suffix of a file of statements is unknown."""
+    is_plain = content is Content.STATEMENTS
+    try:
+        return find(format, name, content=content, tables=is_plain)
+    except JellyError:
+        if format is not None or not is_plain:
+            raise
+        return JELLY
+
+
+def reader_of(content: Content) -> Any:
+    """The class that reads a content."""
+    return Reader if content in (Content.STATEMENTS, Content.TABLE) else of_content(content, "Reader")
 
 
 def _parts(counter: RowCounter) -> dict[str, tuple[int, int]]:

@@ -29,18 +29,17 @@ from jelly._formats.registry import (
     Content,
     Format,
     content_of,
-    find,
     format_of,
 )
 from jelly._formats.sniff import explain
 from jelly._options.options import StreamOptions
 from jelly._options.settings import LIMITS, checked, fitted, refuse_unknown
-from jelly._streams.inputs import ACCEPT, of_content
+from jelly._streams.inputs import ACCEPT
 from jelly._streams.reader import Reader
 from jelly._streams.reader import options as read_options
 from jelly._tools.check import AnyOrder, Check, InOrder, Problem
 from jelly._tools.compare import as_quad
-from jelly._tools.inspect import restart_problem
+from jelly._tools.inspect import format_to_check, reader_of, restart_problem
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError
 
 __all__ = ["Problem", "validate"]
@@ -171,8 +170,7 @@ def _validate_one(
             return _validate_jelly(source, src, known, check, progress, delimited, joined, limits)
         if known in (NT, NQ, RDF_PATCH):
             limits.setdefault("on_error", "skip")
-        make = Reader if is_plain else of_content(content, "Reader")
-        return _validate_items(lambda: make(source, format=known.name, **limits), check, progress)
+        return _validate_items(lambda: reader_of(content)(source, format=known.name, **limits), check, progress)
 
 
 def _validate_jelly(
@@ -252,14 +250,3 @@ def _validate_several(sources: list[Any], limit: int, **settings: Any) -> list[P
             problems = validate(source, limit=limit - len(found), **settings)
             found += [replace(problem, source=name) for problem in problems]
     return found[:limit]
-
-
-def format_to_check(format: str | None, name: str, content: Content = Content.STATEMENTS) -> Format:
-    """The format; Jelly if the suffix of a file of statements is unknown."""
-    is_plain = content is Content.STATEMENTS
-    try:
-        return find(format, name, content=content, tables=is_plain)
-    except JellyError:
-        if format is not None or not is_plain:
-            raise
-        return JELLY

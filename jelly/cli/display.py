@@ -146,24 +146,28 @@ def _options_table(name: str, found: Inspection) -> Table:
     table.add_column(overflow="fold")
     compressed = f" ({found.bytes_read:,} in the file)" if found.bytes_read != found.bytes else ""
     frames = f"{found.n_frames:,}" + ("" if found.delimited else ", not delimited")
-    on = [flag for flag in ("generalized_statements", "rdf_star") if getattr(options, flag)]
-    tables = (options.max_name_table_size, options.max_prefix_table_size, options.max_datatype_table_size)
     lines = {
         "file": name,
+        "format": found.format if options is None else "",
         "stream name": getattr(options, "stream_name", ""),
         "bytes": f"{found.bytes:,}{compressed}",
         "filters of terms": f"{found.filter_bytes:,} bytes" if found.filter_bytes else "",
-        "frames": frames,
+        "frames": frames if options is not None or found.n_frames else "",
         "statements": f"{found.statements:,}",
         **{
             field.removesuffix("_type").replace("_", " ") + " type": getattr(options, field).name
             for field in ("physical_type", "logical_type", "statement_type", "stream_type")
             if hasattr(options, field)
         },
-        "allowed": ", ".join(on) or "neither generalized statements nor rdf_star",
-        "tables": "{:,} names, {:,} prefixes, {:,} datatypes".format(*tables),
-        "version": str(options.version),
     }
+    if options is not None:
+        on = [flag for flag in ("generalized_statements", "rdf_star") if getattr(options, flag)]
+        tables = (options.max_name_table_size, options.max_prefix_table_size, options.max_datatype_table_size)
+        lines |= {
+            "allowed": ", ".join(on) or "neither generalized statements nor rdf_star",
+            "tables": "{:,} names, {:,} prefixes, {:,} datatypes".format(*tables),
+            "version": str(options.version),
+        }
     if isinstance(options, StreamOptions) and options.version == 3:
         lines |= {"numbering": options.numbering, "RDF version": options.rdf_version}
     for key, value in lines.items():
@@ -173,6 +177,11 @@ def _options_table(name: str, found: Inspection) -> Table:
 
 
 def _rows_table(found: Inspection) -> Table:
+    if not any(found.row_bytes.values()):
+        table = Table("rows", _number("number"))
+        for kind, number in found.rows.items():
+            table.add_row(kind.replace("_", " "), f"{number:,}")
+        return table
     table = Table("rows", _number("number"), _number("bytes"), _number("share"), _number("bytes a row"))
     for kind, number in found.rows.items():
         size = found.row_bytes[kind]

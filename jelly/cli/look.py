@@ -12,9 +12,9 @@ import click
 
 import jelly
 from jelly._bytes.names import is_web
-from jelly._formats.registry import JELLY, JELLY_PATCH, Content, find, having
+from jelly._formats.registry import JELLY, JELLY_PATCH, Content, having
 from jelly._options.keywords import READ
-from jelly._tools.validate import format_to_check
+from jelly._tools.inspect import format_to_check
 from jelly.cli import contents
 from jelly.cli.common import (
     LOGS,
@@ -35,8 +35,6 @@ from jelly.cli.reading import content_of, expanded, format_of, from_option, sett
 
 __all__ = ["count", "head", "inspect_", "stats_", "validate"]
 
-_JELLY_LIMITS = frozenset({*JELLY.reading, "max_frames"})
-
 HEAD_ROWS = 4096  # statements decoded at a time if few are needed
 
 
@@ -47,16 +45,17 @@ HEAD_ROWS = 4096  # statements decoded at a time if few are needed
 @click.option("--patches", is_flag=True, help="Show each patch: its headers and the numbers of its rows.")
 @from_option
 @shape_option
-@reading_options(*STATEMENTS, "max_frames")
+@messages_option
+@reading_options(*LOGS, "max_document_bytes", *STATEMENTS, "max_frames")
 def inspect_(
     files: tuple[str, ...], per_frame: bool, size: bool, patches: bool, from_format: str | None, shape: str | None,
-    reading: dict[str, Any],
+    messages: bool, reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Show the options, rows, bytes and frames of each Jelly file without decoding its statements.
 
-    A file with the suffix .jellyp is read as Jelly-Patch. With --patches, and of RDF Patch (.rdfp, .trp), each patch is
-    shown. Files may also be directories and glob patterns in quotation marks. Of several files, JSON and YAML are a
-    list with the name of each.
+    Of files of other formats, message logs (--messages) and query results the rows are counted. With --patches, and of
+    RDF Patch (.rdfp, .trp), each patch is shown. Files may also be directories and glob patterns in quotation marks. Of
+    several files, JSON and YAML are a list with the name of each.
 
     \b
     Examples:
@@ -68,14 +67,18 @@ def inspect_(
     """
     found: list[tuple[str, Any]] = []
     for file in expanded(files):
-        if patches or content_of(from_format, file) is Content.PATCH and not _is_jelly_patch(from_format, file):
+        content = content_of(from_format, file, messages=messages)
+        known = format_to_check(from_format, "" if file == "-" else file, content)
+        if patches or content is Content.PATCH and known is not JELLY_PATCH:
             if per_frame or size:
                 raise click.UsageError("--per-frame and --size do not go with patches")
             found.append((file, contents.inspect_patches(file, from_format, reading)))
             continue
         with progress_bar("Inspecting") as progress:
-            limits_of(reading, _JELLY_LIMITS, what="Jelly")
-            found.append((file, jelly.inspect(file, per_frame, size=size, progress=progress, **reading)))
+            if not is_web(file):
+                limits_of(reading, known.reading | {"max_frames"}, what=known.title)
+            asked: Any = {"format": from_format, "content": "messages" if messages else None, "progress": progress}
+            found.append((file, jelly.inspect(file, per_frame, size=size, **asked, **reading)))
         for problem in found[-1][1].problems:
             say(f"{file}: {in_options(problem)}", "yellow")
 
@@ -88,10 +91,6 @@ def inspect_(
 
     plain = [({"file": file}, one if isinstance(one, dict) else one.as_dict()) for file, one in found]
     show(plain[0][1] if len(plain) == 1 else [name | one for name, one in plain], shape, as_tables)
-
-
-def _is_jelly_patch(from_format: str | None, file: str) -> bool:
-    return find(from_format, "" if file == "-" else file, content=Content.PATCH) is JELLY_PATCH
 
 
 @command()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import jelly
 from jelly import JellyArgumentError
+from jelly.cli.commands import cli
 from jelly.messages import read_messages, write_messages
 from jelly.patch import read_patches
 from jelly.stats import stats
@@ -49,6 +53,41 @@ def test_validate(tmp_path: Path) -> None:
         assert len(jelly.validate(path)) == 1, name
     assert jelly.validate(tmp_path / "log.ndjsonld")[0].message.startswith("message 1: ")
     assert jelly.validate(b"# @message\n# @mess", format="nt", content="messages") == []
+
+
+def test_inspect(tmp_path: Path) -> None:
+    files = {
+        "p.rdfp": (b"TX .\nPA \"a\" <a:> .\nA " + LINE + b"D " + LINE + b"TC .\n", 2,
+                   {"start": 1, "namespace_add": 1, "add": 1, "delete": 1, "commit": 1}),
+        "r.srj": (ROWS, 2, {"row": 2}),
+        "log.ndjsonld": (b'{"@id":"a:s","a:p":"o"}\n{}\n', 1, {"triple": 1}),
+        "x.nq": (LINE + b"<a:s> <a:p> <a:o> <a:g> .\n", 2, {"quad": 2}),
+        "x.trig": (b"@prefix a: <a:> . <a:s> <a:p> <a:o> .", 1, {"namespace": 1, "quad": 1}),
+    }  # fmt: skip
+    for name, (data, statements, rows) in files.items():
+        (tmp_path / name).write_bytes(data)
+        found = jelly.inspect(tmp_path / name)
+        assert (found.statements, found.rows, found.options, found.bytes) == (statements, rows, None, len(data)), name
+        assert found.format == name.partition(".")[2]
+        assert found.as_dict()["rows"] == rows
+        with pytest.raises(JellyArgumentError, match="per_frame=, size= and delimited= are of Jelly"):
+            jelly.inspect(tmp_path / name, per_frame=True)
+    assert jelly.inspect(tmp_path / "log.ndjsonld").n_frames == 2
+    assert jelly.inspect(LINE + b"# @message\n", format="nt", content="messages").n_frames == 2
+    with pytest.raises(JellyArgumentError, match="N-Triples has no keyword 'max_names'"):
+        jelly.inspect(LINE, format="nt", max_names=5)
+
+
+def test_inspect_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "r.srj").write_bytes(ROWS)
+    (tmp_path / "log.nt").write_bytes(LINE + b"# @message\n")
+    shown = CliRunner().invoke(cli, ["inspect", str(tmp_path / "r.srj"), "--table"])
+    assert re.search(r"format +json", shown.output), shown.output
+    assert re.search(r"row +│ +2", shown.output), shown.output
+    told = CliRunner().invoke(cli, ["inspect", str(tmp_path / "log.nt"), "--messages", "--json"])
+    assert json.loads(told.output)["n_frames"] == 2
+    wrong = CliRunner().invoke(cli, ["inspect", str(tmp_path / "log.nt"), "--max-names", "5"])
+    assert "--max-names does not go with N-Triples" in wrong.output
 
 
 def test_stats(tmp_path: Path) -> None:
