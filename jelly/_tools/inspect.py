@@ -297,7 +297,7 @@ def inspect(
     >>> found = jelly.inspect(jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))]))
     >>> found.statements, found.n_frames, found.rows["name"]
     (1, 1, 2)
-    >>> jelly.inspect(b"TX .\nA <a:s> <a:p> <a:o> .\nTC .\n", format="rdfp").rows
+    >>> jelly.inspect(b"TX .\\nA <a:s> <a:p> <a:o> .\\nTC .\\n", format="rdfp").rows
     {'add': 1, 'start': 1, 'commit': 1}
     """
     kind = content_of(content, (src, format))
