@@ -210,7 +210,7 @@ class Check:
 
     def place(self, row: int) -> tuple[int, int, int] | tuple[()]:
         """Frame, row and offset of a row of the current Batch."""
-        number = int(self._numbers[row])
+        number = int(self._numbers[row]) if row < len(self._numbers) else len(self._rows)  # a text has no rows
         return tuple(self._rows[number].tolist()) if number < len(self._rows) else ()
 
     def _check_options(self, options: StreamOptions | PatchOptions | None) -> None:
