@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from itertools import chain
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import islice
 from typing import Any
 
 import click
@@ -11,25 +13,31 @@ import click
 import jelly
 from jelly._bytes.names import split_suffix
 from jelly._core.algebra.select import select
+from jelly._core.base.batch import Batch
 from jelly._dataset.sidecar import make_sidecar
 from jelly._formats.index import SUFFIX
 from jelly._formats.registry import JELLY, JELLY_PATCH, SEEKING, Content
 from jelly._streams.output_options import output_options
+from jelly._tools.inspect import format_to_check, reader_of
 from jelly.cli.common import (
+    LOGS,
     STATEMENTS,
     RangeCommand,
     can_have_index,
     command,
+    limits_of,
+    messages_option,
     parse_range,
     progress_bar,
     reading_options,
     say,
 )
-from jelly.cli.contents import patch_target
 from jelly.cli.reading import content_of, format_of, from_option, refuse_terminal, to_option
 
 __all__ = ["index", "slice_"]
 
+# The text on standard output, by the content.
+_TEXTS = {Content.STATEMENTS: "nq", Content.PATCH: "rdfp", Content.MESSAGES: "nq", Content.RESULTS: "tsv"}
 _SEEKING_LIMITS = tuple(name for name in STATEMENTS if name in SEEKING)
 
 
@@ -63,24 +71,21 @@ def index(file: str, terms: bool, reading: dict[str, Any]) -> None:
 @command("slice", cls=RangeCommand)
 @click.argument("file")
 @click.argument("wanted", metavar="A:B", callback=parse_range)
-@click.option("--frames", is_flag=True, help="Print frames A to B instead of statements.")
+@click.option("--frames", is_flag=True, help="Print frames A to B instead of statements. Jelly only.")
 @from_option
 @to_option
+@messages_option
 @click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
-@reading_options(*_SEEKING_LIMITS)
+@reading_options(*LOGS, "max_document_bytes", *STATEMENTS)
 def slice_(
-    file: str,
-    wanted: tuple[int, int | None],
-    frames: bool,
-    from_format: str | None,
-    to_format: str | None,
-    output: str,
-    reading: dict[str, Any],
-) -> None:
-    """Print statements, or of Jelly-Patch patches, A up to, but not including, B (counting from 0; -10 is the tenth
-    from the end).
+    file: str, wanted: tuple[int, int | None], frames: bool, from_format: str | None, to_format: str | None,
+    messages: bool, output: str, reading: dict[str, Any],
+) -> None:  # fmt: skip
+    """Print statements, patches, messages (--messages) or rows of query results: A up to, but not including, B.
 
-    Only the needed part of the file is read.
+    The first has the number 0; of Jelly -10 is the tenth from the end.
+
+    Of Jelly and Jelly-Patch only the needed part of the file is read: it has an index. Other files are read up to B.
 
     \b
     Examples:
@@ -88,47 +93,87 @@ def slice_(
       jelly slice people.jelly -10:
       jelly slice people.jelly --frames :3 -o begin.jelly
       jelly slice log.jellyp 1000:1010
+      jelly slice people.ttl :10
     """
-    if content_of(from_format, file) is Content.PATCH:
-        if frames:
-            raise click.UsageError("--frames does not go with patches")
-        _slice_patches(file, wanted, to_format, output, reading)
-        return
-    target = format_of(to_format or ("nq" if output == "-" else None), output, "--to")
+    content = content_of(from_format, file, messages=messages)
+    known = format_to_check(from_format, "" if file == "-" else file, content)
+    has_index = known in (JELLY, JELLY_PATCH)
+    if frames and known is not JELLY:
+        raise click.UsageError(f"--frames goes with Jelly, not with {known.title}")
+    limits_of(reading, SEEKING if has_index else known.reading, what=known.title)
+    target = format_of(to_format or (_TEXTS[content] if output == "-" else None), output, "--to", content=content)
     if output == "-":
         refuse_terminal(target)
-    with jelly.open(file, **reading) as source:
-        begin, end, _ = slice(*wanted).indices(source.n_frames if frames else len(source))
-        seekable = target is JELLY and can_have_index(output)
-        # Statements A to B are no groups any more.
-        options = output_options(source.options, 3, flat=not frames)
-        with jelly.Writer(output, options, format=target.name, seekable=seekable) as writer:
-            if not frames:
-                declared: dict[str, str] = {}
-                # Namespaces stand at the beginning of most files, wherever the statements are.
-                first = [(batch, 0, 0) for batch, *_ in source.rows(0, 1)]
-                for batch, low, high in chain(first, source.rows(begin, end)):
-                    for _, _, name, iri in batch.namespaces:
-                        if declared.get(name) != iri:
-                            declared[name] = iri
-                            writer.namespace(name, iri)
-                    if low < high:
-                        writer.add_batch(select(batch, slice(low, high)))
-                return
-            for frame in source.frames(begin, end):
-                for name, iri in frame.namespaces:
-                    writer.namespace(name, iri)
-                writer.extend(frame)
-                writer.end_frame(frame.metadata)
+    begin, end = wanted
+    if not has_index and (begin < 0 or (end or 0) < 0):
+        raise click.UsageError(f"numbers from the end go with Jelly, which has an index, not with {known.title}")
+    source: Any
+    if has_index:
+        source = jelly.open(file, content="patches" if content is Content.PATCH else None, **reading)
+        begin, end, _ = slice(begin, end).indices(source.n_frames if frames else len(source))
+    else:
+        source = reader_of(content)(file, format=known.name, **reading)
+    to: dict[str, Any] = {"format": target.name}
+    if target in (JELLY, JELLY_PATCH):
+        to["seekable"] = can_have_index(output)
+    with closing(source):
+        if content is Content.STATEMENTS:
+            # Statements A to B are no groups any more.
+            options = output_options(source.options, 3, flat=not frames) if has_index else None
+            with jelly.Writer(output, options, **to) as writer:
+                if frames:
+                    _write_frames(writer, source.frames(begin, end))
+                else:
+                    _write_rows(writer, _rows(source, begin, end, has_index))
+        elif content is Content.RESULTS:
+            rows = (select(batch, slice(low, high)) for batch, low, high in _rows(source, begin, end, False))
+            jelly.write_results(output, source.variables, rows, **to)
+        else:
+            with _item_writer(content, output, source, to) as items:
+                for one in source.patches(begin, end) if has_index else islice(source, begin, end):
+                    items.write(one)
 
 
-def _slice_patches(
-    file: str, wanted: tuple[int, int | None], to_format: str | None, output: str, reading: dict[str, Any]
-) -> None:
-    from jelly import patch
+def _item_writer(content: Content, output: str, source: Any, to: dict[str, Any]) -> Any:
+    """A writer of patches or messages."""
+    if content is Content.PATCH:
+        from jelly.patch import PatchWriter
 
-    with jelly.open(file, content="patches", **reading) as source:
-        begin, end, _ = slice(*wanted).indices(len(source))
-        with patch.PatchWriter(output, source.options, **patch_target(output, to_format)) as writer:
-            for one in source.patches(begin, end):
-                writer.write(one)
+        return PatchWriter(output, source.options, **to)
+    from jelly.messages import MessageWriter
+
+    return MessageWriter(output, **to)
+
+
+def _rows(source: Any, begin: int, end: int | None, has_index: bool) -> Iterator[tuple[Batch, int, int]]:
+    """Batches with the rows from ``begin`` to ``end``, and the range of these in each Batch."""
+    if has_index:
+        # Namespaces stand at the beginning of most files, wherever the statements are.
+        yield from ((batch, 0, 0) for batch, *_ in source.rows(0, 1))
+        yield from source.rows(begin, end)
+        return
+    for batch in source.batches():
+        first = batch.first_row
+        low, high = slice(max(begin - first, 0), None if end is None else max(end - first, 0)).indices(len(batch))[:2]
+        yield batch, low, high
+        if end is not None and first + len(batch) >= end:
+            return
+
+
+def _write_rows(writer: jelly.Writer, rows: Iterator[tuple[Batch, int, int]]) -> None:
+    declared: dict[str, str] = {}
+    for batch, low, high in rows:
+        for _, _, name, iri in batch.namespaces:
+            if declared.get(name) != iri:
+                declared[name] = iri
+                writer.namespace(name, iri)
+        if low < high:
+            writer.add_batch(select(batch, slice(low, high)))
+
+
+def _write_frames(writer: jelly.Writer, frames: Iterator[jelly.Frame]) -> None:
+    for frame in frames:
+        for name, iri in frame.namespaces:
+            writer.namespace(name, iri)
+        writer.extend(frame)
+        writer.end_frame(frame.metadata)

@@ -468,9 +468,7 @@ def test_slice_frames(frames):
 
 
 def test_slice_errors(frames):
-    for file in ("a.jelly", "a.nt"):
-        result = run("slice", file, "0:1", code=1)
-        assert result.stdout == ""
+    assert run("slice", "a.jelly", "0:1", code=1).stdout == ""
     assert "jelly index" in run("slice", "a.jelly", "0:1", code=1).stderr
     for wanted in ("5", "a:b", "5:3", "1:2:3", "1.5:2"):
         assert repr(wanted) in run("slice", "f.jelly", wanted, code=2).stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -88,6 +89,40 @@ def test_inspect_on_the_command_line(tmp_path: Path) -> None:
     assert json.loads(told.output)["n_frames"] == 2
     wrong = CliRunner().invoke(cli, ["inspect", str(tmp_path / "log.nt"), "--max-names", "5"])
     assert "--max-names does not go with N-Triples" in wrong.output
+
+
+def sliced(*args: object, code: int = 0) -> str:
+    done = CliRunner().invoke(cli, ["slice", *map(str, args)])
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def test_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [b'<a:s> <a:p> "%d" .\n' % i for i in range(70_000)]
+    Path("x.nt.gz").write_bytes(gzip.compress(b"".join(lines), 1))
+    for low, high in ((0, 2), (5, 5), (32_700, 32_800), (69_999, None), (None, 3), (80_000, None)):
+        wanted = f"{'' if low is None else low}:{'' if high is None else high}"
+        assert sliced("x.nt.gz", wanted) == b"".join(lines[low:high]).decode()
+    sliced("x.nt.gz", "3:5", "-o", "x.jelly")
+    with jelly.open("x.jelly") as file:
+        assert [statement[2].value for statement in file] == ["3", "4"]
+    Path("x.ttl").write_bytes(b"@prefix a: <a:> . a:1 a:p a:o . a:2 a:p a:o .")
+    assert sliced("x.ttl", "1:", "--to", "ttl") == "@prefix a: <a:> .\na:2 a:p a:o .\n"
+    Path("p.rdfp").write_bytes(b"TX .\nA " + LINE + b"TC .\n")  # a file of text is one patch
+    assert (sliced("p.rdfp", ":1"), sliced("p.rdfp", "1:")) == (Path("p.rdfp").read_text(), "")
+    Path("r.srj").write_bytes(ROWS)
+    assert sliced("r.srj", ":1") == '?x\n"a"\n'
+    assert sliced("r.srj", "1:", "--to", "csv") == "x\n\n"
+    Path("log.nt").write_bytes(LINE + b"# @message\n" + LINE * 2 + b"# @message\n" + LINE)
+    assert sliced("log.nt", "--messages", "1:2").count(LINE.decode()) == 2
+    assert sliced("log.nt", "1:2") == LINE.decode()
+    for wrong, words in (
+        (("x.nt.gz", "-1:"), "numbers from the end go with Jelly, which has an index, not with N-Triples"),
+        (("p.rdfp", "1:", "--frames"), "--frames goes with Jelly, not with RDF Patch"),
+        (("r.srj", "1:", "--max-names", "5"), "--max-names does not go with JSON"),
+    ):
+        assert words in sliced(*wrong, code=2)
 
 
 def test_stats(tmp_path: Path) -> None:
