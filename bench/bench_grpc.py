@@ -24,8 +24,9 @@ import grpc
 
 import jelly
 import jelly.grpc as jg
+from jelly._core.base.protobuf import _put_varint as put_varint
 from jelly._core.jelly.frame_reader import DELIMITED, split_frames
-from jelly.grpc._protocol import PUBLISH, SERVICE, SUBSCRIBE, pack_subscribe, put_varint
+from jelly.grpc._protocol import PUBLISH, SERVICE, SUBSCRIBE, pack_subscribe
 
 ROUNDS = 5
 NO_LIMIT = [("grpc.max_receive_message_length", -1)]

@@ -269,47 +269,14 @@ def _load(topics: Any, name: str, file: str, settings: dict[str, Any] | None) ->
     if topic.end:
         say(f"topic {name}: {topic.end:,} messages in the store, {file} is not loaded")
         return
-    with progress_bar(f"Loading {name}") as progress:
-        if settings is None:
-            with patches.PatchReader(file) as source:
-                items, options = _batches(source, progress)
-                topic.fill(items, options or patches.PatchOptions())
-        else:
-            with jelly.Reader(file, **settings) as reader:
-                topic.fill(*_batches(reader, progress))
+    with (
+        progress_bar(f"Loading {name}") as progress,
+        patches.PatchReader(file) if settings is None else jelly.Reader(file, **settings) as reader,
+    ):
+        batches = reader.source.watched(reader.batches(), progress)
+        first = list(islice(batches, 1))  # the options come before it
+        topic.fill(chain(first, batches), reader.options or (patches.PatchOptions() if settings is None else None))
     say(f"topic {name}: {topic.end:,} messages from {file}")
-
-
-def _batches(
-    reader: Any, progress: Callable[[int, int | None, int | None], object] | None
-) -> tuple[Iterator[Any], Any]:
-    """The Batches of a reader, with an update of the progress after each, and the options of the stream."""
-    batches = reader.source.watched(reader.batches(), progress)
-    first = list(islice(batches, 1))  # the options come before it
-    return chain(first, batches), reader.options
-
-
-def _published(
-    reader: jelly.Reader,
-    changes: dict[str, Any],
-    progress: Callable[[int, int | None, int | None], object] | None,
-) -> tuple[Iterator[Any], jelly.StreamOptions]:
-    """The Batches to publish, and options for all of them, chosen by the first Batch."""
-    batches = reader.source.watched(reader.batches(), progress)
-    first = next(batches, None)
-    options = choose_options(changes, reader, 3 if first is None else first.arity)
-    if is_columns(options):
-        options = options.replace(version=ROW_VERSION)  # as topics are
-    if first is not None:
-        options = changed(options, missing(options, first, open_fields(changes)))
-
-    def checked() -> Iterator[Any]:
-        for batch in batches if first is None else chain([first], batches):
-            if fields := missing(options, batch, ALL_FIELDS):
-                raise late_error(fields, "give options that allow it")
-            yield batch
-
-    return checked(), options
 
 
 def _is_patch(format: str | None, path: str) -> bool:
@@ -318,34 +285,32 @@ def _is_patch(format: str | None, path: str) -> bool:
     return any(known.is_called(name) for known in REGISTRY[Content.PATCH].values())
 
 
-def _publish_patches(
-    file: str, from_format: str | None, topic: str, client: Any, changes: dict[str, Any], given: dict[str, Any]
-) -> None:
-    """Publish the patches of a file."""
-    if changes.keys() - {"rdf_star", "generalized_statements"}:
-        raise click.UsageError("--physical and --allow namespaces are for statements, not for patches")
-    found = find(from_format, "" if file == "-" else file, content=Content.PATCH)
-    settings = {"format": found.name} | having(limits_of(given["reading"], found.reading), found.reading)
-    operations = 0
+class _Published:
+    """The Batches of a reader to publish, with options for all of them, chosen by the first one."""
 
-    def counted(batches: Iterator[Any]) -> Iterator[Any]:
-        nonlocal operations
-        for batch in batches:
-            operations += len(batch) - int((batch.op == Op.PUNCTUATION).sum())
-            yield batch
-
-    with patches.PatchReader(file, **settings) as reader, progress_bar("Publishing") as progress:
-        batches = reader.source.watched(reader.batches(), progress)
-        first = next(batches, None)
-        sent = 0
+    def __init__(self, reader: Any, changes: dict[str, Any], progress: Any, is_patch: bool) -> None:
+        self.rows = 0  # statements, or operations of patches
+        self._batches = reader.source.watched(reader.batches(), progress)
+        first = next(self._batches, None)
+        if is_patch:
+            changes = {"rdf_star": True, "generalized_statements": True}
+            options: Any = changed(reader.options or patches.PatchOptions(), changes)
+        else:
+            options = choose_options(changes, reader, 3 if first is None else first.arity)
+        if is_columns(options):
+            options = options.replace(version=ROW_VERSION)  # as topics are
         if first is not None:
-            options = changed(
-                reader.options or jelly.patch.PatchOptions(), {"rdf_star": True, "generalized_statements": True}
-            )
-            options = changed(options, missing(options, first, ALL_FIELDS))
-            items = counted(chain([first], batches))
-            sent = client.publish(items, topic=topic, kind="patches", options=options, timeout=given["timeout"])
-    say(f"{sent:,} patches, {operations:,} operations acknowledged")
+            options = changed(options, missing(options, first, ALL_FIELDS if is_patch else open_fields(changes)))
+            self._batches = chain([first], self._batches)
+        self.options = options
+        self.is_empty = first is None
+
+    def __iter__(self) -> Iterator[Any]:
+        for batch in self._batches:
+            if fields := missing(self.options, batch, ALL_FIELDS):
+                raise late_error(fields, "give options that allow it")
+            self.rows += len(batch) - (0 if batch.op is None else int((batch.op == Op.PUNCTUATION).sum()))
+            yield batch
 
 
 async def _serve(server: Any, topics: Any, monitor: Any) -> None:
@@ -423,20 +388,28 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
       jelly cat people.nt --to jelly | jelly publish - --to 127.0.0.1:50051 --topic people
     """
     changes = wide_changes(given["physical"], given["allow"])
-    if _is_patch(from_format, file):
-        with _client(address, given) as client, wide_advice():
-            _publish_patches(file, from_format, topic, client, changes, given)
-        return
-    (settings,) = settings_of((file,), from_format, given["reading"])
+    is_patch = _is_patch(from_format, file)
+    if is_patch:
+        if changes.keys() - {"rdf_star", "generalized_statements"}:
+            raise click.UsageError("--physical and --allow namespaces are for statements, not for patches")
+        found = find(from_format, "" if file == "-" else file, content=Content.PATCH)
+        settings = {"format": found.name} | having(limits_of(given["reading"], found.reading), found.reading)
+    else:
+        (settings,) = settings_of((file,), from_format, given["reading"])
     with (
-        jelly.Reader(file, **settings) as reader,
+        (patches.PatchReader if is_patch else jelly.Reader)(file, **settings) as reader,
         progress_bar("Publishing") as progress,
         _client(address, given) as client,
         wide_advice(),
     ):
-        batches, options = _published(reader, changes, progress)
-        sent = client.publish(batches, topic=topic, options=options, frame_rows=frame_rows, timeout=given["timeout"])
-    say(f"{sent:,} messages, {reader.statements:,} statements acknowledged")
+        items = _Published(reader, changes, progress, is_patch)
+        # Of no statements there is a message with the options.
+        sent = 0 if is_patch and items.is_empty else client.publish(
+            items, topic=topic, kind="patches" if is_patch else "statements", options=items.options,
+            frame_rows=frame_rows, timeout=given["timeout"],
+        )  # fmt: skip
+    nouns = ("patches", "operations") if is_patch else ("messages", "statements")
+    say(f"{sent:,} {nouns[0]}, {items.rows:,} {nouns[1]} acknowledged")
 
 
 @command()

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from threading import Event
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 from jelly._core.base.batch import Batch
 from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.frames import FRAME_ROWS, FrameEncoder, readable, statements_of
 from jelly._streams.reader import Frame, Statement
-from jelly.grpc._calls import FAILURES, Attempts, BaseClient, BaseFeed, Item, Request, each, pause, service_error
+from jelly.grpc._calls import FAILURES, Attempts, BaseClient, BaseFeed, Item, each, pause, service_error
 from jelly.grpc._context import Kind, grpc
 from jelly.grpc._protocol import pack_subscribe
 from jelly.grpc._topic_info import TopicInfo, unpack_info, unpack_infos
 from jelly.patch import Patch
 
 if TYPE_CHECKING:
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Self
 
 __all__ = ["AsyncClient", "AsyncFeed"]
 
@@ -76,7 +76,7 @@ class AsyncFeed(BaseFeed[Item]):
         self.close()
 
 
-class AsyncClient(BaseClient):
+class AsyncClient(BaseClient[AsyncFeed[Frame], AsyncFeed[Patch]]):
     """A client for asyncio.
 
     A method that fails raises JellyServiceError, or JellyTimeoutError after its deadline.
@@ -102,49 +102,7 @@ class AsyncClient(BaseClient):
     """
 
     _grpc = grpc.aio
-
-    @overload
-    def subscribe(
-        self, topic: str, *, kind: Literal["statements"] = ..., **request: Unpack[Request]
-    ) -> AsyncFeed[Frame]: ...
-    @overload
-    def subscribe(self, topic: str, *, kind: Literal["patches"], **request: Unpack[Request]) -> AsyncFeed[Patch]: ...
-    @checked()
-    def subscribe(
-        self,
-        topic: str,
-        *,
-        kind: Kind = "statements",
-        options: StreamOptions | PatchOptions | None = None,
-        start: int | str | None = None,
-        follow: bool = True,
-        timeout: float | None = None,
-        metadata: Mapping[str, str] | None = None,
-    ) -> AsyncFeed[Any]:
-        """Subscribe to a topic. After a lost connection it continues where it was, if the server numbers messages.
-
-        Parameters
-        ----------
-        topic : str
-            Name of the topic.
-        kind : {"statements", "patches"}, default "statements"
-            Content of the topic; a message of patches is a whole patch.
-
-            Unstable: patches over gRPC are our own, see ``proto/broker.proto``.
-        options : StreamOptions or PatchOptions, optional
-            Largest stream options that the caller can read. The server answers with a stream that fits, or refuses.
-        start : int or {"earliest", "latest"}, optional
-            First message: its number, the oldest that is kept (default), or the next that is published. Only with a
-            `Broker`.
-        follow : bool, default True
-            Continue with messages that are published later. Only with a `Broker`.
-        timeout : float, optional
-            Seconds for the whole subscription. By default unlimited.
-        metadata : mapping of str to str, optional
-            Further call metadata.
-        """
-        request = Request(options=options, start=start, follow=follow, timeout=timeout, metadata=metadata)
-        return AsyncFeed(self, topic, kind, request)
+    _feed = AsyncFeed
 
     @checked()
     async def publish(

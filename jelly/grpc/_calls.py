@@ -10,7 +10,7 @@ import random
 import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Mapping
-from typing import Any, Generic, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, overload
 
 from jelly._core.base.batch import Batch
 from jelly._options.options import PatchOptions, StreamOptions
@@ -34,7 +34,10 @@ from jelly.grpc._protocol import (
     pack_subscribe,
 )
 
-__all__ = ["FAILURES", "Attempts", "BaseClient", "BaseFeed", "Item", "Request", "each", "pause", "pause_thread",
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["FAILURES", "Attempts", "BaseClient", "BaseFeed", "Item", "each", "pause", "pause_thread",
            "service_error"]  # fmt: skip
 
 MAX_MESSAGE = 1 << 28
@@ -46,6 +49,8 @@ PROBE = "/grpc.health.v1.Health/Check"
 FAILURES = (grpc.RpcError, asyncio.CancelledError)
 
 Item = TypeVar("Item")
+F = TypeVar("F")  # the feed of statements
+P = TypeVar("P")  # the feed of patches
 
 
 class Request(TypedDict, total=False):
@@ -103,7 +108,7 @@ def is_unavailable(error: BaseException) -> bool:
 class BaseFeed(Generic[Item]):
     """A subscription and its progress over all attempts."""
 
-    def __init__(self, client: BaseClient, topic: str, kind: Kind, request: Request) -> None:
+    def __init__(self, client: Any, topic: str, kind: Kind, request: Request) -> None:
         self._client = client  # keeps the client alive, as it closes when it is freed
         self._kind: Kind = kind
         self._request: bytes = pack_subscribe(topic, request["options"])
@@ -168,10 +173,11 @@ class BaseFeed(Generic[Item]):
         return patch_of(batch, self.options) if self._kind == "patches" else frame_of(batch, self._received - 1)
 
 
-class BaseClient:
+class BaseClient(Generic[F, P]):
     """A channel and its methods."""
 
     _grpc: Any  # the module that makes channels
+    _feed: Any
 
     @checked()
     def __init__(
@@ -219,6 +225,47 @@ class BaseClient:
         self._subscribe = {kind: channel.unary_stream(name) for kind, (name, _) in kinds.items()}
         self._publish = {kind: channel.stream_unary(name) for kind, (_, name) in kinds.items()}
         self._list, self._delete, self._probe = map(channel.unary_unary, (LIST_TOPICS, DELETE_TOPIC, PROBE))
+
+    @overload
+    def subscribe(self, topic: str, *, kind: Literal["statements"] = ..., **request: Unpack[Request]) -> F: ...
+    @overload
+    def subscribe(self, topic: str, *, kind: Literal["patches"], **request: Unpack[Request]) -> P: ...
+    @checked()
+    def subscribe(
+        self,
+        topic: str,
+        *,
+        kind: Kind = "statements",
+        options: StreamOptions | PatchOptions | None = None,
+        start: int | str | None = None,
+        follow: bool = True,
+        timeout: float | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Subscribe to a topic. After a lost connection it continues where it was, if the server numbers messages.
+
+        Parameters
+        ----------
+        topic : str
+            Name of the topic.
+        kind : {"statements", "patches"}, default "statements"
+            Content of the topic; a message of patches is a whole patch.
+
+            Unstable: patches over gRPC are our own, see ``proto/broker.proto``.
+        options : StreamOptions or PatchOptions, optional
+            Largest stream options that the caller can read. The server answers with a stream that fits, or refuses.
+        start : int or {"earliest", "latest"}, optional
+            First message: its number, the oldest that is kept (default), or the next that is published. Only with a
+            `Broker`.
+        follow : bool, default True
+            Continue with messages that are published later. Only with a `Broker`.
+        timeout : float, optional
+            Seconds for the whole subscription. By default unlimited.
+        metadata : mapping of str to str, optional
+            Further call metadata.
+        """
+        request = Request(options=options, start=start, follow=follow, timeout=timeout, metadata=metadata)
+        return self._feed(self, topic, kind, request)
 
     def _metadata(self, given: Mapping[str, str] | None, **ours: object) -> list[tuple[str, str | bytes]]:
         pairs: list[tuple[str, str | bytes]] = list((given or {}).items())

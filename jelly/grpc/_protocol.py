@@ -77,35 +77,6 @@ def pack_options(options: StreamOptions | PatchOptions) -> bytes:
     return patch_options_row(options) if isinstance(options, PatchOptions) else options_row(options)
 
 
-def put_varint(value: int) -> bytes:
-    """A varint.
-
-    >>> put_varint(300).hex()
-    'ac02'
-    """
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def take_varint(data: bytes, at: int) -> tuple[int, int]:
-    """A varint and its end. JellyFormatError if there is none.
-
-    >>> take_varint(b"\\xac\\x02", 0)
-    (300, 2)
-    """
-    value = shift = 0
-    for i in range(at, min(at + 10, len(data))):
-        value |= (data[i] & 0x7F) << shift
-        if data[i] < 0x80:
-            return value, i + 1
-        shift += 7
-    raise JellyFormatError("expected a varint", offset=at)
-
-
 def pack_subscribe(topic: str, options: StreamOptions | PatchOptions | None = None) -> bytes:
     """An RdfStreamSubscribe or, with the options of patches, a PatchSubscribe, which has the same fields.
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import threading
 import time
 from bisect import bisect_right
@@ -27,15 +26,17 @@ from typing import Any
 
 from jelly._bytes.part_file import patiently, to_disk
 from jelly._core.base.batch import Batch
+from jelly._core.base.protobuf import _put_varint
 from jelly._core.jelly.frame_reader import DELIMITED, split_frames
 from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.frames import FrameDecoder, FrameEncoder, as_frames
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyOptionsError
 from jelly.grpc._framing import check_whole
-from jelly.grpc._protocol import accept_options, check_content, put_varint, take_varint
+from jelly.grpc._protocol import accept_options, check_content
+from jelly.grpc._topic_files import NUMBER, PATCH_SUFFIX, SUFFIX, Recovery, Segment, TopicFile, fsync_names
 
-__all__ = ["PATCH_SUFFIX", "SUFFIX", "Deleted", "Missed", "Topic"]
+__all__ = ["Deleted", "Missed", "Topic"]
 
 log = logging.getLogger("jelly.grpc")
 
@@ -45,9 +46,6 @@ SEGMENT_BYTES = 1 << 20
 FILE_BYTES = 64 << 20
 # A topic with limits has about this many files; the oldest is deleted as a whole.
 FILES = 8
-_MAX_LENGTH = 10  # bytes of a varint
-SUFFIX, PATCH_SUFFIX = ".jelly", ".jellyp"
-NUMBER = "@"  # between the name and the number of a file; names have it as %40
 NAMESPACES = 2  # the first version with namespaces
 
 
@@ -57,44 +55,6 @@ class Missed(JellyError, LookupError):
 
 class Deleted(JellyError, LookupError):
     """The topic was deleted."""
-
-
-class _File:
-    """A file of a topic, with the messages from ``first`` on."""
-
-    __slots__ = ("began", "first", "handle", "is_named", "newest", "path", "size", "synced", "torn")
-
-    def __init__(self, path: Path, first: int) -> None:
-        self.path = path
-        self.first = first
-        self.size = 0
-        self.synced = 0  # bytes that are on the disk for certain
-        self.is_named = False  # whether the entry of the folder is, too
-        self.began = self.newest = time.time()  # of the first and the last message
-        self.torn = False  # whether nothing may be appended after an error
-        self.handle: Any = None  # while it is appended to
-
-    def close(self) -> None:
-        if self.handle is not None:
-            self.handle.close()
-            self.handle = None
-
-
-class _Segment:
-    """Messages from ``first`` on, the first of them a keyframe. In a file they begin at byte ``offset``."""
-
-    __slots__ = ("began", "count", "file", "first", "frames", "newest", "offset", "size", "statements")
-
-    def __init__(self, first: int, began: float, file: _File | None = None, offset: int = 0) -> None:
-        self.first = first
-        self.began = began
-        self.file = file
-        self.offset = offset
-        self.count = 0
-        self.size = 0  # bytes, with the lengths
-        self.statements = 0
-        self.newest = 0.0
-        self.frames: list[bytes] | None = []  # None: only in the file
 
 
 class Topic:
@@ -151,16 +111,22 @@ class Topic:
         self.lost: int = 0  # times that what was written could not be put on the disk
         self._options = options
         self._lock = threading.Lock()
-        self._segments: list[_Segment] = []
+        self._segments: list[Segment] = []
         self._encoder: FrameEncoder | None = None
         self._watchers: set[Callable[[], None]] = set()
         self._size = 0  # bytes that are kept
         self._next = 0
         self._updated = 0.0
         self._deleted = False
-        self._files: list[_File] = []
+        self._files: list[TopicFile] = []
         if path is not None:
-            self._recover(path)
+            found = Recovery(name, path)
+            self._files, self._segments, self._next, self._updated = (
+                found.files, found.segments, found.next, found.updated
+            )  # fmt: skip
+            self._options = found.options or options
+            self._size = sum(segment.size for segment in self._segments)
+            self.statements = sum(segment.statements for segment in self._segments)
 
     @property
     def options(self) -> StreamOptions | PatchOptions | None:
@@ -195,15 +161,8 @@ class Topic:
     def offer(self, options: StreamOptions | PatchOptions) -> None:
         """Check the options of a publication, or take them over if it is the first one.
 
-        Parameters
-        ----------
-        options : StreamOptions or PatchOptions
-            Options of a publication. The topic has them in the version with namespaces, or with frames as patches.
-
-        Raises
-        ------
-        JellyOptionsError
-            If they do not fit those of the topic.
+        The topic has them in the version with namespaces, or with frames as patches.
+        JellyOptionsError if they do not fit.
         """
         patch = isinstance(options, PatchOptions)
         with self._lock:
@@ -226,18 +185,7 @@ class Topic:
             accept_options(own, options)
 
     def append(self, batch: Batch) -> None:
-        """Append one message.
-
-        Parameters
-        ----------
-        batch : Batch
-            A Batch with one frame.
-
-        Raises
-        ------
-        OSError
-            If the message cannot be stored, for example because the disk is full. The topic does not contain it then.
-        """
+        """Append a Batch with one frame as a message. After an OSError, such as a full disk, it is not in the topic."""
         if len(batch.frames) != 1:
             ends = len(batch.frames)
             raise JellyArgumentError(f"a message is a Batch with the end of one frame, this one has {ends}")
@@ -259,9 +207,7 @@ class Topic:
                 raise
             self.failure = ""
             rows = len(batch) - isinstance(self._options, PatchOptions)  # a patch ends with a row of its own
-            segment.count += 1
-            segment.size += len(data)
-            segment.statements += rows
+            segment.add(len(data), rows)
             segment.newest = self._updated = now
             self._size += len(data)
             self._next += 1
@@ -271,7 +217,7 @@ class Topic:
         for wake in watchers:
             wake()
 
-    def _encode(self, batch: Batch, now: float) -> tuple[_Segment, bytes]:
+    def _encode(self, batch: Batch, now: float) -> tuple[Segment, bytes]:
         """Encode a message and write it to the file; the segment that it belongs to, and the bytes."""
         segment = self._writable(now)
         assert self._encoder is not None
@@ -282,7 +228,7 @@ class Topic:
             segment = self._writable(now)
             assert self._encoder is not None
             frame = self._encoder.encode(batch)
-        data = put_varint(len(frame)) + frame
+        data = _put_varint(len(frame)) + frame
         if segment.file is not None:
             self._write(segment.file, data, now)
         assert segment.frames is not None
@@ -298,7 +244,7 @@ class Topic:
                 self.offer(decoder.options)
             self.append(batch)
 
-    def _writable(self, now: float) -> _Segment:
+    def _writable(self, now: float) -> Segment:
         """The last segment, or a new segment if it is full or its encoder is gone."""
         last = self._segments[-1] if self._segments else None
         if (
@@ -313,13 +259,13 @@ class Topic:
             raise JellyOptionsError(f"topic {self.name!r} has no stream options yet")
         file = self._writable_file(now) if self.path is not None else None
         self._encoder = FrameEncoder(self._options, keyframe=True)
-        segment = _Segment(self._next, now, file, file.size if file is not None else 0)
+        segment = Segment(self._next, now, file, file.size if file is not None else 0)
         self._segments.append(segment)
         return segment
 
-    def _is_full(self, unit: _File | _Segment, now: float) -> bool:
+    def _is_full(self, unit: TopicFile | Segment, now: float) -> bool:
         """Whether a file, or segment in memory, is damaged, or large or old enough to be dropped as a whole."""
-        if isinstance(unit, _File) and unit.torn:
+        if isinstance(unit, TopicFile) and unit.torn:
             return True
         if unit.size == 0:
             return False
@@ -327,7 +273,7 @@ class Topic:
             return True
         return self.keep_age is not None and now - unit.began >= self.keep_age / FILES
 
-    def _writable_file(self, now: float) -> _File:
+    def _writable_file(self, now: float) -> TopicFile:
         """The last file, or a new one if it is full."""
         file = self._files[-1] if self._files else None
         if file is None or self._is_full(file, now):
@@ -336,7 +282,7 @@ class Topic:
             file.handle = open(file.path, "ab", buffering=0)  # noqa: SIM115 - closed by close
         return file
 
-    def _roll(self) -> _File:
+    def _roll(self) -> TopicFile:
         """Begin a new file, whose name has the number of the next message."""
         assert self.path is not None
         if self._files:
@@ -344,7 +290,7 @@ class Topic:
             if last.handle is not None and last.synced < last.size and not last.torn:
                 self._fsync(last, last.handle.fileno())
         number = f"{NUMBER}{self._next:020}" if self._next else ""
-        file = _File(self.path.with_name(f"{self.path.stem}{number}{self.path.suffix}"), self._next)
+        file = TopicFile(self.path.with_name(f"{self.path.stem}{number}{self.path.suffix}"), self._next)
         file.handle = open(file.path, "ab", buffering=0)  # noqa: SIM115 - closed by close
         if self._files:
             self._files[-1].close()
@@ -352,7 +298,7 @@ class Topic:
         self._encoder = None
         return file
 
-    def _fsync(self, file: _File, descriptor: int) -> None:
+    def _fsync(self, file: TopicFile, descriptor: int) -> None:
         try:
             to_disk(descriptor)
         except OSError as error:
@@ -362,7 +308,7 @@ class Topic:
             self.lost += 1
             raise
 
-    def _write(self, file: _File, data: bytes, now: float) -> None:
+    def _write(self, file: TopicFile, data: bytes, now: float) -> None:
         try:
             rest = memoryview(data)
             while rest:  # a disk that gets full takes a part; the next attempt raises the reason
@@ -416,7 +362,7 @@ class Topic:
             return True
         return self.keep_bytes is not None and self._size > self.keep_bytes
 
-    def _forget(self, segment: _Segment) -> None:
+    def _forget(self, segment: Segment) -> None:
         self._segments.remove(segment)
         self._size -= segment.size
         self.statements -= segment.statements
@@ -424,39 +370,14 @@ class Topic:
             self._encoder = None
 
     def is_in_memory(self, number: int) -> bool:
-        """Whether `read` can return a message without reading a file.
-
-        Parameters
-        ----------
-        number : int
-            Number of the message.
-
-        Returns
-        -------
-        bool
-            True if it is in memory.
-        """
+        """Whether `read` can return the message without reading a file."""
         last = self._segments[-1] if self._segments else None
         return self.path is None or last is None or (number >= last.first and last.frames is not None)
 
     def read(self, number: int) -> tuple[int, list[bytes]]:
-        """Read the segment that contains a message.
+        """Read the segment that contains a message: number of its first message, which is a keyframe, and frames.
 
-        Parameters
-        ----------
-        number : int
-            Number of the message.
-
-        Returns
-        -------
-        (int, list of bytes)
-            Number of the first message of the segment, which is a keyframe, and the frames. The list is empty if
-            ``number`` is the next message.
-
-        Raises
-        ------
-        LookupError
-            If the message is no longer kept, or has not been published.
+        There are none if ``number`` is the next message. Missed if it is no longer kept, or was not published.
         """
         with self._lock:
             segment = self._find(number)
@@ -479,7 +400,7 @@ class Topic:
             raise JellyFormatError("the file became shorter", offset=offset, source=str(path))
         return first, [frame for _, frame in split_frames([data], DELIMITED)][:count]
 
-    def _find(self, number: int) -> _Segment | None:
+    def _find(self, number: int) -> Segment | None:
         if self._deleted:
             raise Deleted(f"topic {self.name!r} was deleted")
         if number == self.end:
@@ -491,24 +412,12 @@ class Topic:
         return self._segments[bisect_right(self._segments, number, key=lambda segment: segment.first) - 1]
 
     def watch(self, wake: Callable[[], None]) -> None:
-        """Call a function after each append, in the thread that appends.
-
-        Parameters
-        ----------
-        wake : callable
-            The function.
-        """
+        """Call a function after each append, in the thread that appends."""
         with self._lock:
             self._watchers.add(wake)
 
     def unwatch(self, wake: Callable[[], None]) -> None:
-        """Stop calling a function, see `watch`.
-
-        Parameters
-        ----------
-        wake : callable
-            The function.
-        """
+        """Stop calling a function, see `watch`."""
         with self._lock:
             self._watchers.discard(wake)
 
@@ -525,7 +434,7 @@ class Topic:
         finally:
             os.close(copy)
         if not file.is_named:
-            _fsync_names(file.path.parent)
+            fsync_names(file.path.parent)
         file.synced = max(file.synced, size)
         file.is_named = True
 
@@ -550,114 +459,3 @@ class Topic:
             watchers = list(self._watchers)
         for wake in watchers:
             wake()
-
-    def _recover(self, path: Path) -> None:
-        """Find the files of the topic and their segments."""
-        found: list[tuple[int, Path]] = []
-        for one in path.parent.iterdir() if path.parent.exists() else ():
-            if one.suffix == path.suffix and one.stem.partition(NUMBER)[0] == path.stem:
-                digits = one.stem.partition(NUMBER)[2]
-                if not (digits.isascii() and digits.isdigit()) and one != path:
-                    continue
-                found.append((int(digits or 0), one))
-        for number, one in sorted(found):
-            if self._files and number != self._next:
-                # After a crash of the machine without `sync` the end of a file may be lost while the next one is there.
-                if number < self._next:
-                    raise JellyFormatError(f"messages from {number} on are in another file, too", source=str(one))
-                log.warning("messages %d to %d of topic %r are lost", self._next, number - 1, self.name)
-                for lost in self._files:
-                    patiently(lost.path.replace, lost.path.with_suffix(".lost"))
-                self._files, self._segments, self._size, self.statements = [], [], 0, 0
-            self._next = number
-            file = _File(one, number)
-            self._files.append(file)
-            self._recover_file(file)
-        if self._files:
-            _fsync_names(path.parent)
-            self._files[-1].is_named = True
-
-    def _recover_file(self, file: _File) -> None:
-        """Find the segments of a file and cut off bytes after its last complete frame.
-
-        All frames are decoded, so that subscribers only get frames that a reader accepts.
-        """
-        path = file.path
-        decoder = FrameDecoder(patch=path.suffix == PATCH_SUFFIX)
-        at = 0
-        with open(path, "r+b") as data:
-            size = data.seek(0, os.SEEK_END)
-            changed = os.fstat(data.fileno()).st_mtime
-            while at < size:
-                data.seek(at)
-                head = data.read(_MAX_LENGTH)
-                try:
-                    length, used = take_varint(head, 0)
-                except JellyFormatError:
-                    if len(head) == _MAX_LENGTH:
-                        raise JellyFormatError("not a log of messages", offset=at, source=str(path)) from None
-                    break
-                if length == 0 or at + used + length > size:
-                    break
-                data.seek(at + used)
-                self._recover_frame(decoder, data.read(length), file, at, used + length)
-                at += used + length
-            if at < size:
-                torn = path.with_suffix(".torn")
-                log.warning("%s: %d bytes after the last whole message are moved to %s", path, size - at, torn.name)
-                data.seek(at)
-                with open(torn, "wb") as rest:
-                    shutil.copyfileobj(data, rest)
-                data.truncate(at)
-            # A broker that was killed may have left what the system did not write yet.
-            to_disk(data.fileno())
-        self._size += at
-        file.size = file.synced = at
-        file.newest = changed
-        file.began = 0.0  # not known; with a limit of age the next message begins another file
-        if at:
-            self._options = decoder.options
-            self._updated = changed
-
-    def _recover_frame(self, decoder: FrameDecoder, frame: bytes, file: _File, at: int, size: int) -> None:
-        try:
-            batch = decoder.decode(frame)
-            options = decoder.options
-            if isinstance(options, PatchOptions):
-                is_own = options.is_grouped
-                check_whole(batch)
-            else:
-                is_own = options is not None and options.stream_name == self.name
-        except JellyError as error:
-            error.source = str(file.path)
-            raise
-        if not is_own:
-            raise JellyFormatError(f"not a log of the topic {self.name!r}", offset=at, source=str(file.path))
-        if _has_options(frame):
-            self._segments.append(_Segment(self._next, 0.0, file, at))
-        rows = len(batch) - isinstance(options, PatchOptions)
-        segment = self._segments[-1]
-        segment.count += 1
-        segment.size += size
-        segment.statements += rows
-        segment.frames = None
-        self._next += 1
-        self.statements += rows
-
-
-def _fsync_names(folder: Path) -> None:
-    """Write the entries of a folder to the disk, where that can be done."""
-    if hasattr(os, "O_DIRECTORY"):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            to_disk(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _has_options(frame: bytes) -> bool:
-    """Whether the first row of a frame has the options, which marks a keyframe in a topic."""
-    if frame[:1] != b"\x0a":
-        return False
-    _, at = take_varint(frame, 1)
-    return frame[at : at + 1] == b"\x0a"

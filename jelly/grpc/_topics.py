@@ -17,7 +17,8 @@ from jelly._bytes.part_file import RESERVED, patiently, to_disk
 from jelly._bytes.source import lock
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
-from jelly.grpc._topic_log import NUMBER, PATCH_SUFFIX, SUFFIX, Topic
+from jelly.grpc._topic_files import NUMBER, PATCH_SUFFIX, SUFFIX
+from jelly.grpc._topic_log import Topic
 
 __all__ = ["Topics"]
 
@@ -173,19 +174,9 @@ class Topics:
                     log.exception("topic %r", topic.name)
 
     def acknowledge(self, topic: Topic, lost: int = 0) -> None:
-        """Do what must be done before a publication is acknowledged.
+        """Do what must be done before a publication to ``topic`` is acknowledged. OSError if it is not on the disk.
 
-        Parameters
-        ----------
-        topic : Topic
-            The topic.
-        lost : int, default 0
-            Its ``lost`` when the publication began.
-
-        Raises
-        ------
-        OSError
-            If not all of it is on the disk.
+        ``lost`` is the ``lost`` of the topic when the publication began.
         """
         if self.sync == "always":
             topic.sync()
@@ -193,13 +184,7 @@ class Topics:
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     def check(self) -> str:
-        """Check whether the store can be written to.
-
-        Returns
-        -------
-        str
-            Why the last message could not be stored, and still cannot, or ``""``.
-        """
+        """Check whether the store can be written to: why the last message could not be, and still cannot, or ``""``."""
         with self._lock:
             failed = [topic for topic in self._topics.values() if topic.failure]
         if not failed or self.store is None:
@@ -221,7 +206,7 @@ class Topics:
 
     @checked()
     def get(self, name: str, *, create: bool = False, owner: str = "") -> Topic | None:
-        """Get a topic by name.
+        """Get a topic by name, or None if it does not exist.
 
         Parameters
         ----------
@@ -231,11 +216,6 @@ class Topics:
             Create the topic if it does not exist.
         owner : str, default ""
             Name of the client that creates it, if clients have names.
-
-        Returns
-        -------
-        Topic or None
-            The topic, or None if it does not exist.
 
         Raises
         ------
@@ -279,18 +259,7 @@ class Topics:
 
     @checked()
     def delete(self, name: str) -> Topic | None:
-        """Delete a topic with its files. Its subscriptions end with an error.
-
-        Parameters
-        ----------
-        name : str
-            Name of the topic.
-
-        Returns
-        -------
-        Topic or None
-            The topic, which is empty now, or None if it does not exist.
-        """
+        """Delete the topic ``name`` with its files, and return it, or None. Its subscriptions end with an error."""
         with self._lock:
             topic = self._topics.get(name)
             if topic is not None:
@@ -303,13 +272,7 @@ class Topics:
             return topic
 
     def names(self) -> list[str]:
-        """List the names of all topics.
-
-        Returns
-        -------
-        list of str
-            The names.
-        """
+        """List the names of all topics."""
         with self._lock:
             return sorted(self._topics)
 

@@ -9,7 +9,7 @@ from serving import ENVIRONMENT, end, messages, options, plain, serve_command, s
 
 import jelly
 import jelly.grpc as jg
-from jelly.grpc._protocol import put_varint
+from jelly._core.base.protobuf import _put_varint as put_varint
 
 pytest.importorskip("click", reason="the command needs click")
 

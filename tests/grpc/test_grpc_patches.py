@@ -21,7 +21,8 @@ import jelly
 import jelly.grpc as jg
 import jelly.grpc._topic_log
 from jelly import IRI, Literal
-from jelly.grpc._protocol import PUBLISH, PUBLISH_PATCH, SUBSCRIBE, SUBSCRIBE_PATCH, TOPIC, pack_subscribe, put_varint
+from jelly._core.base.protobuf import _put_varint as put_varint
+from jelly.grpc._protocol import PUBLISH, PUBLISH_PATCH, SUBSCRIBE, SUBSCRIBE_PATCH, TOPIC, pack_subscribe
 from jelly.patch import Abort, Add, AddNamespace, Commit, Delete, Header, Patch, PatchOptions, Start
 
 FRAME, FLAT, PUNCTUATED = jelly.patch.PatchStreamType

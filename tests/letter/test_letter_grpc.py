@@ -8,8 +8,9 @@ import pytest
 import jelly
 import jelly.grpc
 from jelly import IRI, Literal, QuotedTriple, StreamOptions, Triple
+from jelly._core.base.protobuf import _put_varint as put_varint
 from jelly._streams.frames import statements_of
-from jelly.grpc._protocol import PUBLISH, SUBSCRIBE, TOPIC, pack_subscribe, put_varint, unpack_subscribe
+from jelly.grpc._protocol import PUBLISH, SUBSCRIBE, TOPIC, pack_subscribe, unpack_subscribe
 
 LIMIT = 1 << 20
 PLAIN = Triple(IRI("a:s"), IRI("a:p"), Literal("5", datatype="a:d"))
