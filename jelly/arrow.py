@@ -7,8 +7,8 @@
     ``subject, predicate, object, object_kind, datatype, lang, graph``: plain IRIs and lexical forms, blank nodes as
     ``_:label``, quoted triples as ``<<( s p o )>>``. ``object_kind`` is iri, bnode, literal or triple; ``datatype``
     is null for xsd:string and for literals with a language; ``graph`` is null in the default graph and for triples.
-    A base direction stands behind the language, as in ``ar--rtl``, or with ``direction=True`` in a column
-    ``direction`` behind ``lang``: ``ltr``, ``rtl`` or null.
+    A base direction follows the language, as in ``ar--rtl``, or with ``direction=True`` in a column
+    ``direction`` after ``lang``: ``ltr``, ``rtl`` or null.
 ``layout="ntriples"``
     ``s, p, o, g`` in N-Triples syntax. It can hold all statements, also those with literals as subjects.
 
@@ -123,7 +123,7 @@ def read_arrow(
         Which statements to read; no text is made of the others. An expression of pyarrow goes
         with `jelly.scan`.
     direction : bool, default False
-        Add the column ``direction`` to the flat layout. By default a base direction stands behind the language.
+        Add the column ``direction`` to the flat layout. By default a base direction follows the language.
     content : {"statements", "patches"}, optional
         The content of the input. By default the format decides. Patches have the columns ``op`` ("add" or "delete") and
         ``patch`` (number of the patch, int64, from 0) before those of the layout. Aborted transactions, headers and
@@ -273,7 +273,7 @@ def write_arrow(
         dictionary strings. ``datatype``, ``lang``, ``graph`` and ``g`` may be missing. There may be a column
         ``direction`` in the flat layout, and a column ``frame``: in a grouped stream a frame ends where it changes.
     layout : {"flat", "ntriples"}, optional
-        Layout of the columns. By default their names tell.
+        Layout of the columns. By default their names decide.
     options : StreamOptions or mapping, optional
         Options of the Jelly or Jelly-Patch stream. By default it has quads if one of the first 64 MiB of the table
         names a graph.

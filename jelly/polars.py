@@ -106,7 +106,7 @@ def _parts(expression: pl.Expr) -> list[pl.Expr]:
 def _condition(expression: pl.Expr) -> Any:
     """The same as an expression of pyarrow, if it says that a column equals a text or is one of some; else None.
 
-    polars tells the parts of an expression, not how they are joined: so it is joined again, and compared.
+    polars gives the parts of an expression, but not their operator: so they are joined again, and compared.
     """
     inner = expression.meta.pop()
     if len(inner) != 2:

@@ -90,7 +90,7 @@ class Stats:
     terms : dict of str to dict of str to int
         For each position the number of terms of each kind.
     predicates, classes, graphs, datatypes, languages : Counts
-        Counts by IRI, or by language tag with the base direction behind it (``ar--rtl``); other terms are written in
+        Counts by IRI, or by language tag with the base direction after it (``ar--rtl``); other terms are written in
         N-Triples syntax. Classes are the objects of rdf:type. Literals inside quoted triples are not counted. Plain
         literals have the datatype xsd:string.
     subjects, objects : int

@@ -47,7 +47,7 @@ def idle_cores(load: str = "/proc/loadavg") -> int:
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else every
     running = 1
     with suppress(OSError, ValueError, IndexError), open(load) as file:
-        # What runs or could run on the whole machine, of all: this process is one of them.
+        # Threads that run or could run on the whole machine, this one among them.
         running = int(file.read().split()[3].partition("/")[0])
     return max(1, min(own, every + 1 - running))
 

@@ -249,7 +249,7 @@ class Intake:
 
 @dataclass(slots=True)
 class Imported:
-    """What a piece holds: its Batches, and the error behind them with the rows of its importer before the piece."""
+    """The content of a piece: its Batches, and the error after them with the rows of its importer before the piece."""
 
     batches: list[Batch] = field(default_factory=list)
     error: JellyError | None = None

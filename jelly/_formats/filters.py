@@ -1,7 +1,7 @@
 """Filters: which terms each segment of a file may hold as subject, predicate, object and graph.
 
 They stand before the index in the last frame of a file, or at the end of its sidecar: the filters, a directory, and a
-tail, as docs/reference/file-formats.md tells. A filter that is damaged is ignored with a warning: its segment is read.
+tail, see docs/reference/file-formats.md. A filter that is damaged is ignored with a warning: its segment is read.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ Query: TypeAlias = Mapping[str, tuple[bool, Sequence[Sought]]]
 
 
 class _Slot:
-    """What one slot of a segment holds so far."""
+    """The content of one slot of a segment so far."""
 
     def __init__(self) -> None:
         self.keys: list[np.ndarray[Any, np.dtype[np.uint64]]] = []
@@ -123,7 +123,7 @@ class FilterBuilder:
             slot.add(batch, None if ids is None else ids[low:high], len(part))
 
     def _put(self, row: dict[str, int], ends: tuple[bytes, bytes], data: bytes) -> None:
-        """Add what is told of a slot of a segment, its range and its filter."""
+        """Add the row of a slot of a segment, its range and its filter."""
         self._rows.append(row)
         self._ranges.append(ends)
         self._filters.append(data)
@@ -160,7 +160,7 @@ class FilterBuilder:
         self.segments += 1
 
     def join(self, other: FilterBuilder) -> None:
-        """Take over the segments of another builder, behind those that are here."""
+        """Append the segments of another builder."""
         for row, ends, data in zip(other._rows, other._ranges, other._filters, strict=True):
             if row["kind"] == _FUSE and self._size >= self._limit:
                 row, data = _without_filter(row), b""
@@ -249,7 +249,7 @@ class Filters:
         """The numbers of the segments that may hold a statement of this query, in order."""
         found: Any = range(len(self._rows) // len(SLOTS))
         slots = [(SLOTS.index(name), *wanted) for name, wanted in query.items()]
-        # What costs nothing first.
+        # Ranges first: they cost nothing.
         for look in (self._by_range, self._by_filter):
             for slot, default, sought in slots:
                 if look == self._by_filter and not self._is_local:

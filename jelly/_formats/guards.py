@@ -18,9 +18,9 @@ __all__ = ["PieceFile", "guard_json", "guard_turtle", "guard_xml"]
 MAX_TRIPLE_TERMS = 250
 # Collections, blank nodes, quoted triples and formulas in one another: each takes up to 350 bytes until it ends.
 MAX_NESTED = 100_000
-# What an XML entity stands for, in bytes: most are namespaces. Entities of entities could fill any memory.
+# Maximum bytes of the value of an XML entity: most are namespaces. Entities of entities could fill any memory.
 MAX_ENTITY = 512
-# What pyoxigraph keeps of each value of JSON-LD, in bytes, as far as the text does not say: it keeps all values of an
+# Bytes that pyoxigraph keeps for each value of JSON-LD, beside its text: it keeps all values of an
 # object whose context may still come.
 JSON_VALUE = 20
 # Objects and arrays in one another: pyoxigraph uses the stack for them too, and 250 overflowed that of a thread with
@@ -54,7 +54,7 @@ class PieceFile:
     """Pieces of bytes as the file that pyoxigraph reads.
 
     It is never given more than it asks for: it would end the process. XML and JSON it gets line by line: most errors
-    that it finds there do not tell the line, and so it has read no further.
+    that it finds there name no line, and so it has read no further.
     """
 
     def __init__(self, pieces: Iterator[bytes], by_line: bool = False) -> None:
@@ -85,7 +85,7 @@ class PieceFile:
         return data
 
     def recent(self) -> bytes:
-        """What was given last: a piece or two."""
+        """The last piece or two."""
         return self._last + self._piece[: self._at]
 
 
@@ -117,7 +117,7 @@ def guard_turtle() -> Callable[[bytes], int]:
 
 
 class _Contexts:
-    """What the contexts of a JSON-LD document can cost."""
+    """The cost of the contexts of a JSON-LD document."""
 
     def __init__(self) -> None:
         self.longest = 0  # bytes that they add to an IRI at the most

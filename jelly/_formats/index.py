@@ -1,7 +1,7 @@
 """Seekable Jelly: keyframes, their index, random access and parallel decoding.
 
 The index is metadata of the last frame (key ``jelly.index``), so every other reader just ignores it. Its value ends
-with its own length and a magic number: the last 16 bytes of a file tell whether it has one. All numbers are
+with its own length and a magic number: the last 16 bytes of a file show whether it has one. All numbers are
 little-endian int64: version, checksum of the options row, offset of the last frame, statements, frames, number of
 keyframes; then offset, statement and frame of each keyframe; then a CRC-32 of all that, the length of the value, the
 magic number. That of patches is version 2: after the number of keyframes stands the place of the end (`Index.place`),

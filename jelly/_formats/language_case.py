@@ -38,7 +38,7 @@ _LONGEST = 31
 # Maximum number of strings that look like tags; a document with more is not examined further.
 _MANY = 10_000
 
-# Before labels that pyoxigraph could have made up, in the Turtle family and JSON-LD, and in RDF/XML: a mark goes behind
+# Before labels that pyoxigraph could have made up, in the Turtle family and JSON-LD, and in RDF/XML: a mark follows
 # it. Then where a piece must not end.
 _LABEL = re.compile(rb"_:(?=[a-f][0-9a-f]{15})")
 _NODE_ID = re.compile(rb"nodeID\s{0,100}=\s{0,100}[\"'](?=[a-f][0-9a-f]{15})")
@@ -136,7 +136,7 @@ class Marks:
             bits = int(digits[0], 16)
             end = digits.end()
             if found[-1].endswith(b"-"):
-                n = bits.bit_length()  # of the letters, and the hyphen behind them
+                n = bits.bit_length()  # of the letters, and the hyphen after them
                 tag = bytearray(found[-1][-n:-1])
                 for i in range(len(tag)):
                     if bits >> i & 1:

@@ -116,7 +116,7 @@ class StreamEncoder(Encoder):
     _ends: Sequence[int] = ()
 
     def make_filters(self, builder: FilterBuilder | None = None) -> None:
-        """Also write filters, behind those of ``builder``. To be called before anything is encoded."""
+        """Also write filters, after the filters of ``builder``. To be called before anything is encoded."""
         from jelly._formats.filters import FilterBuilder
 
         self._filters = builder or FilterBuilder()
@@ -187,8 +187,8 @@ class StreamEncoder(Encoder):
     def packed_filters(
         self, keys: Sequence[tuple[int, ...]], whole: Sequence[tuple[int, ...]] | None = None
     ) -> bytes:
-        """The filters of all segments, by the keyframes behind the first frame. ``whole`` are those of the file, if
-        this stream is only its end."""
+        """The filters of all segments, by the keyframes after the first frame. If this stream is only the end of a
+        file, ``whole`` are the keyframes of the file."""
         if self._filters is None:
             return b""
         wanted = [(0, 0), *((key[0], key[1]) for key in keys)]

@@ -1,8 +1,8 @@
 """Codec of SPARQL results: JSON, XML, CSV and TSV here, RDF Thrift and RDF Protobuf in the core.
 
 In the texts each row is a sequence of `jelly` terms; None marks an unbound variable. TSV is read by `result_tsv`.
-(The parser of XML of pyoxigraph takes the spaces around values away.) CSV is written only: it does not tell what its
-values are.
+(The parser of XML of pyoxigraph takes the spaces around values away.) CSV is written only: its values
+have no kinds.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def _json_row(variables: Sequence[str], row: Row) -> str:
 
 # ---- XML
 
-# What XML 1.0 has no way to write, and what a parser would make something else of.
+# Characters that XML 1.0 cannot hold.
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 

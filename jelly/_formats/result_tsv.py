@@ -21,7 +21,7 @@ MAX_VARIABLES = 1 << 16
 PIECE = 1 << 16
 # Bytes of a line, which can be set.
 MAX_TEXT = default("max_text_bytes")
-# What the parser says of the place in what it was given; the line of the file stands in the error itself.
+# The line in the text that the parser was given; the error has the line of the file.
 _PLACE = re.compile(r" (?:in|on) line [0-9]+")
 
 

@@ -82,10 +82,10 @@ CLASSES = (ox.NamedNode, ox.BlankNode, ox.Literal, ox.Triple, ox.DefaultGraph)
 BATCH_ROWS = 16384
 BATCH_BYTES = 1 << 24
 
-# What is marked and looked through at a time, and how much of it may wait for the end of a tag of XML.
+# Bytes that are marked and checked at a time, and bytes that may wait for the end of a tag of XML.
 PIECE = 1 << 18
 LONGEST_TAG = 1 << 16
-# What a piece may stand for, in times its size, before it counts at once.
+# A piece that expands to more than this many times its size counts at once.
 EXPANSION = 256
 # Of a document that is given to pyoxigraph and makes no statement: it is in memory, about four times.
 MAX_TEXT = default("max_text_bytes")
@@ -128,7 +128,7 @@ class Parsing:
         return ox.parse(document, self._syntax, **settings)
 
     def reason(self, error: SyntaxError) -> str:
-        """What an error of the parser says, without the place."""
+        """The message of an error of the parser, without the place."""
         return PLACE.sub("", self.take(error.msg), 1)
 
 
@@ -418,7 +418,7 @@ _LETTER = (
 _NAME = rf"{_LETTER}_0-9\u00b7\u0300-\u036f\u203f\u2040-"
 _PREFIX = re.compile(rf"(?:[{_LETTER}](?:[.{_NAME}]*[{_NAME}])?)?")
 _PREFIX_LINES = re.compile(rb"\A(?:@prefix [^\n]*\n)*")
-# What stands between frames on their way through pyoxigraph.
+# The statements between frames on their way through pyoxigraph.
 _RANDOM = secrets.token_hex(12).encode()
 _BETWEEN = re.compile(rb"^\S*:%b[01]>? \S+ \S+ \.\n" % _RANDOM, re.M)
 _XML_RESERVED = re.compile(r"rdf|its|oxprefix|xml.*", re.I | re.S)

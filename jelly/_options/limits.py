@@ -64,7 +64,7 @@ class FixedLimit:
     Attributes
     ----------
     place : str
-        The module, and behind a colon the constant.
+        The module, a colon and the constant.
     value : int
         How many.
     unit : str
@@ -162,7 +162,7 @@ FIXED = (
     FixedLimit("_formats/filters.py:_MAX_DIRECTORY", 1 << 26, "bytes", "the directory of filters"),
     FixedLimit(
         "_formats/filters.py:_MAX_FILTERS", 1 << 27, "bytes", "filters that are written into a file",
-        "what comes later is told by ranges and short lists",
+        "later segments have ranges and short lists",
     ),
     FixedLimit("_dataset/sidecar.py:_MAX_FILTERS", 1 << 33, "bytes", "filters that are written into a sidecar"),
     FixedLimit("_formats/filters.py:_MAX_BLOCK_BITS", 18, "bits", "places of a block of a filter, as a power of 2"),
@@ -238,7 +238,7 @@ FIXED = (
     ),
     FixedLimit(
         "_core/boundaries/xml_text.pyx:MAX_LINES", 65536, "line ends",
-        "text between two tags whose places errors tell",
+        "text between two tags whose places errors name",
     ),
     # ---- message logs
     FixedLimit("messages/_documents.py:MAX_DEPTH", 128, "levels", "values of JSON in one another"),
@@ -271,7 +271,7 @@ FIXED = (
     # ---- tools and servers
     FixedLimit(
         "stats.py:MAX_KEYS", 1_000_000, "different terms",
-        "a counter of `jelly stats`; rare ones are told as a number",
+        "a counter of `jelly stats`; rare ones are counted together",
     ),
     FixedLimit("stats.py:_MAX_TEXT", 1 << 28, "characters", "the terms of a counter"),
     FixedLimit("stats.py:_MAX_NAMESPACES", 10_000, "namespaces", "the namespaces of `jelly stats`"),

@@ -14,7 +14,7 @@ MAX_TABLE_SIZE = 1 << 20
 MIN_NAME_TABLE = 8
 # Jelly-RDF 1.2: protocol version, smallest name table, the RDF versions that a stream can announce (by number).
 COLUMN_VERSION = 3
-# The newest version that stores rows, which writers choose unless they are told.
+# The newest version that stores rows, the default of writers.
 ROW_VERSION = 2
 MIN_COLUMN_NAMES = 128
 RDF_VERSIONS = ("unspecified", "1.1", "1.2-basic", "1.2")
@@ -160,7 +160,7 @@ def _check_sizes(options: StreamOptions | PatchOptions) -> None:
 
 
 def _check_columns(options: StreamOptions) -> None:
-    """What only version 3 has, and what it has not."""
+    """Check the fields that only version 3 has, or has not."""
     if options.rdf_version not in ("", *RDF_VERSIONS):
         raise JellyOptionsError(f"rdf_version is {options.rdf_version!r}: expected {', '.join(RDF_VERSIONS)}")
     if options.numbering not in NUMBERINGS:
@@ -197,7 +197,7 @@ def _crossing(options: Any, changes: dict[str, Any]) -> dict[str, Any]:
 
 Options = TypeVar("Options", "StreamOptions", "PatchOptions")
 
-# What a stream may have though a writer is not to choose it, and a value that is always allowed.
+# Values that a stream may have though no writer is to choose them, and a value that is always allowed.
 _LOOSE: dict[str, Any] = {"max_name_table_size": MIN_COLUMN_NAMES, "logical_type": LogicalType.UNSPECIFIED}
 
 
@@ -351,7 +351,7 @@ class StreamOptions:
 
 
 class PatchStreamType(IntEnum):
-    """What one patch is in a Jelly-Patch stream (Jelly-Patch, section "Patch stream types").
+    """The extent of one patch in a Jelly-Patch stream (Jelly-Patch, section "Patch stream types").
 
     Attributes
     ----------

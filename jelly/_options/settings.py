@@ -127,7 +127,7 @@ def _test_any(kinds: Iterable[Any]) -> Callable[[Any], bool]:
 
 
 def _items(kind: Any) -> tuple[Any, ...]:
-    """What an annotation says of the items of a container; nothing where they may be anything, as statements and
+    """The types of the items of a container by its annotation; nothing where they may be anything, as statements and
     messages may: they are looked at where they are taken."""
     parts = get_args(kind)
     return () if all(part is Any or get_origin(part) is Iterable for part in parts) else parts
@@ -159,7 +159,7 @@ def _named(kind: Any) -> Iterator[str]:
 
 
 class _Kinds:
-    """What the parameters of a function take, by its annotations, which are understood when one is first given."""
+    """The types of the parameters of a function, by its annotations, which are read when one is first given."""
 
     __slots__ = ("fine", "function", "known")
 
@@ -190,7 +190,7 @@ class _Kinds:
             if isinstance(told, str) and "[" in told and "Literal" not in told:
                 expected = told  # the items matter too
             raise JellyArgumentError(f"{name} is {value!r:.80}: expected {expected}")
-        # What a text, a number or a container holds counts, too.
+        # Of a text, a number or a container the value counts, too.
         by_type = type(value) is bool or not isinstance(
             value, (str, int, float) + (list, tuple, dict, bytes) * looks_inside
         )

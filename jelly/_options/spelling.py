@@ -32,7 +32,7 @@ def _any(names: Iterable[str]) -> str:
 
 @cache
 def _pattern(front: Front) -> tuple[re.Pattern[str], Callable[[re.Match[str]], str]]:
-    """What finds a keyword: with a value, or without one if it is no word of English, as ``skolem_base`` is."""
+    """The pattern of a keyword: with a value, or without one if it is no word of English, as ``skolem_base`` is."""
     is_command = front == "command line"
     rows: dict[str, list[Keyword]] = {}
     for row in (*READ.values(), *WRITE.values(), *NAMED.values()):

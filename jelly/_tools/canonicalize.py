@@ -67,11 +67,11 @@ def canonicalize(
     dst : path or file, optional
         Where to write the document; its suffix may choose a compression. By default the document is returned.
     from_format : str, optional
-        The format of ``src``. By default its suffix tells.
+        The format of ``src``. By default its suffix decides.
     algorithm : {"sha256", "sha384"}, default "sha256"
         The hash algorithm for blank nodes and for the digest. Another one may lead to other labels.
     max_steps : int, optional
-        How many steps the search may take that tells blank nodes apart which are alike. Each hash and each permutation
+        Maximum steps of the search that distinguishes blank nodes of one shape. Each hash and each permutation
         is a step, and takes a microsecond or less. The default is 2 million, and 16 more for each blank node.
     progress : callable, optional
         Called after each Batch with the bytes read, the bytes there are or None, and the statements so far.

@@ -1,4 +1,4 @@
-"""Checks the Batches of a stream, and compares them with those of another."""
+"""Checks the Batches of a stream, and compares them with the Batches of another."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _marked(*kinds: Kind) -> npt.NDArray[np.bool_]:
 
 
 def noun_of(kind: int) -> str:
-    """What a term of a kind is called, with its article."""
+    """The noun of a kind of term, with its article."""
     noun = NOUNS[kind]
     return f"{'an' if noun == 'IRI' else 'a'} {noun}"
 

@@ -125,9 +125,9 @@ class Inspection:
     metadata : dict of str to int
         Number of frames with each metadata key.
     parts, part_bytes : dict of str to int
-        If ``size`` was asked for: number and bytes of each part, which together are ``bytes``: ``framing`` (what
-        tells the lengths of frames), ``metadata``, the kinds of rows as in ``rows``, and instead of triples and quads
-        (of Jelly-Patch: add and delete) ``statement.framing`` (what tells the lengths of rows and columns, and the row
+        If ``size`` was asked for: number and bytes of each part, which together are ``bytes``: ``framing`` (the
+        lengths of frames), ``metadata``, the kinds of rows as in ``rows``, and instead of triples and quads
+        (of Jelly-Patch: add and delete) ``statement.framing`` (the lengths of rows and columns, and the row
         counts) and the parts of statements. In rows these are the terms by place and kind, such as ``subject.iri`` or
         ``object.literal``; ``subject.repeated`` counts statements that repeat the subject before, which takes no
         bytes. In columns (Jelly-RDF 1.2) they are the lists of each column: ``object.runs``, ``object.name_ids``,
@@ -408,7 +408,7 @@ def reader_of(content: Content) -> Any:
 
 
 def _parts(counter: RowCounter) -> dict[str, tuple[int, int]]:
-    """The number and bytes of each part; what no part names is that of the frames and of the statements."""
+    """The number and bytes of each part. Bytes of no named part belong to the frames and to the statements."""
     statements = counter.kinds[_KINDS]
     rows = {kind: (n, counter.row_bytes[kind]) for kind, n in counter.rows.items() if kind not in statements and n}
     terms = counter.parts

@@ -47,7 +47,7 @@ rdflib.util.SUFFIX_FORMAT_MAP.setdefault("jelly", "jelly")
 def register() -> None:
     """Register the RDFLib plug-ins of this package for Jelly.
 
-    They then replace those of other packages with the same names, such as pyjelly.
+    They then replace plug-ins of other packages with the same names, such as pyjelly.
 
     Examples
     --------
