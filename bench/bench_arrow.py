@@ -55,7 +55,7 @@ class Files:
             random.Random(7).shuffle(statements)
             batches = list(jelly.Decoder().feed(jelly.dumps(statements)))
         else:
-            batches = list(jelly.read_batches(source))
+            batches = list(jelly.scan(source).batches())
         with jelly.Writer(self.jelly, seekable=True) as writer:
             while self.count < STATEMENTS:
                 for batch in batches:
@@ -98,7 +98,7 @@ def encode(files: Files, dictionary: bool) -> int:
 
 Job = Callable[[Files], int]
 JOBS: dict[str, Job] = {
-    "ids": lambda f: dropped(jelly.read_batches(f.jelly, batch_rows=arrow.BATCH_ROWS)),
+    "ids": lambda f: dropped(jelly.scan(f.jelly, batch_rows=arrow.BATCH_ROWS).batches()),
     "plain": lambda f: dropped(jelly.read_arrow(f.jelly)),
     "plain ntriples": lambda f: dropped(jelly.read_arrow(f.jelly, layout="ntriples")),
     "plain, three columns": lambda f: dropped(jelly.read_arrow(f.jelly, columns=["subject", "predicate", "object"])),

@@ -18,7 +18,7 @@ LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     """The vocabularies, ten times."""
-    batches = list(jelly.read_batches(DATA))
+    batches = list(jelly.scan(DATA).batches())
     name = tmp_path_factory.mktemp("find") / "x.jelly"
     with jelly.Writer(name, seekable=True) as writer:
         for _ in range(10):
@@ -28,7 +28,7 @@ def path(tmp_path_factory):
 
 
 def test_read_all(benchmark, path):
-    benchmark(lambda: sum(map(len, jelly.read_batches(path))))
+    benchmark(lambda: sum(map(len, jelly.scan(path).batches())))
 
 
 def test_find(benchmark, path):

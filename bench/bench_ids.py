@@ -1,4 +1,4 @@
-"""Statements as arrays of ids: `read_ids` beside a dict of Python over our own terms.
+"""Statements as arrays of ids: `Dataset.to_ids` beside a dict of Python over our own terms.
 
 `pytest bench/bench_ids.py` times each; `python bench/bench_ids.py` prints both in processor time, in turn, the best of
 some runs.
@@ -35,11 +35,11 @@ def as_jelly(name: str, folder: Path) -> Path:
 
 
 def ours(path: Path) -> int:
-    return len(jelly.read_ids(path))
+    return len(jelly.scan(path).to_ids())
 
 
 def by_dict(path: Path) -> int:
-    """What a program does without read_ids: the same arrays."""
+    """What a program does without to_ids: the same arrays."""
     nodes: dict[object, int] = {}
     relations: dict[object, int] = {}
     s, p, o, g = [], [], [], []
@@ -53,7 +53,7 @@ def by_dict(path: Path) -> int:
     return len([np.array(column, np.int32) for column in (s, p, o, g)][0])
 
 
-JOBS: dict[str, Callable[[Path], int]] = {"read_ids": ours, "dict": by_dict}
+JOBS: dict[str, Callable[[Path], int]] = {"to_ids": ours, "dict": by_dict}
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -77,8 +77,8 @@ def main(names: list[str]) -> None:
                     begin = process_time()
                     count = job(path)
                     taken[work].append(count / (process_time() - begin) / 1e6)
-            ids, plain = max(taken["read_ids"]), max(taken["dict"])
-            print(f"{name}: {count} statements, read_ids {ids:.2f} M/s, dict {plain:.2f} M/s, {ids / plain:.1f} x")
+            ids, plain = max(taken["to_ids"]), max(taken["dict"])
+            print(f"{name}: {count} statements, to_ids {ids:.2f} M/s, dict {plain:.2f} M/s, {ids / plain:.1f} x")
 
 
 if __name__ == "__main__":

@@ -34,13 +34,13 @@ def log(format: str) -> bytes:
     if format == "ttl":
         return (HEAD + "".join(MESSAGE.format(i=i, room=i * 7 % 200) for i in range(MESSAGES))).encode()
     out = io.BytesIO()
-    convert_messages(log("nt" if format == "jelly" else "ttl"), out, from_format="nt" if format == "jelly" else "ttl",
-                     to_format=format)  # fmt: skip
+    convert_messages(log("nt" if format == "jelly" else "ttl"), out, format="nt" if format == "jelly" else "ttl",
+                     to=format)  # fmt: skip
     return out.getvalue()
 
 
 def to_jelly(format: str) -> int:
-    return convert_messages(log(format), io.BytesIO(), from_format=format)[1]
+    return convert_messages(log(format), io.BytesIO(), format=format)[1]
 
 
 JOBS: dict[str, dict[str, Callable[[], int]]] = {
@@ -57,7 +57,7 @@ JOBS: dict[str, dict[str, Callable[[], int]]] = {
     },
     "Jelly log": {
         "statements of messages": lambda: sum(len(message.statements) for message in read_messages(log("jelly"))),
-        "to N-Triples": lambda: convert_messages(log("jelly"), io.BytesIO(), to_format="nt")[1],
+        "to N-Triples": lambda: convert_messages(log("jelly"), io.BytesIO(), to="nt")[1],
         "pyjelly, grouped": lambda: sum(len(list(g)) for g in parse_jelly_grouped(io.BytesIO(log("jelly")))),
     },
     "others to Jelly": {format: lambda format=format: to_jelly(format) for format in ("ndjsonld", "yamlld", "rdfxml")},

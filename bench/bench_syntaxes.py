@@ -35,11 +35,11 @@ def document(data: Data) -> bytes:
 
 
 def to_batches(data: Data, **settings: bool) -> int:
-    return sum(map(len, jelly.read_batches(document(data), format=syntax(data), **settings)))
+    return sum(map(len, jelly.scan(document(data), format=syntax(data), **settings).batches()))
 
 
 def to_jelly(data: Data) -> int:
-    return jelly.convert(document(data), Counter(), from_format=syntax(data)).statements
+    return jelly.convert(document(data), Counter(), format=syntax(data)).statements
 
 
 def parse(data: Data, lenient: bool = False) -> int:
@@ -56,7 +56,7 @@ READ: dict[str, Job] = {
 
 
 def from_jelly(data: Data) -> int:
-    return jelly.convert(data.jelly, Counter(), to_format=syntax(data)).statements
+    return jelly.convert(data.jelly, Counter(), to=syntax(data)).statements
 
 
 def serialize(data: Data) -> int:

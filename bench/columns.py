@@ -39,7 +39,7 @@ def jobs(data: dict[int, bytes], walk: Callable[[bytes], int]) -> dict[str, Call
     """The works by name."""
 
     def ids(version: int) -> None:
-        for _ in jelly.read_batches(data[version]):
+        for _ in jelly.scan(data[version]).batches():
             pass
 
     def terms(version: int) -> None:
@@ -56,7 +56,7 @@ def jobs(data: dict[int, bytes], walk: Callable[[bytes], int]) -> dict[str, Call
             encoder.encode(batch)
         encoder.close()
 
-    made = list(jelly.read_batches(data[1]))
+    made = list(jelly.scan(data[1]).batches())
     found: dict[str, Callable[[], Any]] = {"walk, C": lambda: walk(data[3])}
     for version, name in ((1, "1.1"), (3, "1.2")):
         found[f"to ids, {name}"] = lambda version=version: ids(version)
@@ -65,7 +65,7 @@ def jobs(data: dict[int, bytes], walk: Callable[[bytes], int]) -> dict[str, Call
         found[f"encode, {name}"] = lambda version=version: encode(version, made)
         other = {"version": 4 - version}
         found[f"transcode from {name}"] = lambda version=version, other=other: jelly.convert(
-            data[version], io.BytesIO(), options=other, to_format="jelly"
+            data[version], io.BytesIO(), options=other, to="jelly"
         )
     return found
 

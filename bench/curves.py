@@ -27,7 +27,7 @@ import jelly
 Reader = Callable[[bytes, bytes], int]
 # How many statements each is given at most, so that none takes more than some seconds: as Jelly and as text.
 READERS: dict[str, tuple[int, Reader]] = {
-    "jelly, to Batches": (10**7, lambda data, text: sum(map(len, jelly.read_batches(data)))),
+    "jelly, to Batches": (10**7, lambda data, text: sum(map(len, jelly.scan(data).batches()))),
     "jelly, to terms": (10**7, lambda data, text: count(jelly.read(data))),
     "pyoxigraph, from text": (10**6, lambda data, text: count(pyoxigraph.parse(text, pyoxigraph.RdfFormat.N_TRIPLES))),
     "pyjelly, to terms": (10**5, lambda data, text: count(parse_jelly_flat(io.BytesIO(data)))),
@@ -50,7 +50,7 @@ def growth() -> list[dict[str, Any]]:
     found = []
     for size in (10**power for power in range(2, 8)):
         encoder = jelly.Encoder(jelly.StreamOptions())
-        parts = [encoder.encode(batch) for batch in jelly.read_batches(text_of(size), format="nt")]
+        parts = [encoder.encode(batch) for batch in jelly.scan(text_of(size), format="nt").batches()]
         data = b"".join([*parts, encoder.close()])
         text = b"".join(text_of(size)) if size <= 10**6 else b""
         for who, (most, reader) in READERS.items():
@@ -76,7 +76,7 @@ def threads() -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "indexed.jelly"
         with jelly.Writer(path, seekable=True) as writer:
-            for batch in jelly.read_batches(memory.text(100), format="nt"):
+            for batch in jelly.scan(memory.text(100), format="nt").batches():
                 writer.add_batch(batch)
         number = 1
         while number <= (os.cpu_count() or 1):

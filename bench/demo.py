@@ -18,8 +18,8 @@ from itertools import count
 from pathlib import Path
 
 from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, Literal, Quad
-from jelly._dataset.convert import convert
 from jelly._dataset.read import read
+from jelly._dataset.scan import convert
 from jelly._formats.registry import find
 from jelly._streams.writer import Writer
 from jelly.errors import MissingExtraError
@@ -132,9 +132,9 @@ def _speed(statements: int, work: Callable[[], object]) -> float:
 def _measure(name: str, format: str, text: bytes) -> tuple[bool, list[str]]:
     """Whether the statements are the same after the round trip, and the row of the table."""
     out, back = io.BytesIO(), io.BytesIO()
-    statements = convert(text, out, from_format=format).statements
+    statements = convert(text, out, format=format).statements
     data = out.getvalue()
-    convert(data, back, to_format=format)
+    convert(data, back, to=format)
     pairs = zip(read(text, format=format), read(back.getvalue(), format=format), strict=True)
     try:
         same = sum(x == y for x, y in pairs) == statements
@@ -142,8 +142,8 @@ def _measure(name: str, format: str, text: bytes) -> tuple[bool, list[str]]:
         same = False
     sizes = [len(text), len(gzip.compress(text, 6)), len(data), len(gzip.compress(data, 6))]
     speeds = [
-        _speed(statements, lambda: convert(text, io.BytesIO(), from_format=format)),
-        _speed(statements, lambda: convert(data, io.BytesIO(), to_format=format)),
+        _speed(statements, lambda: convert(text, io.BytesIO(), format=format)),
+        _speed(statements, lambda: convert(data, io.BytesIO(), to=format)),
         _speed(statements, lambda: deque(read(data), maxlen=0)),
     ]
     ratios = [sizes[0] / sizes[2], sizes[1] / sizes[3]]

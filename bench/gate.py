@@ -121,7 +121,7 @@ def kernels() -> dict[str, Kernel]:
     found: dict[str, Kernel] = {}
 
     def drain(data: bytes, format: str) -> None:
-        for _ in jelly.read_batches(data, format=format):
+        for _ in jelly.scan(data, format=format).batches():
             pass
 
     def put(batches: list[Any], format: str, options: Any = None) -> None:
@@ -151,7 +151,7 @@ def kernels() -> dict[str, Kernel]:
     formats = (("jelly", "jelly"), ("text", "nq"), ("thrift", "thrift"), ("protobuf", "protobuf"))
     for what, statements in (("sensor", triples), ("vocabulary", quads)):
         encoded = jelly.dumps(statements)
-        batches = list(jelly.read_batches(encoded))
+        batches = list(jelly.scan(encoded).batches())
         for title, format in formats:
             format = "nt" if format == "nq" and statements is triples else format
             out = io.BytesIO()
@@ -167,7 +167,7 @@ def kernels() -> dict[str, Kernel]:
     for what, statements in (("sensor", triples), ("vocabulary", quads)):
         encoded = jelly.dumps(statements, {"version": 3})
         add(f"jelly 1.2 in, {what}", drain, encoded, "jelly")
-        batches = list(jelly.read_batches(encoded))
+        batches = list(jelly.scan(encoded).batches())
         add(f"jelly 1.2 out, {what}", put, batches, "jelly", {"version": 3})
 
     encoded = jelly.dumps(quads)
@@ -196,7 +196,7 @@ def kernels() -> dict[str, Kernel]:
         add(f"results in, {format}", rows_of, results.getvalue(), format)
         add(f"results out, {format}", put_rows, variables, rows, format)
 
-    add("ids", jelly.read_ids, encoded)
+    add("ids", lambda data: jelly.scan(data).to_ids(), encoded)
     add("find, one predicate", lambda: jelly.find(encoded, p=quads[0].p).count())
 
     groups = [triples[n : n + 10] for n in range(0, 1000, 10)]

@@ -52,7 +52,7 @@ def text(blocks: int) -> Iterator[bytes]:
 def encoded(blocks: int) -> Iterator[bytes]:
     """The same as Jelly."""
     encoder = jelly.Encoder(jelly.StreamOptions())
-    for batch in jelly.read_batches(text(blocks), format="nt"):
+    for batch in jelly.scan(text(blocks), format="nt").batches():
         yield encoder.encode(batch)
     yield encoder.close()
 
@@ -60,9 +60,9 @@ def encoded(blocks: int) -> Iterator[bytes]:
 def convert(way: str, blocks: int) -> int:
     sink = Counter()
     if way == "text to Jelly":
-        source, settings = jelly.read_batches(text(blocks), format="nt"), {}
+        source, settings = jelly.scan(text(blocks), format="nt").batches(), {}
     else:
-        source, settings = jelly.read_batches(encoded(blocks)), {"format": "nt"}
+        source, settings = jelly.scan(encoded(blocks)).batches(), {"format": "nt"}
     with jelly.Writer(sink, **settings) as writer:
         for batch in source:
             writer.add_batch(batch)

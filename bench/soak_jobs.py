@@ -97,7 +97,7 @@ class Blocks:
         return self._templates[number % len(self._templates)].replace(MARK.encode(), b"%08d" % number)
 
     def batches(self, number: int) -> Iterator[Batch]:
-        return jelly.read_batches(self.jelly(number))
+        return jelly.scan(self.jelly(number)).batches()
 
     def all(self, first: int = 0, step: int = 1) -> Iterator[Batch]:
         for number in itertools.count(first, step):
@@ -205,7 +205,7 @@ def trip(batches: list[Batch], suffix: str, folder: Path) -> Iterator[Batch]:
             for batch in batches:
                 writer.add_batch(batch)
         jelly.convert(path, back)
-    return jelly.read_batches(back)
+    return jelly.scan(back).batches()
 
 
 def convert(progress: Progress, folder: Path, seconds: float, statements: int) -> None:
@@ -227,7 +227,7 @@ def convert(progress: Progress, folder: Path, seconds: float, statements: int) -
         turn = 0
         piece: list[Batch] = []
         known: list[Any] = []
-        for batch in jelly.read_batches(processes[-1].stdout):
+        for batch in jelly.scan(processes[-1].stdout).batches():
             known.append(checker.take(batch))
             piece.append(batch)
             progress.add(len(batch))
@@ -303,9 +303,9 @@ def short_streams(block: bytes, chance: random.Random, progress: Progress) -> No
         raise Wrong("the beginning of a stream")
     del reader
     jelly.read(data)  # dropped before its first statement
-    frames = list(jelly.read_frames(data))
+    frames = list(jelly.scan(data).frames())
     if sum(map(len, frames)) != len(statements):
-        raise Wrong("jelly.read_frames")
+        raise Wrong("frames of jelly.scan")
     with contextlib.suppress(jelly.JellyError):  # may be right by chance
         at = chance.randrange(len(data))
         jelly.loads(data[:at] + bytes([chance.randrange(256)]) + data[at + 1 :])
@@ -352,9 +352,9 @@ def stream(progress: Progress, folder: Path, seconds: float, statements: int) ->
         check = Checker(blocks.batches(number), "a stream with other options")
         out = io.BytesIO()
         with jelly.Writer(out, any_options(chance), frame_rows=chance.choice([10, 256, 0])) as writer:
-            for batch in jelly.read_batches(data, batch_rows=chance.choice([100, 8192, 32768])):
+            for batch in jelly.scan(data, batch_rows=chance.choice([100, 8192, 32768])).batches():
                 writer.add_batch(batch)
-        for decoded in jelly.read_batches(out.getvalue(), batch_rows=chance.choice([100, 8192, 32768])):
+        for decoded in jelly.scan(out.getvalue(), batch_rows=chance.choice([100, 8192, 32768])).batches():
             check.take(decoded)
             progress.add(len(decoded))
         short_streams(data, chance, progress)
@@ -377,7 +377,7 @@ def own_objects(blocks: Blocks, first: int, step: int, progress: Progress) -> No
             for decoded in decoder.feed(encoder.encode(batch)):
                 checker.take(decoded)
                 progress.add(len(decoded))
-        batch = next(jelly.read_batches(blocks.jelly(number), batch_rows=5000))
+        batch = next(jelly.scan(blocks.jelly(number), batch_rows=5000).batches())
         known = hashes(batch)
         for form in ("columns", "dictionaries", "nq", "thrift"):
             out = io.BytesIO()
@@ -386,7 +386,7 @@ def own_objects(blocks: Blocks, first: int, step: int, progress: Progress) -> No
             else:
                 with jelly.Writer(out, format=form) as writer:
                     writer.add_batch(batch)
-            back = jelly.read_batches(out.getvalue(), format=form if form in ("nq", "thrift") else "jelly")
+            back = jelly.scan(out.getvalue(), format=form if form in ("nq", "thrift") else "jelly").batches()
             compare(np.concatenate([hashes(part) for part in back]), known, form)
             progress.add(len(batch))
 

@@ -33,7 +33,7 @@ def make(path: Path, rows: int) -> None:
         while writer.statements < rows:
             copy = text.replace(b"<http://", b"<http://c%d." % (number * STEP % 1_000_000))
             number += 1
-            for batch in jelly.read_batches(copy, format="nq"):
+            for batch in jelly.scan(copy, format="nq").batches():
                 writer.add_batch(batch)
 
 

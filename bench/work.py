@@ -71,7 +71,7 @@ class Data:
 
     @cached_property
     def batches(self) -> list[jelly.Batch]:
-        return list(jelly.read_batches(self.jelly))
+        return list(jelly.scan(self.jelly).batches())
 
     @cached_property
     def of_pyjelly(self) -> list[Any]:
@@ -104,7 +104,7 @@ def count(items: Any) -> int:
 
 def decode_batches(data: Data) -> int:
     n = 0
-    for batch in jelly.read_batches(data.jelly):
+    for batch in jelly.scan(data.jelly).batches():
         n += len(batch)
     return n
 
@@ -216,7 +216,7 @@ def text_to_jelly(data: Data) -> int:
 
 def jelly_to_text(data: Data) -> int:
     with jelly.Writer(Counter(), format="nq" if data.quads else "nt") as writer:
-        for batch in jelly.read_batches(data.jelly):
+        for batch in jelly.scan(data.jelly).batches():
             writer.add_batch(batch)
     return writer.statements
 

@@ -19,7 +19,7 @@ from jelly._core.terms.model import (
     Triple,
     Variable,
 )
-from jelly._dataset.read import read, read_batches, read_frames
+from jelly._dataset.read import read
 from jelly._options.options import LogicalType, PhysicalType, StreamOptions
 from jelly._public import name_public
 from jelly._streams.reader import Frame, Reader, loads, options
@@ -46,22 +46,14 @@ from jelly.errors import (
 if TYPE_CHECKING:
     from jelly._core.algebra.graph_ids import GraphDictionary
     from jelly._dataset.append import append
-    from jelly._dataset.asynchronous import AsyncReader, aread
-    from jelly._dataset.concat import concat
-    from jelly._dataset.convert import Conversion, convert
+    from jelly._dataset.dataset import Dataset
     from jelly._dataset.file import JellyFile
     from jelly._dataset.file import open as open
-    from jelly._dataset.filter import filter as filter
-    from jelly._dataset.find import find
-    from jelly._dataset.id_tables import write_ids
-    from jelly._dataset.ids import GraphIds, read_ids
-    from jelly._dataset.lazy import Scan, scan
-    from jelly._dataset.matches import Matches
+    from jelly._dataset.ids import GraphIds
+    from jelly._dataset.output import Conversion
     from jelly._dataset.pattern import Datatype, IRIPrefix, LanguageRange, Pattern
-    from jelly._dataset.sample import sample
-    from jelly._dataset.sort import merge, sort
-    from jelly._dataset.split import Part, split
-    from jelly._dataset.unique import unique
+    from jelly._dataset.scan import convert, find, scan
+    from jelly._dataset.split import Part
     from jelly._options.keywords import ReadOptions, WriteOptions
     from jelly._tools.canonicalize import Canonical, canonicalize
     from jelly._tools.check import Problem
@@ -70,16 +62,16 @@ if TYPE_CHECKING:
     from jelly.arrow import read_arrow, write_arrow
     from jelly.results import read_results, write_results
 
-# Without open and filter, which `from jelly import *` would put in the place of those of Python.
+# Without open, which `from jelly import *` would put in the place of that of Python.
 __all__ = [
     "ANY",
     "IRI",
     "AnyTerm",
-    "AsyncReader",
     "Batch",
     "BlankNode",
     "Canonical",
     "Conversion",
+    "Dataset",
     "Datatype",
     "Decoder",
     "DefaultGraph",
@@ -107,7 +99,6 @@ __all__ = [
     "LateError",
     "Literal",
     "LogicalType",
-    "Matches",
     "MissingExtraError",
     "OptionsWarning",
     "Part",
@@ -118,7 +109,6 @@ __all__ = [
     "QuotedTriple",
     "ReadOptions",
     "Reader",
-    "Scan",
     "StreamOptions",
     "Triple",
     "Variable",
@@ -126,31 +116,20 @@ __all__ = [
     "Writer",
     "__version__",
     "append",
-    "aread",
     "canonicalize",
-    "concat",
     "convert",
     "dumps",
     "find",
     "inspect",
     "loads",
-    "merge",
     "options",
     "read",
     "read_arrow",
-    "read_batches",
-    "read_frames",
-    "read_ids",
     "read_results",
-    "sample",
     "scan",
-    "sort",
-    "split",
-    "unique",
     "validate",
     "write",
     "write_arrow",
-    "write_ids",
     "write_results",
 ]
 
@@ -159,9 +138,9 @@ name_public(__name__, __all__, globals())
 
 # These names are imported when they are first used. read_arrow and write_arrow also need pyarrow.
 _LAZY = {
-    "AsyncReader": "jelly._dataset.asynchronous",
     "Canonical": "jelly._tools.canonicalize",
-    "Conversion": "jelly._dataset.convert",
+    "Conversion": "jelly._dataset.output",
+    "Dataset": "jelly._dataset.dataset",
     "Datatype": "jelly._dataset.pattern",
     "FrameInspection": "jelly._tools.inspect",
     "GraphDictionary": "jelly._core.algebra.graph_ids",
@@ -170,34 +149,22 @@ _LAZY = {
     "Inspection": "jelly._tools.inspect",
     "JellyFile": "jelly._dataset.file",
     "LanguageRange": "jelly._dataset.pattern",
-    "Matches": "jelly._dataset.find",
     "Part": "jelly._dataset.split",
     "Pattern": "jelly._dataset.pattern",
     "Problem": "jelly._tools.check",
     "ReadOptions": "jelly._options.keywords",
-    "Scan": "jelly._dataset.lazy",
     "WriteOptions": "jelly._options.keywords",
     "append": "jelly._dataset.append",
-    "aread": "jelly._dataset.asynchronous",
     "canonicalize": "jelly._tools.canonicalize",
-    "concat": "jelly._dataset.concat",
-    "convert": "jelly._dataset.convert",
-    "filter": "jelly._dataset.filter",
-    "find": "jelly._dataset.find",
+    "convert": "jelly._dataset.scan",
+    "find": "jelly._dataset.scan",
     "inspect": "jelly._tools.inspect",
-    "merge": "jelly._dataset.sort",
     "open": "jelly._dataset.file",
     "read_arrow": "jelly.arrow",
-    "read_ids": "jelly._dataset.ids",
     "read_results": "jelly.results",
-    "sample": "jelly._dataset.sample",
-    "scan": "jelly._dataset.lazy",
-    "sort": "jelly._dataset.sort",
-    "split": "jelly._dataset.split",
-    "unique": "jelly._dataset.unique",
+    "scan": "jelly._dataset.scan",
     "validate": "jelly._tools.validate",
     "write_arrow": "jelly.arrow",
-    "write_ids": "jelly._dataset.id_tables",
     "write_results": "jelly.results",
 }
 # So are the public modules. dir() leaves them out: help() would import them all, with what they need.

@@ -9,33 +9,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jelly.errors import need
-
-with need("polars", "jelly.polars needs polars"):  # before jelly.arrow: the extra has pyarrow, too
-    import polars as pl
-    from polars.io.plugins import register_io_source
-
-from jelly._dataset.blank_node_scope import Mode
-from jelly._dataset.lazy import scan
+from jelly._dataset.polars import pl, register_io_source
+from jelly._dataset.scan import scan
+from jelly._dataset.sources import OF_SOURCES
 from jelly._formats.arrow_tables import compute, schema
-from jelly._formats.registry import READING
 from jelly._options.layouts import Layout
 from jelly._options.settings import checked
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import ReadOptions
 
 __all__ = ["scan_jelly"]
 
 
-@checked(READING)
+@checked(OF_SOURCES)
 def scan_jelly(
     src: Any,
     *,
     layout: Layout = "flat",
-    blank_nodes: Mode | None = None,
-    skolem_base: str | None = None,
-    threads: int = 1,
-    **settings: Any,
+    **options: Unpack[ReadOptions],
 ) -> pl.LazyFrame:
     """Make a lazy frame of some sources.
 
@@ -45,24 +41,18 @@ def scan_jelly(
     Parameters
     ----------
     src : Any
-        The input, as for `jelly.find`: also a list, a glob pattern, a directory, tables, URLs of fsspec.
+        The input, as for `jelly.scan`: also a list, a glob pattern, a directory, tables, URLs of fsspec.
     layout : {"flat", "ntriples"}, default "flat"
         Columns, see `jelly.arrow`.
-    blank_nodes : {"scope", "keep", "skolemize"}, optional
-        Labels of blank nodes, see `jelly.find`.
-    skolem_base : str, optional
-        What the IRIs of skolemized blank nodes begin with.
-    threads : int, default 1
-        Number of threads that read ahead: several sources, and segments of Jelly files with an index.
-    **settings : Any
-        Keywords of `jelly.Reader`.
+    **options : Unpack[ReadOptions]
+        Shared keywords: see `jelly.ReadOptions`.
 
     Examples
     --------
     >>> scan_jelly(b"<a:s> <a:p> <a:o> .", format="nt").select("object").collect().to_dicts()
     [{'object': 'a:o'}]
     """
-    data = scan(src, layout=layout, blank_nodes=blank_nodes, skolem_base=skolem_base, threads=threads, **settings)
+    data = scan(src, layout=layout, **options)
 
     def read(
         with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None

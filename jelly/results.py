@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 from jelly._bytes.source import Progress
 from jelly._core.base.batch import Batch
 from jelly._dataset.contents import convert_items
-from jelly._dataset.convert import Conversion
+from jelly._dataset.output import Conversion
 from jelly._formats.registry import RESULT_READING, Content
 from jelly._formats.result_syntaxes import batches_of
 from jelly._html import html_table
@@ -228,16 +228,16 @@ def convert(
     src: Any,
     dst: Any,
     *,
-    from_format: str | None = None,
-    to_format: str | None = None,
+    format: str | None = None,
+    to: str | None = None,
     writing: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     threads: int = 1,
     **reading: Any,
 ) -> Conversion:
     """Convert results, see `jelly.convert`."""
-    results = Results(src, format=from_format, **reading)
-    return convert_items(results, lambda: _Writer(dst, results.variables, to_format, **(writing or {})), progress)
+    results = Results(src, format=format, **reading)
+    return convert_items(results, lambda: _Writer(dst, results.variables, to, **(writing or {})), progress)
 
 
 class _Writer(ItemWriter):

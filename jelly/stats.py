@@ -257,8 +257,8 @@ class Counting:
     --------
     >>> import jelly
     >>> one, two = Counting(), Counting()
-    >>> one.add(next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt")))
-    >>> two.add(next(jelly.read_batches(b"<a:s> <a:p> <a:x> .", format="nt")))
+    >>> one.add(next(jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").batches()))
+    >>> two.add(next(jelly.scan(b"<a:s> <a:p> <a:x> .", format="nt").batches()))
     >>> one.merge(two)
     >>> one.result().degrees
     {2: 1}

@@ -122,7 +122,7 @@ def cpu_seconds() -> float:
 
 def make_files(folder: Path, name: str, millions: float) -> tuple[int, dict[str, Path]]:
     """The data set again and again: one seekable Jelly file, text, and record batches for the ceiling."""
-    batches = list(jelly.read_batches(shared(*SOURCES[name])))
+    batches = list(jelly.scan(shared(*SOURCES[name])).batches())
     each = sum(map(len, batches))
     times = max(round(millions * 1e6 / each), 1)
     suffix = ".nq" if batches[0].arity == 4 else ".nt"

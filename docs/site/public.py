@@ -40,8 +40,8 @@ class Page:
 PAGES = (
     Page(
         "reading-and-writing.md", "Read and write", "jelly",
-        ("read", "Reader", "loads", "read_frames", "Frame", "options", "aread", "AsyncReader", "write", "Writer",
-         "dumps", "ReadOptions", "WriteOptions"),
+        ("read", "Reader", "loads", "Frame", "options", "write", "Writer", "dumps",
+         "ReadOptions", "WriteOptions"),
         "Statements as Python objects, from and to any format.",
     ),
     Page(
@@ -54,7 +54,7 @@ PAGES = (
     ),
     Page(
         "batches.md", "Batches, Decoder, Encoder", "jelly",
-        ("read_batches", "Batch", "Decoder", "Encoder", "StreamOptions", "PhysicalType", "LogicalType"),
+        ("Batch", "Decoder", "Encoder", "StreamOptions", "PhysicalType", "LogicalType"),
         "Columns of term ids as numpy arrays, and the codec of Jelly for a transport of your own.",
     ),
     Page(
@@ -62,16 +62,16 @@ PAGES = (
         ("convert", "Conversion", "open", "JellyFile", "inspect", "Inspection", "FrameInspection", "validate",
          "Problem", "canonicalize", "Canonical"),
     ),
-    Page("ids.md", "Ids", "jelly", ("read_ids", "GraphIds", "GraphDictionary", "write_ids"),
+    Page("ids.md", "Ids", "jelly", ("GraphIds", "GraphDictionary"),
          "Statements as arrays of numbers, for matrices, graphs and machine learning."),
     Page(
         "finding.md", "Find statements", "jelly",
-        ("find", "Matches", "Pattern", "IRIPrefix", "Datatype", "LanguageRange", "scan", "Scan"),
+        ("find", "Pattern", "IRIPrefix", "Datatype", "LanguageRange"),
         "Search files for subjects, predicates, objects and graphs, without making Python objects of the rest.",
     ),
     Page(
-        "verbs.md", "Sort, split, append and others", "jelly",
-        ("concat", "append", "sort", "merge", "unique", "filter", "split", "Part", "sample"),
+        "dataset.md", "Datasets: filter, sort, split and others", "jelly",
+        ("scan", "Dataset", "Part", "append"),
         "From files to files, of any formats and any size: on Batches, in memory that is bounded. An output gets its "
         "name when it is complete.",
     ),

@@ -132,7 +132,7 @@ class Source:
             # read1 gives what is there instead of waiting for a whole chunk: live streams want that.
             read = getattr(src, "read1", src.read)
         elif hasattr(src, "__aiter__"):
-            raise JellyArgumentError("the source is asynchronous: read it with jelly.aread")
+            raise JellyArgumentError("the source is asynchronous: read it with \"async for\" of jelly.scan(...)")
         elif hasattr(src, "__iter__"):
             read = joined(src)
         else:

@@ -22,9 +22,11 @@ from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
+from jelly._dataset.blank_node_scope import Mode
 from jelly._dataset.file import JellyFile
-from jelly._dataset.output import Input, Mode, write_batches
+from jelly._dataset.output import Input, write_batches
 from jelly._dataset.sidecar import SUFFIX, make_sidecar
+from jelly._dataset.sources import Sources
 from jelly._formats.filters import FilterBuilder, read_filters
 from jelly._formats.index import INDEX_KEY, KEYFRAME_ROWS, Index, pack_index, plain_view, read_index
 from jelly._formats.native import FILTERS_IN_FRAME, StreamEncoder
@@ -46,8 +48,8 @@ _COPIED, _BLOCK = 1 << 30, 1 << 20
 
 @checked(READING, VERSIONS)
 def append(
-    sources: Any,
-    out: str | os.PathLike[str],
+    src: Any,
+    dst: str | os.PathLike[str],
     *,
     blank_nodes: Mode = "scope",
     skolem_base: str | None = None,
@@ -63,9 +65,9 @@ def append(
 
     Parameters
     ----------
-    sources : Any
-        What to append: one source or several, as for `find`.
-    out : str or os.PathLike
+    src : Any
+        One source or several, as for `scan`.
+    dst : str or os.PathLike
         A Jelly file, delimited, and not compressed or seekable. If there is none, it is written, with an index.
     blank_nodes : {"scope", "keep", "skolemize"}, default "scope"
         Labels of the new blank nodes, see `find`. By default they are other nodes than those of the file; with
@@ -114,16 +116,16 @@ def append(
     ...     len(file)
     3
     """
-    name = str(os.fspath(out))
+    name = str(os.fspath(dst))
     if name == "-" or find(None, name) is not JELLY or split_suffix(name)[1] not in ("", ".zst"):
         raise JellyArgumentError(
             "only a Jelly file that is not compressed, or compressed with zstd, can be appended to", source=name
         )
-    found = Input(sources, blank_nodes, skolem_base, progress, **settings)
-    batches = (batch for batch in found.batches() if len(batch) or batch.namespaces)
+    found = Input(Sources(src, blank_nodes, skolem_base, **settings))
+    batches = (batch for batch in found.watched(progress) if len(batch) or batch.namespaces)
     target = os.path.realpath(name)
     if not os.path.exists(target):
-        return write_batches(name, batches, found, seekable=True, keyframe_rows=keyframe_rows)
+        return write_batches(name, batches, found, seekable=True, keyframe_rows=keyframe_rows)[0]
     with _locked(target, name) as file:
         try:
             return _append(file, target, batches, found, keyframe_rows)

@@ -76,7 +76,7 @@ class BlankNodes:
         """The Batches of a source with its blank nodes as they should be.
 
         >>> import jelly
-        >>> read = jelly.read_batches(b"_:x <a:p> <a:o> .", format="nt")
+        >>> read = jelly.scan(b"_:x <a:p> <a:o> .", format="nt").batches()
         >>> [batch] = BlankNodes("skolemize", "https://example.org").batches("s3://bucket/x.nt", read)
         >>> batch.term(batch.s[0])
         '<https://example.org/.well-known/genid/jf4d1296c9a0d1b9eb_x>'

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jelly._bytes.source import Progress
-from jelly._dataset.convert import Conversion, size_of
+from jelly._dataset.output import Conversion, written_bytes
 from jelly._formats.registry import REGISTRY
 from jelly._formats.sniff import explainer
 from jelly._streams.inputs import ItemReader
@@ -24,7 +24,7 @@ def convert_items(
     """
     began = time.perf_counter()
     if isinstance(reader, ItemReader) and reader.source.explain is not None:
-        reader.source.explain = explainer(reader.format.name, REGISTRY[reader.format.content], "from_format")
+        reader.source.explain = explainer(reader.format.name, REGISTRY[reader.format.content], "format")
     with reader:
         batches = reader.watched(progress)
         batch = next(batches, None)
@@ -36,7 +36,7 @@ def convert_items(
     return Conversion(
         statements=getattr(writer, counted),
         bytes_read=reader.bytes_read,
-        bytes_written=size_of(writer),
+        bytes_written=written_bytes(writer),
         seconds=time.perf_counter() - began,
         n_skipped=reader.n_skipped,
         skipped=reader.skipped,

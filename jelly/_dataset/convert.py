@@ -1,4 +1,4 @@
-"""Conversion between formats: Batches from a Reader to a Writer.
+"""Writing of sources as they are: Batches from a Reader to a Writer, with the frames and options of the input.
 
 The options of a Jelly stream come from those of the input and from its first Batch; where a later one needs more, see
 `jelly._streams.widening`.
@@ -7,45 +7,27 @@ The options of a Jelly stream come from those of the input and from its first Ba
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from jelly._bytes.names import name_of, split_suffix
-from jelly._bytes.sink import SinkWriter
 from jelly._bytes.source import Progress
 from jelly._bytes.workers import Workers, in_order
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
-from jelly._dataset.blank_node_scope import Mode
 from jelly._dataset.file import IndexedFile, JellyFile, open_indexed, watched
-from jelly._dataset.read import is_several
+from jelly._dataset.output import Conversion, Input, bytes_of, written_bytes
 from jelly._dataset.sources import Sources
-from jelly._formats.registry import (
-    FORMATS,
-    JELLY,
-    READING,
-    THRIFT,
-    VERSIONS,
-    Content,
-    Format,
-    find,
-    table_kind,
-)
-from jelly._formats.sniff import explainer
+from jelly._formats.registry import JELLY, VERSIONS, Format, table_kind
 from jelly._options.layouts import Layout
 from jelly._options.options import COLUMN_VERSION, ROW_VERSION, PhysicalType, StreamOptions
-from jelly._options.settings import checked
-from jelly._streams.inputs import by_content
 from jelly._streams.output_options import output_options
 from jelly._streams.reader import Reader
 from jelly._streams.widening import changed, missing, open_fields
 from jelly._streams.writer import Writer
-from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
+from jelly.errors import JellyOptionsError, JellyUnsupportedError
 
-__all__ = ["Conversion", "choose_options", "convert", "look"]
+__all__ = ["choose_options", "look", "write_sources", "write_table", "without_graphs"]
 
 # Rows of a Batch where nobody says.
 BATCH_ROWS = 16384
@@ -53,192 +35,71 @@ BATCH_ROWS = 16384
 MAX_PEEK = 1 << 26
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
-    """Result of `convert`.
-
-    Attributes
-    ----------
-    statements : int
-        Number of statements, operations of patches or rows of query results converted.
-    bytes_read : int
-        Bytes read from the source, before decompression.
-    bytes_written : int
-        Bytes written, after compression.
-    seconds : float
-        Duration in seconds.
-    n_skipped : int
-        Number of lines skipped because of ``on_error="skip"``.
-    skipped : list of (int, str)
-        Line number and error message of the first skipped lines.
-    messages : int
-        Number of messages, of a message log.
-    """
-
-    statements: int
-    bytes_read: int
-    bytes_written: int
-    seconds: float
-    n_skipped: int
-    skipped: list[tuple[int, str]]
-    messages: int = 0
+def _opened(sources: Sources, threads: int, target: Format) -> Reader | Input | Indexed:
+    """The sources as one stream."""
+    one = sources.single
+    if one is None:
+        return Input(sources, threads)
+    reader = sources.reader(one)
+    if threads > 1 and reader.format is JELLY and (file := _open_index(one, sources.settings, target)) is not None:
+        reader.close()
+        return Indexed(file, threads)
+    return reader
 
 
-@by_content
-@checked(READING - {"format", "delimited"}, {"seekable", "index"}, VERSIONS)
-def convert(
-    src: Any,
-    dst: Any,
-    *,
-    from_format: str | None = None,
-    to_format: str | None = None,
-    options: StreamOptions | Mapping[str, Any] | None = None,
-    strict: bool = False,
-    on_error: Literal["raise", "skip"] = "raise",
-    frame_rows: int | None = None,
-    frame_bytes: int = 1_000_000,
-    delimited: bool = True,
-    seekable: bool = False,
-    index: Literal["terms"] | None = None,
-    progress: Progress | None = None,
-    namespaces: Mapping[str, str] | None = None,
-    writing: Mapping[str, Any] | None = None,
-    layout: Layout | Literal["ids"] = "flat",
-    threads: int = 1,
-    blank_nodes: Mode | None = None,
-    skolem_base: str | None = None,
-    drop_graphs: bool = False,
-    content: Literal["statements", "patches", "messages", "results"] | None = None,
-    **limits: Any,
+def write_table(
+    sources: Sources, dst: Any, target: Format, layout: Layout, progress: Progress | None, threads: int
 ) -> Conversion:
-    """Convert a stream to another format, or rewrite it with other options.
-
-    The formats decide whether it has statements, patches, messages or query results.
-
-    The input or the output may be a table (Parquet, Arrow IPC or CSV; extra ``arrow``) with the columns of a layout of
-    `jelly.arrow`. Options of what is written do not go with a table as the output.
-
-    Jelly written from Jelly keeps the stream options (of several sources those of the first, as wide as all need),
-    namespaces and metadata, and it keeps the frames where they have a meaning (grouped streams, frames with metadata).
-    Jelly written from text is a flat stream.
-
-    ``options={"version": 3}`` writes Jelly-RDF 1.2 (see `StreamOptions`), which is also what is written from
-    Jelly-RDF 1.2 unless you ask for ``{"version": 2}`` or pass ``star=``. In both directions grouped
-    streams become streams of messages, and the reverse. A
-    quoted triple of RDF-star and a triple term of RDF 1.2 become each other only with ``star=`` (see `Reader`).
-
-    Parameters
-    ----------
-    src : Any
-        The input, as for `read`: also a list, a glob pattern, a directory, tables, URLs.
-    dst : Any
-        The output, as for `Writer`; for the layout ``"ids"`` a directory.
-    from_format, to_format : str, optional
-        Formats of input and output, also ``"parquet"``, ``"arrow"``, ``"arrows"`` or ``"csv"``. By default the suffixes
-        decide.
-    options : StreamOptions or mapping, optional
-        Options of the Jelly stream that is written, or only the fields that change.
-    strict : bool, default False
-        See `Reader`.
-    on_error : {"raise", "skip"}, default "raise"
-        See `Reader`.
-    frame_rows : int, optional
-        Maximum rows per frame (0: unlimited). By default 256; in version 3 of Jelly 16384.
-    frame_bytes : int, default 1 MB
-        Maximum bytes per frame (0: unlimited); a larger statement has a frame of its own.
-    delimited : bool, default True
-        Write the length of each frame before it.
-    seekable : bool, default False
-        Write keyframes and an index, see `Writer`.
-    index : {"terms"}, optional
-        Also write filters of terms into the index, see `Writer`.
-    progress : callable, optional
-        Called after each Batch with the bytes read, the total bytes (None if unknown) and the number of statements.
-    namespaces : mapping of str to str, optional
-        Prefix declarations (prefix to IRI) to write before those of the source, if the output format supports prefixes.
-    writing : mapping, optional
-        Further keywords of the output format, see `Writer`.
-    layout : {"flat", "ntriples", "ids"}, default "flat"
-        Columns of a table that is written. With ``"ids"`` it is a directory, see `write_ids`.
-    threads : int, default 1
-        Number of threads that parse N-Triples and N-Quads, read several sources and segments of Jelly files with an
-        index, encode ``seekable`` Jelly, and make lines of N-Triples and N-Quads. The output is the same for any
-        number.
-    blank_nodes : {"scope", "keep", "skolemize"}, optional
-        Labels of blank nodes, see `find`: by default several sources have scopes, and one keeps its labels.
-    skolem_base : str, optional
-        What the IRIs of skolemized blank nodes begin with.
-    drop_graphs : bool, default False
-        Write all statements as triples, for a format without named graphs. A statement of two graphs is written twice.
-    content : {"statements", "patches", "messages", "results"}, optional
-        By default the first of both formats that does not hold statements decides, else it is ``"statements"``.
-    **limits : Any
-        Further keywords of `Reader`.
-
-    Returns
-    -------
-    Conversion
-        Counts, sizes and duration.
-
-    Raises
-    ------
-    JellyArgumentError
-        If a keyword does not go with the formats.
-    JellyOptionsError
-        If named graphs, namespaces, quoted triples or generalized statements appear after the output has started, and
-        the output is not a path or the caller chose options without them. The message names the options to pass. If the
-        output is a path and the options are free, the output is written again with wider options.
-    JellyError
-        If the input is wrong. The unfinished output file is removed.
-
-    Examples
-    --------
-    >>> import io, jelly
-    >>> out = io.BytesIO()
-    >>> jelly.convert(b'<a:s> <a:p> "o" .', out, from_format="nt").statements
-    1
-    >>> text = io.BytesIO()
-    >>> jelly.convert(out.getvalue(), text, to_format="nt").statements, text.getvalue()
-    (1, b'<a:s> <a:p> "o" .\\n')
-    """
+    """Write sources to a table of a kind."""
     began = time.perf_counter()
-    given = {"strict": strict, "on_error": on_error} | limits
-    target = find(to_format, name_of(dst), tables=True) if layout != "ids" else None
-    if target is None or target.content is Content.TABLE:
-        framing = {"frame_rows": frame_rows is not None, "frame_bytes": frame_bytes != 1_000_000}
-        places = {"delimited": not delimited, "seekable": seekable, "index": index}
-        others = {"options": options, "namespaces": namespaces, "writing": writing, "drop_graphs": drop_graphs}
-        for name, is_given in (framing | places | others).items():
-            if is_given:
-                raise JellyArgumentError(f"{name}= does not go with tables")
-    if target is None:
-        return _convert_to_ids(src, dst, began, threads, blank_nodes, {"format": from_format} | given)
-    versions = any(limits.get(name) is not None for name in VERSIONS)
-    if target.content is Content.TABLE and from_format is None and table_kind(src) and not versions:
+    settings = sources.settings
+    one = sources.single
+    if one is not None and settings.get("format") is None and table_kind(one) and not any(map(settings.get, VERSIONS)):
         from jelly._formats.table_files import read_table_file, write_table_file
 
         # The same columns, whatever their layout.
         with Workers(threads) as workers:
-            rows = write_table_file(dst, read_table_file(src), kind=target.name, workers=workers)
-        return Conversion(rows, _bytes_of(src), _bytes_of(dst), time.perf_counter() - began, 0, [])
-    reader: Reader | _Several | Indexed
-    if blank_nodes is not None or is_several(src):
-        reader = _Several(Sources(src, blank_nodes, skolem_base, format=from_format, **given), threads)
-    else:
-        reader = Reader(src, format=from_format, **given)
-        reader.source.explain = explainer(reader.format.name, FORMATS, "from_format")
-        if threads > 1 and reader.format is JELLY and (file := _open_index(src, given, target)) is not None:
-            reader.close()
-            reader = Indexed(file, threads)
-    if target.content is Content.TABLE and layout != "ids":
-        return _convert_to_table(reader, dst, target.name, layout, progress, began, threads)
-    with Workers(threads) as workers, reader:
+            rows = write_table_file(dst, read_table_file(one), kind=target.name, workers=workers)
+        return Conversion(rows, bytes_of(one), bytes_of(dst), time.perf_counter() - began, 0, [])
+    from jelly._formats.arrow_tables import BATCH_ROWS, RecordBatchBuilder
+    from jelly._formats.table_files import write_record_batches
+
+    maker = RecordBatchBuilder(layout, False, None, BATCH_ROWS)
+
+    def columns(batch: Batch) -> list[Any]:
+        return list(maker.run([(batch, 0, len(batch))]))
+
+    with Workers(threads) as workers, _opened(sources, threads, target) as reader:
+        if isinstance(reader, Reader):
+            reader.workers = workers
+        made = (each for _, found in in_order(workers, reader.watched(progress), columns) for each in found)
+        rows = write_record_batches(dst, maker.schema, made, kind=target.name, workers=workers)
+    seconds = time.perf_counter() - began
+    return Conversion(rows, reader.bytes_read, bytes_of(dst), seconds, reader.n_skipped, reader.skipped)
+
+
+def write_sources(
+    sources: Sources,
+    dst: Any,
+    target: Format,
+    *,
+    threads: int,
+    to: str | None,
+    options: StreamOptions | Mapping[str, Any] | None,
+    progress: Progress | None,
+    prefixes: Mapping[str, str],
+    drop_graphs: bool,
+    **writing: Any,
+) -> Conversion:
+    """Write sources as a stream of a format."""
+    began = time.perf_counter()
+    with Workers(threads) as workers, _opened(sources, threads, target) as reader:
         if isinstance(reader, Reader):
             reader.workers = workers
         batches = reader.watched(progress)
         # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
         held, arity = look(batches, reader)
-        chosen = choose_options(options, reader, arity, given.get("star") is not None)
+        chosen = choose_options(options, reader, arity, sources.settings.get("star") is not None)
         if drop_graphs:
             chosen = changed(chosen, {"physical_type": PhysicalType.TRIPLES})
         allowed = open_fields(options)
@@ -247,49 +108,38 @@ def convert(
         if "version" in allowed and chosen.version != COLUMN_VERSION:
             if reader.options is None:
                 late_version, chosen = chosen.version, chosen.replace(version=0)
-            elif isinstance(reader, _Several):
+            elif isinstance(reader, Input):
                 late_version = ROW_VERSION
-        if namespaces and chosen.version < ROW_VERSION:
+        if prefixes and chosen.version < ROW_VERSION:
             chosen = chosen.replace(version=ROW_VERSION)
         if held:
-            first = _without_graphs(held[0]) if drop_graphs else held[0]
+            first = without_graphs(held[0]) if drop_graphs else held[0]
             chosen = changed(chosen, missing(chosen, first, allowed))
-        writer = Writer(
-            dst,
-            chosen,
-            format=to_format,
-            frame_rows=frame_rows,
-            frame_bytes=frame_bytes,
-            delimited=delimited,
-            seekable=seekable,
-            index=index,
-            threads=workers,  # type: ignore[arg-type]
-            **(writing or {}),
-        )
+        writer = Writer(dst, chosen, format=to, threads=workers, **writing)  # type: ignore[arg-type]
         writer.allow(allowed, version=late_version)
         with _advice(drop_graphs), writer:
-            for name, iri in (namespaces or {}).items():
+            for name, iri in prefixes.items():
                 writer.namespace(name, iri)
             batch: Batch | None
             while (batch := held.pop(0) if held else next(batches, None)) is not None:
                 if drop_graphs:
                     for _, _, name, iri in batch.namespaces:
                         writer.namespace(name, iri)
-                    batch = _without_graphs(batch)
+                    batch = without_graphs(batch)
                 # Metadata belongs to its frame, so that frame has to stay one.
                 writer.add_batch(batch, keep_frames=True if batch.metadata else None)
                 batch = None  # before the next one takes memory
     return Conversion(
         statements=writer.statements,
         bytes_read=reader.bytes_read,
-        bytes_written=size_of(writer),
+        bytes_written=written_bytes(writer),
         seconds=time.perf_counter() - began,
         n_skipped=reader.n_skipped,
         skipped=reader.skipped,
     )
 
 
-def _without_graphs(batch: Batch) -> Batch:
+def without_graphs(batch: Batch) -> Batch:
     """The statements as triples, without frames."""
     return select(batch, slice(None), triples=True)
 
@@ -304,44 +154,6 @@ def _advice(drop_graphs: bool) -> Iterator[None]:
             error.reason += "; or drop the graphs with drop_graphs=True"
             error.args = (error.reason,)
         raise
-
-
-class _Several:
-    """Several sources, as a `Reader` of one stream, with the stream options of the first."""
-
-    options: StreamOptions | None = None
-    # As in these, there may be triples and then quads, and namespaces.
-    format = THRIFT
-
-    def __init__(self, sources: Sources, threads: int = 1) -> None:
-        self._sources = sources
-        self._threads = threads
-        self.bytes_read = 0
-        self.n_skipped = 0
-        self.skipped: list[tuple[int, str]] = []
-
-    def __enter__(self) -> _Several:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        pass
-
-    def watched(self, progress: Progress | None) -> Iterator[Batch]:
-        rows = 0
-        first = True
-        for batch in self._sources.batches(self._threads, self._ended):
-            if first:
-                self.options, first = batch.options, False
-            yield batch
-            rows += len(batch)
-            del batch  # before the next one takes memory
-            if progress is not None:
-                progress(self.bytes_read, None, rows)
-
-    def _ended(self, reader: Reader) -> None:
-        self.bytes_read += reader.bytes_read
-        self.n_skipped += reader.n_skipped
-        self.skipped += reader.skipped
 
 
 class Indexed:
@@ -370,8 +182,8 @@ class Indexed:
 
 def _open_index(src: Any, settings: dict[str, Any], target: Format) -> JellyFile | None:
     """A Jelly file that several threads can read, so that the output is that of one; None for another source."""
-    limits = {name: value for name, value in settings.items() if name not in ("strict", "on_error")}
-    file = None if settings["strict"] else open_indexed(JellyFile, src, limits)
+    limits = {name: value for name, value in settings.items() if name not in ("format", "strict", "on_error")}
+    file = None if settings.get("strict") else open_indexed(JellyFile, src, limits)
     if file is None:
         return None
     # A Batch with metadata keeps its frames, so Batches must end where they do if one thread reads.
@@ -382,53 +194,7 @@ def _open_index(src: Any, settings: dict[str, Any], target: Format) -> JellyFile
     return file
 
 
-def _convert_to_table(
-    reader: Reader | _Several | Indexed,
-    dst: Any,
-    kind: str,
-    layout: Layout,
-    progress: Progress | None,
-    began: float,
-    threads: int,
-) -> Conversion:
-    from jelly._formats.arrow_tables import BATCH_ROWS, RecordBatchBuilder
-    from jelly._formats.table_files import write_record_batches
-
-    maker = RecordBatchBuilder(layout, False, None, BATCH_ROWS)
-
-    def columns(batch: Batch) -> list[Any]:
-        return list(maker.run([(batch, 0, len(batch))]))
-
-    with Workers(threads) as workers, reader:
-        if isinstance(reader, Reader):
-            reader.workers = workers
-        made = (each for _, found in in_order(workers, reader.watched(progress), columns) for each in found)
-        rows = write_record_batches(dst, maker.schema, made, kind=kind, workers=workers)
-    seconds = time.perf_counter() - began
-    return Conversion(rows, reader.bytes_read, _bytes_of(dst), seconds, reader.n_skipped, reader.skipped)
-
-
-def _convert_to_ids(
-    src: Any, dst: Any, began: float, threads: int, blank_nodes: Mode | None, settings: dict[str, Any]
-) -> Conversion:
-    from jelly._dataset.id_tables import write_ids
-
-    if blank_nodes == "skolemize":
-        raise JellyArgumentError('blank_nodes="skolemize" does not go with layout="ids": blank nodes are nodes there')
-    rows = write_ids(dst, src, scope=blank_nodes != "keep", threads=threads, **settings)
-    return Conversion(rows, _bytes_of(src), _bytes_of(dst), time.perf_counter() - began, 0, [])
-
-
-def _bytes_of(path: Any) -> int:
-    """Bytes of a file, or of those in a directory; 0 if there is none."""
-    if not isinstance(path, str | os.PathLike):
-        return 0
-    if os.path.isdir(path):
-        return sum(os.path.getsize(os.path.join(path, name)) for name in os.listdir(path))
-    return os.path.getsize(path) if os.path.isfile(path) else 0
-
-
-def look(batches: Iterator[Batch], reader: Reader | _Several | Indexed) -> tuple[list[Batch], int]:
+def look(batches: Iterator[Batch], reader: Reader | Input | Indexed) -> tuple[list[Batch], int]:
     """The first Batches, and whether the stream is one of triples or quads (3 or 4).
 
     Where quads may follow triples, as many as it takes to know; beyond MAX_PEEK bytes it is taken for one of quads.
@@ -445,23 +211,16 @@ def look(batches: Iterator[Batch], reader: Reader | _Several | Indexed) -> tuple
     return held, 3 if held else _arity(reader)
 
 
-def _arity(reader: Reader | _Several | Indexed) -> int:
+def _arity(reader: Reader | Input | Indexed) -> int:
     """3 or 4 for a source without a single statement."""
     if reader.format is JELLY:
         return 3 if reader.options is None or reader.options.physical_type == PhysicalType.TRIPLES else 4
     return 4 if reader.format.quads else 3
 
 
-def size_of(writer: SinkWriter) -> int:
-    """Bytes of what was written; those of the file where it is compressed."""
-    if split_suffix(writer.name)[1] and os.path.isfile(writer.name):
-        return os.path.getsize(writer.name)
-    return writer.bytes_written
-
-
 def choose_options(
     options: StreamOptions | Mapping[str, Any] | None,
-    reader: Reader | _Several | Indexed,
+    reader: Reader | Input | Indexed,
     arity: int,
     is_asked: bool = False,
 ) -> StreamOptions:

@@ -36,8 +36,6 @@ from jelly._streams.reader import Frame, frames_of
 from jelly.errors import JellyArgumentError, JellyError
 
 if TYPE_CHECKING:
-    from jelly._dataset.matches import Matches
-    from jelly._dataset.pattern import Wanted
     from jelly.patch._seekable import PatchFile
 
 __all__ = ["IndexedFile", "JellyFile", "open", "open_indexed", "watched"]
@@ -378,30 +376,6 @@ class JellyFile(IndexedFile[Triple | Quad]):
         begin = segments[0][0].frame
         batches = self.run([partial(self._read, segment) for segment in segments if segment[0].frame < stop])
         return to_the_end(batches, islice(frames_of(batches, begin), start - begin, stop - begin))
-
-    @checked()
-    def find(
-        self, s: Wanted = None, p: Wanted = None, o: Wanted = None, g: Wanted = None, *, threads: int = 1
-    ) -> Matches:
-        """Find the statements of this file that match a pattern, see `jelly.find`.
-
-        Parameters
-        ----------
-        s, p, o, g : term, str, IRIPrefix, Datatype, LanguageRange, or an iterable of these, optional
-            What the subject, predicate, object and graph must be, see `Pattern`.
-        threads : int, default 1
-            Number of threads that decode.
-
-        Returns
-        -------
-        Matches
-            The statements. Read them before the file is closed.
-        """
-        from jelly._dataset.matches import Matches
-        from jelly._dataset.pattern import Pattern
-
-        pattern = Pattern(s, p, o, g)
-        return Matches(pattern, partial(self.chosen, pattern.query(), threads))
 
     def __iter__(self) -> Iterator[Triple | Quad]:
         for batch in self.batches():

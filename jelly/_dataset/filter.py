@@ -1,24 +1,20 @@
-"""The statements that match a pattern and conditions, or those that do not."""
+"""The rows that match a pattern and conditions, or those that do not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 
-from jelly._bytes.source import Progress
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import RDF, Kind
-from jelly._dataset.output import Input, Mode, Options, write_batches
-from jelly._dataset.pattern import LanguageRange, Pattern, Wanted
+from jelly._dataset.pattern import LanguageRange, Pattern
 from jelly._dataset.terms import Ids, Terms
-from jelly._formats.registry import READING, VERSIONS
-from jelly._options.settings import checked
+from jelly._formats.filters import Query
 from jelly.errors import JellyArgumentError
 
-__all__ = ["Condition", "filter"]
+__all__ = ["Condition", "Selection"]
 
 _KINDS: dict[str, tuple[int, ...]] = {
     "iri": (Kind.IRI,),
@@ -35,7 +31,7 @@ class Condition:
     """A condition on one place of a statement: ``o.kind=iri|blank``, ``o.language!=en``.
 
     >>> import jelly
-    >>> [batch] = jelly.read_batches(b'<a:s> <a:p> "x" .\\n<a:s> <a:p> <a:o> .', format="nt")
+    >>> [batch] = jelly.scan(b'<a:s> <a:p> "x" .\\n<a:s> <a:p> <a:o> .', format="nt").batches()
     >>> Condition("o.kind = literal").mask(batch).tolist(), Condition("o.kind != literal").mask(batch).tolist()
     ([True, False], [False, True])
     """
@@ -88,89 +84,45 @@ def _datatype(value: str) -> str:
     return value if base is None else base + value[4:]
 
 
-def _matching(batches: Iterable[Batch], pattern: Pattern, conditions: list[Condition], invert: bool) -> Iterator[Batch]:
-    for batch in batches:
-        mask = np.zeros(len(batch), bool)
-        mask[pattern.rows(batch)] = True
-        for condition in conditions:
-            mask &= condition.mask(batch)
-        if invert:
-            mask = ~mask
-        if mask.any():
-            yield select(batch, mask)
-        del batch
+class Selection:
+    """The rows that match a pattern and meet conditions, or with ``invert`` all others.
 
-
-@checked(READING, VERSIONS)
-def filter(
-    sources: Any,
-    out: Any,
-    s: Wanted = None,
-    p: Wanted = None,
-    o: Wanted = None,
-    g: Wanted = None,
-    *,
-    where: str | Iterable[str] = (),
-    invert: bool = False,
-    blank_nodes: Mode | None = None,
-    skolem_base: str | None = None,
-    to_format: str | None = None,
-    options: Options = None,
-    seekable: bool = False,
-    progress: Progress | None = None,
-    **settings: Any,
-) -> int:
-    r"""Write the statements that match a pattern and conditions. They stay in their order.
-
-    Parameters
-    ----------
-    sources : Any
-        One source or several, as for `find`.
-    out : str, os.PathLike or binary file object
-        The output, as for `Writer`; also a table.
-    s, p, o, g : term, str, IRIPrefix, Datatype, LanguageRange, or an iterable of these, optional
-        What the subject, predicate, object and graph must be, see `Pattern`.
-    where : str or iterable of str, optional
-        Conditions that must all hold: a place (``s``, ``p``, ``o``, ``g``), a dot, a property, ``=`` or ``!=``, and one
-        value or several with ``|`` between them. Properties are ``kind`` (``iri``, ``blank``, ``literal``, ``quoted``,
-        and ``default`` for the default graph), ``language`` (a language range: ``en`` is also ``en-GB``, ``*`` any
-        language), ``datatype`` (an IRI, also with ``xsd:`` or ``rdf:``) and ``prefix`` (what the IRI begins with). With
-        ``!=`` it holds for all others, also those that have no such property.
-    invert : bool, default False
-        Write the statements that do not match.
-    blank_nodes, skolem_base : optional
-        Labels of blank nodes, see `find`.
-    to_format : str, optional
-        Format of the output. By default the suffix decides.
-    options : StreamOptions or mapping, optional
-        Options of a Jelly stream, see `Writer`.
-    seekable : bool, default False
-        Write an index, see `Writer`.
-    progress : callable, optional
-        Called with 0, None and the number of statements read so far.
-    **settings : Any
-        Keywords of `Reader`.
-
-    Returns
-    -------
-    int
-        Number of statements written.
-
-    Raises
-    ------
-    JellyArgumentError
-        If the pattern or a condition is wrong.
-
-    Examples
-    --------
-    >>> import io, jelly
-    >>> data = b'<a:s> <a:p> "colour"@en .\n<a:s> <a:p> "Farbe"@de .\n<a:s> <a:q> <a:o> .'
-    >>> jelly.filter(data, io.BytesIO(), p="a:p", where="o.language != en", format="nt")
-    1
-    >>> jelly.filter(data, io.BytesIO(), where=["o.kind = literal"], invert=True, format="nt")
-    1
+    >>> import jelly
+    >>> [batch] = jelly.scan(b'<a:s> <a:p> "x" .\\n<a:s> <a:p> <a:o> .', format="nt").batches()
+    >>> Selection(Pattern(p="a:p"), "o.kind = literal").rows(batch).tolist()
+    [0]
     """
-    conditions = [Condition(text) for text in ([where] if isinstance(where, str) else where)]
-    found = Input(sources, blank_nodes, skolem_base, progress, **settings)
-    batches = _matching(found.batches(), Pattern(s, p, o, g), conditions, invert)
-    return write_batches(out, batches, found, to_format=to_format, options=options, seekable=seekable)
+
+    needs_all = False
+
+    def __init__(self, pattern: Pattern, where: str | Iterable[str] = (), invert: bool = False) -> None:
+        self._pattern = pattern
+        self._conditions = [Condition(text) for text in ([where] if isinstance(where, str) else where)]
+        self._invert = invert
+        self._is_pattern = not (self._conditions or invert)
+
+    def query(self, labels: bool = True) -> Query | None:
+        """The query for the filters of a file, see `Pattern`: without conditions, which it does not know."""
+        return None if self._invert else self._pattern.query(labels)
+
+    def rows(self, batch: Batch) -> Ids:
+        """The numbers of the rows, in order."""
+        rows = self._pattern.rows(batch)
+        if self._is_pattern:
+            return rows
+        mask = np.zeros(len(batch), bool)
+        mask[rows] = True
+        for condition in self._conditions:
+            mask &= condition.mask(batch)
+        return np.flatnonzero(~mask if self._invert else mask)
+
+    def count(self, batch: Batch) -> int:
+        """The number of these rows."""
+        return self._pattern.count(batch) if self._is_pattern else len(self.rows(batch))
+
+    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        for batch in batches:
+            found = self._pattern.select(batch) if self._is_pattern else select(batch, self.rows(batch))
+            del batch  # before the next one takes memory
+            if len(found):
+                yield found

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 
 from jelly._bytes.part_file import PartFolder
 from jelly._core.algebra.graph_ids import GraphDictionary
-from jelly._dataset.sources import Sources
+from jelly._core.base.batch import Batch
 from jelly._formats.arrow_input import InputTable, pyarrow_errors
 from jelly._formats.arrow_tables import from_batches, pa, parquet
-from jelly._formats.registry import READING, VERSIONS
 from jelly._formats.table_files import write_table_file
-from jelly._options.settings import checked
 from jelly.errors import JellyFormatError
 
 __all__ = ["read_dictionary", "terms_table", "write_ids"]
@@ -42,68 +39,17 @@ def terms_table(
     return made.rename_columns([_NAMES[name] for name in columns])
 
 
-@checked(READING, VERSIONS)
-def write_ids(
-    folder: str | os.PathLike[str],
-    sources: Any,
-    *,
-    literals: bool = True,
-    scope: bool = True,
-    threads: int = 1,
-    **settings: Any,
-) -> int:
-    """Write statements as two Parquet files of the layout ids: numbers, and the terms that they stand for.
+def write_ids(folder: str | os.PathLike[str], batches: Iterable[Batch]) -> int:
+    """Write statements as two Parquet files of the layout ids, see `Dataset.write`: the number of rows.
 
-    ``triples.parquet`` has the columns ``subject``, ``predicate``, ``object`` and ``graph`` (null in the default
-    graph); ``terms.parquet`` has ``id``, ``kind``, ``value``, ``datatype`` and ``lang``. The columns are those of
-    `jelly.spark.ingest`, but ids are 0, 1, 2 ... in the order of the terms, and predicates are terms as others. Only
-    the terms are in memory, see `read_ids`.
-
-    Parameters
-    ----------
-    folder : path
-        The directory. Files of these names in it are replaced when both are complete; where that is interrupted, there
-        is no ``triples.parquet``.
-    sources : Any
-        The input, as for `read_ids`: one or several sources.
-    literals : bool, default True
-        Take statements with literals.
-    scope : bool, default True
-        Keep the blank nodes of different sources apart, see `read_ids`.
-    threads : int, default 1
-        Number of threads that read ahead, see `read_ids`.
-    **settings : Any
-        Further keywords of `Reader`.
-
-    Returns
-    -------
-    int
-        Number of rows of ``triples.parquet``.
-
-    Raises
-    ------
-    JellyError
-        If an input is wrong.
-    MissingExtraError
-        If pyarrow is not installed.
-
-    Examples
-    --------
-    >>> import jelly, os, tempfile
-    >>> from pyarrow import parquet
-    >>> folder = tempfile.mkdtemp()
-    >>> jelly.write_ids(folder, b'<a:s> <a:p> "text" .', format="nt")
-    1
-    >>> parquet.read_table(os.path.join(folder, "terms.parquet"))["value"].to_pylist()
-    ['a:s', 'a:p', 'text']
-    >>> parquet.read_table(os.path.join(folder, "triples.parquet")).to_pylist()
-    [{'subject': 0, 'predicate': 1, 'object': 2, 'graph': None}]
+    Files of these names are replaced when both are complete; where that is interrupted, there is no
+    ``triples.parquet``. Only the terms are in memory.
     """
     dictionary = GraphDictionary()
 
     def triples() -> Iterator[pa.RecordBatch]:
-        for batch in Sources(sources, "scope" if scope else "keep", **settings).batches(threads):
-            made = dictionary.add(batch, literals=literals, apart=False)
+        for batch in batches:
+            made = dictionary.add(batch, literals=True, apart=False)
             arrays = [pa.array(column, pa.int64()) for column in made[:3]]
             graphs = np.full(len(made[0]), -1) if made[3] is None else made[3]
             arrays.append(pa.array(graphs, pa.int64(), mask=graphs < 0))
@@ -159,7 +105,7 @@ def read_dictionary(folder: str | os.PathLike[str]) -> GraphDictionary:
             if not ids.equals(in_order) or not np.array_equal(np.concatenate([np.empty(0), *numbers]), in_order):
                 raise JellyFormatError(
                     f"rows {first} to {first + n} of the terms do not have the ids of their places, each term once: "
-                    "expected a file that jelly.write_ids wrote",
+                    "expected a file that was written with layout=\"ids\"",
                     source=path,
                 )
     return dictionary

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from jelly._core.algebra.graph_ids import GraphDictionary
+from jelly._core.base.batch import Batch
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, Triple
-from jelly._dataset.sources import Sources
-from jelly._formats.registry import READING, VERSIONS
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from jelly._core.terms.model import AnyTerm
     from jelly._formats.arrow_tables import pa
 
-__all__ = ["GraphIds", "read_ids"]
+__all__ = ["GraphIds", "to_ids"]
 
 Column: TypeAlias = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
 class GraphIds:
-    """Statements as arrays of ids, made by `read_ids`.
+    """Statements as arrays of ids, made by `Dataset.to_ids`.
 
     Attributes
     ----------
@@ -40,12 +40,12 @@ class GraphIds:
     n_nodes, n_relations : int
         The number of nodes and of relations that have an id; nodes have the ids 0 to ``n_nodes - 1``.
     dictionary : GraphDictionary
-        What gives the ids: for the next `read_ids`.
+        What gives the ids: for the next `Dataset.to_ids`.
 
     Examples
     --------
     >>> import jelly
-    >>> ids = jelly.read_ids(b"<a:ann> <a:knows> <a:bob> .\\n<a:bob> <a:knows> <a:eve> .", format="nt")
+    >>> ids = jelly.scan(b"<a:ann> <a:knows> <a:bob> .\\n<a:bob> <a:knows> <a:eve> .", format="nt").to_ids()
     >>> ids
     <jelly.GraphIds: 2 statements, 3 nodes, 1 relations>
     >>> ids.s.tolist(), ids.p.tolist(), ids.o.tolist()
@@ -160,7 +160,7 @@ class GraphIds:
         Parameters
         ----------
         term : AnyTerm
-            The term. Blank nodes have the labels that they have here, see `read_ids`.
+            The term. Blank nodes have the labels that they have here, see `Dataset.to_ids`.
         relation : bool, default False
             Ask for its id as a predicate.
 
@@ -203,7 +203,7 @@ class GraphIds:
         Examples
         --------
         >>> import jelly
-        >>> jelly.read_ids(b"<a:x> <a:p> <a:y> .", format="nt").to_scipy().toarray().tolist()  # doctest: +SKIP
+        >>> jelly.scan(b"<a:x> <a:p> <a:y> .", format="nt").to_ids().to_scipy().toarray().tolist()  # doctest: +SKIP
         [[0, 1], [0, 0]]
         """
         from jelly._dataset.scipy import to_scipy
@@ -237,66 +237,15 @@ class GraphIds:
         return to_igraph(self)
 
 
-@checked(READING, VERSIONS)
-def read_ids(
-    sources: Any,
+def to_ids(
+    batches: Iterable[Batch],
+    dictionary: GraphDictionary | str | os.PathLike[str] | None,
     *,
-    dictionary: GraphDictionary | str | os.PathLike[str] | None = None,
-    literals: bool = True,
-    apart: bool = True,
-    dtype: npt.DTypeLike = np.int32,
-    scope: bool = True,
-    threads: int = 1,
-    **settings: Any,
+    literals: bool,
+    apart: bool,
+    dtype: npt.DTypeLike,
 ) -> GraphIds:
-    """Read statements as arrays of ids: equal terms have one id, over all sources, from 0 without gaps.
-
-    Memory: 12 bytes for a statement (16 for a quad, twice that with int64), and for each distinct term its text and 40
-    to 80 bytes. No Python object is made for a term or a statement.
-
-    Parameters
-    ----------
-    sources : Any
-        The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs; formats may differ. A
-        list of bytes is one source in chunks.
-    dictionary : GraphDictionary or path, optional
-        The ``dictionary`` of an earlier result, or a directory that `write_ids` wrote: terms keep the ids that they
-        have there, and new ones follow. It grows by this call.
-    literals : bool, default True
-        Take statements with literals. Without them literals are no nodes.
-    apart : bool, default True
-        Give predicates ids of their own, from 0. Otherwise a predicate is a node, too.
-    dtype : data type, default int32
-        int32 or int64. There are at most 2^31 ids.
-    scope : bool, default True
-        Keep the blank nodes of different sources apart: labels begin with a scope, which depends on the path or URL, of
-        bytes on what they say. The same file read again has the same nodes. Without it equal labels are one node.
-    threads : int, default 1
-        Number of threads that read ahead: sources, and segments of Jelly files with an index, while one more gives ids.
-        The ids are the same with any number.
-    **settings : Any
-        Further keywords of `Reader`.
-
-    Returns
-    -------
-    GraphIds
-        The arrays, and the terms behind them.
-
-    Raises
-    ------
-    JellyError
-        If an input is wrong.
-    JellyLimitError
-        If there are more than 2^31 terms.
-
-    Examples
-    --------
-    >>> import jelly
-    >>> files = [[b"<a:x> <a:p> <a:y> ."], [b'<a:y> <a:p> "text" .\\n<a:y> <a:q> <a:z> .']]
-    >>> ids = jelly.read_ids(files, format="nt", literals=False)
-    >>> ids.edge_index.tolist(), ids.p.tolist(), ids.terms()
-    ([[0, 1], [1, 2]], [0, 1], ['<a:x>', '<a:y>', '<a:z>'])
-    """
+    """The statements of Batches as arrays of ids, see `Dataset.to_ids`."""
     try:
         kind = np.dtype(dtype)
     except (TypeError, ValueError):
@@ -311,7 +260,7 @@ def read_ids(
         else:
             dictionary = GraphDictionary()
     parts: tuple[list[Any], ...] = ([], [], [], [])
-    for batch in Sources(sources, "scope" if scope else "keep", **settings).batches(threads):
+    for batch in batches:
         made = dictionary.add(batch, literals=literals, apart=apart)
         del batch  # before the next one takes memory
         for part, column in zip(parts, made, strict=True):

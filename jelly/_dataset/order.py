@@ -15,10 +15,12 @@ from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import DefaultGraph
 from jelly.errors import JellyArgumentError
 
-__all__ = ["check_order", "in_slices", "merged", "sorted_rows"]
+__all__ = ["MEMORY", "check_order", "in_slices", "merged", "sorted_rows"]
 
 Rows = np.ndarray[Any, np.dtype[np.int64]]
 
+# Bytes of memory for statements that a step holds, by default.
+MEMORY = 1 << 28
 # Rows of the Batches that are made: few enough that what they use stays in the caches.
 SLICE = 1 << 15
 # Bits of a number that holds the places of all terms of a row.
@@ -69,7 +71,7 @@ def sorted_rows(batch: Batch, by: str, *, unique: bool = False, in_pieces: bool 
     ``in_pieces`` tells that the rows are some pieces that are in order.
 
     >>> import jelly
-    >>> [batch] = jelly.read_batches(b"<a:b> <a:p> <a:o> .\\n<a:a> <a:p> <a:o> .\\n<a:b> <a:p> <a:o> .", format="nt")
+    >>> [batch] = jelly.scan(b"<a:b> <a:p> <a:o> .\\n<a:a> <a:p> <a:o> .\\n<a:b> <a:p> <a:o> .", format="nt").batches()
     >>> sorted_rows(batch, "spog").tolist(), sorted_rows(batch, "s", unique=True).tolist()
     ([1, 0, 2], [1, 0])
     """

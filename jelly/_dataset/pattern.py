@@ -197,7 +197,7 @@ class Pattern:
     --------
     >>> import jelly
     >>> pattern = jelly.Pattern(p=["a:knows", "a:name"])
-    >>> [batch] = jelly.read_batches(b'<a:s> <a:name> "Ann" .\\n<a:s> <a:age> "9" .', format="nt")
+    >>> [batch] = jelly.scan(b'<a:s> <a:name> "Ann" .\\n<a:s> <a:age> "9" .', format="nt").batches()
     >>> pattern.rows(batch).tolist(), len(pattern.select(batch))
     ([0], 1)
     """

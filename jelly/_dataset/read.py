@@ -1,4 +1,4 @@
-"""``jelly.read`` and its kin: one source by a `Reader`, several by `Sources`."""
+"""``jelly.read``: one source by a `Reader`, several by `Sources`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
 from jelly._formats.registry import READING, VERSIONS
 from jelly._options.settings import checked
-from jelly._streams.reader import READ_ROWS, Frame, Reader
+from jelly._streams.reader import READ_ROWS, Reader
 
 if TYPE_CHECKING:
     from jelly._dataset.blank_node_scope import Mode
     from jelly._dataset.sources import Sources
 
-__all__ = ["is_several", "read", "read_batches", "read_frames", "uniform_batches"]
+__all__ = ["is_several", "read", "uniform_batches"]
 
 # In names of URLs and in patterns, and seldom in others.
 _UNUSUAL = re.compile(r"[*?\[]|::|://")
@@ -104,79 +104,3 @@ def _opened(src: Any, blank_nodes: Mode | None, skolem_base: str | None, setting
     from jelly._dataset.sources import Sources
 
     return Sources(src, blank_nodes, skolem_base, **settings)
-
-
-@checked(READING, VERSIONS)
-def read_batches(
-    src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
-) -> Iterator[Batch]:
-    """Read Batches: statements as numpy arrays of term ids.
-
-    Parameters
-    ----------
-    src : Any
-        The input: a path, ``"-"``, a URL of the web or of fsspec, an ``OpenFile`` of it, bytes, a binary file object,
-        an iterable of chunks of bytes, a table (``.parquet``, ``.arrow``, ``.csv``, or an object of pyarrow, polars or
-        pandas), a directory, a glob pattern, or a list of any of these. Formats may differ.
-    blank_nodes : {"scope", "keep", "skolemize"}, optional
-        Labels of blank nodes, see `find`: by default several sources have scopes, and one keeps its labels.
-    skolem_base : str, optional
-        What the IRIs of skolemized blank nodes begin with.
-    **settings : Any
-        Keywords of `Reader`.
-
-    Returns
-    -------
-    Iterator[Batch]
-        The Batches in order.
-
-    Raises
-    ------
-    JellyError
-        If the input is wrong, see `Reader`.
-
-    Examples
-    --------
-    >>> import jelly
-    >>> [len(batch) for batch in jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt")]
-    [1]
-    """
-    return _opened(src, blank_nodes, skolem_base, settings).batches()
-
-
-@checked(READING, VERSIONS)
-def read_frames(
-    src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
-) -> Iterator[Frame]:
-    """Read frames one by one. In a grouped stream each frame is a graph or a dataset.
-
-    Parameters
-    ----------
-    src : Any
-        The input: a path, ``"-"``, a URL of the web or of fsspec, an ``OpenFile`` of it, bytes, a binary file object,
-        an iterable of chunks of bytes, a table (``.parquet``, ``.arrow``, ``.csv``, or an object of pyarrow, polars or
-        pandas), a directory, a glob pattern, or a list of any of these. Formats may differ.
-    blank_nodes : {"scope", "keep", "skolemize"}, optional
-        Labels of blank nodes, see `find`: by default several sources have scopes, and one keeps its labels.
-    skolem_base : str, optional
-        What the IRIs of skolemized blank nodes begin with.
-    **settings : Any
-        Keywords of `Reader`.
-
-    Returns
-    -------
-    Iterator[Frame]
-        The frames in order, including empty ones.
-
-    Raises
-    ------
-    JellyError
-        If the input is wrong, see `Reader`.
-
-    Examples
-    --------
-    >>> import jelly
-    >>> [len(frame) for frame in jelly.read_frames(jelly.dumps([]))]
-    [0]
-    """
-    return _opened(src, blank_nodes, skolem_base, settings).frames()

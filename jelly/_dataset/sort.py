@@ -7,17 +7,13 @@ from contextlib import ExitStack
 from itertools import count
 from typing import Any
 
-from jelly._bytes.source import Progress
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
-from jelly._dataset.order import check_order, in_slices, merged, sorted_rows
-from jelly._dataset.output import MEMORY, Input, Mode, Options, write_batches
-from jelly._formats.registry import READING, VERSIONS
-from jelly._options.settings import checked
+from jelly._dataset.order import MEMORY, check_order, in_slices, merged, sorted_rows
 from jelly._streams.spool import Spool
 from jelly.errors import JellyArgumentError
 
-__all__ = ["in_order", "merge", "sort"]
+__all__ = ["Sort", "in_order", "merged_sources", "whole_order"]
 
 # What of the memory the Batches take that are sorted at a time; joining and sorting takes as much again, and more.
 SHARE = 4
@@ -32,7 +28,7 @@ def in_order(batches: Iterable[Batch], by: str, memory: int = MEMORY, *, unique:
     temporary files.
 
     >>> import jelly
-    >>> [batch] = in_order(jelly.read_batches(b"<a:b> <a:p> <a:o> .\\n<a:a> <a:p> <a:o> .", format="nt"), "spog")
+    >>> [batch] = in_order(jelly.scan(b"<a:b> <a:p> <a:o> .\\n<a:a> <a:p> <a:o> .", format="nt").batches(), "spog")
     >>> [statement.s.value for statement in batch]
     ['a:a', 'a:b']
     """
@@ -85,156 +81,33 @@ def _sorted(held: list[Batch], by: str, unique: bool) -> Iterator[Batch]:
     yield from in_slices(joined, sorted_rows(joined, by, unique=unique))
 
 
-@checked(READING, VERSIONS)
-def sort(
-    sources: Any,
-    out: Any,
-    by: str = "spog",
-    *,
-    unique: bool = False,
-    memory: int = MEMORY,
-    blank_nodes: Mode | None = None,
-    skolem_base: str | None = None,
-    to_format: str | None = None,
-    options: Options = None,
-    seekable: bool = False,
-    progress: Progress | None = None,
-    **settings: Any,
-) -> int:
-    r"""Sort statements, in memory that is bounded.
+class Sort:
+    """A step of a `Dataset`: the statements in order."""
 
-    Terms are ordered as those of Python are: the default graph, blank nodes, IRIs, literals, quoted triples, each by
-    their text (code point by code point), literals with the same text by datatype and language.
+    needs_all = True
 
-    Parameters
-    ----------
-    sources : Any
-        One source or several, as for `find`.
-    out : str, os.PathLike or binary file object
-        The output, as for `Writer`; also a table.
-    by : str, default "spog"
-        What to sort by: letters of subject, predicate, object and graph, the most important first. Statements whose
-        terms are equal there keep their order.
-    unique : bool, default False
-        Write equal statements once. Places that ``by`` does not name count behind the others then.
-    memory : int, default 256 MiB
-        Approximate bytes of memory; the process itself takes some 80 MB more. What does not fit goes to temporary
-        files, as Jelly: about the size of the output, for very large inputs twice that.
-    blank_nodes, skolem_base : optional
-        Labels of blank nodes, see `find`.
-    to_format : str, optional
-        Format of the output. By default the suffix decides.
-    options : StreamOptions or mapping, optional
-        Options of a Jelly stream, see `Writer`.
-    seekable : bool, default False
-        Write an index, see `Writer`.
-    progress : callable, optional
-        Called with 0, None and the number of statements read so far.
-    **settings : Any
-        Keywords of `Reader`.
+    def __init__(self, by: str, memory: int = MEMORY) -> None:
+        self.by, self.memory, self.is_unique = check_order(by), memory, False
 
-    Returns
-    -------
-    int
-        Number of statements written.
+    def unique(self) -> Sort:
+        """This order, with equal statements once."""
+        made = Sort(whole_order(self.by), self.memory)
+        made.is_unique = True
+        return made
 
-    Raises
-    ------
-    JellyArgumentError
-        If ``by`` is no order.
-    JellyError
-        If a source is wrong. No partial file is left.
-
-    Examples
-    --------
-    >>> import io, jelly
-    >>> out = io.BytesIO()
-    >>> data = b"<a:b> <a:p> <a:x> .\n<a:a> <a:p> <a:z> .\n<a:b> <a:p> <a:x> ."
-    >>> jelly.sort(data, out, "os", unique=True, format="nt", to_format="nt")
-    2
-    >>> print(out.getvalue().decode(), end="")
-    <a:b> <a:p> <a:x> .
-    <a:a> <a:p> <a:z> .
-    """
-    by = whole_order(by, unique)
-    found = Input(sources, blank_nodes, skolem_base, progress, **settings)
-    batches = in_order(found.batches(), by, memory, unique=unique)
-    return write_batches(out, batches, found, known=True, to_format=to_format, options=options, seekable=seekable)
+    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        return in_order(batches, self.by, self.memory, unique=self.is_unique)
 
 
-def whole_order(by: str, unique: bool) -> str:
-    """An order, with all places if it is to tell statements apart."""
-    check_order(by)
-    return by + "".join(slot for slot in "spog" if slot not in by) if unique else by
+def whole_order(by: str) -> str:
+    """An order of all places, which tells statements apart."""
+    return by + "".join(slot for slot in "spog" if slot not in by)
 
 
-@checked(READING, VERSIONS)
-def merge(
-    sources: Any,
-    out: Any,
-    by: str = "spog",
-    *,
-    unique: bool = False,
-    blank_nodes: Mode | None = None,
-    skolem_base: str | None = None,
-    to_format: str | None = None,
-    options: Options = None,
-    seekable: bool = False,
-    progress: Progress | None = None,
-    **settings: Any,
-) -> int:
-    """Merge sources that are sorted into one that is.
-
-    All sources are open at a time, and only a part of each is in memory.
-
-    Parameters
-    ----------
-    sources : Any
-        Several sources, as for `find`, each in the order of ``by``.
-    out : str, os.PathLike or binary file object
-        The output, see `sort`.
-    by : str, default "spog"
-        The order, see `sort`. Equal statements come in the order of the sources.
-    unique : bool, default False
-        Write equal statements once. Places that ``by`` does not name count behind the others then.
-    blank_nodes, skolem_base : optional
-        Labels of blank nodes, see `find`.
-    to_format : str, optional
-        Format of the output. By default the suffix decides.
-    options : StreamOptions or mapping, optional
-        Options of a Jelly stream, see `Writer`.
-    seekable : bool, default False
-        Write an index, see `Writer`.
-    progress : callable, optional
-        Called with 0, None and the number of statements read so far.
-    **settings : Any
-        Keywords of `Reader`.
-
-    Returns
-    -------
-    int
-        Number of statements written.
-
-    Raises
-    ------
-    JellyArgumentError
-        If a source is not in this order; the message names two statements.
-
-    Examples
-    --------
-    >>> import io, jelly
-    >>> out = io.BytesIO()
-    >>> some, others = b"<a:a> <a:p> <a:o> .\\n<a:c> <a:p> <a:o> .", b"<a:b> <a:p> <a:o> ."
-    >>> jelly.merge([(some,), others], out, format="nt", to_format="nt")
-    3
-    """
-    by = whole_order(by, unique)
-    found = Input(sources, blank_nodes, skolem_base, progress, **settings)
-    named = found.each()
-    batches = merged(
-        [batches for _, batches in named], by, unique=unique, checks=[_Check(name, by) for name, _ in named]
-    )
-    return write_batches(out, batches, found, to_format=to_format, options=options, seekable=seekable)
+def merged_sources(named: Iterable[tuple[str, Iterator[Batch]]], by: str, unique: bool) -> Iterator[Batch]:
+    """The Batches of sources with their names, each in order, as one stream in order."""
+    each = list(named)
+    return merged([batches for _, batches in each], by, unique=unique, checks=[_Check(name, by) for name, _ in each])
 
 
 class _Check:

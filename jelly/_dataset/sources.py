@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import glob
 import hashlib
 import os
@@ -20,12 +21,25 @@ from jelly._dataset.file import JellyFile
 from jelly._dataset.segments import Condition, query_of, read_filtered
 from jelly._formats.filters import Query
 from jelly._formats.index import SUFFIX
-from jelly._formats.registry import FORMATS, JELLY, TABLE_SUFFIXES, VERSIONS, find, format_of, having, table_kind
+from jelly._formats.registry import (
+    FORMATS,
+    JELLY,
+    READING,
+    TABLE_SUFFIXES,
+    VERSIONS,
+    find,
+    format_of,
+    having,
+    table_kind,
+)
 from jelly._streams.rdf_version import changes
 from jelly._streams.reader import Frame, Reader, frames_of
 from jelly.errors import JellyArgumentError, JellyError
 
-__all__ = ["Sources", "expand"]
+__all__ = ["OF_SOURCES", "Sources", "expand"]
+
+# Keywords of what reads sources.
+OF_SOURCES = READING | VERSIONS | {"blank_nodes", "skolem_base", "threads"}
 
 _MAGIC = re.compile(r"[*?\[]")
 # Keywords of all formats, and of a part of a Jelly file none.
@@ -116,10 +130,29 @@ class Sources:
     ) -> None:
         self.each: list[Any] = expand(src)
         self.settings: dict[str, Any] = settings
+        self._given = (blank_nodes, skolem_base)
         mode: Mode = blank_nodes or ("scope" if len(self.each) > 1 else "keep")
         self.labels: BlankNodes = BlankNodes(mode, skolem_base)
         # The labels of a source are the same whenever it is read.
         self.names: list[str] = [_name(source) for source in self.each] if mode != "keep" else [""] * len(self.each)
+
+    @property
+    def single(self) -> Any:
+        """The source, if there is one that a `Reader` reads as it is; None for several, tables and open files."""
+        one = self.each[0]
+        return one if len(self.each) == 1 and self.labels.mode == "keep" and not _is_table(one) and not (
+            isinstance(one, JellyFile)
+        ) else None
+
+    def but(self, **defaults: Any) -> Sources:
+        """The same, with keywords of `Reader` where they are not given."""
+        made = copy.copy(self)
+        made.settings = defaults | self.settings
+        return made
+
+    def scoped(self) -> Sources:
+        """The same, where the blank nodes of one source have a scope, too, unless the caller has chosen."""
+        return Sources(self.each, self._given[0] or "scope", self._given[1], **self.settings)
 
     def batches(
         self,
@@ -182,6 +215,9 @@ class Sources:
         if (chosen := read_filtered(source, query, self.settings)) is not None:
             yield from chosen
             return
+        if isinstance(source, JellyFile):
+            yield from source.chosen(query)
+            return
         if _is_table(source):
             from jelly._formats.arrow_input import InputTable
 
@@ -203,7 +239,8 @@ class Sources:
             if file is None:
                 yield partial(self.of, number, partial(readers.__setitem__, number), query)
             else:
-                stack.enter_context(file)
+                if file is not source:
+                    stack.enter_context(file)
                 readers[number] = SimpleNamespace(bytes_read=file.n_bytes, n_skipped=0, skipped=[])
                 for part in file.parts(query=query):
                     yield partial(self._segment, file.path, self.names[number], part)
@@ -214,6 +251,8 @@ class Sources:
 
     def _indexed(self, source: Any) -> JellyFile | None:
         """The file with its index, if it has one, and if its segments can be read as they are."""
+        if isinstance(source, JellyFile):
+            return source
         if not VERSIONS.isdisjoint(name for name, value in self.settings.items() if value is not None):
             return None
         if not isinstance(source, str | os.PathLike) or not os.path.isfile(source):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -13,20 +13,16 @@ import numpy as np
 
 from jelly._bytes.names import split_suffix
 from jelly._bytes.part_file import PartFolder
-from jelly._bytes.source import Progress
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import DefaultGraph
-from jelly._dataset.output import MEMORY, Input, Mode, Options, write_batches
 from jelly._dataset.sort import in_order
-from jelly._formats.registry import READING, VERSIONS
-from jelly._options.settings import checked
 from jelly._streams.spool import Spool
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
 
-__all__ = ["Part", "split"]
+__all__ = ["Part", "split_batches"]
 
 _SLOTS = {"subject": "s", "predicate": "p", "object": "o", "graph": "g"}
 # Characters of a term that its file has in its name.
@@ -35,7 +31,7 @@ _LONGEST = 60
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file that `split` wrote.
+    """A file that `Dataset.split` wrote.
 
     Attributes
     ----------
@@ -50,7 +46,7 @@ class Part:
     --------
     >>> import jelly, os, tempfile
     >>> out = os.path.join(tempfile.mkdtemp(), "part-{}.nt")
-    >>> [part] = jelly.split(b"<a:s> <a:p> <a:o> .", out, rows=10, format="nt")
+    >>> [part] = jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").split(out, rows=10)
     >>> os.path.basename(part.path), part.statements
     ('part-00000.nt', 1)
     """
@@ -98,80 +94,18 @@ def _label(batch: Batch, term: int) -> str:
     return made or "term"
 
 
-@checked(READING, VERSIONS)
-def split(
-    sources: Any,
-    out: str | os.PathLike[str],
+def split_batches(
+    batches: Iterator[Batch],
+    dst: str | os.PathLike[str],
+    write: Callable[[str, Iterator[Batch]], int],
     *,
-    rows: int | None = None,
-    parts: int | None = None,
-    by: str | None = None,
-    max_files: int = 1000,
-    memory: int = MEMORY,
-    blank_nodes: Mode | None = None,
-    skolem_base: str | None = None,
-    to_format: str | None = None,
-    options: Options = None,
-    seekable: bool = False,
-    progress: Progress | None = None,
-    **settings: Any,
+    rows: int | None,
+    parts: int | None,
+    by: str | None,
+    max_files: int,
+    memory: int,
 ) -> list[Part]:
-    r"""Write statements to several files. They get their names when all are complete: on an error there is none.
-
-    Parameters
-    ----------
-    sources : Any
-        One source or several, as for `find`.
-    out : str or os.PathLike
-        What the files are called: ``{}`` stands for the number of the file, or for a short name of its term. Without it
-        ``-{}`` stands before the suffix.
-    rows : int, optional
-        Statements of each file; the last one has what is left.
-    parts : int, optional
-        How many files, of sizes that differ by one statement at most. The statements are in a temporary file before.
-    by : {"subject", "predicate", "object", "graph"}, optional
-        One file for each term in this place, in the order of the terms; statements keep their order in it. They are
-        sorted for that, see `sort`.
-    max_files : int, default 1000
-        With ``by``: more terms are an error, before anything is written.
-    memory : int, default 256 MiB
-        See `sort`.
-    blank_nodes, skolem_base : optional
-        Labels of blank nodes, see `find`. A node may be in several files: with the same label.
-    to_format : str, optional
-        Format of the output. By default the suffix decides.
-    options : StreamOptions or mapping, optional
-        Options of a Jelly stream, see `Writer`.
-    seekable : bool, default False
-        Write an index, see `Writer`.
-    progress : callable, optional
-        Called with 0, None and the number of statements read so far.
-    **settings : Any
-        Keywords of `Reader`.
-
-    Returns
-    -------
-    list of Part
-        The files, with their statements and terms. No statements are no file.
-
-    Raises
-    ------
-    JellyArgumentError
-        If not one of ``rows``, ``parts`` and ``by`` is given.
-    JellyLimitError
-        If there are more terms than ``max_files``.
-
-    Examples
-    --------
-    >>> import jelly, os, tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> data = b"<a:s> <a:p#name> <a:o> .\n<a:s> <a:p#age> <a:o> .\n<a:t> <a:p#name> <a:o> ."
-    >>> made = jelly.split(data, os.path.join(folder, "{}.jelly"), by="predicate", format="nt")
-    >>> [(os.path.basename(part.path), part.statements, part.term) for part in made]
-    [('age.jelly', 1, IRI('a:p#age')), ('name.jelly', 2, IRI('a:p#name'))]
-    >>> [part.statements for part in jelly.split(data, os.path.join(folder, "x.nt"), rows=2, format="nt")]
-    [2, 1]
-    """
+    """Write Batches to several files, see `Dataset.split`. ``write`` writes one file, and returns its statements."""
     if (rows is not None) + (parts is not None) + (by is not None) != 1:
         raise JellyArgumentError("give one of rows=, parts= and by=: how to split")
     for name, number in {"rows": rows, "parts": parts, "max_files": max_files}.items():
@@ -180,29 +114,27 @@ def split(
     slot = None if by is None else _SLOTS.get(by, by)
     if slot is not None and slot not in _SLOTS.values():
         raise JellyArgumentError(f"by={by!r}: expected one of {', '.join(_SLOTS)}")
-    names = _Names(out)
-    found = Input(sources, blank_nodes, skolem_base, progress, **settings)
-    how: dict[str, Any] = {"to_format": to_format, "options": options, "seekable": seekable, "known": rows is None}
+    names = _Names(dst)
     made: list[Part] = []
     with ExitStack() as stack:
         pieces: Iterator[tuple[str, Any, Iterator[Batch]]]
         if slot is not None:
-            ordered = in_order(_counted(found.batches(), slot, max_files), slot, memory)
+            ordered = in_order(_counted(batches, slot, max_files), slot, memory)
             pieces = _by_term(ordered, slot)
         elif parts is not None:
             spool = Spool(memory // 4, stack)
-            for batch in found.batches():
+            for batch in batches:
                 spool.add(batch)
             sizes = [spool.rows // parts + (number < spool.rows % parts) for number in range(parts)]
             pieces = _by_size(spool.batches(), [size for size in sizes if size])
         else:
             assert rows is not None
-            pieces = _by_size(found.batches(), _repeated(rows))
+            pieces = _by_size(batches, _repeated(rows))
         folder = stack.enter_context(PartFolder(names.folder))
-        for label, term, batches in pieces:
+        for label, term, some in pieces:
             path = names.of(label)
             with _named(folder, path):
-                made.append(Part(path, write_batches(folder.of(path), batches, found, **how), term))
+                made.append(Part(path, write(folder.of(path), some), term))
         folder.commit(part.path for part in made)
     return made
 

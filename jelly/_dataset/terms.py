@@ -33,7 +33,7 @@ class Terms:
     """The terms of a Batch, to be searched. Equal terms may have several ids; all are found.
 
     >>> import jelly
-    >>> [batch] = jelly.read_batches(b'<a:s> <a:p> "x" .\\n<a:s> <a:p> "x"@en .', format="nt")
+    >>> [batch] = jelly.scan(b'<a:s> <a:p> "x" .\\n<a:s> <a:p> "x"@en .', format="nt").batches()
     >>> terms = Terms(batch)
     >>> [batch.term(id) for id in terms.equal(jelly.Literal("x", language="en"))]
     ['"x"@en']
@@ -122,7 +122,7 @@ class HashedTerms:
     """Many terms to look for at once, by their hashes.
 
     >>> import jelly
-    >>> [batch] = jelly.read_batches(b'<a:s> <a:p> "x" .', format="nt")
+    >>> [batch] = jelly.scan(b'<a:s> <a:p> "x" .', format="nt").batches()
     >>> [batch.term(id) for id in HashedTerms([jelly.IRI("a:p"), jelly.Literal("y")]).find(batch)]
     ['<a:p>']
     """

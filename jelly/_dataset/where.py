@@ -68,7 +68,7 @@ def where(column: str, values: Iterable[Any]) -> Where | None:
     It may accept rows that do not meet the condition, but never rejects rows that do.
 
     >>> import jelly
-    >>> [batch] = jelly.read_batches(b"<a:s> <a:p> <a:o> .\\n<a:s> <a:q> <a:o> .", format="nt")
+    >>> [batch] = jelly.scan(b"<a:s> <a:p> <a:o> .\\n<a:s> <a:q> <a:o> .", format="nt").batches()
     >>> where("predicate", ["a:q"])(batch).tolist(), where("p", ["<a:p>", "<a:r>"])(batch).tolist()
     ([1], [0])
     """

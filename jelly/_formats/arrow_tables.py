@@ -315,7 +315,8 @@ def from_batches(
     Examples
     --------
     >>> import jelly
-    >>> from_batches(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"), columns=["object"]).read_all().to_pylist()
+    >>> batches = jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").batches()
+    >>> from_batches(batches, columns=["object"]).read_all().to_pylist()
     [{'object': 'a:o'}]
     """
     check_rows(batch_rows)

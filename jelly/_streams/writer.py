@@ -89,7 +89,7 @@ class Writer(ItemWriter):
     >>> with jelly.Writer(out) as writer:
     ...     writer.namespace("ex", "http://example.org/")
     ...     writer.add(jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o")))
-    >>> [frame.namespaces for frame in jelly.read_frames(out.getvalue())]
+    >>> [frame.namespaces for frame in jelly.scan(out.getvalue()).frames()]
     [[('ex', 'http://example.org/')]]
     """
 

@@ -369,7 +369,7 @@ def differences(table: StatementTable, max_work: int = MAX_COMPARE_WORK) -> Iter
     >>> import jelly
     >>> table = StatementTable()
     >>> for side, text in enumerate([b"_:a <a:p> <a:o> .\\n<a:s> <a:p> <a:o> .", b"_:b <a:p> <a:o> ."]):
-    ...     table.add(next(jelly.read_batches(text, format="nt")), side)
+    ...     table.add(next(jelly.scan(text, format="nt").batches()), side)
     >>> list(differences(table))
     [('left', '<a:s> <a:p> <a:o>')]
     """
@@ -432,8 +432,8 @@ def match_labels(
     Examples
     --------
     >>> import jelly
-    >>> old = jelly.read_batches(b"<a:s> <a:p> _:x .\\n_:x <a:q> _:y .", format="nt")
-    >>> new = jelly.read_batches(b"_:b1 <a:q> _:b2 .\\n<a:s> <a:p> _:b1 .", format="nt")
+    >>> old = jelly.scan(b"<a:s> <a:p> _:x .\\n_:x <a:q> _:y .", format="nt").batches()
+    >>> new = jelly.scan(b"_:b1 <a:q> _:b2 .\\n<a:s> <a:p> _:b1 .", format="nt").batches()
     >>> match_labels(old, new)
     {'b1': 'x', 'b2': 'y'}
     """

@@ -48,7 +48,7 @@ def canonicalize(
     src: Any,
     dst: Any = None,
     *,
-    from_format: str | None = None,
+    format: str | None = None,
     algorithm: Literal["sha256", "sha384"] = "sha256",
     max_steps: int | None = None,
     progress: Progress | None = None,
@@ -66,7 +66,7 @@ def canonicalize(
         The dataset, as for `read`: also a table, a URL, or several sources, whose blank nodes are apart.
     dst : path or file, optional
         Where to write the document; its suffix may choose a compression. By default the document is returned.
-    from_format : str, optional
+    format : str, optional
         The format of ``src``. By default its suffix decides.
     algorithm : {"sha256", "sha384"}, default "sha256"
         The hash algorithm for blank nodes and for the digest. Another one may lead to other labels.
@@ -93,7 +93,7 @@ def canonicalize(
     Examples
     --------
     >>> import jelly
-    >>> found = jelly.canonicalize(b'_:x <a:p> _:y .\\n_:y <a:q> "o" .\\n_:y <a:q> "o" .', from_format="nt")
+    >>> found = jelly.canonicalize(b'_:x <a:p> _:y .\\n_:y <a:q> "o" .\\n_:y <a:q> "o" .', format="nt")
     >>> print(found, end="")
     _:c14n0 <a:p> _:c14n1 .
     _:c14n1 <a:q> "o" .
@@ -103,14 +103,14 @@ def canonicalize(
     work = Canonicalizer(algorithm, max_steps)
     if is_several(src):
         rows = 0
-        for batch in uniform_batches(src, None, None, {"format": from_format} | settings):
+        for batch in uniform_batches(src, None, None, {"format": format} | settings):
             work.add(batch)
             rows += len(batch)
             if progress is not None:
                 progress(0, None, rows)
         work.finish()
     else:
-        _add_all(work, src, from_format, progress, settings)
+        _add_all(work, src, format, progress, settings)
     digest = hashlib.new(algorithm)
     if dst is None:
         document = b"".join(work.chunks())
@@ -129,10 +129,10 @@ def canonicalize(
 
 
 def _add_all(
-    work: Canonicalizer, src: Any, from_format: str | None, progress: Progress | None, settings: dict[str, Any]
+    work: Canonicalizer, src: Any, format: str | None, progress: Progress | None, settings: dict[str, Any]
 ) -> None:
-    with Reader(src, format=from_format, **settings) as reader, reader.source.named():
-        reader.source.explain = explainer(reader.format.name, FORMATS, "from_format")
+    with Reader(src, format=format, **settings) as reader, reader.source.named():
+        reader.source.explain = explainer(reader.format.name, FORMATS, "format")
         for batch in reader.source.watched(reader.batches(), progress):
             work.add(batch)
         work.finish()

@@ -26,7 +26,6 @@ class _Nowhere:
 def _canonical(
     src: Any, dst: Any, what: str, algorithm: Any, max_steps: int | None, settings: dict[str, Any]
 ) -> jelly.Canonical:
-    settings = {("from_format" if name == "format" else name): value for name, value in settings.items()}
     with progress_bar(what, quiet=dst == "-" and sys.stdout.isatty()) as progress:
         return jelly.canonicalize(
             src, dst, algorithm=algorithm, max_steps=max_steps, progress=progress, **settings

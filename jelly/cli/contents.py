@@ -70,21 +70,21 @@ def convert(
         if dst == "-":
             refuse_terminal(target)
         known = _source(content, sources[0], from_format, reading)
-        return _numbers(rows=jelly.convert(sources[0], dst, to_format=target.name, **known).statements)
+        return _numbers(rows=jelly.convert(sources[0], dst, to=target.name, **known).statements)
     to_format = to_format or ("nq" if dst == "-" else None)
     output = {"dialect": given["to_dialect"], "members": given["to_members"]}
     if len(sources) > 1:
         return _join_messages(sources, dst, from_format, reading, {"format": to_format, **output})
     with progress_bar("Converting", dst == "-") as progress:
         known = _source(content, sources[0], from_format, reading)
-        done = jelly.convert(sources[0], dst, to_format=to_format, writing=output, progress=progress, **known)
+        done = jelly.convert(sources[0], dst, to=to_format, writing=output, progress=progress, **known)
     return _numbers(messages=done.messages, statements=done.statements)
 
 
 def _source(content: Content, file: str, from_format: str | None, reading: dict[str, Any]) -> dict[str, Any]:
     """The keywords of `jelly.convert` for reading a file."""
     known = _reading(content, file, from_format, reading)
-    return {"content": _WORDS[content], "from_format": known.pop("format"), **known}
+    return {"content": _WORDS[content], **known}
 
 
 _WORDS: dict[Content, Any] = {
@@ -186,11 +186,11 @@ def _convert_patches(
         refuse("several files of patches", _ANY | reading.keys())
         return _numbers(patches=write_patches(dst, to_format, patches_of(sources, from_format, reading)))
     target = {"format": to_format, "seekable": False} if table_kind(dst) else patch_target(dst, to_format)
-    source = {"from_format": from_format} if table_kind(src) else _source(Content.PATCH, src, from_format, reading)
+    source = {"format": from_format} if table_kind(src) else _source(Content.PATCH, src, from_format, reading)
     settings: dict[str, Any] = {
         **source,
         "content": "patches",
-        "to_format": target["format"],
+        "to": target["format"],
         "options": patch_options(given.get("patch_type"), given.get("triples", False)),
         "seekable": target["seekable"] if given.get("seekable") is None else given["seekable"],
         "marked_bnodes": given.get("marked_bnodes", True),

@@ -10,7 +10,8 @@ import click
 
 import jelly
 from jelly._bytes.names import split_suffix
-from jelly._dataset.output import MEMORY
+from jelly._dataset.dataset import Dataset
+from jelly._dataset.order import MEMORY
 from jelly._formats.registry import FORMATS, JELLY, Content, Format, table_kind
 from jelly._options.keywords import READ, WRITE
 from jelly._options.layouts import LAYOUTS
@@ -235,48 +236,41 @@ def _statements(
         settings_of(sources, from_format, reading)  # refuses unknown suffixes, and limits that no file has
     else:
         limits_of(reading, source.reading, what=source.title)
-    settings: dict[str, Any] = {
-        "to_format": target.name, "seekable": seekable, "options": _changes(given, target) or None, **reading
-    }  # fmt: skip
+    how: dict[str, Any] = {"to": target.name, "seekable": seekable, "options": _changes(given, target) or None}
     with (
         wide_advice(),
         progress_bar(f"{source.title} to {target.title}", quiet or (dst == "-" and sys.stdout.isatty())) as progress,
     ):
-        settings["progress"] = progress
-        if given["unique"] or given["sample"]:
-            settings["format"] = from_format if several else source.name
-            written = _chosen(sources if several else sources[0], dst, settings, given)
+        is_chosen = given["unique"] or given["sample"]
+        statements: Dataset = jelly.scan(
+            sources if several else sources[0],
+            format=from_format if several else source.name,
+            threads=1 if is_chosen else given["threads"] or default_threads(sources),
+            **reading,
+        )
+        if is_chosen:
+            statements = _chosen(statements, given)
         else:
-            framing = {name: writing.pop(name) for name in _FRAMING if name in writing}
-            done = jelly.convert(
-                sources if several else sources[0],
-                dst,
-                from_format=from_format if several else source.name,
-                namespaces=_namespaces(target, writing),
-                writing=_writing(target, writing),
-                layout=given["layout"],
-                threads=given["threads"] or default_threads(sources),
-                drop_graphs=given["drop_graphs"],
-                **framing,
-                **settings,
-            )
+            _check_writing(target, writing)
+            how |= {"layout": given["layout"], "drop_graphs": given["drop_graphs"], **writing}
+        done = statements.write(dst, progress=progress, **how)
     if not quiet:
-        if given["unique"] or given["sample"]:
-            say(f"{written:,} statement{'s' * (written != 1)}")
+        if is_chosen:
+            say(f"{done.statements:,} statement{'s' * (done.statements != 1)}")
         else:
             _summary(done, is_fair=not several and split_suffix(str(sources[0]))[1] == split_suffix(dst)[1])
 
 
-def _chosen(src: Any, dst: str, settings: dict[str, Any], given: dict[str, Any]) -> int:
-    """Write the statements that --unique and --sample leave; how many."""
+def _chosen(statements: Dataset, given: dict[str, Any]) -> Dataset:
+    """The statements that --unique and --sample leave."""
     stream = {"jelly_version", "preset", *_KINDS.values(), "physical", "allow", "logical", "stream_name", "no_star"}
     allowed = _INPUT | stream | {"unique", "sample", "seed", "memory", "seekable", "rdf_version", "numbering"}
     refuse("--unique and --sample", allowed)
     if given["unique"] and given["sample"]:
         raise click.UsageError("--unique does not go with --sample: convert twice")
     if given["unique"]:
-        return jelly.unique(src, dst, memory=given["memory"], **settings)
-    return jelly.sample(src, dst, **dict([given["sample"]]), seed=given["seed"], **settings)
+        return statements.unique(memory=given["memory"])
+    return statements.sample(**dict([given["sample"]]), seed=given["seed"])
 
 
 def _check_index(target: Format, writing: dict[str, Any], seekable: bool | None) -> None:
@@ -289,22 +283,15 @@ def _check_index(target: Format, writing: dict[str, Any], seekable: bool | None)
             raise click.UsageError(f"--index does not go with {option}")
 
 
-def _namespaces(target: Format, writing: dict[str, Any]) -> dict[str, str] | None:
-    """The prefixes to declare, by name."""
+def _check_writing(target: Format, writing: dict[str, Any]) -> None:
+    """Refuse options of writing that the format does not have."""
     if "prefixes" in writing and not target.namespaces:
         raise click.UsageError(f"--prefix does not go with {target.title}, which has no prefixes")
-    found: dict[str, str] | None = writing.pop("prefixes", None)
-    return found
-
-
-def _writing(target: Format, writing: dict[str, Any]) -> dict[str, Any] | None:
-    """The options of writing that only some formats have."""
-    for name in writing.keys() - {"keep_labels"}:
+    for name in writing.keys() - {"keep_labels", "prefixes", *_FRAMING}:
         able = [format for format in FORMATS.values() if name in format.writing]
         if target not in able:
             titles = " and ".join(format.title for format in able)
             raise click.UsageError(f"--{name} does not go with {target.title}, only with {titles}")
-    return writing or None
 
 
 def _convert_to_ids(
@@ -321,13 +308,14 @@ def _convert_to_ids(
             settings_of(sources, from_format, reading)
         else:
             limits_of(reading, source.reading, what=source.title)
-        statements = jelly.write_ids(
-            dst,
+        statements = jelly.convert(
             [opened_src, *more] if more else opened_src,
+            dst,
+            layout="ids",
             format=from_format if more else source.name,
             threads=threads or default_threads(list(sources)),
             **reading,
-        )
+        ).statements
     if not quiet:
         say(f"{statements:,} statement{'s' * (statements != 1)}, {time.perf_counter() - began:.2f} s")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import click
 
 import jelly
+from jelly._dataset.dataset import Dataset
 from jelly._dataset.filter import Condition
 from jelly._dataset.sources import Sources
 from jelly.cli.common import STATEMENTS, command, progress_bar, reading_options, say, seekable_option
@@ -22,7 +22,6 @@ from jelly.cli.reading import (
     settings_of,
     star_option,
     to_option,
-    write_batches,
 )
 
 __all__ = ["find"]
@@ -33,13 +32,6 @@ def _conditions(ctx: click.Context, param: click.Parameter, values: tuple[str, .
         return [Condition(value) for value in values]
     except jelly.JellyError as error:
         raise click.BadParameter(error.reason) from None
-
-
-class _Nowhere:
-    """A file that discards its bytes."""
-
-    def write(self, data: bytes) -> int:
-        return len(data)
 
 
 @command("find")
@@ -100,12 +92,13 @@ def find(
         prefixes = Prefixes(given["prefixes"], each, from_format, _limits(reading))
         conditions = _abbreviated(given["where"], prefixes)
         pattern, rest = _pattern(prefixes, given, conditions)
-        search = _Search(each, pattern, rest, given["invert"], {"format": from_format, **reading})
+        statements = _found(each, pattern, rest, given["invert"], format=from_format, **reading)
         if counting:
-            found = search.count()
+            found = statements.count()
             click.echo(str(found))
         else:
-            found = search.write(output, how, given["quiet"])
+            with progress_bar("Reading", given["quiet"] or output == "-") as progress:
+                found = statements.write(output, progress=progress, **how).statements
     except (jelly.JellyError, OSError) as error:
         if not exit_code or is_unread(error):
             raise
@@ -153,40 +146,17 @@ def _pattern(
     return jelly.Pattern(**{slot: terms or None for slot, terms in places.items()}), rest
 
 
-class _Search:
-    """What matches in some files, to be counted or written."""
-
-    def __init__(
-        self, files: list[str], pattern: jelly.Pattern, rest: list[Condition], invert: bool, settings: dict[str, Any]
-    ) -> None:
-        self._files, self._pattern, self._settings = files, pattern, settings
-        self._more = {"where": list(map(_text, rest)), "invert": invert} if rest or invert else {}
-
-    def _matches(self) -> jelly.Matches:
-        settings = dict(self._settings)
-        how = settings.pop("blank_nodes", None), settings.pop("skolem_base", None)
-        sources = Sources(self._files, *how, **settings)
-        return jelly.Matches(self._pattern, partial(sources.batches, condition=self._pattern))
-
-    def count(self) -> int:
-        if self._more:
-            return self._filter(_Nowhere(), {"to_format": "nq"})
-        return self._matches().count()
-
-    def write(self, output: str, how: dict[str, Any], quiet: bool) -> int:
-        if output == "-" and not self._more:
-            options: dict[str, Any] | None = None
-            if how["to_format"] == "jelly":
-                # Quads and quoted triples may come late; one source has either triples or quads.
-                options = {"rdf_star": True, "generalized_statements": True}
-                if len(self._files) > 1:
-                    options["physical_type"] = jelly.PhysicalType.QUADS
-                options |= how["options"] or {}
-            return write_batches(how["to_format"], options, self._matches().batches())
-        with progress_bar("Reading", quiet or output == "-") as progress:
-            return self._filter(output, {**how, "progress": progress})
-
-    def _filter(self, out: Any, how: dict[str, Any]) -> int:
-        places = {slot: getattr(self._pattern, slot) for slot in "spog"}
-        settings: dict[str, Any] = {**places, **self._more, **how, **self._settings}
-        return jelly.filter(self._files, out, **settings)
+def _found(
+    files: list[str],
+    pattern: jelly.Pattern,
+    rest: list[Condition],
+    invert: bool,
+    *,
+    blank_nodes: Any = None,
+    skolem_base: str | None = None,
+    **reading: Any,
+) -> Dataset:
+    """The statements of the files that match."""
+    terms = {slot: getattr(pattern, slot) for slot in "spog"}
+    statements = Dataset(Sources(files, blank_nodes, skolem_base, **reading))
+    return statements.filter(**terms, where=list(map(_text, rest)), invert=invert)

@@ -70,7 +70,7 @@ def apply_(
             src,
             dst,
             on_missing=missing,
-            to_format="nq" if dst == "-" else None,
+            to="nq" if dst == "-" else None,
             progress=progress,
             **having(reading, format_of(src).reading),
         )
@@ -141,7 +141,7 @@ def diff(
                 found = patches.diff_stat(old, new, progress=progress, **settings, **reading)
             else:
                 target = patch_target(dst, to_format)
-                settings |= {"to_format": target["format"], "seekable": target["seekable"], "headers": headers}
+                settings |= {"to": target["format"], "seekable": target["seekable"], "headers": headers}
                 options = patch_options(patch_type, triples)
                 found = patches.diff(old, new, dst, options, progress=progress, **settings, **reading)
     except (jelly.JellyError, OSError) as error:

@@ -242,5 +242,5 @@ def output_keywords(
     if seekable is None:
         seekable = target is JELLY and can_have_index(output)
     return {
-        "to_format": target.name, "seekable": seekable, "options": jelly_changes(jelly_version, target) or None
+        "to": target.name, "seekable": seekable, "options": jelly_changes(jelly_version, target) or None
     }  # fmt: skip

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import Any
 
 import click
 
 import jelly
-from jelly._dataset.output import MEMORY
+from jelly._dataset.order import MEMORY
 from jelly._formats.registry import Content
 from jelly._options.keywords import READ
 from jelly.cli import contents
@@ -109,13 +108,14 @@ def sort(
     output: str,
     from_format: str | None,
     to_format: str | None,
+    by: str,
+    unique: bool,
     merge: bool,
     memory: int,
     jelly_version: str | None,
     seekable: bool | None,
     quiet: bool,
     reading: dict[str, Any],
-    **given: Any,
 ) -> None:
     """Sort the statements of files, of any size.
 
@@ -129,9 +129,12 @@ def sort(
     """
     each = _checked_files(files, from_format, reading)
     how = output_keywords(output, to_format, seekable, jelly_version)
-    verb = jelly.merge if merge else partial(jelly.sort, memory=memory)
     with progress_bar("Reading", quiet or output == "-") as progress:
-        written = verb(each, output, format=from_format, progress=progress, **reading, **how, **given)
+        if merge:
+            found = jelly.scan(each, sorted_by=by, format=from_format, **reading)
+        else:
+            found = jelly.scan(each, format=from_format, **reading).sort(by, memory=memory)
+        written = (found.unique() if unique else found).write(output, progress=progress, **how).statements
     if not quiet and output != "-" and sys.stderr.isatty():
         say(f"{output}: {written:,} statements")
 
@@ -194,7 +197,7 @@ def split(
     each = _checked_files(files, from_format, reading)
     how = output_keywords(output, to_format, seekable, jelly_version)
     with progress_bar("Reading", quiet) as progress:
-        made = jelly.split(each, output, format=from_format, progress=progress, **reading, **how, **given)
+        made = jelly.scan(each, format=from_format, **reading).split(output, progress=progress, **how, **given)
     for part in made:
         term = "" if part.term is None else f"\t{'default' if part.term == jelly.DefaultGraph() else part.term}"
         click.echo(f"{part.path}\t{part.statements}{term}")

@@ -83,7 +83,7 @@ class Topic:
     >>> import jelly
     >>> topic = Topic("news", jelly.StreamOptions.small(physical_type=1), keep=100)
     >>> statements = jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI("a:o"))])
-    >>> topic.append(next(jelly.read_batches(statements)))
+    >>> topic.append(next(jelly.scan(statements).batches()))
     >>> topic.end, len(topic.read(0)[1])
     (1, 1)
     """

@@ -7,7 +7,7 @@ from typing import Any
 
 from jelly._bytes.source import Progress
 from jelly._dataset.contents import convert_items
-from jelly._dataset.convert import Conversion
+from jelly._dataset.output import Conversion
 from jelly._formats.registry import MESSAGE_READING
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
@@ -19,13 +19,13 @@ __all__ = ["Reader", "convert"]
 Reader = MessageReader
 
 
-@checked(MESSAGE_READING - {"format"})
+@checked(MESSAGE_READING)
 def convert(
     src: Any,
     dst: Any,
     *,
-    from_format: str | None = None,
-    to_format: str | None = None,
+    format: str | None = None,
+    to: str | None = None,
     options: StreamOptions | Mapping[str, Any] | None = None,
     writing: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
@@ -33,11 +33,11 @@ def convert(
     **reading: Any,
 ) -> Conversion:
     """Convert a message log, see `jelly.convert`. Jelly written from Jelly keeps its stream options."""
-    reader = MessageReader(src, format=from_format, **reading)
+    reader = MessageReader(src, format=format, **reading)
 
     def open_writer() -> MessageWriter:
         source = reader.options if options is None else None
         kept = source.replace(version=2) if source is not None and source.is_grouped else options
-        return MessageWriter(dst, kept, format=to_format, **(writing or {}))
+        return MessageWriter(dst, kept, format=to, **(writing or {}))
 
     return convert_items(reader, open_writer, progress)

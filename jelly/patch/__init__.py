@@ -5,7 +5,7 @@
 >>> monday, tuesday = b'<a:s> <a:p> "1" .', b'<a:s> <a:p> "2" .'
 >>> patch = diff(monday, tuesday, format="nt")
 >>> out = io.BytesIO()
->>> apply(patch, monday, out, format="nt", to_format="nt")
+>>> apply(patch, monday, out, format="nt", to="nt")
 Applied(added=1, deleted=1, missing=0)
 >>> out.getvalue()
 b'<a:s> <a:p> "2" .\\n'

@@ -156,7 +156,7 @@ def _apply_to_file(
     source: Any,
     dst: Any,
     on_missing: OnMissing,
-    to_format: str | None,
+    to: str | None,
     progress: Progress | None,
     settings: ReadOptions,
 ) -> Applied:
@@ -180,7 +180,7 @@ def _apply_to_file(
         options = output_options(reader.options, arity, flat=True)
         if declared and options.version < ROW_VERSION:
             options = options.replace(version=ROW_VERSION)
-        with Writer(dst, options, format=to_format) as writer:
+        with Writer(dst, options, format=to) as writer:
             # Namespaces may come late, and a pipe cannot be written again.
             late = ROW_VERSION if reader.options is None and reader.format.namespaces else 0
             writer.allow(ALL_FIELDS, version=late)
@@ -218,7 +218,7 @@ def apply(
     dst: Any = None,
     *,
     on_missing: OnMissing = "ignore",
-    to_format: str | None = None,
+    to: str | None = None,
     progress: Progress | None = None,
     **settings: Unpack[ReadOptions],
 ) -> Applied:
@@ -238,7 +238,7 @@ def apply(
     on_missing : {"ignore", "error"}, default "ignore"
         Whether a deletion that does not match any statement is an error. The transaction then leaves the target as it
         was, and no file is written.
-    to_format : str, optional
+    to : str, optional
         Format of the output. By default the suffix decides.
     progress : callable, optional
         See `jelly.convert`.
@@ -261,7 +261,7 @@ def apply(
     >>> from jelly import IRI
     >>> from jelly.patch import Add, Patch, apply
     >>> out = io.BytesIO()
-    >>> apply(Patch([Add((IRI("a:s"), IRI("a:p"), IRI("a:o")))]), b"", out, format="nt", to_format="nt")
+    >>> apply(Patch([Add((IRI("a:s"), IRI("a:p"), IRI("a:o")))]), b"", out, format="nt", to="nt")
     Applied(added=1, deleted=0, missing=0)
     >>> out.getvalue()
     b'<a:s> <a:p> <a:o> .\\n'
@@ -270,8 +270,8 @@ def apply(
     if not library:
         if dst is None:
             raise JellyArgumentError("a file is not changed in place: pass a destination, which may be the same file")
-        return _apply_to_file(patches_of(patches), target, dst, on_missing, to_format, progress, settings)
-    if dst is not None or to_format is not None or progress is not None or settings:
+        return _apply_to_file(patches_of(patches), target, dst, on_missing, to, progress, settings)
+    if dst is not None or to is not None or progress is not None or settings:
         raise JellyArgumentError(
             "a graph or store is changed in place: it takes no destination and no settings of files"
         )

@@ -173,8 +173,8 @@ def convert_table(
     options: PatchOptions | Mapping[str, Any] | None = None,
     *,
     layout: Layout = "flat",
-    from_format: str | None = None,
-    to_format: str | None = None,
+    format: str | None = None,
+    to: str | None = None,
     limits: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> int:
@@ -196,6 +196,6 @@ def convert_table(
     return convert_with(
         src,
         dst,
-        lambda: read_arrow(src, layout=layout, format=from_format, **(limits or {})),
-        lambda table: write_arrow(dst, table, options=options, format=to_format, **settings),
+        lambda: read_arrow(src, layout=layout, format=format, **(limits or {})),
+        lambda table: write_arrow(dst, table, options=options, format=to, **settings),
     )

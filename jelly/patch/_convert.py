@@ -10,8 +10,9 @@ from typing import Any
 from jelly._bytes.source import Progress
 from jelly._bytes.workers import Workers
 from jelly._dataset.contents import convert_items
-from jelly._dataset.convert import Conversion, Indexed
+from jelly._dataset.convert import Indexed
 from jelly._dataset.file import open_indexed
+from jelly._dataset.output import Conversion
 from jelly._formats.registry import JELLY_PATCH, PATCH_READING, PATCH_WRITING, Content, find, table_kind
 from jelly._options.layouts import Layout
 from jelly._options.options import MIN_NAME_TABLE, PatchOptions
@@ -32,8 +33,8 @@ def convert(
     src: Any,
     dst: Any,
     *,
-    from_format: str | None = None,
-    to_format: str | None = None,
+    format: str | None = None,
+    to: str | None = None,
     options: PatchOptions | Mapping[str, Any] | None = None,
     writing: Mapping[str, Any] | None = None,
     layout: Layout = "flat",
@@ -44,13 +45,12 @@ def convert(
     """Convert patches, see `jelly.convert`. ``delimited`` is for the output."""
     writing = {name: given.pop(name) for name in given.keys() & PATCH_WRITING} | {**(writing or {})}
     if table_kind(src) or table_kind(dst):
-        formats = {"from_format": from_format, "to_format": to_format}
-        rows = convert_table(src, dst, options, layout=layout, limits=given, **formats, **writing)
+        rows = convert_table(src, dst, options, layout=layout, limits=given, format=format, to=to, **writing)
         return Conversion(rows, 0, 0, 0.0, 0, [])
     with ExitStack() as stack:
         workers = stack.enter_context(Workers(threads))
-        file = _open_index(src, from_format, given) if workers.threads > 1 else None
-        reader: Any = Indexed(file, threads) if file is not None else PatchReader(src, format=from_format, **given)
+        file = _open_index(src, format, given) if workers.threads > 1 else None
+        reader: Any = Indexed(file, threads) if file is not None else PatchReader(src, format=format, **given)
         reader.workers = workers
 
         def open_writer() -> PatchWriter:
@@ -58,7 +58,7 @@ def convert(
             if not isinstance(options, PatchOptions) and reader.options is not None:
                 names = max(MIN_NAME_TABLE, reader.options.max_name_table_size)
                 chosen = reader.options.replace(**{"max_name_table_size": names} | dict(options or {}))
-            writer = PatchWriter(dst, chosen, **{"format": to_format, "threads": workers, **writing})
+            writer = PatchWriter(dst, chosen, **{"format": to, "threads": workers, **writing})
             if writer.format is JELLY_PATCH:
                 # Where one thread reads, which takes longer than encoding, one encodes beside it: more slow it down.
                 writer._workers = None if file is None else writer._workers

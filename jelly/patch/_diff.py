@@ -249,7 +249,7 @@ def diff(
     namespaces: bool = ...,
     match_blank_nodes: bool = ...,
     headers: Iterable[Header] = ...,
-    to_format: str | None = ...,
+    to: str | None = ...,
     seekable: bool = ...,
     progress: Progress | None = ...,
     **settings: Unpack[ReadOptions],
@@ -265,7 +265,7 @@ def diff(
     namespaces: bool = True,
     match_blank_nodes: bool = True,
     headers: Iterable[Header] = (),
-    to_format: str | None = None,
+    to: str | None = None,
     seekable: bool = False,
     progress: Progress | None = None,
     **settings: Unpack[ReadOptions],
@@ -296,7 +296,7 @@ def diff(
         that are too much alike. False: only labels count.
     headers : iterable of Header, optional
         Headers of the patch.
-    to_format : str, optional
+    to : str, optional
         Format of the output. By default the suffix decides.
     seekable : bool, default False
         Write keyframes and an index, see `PatchWriter`.
@@ -331,7 +331,7 @@ def diff(
         given = (memory, namespaces, match_blank_nodes, stack, settings, progress)
         if dst is None:
             return patch_of_batches(chain(head, _rows(old, new, *given)))
-        writer = stack.enter_context(PatchWriter(dst, options, format=to_format, seekable=seekable))
+        writer = stack.enter_context(PatchWriter(dst, options, format=to, seekable=seekable))
         found = DiffStat()
         for batch in chain(head, _rows(old, new, *given)):
             writer.add_batch(batch)

@@ -124,7 +124,7 @@ def test_convert_prefixes_and_values(folder):
     run("convert", "--prefix", "a=http://a/", "n.nt", "n.ttl")
     assert Path("n.ttl").read_text() == "@prefix a: <http://a/> .\na:s a:p 01 .\n"
     run("convert", "--prefix", "a=http://a/", "--prefix", "b=http://b/", "n.nt", "n.jelly")
-    assert next(jelly.read_frames("n.jelly")).namespaces == [("a", "http://a/"), ("b", "http://b/")]
+    assert next(jelly.scan("n.jelly").frames()).namespaces == [("a", "http://a/"), ("b", "http://b/")]
     run("convert", "--values", "--prefix", "a=http://a/", "n.nt", "n.rt")
     assert b"http://a/s" not in Path("n.rt").read_bytes()
     assert run("cat", "n.rt").stdout_bytes == numbers.replace(b'"01"', b'"1"')
@@ -459,7 +459,7 @@ def test_slice_frames(frames):
     assert run("slice", "--frames", "f.jelly", "2:4").stdout_bytes == b"".join(lines[6:12])
     assert run("slice", "--frames", "f.jelly", "8:").stdout_bytes == b"".join(lines[24:])
     run("slice", "--frames", "f.jelly", "3:5", "-o", "part.jelly")
-    part = list(jelly.read_frames("part.jelly"))
+    part = list(jelly.scan("part.jelly").frames())
     assert [frame.metadata for frame in part if len(frame)] == [{"number": b"3"}, {"number": b"4"}]
     assert part[0].namespaces == [("ns", "http://a/3")]
     with jelly.open("part.jelly") as file:

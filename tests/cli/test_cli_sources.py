@@ -28,7 +28,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a.nt").write_bytes(A)
     (tmp_path / "data" / "b.nq.gz").write_bytes(gzip.compress(B))
-    jelly.convert(B, tmp_path / "data" / "c.parquet", from_format="nq")
+    jelly.convert(B, tmp_path / "data" / "c.parquet", format="nq")
     (tmp_path / "data" / "readme.txt").write_text("no RDF")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "data"
@@ -86,7 +86,7 @@ def run_error(*arguments: str) -> bytes:
 
 def test_inspect_hash_and_canonicalize(folder):
     for name in ("one", "two"):
-        jelly.convert(A + b'<a:s> <a:p> "more" .\n', f"{name}.jelly", from_format="nt")
+        jelly.convert(A + b'<a:s> <a:p> "more" .\n', f"{name}.jelly", format="nt")
     assert run("inspect", "*.jelly").startswith(b"- file: one.jelly\n")
     found = json.loads(run("inspect", "one.jelly", "two.jelly", "--json"))
     assert [(each["file"], each["statements"]) for each in found] == [("one.jelly", 2), ("two.jelly", 2)]

@@ -29,8 +29,8 @@ NAMESPACES = {"ex": "http://ex/", "": "http://e/"}
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("plain.nt").write_text(TEXT)
-    jelly.convert("plain.nt", "declared.jelly", namespaces=NAMESPACES, seekable=True)
-    jelly.convert("plain.nt", "other.jelly", namespaces={"ex": "http://other/", "rdf": "http://ex/"})
+    jelly.convert("plain.nt", "declared.jelly", prefixes=NAMESPACES, seekable=True)
+    jelly.convert("plain.nt", "other.jelly", prefixes={"ex": "http://other/", "rdf": "http://ex/"})
 
 
 def run(*args: Any, code: int = 0, data: bytes | None = None) -> Result:

@@ -31,7 +31,7 @@ def test_all_cases_are_there():
 
 
 def compare_frames(expected, data):
-    frames = list(jelly.read_frames(data))
+    frames = list(jelly.scan(data).frames())
     assert [frame.index for frame in frames] == list(range(len(expected)))
     names = Bijection()
     for frame, statements in zip(frames, expected, strict=True):

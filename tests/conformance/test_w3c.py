@@ -76,11 +76,11 @@ def test_suite(suite: str) -> None:
         if "Negative" in kind:
             counts[1] += 1
             with pytest.raises(jelly.JellyError) as caught:
-                jelly.convert(data, out, from_format=format.name, strict=True, **settings)
+                jelly.convert(data, out, format=format.name, strict=True, **settings)
             assert caught.value.line is not None, name
             continue
         counts[0] += 1
-        jelly.convert(data, out, from_format=format.name, strict=suite.startswith("rdf11"), **settings)
+        jelly.convert(data, out, format=format.name, strict=suite.startswith("rdf11"), **settings)
         statements = jelly.loads(out.getvalue())
         if result is not None:
             # N-Triples and N-Quads are read by our own core.
@@ -88,7 +88,7 @@ def test_suite(suite: str) -> None:
             if not same(statements, expected):
                 wrong.append(name)
         back = io.BytesIO()
-        jelly.convert(out.getvalue(), back, to_format=format.name)
+        jelly.convert(out.getvalue(), back, to=format.name)
         assert same(statements, jelly.read(back.getvalue(), format=format.name)), name
     assert tuple(counts) == SUITES[suite]
     assert set(wrong) == XML_LITERALS & {name for _, name, _ in tests(suite)}

@@ -46,7 +46,7 @@ def test_any_statements(encoding: str, items: list[Quad]) -> None:
 )
 def test_real_data(encoding: str, parts: tuple[str, str]) -> None:
     api = official(encoding)
-    batches = list(jelly.read_batches(shared("data", *parts), batch_rows=5000))[:1]
+    batches = list(jelly.scan(shared("data", *parts), batch_rows=5000).batches())[:1]
     data = write(encoding, batches)
     assert api.write(api.read(data)) == data
     short = write(encoding, batches, prefixes={"": "http://www.w3.org/2000/01/rdf-schema#"}, shorten=True)

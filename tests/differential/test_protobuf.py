@@ -59,7 +59,7 @@ def test_protobuf_reads_what_we_write(pb, stream, parts, frame_rows, key_rows):
     for part in read:
         part[2].pop("jelly.index", None)
     assert [x for part in read for x in part[0]] == statements
-    ours = [(plain_all(frame), frame.namespaces, frame.metadata) for frame in jelly.read_frames(data)]
+    ours = [(plain_all(frame), frame.namespaces, frame.metadata) for frame in jelly.scan(data).frames()]
     assert ours == read
 
 
@@ -128,7 +128,7 @@ def test_we_read_what_protobuf_can_write(pb, stream, parts, random, disorder):
 
     data = b"".join(varint(len(x)) + x for x in raw)
     # An empty frame or one of metadata alone may come first: only a delimited stream can begin so.
-    ours = list(jelly.read_frames(data, delimited=True))
+    ours = list(jelly.scan(data, delimited=True).frames())
     assert [(plain_all(frame), frame.namespaces, frame.metadata) for frame in ours] == expected
     assert plain_all(jelly.loads(data, delimited=True)) == statements
     assert jelly.options(data, delimited=True) == options

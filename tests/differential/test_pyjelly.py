@@ -59,7 +59,7 @@ def test_we_read_what_pyjelly_writes(stream, namespaces, frame_size):
     options, statements = stream[0], tame_all(stream[1])
     namespaces = list(dict(namespaces).items())
     data = by_pyjelly.write(statements, options, frame_size=frame_size, namespaces=namespaces)
-    frames = list(jelly.read_frames(data))
+    frames = list(jelly.scan(data).frames())
     assert [x for frame in frames for x in plain_all(frame)] == statements
     assert [x for frame in frames for x in frame.namespaces] == namespaces
     assert jelly.options(data).physical_type == options.physical_type

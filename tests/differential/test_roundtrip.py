@@ -70,7 +70,7 @@ def test_writer_and_read_frames(stream, parts, frame_rows, frame_bytes):
 
     if not fits(write):
         return
-    frames = list(jelly.read_frames(out.getvalue()))
+    frames = list(jelly.scan(out.getvalue()).frames())
     assert [x for frame in frames for x in plain_all(frame)] == statements
     assert [x for frame in frames for x in frame.namespaces] == [x for part in parts for x in part[1]]
     if options.is_grouped or (frame_rows == 0 and frame_bytes == 0):
@@ -100,7 +100,7 @@ def test_batches_pass_on(stream, batch_rows, chunk):
     pieces = [data[i : i + chunk] for i in range(0, len(data), chunk)]
     out = io.BytesIO()
     with jelly.Writer(out, options) as writer:
-        for batch in jelly.read_batches(pieces, batch_rows=batch_rows):
+        for batch in jelly.scan(pieces, batch_rows=batch_rows).batches():
             writer.add_batch(batch)
     assert plain_all(jelly.loads(out.getvalue())) == statements
     assert jelly.options(out.getvalue()) == options.replace(version=1)

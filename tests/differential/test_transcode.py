@@ -39,7 +39,7 @@ def test_all_files_are_there():
 @pytest.mark.parametrize("name", FILES)
 def test_by_frames(name):
     data = load(name)
-    frames = list(jelly.read_frames(data))
+    frames = list(jelly.scan(data).frames())
     options = options_of(name, data)
     out = io.BytesIO()
     with jelly.Writer(out, options, frame_rows=0, frame_bytes=0) as writer:
@@ -49,7 +49,7 @@ def test_by_frames(name):
             writer.extend(frame)
             writer.end_frame(frame.metadata)
     assert jelly.options(out.getvalue()) == options
-    assert content(jelly.read_frames(out.getvalue())) == content(frames)
+    assert content(jelly.scan(out.getvalue()).frames()) == content(frames)
 
 
 @pytest.mark.parametrize("tables", [None, (8, 0, 32), (16, 2, 4), (4000, 150, 32)], ids=str)
@@ -63,7 +63,7 @@ def test_by_batches(name, tables):
     out = io.BytesIO()
     try:
         with jelly.Writer(out, options) as writer:
-            for batch in jelly.read_batches(data, batch_rows=100):
+            for batch in jelly.scan(data, batch_rows=100).batches():
                 writer.add_batch(batch, keep_frames=True if batch.metadata else None)
     except jelly.JellyOptionsError:
         # Ten levels of quoted triples need more than the smallest tables have.
@@ -71,7 +71,7 @@ def test_by_batches(name, tables):
         assert tables[0] < 4000
         assert "star" in name
         return
-    before, after = list(jelly.read_frames(data)), list(jelly.read_frames(out.getvalue()))
+    before, after = list(jelly.scan(data).frames()), list(jelly.scan(out.getvalue()).frames())
     assert jelly.options(out.getvalue()) == options
     if options.is_grouped:
         assert content(after) == content(before)

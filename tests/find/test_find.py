@@ -126,7 +126,7 @@ def test_a_file_with_an_index_finds(tmp_path):
     jelly.write(path, rows, seekable=True)
     with jelly.open(path) as file:
         for threads in (1, 2):
-            assert list(file.find(o=jelly.LanguageRange("en"), threads=threads)) == kept(
+            assert list(jelly.scan(file, threads=threads).filter(o=jelly.LanguageRange("en"))) == kept(
                 rows, {"o": [jelly.LanguageRange("en")]}
             )
 

@@ -31,7 +31,7 @@ def path(tmp_path_factory):
 @pytest.fixture
 def pushed(monkeypatch):
     """The conditions that were decided on numbers of terms."""
-    from jelly._dataset import lazy as dataset
+    from jelly._dataset import arrow_dataset as dataset
 
     seen: list[tuple[str, tuple[str, ...]]] = []
     where = dataset.where
@@ -82,7 +82,7 @@ def test_a_scan_is_a_stream_and_a_dataset(path):
     assert pickle.loads(pickle.dumps(data)).count_rows(pc.field("p") == "<a:p1>") == data.count_rows(
         pc.field("p") == "<a:p1>"
     )
-    for name in ("take", "join", "sort_by", "filter", "get_fragments", "replace_schema"):
+    for name in ("take", "join", "sort_by", "get_fragments", "replace_schema"):
         assert not hasattr(data, name)
     with pytest.raises(AttributeError, match="to_table"):
         _ = data.partition_expression

@@ -41,11 +41,11 @@ def test_conversion(numbering: str, name: str, tmp_path: Any) -> None:
     assert jelly.options(path).version == 2
     assert quads(jelly.read(path)) == expected(name)
     if CASES[name]["messages"] is not None:
-        assert [len(frame.statements) for frame in jelly.read_frames(path)][: len(CASES[name]["messages"])] == (
+        assert [len(frame.statements) for frame in jelly.scan(path).frames()][: len(CASES[name]["messages"])] == (
             CASES[name]["messages"]
         )
     text = io.BytesIO()
-    jelly.convert(data, text, to_format="nq")
+    jelly.convert(data, text, to="nq")
     assert quads(jelly.read(text.getvalue(), format="nq")) == expected(name)
 
 
@@ -61,7 +61,7 @@ def test_messages_and_frames(numbering: str, name: str) -> None:
     assert [len(message) for message in jelly.messages.read_messages(data)] == wanted
     chunks = [data[at : at + 3] for at in range(0, len(data), 3)]
     assert [len(message) for message in jelly.messages.read_messages(chunks)] == wanted
-    frames = list(jelly.read_frames(data))
+    frames = list(jelly.scan(data).frames())
     assert [len(frame.statements) for frame in frames] == wanted
     assert sum((quads(frame.statements) for frame in frames), []) == expected(name)
 

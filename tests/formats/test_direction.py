@@ -100,7 +100,7 @@ def test_formats(format: str) -> None:
         pytest.importorskip("pyoxigraph")
     out = io.BytesIO()
     jelly.write(out, STATEMENTS, format=format)
-    for batch in jelly.read_batches(out.getvalue(), format=format):
+    for batch in jelly.scan(out.getvalue(), format=format).batches():
         batch.check()
     read = [tuple(statement)[:3] for statement in jelly.read(out.getvalue(), format=format)]
     assert (set(read) if format == "jsonld" else read) == (
@@ -129,7 +129,7 @@ def test_what_stands_on_the_wire() -> None:
 def test_jelly_reads_tags_of_the_same_letters_in_turn() -> None:
     # The decoder remembers language tags of a Batch.
     literals = [Literal(str(i), language=tag) for i, tag in enumerate(["ar", "ar--rtl", "ar--ltr"] * 100)]
-    (batch,) = jelly.read_batches(jelly.dumps([Triple(S, P, o) for o in literals]))
+    (batch,) = jelly.scan(jelly.dumps([Triple(S, P, o) for o in literals])).batches()
     batch.check()
     assert terms_of(batch) == literals
     assert batch.n_terms < 320
@@ -337,7 +337,7 @@ def test_round_trips(objects: list[Literal]) -> None:
 
 
 def test_numbers_are_those_of_the_core() -> None:
-    (batch,) = jelly.read_batches(b'<a:s> <a:p> "o"@ar--rtl .', format="nt")
+    (batch,) = jelly.scan(b'<a:s> <a:p> "o"@ar--rtl .', format="nt").batches()
     assert batch.kind.tolist() == [Kind.IRI, Kind.IRI, Kind.TEXT_RTL, Kind.LANG]
     assert [slot.name for slot in Slot] == ["SUBJECT", "PREDICATE", "OBJECT", "GRAPH"]
     assert [op.value for op in Op] == [2, 3, 4, 5, 6, 7, 8, 14, 15]
@@ -358,7 +358,7 @@ def test_numbers_are_those_of_the_core() -> None:
 def test_tags_of_other_parsers(format: str, text: str) -> None:
     pytest.importorskip("pyoxigraph")
     try:
-        (batch,) = jelly.read_batches(text.encode(), format=format, lenient=True)
+        (batch,) = jelly.scan(text.encode(), format=format, lenient=True).batches()
     except jelly.JellyError:
         return  # the parser refuses the tag
     batch.check()

@@ -48,7 +48,7 @@ def test_files(encoding: str, tmp_path: Path) -> None:
     data = io.BytesIO()
     jelly.write(data, QUADS, format=media_type)
     assert list(jelly.read(data.getvalue(), format=suffix_of(encoding))) == QUADS
-    assert [len(frame) for frame in jelly.read_frames(data.getvalue(), format=encoding)] == [100]
+    assert [len(frame) for frame in jelly.scan(data.getvalue(), format=encoding).frames()] == [100]
     with pytest.raises(JellyUnsupportedError, match="cannot be skipped"):
         jelly.Reader(b"", format=encoding, on_error="skip")
     bad = tmp_path / f"bad{suffixes[0]}"
@@ -227,7 +227,7 @@ PREFIXES = {
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_real_data(path: Path) -> None:
     try:
-        batches = list(jelly.read_batches(path))
+        batches = list(jelly.scan(path).batches())
     except JellyError:
         pytest.skip("a file that is meant to be wrong")
     text = lines(batches)

@@ -104,9 +104,9 @@ def test_no_difference_to_itself(format, tmp_path):
     path.write_bytes(data)
     assert [str(x) for x in diff(data, path.read_bytes(), format=format)] == ["TX .", "TC ."]
     # Nor to what is written of it, as N-Quads or Jelly, and as the same format.
-    for to_format in ("nq", "jelly"):
-        jelly.convert(path, tmp_path / f"b.{to_format}")
-        assert len(diff(path, tmp_path / f"b.{to_format}")) == 2
+    for to in ("nq", "jelly"):
+        jelly.convert(path, tmp_path / f"b.{to}")
+        assert len(diff(path, tmp_path / f"b.{to}")) == 2
     if format in ("ttl", "trig", "rdf"):
         jelly.convert(path, tmp_path / f"b.{format}")
         assert len(diff(path, tmp_path / f"b.{format}", namespaces=False)) == 2
@@ -118,7 +118,7 @@ def test_the_patch_of_a_node_without_a_label_applies():
     patch = diff(old, new, format="ttl")
     assert patch.count(2) == patch.count(3) == 1
     out = io.BytesIO()
-    assert apply(patch, old, out, format="ttl", to_format="nq").missing == 0
+    assert apply(patch, old, out, format="ttl", to="nq").missing == 0
     assert set(read(out.getvalue(), "nq")) == {as_quad(x) for x in read(new, "ttl")}
 
 

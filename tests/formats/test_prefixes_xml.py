@@ -71,7 +71,7 @@ def written(statements, namespaces):
 def test_the_empty_prefix():
     source = b'@prefix : <http://e/> . :s <http://purl.org/dc/terms/title> "x" ; a <http://f/C> , <http://f/1> .'
     out = io.BytesIO()
-    jelly.convert(source, out, from_format="ttl", to_format="rdf")
+    jelly.convert(source, out, format="ttl", to="rdf")
     assert b'xmlns="http://e/"' in out.getvalue()
     assert set(jelly.read(out.getvalue(), format="rdf")) == set(jelly.read(source, format="ttl"))
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import steps
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, Triple
@@ -114,7 +115,7 @@ def test_convert_keeps_frames_and_metadata() -> None:
     jelly.convert(source.getvalue(), middle, star="reifies")
     jelly.convert(middle.getvalue(), back, star="quoted")
     shapes = [
-        [(frame.statements, frame.metadata, frame.namespaces) for frame in jelly.read_frames(data.getvalue())]
+        [(frame.statements, frame.metadata, frame.namespaces) for frame in jelly.scan(data.getvalue()).frames()]
         for data in (source, middle, back)
     ]
     assert shapes[0] == shapes[2]
@@ -123,7 +124,7 @@ def test_convert_keeps_frames_and_metadata() -> None:
 
 def test_the_error_names_both_ways() -> None:
     with pytest.raises(jelly.JellyUnsupportedError, match=r"star='reifies'.*star='triple-terms'"):
-        jelly.convert(jelly.dumps([Triple(QuotedTriple(S, P, OBJ), P, OBJ)]), io.BytesIO(), to_format="ttl")
+        jelly.convert(jelly.dumps([Triple(QuotedTriple(S, P, OBJ), P, OBJ)]), io.BytesIO(), to="ttl")
 
 
 NODES = st.sampled_from([S, OBJ, BlankNode("a"), BlankNode("qt1")])
@@ -147,10 +148,10 @@ def test_rows_and_columns_do_not_exchange_quoted_triples_unasked(tmp_path: Any) 
         with pytest.raises(jelly.JellyOptionsError, match=r'star="reifies".*star="triple-terms"'):
             jelly.convert(source, columns, options={"version": 3})
         assert not columns.exists()
-        assert jelly.convert(source, io.BytesIO(), to_format="jelly").statements >= 1
+        assert jelly.convert(source, io.BytesIO(), to="jelly").statements >= 1
     assert jelly.convert(path, columns, options={"version": 3}, star="reifies").statements == 2
     assert jelly.convert(path, columns, options={"version": 3}, star="triple-terms").statements == 1
-    assert jelly.convert(columns, io.BytesIO(), options={"version": 3}, to_format="jelly").statements == 1
+    assert jelly.convert(columns, io.BytesIO(), options={"version": 3}, to="jelly").statements == 1
     with pytest.raises(jelly.JellyOptionsError, match=r'star="quoted".*star="triple-terms"'):
         jelly.convert(columns, tmp_path / "back.jelly", options={"version": 2})
     assert jelly.convert(columns, tmp_path / "back.jelly", star="triple-terms").statements == 1
@@ -213,15 +214,15 @@ def test_verbs_ask_too(tmp_path: Any) -> None:
     jelly.write(rows, made, seekable=True)
     jelly.write(columns, made, {"version": 3}, seekable=True)
     options: dict[str, Any] = {"version": 3}
-    for verb in (jelly.concat, jelly.sort, jelly.unique, jelly.merge):
+    for verb in (steps.concat, steps.sort, steps.unique, steps.merge):
         wrong: Any = ([rows], options), ([columns], {"version": 2}), ([rows, columns], options), ([rows, columns], None)
         # Of what both have, unique writes that of the first.
-        for sources, written in wrong[: 3 if verb is jelly.unique else 4]:
+        for sources, written in wrong[: 3 if verb is steps.unique else 4]:
             with pytest.raises(jelly.JellyOptionsError, match='star="triple-terms"'):
                 verb(sources, out, options=written)
         assert not out.exists()
-        assert verb([rows], io.BytesIO(), to_format="jelly") == 1
-        assert verb([columns], io.BytesIO(), to_format="jelly", options=options) == 1
+        assert verb([rows], io.BytesIO(), to="jelly") == 1
+        assert verb([columns], io.BytesIO(), to="jelly", options=options) == 1
         assert verb([columns], out) == 1
         assert jelly.options(out).version == 3
         out.unlink()
@@ -232,14 +233,14 @@ def test_verbs_ask_too(tmp_path: Any) -> None:
     assert list(jelly.read(rows)) == made
     assert jelly.append(columns, rows, star="triple-terms") == 1
     assert list(jelly.read(rows)) == made * 2
-    assert jelly.concat([rows, columns], out, options=options, star="triple-terms") == 3
+    assert steps.concat([rows, columns], out, options=options, star="triple-terms") == 3
     assert list(jelly.read(out)) == made * 3
 
 
 def test_tables_keep_to_a_version(tmp_path: Any) -> None:
     pytest.importorskip("pyarrow")
     table, out = tmp_path / "x.parquet", tmp_path / "y.parquet"
-    jelly.convert(TERM, table, from_format="nt")
+    jelly.convert(TERM, table, format="nt")
     assert jelly.convert(table, out, rdf="1.2").statements == 1
     with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.1"):
         jelly.convert(table, out, rdf="1.1")
@@ -256,12 +257,12 @@ def test_ids_keep_to_a_version(tmp_path: Any) -> None:
 
     path = tmp_path / "rows.jelly"
     jelly.write(path, [Triple(S, P, QuotedTriple(S, P, OBJ))], seekable=True)
-    assert len(jelly.read_ids(path, threads=2)) == 1
+    assert len(jelly.scan(path, threads=2).to_ids()) == 1
     for threads in (1, 2):
-        ids = jelly.read_ids([path, path], star="reifies", threads=threads)
+        ids = jelly.scan([path, path], star="reifies", threads=threads).to_ids()
         assert (len(ids), len(ids.relations)) == (4, 2)
         with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.1"):
-            jelly.read_ids(path, rdf="1.1", threads=threads)
+            jelly.scan(path, rdf="1.1", threads=threads).to_ids()
     command = ["convert", "-q", "--layout", "ids", str(path), str(tmp_path / "graph")]
     assert CliRunner().invoke(cli, [*command, "--rdf", "1.1"]).exit_code == 1
     assert CliRunner().invoke(cli, [*command, "--star", "reifies"]).exit_code == 0
@@ -270,7 +271,7 @@ def test_ids_keep_to_a_version(tmp_path: Any) -> None:
 
 def test_asyncio_keeps_to_a_version() -> None:
     async def count(**settings: Any) -> int:
-        return len([statement async for statement in jelly.aread(TERM, format="nt", **settings)])
+        return len([statement async for statement in jelly.scan(TERM, format="nt", **settings)])
 
     assert asyncio.run(count(rdf="1.2")) == 1
     with pytest.raises(jelly.JellyError, match=r"RDF 1\.1"):

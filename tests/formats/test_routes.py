@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from support import steps
 from support.chance import examples
 
 import jelly
@@ -69,7 +70,7 @@ def lines(data: bytes) -> list[bytes]:
 
 def statements_in(path: Path) -> list[bytes]:
     out = io.BytesIO()
-    jelly.convert(path, out, to_format="nq")
+    jelly.convert(path, out, to="nq")
     return lines(out.getvalue())
 
 
@@ -82,7 +83,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Pa
         suffix, how = CONTAINERS[container]
         path = folder / f"{container}-{kind}{suffix}".replace(" ", "_")
         if not path.exists():
-            jelly.convert(text_of(kind), path, from_format="nq", **how)
+            jelly.convert(text_of(kind), path, format="nq", **how)
         return path
 
     return make
@@ -110,7 +111,7 @@ def through_table(src: Any, dst: Path) -> None:
 
 def batch_by_batch(src: Any, dst: Path) -> None:
     with jelly.Writer(dst) as writer:
-        for batch in jelly.read_batches(src):
+        for batch in jelly.scan(src).batches():
             writer.add_batch(batch)
 
 
@@ -119,7 +120,7 @@ def in_memory(src: Any, dst: Path) -> None:
 
 
 def in_a_file_object(src: Any, dst: Path) -> None:
-    jelly.convert(src, out := io.BytesIO(), to_format=dst.suffix)
+    jelly.convert(src, out := io.BytesIO(), to=dst.suffix)
     dst.write_bytes(out.getvalue())
 
 
@@ -139,7 +140,7 @@ def found(src: Any, dst: Path) -> None:
 
 def as_values(src: Any, dst: Path) -> None:
     # A value is one frame, and a frame of columns has all names of its statements in one table.
-    batches = jelly.read_batches(src, batch_rows=4000) if "columns" in src.name else jelly.read_batches(src)
+    batches = jelly.scan(src, batch_rows=4000).batches() if "columns" in src.name else jelly.scan(src).batches()
     values = pytest.importorskip("jelly.kafka").JellySerializer().serialize_many(list(batches))
     with jelly.Writer(dst) as writer:
         for value in values:
@@ -150,14 +151,14 @@ ROUTES: dict[str, Callable[[Any, Path], Any]] = {
     "convert": jelly.convert,
     "convert by threads": lambda src, dst: jelly.convert(src, dst, threads=2),
     "convert a list": lambda src, dst: jelly.convert([src], dst),
-    "concat": jelly.concat,
-    "sort": jelly.sort,
-    "sort in files": lambda src, dst: jelly.sort(src, dst, memory=1 << 20),
-    "unique": jelly.unique,
-    "unique in files": lambda src, dst: jelly.unique(src, dst, memory=1 << 18),
-    "filter": jelly.filter,
-    "sample": lambda src, dst: jelly.sample(src, dst, fraction=1.0),
-    "split": lambda src, dst: jelly.split(src, dst, parts=1),
+    "concat": steps.concat,
+    "sort": steps.sort,
+    "sort in files": lambda src, dst: steps.sort(src, dst, memory=1 << 20),
+    "unique": steps.unique,
+    "unique in files": lambda src, dst: steps.unique(src, dst, memory=1 << 18),
+    "filter": steps.filter,
+    "sample": lambda src, dst: steps.sample(src, dst, fraction=1.0),
+    "split": lambda src, dst: steps.split(src, dst, parts=1),
     "append": appended,
     "append to a new file": appended_to_new,
     "apply": applied,
@@ -215,12 +216,12 @@ def test_each_route_keeps_the_statements(sources: Callable[[str, str], Path], tm
 
 VERBS: dict[str, Callable[..., Any]] = {
     "convert": jelly.convert,
-    "concat": jelly.concat,
-    "sort": jelly.sort,
-    "unique": jelly.unique,
-    "filter": jelly.filter,
-    "sample": lambda src, dst, **how: jelly.sample(src, dst, fraction=1.0, **how),
-    "split": lambda src, dst, **how: jelly.split(src, dst, rows=1 << 20, **how),
+    "concat": steps.concat,
+    "sort": steps.sort,
+    "unique": steps.unique,
+    "filter": steps.filter,
+    "sample": lambda src, dst, **how: steps.sample(src, dst, fraction=1.0, **how),
+    "split": lambda src, dst, **how: steps.split(src, dst, rows=1 << 20, **how),
     "write": lambda src, dst, options: jelly.write(dst, jelly.read(src), options),
     "Reader": lambda src, dst, options: jelly.write(dst, jelly.Reader(src), options),
 }
@@ -314,7 +315,7 @@ def test_one_rule_for_stream_options(tmp_path: Path) -> None:
     large = jelly.StreamOptions.small(physical_type=2, max_name_table_size=256, rdf_star=True, stream_name="n2")
     jelly.write(two, [(S, P, INNER, S)], large)
     found = []
-    for route in (jelly.concat, jelly.convert):
+    for route in (steps.concat, jelly.convert):
         route([one, two], tmp_path / "out.jelly")
         found.append(jelly.options(tmp_path / "out.jelly"))
     done = CliRunner().invoke(cli, ["cat", "--to", "jelly", str(one), str(two)])
@@ -347,15 +348,15 @@ def test_a_slice_of_groups(wanted: str, tmp_path: Path) -> None:
     assert CliRunner().invoke(cli, ["slice", str(source), wanted, "-o", str(out)]).exit_code == 0
     assert jelly.options(out).logical_type == jelly.LogicalType.FLAT_TRIPLES
     assert list(jelly.read(out)) == list(jelly.read(source))[first:]
-    assert [frame.namespaces for frame in jelly.read_frames(out)] == [[("e", "http://e/")]]
+    assert [frame.namespaces for frame in jelly.scan(out).frames()] == [[("e", "http://e/")]]
     assert CliRunner().invoke(cli, ["slice", str(source), "--frames", wanted, "-o", str(out)]).exit_code == 0
-    assert [frame.metadata for frame in jelly.read_frames(out)] == [{"k": b"0"}, {"k": b"1"}][first:]
+    assert [frame.metadata for frame in jelly.scan(out).frames()] == [{"k": b"0"}, {"k": b"1"}][first:]
 
 
 def test_a_value_is_all_of_a_batch_or_an_error() -> None:
     """A frame of columns ends where a table is full: what follows was lost."""
     kafka = pytest.importorskip("jelly.kafka")
-    batch = next(jelly.read_batches(text_of("plain"), format="nq"))
+    batch = next(jelly.scan(text_of("plain"), format="nq").batches())
     serializer = kafka.JellySerializer({"version": 3})
     with pytest.raises(kafka.JellySerializationError, match="each value is one frame"):
         serializer(batch)

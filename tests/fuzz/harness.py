@@ -189,7 +189,7 @@ def _jelly(batches: list[Batch]) -> Iterator[Batch]:
         writer.allow(frozenset({"rdf_star", "generalized_statements", "version"}))
         for batch in batches:
             writer.add_batch(batch)
-    return jelly.read_batches(out.getvalue())
+    return jelly.scan(out.getvalue()).batches()
 
 
 def _patch(batches: list[Batch]) -> Iterator[Batch]:

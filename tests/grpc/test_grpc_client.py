@@ -331,8 +331,8 @@ def test_items_of_all_kinds(serve):
     with jg.Client(server.address) as client:
         ways = {
             "statements": iter(statements),
-            "batches": jelly.read_batches(text, format="nq"),
-            "jelly batches": jelly.read_batches(jelly.dumps(statements)),
+            "batches": jelly.scan(text, format="nq").batches(),
+            "jelly batches": jelly.scan(jelly.dumps(statements)).batches(),
             "frames": [jelly.Frame(0, statements[:300]), jelly.Frame(1, statements[300:])],
             "bytes": jg.FrameEncoder().encode_many(statements),
         }

@@ -35,7 +35,7 @@ def test_serve_publish_subscribe(ending, tmp_path):
             got = tmp_path / f"{topic}.jelly"
             _, err = command("subscribe", address, topic, "-o", str(got))
             assert "25 messages, 115 statements" in err
-            assert plain(jelly.read_frames(got)) == plain(given)
+            assert plain(jelly.scan(got).frames()) == plain(given)
         out, _ = command("subscribe", address, "weather", "--start", "23")
         assert out.splitlines() == [str(statement) for frame in given[23:] for statement in frame]
         out, _ = command("subscribe", address, "weather", "-n", "2", "--follow", "--to", "nq")

@@ -242,7 +242,7 @@ def test_it_stops_where_the_loop_takes_no_signals(ending, tmp_path):
     assert end(process) == 0
     assert "Traceback" not in told
     assert "3 messages in" in told
-    assert len(list(jelly.read_frames(tmp_path / "t.jelly"))) == 3
+    assert len(list(jelly.scan(tmp_path / "t.jelly").frames())) == 3
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_it_stops_while_others_publish_and_subscribe(ending, tmp_path):
@@ -289,7 +289,7 @@ def test_it_stops_while_others_publish_and_subscribe(ending, tmp_path):
     assert len(told) == 3
     assert set(told) <= {"UNAVAILABLE", "CANCELLED"}
     with jg.Topics(tmp_path) as topics:
-        assert numbers(jelly.read_frames(tmp_path / "t.jelly")) == [*range(topics.get("t").end)]
+        assert numbers(jelly.scan(tmp_path / "t.jelly").frames()) == [*range(topics.get("t").end)]
         assert topics.get("t").end >= 10
 
 
@@ -348,7 +348,7 @@ def test_a_full_disk(tmp_path):
             assert end(process) == 0
         assert "No space left on device" in told
         assert "Traceback" not in told
-        assert numbers(jelly.read_frames(store / "t.jelly")) == [*range(acknowledged + 1)]
+        assert numbers(jelly.scan(store / "t.jelly").frames()) == [*range(acknowledged + 1)]
     finally:
         subprocess.run(["umount", "-l", str(store)], timeout=240, check=True)
 
@@ -381,7 +381,7 @@ def test_files_that_may_not_grow(tmp_path):
     assert "Traceback" not in told
     with jg.Topics(tmp_path) as topics:
         topics.get("t").fill([big(acknowledged)], GRAPHS)
-        assert numbers(jelly.read_frames(tmp_path / "t.jelly")) == [*range(acknowledged + 1)]
+        assert numbers(jelly.scan(tmp_path / "t.jelly").frames()) == [*range(acknowledged + 1)]
 
 
 def test_a_fast_publisher_waits_for_the_broker(serve, monkeypatch):

@@ -77,12 +77,12 @@ def test_bytes_that_are_kept(stored, tmp_path):
     assert files[0].name == f"t@{topic.first:020}.jelly"
     for file in files:  # each is whole by itself
         first = int(file.stem.partition("@")[2])
-        frames = list(jelly.read_frames(file))
+        frames = list(jelly.scan(file).frames())
         assert numbers(frames) == [*range(first, first + len(frames))]
     topic.close()
     again = make(path, keep_bytes=20_000)
     assert (again.first, again.end, again.size, again.statements) == (topic.first, 400, topic.size, topic.statements)
-    assert again.statements == sum(len(frame) for file in files for frame in jelly.read_frames(file))
+    assert again.statements == sum(len(frame) for file in files for frame in jelly.scan(file).frames())
     fill(again, 400, 410)
     assert read(again) == [*range(again.first, 410)]
     again.close()

@@ -201,10 +201,10 @@ def test_a_message_that_cannot_be_written_is_not_there(small_segments, tmp_path)
     with pytest.raises(jelly.JellyOptionsError):
         topic.append(star.decode(frame))
     with pytest.raises(ValueError, match="a message is a Batch"):
-        topic.append(next(jelly.read_batches(b"<a:s> <a:p> <a:o> <a:g> .", format="nq")))
+        topic.append(next(jelly.scan(b"<a:s> <a:p> <a:o> <a:g> .", format="nq").batches()))
     topic.fill(given[3:], options("quads"))
     topic.close()
-    assert plain(jelly.read_frames(path)) == plain(given)
+    assert plain(jelly.scan(path).frames()) == plain(given)
     assert plain(read_whole(path)) == plain(given)
 
 
@@ -230,7 +230,7 @@ def test_a_store_is_there_again(kind, small_segments, tmp_path):
             assert topic.statements == sum(map(len, given[:stop]))
     (path,) = tmp_path.glob("*.jelly")
     assert path.name == "a%2Fb%20%C3%BC.jelly"
-    assert plain(jelly.read_frames(path)) == plain(given)
+    assert plain(jelly.scan(path).frames()) == plain(given)
 
 
 def test_files_of_topics_on_any_file_system(tmp_path):
@@ -282,7 +282,7 @@ def test_a_torn_tail_is_cut_off_and_kept(small_segments, tmp_path):
         assert kept + (tmp_path / "t.torn").read_bytes() == (whole + torn)[:cut]
         topic.fill(given[topic.end :], options("quads"))
         topic.close()
-        assert plain(jelly.read_frames(path)) == plain(given)
+        assert plain(jelly.scan(path).frames()) == plain(given)
     # What some file systems leave after a crash of the machine.
     path.write_bytes(whole + bytes(5000))
     assert jelly.grpc._topic_log.Topic("t", None, path=path).end == 10
@@ -371,7 +371,7 @@ def test_a_store_that_is_full(tmp_path):
     path = tmp_path / "t.jelly"
     topic = jelly.grpc._topic_log.Topic("t", jelly.StreamOptions(physical_type=1, stream_name="t"), path=path)
     small, large = (
-        next(jelly.read_batches(jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("x" * n))])))
+        next(jelly.scan(jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("x" * n))])).batches())
         for n in (10, 20_000)
     )
     topic.append(small)

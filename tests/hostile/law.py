@@ -53,18 +53,18 @@ def doors() -> dict[str, dict[str, Callable[[bytes], object]]]:
     def of(format: str) -> dict[str, Callable[[bytes], object]]:
         return {
             "read": lambda data: used_up(j.read(data, format=format)),
-            "count": lambda data: sum(map(len, j.read_batches(data, format=format))),
-            "convert to jelly": lambda data: j.convert(data, Nowhere(), from_format=format, to_format="jelly"),
-            "convert to nq": lambda data: j.convert(data, Nowhere(), from_format=format, to_format="nq"),
-            "convert to trig": lambda data: j.convert(data, Nowhere(), from_format=format, to_format="trig"),
+            "count": lambda data: sum(map(len, j.scan(data, format=format).batches())),
+            "convert to jelly": lambda data: j.convert(data, Nowhere(), format=format, to="jelly"),
+            "convert to nq": lambda data: j.convert(data, Nowhere(), format=format, to="nq"),
+            "convert to trig": lambda data: j.convert(data, Nowhere(), format=format, to="trig"),
             "read_arrow": lambda data: used_up(j.read_arrow(data, format=format)),
-            "canonicalize": lambda data: j.canonicalize(data, from_format=format),
+            "canonicalize": lambda data: j.canonicalize(data, format=format),
             "validate": lambda data: j.validate(data, format=format),
             "stats": lambda data: stats(data, format=format),
-            "read_ids": lambda data: j.read_ids(data, format=format),
-            "read_frames": lambda data: used_up(j.read_frames(data, format=format)),
+            "to_ids": lambda data: j.scan(data, format=format).to_ids(),
+            "frames": lambda data: used_up(j.scan(data, format=format).frames()),
             "sort": lambda data: stored(
-                data, lambda path: j.sort(path / "x", path / "y.jelly", format=format, memory=1 << 24)
+                data, lambda path: j.scan(path / "x", format=format).sort(memory=1 << 24).write(path / "y.jelly")
             ),
             "diff_stat": lambda data: j.patch.diff_stat(data, data, format=format),
         }
@@ -72,11 +72,11 @@ def doors() -> dict[str, dict[str, Callable[[bytes], object]]]:
     names = ("jelly", "nt", "nq", "ttl", "trig", "n3", "rdf", "jsonld", "thrift", "protobuf")
     found = {name: of(name) for name in names}
     found["jelly"]["inspect"] = lambda data: j.inspect(data, per_frame=True)
-    found["jelly"]["convert threads"] = lambda data: j.convert(data, Nowhere(), to_format="nq", threads=2)
+    found["jelly"]["convert threads"] = lambda data: j.convert(data, Nowhere(), to="nq", threads=2)
     for name in ("csv", "parquet", "arrow"):
         found[name] = {
             "read": lambda data, name=name: used_up(j.read(data, format=name)),
-            "convert": lambda data, name=name: j.convert(data, Nowhere(), from_format=name, to_format="jelly"),
+            "convert": lambda data, name=name: j.convert(data, Nowhere(), format=name, to="jelly"),
         }
     for name in ("jelly", "nt", "nq", "ttl", "trig", "rdf", "ndjsonld", "yamlld", "tar"):
         force: dict[str, Any] = {"force": True} if name == "jelly" else {}
@@ -85,18 +85,18 @@ def doors() -> dict[str, dict[str, Callable[[bytes], object]]]:
                 j.messages.read_messages(data, format=name, **force)
             ),
             "convert": lambda data, name=name, force=force: j.convert(
-                data, Nowhere(), from_format=name, to_format="nq", content="messages", **force
+                data, Nowhere(), format=name, to="nq", content="messages", **force
             ),
         }
     for name in ("rdfp", "jellyp", "trp"):
         found[f"patch {name}"] = {
             "read_patches": lambda data, name=name: used_up(j.patch.read_patches(data, format=name)),
             "convert": lambda data, name=name: j.convert(
-                data, Nowhere(), from_format=name, to_format="jellyp"
+                data, Nowhere(), format=name, to="jellyp"
             ),
             "validate": lambda data, name=name: j.validate(data, format=name),
             "apply": lambda data, name=name: j.patch.apply(
-                j.patch.read_patches(data, format=name), b"", Nowhere(), to_format="nq"
+                j.patch.read_patches(data, format=name), b"", Nowhere(), to="nq"
             ),
         }
     for name in ("json", "xml", "tsv", "thrift", "protobuf"):

@@ -435,7 +435,7 @@ def _binary(format: str, text: bytes) -> bytes:
     import jelly as j
 
     out = io.BytesIO()
-    j.convert(text, out, from_format="nq", to_format=format)
+    j.convert(text, out, format="nq", to=format)
     return out.getvalue()[:SIZE]
 
 
@@ -555,7 +555,7 @@ def _table(format: str, text: bytes) -> bytes:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"x.{format}"
-        j.convert(text, path, from_format="nq")
+        j.convert(text, path, format="nq")
         return path.read_bytes()
 
 

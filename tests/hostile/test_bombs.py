@@ -22,7 +22,7 @@ MB = 1 << 20
 COMMON = "from support.craft import *"
 DRAIN = """
 total = 0
-for batch in jelly.read_batches(data):
+for batch in jelly.scan(data).batches():
     total += len(batch)
 del batch
 """
@@ -105,7 +105,7 @@ data = frame(options(names=4000), prefix(b"x" * (1 << 20)), *names, triple((IRI,
 """
     )
     # One statement is whole in a Batch or it is refused: at 256 MB.
-    assert growth(setup, refused("list(jelly.read_batches(data))")) < 600 * MB
+    assert growth(setup, refused("list(jelly.scan(data).batches())")) < 600 * MB
 
 
 @pytest.mark.bounded
@@ -140,7 +140,7 @@ def test_many_stream_names_are_not_kept() -> None:
 def test_a_bare_stream_without_end() -> None:
     setup = COMMON + "\nhead = options()"
     work = refused(
-        "list(jelly.read_batches((triple() * 1000 if i else head for i in range(10**9)), max_frame_bytes=1 << 22))"
+        "list(jelly.scan((triple() * 1000 if i else head for i in range(10**9)), max_frame_bytes=1 << 22).batches())"
     )
     assert growth(setup, work) < 16 * MB
 
@@ -187,7 +187,7 @@ def test_compression_bombs(kind: str, tmp_path) -> None:
         assert growth(setup, DRAIN + "assert total == 1") < 40 * MB
         return
     # What is smaller than any data that mean something is refused, unless the caller decompresses it.
-    assert growth(setup, refused("list(jelly.read_batches(data))")) < 40 * MB
+    assert growth(setup, refused("list(jelly.scan(data).batches())")) < 40 * MB
     module = {"bz2": "bz2", "xz": "lzma", "zst": "zstandard"}[kind]
     setup += f"\nimport {module}\ndata = {module}.open(data, 'rb')"
     assert growth(setup, DRAIN + "assert total == 1") < 40 * MB
@@ -196,17 +196,17 @@ def test_compression_bombs(kind: str, tmp_path) -> None:
 @pytest.mark.parametrize("kind", COMPRESS)
 def test_a_file_may_expand_to_eight_megabytes(kind: str) -> None:
     data = frame(options(), triple()) + bytes((1 << 23) - 1000)
-    assert len(jelly.loads(data)) == sum(len(batch) for batch in jelly.read_batches(COMPRESS[kind](data))) == 1
+    assert len(jelly.loads(data)) == sum(len(batch) for batch in jelly.scan(COMPRESS[kind](data)).batches()) == 1
     if kind not in ("gz", "xz"):
         with pytest.raises(JellyLimitError, match="more than 4096 times their size"):
-            list(jelly.read_batches(COMPRESS[kind](bytes(1 << 24))))
+            list(jelly.scan(COMPRESS[kind](bytes(1 << 24))).batches())
 
 
 @pytest.mark.bounded
 def test_bombs_that_are_one_frame(tmp_path) -> None:
     path = tmp_path / "bomb.jelly.gz"
     path.write_bytes(gzip.compress(frame(options()) + varint(1 << 30) + bytes(200 << 20), 1))
-    assert growth(f"data = {str(path)!r}", refused("list(jelly.read_batches(data))")) < 24 * MB
+    assert growth(f"data = {str(path)!r}", refused("list(jelly.scan(data).batches())")) < 24 * MB
 
 
 def xz_with_dictionary(data: bytes, size: int) -> bytes:
@@ -229,7 +229,7 @@ def test_xz_may_not_ask_for_a_dictionary_of_any_size(tmp_path) -> None:
     path.write_bytes(xz_with_dictionary(stream, 40))
     with pytest.raises(JellyFormatError, match="compressed data is broken"):
         list(jelly.read(path, format="jelly"))
-    assert growth(f"data = {str(path)!r}", refused("list(jelly.read_batches(data, format='jelly'))")) < 24 * MB
+    assert growth(f"data = {str(path)!r}", refused("list(jelly.scan(data, format='jelly').batches())")) < 24 * MB
 
 
 def small_stream() -> tuple[bytes, list]:
@@ -238,7 +238,7 @@ def small_stream() -> tuple[bytes, list]:
         for i in range(3000)
     ]
     encoder = jelly.Encoder(jelly.StreamOptions(), frame_rows=64)
-    batches = jelly.read_batches(jelly.dumps(statements))
+    batches = jelly.scan(jelly.dumps(statements)).batches()
     return b"".join([*(encoder.encode(batch) for batch in batches), encoder.close()]), statements
 
 

@@ -53,7 +53,7 @@ def test_a_megabyte_of_the_same_is_read_in_time(again: bytes, size: int | None) 
     data = again * ((1 << 20) // len(again))
     given = (lambda: data) if size is None else (lambda: pieces(data, size))
     for format in ("ttl", "rdf", "jsonld", "nt"):
-        in_time(5, lambda: list(jelly.read_batches(given(), format=format)))  # noqa: B023
+        in_time(5, lambda: list(jelly.scan(given(), format=format).batches()))  # noqa: B023
     for format in ("ttl", "ndjsonld", "yamlld", "rdfxml"):
         in_time(15, lambda: list(jelly.messages.read_messages(given(), format=format)))  # noqa: B023
     for format in ("json", "xml"):
@@ -65,7 +65,7 @@ def test_a_megabyte_of_the_same_is_read_in_time(again: bytes, size: int | None) 
 def test_one_byte_at_a_time(again: bytes) -> None:
     pytest.importorskip("yaml")
     data = again * ((1 << 17) // len(again))
-    in_time(5, lambda: list(jelly.read_batches(pieces(data, 1), format="rdf")))
+    in_time(5, lambda: list(jelly.scan(pieces(data, 1), format="rdf").batches()))
     in_time(5, lambda: list(jelly.messages.read_messages(pieces(data, 1), format="yamlld")))
     in_time(5, lambda: list(jelly.messages.read_messages(pieces(data, 1), format="rdfxml")))
 
@@ -101,9 +101,9 @@ def test_values_of_json_ld_are_bounded(again: bytes) -> None:
     """pyoxigraph keeps 50 bytes for each value of an object that goes on."""
     text = b'{"@id":"a:s","a:p":[' + again * 4_000_000
     with pytest.raises(JellyLimitError, match="raise max_text_bytes"):
-        list(jelly.read_batches(text, format="jsonld"))
+        list(jelly.scan(text, format="jsonld").batches())
     many = b'[{"@id":"a:s","a:p":[1' + b",1" * 3000 + b"]}" + b',{"@id":"a:s","a:p":[1,{}]}' * 100_000 + b"]"
-    assert sum(map(len, jelly.read_batches(many, format="jsonld", max_text_bytes=1 << 20))) == 203_001
+    assert sum(map(len, jelly.scan(many, format="jsonld", max_text_bytes=1 << 20).batches())) == 203_001
 
 
 @pytest.mark.parametrize("format", ["ttl", "trig", "n3", "jsonld"])
@@ -111,7 +111,7 @@ def test_a_token_that_is_too_long_for_pyoxigraph(format: str) -> None:
     text = b'{"@id":"a:b","a:p":"%b"}' if format == "jsonld" else b'<a:s> <a:p> "1" .\n<a:s> <a:p> "%b" .\n'
     found: list[int] = []
     with pytest.raises(JellyLimitError, match="16 MiB that pyoxigraph can read") as raised:
-        found.extend(map(len, jelly.read_batches(text % LONG.encode(), format=format)))
+        found.extend(map(len, jelly.scan(text % LONG.encode(), format=format).batches()))
     assert raised.value.offset is not None
     assert sum(found) == (format != "jsonld")
     if format in ("ttl", "trig"):
@@ -137,9 +137,9 @@ def test_max_text_bytes(format: str) -> None:
         "jsonld": b'[{"@id":"a:b","a:p":"%b"}]' % text,
     }[format]
     settings = {"base": "a:b"} if format == "rdf" else {}
-    assert sum(map(len, jelly.read_batches(data, format=format, max_text_bytes=400_000, **settings)))
+    assert sum(map(len, jelly.scan(data, format=format, max_text_bytes=400_000, **settings).batches()))
     with pytest.raises(JellyLimitError, match="raise max_text_bytes"):
-        list(jelly.read_batches(data, format=format, max_text_bytes=70_000, **settings))
+        list(jelly.scan(data, format=format, max_text_bytes=70_000, **settings).batches())
     with pytest.raises(ValueError, match="max_text_bytes"):
         jelly.Reader(data, format=format, max_text_bytes=0)
 
@@ -148,7 +148,7 @@ def test_entities_count_for_what_they_stand_for() -> None:
     head = b'<!DOCTYPE r [<!ENTITY a "%b">]>' % (b"x" * 400)
     data = head + RDF + b"<e:p>" + b"&a;" * 200_000 + b"</e:p>" + END
     with pytest.raises(JellyLimitError, match="raise max_text_bytes"):
-        list(jelly.read_batches(data, format="rdf", max_text_bytes=1 << 24))
+        list(jelly.scan(data, format="rdf", max_text_bytes=1 << 24).batches())
     with pytest.raises(JellyLimitError, match="max_message_bytes"):
         list(jelly.messages.read_messages(data, format="rdfxml", max_message_bytes=1 << 24))
 
@@ -193,7 +193,7 @@ def test_empty_frames_cost_what_they_weigh() -> None:
     in_time(1, lambda: jelly.inspect(data))
     in_time(1, lambda: list(jelly.messages.MessageReader(data, format="jelly", force=True).batches()))
     in_time(3, lambda: sum(1 for _ in jelly.messages.read_messages(data, format="jelly", force=True)))
-    in_time(3, lambda: sum(1 for _ in jelly.read_frames(data)))
+    in_time(3, lambda: sum(1 for _ in jelly.scan(data).frames()))
     with pytest.raises(JellyLimitError, match="raise max_frames"):
         jelly.inspect(data, per_frame=True)
     found = jelly.inspect(data, per_frame=True, max_frames=1_000_001)
@@ -244,7 +244,7 @@ def test_what_never_ends_is_bounded(opened: bytes, size: int | None) -> None:
     text = (b"" if opened == b"{ " else b"<a:s> <a:p> ") + opened * 100_001
     format = "n3" if opened == b"{ " else "ttl"
     with pytest.raises(JellyError, match="nested deeper than 100000"):
-        list(jelly.read_batches(text if size is None else pieces(text, size), format=format))
+        list(jelly.scan(text if size is None else pieces(text, size), format=format).batches())
 
 
 @pytest.mark.parametrize("size", [None, 1000, 1])

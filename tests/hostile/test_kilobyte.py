@@ -90,7 +90,7 @@ def entries() -> dict[str, Callable[[bytes], object]]:
 
     found: dict[str, Callable[[bytes], object]] = {}
     for name in ("jelly", "nt", "nq", "ttl", "trig", "rdf", "jsonld", "n3", "thrift", "protobuf"):
-        found[f"read {name}"] = lambda data, name=name: used_up(jelly.read_batches(data, format=name))
+        found[f"read {name}"] = lambda data, name=name: used_up(jelly.scan(data, format=name).batches())
     for name in ("jelly", "nt", "nq", "ttl", "trig", "ndjsonld", "yamlld", "rdfxml"):
         found[f"messages {name}"] = lambda data, name=name: used_up(
             jelly.messages.read_messages(data, format=name, **({"force": True} if name == "jelly" else {}))
@@ -99,11 +99,11 @@ def entries() -> dict[str, Callable[[bytes], object]]:
         found[f"results {name}"] = lambda data, name=name: used_up(jelly.read_results(data, format=name))
     for name in ("rdfp", "jellyp", "trp"):
         found[f"patch {name}"] = lambda data, name=name: used_up(jelly.patch.PatchReader(data, format=name).batches())
-    found["frames"] = lambda data: used_up(jelly.read_frames(data))
+    found["frames"] = lambda data: used_up(jelly.scan(data).frames())
     found["inspect"] = lambda data: jelly.inspect(data, per_frame=True)
     found["validate"] = lambda data: jelly.validate(data)
     found["stats"] = lambda data: stats(data, format="nt")
-    found["convert"] = lambda data: jelly.convert(data, io.BytesIO(), from_format="nq", to_format="jelly")
+    found["convert"] = lambda data: jelly.convert(data, io.BytesIO(), format="nq", to="jelly")
     found["arrow"] = lambda data: used_up(jelly.read_arrow(data, format="nt"))
     return found
 

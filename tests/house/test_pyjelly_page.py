@@ -62,7 +62,7 @@ def same(x):
     if isinstance(x, io.BytesIO):
         return same(x.getvalue())
     if isinstance(x, bytes):
-        frames = list(jelly.read_frames(x))
+        frames = list(jelly.scan(x).frames())
         # A flat stream is cut anywhere, and a graph has no order.
         cut = jelly.options(x).is_grouped
         texts = [[repr(same(statement)) for statement in frame] for frame in frames]
@@ -243,7 +243,7 @@ def not_delimited():
 
 
 def frame_objects():
-    frame = next(jelly.read_frames("graphs.jelly"))
+    frame = next(jelly.scan("graphs.jelly").frames())
     assert (type(frame), len(frame.statements)) == (jelly.Frame, 1)
 
 
@@ -254,7 +254,7 @@ def namespaces():
     )
     n = len(list(graph.namespaces()))
     assert [jelly.options(data).version for data in (with_names, without)] == [2, 1]
-    assert len(next(jelly.read_frames(with_names)).namespaces) == n
+    assert len(next(jelly.scan(with_names).frames()).namespaces) == n
     if n == 29:  # of RDFLib 7
         assert [len(with_names), len(without)] == [1564, 60]
 

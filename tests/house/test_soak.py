@@ -74,10 +74,10 @@ def test_statements_that_are_wrong():
     statements = [Quad(IRI(f"a:{i}"), IRI("a:p"), IRI("a:o"), IRI("a:g")) for i in range(100)]
 
     def batches(items):
-        return list(jelly.read_batches(jelly.dumps(items), batch_rows=7))
+        return list(jelly.scan(jelly.dumps(items), batch_rows=7).batches())
 
     checker = soak_jobs.Checker(iter(batches(statements)), "a stream")
-    for batch in jelly.read_batches(jelly.dumps(statements), batch_rows=11):
+    for batch in jelly.scan(jelly.dumps(statements), batch_rows=11).batches():
         checker.take(batch)
     assert checker.statements == 100
     swapped = [*statements[:50], statements[51], statements[50], *statements[52:]]

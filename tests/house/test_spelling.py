@@ -16,8 +16,6 @@ from jelly._options.spelling import spelled
         ('unknown_rows="skip" skips such rows', "--skip-unknown-rows skips such rows", None),
         ("is Jelly: read it with format='jelly'", "is Jelly: use --from jelly",
          'is Jelly: read it with option("format", "jelly")'),
-        ("is Jelly: read it with from_format='jelly'", "is Jelly: use --from jelly",
-         'is Jelly: read it with option("format", "jelly")'),
         ("one of nt, nq; pass format=...", "one of nt, nq; use --from or --to",
          'one of nt, nq; set option("format", ...)'),
         ("give it with contexts=", "give it with --context URL=FILE", None),

@@ -13,11 +13,11 @@ import jelly
 def read(path: str) -> Iterator[str]:
     for s, p, o in jelly.read(path):
         yield f"{s} {p} {o}"
-    for frame in jelly.read_frames(path):
+    for frame in jelly.scan(path).frames():
         assert_type(frame.metadata, dict[str, bytes])
         for statement in frame:
             assert_type(statement, jelly.Triple | jelly.Quad)
-    for batch in jelly.read_batches(path):
+    for batch in jelly.scan(path).batches():
         assert_type(batch, jelly.Batch)
         assert_type(batch.s, npt.NDArray[np.int32])
         assert_type(batch.unique(), jelly.Batch)
@@ -49,12 +49,12 @@ def misspelt(path: str, triple: jelly.Triple) -> None:
 
 async def read_asynchronously(path: str) -> int:
     n = 0
-    async for statement in jelly.aread(path):
+    async for statement in jelly.scan(path):
         assert_type(statement, jelly.Triple | jelly.Quad)
         n += 1
-    async for frame in jelly.AsyncReader(path).frames():
+    async for frame in jelly.scan(path).frames():
         assert_type(frame, jelly.Frame)
-    async for batch in jelly.AsyncReader(path).batches():
+    async for batch in jelly.scan(path).batches():
         assert_type(batch, jelly.Batch)
     return n
 

@@ -14,7 +14,7 @@ MADE = [Triple(A, KNOWS, B), Triple(A, LIKES, B), Triple(B, KNOWS, C), Triple(C,
 
 @pytest.fixture
 def ids():
-    return jelly.read_ids(jelly.dumps(MADE))
+    return jelly.scan(jelly.dumps(MADE)).to_ids()
 
 
 def test_scipy(ids):
@@ -23,7 +23,7 @@ def test_scipy(ids):
     assert isinstance(matrix, sparse.csr_array)
     assert matrix.toarray().tolist() == [[0, 2, 0], [0, 0, 1], [0, 0, 1]]
     assert ids.to_scipy(ids.id_of(LIKES, relation=True)).toarray().tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
-    assert jelly.read_ids(b"", format="nt").to_scipy().shape == (0, 0)
+    assert jelly.scan(b"", format="nt").to_ids().to_scipy().shape == (0, 0)
     count, of_nodes = sparse.csgraph.connected_components(matrix, connection="strong")
     assert (count, len(of_nodes)) == (3, 3)
 
@@ -43,14 +43,14 @@ def test_igraph(ids):
     assert graph.vs["term"] == ["<a:a>", "<a:b>", "<a:c>"]
     assert graph.get_edgelist() == [(0, 1), (0, 1), (1, 2), (2, 2)]
     assert graph.es["relation"] == [0, 1, 0, 0]
-    assert jelly.read_ids(b"", format="nt").to_igraph().vcount() == 0
+    assert jelly.scan(b"", format="nt").to_ids().to_igraph().vcount() == 0
 
 
 def test_literals_are_nodes_or_not():
     pytest.importorskip("networkx")
     data = jelly.dumps([*MADE, Triple(A, LIKES, Literal("x"))])
-    assert jelly.read_ids(data).to_networkx().number_of_nodes() == 4
-    assert jelly.read_ids(data, literals=False).to_networkx().number_of_edges() == 4
+    assert jelly.scan(data).to_ids().to_networkx().number_of_nodes() == 4
+    assert jelly.scan(data).to_ids(literals=False).to_networkx().number_of_edges() == 4
 
 
 @pytest.mark.parametrize("name", ["scipy", "networkx", "igraph"])

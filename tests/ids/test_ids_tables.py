@@ -1,8 +1,9 @@
-"""Tables of the layout ids: what `jelly.write_ids` and `jelly convert --layout ids` write, and reading it again."""
+"""Tables of the layout ids, written by `Dataset.write` and `jelly convert --layout ids`, and reading them again."""
 
 import os
 
 import pytest
+from support import steps
 from support.shared import shared
 
 import jelly
@@ -28,7 +29,7 @@ def test_tables_hold_the_statements(tmp_path):
     path = tmp_path / "some.jelly"
     wanted = [q for q, _ in zip(jelly.read(shared("data", "vocabs-quads", "vocabs.nq.gz")), range(9000), strict=False)]
     jelly.write(path, wanted)
-    assert jelly.write_ids(tmp_path / "graph", path, scope=False) == len(wanted)
+    assert steps.write_ids(tmp_path / "graph", path, blank_nodes="keep") == len(wanted)
     terms, triples = tables(tmp_path / "graph")
     assert terms["id"].to_pylist() == list(range(len(terms)))
     named = {
@@ -40,7 +41,7 @@ def test_tables_hold_the_statements(tmp_path):
 
 
 def test_columns_are_those_of_spark(tmp_path):
-    jelly.write_ids(tmp_path, jelly.dumps(MADE))
+    steps.write_ids(tmp_path, jelly.dumps(MADE))
     terms, triples = tables(tmp_path)
     assert triples.schema.names == ["subject", "predicate", "object", "graph"]
     assert {str(type) for type in triples.schema.types} == {"int64"}
@@ -52,7 +53,7 @@ def test_columns_are_those_of_spark(tmp_path):
 
 
 def test_an_interrupted_run_never_leaves_two_that_differ(tmp_path, monkeypatch):
-    jelly.write_ids(tmp_path, jelly.dumps(MADE))
+    steps.write_ids(tmp_path, jelly.dumps(MADE))
     real = os.replace
 
     def stopped(old, new):
@@ -62,24 +63,25 @@ def test_an_interrupted_run_never_leaves_two_that_differ(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", stopped)
     with pytest.raises(KeyboardInterrupt):
-        jelly.write_ids(tmp_path, b"<a:other> <a:p> <a:o> .", format="nt")
+        steps.write_ids(tmp_path, b"<a:other> <a:p> <a:o> .", format="nt")
     assert os.listdir(tmp_path) == ["terms.parquet"]
 
 
 def test_a_directory_is_a_dictionary(tmp_path):
-    jelly.write_ids(tmp_path, jelly.dumps(MADE), scope=False)
+    steps.write_ids(tmp_path, jelly.dumps(MADE), blank_nodes="keep")
     terms, triples = tables(tmp_path)
-    ids = jelly.read_ids(jelly.dumps([*MADE, Triple(IRI("a:new"), IRI("a:p"), IRI("a:s"))][:3]), dictionary=tmp_path,
-                         scope=False, apart=False)  # fmt: skip
+    same = jelly.scan(jelly.dumps(MADE[:3]), blank_nodes="keep")
+    ids = same.to_ids(dictionary=tmp_path, apart=False)
     assert ids.n_nodes == len(terms)
     wanted = [triples[name].to_pylist() for name in triples.schema.names[:3]]
     assert [ids.s.tolist(), ids.p.tolist(), ids.o.tolist()] == wanted
-    more = jelly.read_ids(jelly.dumps([Triple(IRI("a:new"), IRI("a:p"), IRI("a:s"))]), dictionary=tmp_path, apart=False)
+    other = jelly.scan(jelly.dumps([Triple(IRI("a:new"), IRI("a:p"), IRI("a:s"))]))
+    more = other.to_ids(dictionary=tmp_path, apart=False)
     assert (more.s.tolist(), more.p.tolist(), more.o.tolist()) == ([len(terms)], [1], [0])
 
 
 def test_other_tables_are_no_dictionary(tmp_path):
-    jelly.write_ids(tmp_path, jelly.dumps(MADE))
+    steps.write_ids(tmp_path, jelly.dumps(MADE))
     path = tmp_path / "terms.parquet"
     terms = parquet.read_table(path)
     swapped = terms.set_column(0, "id", pc.add(terms["id"], 1))
@@ -87,15 +89,15 @@ def test_other_tables_are_no_dictionary(tmp_path):
     for wrong in (swapped, twice, terms.slice(1), terms.drop_columns(["kind"])):
         parquet.write_table(wrong, path)
         with pytest.raises(jelly.JellyFormatError):
-            jelly.read_ids(b"", format="nt", dictionary=tmp_path)
+            jelly.scan(b"", format="nt").to_ids(dictionary=tmp_path)
     path.write_bytes(b"PAR1 nothing")
     with pytest.raises(jelly.JellyFormatError, match="broken"):
-        jelly.read_ids(b"", format="nt", dictionary=tmp_path)
+        jelly.scan(b"", format="nt").to_ids(dictionary=tmp_path)
 
 
 def test_old_tables_stay_if_writing_fails(tmp_path):
-    jelly.write_ids(tmp_path, jelly.dumps(MADE))
+    steps.write_ids(tmp_path, jelly.dumps(MADE))
     before = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
     with pytest.raises(jelly.JellyError):
-        jelly.write_ids(tmp_path, b"<a:s> <a:p> <a:o> .\n<a:s> <a:p>", format="nt")
+        steps.write_ids(tmp_path, b"<a:s> <a:p> <a:o> .\n<a:s> <a:p>", format="nt")
     assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == before

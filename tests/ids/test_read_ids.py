@@ -1,4 +1,4 @@
-"""`jelly.read_ids`: ids against a dict of Python over the same terms, on real and random data."""
+"""`Dataset.to_ids`: ids against a dict of Python over the same terms, on real and random data."""
 
 import io
 import random
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import steps
 from support.shared import shared
 
 import jelly
@@ -46,7 +47,7 @@ def test_real_data(source, settings, tmp_path):
             writer.add(statement)
             if len(statements) == 20_000:
                 break
-    ids = jelly.read_ids(path, scope=False, **settings)
+    ids = steps.read_ids(path, blank_nodes="keep", **settings)
     rows, nodes = numbered(statements, **settings)
     assert rows_of(ids) == rows
     assert ids.terms() == nodes
@@ -64,7 +65,7 @@ def test_random_statements():
         Quad(chosen.choice(terms), chosen.choice([P, Q]), chosen.choice(terms + values), chosen.choice([None, A, C]))
         for _ in range(3000)
     ]
-    ids = jelly.read_ids(jelly.dumps(made), scope=False, batch_rows=77)
+    ids = jelly.scan(jelly.dumps(made), blank_nodes="keep", batch_rows=77).to_ids()
     rows, nodes = numbered(made)
     assert (rows_of(ids), ids.terms()) == (rows, nodes)
     nodes = dict.fromkeys(term for q in made for term in (q.s, q.o, q.g) if term != DefaultGraph())
@@ -74,7 +75,7 @@ def test_random_statements():
 
 
 def test_id_of_a_term():
-    ids = jelly.read_ids(jelly.dumps([Triple(A, P, B)]))
+    ids = jelly.scan(jelly.dumps([Triple(A, P, B)])).to_ids()
     assert (ids.id_of(A), ids.id_of(B), ids.id_of(P), ids.id_of(C)) == (0, 1, None, None)
     assert (ids.id_of(P, relation=True), ids.id_of(A, relation=True)) == (0, None)
     for wrong in (-1, 2):
@@ -84,8 +85,8 @@ def test_id_of_a_term():
 
 
 def test_old_ids_stay():
-    first = jelly.read_ids(jelly.dumps([Triple(A, P, B)]))
-    more = jelly.read_ids(jelly.dumps([Quad(C, Q, A, None), Quad(B, P, A, C)]), dictionary=first.dictionary)
+    first = jelly.scan(jelly.dumps([Triple(A, P, B)])).to_ids()
+    more = jelly.scan(jelly.dumps([Quad(C, Q, A, None), Quad(B, P, A, C)])).to_ids(dictionary=first.dictionary)
     assert rows_of(more) == [(2, 1, 0, -1), (1, 0, 0, 2)]
     assert (first.n_nodes, first.terms()) == (2, ["<a:a>", "<a:b>"])
     assert more.terms() == ["<a:a>", "<a:b>", "<a:c>"]
@@ -103,14 +104,14 @@ def test_blank_nodes_of_sources(tmp_path):
     nt = {"format": "nt"}
     apart = [[text] for text in texts]  # a list of bytes is one source in chunks
     for sources, settings in ((paths, {}), (apart, nt), ([io.BytesIO(text) for text in texts], nt)):
-        assert jelly.read_ids(sources, **settings).s.tolist() == [0, 2]
-    assert jelly.read_ids(paths, scope=False).s.tolist() == [0, 0]
+        assert steps.read_ids(sources, **settings).s.tolist() == [0, 2]
+    assert jelly.scan(paths, blank_nodes="keep").to_ids().s.tolist() == [0, 0]
     # The same file has the same nodes, also in another run.
-    first = jelly.read_ids([*paths, paths[0]])
+    first = jelly.scan([*paths, paths[0]]).to_ids()
     assert first.s.tolist() == [0, 2, 0]
-    assert jelly.read_ids(paths[1], dictionary=first.dictionary).s.tolist() == [2]
-    assert jelly.read_ids(apart, format="nt", threads=2).s.tolist() == [0, 2]
-    assert jelly.read_ids(texts, format="nt").s.tolist() == [0, 0]
+    assert jelly.scan(paths[1]).to_ids(dictionary=first.dictionary).s.tolist() == [2]
+    assert jelly.scan(apart, format="nt", threads=2).to_ids().s.tolist() == [0, 2]
+    assert jelly.scan(texts, format="nt").to_ids().s.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("threads", [2, 3])
@@ -124,22 +125,22 @@ def test_threads_give_the_same_ids(tmp_path, threads):
         sources.append(path)
     with jelly.open(sources[0]) as file:
         assert len(file) == 30_000
-    one, many = jelly.read_ids(sources), jelly.read_ids(sources, threads=threads)
+    one, many = jelly.scan(sources).to_ids(), jelly.scan(sources, threads=threads).to_ids()
     assert rows_of(one) == rows_of(many)
     assert one.terms() == many.terms()
 
 
 def test_kinds_of_arrays():
     data = jelly.dumps([Triple(A, P, B), Triple(B, P, Literal("x"))])
-    ids = jelly.read_ids(data, dtype="int64", literals=False)
+    ids = jelly.scan(data).to_ids(dtype="int64", literals=False)
     assert (ids.s.dtype, ids.o.tolist(), len(ids)) == (np.int64, [1], 1)
     assert ids.edge_index.dtype == np.int64
     assert ids.edge_index.tolist() == [[0], [1]]
     with pytest.raises(jelly.JellyArgumentError, match="int32 or int64"):
-        jelly.read_ids(data, dtype=float)
+        jelly.scan(data).to_ids(dtype=float)
     with pytest.raises(jelly.JellyArgumentError, match="did you mean 'literals'"):
-        jelly.read_ids(data, literal=False)
-    empty = jelly.read_ids(b"", format="nt")
+        jelly.scan(data).to_ids(literal=False)
+    empty = jelly.scan(b"", format="nt").to_ids()
     assert (len(empty), empty.n_nodes, empty.edge_index.shape, empty.terms()) == (0, 0, (2, 0), [])
 
 
@@ -149,14 +150,14 @@ def test_errors_name_the_source(tmp_path):
     bad.write_bytes(b"<a:s> <a:p>\n")
     for threads in (1, 2):
         with pytest.raises(jelly.JellySyntaxError, match="bad.nt"):
-            jelly.read_ids([good, bad], threads=threads)
+            jelly.scan([good, bad], threads=threads).to_ids()
 
 
 def test_patches_and_results_are_no_statements():
     from jelly._core.algebra.graph_ids import GraphDictionary
     from jelly._core.algebra.select import select
 
-    [batch] = jelly.read_batches(jelly.dumps([Triple(A, P, B)]))
+    [batch] = jelly.scan(jelly.dumps([Triple(A, P, B)])).batches()
     with pytest.raises(jelly.JellyOptionsError, match="patch"):
         GraphDictionary().add(select(batch, [0], op=2))
 
@@ -164,7 +165,7 @@ def test_patches_and_results_are_no_statements():
 def test_nodes_as_arrow():
     pytest.importorskip("pyarrow")
     terms = [Literal("x", language="en", direction="rtl"), Literal("1", datatype="a:int"), BlankNode("b"), Literal("s")]
-    ids = jelly.read_ids(jelly.dumps([Triple(A, P, term) for term in terms]), scope=False)
+    ids = jelly.scan(jelly.dumps([Triple(A, P, term) for term in terms]), blank_nodes="keep").to_ids()
     none = {"datatype": None, "lang": None, "direction": None}
     assert ids.nodes.to_pylist() == [
         none | {"kind": "iri", "value": "a:a"},

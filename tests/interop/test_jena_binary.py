@@ -146,11 +146,11 @@ def test_results_both_ways(peer: Peer, tmp_path: Path, encoding: str) -> None:
             assert renamed(read_results(back, format=format)) == renamed(rows)
             if any(isinstance(term, Literal) and term.direction for row in rows for term in row):
                 continue
-            convert_results(ours, back, from_format=encoding, to_format=format)
+            convert_results(ours, back, format=encoding, to=format)
             peer.run("results", format, back, encoding, theirs)
             assert renamed(read_results(theirs, format=encoding)) == renamed(rows)
     out = io.BytesIO()
-    assert convert_results(theirs, out, from_format=encoding, to_format="csv") == 3
+    assert convert_results(theirs, out, format=encoding, to="csv") == 3
 
 
 def renamed(rows: Any) -> list[tuple[Any, ...]]:

@@ -215,7 +215,7 @@ def test_undelimited_stream(exchange: Exchange) -> None:
 
 def test_keyframes_and_index_are_nothing_to_others(exchange: Exchange) -> None:
     ours = of_arity(PhysicalType.QUADS, statements("hostile to small tables"))
-    batch = next(jelly.read_batches(jelly.dumps(ours)))
+    batch = next(jelly.scan(jelly.dumps(ours)).batches())
     for physical in (PhysicalType.QUADS, PhysicalType.GRAPHS):
         encoder = jelly.Encoder(make_options(physical), frame_rows=7, keyframe_rows=7)
         exchange.jelly.write_bytes(encoder.encode(batch) + encoder.close({"index": b"\x00\xff"}))
@@ -253,7 +253,7 @@ def test_we_read_jvm_namespaces(exchange: Exchange, tables: str, command: str) -
     given = of_arity(PhysicalType.QUADS, statements("quads/weather-quads.nq"))
     options = make_options(PhysicalType.QUADS, tables, version=2)
     exchange.write(command, [given], settings(options, prefixes=PREFIXES))
-    frames = list(jelly.read_frames(exchange.jelly))
+    frames = list(jelly.scan(exchange.jelly).frames())
     assert sum((frame.namespaces for frame in frames), []) == PREFIXES
     expected = sum(exchange.read("frames"), []) if tables in STARVED else given
     assert plain([sum((frame.statements for frame in frames), [])]) == plain([expected])
@@ -300,7 +300,7 @@ def test_we_read_jvm_frames(exchange: Exchange, physical: PhysicalType, logical:
     options = make_options(physical, tables, logical=logical)
     exchange.write("group", given, settings(options))
     expected = exchange.read("frames", physical != PhysicalType.TRIPLES) if tables in STARVED else given
-    assert plain(jelly.read_frames(exchange.jelly)) == plain(expected)
+    assert plain(jelly.scan(exchange.jelly).frames()) == plain(expected)
     assert jelly.options(exchange.jelly) == options.replace(version=1)
 
 

@@ -77,7 +77,7 @@ def test_samples_are_read(path):
     for part, count in COUNTS.items():
         if part in path and count:
             assert len(statements) == count
-    frames = list(jelly.read_frames(data))
+    frames = list(jelly.scan(data).frames())
     assert [x for frame in frames for x in frame] == statements
     if "_v1_1_" in path:  # of Jelly-JVM, with namespaces; those of 1.1.1 with metadata
         assert any(frame.namespaces for frame in frames)
@@ -158,11 +158,11 @@ def test_text_to_jelly_to_text(path):
         original = gzip.decompress(original)
     out = io.BytesIO()
     with jelly.Writer(out, jelly.StreamOptions(rdf_star=True, generalized_statements=True)) as writer:
-        for batch in jelly.read_batches(DATA / path):
+        for batch in jelly.scan(DATA / path).batches():
             writer.add_batch(batch)
     text = io.BytesIO()
     with jelly.Writer(text, format=name.removesuffix(".gz")[-2:]) as back:
-        for batch in jelly.read_batches(out.getvalue()):
+        for batch in jelly.scan(out.getvalue()).batches():
             back.add_batch(batch)
     before = [line for line in re.split(rb"[\r\n]+", original) if line.strip() and not line.lstrip().startswith(b"#")]
     after = text.getvalue().splitlines() if b"\r" not in text.getvalue() else text.getvalue().split(b"\n")[:-1]

@@ -1,4 +1,4 @@
-"""`jelly.aread` and `jelly.AsyncReader`: asynchronous sources of all kinds, errors, cancellation, many at once."""
+"""`async for` over a `jelly.Dataset`: asynchronous sources of all kinds, errors, cancellation, many at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def listed(items: AsyncIterator[Any]) -> list[Any]:
 
 def made(format: str) -> bytes:
     out = io.BytesIO()
-    jelly.convert(LINES, out, from_format="nt", to_format=format)
+    jelly.convert(LINES, out, format="nt", to=format)
     return out.getvalue()
 
 
@@ -42,24 +42,24 @@ def test_asynchronous_chunks(format):
         pytest.importorskip("pyarrow")
     data = made(format)
     for given, size in ((data, 37 if format == "nt" else 4000), (gzip.compress(data), 1000)):
-        assert asyncio.run(listed(jelly.aread(chunks(given, size), format=format))) == EXPECTED
-        batches = asyncio.run(listed(jelly.AsyncReader(chunks(given, size), format=format).batches()))
+        assert asyncio.run(listed(jelly.scan(chunks(given, size), format=format))) == EXPECTED
+        batches = asyncio.run(listed(jelly.scan(chunks(given, size), format=format).batches()))
         assert sum(map(len, batches)) == 1000
 
 
 def test_other_sources_and_several(tmp_path):
     (tmp_path / "a.nt").write_bytes(LINES)
-    assert asyncio.run(listed(jelly.aread(tmp_path / "a.nt"))) == EXPECTED
-    assert asyncio.run(listed(jelly.aread(tmp_path))) == EXPECTED
-    assert asyncio.run(listed(jelly.aread(LINES, format="nt"))) == EXPECTED
+    assert asyncio.run(listed(jelly.scan(tmp_path / "a.nt"))) == EXPECTED
+    assert asyncio.run(listed(jelly.scan(tmp_path))) == EXPECTED
+    assert asyncio.run(listed(jelly.scan(LINES, format="nt"))) == EXPECTED
     several = [tmp_path / "a.nt", chunks(LINES, 5000)]
-    assert asyncio.run(listed(jelly.aread(several, format="nt"))) == EXPECTED * 2
-    frames = asyncio.run(listed(jelly.AsyncReader(made("jelly")).frames()))
-    assert [len(frame) for frame in frames] == [len(frame) for frame in jelly.read_frames(made("jelly"))]
+    assert asyncio.run(listed(jelly.scan(several, format="nt"))) == EXPECTED * 2
+    frames = asyncio.run(listed(jelly.scan(made("jelly")).frames()))
+    assert [len(frame) for frame in frames] == [len(frame) for frame in jelly.scan(made("jelly")).frames()]
     assert [frame.index for frame in frames] == list(range(len(frames)))
-    [a, b] = asyncio.run(listed(jelly.aread([[b"_:x <a:p> _:x ."], chunks(b"_:x <a:p> _:x .", 9)], format="nt")))
+    [a, b] = asyncio.run(listed(jelly.scan([[b"_:x <a:p> _:x ."], chunks(b"_:x <a:p> _:x .", 9)], format="nt")))
     assert a.s != b.s
-    assert "AsyncReader of bytes" in repr(jelly.AsyncReader(b""))
+    assert "Dataset of 1 sources" in repr(jelly.scan(b""))
 
 
 def test_a_stream_reader_of_asyncio():
@@ -72,7 +72,7 @@ def test_a_stream_reader_of_asyncio():
         async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
             reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
             try:
-                return await listed(jelly.aread(reader, format="nt"))
+                return await listed(jelly.scan(reader, format="nt"))
             finally:
                 writer.close()
                 await writer.wait_closed()
@@ -91,7 +91,7 @@ def test_what_a_chunk_completes_is_given_at_once():
                 yield part
                 await read.get()  # what this chunk completed
 
-        reader = jelly.AsyncReader(source(), format=format)
+        reader = jelly.scan(source(), format=format)
         async for item in reader.frames() if format == "jelly" else reader:
             await read.put(item)
 
@@ -117,7 +117,7 @@ def test_errors_come_after_the_statements_before_them():
     async def main(src: Any) -> tuple[int, BaseException]:
         n = 0
         try:
-            async for _ in jelly.aread(src, format="nt"):
+            async for _ in jelly.scan(src, format="nt"):
                 n += 1
         except (jelly.JellyError, OSError) as error:
             return n, error
@@ -128,10 +128,10 @@ def test_errors_come_after_the_statements_before_them():
     n, error = asyncio.run(main(chunks(LINES + b"nonsense\n", 4000)))
     assert n == 1000
     assert "line 1001" in str(error)
-    with pytest.raises(jelly.JellyArgumentError, match=r"jelly\.aread"):
+    with pytest.raises(jelly.JellyArgumentError, match=r"async for"):
         jelly.read(chunks(LINES, 5), format="nt")
     with pytest.raises(jelly.JellyArgumentError, match="did you mean 'strict'"):
-        jelly.aread(LINES, stict=True)
+        jelly.scan(LINES, stict=True)
 
 
 def test_threads_end_when_reading_stops_in_the_middle():
@@ -144,7 +144,7 @@ def test_threads_end_when_reading_stops_in_the_middle():
 
     async def main() -> None:
         for number in range(20):
-            items = jelly.AsyncReader(silent(), format="nt").batches()
+            items = aiter(jelly.scan(silent(), format="nt").batches())
             assert len(await anext(items)) == 1000
             if number % 2:
                 with pytest.raises(asyncio.TimeoutError):
@@ -174,7 +174,7 @@ def test_more_readers_than_threads_that_all_share():
             await everybody.wait()
             yield b"<a:s> <a:p> <a:o> .\n"
 
-        found = await asyncio.gather(*(listed(jelly.aread(source(), format="nt")) for _ in range(n)))
+        found = await asyncio.gather(*(listed(jelly.scan(source(), format="nt")) for _ in range(n)))
         return sum(map(len, found))
 
     assert asyncio.run(asyncio.wait_for(main(), 60)) == 100
@@ -195,7 +195,7 @@ def test_the_loop_is_not_blocked():
 
         other = asyncio.ensure_future(tick())
         n = 0
-        async for batch in jelly.AsyncReader(data).batches(batch_rows=10):
+        async for batch in jelly.scan(data, batch_rows=10).batches():
             n += len(batch)
         over = True
         await other

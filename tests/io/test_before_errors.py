@@ -39,7 +39,7 @@ def test_rows_of_results(format: str, rows: int) -> None:
 def namespaces(src: object, format: str) -> tuple[list[tuple[str, str]], int]:
     batches: list[jelly.Batch] = []
     with pytest.raises(jelly.JellyError):
-        batches.extend(jelly.read_batches(src, format=format))
+        batches.extend(jelly.scan(src, format=format).batches())
     return [(name, iri) for batch in batches for _, _, name, iri in batch.namespaces], sum(map(len, batches))
 
 

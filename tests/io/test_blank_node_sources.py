@@ -70,7 +70,7 @@ def test_what_is_refused() -> None:
 
 def test_each_mode() -> None:
     def read(chosen: BlankNodes) -> str:
-        [batch] = chosen.batches("s3://bucket/x.nt", jelly.read_batches(b"_:x <a:p> <a:o> .", format="nt"))
+        [batch] = chosen.batches("s3://bucket/x.nt", jelly.scan(b"_:x <a:p> <a:o> .", format="nt").batches())
         return str(batch.term(batch.s[0]))
 
     assert read(KEEP) == "_:x"

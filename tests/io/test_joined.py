@@ -143,7 +143,7 @@ def test_seekable_files_and_topics_are_not_told(tmp_path: Path) -> None:
         topics = pytest.importorskip("jelly.grpc._topic_log")
         topic = topics.Topic("t", StreamOptions(physical_type=1), path=tmp_path / "t.jelly")
         for i in range(600):
-            topic.append(next(jelly.read_batches(jelly.dumps(numbers("http://a.org/", 3, i)))))
+            topic.append(next(jelly.scan(jelly.dumps(numbers("http://a.org/", 3, i))).batches()))
         topic.close()
         assert len(read((tmp_path / "t.jelly").read_bytes())) == 1800
         assert jelly.validate(tmp_path / "t.jelly") == []
@@ -159,7 +159,7 @@ def test_other_options() -> None:
         read(joined)
     for rows in (1, 5, 8192):
         assert read(joined, joined=True, batch_rows=rows) == A + quads + star + quads
-    batches = list(jelly.read_batches(joined, joined=True))
+    batches = list(jelly.scan(joined, joined=True).batches())
     assert [batch.arity for batch in batches] == [3, 4, 3, 4]
     assert [batch.options.physical_type for batch in batches] == [
         PhysicalType.TRIPLES, PhysicalType.GRAPHS, PhysicalType.TRIPLES, PhysicalType.QUADS,
@@ -167,7 +167,7 @@ def test_other_options() -> None:
     assert [batch.first_row for batch in batches] == [0, 20, 50, 51]
     for batch in batches:
         batch.check()
-    assert [len(frame) for frame in jelly.read_frames(joined, joined=True)][-1] > 0
+    assert [len(frame) for frame in jelly.scan(joined, joined=True).frames()][-1] > 0
     with pytest.raises(jelly.JellyLimitError, match="name table"):
         read(stream(A) + stream(A, max_name_table_size=5000), joined=True)
     # An end inside a graph is none of the next stream's business.

@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "a.nt").write_bytes(A)
     (tmp_path / "b.nq.gz").write_bytes(gzip.compress(B))
     for suffix in ("jelly", *KINDS):
-        jelly.convert(B, tmp_path / f"c.{suffix}", from_format="nq")
+        jelly.convert(B, tmp_path / f"c.{suffix}", format="nq")
     (tmp_path / "readme.txt").write_text("no RDF")
     return tmp_path
 
@@ -36,12 +36,12 @@ def values(src: Any, **settings: Any) -> set[tuple[str, ...]]:
     """What each function that reads finds, which must agree; of each statement the literal and the graph."""
     found = [(statement.o.value, *map(str, statement[3:])) for statement in jelly.read(src(), **settings)]
     n = len(found)
-    assert sum(map(len, jelly.read_batches(src(), **settings))) == n
-    assert sum(map(len, jelly.read_frames(src(), **settings))) == n
+    assert sum(map(len, jelly.scan(src(), **settings).batches())) == n
+    assert sum(map(len, jelly.scan(src(), **settings).frames())) == n
     assert jelly.read_arrow(src(), **settings).read_all()["object"].to_pylist() == [row[0] for row in found]
     assert jelly.find(src(), p="a:p", **settings).count() == n
     assert jelly.scan(src(), **settings).count_rows() == n
-    assert len(jelly.read_ids(src(), **settings)) == n
+    assert len(jelly.scan(src(), **settings).to_ids()) == n
     return set(found)
 
 
@@ -83,7 +83,7 @@ def test_several(folder):
     assert values(lambda: [table, folder / "a.nt"]) == both
     assert len(list(jelly.read(folder))) == 7
     assert values(lambda: fsspec.open_files(f"{folder}/*.n*")) == both
-    assert [frame.index for frame in jelly.read_frames(folder)] == list(range(7))
+    assert [frame.index for frame in jelly.scan(folder).frames()] == list(range(7))
 
 
 def test_urls_of_fsspec(folder):
@@ -127,7 +127,7 @@ def test_blank_nodes_of_several_sources_are_apart(folder):
     assert [str(row.s) for row in jelly.read(two[0], blank_nodes="scope")] == labels()[:1]
 
 
-@pytest.mark.parametrize("function", [jelly.read, jelly.read_batches, jelly.read_frames, jelly.find, jelly.read_ids])
+@pytest.mark.parametrize("function", [jelly.read, jelly.find, jelly.scan])
 def test_nothing_to_read_is_an_error(tmp_path, function):
     with pytest.raises(jelly.JellyArgumentError, match="list of sources is empty"):
         function([])
@@ -188,28 +188,28 @@ def test_convert_takes_every_kind_and_several(folder, tmp_path):
     several = [folder / "a.nt", folder / "b.nq.gz", folder / "c.csv"]
     for suffix in ("jelly", "nq", "thrift", *KINDS):
         out = tmp_path / "out" / "all"
-        done = jelly.convert(several, out, to_format=suffix)
+        done = jelly.convert(several, out, to=suffix)
         assert (done.statements, done.bytes_read > 0 or suffix == "parquet") == (3, True)
         assert [row.o.value for row in jelly.read(out, format=suffix)] == ["A", "B", "B"]
         buffer = io.BytesIO()
-        jelly.convert(several, buffer, to_format=suffix, blank_nodes="keep")
+        jelly.convert(several, buffer, to=suffix, blank_nodes="keep")
         assert {str(row.s) for row in jelly.read(buffer.getvalue(), format=suffix)} == {"_:x"}
     mixed = [folder / "a.nt", [b"nonsense\n"]]
-    done = jelly.convert(mixed, out, to_format="parquet", from_format="nt", on_error="skip")
+    done = jelly.convert(mixed, out, to="parquet", format="nt", on_error="skip")
     assert (done.statements, done.n_skipped) == (1, 1)
 
 
 def test_convert_to_tables(folder, tmp_path):
     text = io.BytesIO()
-    jelly.convert(B, text, from_format="nq", to_format="csv", layout="ntriples")
+    jelly.convert(B, text, format="nq", to="csv", layout="ntriples")
     assert text.getvalue() == b'"s","p","o","g"\n"_:x","<a:p>","""B""@en","<a:g>"\n'
     made = jelly.convert([folder / "a.nt", folder / "c.jelly"], tmp_path / "ids", layout="ids")
     assert made.statements == 2
     assert sorted(path.name for path in (tmp_path / "ids").iterdir()) == ["terms.parquet", "triples.parquet"]
     options = {"rdf_star": True}
-    for settings in ({"seekable": True}, {"options": options}, {"namespaces": {"a": "a:"}}, {"frame_rows": 1}):
+    for settings in ({"seekable": True}, {"options": options}, {"prefixes": {"a": "a:"}}, {"frame_rows": 1}):
         with pytest.raises(jelly.JellyArgumentError, match="does not go with tables"):
-            jelly.convert(A, tmp_path / "x.csv", from_format="nt", **settings)
+            jelly.convert(A, tmp_path / "x.csv", format="nt", **settings)
     assert not (tmp_path / "x.csv").exists()
 
 

@@ -301,9 +301,9 @@ def test_a_batch_may_hold_what_a_frame_may() -> None:
     body = terms((IRI_TERM, iri(1)), (IRI_TERM, iri(1)), (LITERAL, literal(bytes(size).replace(b"\0", b"x"))))
     data = frame(options(), name(b"a:s"), field(1, field(2, body)))
     with pytest.raises(JellyLimitError, match="raise max_frame_bytes to read it"):
-        list(jelly.read_batches(iter([data])))
+        list(jelly.scan(iter([data])).batches())
     for source, limits in ((iter([data]), {"max_frame_bytes": 1 << 29}), (data, {})):  # its size tells
-        found = [(len(batch), batch.nbytes > size) for batch in jelly.read_batches(source, **limits)]
+        found = [(len(batch), batch.nbytes > size) for batch in jelly.scan(source, **limits).batches()]
         assert found[0] == (1, True)
         assert sum(n for n, _ in found) == 1
 
@@ -312,7 +312,7 @@ def test_texts_that_hostile_prefixes_make_stay_bounded() -> None:
     rows = [name(b"%d" % i) for i in range(600)]
     triples = [triple((IRI_TERM, iri(1, 1)), (IRI_TERM, iri(2, 1)), (IRI_TERM, iri(3, 1)))]
     data = frame(options(names=600, prefixes=8), prefix(b"x" * 1000), *rows, *triples)
-    assert sum(map(len, jelly.read_batches(data))) == 1
+    assert sum(map(len, jelly.scan(data).batches())) == 1
 
 
 def test_max_expansion(tmp_path: Path) -> None:

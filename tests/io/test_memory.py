@@ -65,7 +65,7 @@ def test_quads_to_statements_by_frame() -> None:
     flat("""
 def work(n):
     n //= 3
-    count = sum(len(frame) for frame in jelly.read_frames(jelly_of(n, 4)))
+    count = sum(len(frame) for frame in jelly.scan(jelly_of(n, 4)).frames())
     assert count == n * 20_000
 """)
 
@@ -74,7 +74,7 @@ def test_jelly_to_batches_to_jelly() -> None:
     flat("""
 def work(n):
     with jelly.Writer(Drop()) as writer:
-        for batch in jelly.read_batches(jelly_of(n)):
+        for batch in jelly.scan(jelly_of(n)).batches():
             writer.add_batch(batch)
     assert writer.statements == n * 20_000
 """)
@@ -103,7 +103,7 @@ class Pipe:
 def text_of(n):
     pipe = Pipe()
     with jelly.Writer(pipe, format="nt") as writer:
-        for batch in jelly.read_batches(jelly_of(n)):
+        for batch in jelly.scan(jelly_of(n)).batches():
             writer.add_batch(batch)
             while pipe.chunks:
                 yield pipe.chunks.popleft()
@@ -111,7 +111,7 @@ def text_of(n):
 
 def work(n):
     with jelly.Writer(Drop()) as writer:
-        for batch in jelly.read_batches(text_of(n), format="nt"):
+        for batch in jelly.scan(text_of(n), format="nt").batches():
             writer.add_batch(batch)
     assert writer.statements == n * 20_000
 """, 20 * MB)
@@ -148,7 +148,7 @@ data = b"".join(jelly_of(1))
 def work(n):
     for _ in range(n * 2):
         next(jelly.read(data, batch_rows=100))
-        next(jelly.read_batches([data[:1000], data[1000:]], batch_rows=100))
+        next(jelly.scan([data[:1000], data[1000:]], batch_rows=100).batches())
         jelly.options(data)
         decoder = jelly.Decoder()
         decoder.push(data[:5000])

@@ -43,7 +43,7 @@ def test_keywords_of_another_function(ten: Path) -> None:
 
 @pytest.mark.parametrize("name", ["x.nt", "x.nq.zst", "x.parquet"])
 def test_only_jelly_has_an_index(name: str, tmp_path: Path) -> None:
-    assert told(lambda: jelly.convert(TEXT, tmp_path / name, from_format="nt", seekable=True)).startswith("seekable=")
+    assert told(lambda: jelly.convert(TEXT, tmp_path / name, format="nt", seekable=True)).startswith("seekable=")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -87,9 +87,9 @@ def test_graphs_can_be_dropped(target: str, tmp_path: Path) -> None:
     path = tmp_path / f"x.{target}"
     advice = "; or drop the graphs with drop_graphs=True"
     with pytest.raises(jelly.JellyError) as caught:
-        jelly.convert(QUADS, path, from_format="nq")
+        jelly.convert(QUADS, path, format="nq")
     assert caught.value.reason.endswith(advice)
-    assert jelly.convert(QUADS, path, from_format="nq", drop_graphs=True).statements == 2
+    assert jelly.convert(QUADS, path, format="nq", drop_graphs=True).statements == 2
     assert set(jelly.read(path)) == {jelly.Triple(S, P, OBJECT), jelly.Triple(S, P, jelly.IRI("a:x"))}
 
 
@@ -105,7 +105,7 @@ def test_dropped_graphs_make_a_stream_of_triples(tmp_path: Path) -> None:
     assert jelly.options(path).physical_type == jelly.PhysicalType.TRIPLES
     assert jelly.options(path).logical_type == jelly.LogicalType.FLAT_TRIPLES
     assert list(jelly.read(path)) == [jelly.Triple(S, P, OBJECT), jelly.Triple(S, P, G)]
-    assert [name for frame in jelly.read_frames(path) for name in frame.namespaces] == [("ex", "a:")]
+    assert [name for frame in jelly.scan(path).frames() for name in frame.namespaces] == [("ex", "a:")]
     # Triples stay what they are.
     jelly.convert(path, tmp_path / "again.jelly", drop_graphs=True)
     assert list(jelly.read(tmp_path / "again.jelly")) == list(jelly.read(path))

@@ -76,7 +76,7 @@ def test_files_are_closed_before_they_are_renamed(windows: SimpleNamespace, tmp_
         make_sidecar(file)  # while a reader has the file open
         assert len(found) == 100
     with pytest.raises(jelly.JellyError):
-        jelly.convert(b"<a:s> <a:p> .\n", file, from_format="nt")
+        jelly.convert(b"<a:s> <a:p> .\n", file, format="nt")
     assert names(tmp_path) == ["x.jelly", "x.jelly.idx", "x.nt"]
     assert windows.refused == 0
 
@@ -86,7 +86,7 @@ def test_a_reader_that_closes_in_a_moment(windows: SimpleNamespace, tmp_path: Pa
     file.write_bytes(b"")
     reader = open(file, "rb")  # noqa: SIM115 - closed below
     windows.meanwhile = lambda: len(windows.waited) == 3 and reader.close()
-    jelly.convert(LINES, file, from_format="nt")
+    jelly.convert(LINES, file, format="nt")
     assert file.read_bytes() == LINES
     assert (windows.refused, len(windows.waited)) == (3, 3)
 
@@ -95,7 +95,7 @@ def test_a_reader_that_stays(windows: SimpleNamespace, tmp_path: Path) -> None:
     file = tmp_path / "x.nt"
     file.write_bytes(b"")
     with open(file, "rb"), pytest.raises(PermissionError) as caught:
-        jelly.convert(LINES, file, from_format="nt")
+        jelly.convert(LINES, file, format="nt")
     assert caught.value.filename == str(file)
     assert 1 < sum(windows.waited) < 5
     assert names(tmp_path) == ["x.nt"], "the part file is removed"
@@ -121,7 +121,7 @@ def test_the_files_of_a_broker(windows: SimpleNamespace, tmp_path: Path) -> None
 
     statements = [jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal(f"{n:0500}")) for n in range(50)]
     options = jelly.StreamOptions(physical_type=1, logical_type=1)
-    batch = next(iter(jelly.read_batches(jelly.dumps(statements))))
+    batch = next(iter(jelly.scan(jelly.dumps(statements)).batches()))
     with jg.Topics(tmp_path, keep_bytes=8_000, topics_per_owner=5) as topics:
         topic = topics.get("t", create=True, owner="me")
         topic.offer(options)
@@ -176,7 +176,7 @@ def test_threads_that_replace_one_file(windows: SimpleNamespace, tmp_path: Path)
     file = tmp_path / "x.nt"
     windows.meanwhile = lambda: time.sleep(windows.waited[-1] + 0.05)  # time for the others to close their files
     threads = [
-        threading.Thread(target=jelly.convert, args=(LINES, file), kwargs={"from_format": "nt"}) for _ in range(4)
+        threading.Thread(target=jelly.convert, args=(LINES, file), kwargs={"format": "nt"}) for _ in range(4)
     ]
     for thread in threads:
         thread.start()

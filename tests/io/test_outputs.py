@@ -219,9 +219,9 @@ def test_what_cannot_be_written_names_the_output(folder: Path) -> None:
     Path("q.jelly").write_bytes(quads)
     for call in (
         lambda: jelly.convert("q.jelly", "out.nt"),
-        lambda: jelly.write("out.nt", jelly.read_batches("q.jelly")),
-        lambda: jelly.write("out.nt", [STATEMENTS[0], *jelly.read_batches("q.jelly")]),
-        lambda: jelly.dumps(jelly.read_batches("q.jelly")),
+        lambda: jelly.write("out.nt", jelly.scan("q.jelly").batches()),
+        lambda: jelly.write("out.nt", [STATEMENTS[0], *jelly.scan("q.jelly").batches()]),
+        lambda: jelly.dumps(jelly.scan("q.jelly").batches()),
     ):
         with pytest.raises((jelly.JellyError, TypeError)) as caught:
             call()
@@ -230,7 +230,7 @@ def test_what_cannot_be_written_names_the_output(folder: Path) -> None:
         jelly.convert("q.jelly", "out.nt")
     assert named.value.source == "out.nt"
     with pytest.raises(jelly.JellyUnsupportedError) as unnamed:
-        jelly.convert("q.jelly", io.BytesIO(), to_format="nt")
+        jelly.convert("q.jelly", io.BytesIO(), to="nt")
     assert unnamed.value.source is None
     assert not os.path.exists("out.nt")
 
@@ -239,7 +239,7 @@ def test_a_bug_still_says_where_to_look(folder: Path, monkeypatch: pytest.Monkey
     def broken(*args: Any, **settings: Any) -> None:
         raise RuntimeError("odd")
 
-    monkeypatch.setattr(jelly, "convert", broken)
+    monkeypatch.setattr(jelly, "scan", broken)
     result = CliRunner().invoke(cli, ["convert", "a.nt", "b.jelly"])
     assert result.stderr == "error: RuntimeError: odd (JELLY_TRACEBACK=1 shows where)\n"
 

@@ -88,11 +88,11 @@ def web(folder) -> Iterator[tuple[str, list[str]]]:
 def check(url: str, src: Any = None) -> None:
     src = url if src is None else src
     assert sum(1 for _ in jelly.read(src)) == ROWS
-    assert sum(map(len, jelly.read_batches(src))) == ROWS
+    assert sum(map(len, jelly.scan(src).batches())) == ROWS
     assert jelly.read_arrow(src, columns=["object"]).read_all()["object"][-1].as_py() == str(ROWS - 1)
     assert jelly.find(src, p="a:p3").count() == len(range(3, ROWS, 7))
     assert jelly.scan(src).head(3, ["subject"]).to_pylist() == [{"subject": f"a:s{i}"} for i in range(3)]
-    assert len(jelly.read_ids(src)) == ROWS
+    assert len(jelly.scan(src).to_ids()) == ROWS
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -105,7 +105,7 @@ def test_addresses(web, name):
 
 
 def test_a_missing_address(web):
-    for function in (jelly.read, jelly.find, jelly.read_arrow, jelly.read_ids):
+    for function in (jelly.read, jelly.find, jelly.read_arrow):
         with pytest.raises(FileNotFoundError, match="404"):
             list(function(f"{web[0]}/none.nt"))
 
@@ -137,7 +137,7 @@ def test_random_access(web, folder, how):
         if how == "open file":
             asked = [re.findall(r"\d+", each) for each in ranges]
             assert 0 < sum(int(last) + 1 - int(first) for first, last in asked) < size / 4
-        assert file.find(s="a:s7").count() == 1
+        assert jelly.scan(file).filter(s="a:s7").count() == 1
     with pytest.raises(FileNotFoundError):
         jelly.open(f"{address}/none.jelly")
     with pytest.raises(jelly.JellyError, match="only a Jelly file can have an index"):
@@ -154,13 +154,13 @@ def test_filters_that_are_near_each_other_take_one_request(web, folder):
         assert len(file.index.segments()) == 40
         assert file.filters is not None
         before = len(ranges)
-        assert file.find(s="a:s7919").count() == 1
+        assert jelly.scan(file).filter(s="a:s7919").count() == 1
         assert len(ranges) - before <= 3  # the filters, and a segment or two
         ranges.clear()
-        assert file.find(s=["a:s7919", "a:s2"]).count() == 2  # filters are asked for once
+        assert jelly.scan(file).filter(s=["a:s7919", "a:s2"]).count() == 2  # filters are asked for once
         assert len(ranges) <= 4
     with jelly.open(folder / "mixed.jelly") as file:
-        assert file.find(s=["a:s7919", "a:s2"]).count() == 2
+        assert jelly.scan(file).filter(s=["a:s7919", "a:s2"]).count() == 2
 
 
 @pytest.fixture(scope="module")

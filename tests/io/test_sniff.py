@@ -111,7 +111,7 @@ def test_text_read_as_jelly() -> None:
     assert reason(lambda: jelly.loads(text)).startswith(f"{expected} (")
     assert reason(lambda: jelly.inspect(text)).startswith(expected)
     assert f"{expected} (" in str(jelly.validate(text)[0])
-    assert reason(lambda: jelly.convert(text, io.BytesIO())).startswith(f"{expected}: read it with from_format='nt'")
+    assert reason(lambda: jelly.convert(text, io.BytesIO())).startswith(f"{expected}: read it with format='nt'")
     assert reason(lambda: list(read_patches(text))).startswith(expected)
     assert reason(lambda: list(read_messages(text))).startswith(f"{expected}: read it with format='nt'")
     assert reason(lambda: list(read_patches(b"TX .\nTC .\n" * 9))).startswith(

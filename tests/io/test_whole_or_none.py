@@ -10,13 +10,14 @@ import time
 from pathlib import Path
 
 import pytest
+from support import steps
 
 import jelly
 from jelly._bytes.part_file import PartFolder
 
 LINES = b"".join(b"<a:s> <a:p> <a:o%d> .\n" % i for i in range(50))
-SPLIT = "import jelly, sys; jelly.split(sys.stdin.buffer, 'part-{}.nt', rows=10, format='nt', batch_rows=5)"
-IDS = "import jelly, sys; jelly.write_ids('.', sys.stdin.buffer, format='nt')"
+SPLIT = "import jelly, sys; jelly.scan(sys.stdin.buffer, format='nt', batch_rows=5).split('part-{}.nt', rows=10)"
+IDS = "import jelly, sys; jelly.convert(sys.stdin.buffer, '.', format='nt', layout='ids')"
 
 
 def names(folder: Path) -> list[str]:
@@ -26,10 +27,10 @@ def names(folder: Path) -> list[str]:
 def test_no_part_of_a_split_that_failed(tmp_path: Path) -> None:
     (tmp_path / "part-00000.nt").write_bytes(b"old")
     with pytest.raises(jelly.JellySyntaxError):
-        jelly.split(LINES + b"<a:s> <a:p>\n", tmp_path / "part-{}.nt", rows=10, format="nt", batch_rows=5)
+        steps.split(LINES + b"<a:s> <a:p>\n", tmp_path / "part-{}.nt", rows=10, format="nt", batch_rows=5)
     assert names(tmp_path) == ["part-00000.nt"]
     assert (tmp_path / "part-00000.nt").read_bytes() == b"old"
-    made = jelly.split(LINES, tmp_path / "part-{}.nt", rows=10, format="nt")
+    made = steps.split(LINES, tmp_path / "part-{}.nt", rows=10, format="nt")
     assert names(tmp_path) == [os.path.basename(part.path) for part in made]
     assert b"".join(Path(part.path).read_bytes() for part in made) == LINES
 
@@ -37,7 +38,7 @@ def test_no_part_of_a_split_that_failed(tmp_path: Path) -> None:
 def test_a_folder_in_the_place_of_a_part(tmp_path: Path) -> None:
     (tmp_path / "part-00003.nt").mkdir()
     with pytest.raises(IsADirectoryError):
-        jelly.split(LINES, tmp_path / "part-{}.nt", rows=10, format="nt")
+        steps.split(LINES, tmp_path / "part-{}.nt", rows=10, format="nt")
     assert names(tmp_path) == ["part-00003.nt"]
 
 
@@ -48,7 +49,7 @@ def test_links_and_modes_stay(tmp_path: Path) -> None:
     target.write_bytes(b"old")
     target.chmod(0o600)
     (tmp_path / "part-00000.nt").symlink_to(target)
-    jelly.split(LINES, tmp_path / "part-{}.nt", rows=50, format="nt")
+    steps.split(LINES, tmp_path / "part-{}.nt", rows=50, format="nt")
     assert (tmp_path / "part-00000.nt").is_symlink()
     assert (target.read_bytes(), target.stat().st_mode & 0o777) == (LINES, 0o600)
 
@@ -56,7 +57,7 @@ def test_links_and_modes_stay(tmp_path: Path) -> None:
 def test_errors_have_the_names_that_the_files_were_to_get(tmp_path: Path) -> None:
     star = b"<a:s> <a:p> << <a:s> <a:p> <a:o> >> .\n"
     with pytest.raises(jelly.JellyError) as caught:
-        jelly.split(
+        steps.split(
             star, tmp_path / "part-{}.jelly", rows=1, format="nt",
             options=jelly.StreamOptions(physical_type=jelly.PhysicalType.TRIPLES),
         )  # fmt: skip

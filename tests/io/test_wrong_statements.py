@@ -166,7 +166,7 @@ def test_a_misspelt_field_of_options() -> None:
     for write in (
         lambda options: jelly.dumps([statement], options),
         lambda options: jelly.write(out, [statement], options),
-        lambda options: jelly.convert(b"<a:s> <a:p> <a:o> .", out, from_format="nt", options=options),
+        lambda options: jelly.convert(b"<a:s> <a:p> <a:o> .", out, format="nt", options=options),
         lambda options: PatchWriter(out, options),
     ):
         with pytest.raises(jelly.JellyArgumentError, match="has no keyword 'rdf_str': did you mean 'rdf_star'"):

@@ -83,7 +83,7 @@ VALUES = {
 
 
 def batch(statements: list[Any]) -> jelly.Batch:
-    return next(jelly.read_batches(jelly.dumps(statements)))
+    return next(jelly.scan(jelly.dumps(statements)).batches())
 
 
 @pytest.mark.parametrize("name", VALUES)
@@ -110,7 +110,7 @@ def test_many_are_what_each_is() -> None:
         for group in groups:
             writer.extend(group)
             writer.end_frame()
-    [whole] = jelly.read_batches(out.getvalue())
+    [whole] = jelly.scan(out.getvalue()).batches()
     made = serialize.serialize_many(whole)
     assert [deserialize(value) for value in made] == groups
     assert made[:50] == [serialize(Frame(0, group)) for group in groups[:50]]
@@ -308,7 +308,7 @@ def test_errors_of_options() -> None:
     with pytest.raises(JellySerializationError, match="quoted"):
         JellySerializer(StreamOptions(physical_type=1))([Triple(QuotedTriple(S, P, X), P, X)])
     with pytest.raises(JellySerializationError, match="frames"):
-        serialize.serialize_many(next(jelly.read_batches(LINES, format="nq")))
+        serialize.serialize_many(next(jelly.scan(LINES, format="nq").batches()))
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", serialize(TRIPLES)[:-3], b"\x1f\x8bno", b"\x28\xb5\x2f\xfdno", LINES])

@@ -183,7 +183,7 @@ def test_fields_of_literals() -> None:
 def test_namespaces() -> None:
     """000-057, 000-058, 000-060, 000-061."""
     rows = [prefix("p:"), name("a"), name("b"), name("c"), namespace("e", iri(0, 1)), o(), namespace("f:g", b""), o()]
-    (found,) = jelly.read_frames(stream(*rows[:-1], version=2))
+    (found,) = jelly.scan(stream(*rows[:-1], version=2)).frames()
     # The IRIs take part in the counting; the name is given as it is.
     assert found.namespaces == [("e", "p:a"), ("f:g", "p:c")]
     assert [str(x.o) for x in found] == ["<p:b>"]
@@ -329,7 +329,7 @@ def test_numbers_of_rows() -> None:
     assert says(row(4, graph), row(2, body), row(5), row(4, graph), row(5), physical=GRAPHS) == [SPOG]
     assert objects(row(9, field(2, "a")), row(10, field(2, "p:")), o(1, 1)) == ["<p:a>"]
     assert objects(row(11, field(2, "d:")), triple(o=(LITERAL, literal("l", datatype=1)))) == ['"l"^^<d:>']
-    (found,) = jelly.read_frames(stream(row(9, field(2, "a")), row(6, field(1, "e"), field(2, iri(1))), version=2))
+    (found,) = jelly.scan(stream(row(9, field(2, "a")), row(6, field(1, "e"), field(2, iri(1))), version=2)).frames()
     assert found.namespaces == [("e", "a")]
     out = io.BytesIO()
     with jelly.Writer(out, StreamOptions(PhysicalType.GRAPHS, version=2)) as writer:

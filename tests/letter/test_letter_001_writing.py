@@ -70,7 +70,7 @@ def test_a_frame_of_a_grouped_stream_is_the_element() -> None:
         for count in (2, 0, 2000):
             writer.extend(Triple(S, P, Literal("x" * 1000 + str(i))) for i in range(count))
             writer.end_frame()
-    assert [len(found) for found in jelly.read_frames(out.getvalue())] == [2, 0, 2000]
+    assert [len(found) for found in jelly.scan(out.getvalue()).frames()] == [2, 0, 2000]
     assert len(wire.split(out.getvalue())[2]) > 2 * MEGABYTE
 
 
@@ -255,7 +255,7 @@ def test_lengths_of_any_number_of_bytes(size: int) -> None:
     body = options() + triple(s=(BNODE, b"x" * size))
     assert len(varint(len(body))) == (1 if size == 50 else 2 if size == 200 else 3)
     data = frame(body) + frame(triple())
-    assert [len(found) for found in jelly.read_frames(data)] == [1, 1]
+    assert [len(found) for found in jelly.scan(data).frames()] == [1, 1]
 
 
 @pytest.mark.parametrize("cut", range(1, len(frame(BODY)) + 11))
@@ -359,7 +359,7 @@ def test_the_order_of_frames_that_is_not_standard(tmp_path: Any) -> None:
 def test_frames_are_given_as_they_are() -> None:
     """001-018, 001-013: with their number, statements, metadata; whole frames one by one, too."""
     bodies = [options() + triple() + metadata("k", b"v"), b"", triple() * 2]
-    found = list(jelly.read_frames(b"".join(map(frame, bodies))))
+    found = list(jelly.scan(b"".join(map(frame, bodies))).frames())
     assert [(x.index, len(x), x.metadata) for x in found] == [(0, 1, {"k": b"v"}), (1, 0, {}), (2, 2, {})]
     decoder = jelly.Decoder()
     assert [len(decoder.decode_frame(body)) for body in bodies] == [1, 0, 2]
@@ -368,7 +368,7 @@ def test_frames_are_given_as_they_are() -> None:
 def test_each_frame_of_a_framed_stream_is_an_element() -> None:
     """001-070."""
     data = frame(options(2, 4), quad()) + frame() + frame(name("a"), quad(o=(IRI, iri(1))), quad())
-    assert [len(found) for found in jelly.read_frames(data)] == [1, 0, 2]
+    assert [len(found) for found in jelly.scan(data).frames()] == [1, 0, 2]
     from jelly.messages import read_messages
 
     assert [len(message) for message in read_messages(data)] == [1, 0, 2]

@@ -523,7 +523,7 @@ def test_the_logical_type_of_messages(statement: Any, logical: int) -> None:
     assert wire.options(out.getvalue())[14] == logical
     assert len(wire.split(out.getvalue())) == 2
     out = io.BytesIO()
-    convert_messages(A.encode(), out, from_format="nt")
+    convert_messages(A.encode(), out, format="nt")
     assert wire.options(out.getvalue())[14] == 3
 
 
@@ -537,7 +537,7 @@ def test_a_graph_that_is_open_over_frames() -> None:
     expected = [["_:s _:p _:o _:g ."], ['_:s _:p "l" _:g .']]
     assert read(data, "jelly") == expected
     out = io.BytesIO()
-    convert_messages(data, out, from_format="jelly", to_format="jelly")
+    convert_messages(data, out, format="jelly", to="jelly")
     assert read(out.getvalue(), "jelly") == expected
     marks = [kind for kind, _ in wire.rows(out.getvalue()) if kind in (4, 5)]
     assert marks == [4, 5] * (len(marks) // 2)
@@ -547,7 +547,7 @@ def test_a_graph_that_is_open_over_frames() -> None:
 def test_what_stands_behind_the_word(format: str) -> None:
     """002-089."""
     out = io.BytesIO()
-    convert_messages(f"{D.rstrip()} one\n{A}{D}{B}".encode(), out, from_format="nt", to_format=format)
+    convert_messages(f"{D.rstrip()} one\n{A}{D}{B}".encode(), out, format="nt", to=format)
     assert [message.note for message in read_messages(out.getvalue(), format=format)] == ["one", ""]
 
 
@@ -571,7 +571,7 @@ def test_several_datasets_in_a_byte_stream() -> None:
     out = io.BytesIO()
     write_messages(out, [list(jelly.read(text.encode(), format="trig")) for text in texts])
     assert len(wire.split(out.getvalue())) == 3
-    assert [len(frame) for frame in jelly.read_frames(out.getvalue())] == [2, 2, 2]
+    assert [len(frame) for frame in jelly.scan(out.getvalue()).frames()] == [2, 2, 2]
     assert sizes(out.getvalue(), "jelly") == [2, 2, 2]
 
 

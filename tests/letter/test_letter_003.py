@@ -180,7 +180,7 @@ def test_prefixes(craft: Any) -> None:
     x, y, z = craft.prefix(b"a", b"x:"), craft.prefix(b"a", b"y:"), craft.prefix(b"", b"z:")
     rows = [x, use(b"a"), y, z, use(b"a"), use(b"")]
     assert [x.o.value for x in read(craft, *rows)] == ["x:o", "y:o", "z:o"]
-    (batch,) = jelly.read_batches(b"".join(rows), format=craft.name)
+    (batch,) = jelly.scan(b"".join(rows), format=craft.name).batches()
     assert batch.namespaces == [(0, 0, "a", "x:"), (1, 0, "a", "y:"), (1, 0, "", "z:")]
     with pytest.raises(JellyFormatError, match="not declared"):
         read(craft, *rows, use(b"b"))

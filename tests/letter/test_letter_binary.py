@@ -190,7 +190,7 @@ def test_results_refuse_them_by_name(format: str) -> None:
     data = io.BytesIO()
     jelly.write_results(data, ["x"], [(Variable("y"),)], format="thrift")
     with pytest.raises(JellyUnsupportedError, match=r"cannot hold the variable \?y"):
-        convert_results(data.getvalue(), io.BytesIO(), from_format="thrift", to_format=format)
+        convert_results(data.getvalue(), io.BytesIO(), format="thrift", to=format)
 
 
 def test_patches_refuse_them() -> None:
@@ -255,7 +255,7 @@ def test_tools_take_them_for_what_they_are(term: Any, shown: str) -> None:
     one = write_statements("thrift", [Quad(S, P, term), Quad(BlankNode("b"), P, term)])
     other = write_statements("thrift", [Quad(S, P, Literal("x")), Quad(BlankNode("b"), P, Literal(""))])
     with pytest.raises(JellyUnsupportedError, match=f"the object is of the kind {shown}: RDFC-1.0 does not define"):
-        jelly.canonicalize(one, from_format="thrift")
+        jelly.canonicalize(one, format="thrift")
     kinds = jelly.stats.stats(one, format="thrift").terms
     assert kinds["object"] == {shown.lower(): 2}
     for ordered in (False, True):
@@ -524,7 +524,7 @@ def test_statements_of_a_dataset_are_quads_from_the_first_on(encoding: str, sour
         src = {"bytes": path.read_bytes(), "file": file}.get(source, path)
         assert {type(item) for item in jelly.read(src, format=encoding)} == {Quad}
     src = path.read_bytes() if source == "bytes" else path
-    (frame,) = jelly.read_frames(src, format=encoding)
+    (frame,) = jelly.scan(src, format=encoding).frames()
     assert frame.statements == items
     jelly.write(path, items[:-1])
     assert {type(item) for item in jelly.read(path, format=encoding)} == {Triple}
@@ -540,7 +540,7 @@ def test_a_late_quad_from_a_pipe_names_the_option(encoding: str) -> None:
         found.extend(jelly.read(iter(chunks), format=encoding))
     assert {type(item) for item in found} == {Triple}
     assert len(list(jelly.read(iter(chunks), format=encoding, quads=True))) == 20_001
-    assert sum(map(len, jelly.read_batches(iter(chunks), format=encoding))) == 20_001
+    assert sum(map(len, jelly.scan(iter(chunks), format=encoding).batches())) == 20_001
 
 
 @BOTH
@@ -564,7 +564,7 @@ def test_frames_tell_the_namespaces(format: str) -> None:
         out = io.BytesIO()
         jelly.write(out, [(S, P, OBJ)], format=format, prefixes={"ex": "http://e/"})
         data = out.getvalue()
-    (frame,) = jelly.read_frames(data, format=format)
+    (frame,) = jelly.scan(data, format=format).frames()
     assert (len(frame), frame.namespaces) == (1, [("ex", "http://e/")])
 
 

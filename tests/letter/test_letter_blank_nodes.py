@@ -40,7 +40,7 @@ def test_the_scope_of_a_stream() -> None:
             for row in ROWS:
                 writer.add(row)
                 writer.end_frame()
-        frames = list(jelly.read_frames(out.getvalue()))
+        frames = list(jelly.scan(out.getvalue()).frames())
         assert len(frames) == 3
         assert [frame.statements[0][0].value for frame in frames] == list(LABELS)
 

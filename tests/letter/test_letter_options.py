@@ -63,7 +63,7 @@ def test_what_is_announced_is_there(statement, expected, tmp_path):
     text = io.BytesIO()
     if not expected[1]:
         jelly.write(text, [statement], format="nq")
-        jelly.convert(text.getvalue(), tmp_path / "b.jelly", from_format="nq")
+        jelly.convert(text.getvalue(), tmp_path / "b.jelly", format="nq")
         assert flags(tmp_path / "b.jelly")[0] == expected[0]
 
 
@@ -76,7 +76,7 @@ def test_rdflib_and_turtle_announce_no_star_and_no_prefixes(tmp_path):
     graph.serialize(out, format="jelly")
     assert not jelly.options(out.getvalue()).rdf_star
     pytest.importorskip("pyoxigraph")
-    jelly.convert(b"<a:s> <a:p> <a:o> .", tmp_path / "x.jelly", from_format="ttl")
+    jelly.convert(b"<a:s> <a:p> <a:o> .", tmp_path / "x.jelly", format="ttl")
     assert jelly.options(tmp_path / "x.jelly").version == 1
 
 
@@ -104,7 +104,7 @@ def test_late_statements_write_a_file_again(tmp_path, late, expected, seekable, 
     found = list(jelly.read(path))
     assert [tuple(s)[:3] for s in found] == [tuple(s)[:3] for s in [*given, late, *given[:3]]]
     assert len(found) == writer.statements
-    frames = list(jelly.read_frames(path))
+    frames = list(jelly.scan(path).frames())
     assert (len(frames[0]), frames[0].metadata) == (100, {"k": b"v"})
     assert max(map(len, frames)) <= 256
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
@@ -124,7 +124,7 @@ def test_frames_of_groups_stay_whole(tmp_path):
         writer.extend(given)
         writer.add(STAR)
         writer.end_frame({"n": b"2"})
-    frames = list(jelly.read_frames(path))
+    frames = list(jelly.scan(path).frames())
     assert [len(frame) for frame in frames] == [5, MANY + 1]
     assert frames[1].metadata == {"n": b"2"}
     assert jelly.options(path).rdf_star
@@ -139,7 +139,7 @@ def test_a_late_namespace(tmp_path):
         writer.namespace("ex", "http://e/")
         writer.add(PLAIN)
     assert jelly.options(path).version == 2
-    assert [frame.namespaces for frame in jelly.read_frames(path) if frame.namespaces] == [[("ex", "http://e/")]]
+    assert [frame.namespaces for frame in jelly.scan(path).frames() if frame.namespaces] == [[("ex", "http://e/")]]
     writer = jelly.Writer(Pipe())
     writer.extend(filler())
     writer.namespace("ex", "http://e/")

@@ -165,7 +165,7 @@ def test_messages_in_pieces_are_merged():
     assert jelly.options(data).max_name_table_size == 32
     assert len(jelly.loads(data)) == 1
     spread = row(6, field(2, field(1, 1)), field(1, b"ex"), field(2, field(2, 1)))
-    (only,) = jelly.read_frames(frame(options(version=2), *prefixed, spread))
+    (only,) = jelly.scan(frame(options(version=2), *prefixed, spread)).frames()
     assert only.namespaces == [("ex", "a:s")]
 
 
@@ -188,7 +188,7 @@ def test_groups_and_unknown_fields_are_skipped():
     body = unknown + field(1, unknown + field(2, 1) + unknown) + unknown
     body += terms(None, A, (LITERAL, unknown + literal("l")))
     data = frame(head, entry, unknown, row(2, body), field(15, unknown + field(1, b"k") + unknown + field(2, b"v")))
-    (only,) = jelly.read_frames(data)
+    (only,) = jelly.scan(data).frames()
     assert ([str(s) for s in only], only.metadata) == (['<a:s> _:a "l" .'], {"k": b"v"})
     begin, end, other = b"\xa3\x06", b"\xa4\x06", b"\xac\x06"
     for broken in (begin, begin + begin + end, begin + other, end, begin * 101 + end * 101):

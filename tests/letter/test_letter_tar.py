@@ -128,7 +128,7 @@ def test_named_graphs_and_prefixes() -> None:
     """002-083: a file stands for itself, so it has the prefixes that it uses."""
     log = b"prefix e: <http://e/> prefix f: <http://f/> e:g { e:s e:p 1 } #@message\n <a:s> <a:p> e:o . #@message\n"
     out = io.BytesIO()
-    assert convert_messages(log, out, from_format="trig", to_format="tar", to_members="trig") == (3, 2)
+    assert convert_messages(log, out, format="trig", to="tar", to_members="trig") == (3, 2)
     with tarfile.open(fileobj=io.BytesIO(out.getvalue())) as tar:
         texts = [tar.extractfile(entry).read().decode() for entry in tar]  # type: ignore[union-attr]
     used = [("prefix e:" in text, "prefix f:" in text) for text in texts]
@@ -152,8 +152,8 @@ def test_to_and_from_every_log(log: str) -> None:
     two = LINE + b'<a:s> <a:p> "x" .'
     data = archive(("0.nt", b""), ("1.nt", LINE), ("2.nt", b""), ("3.nt", two), ("4.nt", b""))
     first, second = io.BytesIO(), io.BytesIO()
-    convert_messages(data, first, from_format="tar", to_format=log)
-    convert_messages(first.getvalue(), second, from_format=log, to_format="tar")
+    convert_messages(data, first, format="tar", to=log)
+    convert_messages(first.getvalue(), second, format=log, to="tar")
     assert [sorted(each) for each in found(second.getvalue())] == [sorted(each) for each in found(data)]
 
 

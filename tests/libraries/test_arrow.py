@@ -30,6 +30,7 @@ from jelly import arrow  # noqa: E402
 from jelly._core.rules.capabilities import CAPABILITIES, capabilities_of  # noqa: E402
 from jelly._core.terms.materialize import StatementIterator  # noqa: E402
 from jelly._formats import arrow_input as arrowinput  # noqa: E402
+from jelly._formats import arrow_tables  # noqa: E402
 from jelly._formats import table_files as tablefiles  # noqa: E402
 from jelly._formats.registry import table_kind  # noqa: E402
 from jelly._options.layouts import LAYOUTS, Layout, TableLayout  # noqa: E402
@@ -188,7 +189,7 @@ def test_anything_ntriples(statements, dictionary):
     table = arrow.to_table(data, layout="ntriples", dictionary=dictionary)
     # Labels that N-Triples has no syntax for are others there.
     fit = capabilities_of("ntriples").fit
-    assert back(table, statements) == list(StatementIterator(map(fit, jelly.read_batches(data))))
+    assert back(table, statements) == list(StatementIterator(map(fit, jelly.scan(data).batches())))
 
 
 # ---- what the values are
@@ -264,10 +265,9 @@ def test_zero_copy():
 
 def test_zero_copy_of_what_the_core_made():
     from jelly._core.arrow.exporter import ArrowExporter
-    from jelly._formats import arrow_tables
 
     columns = ArrowExporter("flat")
-    columns.start(next(jelly.read_batches(PEOPLE, format="nt")))
+    columns.start(next(jelly.scan(PEOPLE, format="nt").batches()))
     rows, nulls, valid, offsets, data = columns.strings("object", 0, 3)
     array = arrow_tables.strings(pa.string(), rows, valid, offsets, data, nulls)
     import numpy as np
@@ -306,7 +306,7 @@ def test_frames_and_metadata(batch_rows):
     again = io.BytesIO()
     kept = arrow.read_arrow(data, columns=[*LAYOUTS["flat"].columns, "frame"], batch_rows=batch_rows)
     jelly.write_arrow(again, kept, options=jelly.options(data))
-    assert [len(frame) for frame in jelly.read_frames(again.getvalue())] == [2, 5, 1]
+    assert [len(frame) for frame in jelly.scan(again.getvalue()).frames()] == [2, 5, 1]
 
 
 def test_metadata_is_not_repeated_without_bound(monkeypatch):

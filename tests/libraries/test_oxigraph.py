@@ -39,9 +39,9 @@ _:0a a e:C , <http://e/123> , e: ; :q ( 1 "2"@EN ) . e:t a <http://e/9> .
 """
 
 
-def convert(data, to_format, from_format="ttl", **settings):
+def convert(data, to, format="ttl", **settings):
     out = io.BytesIO()
-    jelly.convert(data, out, from_format=from_format, to_format=to_format, **settings)
+    jelly.convert(data, out, format=format, to=to, **settings)
     return out.getvalue()
 
 
@@ -125,11 +125,11 @@ def test_json_tags_have_the_spelling_of_the_document_where_it_has_one():
 
 def test_namespaces_come_before_what_follows_them():
     data = b"@prefix a: <a:> . a:s a:p a:o . @prefix b: <b:> . @prefix a: <c:> . a:s a:p b:o . @prefix z: <z:@EN> ."
-    batches = list(jelly.read_batches(data, format="ttl", batch_rows=1))
+    batches = list(jelly.scan(data, format="ttl", batch_rows=1).batches())
     declared = [(row, name, iri) for batch in batches for row, _, name, iri in batch.namespaces]
     assert declared[0] == (0, "a", "a:")
     assert [pair[1:] for pair in declared] == [("a", "a:"), ("a", "c:"), ("b", "b:"), ("z", "z:@EN")]
-    frames = list(jelly.read_frames(convert(data, "jelly")))
+    frames = list(jelly.scan(convert(data, "jelly")).frames())
     assert {("a", "c:"), ("b", "b:")} <= {pair for frame in frames for pair in frame.namespaces}
     assert b"@prefix a: <http://e/>" in convert(b"@prefix a: <http://e/> .", "ttl")
 
@@ -275,7 +275,7 @@ def test_what_is_no_bomb():
 def test_batches_of_any_size_make_one_document(format, rows):
     out = io.BytesIO()
     with jelly.Writer(out, format=format) as writer:
-        for batch in jelly.read_batches(HARD, format="ttl", batch_rows=rows):
+        for batch in jelly.scan(HARD, format="ttl", batch_rows=rows).batches():
             writer.add_batch(batch)
     same(read(HARD, "ttl"), read(out.getvalue(), format))
     if format in ("ttl", "trig", "n3"):
@@ -288,7 +288,7 @@ def test_graphs(format):
     for rows in (1, 100):
         out = io.BytesIO()
         with jelly.Writer(out, format=format) as writer:
-            for batch in jelly.read_batches(data, format="trig", batch_rows=rows):
+            for batch in jelly.scan(data, format="trig", batch_rows=rows).batches():
                 writer.add_batch(batch)
         same(read(data, "trig"), read(out.getvalue(), format))
 
@@ -521,7 +521,7 @@ class Drop:
 def work(n):
     for format in ("trig", "rdf", "jsonld"):
         chunks = (b"".join(LINE % (i, i) for i in range(k, k + 1000)) for k in range(0, n, 1000))
-        assert jelly.convert(chunks, Drop(), from_format="ttl", to_format=format).statements == 2 * n
+        assert jelly.convert(chunks, Drop(), format="ttl", to=format).statements == 2 * n
 """
 
 

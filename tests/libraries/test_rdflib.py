@@ -311,7 +311,7 @@ def test_namespaces():
     dataset = Dataset().parse(data=data, format="jelly")
     assert ("my", URIRef("http://example.org/my/")) in dataset.namespaces()
     bare = graph.serialize(format="jelly", encoding="utf-8", namespaces=False)
-    assert next(jelly.read_frames(bare)).namespaces == []
+    assert next(jelly.scan(bare).frames()).namespaces == []
     assert jelly.options(bare).version == 1
 
 
@@ -400,15 +400,15 @@ def test_options_of_pyjelly():
         1, 1, "theirs", max_name_table_size=128, max_datatype_table_size=8, version=1
     )
     assert len(jelly.loads(data)) == 3
-    assert next(jelly.read_frames(data)).namespaces == []  # theirs declares none by default
-    assert len(list(jelly.read_frames(data))) > 1
+    assert next(jelly.scan(data).frames()).namespaces == []  # theirs declares none by default
+    assert len(list(jelly.scan(data).frames())) > 1
     data = graph.serialize(
         format="jelly", encoding="utf-8", options=options_of_pyjelly(params={"namespace_declarations": True})
     )
-    assert next(jelly.read_frames(data)).namespaces
+    assert next(jelly.scan(data).frames()).namespaces
     changed = graph.serialize(format="jelly", encoding="utf-8", options=given, stream_name="ours", namespaces=True)
     assert jelly.options(changed).stream_name == "ours"
-    assert next(jelly.read_frames(changed)).namespaces
+    assert next(jelly.scan(changed).frames()).namespaces
     bare = graph.serialize(format="jelly", encoding="utf-8", options=options_of_pyjelly(params={"delimited": False}))
     with jelly.Reader(bare) as reader:
         assert len(list(reader)) == 3
@@ -420,10 +420,10 @@ def test_options_of_pyjelly():
         format="jelly", encoding="utf-8", options=options_of_pyjelly(logical_type=jelly.LogicalType.GRAPHS)
     )
     assert jelly.options(data).physical_type == jelly.PhysicalType.TRIPLES
-    assert sorted(len(frame) for frame in jelly.read_frames(data)) == [1, 2, 2]
+    assert sorted(len(frame) for frame in jelly.scan(data).frames()) == [1, 2, 2]
     out = io.BytesIO()
     ours.write_graphs(out, [graph, graph], options_of_pyjelly(logical_type=jelly.LogicalType.GRAPHS))
-    assert [len(frame) for frame in jelly.read_frames(out.getvalue())] == [3, 3]
+    assert [len(frame) for frame in jelly.scan(out.getvalue()).frames()] == [3, 3]
 
 
 @pytest.mark.parametrize(
@@ -781,7 +781,7 @@ def test_memo(memo):
     ]
     data = jelly_of([(S, P, term) for term in terms] * 3)
     library = term_adapter(memo=memo, memo_all=True)
-    batches = jelly.read_batches(data, batch_rows=7)
+    batches = jelly.scan(data, batch_rows=7).batches()
     read = [o for _, _, o in jelly._core.terms.materialize.StatementIterator(batches, library)]
     assert list(map(plain, read)) == list(map(plain, terms)) * 3
     if memo == 1 << 18:

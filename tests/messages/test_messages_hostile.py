@@ -231,7 +231,7 @@ def test_contexts_of_the_cache():
 def test_random_damage(format):
     out = io.BytesIO()
     log = f'# @message\n{A}<a:s> <a:p> "é\\n"@en-GB .\n_:b <a:p> "1"^^<a:t> .\n'.replace("a:", "http://a/") * 3
-    convert_messages(log.encode(), out, from_format="nt", to_format=format)
+    convert_messages(log.encode(), out, format="nt", to=format)
     data = bytearray(out.getvalue())
     chance = random.Random(7)
     for _ in range(300):

@@ -73,7 +73,7 @@ def test_the_logical_type_that_is_written():
     write_messages(out, [[B], []])
     assert jelly.options(out.getvalue()).logical_type == LogicalType.DATASETS
     out = io.BytesIO()
-    convert_messages(b"<a:s> <a:p> <a:o> .", out, from_format="nt")
+    convert_messages(b"<a:s> <a:p> <a:o> .", out, format="nt")
     assert jelly.options(out.getvalue()).logical_type == LogicalType.GRAPHS
     again = io.BytesIO()
     data = stream([[B], []], LogicalType.SUBJECT_GRAPHS)

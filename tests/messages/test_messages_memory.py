@@ -37,10 +37,10 @@ class Drop:
 @pytest.mark.parametrize(
     "work",
     [
-        'assert convert_messages(log(n), Drop(), from_format="nt", to_format="jelly")[0] == n',
+        'assert convert_messages(log(n), Drop(), format="nt", to="jelly")[0] == n',
         'assert sum(1 for _ in read_messages(log(n), format="nq", rename_blank_nodes=True)) == n',
-        'assert convert_messages(log(n), Drop(), from_format="nt", to_format="nq", to_dialect="directive")[0] == n',
-        'assert convert_messages(log(n, b"PREFIX e: <a:>"), Drop(), from_format="ttl", to_format="jelly")[0] == n',
+        'assert convert_messages(log(n), Drop(), format="nt", to="nq", to_dialect="directive")[0] == n',
+        'assert convert_messages(log(n, b"PREFIX e: <a:>"), Drop(), format="ttl", to="jelly")[0] == n',
     ],
 )
 def test_a_million_messages(work: str) -> None:

@@ -52,7 +52,7 @@ def test_sequences_through_every_pair(source, target):
             data = written(sequence, *source)
             out = io.BytesIO()
             found = convert_messages(
-                data, out, from_format=source[0], dialect=source[1], to_format=target[0], to_dialect=target[1]
+                data, out, format=source[0], dialect=source[1], to=target[0], to_dialect=target[1]
             )
             assert found == (n, sum(map(len, sequence)))
             assert read(out.getvalue(), *target) == list(map(canonical, sequence))
@@ -135,7 +135,7 @@ def test_metadata_stays_in_jelly():
     data = written([Message(PLAIN, metadata={"k": b"\xff"}), Message([], metadata={"l": b""})], "jelly", "comment")
     assert [message.metadata for message in read_messages(data)] == [{"k": b"\xff"}, {"l": b""}]
     out = io.BytesIO()
-    convert_messages(data, out, to_format="nt")
+    convert_messages(data, out, to="nt")
     assert out.getvalue().startswith(b"# @message\n<http://e/s>")
 
 

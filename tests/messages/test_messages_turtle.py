@@ -41,7 +41,7 @@ def test_prefixes_hold_from_where_they_are_declared():
         for i, message in enumerate(messages):
             writer.write(message, namespaces=[each[1:] for each in names if each[0] == i])
     out = io.BytesIO()
-    convert_messages(jelly_log.getvalue(), out, to_format="ttl")
+    convert_messages(jelly_log.getvalue(), out, to="ttl")
     assert out.getvalue().decode() == expected
 
 

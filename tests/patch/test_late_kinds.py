@@ -130,7 +130,7 @@ def test_apply_to_what_turns_out_late(suffix: str, tmp_path: Path) -> None:
     source, out = tmp_path / f"x{suffix}", tmp_path / "out.jelly"
     late = Quad(*STAR, DefaultGraph()) if suffix == ".jelly" else Quad(*PLAIN, IRI("a:g"))
     text = b"".join(b"<a:%d> <a:p> <a:o> .\n" % i for i in range(40_000)) + str(late).encode() + b"\n"
-    jelly.convert(text, source, from_format="nq", options={"version": 3} if suffix == ".jelly" else None)
+    jelly.convert(text, source, format="nq", options={"version": 3} if suffix == ".jelly" else None)
     assert patches.apply(Patch([Add((S, P, S))]), source, out).added == 1
     found = list(jelly.read(out))
     assert len(found) == 40_002

@@ -273,5 +273,5 @@ def test_many_small_transactions() -> None:
     for some in ([Patch(operations)], [Patch([x]) for x in operations[1::3]]):
         assert [x.statement for x in compact(some) if isinstance(x, Add)] == statements
         out = io.BytesIO()
-        assert apply(some, b"", out, format="nq", to_format="nq").added == len(statements)
+        assert apply(some, b"", out, format="nq", to="nq").added == len(statements)
         assert out.getvalue().splitlines(True) == lines(statements)

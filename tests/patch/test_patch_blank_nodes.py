@@ -55,7 +55,7 @@ def relabelled(statements: list[Quad], names: list[BlankNode]) -> list[Quad]:
 
 def applied(patch: Patch, data: bytes) -> bytes:
     out = io.BytesIO()
-    done = apply(patch, data, out, format="nq", to_format="nq", on_missing="error")
+    done = apply(patch, data, out, format="nq", to="nq", on_missing="error")
     assert done.missing == 0
     return out.getvalue()
 

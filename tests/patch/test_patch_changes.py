@@ -60,7 +60,7 @@ def text(statements) -> bytes:
 
 def applied(patches, dataset, **settings) -> set[Quad]:
     out = io.BytesIO()
-    apply(patches, text(dataset), out, format="nq", to_format="nq", **settings)
+    apply(patches, text(dataset), out, format="nq", to="nq", **settings)
     found = list(jelly.read(out.getvalue(), format="nq"))
     assert len(found) == len(set(found))
     return set(found)
@@ -192,11 +192,11 @@ def test_namespaces_of_a_file(tmp_path: Path):
         writer.add((IRI("a:s"), IRI("a:p"), IRI("a:o")))
     patch = Patch([DeleteNamespace("x", "a:"), AddNamespace("y", "c:"), AddNamespace("z", "d:")])
     apply(patch, path, path)
-    (frame,) = jelly.read_frames(path)
+    (frame,) = jelly.scan(path).frames()
     assert sorted(frame.namespaces) == [("y", "c:"), ("z", "d:")]
     assert len(frame) == 1
     apply(invert(Patch([AddNamespace("z", "d:")])), path, path)
-    assert next(jelly.read_frames(path)).namespaces == [("y", "c:")]
+    assert next(jelly.scan(path).frames()).namespaces == [("y", "c:")]
     with pytest.raises(jelly.JellyFormatError, match="cannot be undone"):
         invert(Patch([DeleteNamespace("x")]))
 
@@ -251,9 +251,9 @@ def test_namespaces_are_compared(numbers, names, formats):
     assert patch.count(5) == sum(name in before for name in changed)
     for one in (patch, compact(patch), *loads(dumps(patch))):
         made, back = io.BytesIO(), io.BytesIO()
-        apply(one, old, made, format=formats[0], to_format=formats[1], on_missing="error")
+        apply(one, old, made, format=formats[0], to=formats[1], on_missing="error")
         assert content(made.getvalue(), formats[1]) == content(new, formats[1])
-        apply(invert(one), made.getvalue(), back, format=formats[1], to_format=formats[0], on_missing="error")
+        apply(invert(one), made.getvalue(), back, format=formats[1], to=formats[0], on_missing="error")
         assert content(back.getvalue(), formats[0]) == content(old, formats[0])
 
 
@@ -298,7 +298,7 @@ def test_a_namespace_that_comes_late():
     pytest.importorskip("pyoxigraph")
     text = b"".join(b"<a:s> <a:p> %d .\n" % i for i in range(600)) + b"@prefix x: <b:> . x:s x:p x:o .\n"
     out = io.BytesIO()
-    assert apply(Patch(), text, out, format="ttl", to_format="jelly", batch_rows=100) == Applied(0, 0, 0)
+    assert apply(Patch(), text, out, format="ttl", to="jelly", batch_rows=100) == Applied(0, 0, 0)
     assert content(out.getvalue(), "jelly")[1] == {"x": "b:"}
 
 
@@ -379,7 +379,7 @@ def test_pairs_of_real_datasets(tmp_path: Path, old: str, new: str, suffix: str)
 
 def _lines(path: Path) -> list[bytes]:
     out = io.BytesIO()
-    jelly.convert(path, out, to_format="nq")
+    jelly.convert(path, out, to="nq")
     return out.getvalue().splitlines(True)
 
 
@@ -393,7 +393,7 @@ def test_blank_nodes_matched_by_structure(tmp_path):
     assert [str(row) for row in patch] == ["TX .", "A _:x <a:r> <a:o> .", "TC ."]
     out = tmp_path / "new.nt"
     apply(patch, old, out, format="nt")
-    assert jelly.canonicalize(out).document == jelly.canonicalize(new, from_format="nt").document
+    assert jelly.canonicalize(out).document == jelly.canonicalize(new, format="nt").document
     (tmp_path / "old.nt").write_bytes(old)
     (tmp_path / "same.nt").write_bytes(same)
     files = [str(tmp_path / name) for name in ("old.nt", "same.nt", "x.rdfp")]

@@ -38,7 +38,7 @@ def test_transactions_that_are_wrong_are_refused(operations: list[jelly.patch.Op
     row = next(i for i in range(1, len(operations) + 1) if _fails(operations[:i])) - 1
     calls = [
         lambda: Patch(operations),
-        lambda: apply(operations, b"", io.BytesIO(), format="nt", to_format="nt"),
+        lambda: apply(operations, b"", io.BytesIO(), format="nt", to="nt"),
         lambda: compact(operations),
         lambda: compact([operations]),
         lambda: invert(Patch(operations)),
@@ -80,7 +80,7 @@ def test_operations_are_a_patch() -> None:
     assert compact(iter(operations)) == Patch(operations)
     assert compact([Add(ONE), Patch([Add(TWO)])]) == Patch([Start(), Add(ONE), Add(TWO), Commit()])
     out = io.BytesIO()
-    assert apply(operations, b"", out, format="nt", to_format="nt").added == 1
+    assert apply(operations, b"", out, format="nt", to="nt").added == 1
     with pytest.raises(TypeError, match=r"expected Iterable\[Patch \| Operation\] \| Patch"):
         dumps(["A"])
     assert isinstance(diff(b"", b"", format="nt"), Patch)
@@ -92,7 +92,7 @@ def test_what_was_added_and_deleted_may_have_been_there_before() -> None:
     line = b"<a:s> <a:p> <a:1> .\n"
     for old, missing in ((line, 0), (b"", 1)):
         out = io.BytesIO()
-        assert apply(patch, old, out, format="nt", to_format="nt").missing == missing
+        assert apply(patch, old, out, format="nt", to="nt").missing == missing
         assert out.getvalue() == b""
 
 
@@ -103,7 +103,7 @@ def test_texts_keep_labels_apart_in_jena() -> None:
     assert other == b"A _:a1 <a:p> _:b1 .\n"
     assert loads(other, format="rdfp") == loads(dumps(patch, format="rdfp"), format="rdfp") == [patch]
     out = io.BytesIO()
-    diff(b"", b"_:a1 <a:p> _:b1 .\n", out, to_format="rdfp", format="nt")
+    diff(b"", b"_:a1 <a:p> _:b1 .\n", out, to="rdfp", format="nt")
     assert b"A <_:a1> <a:p> <_:b1> .\n" in out.getvalue()
 
 

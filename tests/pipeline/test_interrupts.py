@@ -161,7 +161,7 @@ class Nowhere(io.RawIOBase):
 block = b"".join(b'<http://a.org/%d> <http://p.org/p%d> "value %d" .\\n' % (i // 4, i % 11, i) for i in range(100000))
 
 def convert(n):
-    jelly.convert((block for _ in range(n)), Nowhere(), from_format="nt", threads=3, **SETTINGS)
+    jelly.convert((block for _ in range(n)), Nowhere(), format="nt", threads=3, **SETTINGS)
 
 # What is under way is the most that may be: nothing is taken before it must be. So it does not depend on who is fast.
 early = Window.ready
@@ -176,7 +176,7 @@ Window.ready = early
 """
 
 
-@pytest.mark.parametrize("settings", [{"seekable": True}, {"to_format": "nt"}, {}], ids=str)
+@pytest.mark.parametrize("settings", [{"seekable": True}, {"to": "nt"}, {}], ids=str)
 @pytest.mark.bounded
 def test_memory_does_not_grow_with_the_input(settings: dict[str, Any]) -> None:
     """Twice the statements take no more memory than the most that is under way, but for what the allocator wastes."""

@@ -154,7 +154,7 @@ def test_text_to_all(to: str, quads: bool) -> None:
     if quads and to == "nt":
         pytest.skip("no graphs there")
     data = lines(quads=quads)
-    made = same(data, from_format="nq" if quads else "nt", to_format=to)
+    made = same(data, format="nq" if quads else "nt", to=to)
     with jelly.Reader(made, format=to) as reader:
         assert sum(map(len, reader.batches())) == ROWS
 
@@ -187,7 +187,7 @@ def test_writer_of_batches(settings: dict[str, Any], tmp_path: Path) -> None:
             continue
         out = tmp_path / "out.jelly"
         with jelly.Writer(out, seekable=True, threads=threads, **settings) as writer:
-            for number, batch in enumerate(jelly.read_batches(lines(quads=True), format="nq", batch_rows=batch_rows)):
+            for number, batch in enumerate(jelly.scan(lines(quads=True), format="nq", batch_rows=batch_rows).batches()):
                 writer.add_batch(batch)
                 if grouped and number % 3 == 1:
                     writer.end_frame()
@@ -207,7 +207,7 @@ def named(name: str) -> Batch:
             writer.add(jelly.Triple(jelly.IRI(f"a:{name}{i}"), jelly.IRI("a:p"), jelly.Literal("o")))
             if i:
                 writer.namespace(f"{name}{i}", f"b:{i}")
-    [batch] = jelly.read_batches(out.getvalue())
+    [batch] = jelly.scan(out.getvalue()).batches()
     return batch
 
 
@@ -222,7 +222,7 @@ def test_namespaces_at_the_ends_of_segments(keyframe_rows: int, n: int) -> None:
                 writer.add_batch(named(f"n{i}"))
         found.append(out.getvalue())
     assert found == [found[0]] * len(found)
-    [frames] = [list(jelly.read_frames(found[0]))]
+    [frames] = [list(jelly.scan(found[0]).frames())]
     assert [prefix for frame in frames for prefix, _ in frame.namespaces] == [
         f"n{i}{k}" for i in range(n) for k in (1, 2)
     ]
@@ -240,7 +240,7 @@ def test_rdf_versions_that_turn_up(late: bytes, settings: dict[str, Any]) -> Non
     data = lines(1000)
     for at in (400, 700, 701, 950):
         data = broken(data, at, by=late)
-    batches = list(jelly.read_batches(data, format="nt", batch_rows=170))
+    batches = list(jelly.scan(data, format="nt", batch_rows=170).batches())
     found = []
     for threads in THREADS:
         out = io.BytesIO()
@@ -256,7 +256,7 @@ def test_rdf_versions_that_turn_up(late: bytes, settings: dict[str, Any]) -> Non
 def test_filters_that_fill_their_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Filters of a file stop at the same segment."""
     monkeypatch.setattr(FilterBuilder.__init__, "__defaults__", (5000,))
-    batches = list(jelly.read_batches(lines(), format="nt", batch_rows=300))
+    batches = list(jelly.scan(lines(), format="nt", batch_rows=300).batches())
     found = []
     for threads in THREADS:
         out = io.BytesIO()
@@ -284,7 +284,7 @@ def test_statements_and_frames_of_python() -> None:
             writer.extend(statements)
         assert out.getvalue() == lines()
     assert found == [found[0]] * len(found)
-    assert [frame.metadata for frame in jelly.read_frames(found[0]) if "a" in frame.metadata] == [{"a": b"b"}]
+    assert [frame.metadata for frame in jelly.scan(found[0]).frames() if "a" in frame.metadata] == [{"a": b"b"}]
 
 
 @pytest.mark.parametrize("settings", [{}, {"seekable": True}], ids=str)
@@ -368,7 +368,7 @@ def test_errors_are_those_of_one_reader(number: int, on_error: Any, tmp_path: Pa
 def test_a_line_above_the_limit() -> None:
     data = broken(DATA, 2000, by=b'<a:s> <a:p> "' + b"long" * 2000 + b'" .\n')
     with pytest.raises(JellyError) as caught:
-        list(jelly.read_batches(data, format="nt", max_line_bytes=5000))
+        list(jelly.scan(data, format="nt", max_line_bytes=5000).batches())
     expected = (caught.value.reason, caught.value.line, caught.value.offset)
     for threads in THREADS:
         assert told(threads, data, max_line_bytes=5000)[1][:3] == expected
@@ -397,7 +397,7 @@ def test_chunks_that_break_off() -> None:
 
 def written(data: bytes, options: jelly.StreamOptions, threads: int) -> None:
     with jelly.Writer(io.BytesIO(), options, seekable=True, keyframe_rows=500, threads=threads) as writer:
-        for batch in jelly.read_batches(data, format="nt", batch_rows=100):
+        for batch in jelly.scan(data, format="nt", batch_rows=100).batches():
             writer.add_batch(batch)
 
 
@@ -417,7 +417,7 @@ def test_an_error_of_the_encoder_is_the_first_one() -> None:
 def test_threads_must_be_one_at_least(tmp_path: Path) -> None:
     for wrong in (0, -1):
         with pytest.raises(jelly.JellyArgumentError, match="expected 1 or more"):
-            jelly.convert(DATA, tmp_path / "x.jelly", from_format="nt", threads=wrong)
+            jelly.convert(DATA, tmp_path / "x.jelly", format="nt", threads=wrong)
         with pytest.raises(jelly.JellyArgumentError, match="expected 1 or more"):
             jelly.Writer(tmp_path / "x.jelly", threads=wrong)
     assert list(tmp_path.iterdir()) == []
@@ -432,7 +432,7 @@ def test_compressed_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     out = tmp_path / "out.jelly.zst"
     for threads in THREADS:
         with jelly.Writer(out, seekable=True, keyframe_rows=700, threads=threads) as writer:
-            for batch in jelly.read_batches(source, batch_rows=500):
+            for batch in jelly.scan(source, batch_rows=500).batches():
                 writer.add_batch(batch)
         found.append(out.read_bytes())
     assert found == [found[0]] * len(found)
@@ -449,7 +449,7 @@ def test_several_sources(tmp_path: Path) -> None:
     """The output, and what is told of it."""
     (tmp_path / "a.nt").write_bytes(broken(lines(seed=1), 7, 9))
     (tmp_path / "b.nq").write_bytes(broken(lines(seed=2, quads=True), 3))
-    jelly.convert(lines(seed=4), tmp_path / "c.jelly", from_format="nt", seekable=True)
+    jelly.convert(lines(seed=4), tmp_path / "c.jelly", format="nt", seekable=True)
     found = []
     for threads in THREADS:
         done = jelly.convert(
@@ -467,7 +467,7 @@ def test_several_sources(tmp_path: Path) -> None:
 @pytest.mark.parametrize("source", ["jellyp", "rdfp"])
 def test_patches(source: str, to: str, tmp_path: Path) -> None:
     rows = b"".join(b"A " + line for line in lines(quads=True).splitlines(keepends=True))
-    jelly.convert(b"TX .\n" + rows + b"TC .\n", tmp_path / f"in.{source}", from_format="rdfp")
+    jelly.convert(b"TX .\n" + rows + b"TC .\n", tmp_path / f"in.{source}", format="rdfp")
     found = []
     for threads in THREADS:
         done = jelly.convert(tmp_path / f"in.{source}", tmp_path / f"out.{to}", threads=threads, batch_rows=300)
@@ -606,9 +606,9 @@ def test_the_first_error_of_patches() -> None:
 @pytest.mark.parametrize("name", ["in.jelly", "in.rt", "in.rpb"])
 def test_streams_without_an_index(name: str, tmp_path: Path) -> None:
     """A file that one thread reads while others write."""
-    jelly.convert(lines(quads=True), tmp_path / name, from_format="nq")
+    jelly.convert(lines(quads=True), tmp_path / name, format="nq")
     whole = (tmp_path / name).read_bytes()
-    for settings in ({"to_format": "nq"}, {"to_format": "jelly", "seekable": True}):
+    for settings in ({"to": "nq"}, {"to": "jelly", "seekable": True}):
         (tmp_path / name).write_bytes(whole)
         same(tmp_path / name, batch_rows=300, **settings)
         (tmp_path / name).write_bytes(whole[:-10])

@@ -35,7 +35,7 @@ def test_tables_are_the_same_for_all_threads(kind: str, tmp_path: Path) -> None:
     for threads in THREADS:
         jelly.convert(tmp_path / "in.nq", tmp_path / f"out.{kind}", threads=threads, layout="ntriples", batch_rows=100)
         found.append((tmp_path / f"out.{kind}").read_bytes())
-        assert sum(map(len, jelly.read_batches(tmp_path / f"out.{kind}"))) == 5000
+        assert sum(map(len, jelly.scan(tmp_path / f"out.{kind}").batches())) == 5000
     assert found == [found[0]] * len(found)
 
 

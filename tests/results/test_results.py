@@ -51,7 +51,7 @@ def test_round_trip(format: str) -> None:
     assert list(results) == ROWS
     for target in LOSSLESS:
         out = io.BytesIO()
-        assert convert_results(data, out, from_format=format, to_format=target) == len(ROWS)
+        assert convert_results(data, out, format=format, to=target) == len(ROWS)
         assert out.getvalue() == written(ROWS, target)
 
 
@@ -145,7 +145,7 @@ def test_errors(format: str, data: bytes, kind: type[JellyError], message: str, 
         read()
     assert caught.value.source == str(path)
     with pytest.raises(kind):
-        convert_results(path, tmp_path / "out.srt", from_format=format)
+        convert_results(path, tmp_path / "out.srt", format=format)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 

@@ -138,7 +138,7 @@ def test_a_stream_that_starts_anew(tmp_path: Path) -> None:
 def test_size(tmp_path: Path) -> None:
     """At most 3 % above one frame of zstd, at the default distance, with the index."""
     for name in ("bsbm100/bsbm-100.nt.gz", "vocabs-quads/vocabs.nq.gz", "hobbit-sensor/hobbit-sensor-3000ev.nq.gz"):
-        batches = list(jelly.read_batches(shared("data", *name.split("/"))))
+        batches = list(jelly.scan(shared("data", *name.split("/"))).batches())
         path = tmp_path / "x.jelly.zst"
         with jelly.Writer(path, seekable=True) as writer:
             for batch in batches:
@@ -222,8 +222,8 @@ def test_parts_are_those_of_the_plain_file(tmp_path: Path, index: Any) -> None:
             assert statements_of(file.batches(threads)) == STATEMENTS
         for sought in (STATEMENTS[777], STATEMENTS[3]):
             found = [each for each in STATEMENTS if each.o == sought.o]
-            assert list(file.find(o=sought.o)) == found
-            assert list(file.find(o=sought.o, threads=2)) == found
+            assert list(jelly.scan(file).filter(o=sought.o)) == found
+            assert list(jelly.scan(file, threads=2).filter(o=sought.o)) == found
 
 
 def test_filters_leave_out_frames(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_filters_leave_out_frames(tmp_path: Path) -> None:
         read = file._file._frame
         assert file.filters is not None
         file._file._frame = lambda number, *more: frames.append(number) or read(number, *more)
-        assert list(file.find(o=sought)) == wanted
+        assert list(jelly.scan(file).filter(o=sought)) == wanted
         assert 1 <= len(frames) <= 4 < file._file.table.frames
     assert list(jelly.find(path, o=sought)) == wanted
 
@@ -332,7 +332,8 @@ def test_a_sidecar_of_what_others_compressed(tmp_path: Path, size: int, terms: b
         assert file[1234:1240] == STATEMENTS[1234:1240]
         assert statements_of(file.batches(3)) == STATEMENTS
         assert (file.filters is not None) == terms
-        assert list(file.find(o=STATEMENTS[5].o)) == [each for each in STATEMENTS if each.o == STATEMENTS[5].o]
+        sought = STATEMENTS[5].o
+        assert list(jelly.scan(file).filter(o=sought)) == [each for each in STATEMENTS if each.o == sought]
     path.write_bytes(by_others(out.getvalue(), len(out.getvalue()) // 4))
     with pytest.warns(RuntimeWarning, match="changed"), pytest.raises(jelly.JellyError, match="no index"):
         jelly.open(path)

@@ -107,7 +107,7 @@ def test_random_patterns_find_what_a_full_scan_finds(path, rows):
                     for slot, some in given.items()
                 )
             ]  # fmt: skip
-            assert list(file.find(**given)) == wanted, pattern
+            assert list(jelly.scan(file).filter(**given)) == wanted, pattern
             total += segments
             left += len(file.matching(pattern.query()))
     assert left < total * 0.8
@@ -133,7 +133,7 @@ def test_every_way_reads_only_what_can_match(tmp_path, read):
     assert jelly.find(path, o=jelly.Datatype(INTEGER)).count() == 0
     assert read == []
     with jelly.open(path) as file:
-        assert file.find(o=object, threads=2).count() == 1
+        assert jelly.scan(file, threads=2).filter(o=object).count() == 1
         assert read == [600]
     pytest.importorskip("pyarrow")
     import pyarrow.compute as pc
@@ -177,13 +177,13 @@ def test_default_graph(tmp_path, arity):
     with jelly.open(path) as file:
         for graph, some in (("default", [0, 1] if arity == 3 else [0]), ("a:g", [] if arity == 3 else [1])):
             assert file.matching(jelly.Pattern(g=graph).query()) == some
-            assert file.find(g=graph).count() == 100 * len(some)
+            assert jelly.scan(file).filter(g=graph).count() == 100 * len(some)
 
 
 def test_all_ways_to_write_make_the_same_filters(tmp_path):
     rows = statements(20_000)
     late = [Triple(IRI(f"a:s{i}"), IRI("a:p"), Literal(str(i))) for i in range(9000)] + rows[:3000]
-    [batch] = jelly.read_batches(jelly.dumps(rows, GENERALIZED), batch_rows=1 << 20)
+    [batch] = jelly.scan(jelly.dumps(rows, GENERALIZED), batch_rows=1 << 20).batches()
     for number, (given, frames, settings) in enumerate([
         (rows, 0, {}), (batch, 0, {}), (late, 0, {}), (rows[:2000], 7, {"options": {"logical_type": 4, **GENERALIZED}}),
         (rows[:3000], 0, {"frame_rows": 3}), (rows[:600], 0, {"keyframe_rows": 200}), (rows[:1], 0, {}), ([], 0, {}),
@@ -229,7 +229,7 @@ def test_files_without_filters_are_read_as_before(tmp_path, read):
     with jelly.open(path) as file:
         assert file.filters is None
         assert file.matching(jelly.Pattern(s="a:7").query()) is None
-        assert file.find(s="a:7").count() == 1
+        assert jelly.scan(file).filter(s="a:7").count() == 1
         assert len(read) == 5
     assert jelly.find(path, s="a:7").count() == 1
 
@@ -242,7 +242,7 @@ def test_a_reader_of_older_versions_finds_the_index(tmp_path):
     _, length, magic = struct.unpack("<qq8s", data[-24:])
     assert magic == b"JELLYIDX"
     assert length < 1000
-    assert all(not frame.metadata for frame in jelly.read_frames(str(path)))
+    assert all(not frame.metadata for frame in jelly.scan(str(path)).frames())
 
 
 def test_false_positives_are_below_one_percent():
@@ -380,7 +380,7 @@ def test_damage_is_told(tmp_path):
         broken[at] ^= 1
         path.write_bytes(broken)
         with pytest.warns(RuntimeWarning, match=text), jelly.open(path) as file:
-            assert file.find(s="a:s00010").count() == 4
+            assert jelly.scan(file).filter(s="a:s00010").count() == 4
 
 
 def test_directories_that_lie_are_refused(tmp_path):
@@ -406,7 +406,7 @@ def test_directories_that_lie_are_refused(tmp_path):
             warnings.simplefilter("always")
             with jelly.open(path) as file:
                 for given in ({"s": "a:s00010"}, {"o": '"v700"'}, {"s": IRIPrefix("a:")}, {"g": "default"}):
-                    file.find(**given).count()
+                    jelly.scan(file).filter(**given).count()
         refused += bool(told)
     assert refused > 100
 
@@ -427,12 +427,12 @@ def test_what_was_appended_is_found(tmp_path):
     changed = [Triple(IRI(f"b:s{i // 4:05}"), IRI("a:p"), Literal(f"v{i}")) for i in range(len(rows))]
     jelly.write(path, changed, seekable=True, keyframe_rows=300)
     with pytest.warns(RuntimeWarning, match="filters of .* are ignored"), jelly.open(path) as file:
-        assert file.find(s="b:s00010").count() == 4
+        assert jelly.scan(file).filter(s="b:s00010").count() == 4
 
 
 def test_limits(tmp_path, monkeypatch):
     keys = FilterBuilder(limit=1000)
-    [batch] = jelly.read_batches(jelly.dumps([Triple(IRI(f"a:{i}"), IRI("a:p"), IRI("a:o")) for i in range(2000)]))
+    [batch] = jelly.scan(jelly.dumps([Triple(IRI(f"a:{i}"), IRI("a:p"), IRI("a:o")) for i in range(2000)])).batches()
     for low in range(0, 2000, 500):
         keys.add(batch, low, low + 500)
         keys.cut(10_000)
@@ -450,7 +450,7 @@ def test_sorted_slots_need_no_filter():
     builder = FilterBuilder()
     for segment in range(200):
         rows = [Triple(IRI(f"a:{segment * 100 + i:06}"), IRI("a:p"), Literal(str(i * 7 + segment))) for i in range(100)]
-        [batch] = jelly.read_batches(jelly.dumps(rows))
+        [batch] = jelly.scan(jelly.dumps(rows)).batches()
         builder.add(batch)
         builder.cut(10_000)
     packed = builder.pack([(i, i) for i in range(200)])
@@ -460,7 +460,7 @@ def test_sorted_slots_need_no_filter():
 
 
 def test_keys_are_of_texts_alone():
-    [batch] = jelly.read_batches(b'<a:x> <a:p> "a:x"@en . <a:x> <a:p> "a:x" . _:b <a:p> "a:x"^^<a:t> .', format="ttl")
+    [batch] = jelly.scan(b'<a:x> <a:p> "a:x"@en . <a:x> <a:p> "a:x" . _:b <a:p> "a:x"^^<a:t> .', format="ttl").batches()
     keys, low, high, default = slot_keys(batch, batch.o)
     assert set(keys.tolist()) == {siphash_1_3(b"a:x")}
     assert (low >= 0)
@@ -478,7 +478,7 @@ def test_a_closed_file_says_so(tmp_path):
     path = str(tmp_path / "x.jelly")
     small(path)
     with jelly.open(path) as file:
-        found = file.find(s="a:s00010")
+        found = jelly.scan(file).filter(s="a:s00010")
     with pytest.raises(jelly.JellyError, match="the file is closed"):
         found.count()
 
@@ -513,6 +513,6 @@ def test_tables_become_files_with_filters(tmp_path):
     for name in ("x.jelly", "y.jelly"):
         with jelly.open(tmp_path / name) as file:
             assert file.filters is not None
-            assert file.find(s="a:77").count() == 1
+            assert jelly.scan(file).filter(s="a:77").count() == 1
     with pytest.raises(jelly.JellyError, match="index= does not go with tables"):
         jelly.convert(str(tmp_path / "x.jelly"), str(tmp_path / "z.parquet"), index="terms")

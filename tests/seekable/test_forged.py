@@ -347,7 +347,7 @@ WHOLE: Reads = {
     "arrow, threads": lambda path: rows_of(jelly.read_arrow(path, threads=2).read_all()),
     "inspect": lambda path: jelly.inspect(path).statements,
     "all found": lambda path: [str(one) for one in jelly.find(path)],
-    "all found in the file": lambda path: opened(path, lambda file: [str(one) for one in file.find()]),
+    "all found in the file": lambda path: opened(path, lambda file: [str(one) for one in jelly.scan(file).filter()]),
 }
 SLICES = [(0, 1), (0, 6), (31, 35), (58, 62), (59, 60), (60, 61), (100, 200), (239, 240), (0, 240), (235, 300)]
 SOUGHT: list[dict[str, Any]] = [

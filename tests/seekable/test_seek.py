@@ -83,9 +83,9 @@ class TestSeekable:
                 if grouped:
                     writer.end_frame()
         if grouped:
-            assert len(list(jelly.read_frames(path))) == len(list(jelly.read_frames(plain))) == 72
+            assert len(list(jelly.scan(path).frames())) == len(list(jelly.scan(plain).frames())) == 72
         with jelly.open(path) as file:
-            assert file.n_frames == len(list(jelly.read_frames(path)))
+            assert file.n_frames == len(list(jelly.scan(path).frames()))
 
     def test_keyframes(self, case):
         path, statements, _ = case
@@ -113,7 +113,7 @@ class TestSeekable:
 
     def test_frames(self, case):
         path, _, _ = case
-        known = list(jelly.read_frames(path))
+        known = list(jelly.scan(path).frames())
         with jelly.open(path) as file:
             for a, b in [(0, 3), (5, 6), (len(known) - 1, None), (0, None), (9, 9)]:
                 frames = list(file.frames(a, b))
@@ -138,7 +138,7 @@ class TestSeekable:
         path, statements, _ = case
         assert by_pyjelly.read(path.read_bytes()) == oracle.plain_all(statements)
         if grouped:
-            known = [oracle.plain_all(frame) for frame in jelly.read_frames(path)]
+            known = [oracle.plain_all(frame) for frame in jelly.scan(path).frames()]
             assert by_pyjelly.read_frames(path.read_bytes()) == known
 
     def test_sidecar(self, case, tmp_path, physical, grouped):
@@ -159,7 +159,7 @@ def test_metadata_of_the_index_is_hidden(tmp_path):
     path = tmp_path / "x.jelly"
     write(path, some(50), options_for(PhysicalType.TRIPLES, True), group=10)
     assert INDEX_KEY.encode() in path.read_bytes()
-    assert all(INDEX_KEY not in frame.metadata for frame in jelly.read_frames(path))
+    assert all(INDEX_KEY not in frame.metadata for frame in jelly.scan(path).frames())
 
 
 def test_empty_file(tmp_path):
@@ -180,7 +180,7 @@ def test_streams_can_be_seekable_too(tmp_path):
 def test_size(tmp_path):
     """The index and the tables written again cost at most one per cent at the default distance."""
     for name in ("iot-weather/assist-iot-weather-100k.nt.gz", "vocabs-quads/vocabs.nq.gz"):
-        batches = list(jelly.read_batches(shared("data", *name.split("/"))))
+        batches = list(jelly.scan(shared("data", *name.split("/"))).batches())
         sizes = []
         for seekable in (False, True):
             path = tmp_path / "x.jelly"

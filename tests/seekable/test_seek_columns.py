@@ -112,7 +112,7 @@ def test_frames_that_restate_the_options_are_keyframes(tmp_path, numbering, chun
         )
         for i in range(0, 700, 50):
             subject = IRI(f"http://e/{i}")
-            assert list(file.find(s=subject)) == [one for one in statements if one.s == subject]
+            assert list(jelly.scan(file).filter(s=subject)) == [one for one in statements if one.s == subject]
     check(path, statements, 2)
 
 

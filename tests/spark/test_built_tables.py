@@ -300,7 +300,7 @@ def test_predicates_that_are_too_many_for_a_table(tmp_path: Path, monkeypatch: p
     ]
     rows.append(jelly.Triple(jelly.IRI("a:t"), jelly.IRI(TYPE), jelly.IRI("a:C")))
     tables = build.Tables("wide", 1, 0)
-    batches = jelly.read_batches("".join(f"{row}\n" for row in rows).encode(), format="nt")
+    batches = jelly.scan("".join(f"{row}\n" for row in rows).encode(), format="nt").batches()
     assert tables.write(batches, str(tmp_path), "x") == 10
     paths = [str(path) for path in tmp_path.rglob("*.parquet")]
     plan = wide.plan(wide.analyse(paths), {}, {})

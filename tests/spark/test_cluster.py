@@ -65,7 +65,7 @@ def can_be_written(path: Path) -> bool:
 def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A file of a gigabyte without an index: one task reads it."""
     path = tmp_path_factory.mktemp("large") / "large.jelly"
-    batches = list(jelly.read_batches(shared("data", "dbpedia-abstracts", "long-abstracts-10k.nt.gz")))
+    batches = list(jelly.scan(shared("data", "dbpedia-abstracts", "long-abstracts-10k.nt.gz")).batches())
     with jelly.Writer(path) as writer:
         while writer.bytes_written < 1 << 30:
             for batch in batches:

@@ -512,7 +512,7 @@ def test_a_full_disk(src: Path, tmp_path: Path, run: list[list[str]], monkeypatc
 
 def test_counts_that_are_merged_are_those_of_the_whole(src: Path) -> None:
     whole, parts = Counting(), [Counting(), Counting()]
-    for i, batch in enumerate(jelly.read_batches(src / "large.jelly", batch_rows=999)):
+    for i, batch in enumerate(jelly.scan(src / "large.jelly", batch_rows=999).batches()):
         whole.add(batch)
         parts[i >= 7].add(batch)
     parts[0].merge(parts[1])

@@ -43,7 +43,7 @@ def folder(spark: Any, tmp_path: Path) -> Path:
         jelly.convert(
             b"".join(f"{statement}\n".encode() for statement in statements(format.name, quads)),
             path,
-            from_format="nq" if quads else "nt",
+            format="nq" if quads else "nt",
         )
     plain = made / "trig.trigs"
     Path(f"{plain}.gz").write_bytes(gzip.compress(plain.read_bytes()))

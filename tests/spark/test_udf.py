@@ -234,7 +234,7 @@ def test_a_statement_does_not_go_on_in_the_next_value() -> None:
 # ---- Batches joined
 
 def test_joined_batches_hold_the_same_statements() -> None:
-    batches = [batch for message in MESSAGES for batch in jelly.read_batches(frame(message), batch_rows=7)]
+    batches = [batch for message in MESSAGES for batch in jelly.scan(frame(message), batch_rows=7).batches()]
     joined = join_batches(batches)
     joined.check()
     assert joined.arity == 4

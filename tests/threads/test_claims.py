@@ -39,7 +39,7 @@ from jelly.patch import Add, Patch
 ROWS = 4000
 STATEMENTS = [Triple(IRI(f"a:s{i % 97}"), IRI(f"a:p{i % 7}"), Literal(f"o{i}", language="en")) for i in range(ROWS)]
 DATA = jelly.dumps(STATEMENTS)
-BATCH = next(jelly.read_batches(DATA))
+BATCH = next(jelly.scan(DATA).batches())
 TEXT = TextWriter(quads=False).encode(BATCH)
 THRIFT = BinaryWriter("thrift").encode(BATCH)
 HASHES = row_hash(BATCH, bytes(16))
@@ -328,7 +328,7 @@ def test_errors_give_back() -> None:
     assert encoder.encode(BATCH) + encoder.close()
 
     spoiled = jelly.Encoder(jelly.StreamOptions.small(physical_type=jelly.PhysicalType.QUADS))
-    graphs = next(jelly.read_batches(b"<a:s> <a:p> <<( <a:s> <a:p> <a:o> )>> .", format="nt"))
+    graphs = next(jelly.scan(b"<a:s> <a:p> <<( <a:s> <a:p> <a:o> )>> .", format="nt").batches())
     for _ in range(2):
         failing(spoiled.encode, graphs)
 

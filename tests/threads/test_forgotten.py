@@ -47,7 +47,7 @@ def begun(items, n=1):
 PLACES = {
     "segments": """
 path = folder + "/a.jelly"
-jelly.convert(TEXT, path, from_format="nt", seekable=True, options={}, frame_rows=5)
+jelly.convert(TEXT, path, format="nt", seekable=True, options={}, frame_rows=5)
 jelly.write(path, jelly.read(TEXT, format="nt"), seekable=True, keyframe_rows=5, frame_rows=5)
 
 def work():
@@ -152,10 +152,10 @@ async def chunks():
         yield line
 
 async def main():
-    batches = jelly.AsyncReader(chunks(), format="nt").batches(batch_rows=5)
+    batches = jelly.scan(chunks(), format="nt").batches(batch_rows=5)
     await anext(batches)
     forget(batches)
-    assert [len(await anext(jelly.AsyncReader(TEXT, format="nt").batches()))] == [300]
+    assert [len(await anext(jelly.scan(TEXT, format="nt").batches()))] == [300]
 
 def work():
     asyncio.run(main())

@@ -29,7 +29,7 @@ STATEMENTS = [
     for i in range(ROWS)
 ]
 DATA = jelly.dumps(STATEMENTS)
-BATCH = next(jelly.read_batches(DATA))
+BATCH = next(jelly.scan(DATA).batches())
 TEXT = TextWriter(quads=True).encode(BATCH)
 
 
@@ -91,7 +91,7 @@ def test_one_batch(use: Any) -> None:
 
 
 def test_arrays_of_one_batch_come_and_go() -> None:
-    batch = next(jelly.read_batches(DATA))
+    batch = next(jelly.scan(DATA).batches())
     expected = int(batch.s.sum())
 
     def work(number: int) -> bool:

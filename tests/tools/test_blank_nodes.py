@@ -21,12 +21,12 @@ from jelly._tools.compare import as_quad
 
 
 def batches(text, **settings):
-    return list(jelly.read_batches(text.encode(), format="nq", **settings))
+    return list(jelly.scan(text.encode(), format="nq", **settings).batches())
 
 
 def of_statements(statements):
-    return list(jelly.read_batches(jelly.dumps(statements, jelly.StreamOptions(
-        physical_type=2, rdf_star=True, generalized_statements=True)), format="jelly"))  # fmt: skip
+    return list(jelly.scan(jelly.dumps(statements, jelly.StreamOptions(
+        physical_type=2, rdf_star=True, generalized_statements=True)), format="jelly").batches())  # fmt: skip
 
 
 def relabel_to_match(old, new, **settings):

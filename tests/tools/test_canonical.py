@@ -25,7 +25,7 @@ P = "<a:p>"
 
 def canonical(text, **settings):
     data = text if isinstance(text, bytes) else text.encode()
-    return jelly.canonicalize(data, from_format="nq", **settings).document.decode()
+    return jelly.canonicalize(data, format="nq", **settings).document.decode()
 
 
 def by_pyoxigraph(text, algorithm="RDFC_1_0"):
@@ -78,7 +78,7 @@ def test_each_character_of_a_literal():
         text = f"a{chr(point)}{chr(point)}b"
         wanted = short.get(point, f"\\u{point:04X}" if point in odd else chr(point))
         data = jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal(text))])
-        found = jelly.canonicalize(data, from_format="jelly").document.decode()
+        found = jelly.canonicalize(data, format="jelly").document.decode()
         assert found == f'<a:s> <a:p> "a{wanted}{wanted}b" .\n', hex(point)
         assert found == by_pyoxigraph(found)
 
@@ -98,7 +98,7 @@ def test_terms():
 def test_datatype_string_of_jelly_is_left_out():
     string = "http://www.w3.org/2001/XMLSchema#string"
     data = jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("x", datatype=string))])
-    assert jelly.canonicalize(data, from_format="jelly").document == b'<a:s> <a:p> "x" .\n'
+    assert jelly.canonicalize(data, format="jelly").document == b'<a:s> <a:p> "x" .\n'
 
 
 def test_graphs_and_order():
@@ -112,7 +112,7 @@ def test_graphs_and_order():
 
 
 def test_empty():
-    found = jelly.canonicalize(b"", from_format="nq")
+    found = jelly.canonicalize(b"", format="nq")
     assert (found.document, found.statements, found.labels) == (b"", 0, {})
     assert found.digest == hashlib.sha256(b"").hexdigest()
 
@@ -121,7 +121,7 @@ def test_empty():
 def test_sorting(words, n):
     """Many texts that begin with the same bytes, of every length around the words that sorting looks at."""
     statements = [(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("x" * n + word)) for word in words]
-    found = jelly.canonicalize(jelly.dumps(statements), from_format="jelly").document.splitlines(True)
+    found = jelly.canonicalize(jelly.dumps(statements), format="jelly").document.splitlines(True)
     assert found == sorted(found)
     assert len(found) == len(set(words))
 
@@ -156,7 +156,7 @@ EX = "http://example.com/#"
 
 
 def labels(text, **settings):
-    return jelly.canonicalize(text.encode(), from_format="nq", **settings).labels
+    return jelly.canonicalize(text.encode(), format="nq", **settings).labels
 
 
 def test_unique_hashes():
@@ -276,7 +276,7 @@ def test_deep_paths_take_no_stack():
     """Two equal chains: the search goes to their ends, 30,000 nodes deep."""
     n = 30_000
     text = "".join(f'_:{c}{i} <a:v> "{i}" .\n_:{c}{i} <a:next> _:{c}{i + 1} .\n' for c in "xy" for i in range(n))
-    found = jelly.canonicalize(text.encode(), from_format="nq")
+    found = jelly.canonicalize(text.encode(), format="nq")
     assert found.statements == 4 * n
     assert len(found.labels) == 2 * n + 2
 
@@ -284,7 +284,7 @@ def test_deep_paths_take_no_stack():
 def test_max_steps():
     text = edges([(i, (i + 1) % 6) for i in range(6)])
     work = Canonicalizer()
-    for batch in jelly.read_batches(text.encode(), format="nq"):
+    for batch in jelly.scan(text.encode(), format="nq").batches():
         work.add(batch)
     work.finish()
     steps = work.steps
@@ -331,7 +331,7 @@ def test_order_of_calls():
     work.finish()
     assert list(work.chunks()) == []
     with pytest.raises(ValueError, match="has finished"):
-        work.add(next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt")))
+        work.add(next(jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").batches()))
     with pytest.raises(ValueError, match="size"):
         list(work.chunks(0))
 
@@ -341,11 +341,11 @@ def test_order_of_calls():
 
 def test_formats_chunks_and_destinations(tmp_path):
     text = STRUCTURES["two trees"] + '<a:s> <a:p> "x"@en .\n'
-    wanted = jelly.canonicalize(text.encode(), from_format="nq")
+    wanted = jelly.canonicalize(text.encode(), format="nq")
     assert wanted.digest == hashlib.sha256(wanted.document).hexdigest()
     assert str(wanted) == wanted.document.decode()
     path = tmp_path / "a.jelly"
-    jelly.convert(text.encode(), path, from_format="nt")
+    jelly.convert(text.encode(), path, format="nt")
     assert jelly.canonicalize(path) == wanted
     out = tmp_path / "out.nq.gz"
     found = jelly.canonicalize(path, out)
@@ -356,7 +356,7 @@ def test_formats_chunks_and_destinations(tmp_path):
     jelly.canonicalize(path, buffer)
     assert buffer.getvalue() == wanted.document
     work = Canonicalizer()
-    for batch in jelly.read_batches(path, batch_rows=2):
+    for batch in jelly.scan(path, batch_rows=2).batches():
         work.add(batch)
     work.finish()
     assert b"".join(work.chunks(1)) == wanted.document
@@ -367,13 +367,13 @@ def test_errors_leave_no_file(tmp_path):
     out = tmp_path / "out.nq"
     for text in (b"bad", b"<a:s> <a:p> <<( <a:s> <a:p> <a:o> )>> ."):
         with pytest.raises(jelly.JellyError):
-            jelly.canonicalize(text, out, from_format="nt")
+            jelly.canonicalize(text, out, format="nt")
         assert not list(tmp_path.iterdir())
 
 
 def test_unknown_keywords():
     with pytest.raises(jelly.JellyArgumentError, match="did you mean 'max_steps'"):
-        jelly.canonicalize(b"", from_format="nt", max_step=1)
+        jelly.canonicalize(b"", format="nt", max_step=1)
 
 
 # ---- the commands

@@ -141,4 +141,4 @@ def test_what_does_not_go_together(tmp_path: Path) -> None:
     with pytest.raises(JellyArgumentError, match="against= goes with statements, not with patches"):
         jelly.validate(b"A " + LINE, format="rdfp", against=LINE)
     with pytest.raises(JellyArgumentError, match="unknown keyword 'drop_graphs'"):
-        jelly.convert(b"A " + LINE, tmp_path / "x.jellyp", from_format="rdfp", drop_graphs=True)
+        jelly.convert(b"A " + LINE, tmp_path / "x.jellyp", format="rdfp", drop_graphs=True)

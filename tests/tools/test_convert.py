@@ -25,7 +25,7 @@ def convert(data, **settings):
 
 
 def frames(data):
-    return [(frame.statements, frame.metadata, frame.namespaces) for frame in jelly.read_frames(data)]
+    return [(frame.statements, frame.metadata, frame.namespaces) for frame in jelly.scan(data).frames()]
 
 
 def grouped(version=2, n=3):
@@ -79,7 +79,7 @@ def test_metadata_before_the_rows_of_a_frame_that_is_cut(logical):
     data = craft.frame(craft.options(craft.QUADS, logical), craft.metadata("k", b"v"), *rows)
     data += craft.frame(*rows)
     data, _ = convert(data, batch_rows=7)
-    found = [(len(frame), frame.metadata) for frame in jelly.read_frames(data)]
+    found = [(len(frame), frame.metadata) for frame in jelly.scan(data).frames()]
     assert found == ([(20, {"k": b"v"}), (20, {})] if logical == 4 else [(40, {"k": b"v"})])
 
 
@@ -104,8 +104,8 @@ def test_text_to_jelly_to_text(statements):
         except jelly.JellyUnsupportedError:  # tags that the text formats cannot write
             assume(False)
     assume(b"_:esc_" not in text.getvalue())  # labels that have been replaced are replaced again
-    data, done = convert(text.getvalue(), from_format="nq")
-    assert convert(data, to_format="nq")[0] == text.getvalue()
+    data, done = convert(text.getvalue(), format="nq")
+    assert convert(data, to="nq")[0] == text.getvalue()
     assert done.statements == len(statements)
 
 
@@ -118,7 +118,7 @@ def test_text_to_jelly_to_text(statements):
 )
 @pytest.mark.parametrize("text", [b"", b"<a:s> <a:p> <a:o> .\n"])
 def test_options_of_text(format, physical, logical, text):
-    options = jelly.options(convert(text, from_format=format)[0])
+    options = jelly.options(convert(text, format=format)[0])
     assert (options.physical_type, options.logical_type, options.rdf_star) == (physical, logical, False)
 
 
@@ -178,7 +178,7 @@ def test_frame_rows_and_one_bare_frame():
 @pytest.mark.parametrize(
     ("statement", "settings", "message"),
     [
-        (Quad(S, P, O, IRI("a:g")), {"to_format": "nt"}, "graph"),
+        (Quad(S, P, O, IRI("a:g")), {"to": "nt"}, "graph"),
         (Quad(S, P, O, IRI("a:g")), {"options": {"physical_type": 1}}, "named graph"),
         (Triple(QuotedTriple(S, P, O), P, O), {"options": {"rdf_star": False}}, "rdf_star=True"),
         (Triple(S, P, Literal("1", datatype="a:d")), {"options": {"max_datatype_table_size": 0}}, "max_datatype"),
@@ -187,7 +187,7 @@ def test_frame_rows_and_one_bare_frame():
 def test_what_cannot_be_written_says_why(statement, settings, message, tmp_path):
     path = tmp_path / "out.dat"
     with pytest.raises(jelly.JellyError, match=message) as caught:
-        jelly.convert(jelly.dumps([statement]), path, **({"to_format": "jelly"} | settings))
+        jelly.convert(jelly.dumps([statement]), path, **({"to": "jelly"} | settings))
     assert caught.value.source == str(path)
     assert os.listdir(tmp_path) == []
 
@@ -220,20 +220,20 @@ def test_errors_name_the_file_and_no_temporary_one(tmp_path):
 
 def test_skipped_lines():
     text = b"<a:s> <a:p> <a:o> .\nbad\n<a:s> <a:p> .\n<a:s> <a:p> <a:q> .\n"
-    data, done = convert(text, from_format="nt", on_error="skip")
+    data, done = convert(text, format="nt", on_error="skip")
     assert done.statements == done.n_skipped == 2
     assert [line for line, _ in done.skipped] == [2, 3]
     assert len(jelly.loads(data)) == 2
     with pytest.raises(jelly.JellySyntaxError) as caught:
-        convert(text, from_format="nt")
+        convert(text, format="nt")
     assert caught.value.line == 2
 
 
 def test_strict():
     text = b"<s> <a:p> <a:o> .\n"
-    assert convert(text, from_format="nt")[1].statements == 1
+    assert convert(text, format="nt")[1].statements == 1
     with pytest.raises(jelly.JellySyntaxError):
-        convert(text, from_format="nt", strict=True)
+        convert(text, format="nt", strict=True)
 
 
 def test_progress_and_compressed_files(tmp_path):
@@ -255,7 +255,7 @@ def test_progress_and_compressed_files(tmp_path):
 
 def test_progress_without_a_size():
     calls = []
-    convert(iter([b"<a:s> <a:p> <a:o> .\n"] * 3), from_format="nt", progress=lambda *call: calls.append(call))
+    convert(iter([b"<a:s> <a:p> <a:o> .\n"] * 3), format="nt", progress=lambda *call: calls.append(call))
     assert calls[-1] == (60, None, 3)
 
 
@@ -272,7 +272,7 @@ def test_an_exception_of_progress_leaves_no_file(tmp_path):
 def test_real_text_there_and_back(name, tmp_path):
     path = shared("data", *name.split("/"))
     jelly.convert(path, tmp_path / "a.jelly", options={"physical_type": 3} if ".nq" in name else None)
-    back, _ = convert(tmp_path / "a.jelly", to_format="nq")
+    back, _ = convert(tmp_path / "a.jelly", to="nq")
     assert all(x == y for x, y in zip(jelly.read(path), jelly.read(back, format=path.suffixes[0]), strict=True))
 
 
@@ -314,10 +314,10 @@ def test_what_turns_up_late_in_a_file(tmp_path, late, seekable, suffix):
     options = {"version": 1} if late == "namespace" else None
     if late == "namespace":  # thrift has namespaces, so that only who chose version 1 has an error
         with pytest.raises(jelly.JellyOptionsError, match="version=2"):
-            jelly.convert(source, path, from_format="thrift", options=options, seekable=seekable)
+            jelly.convert(source, path, format="thrift", options=options, seekable=seekable)
         assert list(tmp_path.iterdir()) == []
         options = None
-    jelly.convert(io.BytesIO(data), path, from_format="thrift", options=options, seekable=seekable)
+    jelly.convert(io.BytesIO(data), path, format="thrift", options=options, seekable=seekable)
     assert [Quad(*s) for s in jelly.read(path)] == wanted
     assert list(tmp_path.iterdir()) == [path]
     assert jelly.validate(path) == []
@@ -328,18 +328,18 @@ def test_what_turns_up_late_in_a_file(tmp_path, late, seekable, suffix):
 
 def test_late_in_text_and_what_is_not_late(tmp_path):
     path = tmp_path / "x.jelly"
-    jelly.convert(NT + b'"l" <a:p> <a:o> .', path, from_format="nt")
+    jelly.convert(NT + b'"l" <a:p> <a:o> .', path, format="nt")
     assert jelly.options(path).generalized_statements
-    jelly.convert(b'"l" <a:p> <a:o> .\n' + NT, path, from_format="nt")
+    jelly.convert(b'"l" <a:p> <a:o> .\n' + NT, path, format="nt")
     assert jelly.options(path).generalized_statements
     # Nothing is announced that is not there.
-    jelly.convert(NT, path, from_format="nt")
+    jelly.convert(NT, path, format="nt")
     options = jelly.options(path)
     assert (options.physical_type, options.generalized_statements, options.version) == (1, False, 1)
     # Chosen options stay.
     for chosen in ({"rdf_star": False}, StreamOptions(physical_type=1)):
         with pytest.raises(jelly.JellyOptionsError, match="needs rdf_star=True"):
-            jelly.convert(NT + b"<< <a:s> <a:p> <a:o> >> <a:p> <a:o> .", path, from_format="nt", options=chosen)
+            jelly.convert(NT + b"<< <a:s> <a:p> <a:o> >> <a:p> <a:o> .", path, format="nt", options=chosen)
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -352,11 +352,11 @@ def test_late_where_nothing_can_be_taken_back():
             return len(data)
 
     with pytest.raises(jelly.LateError, match=r"statement turned up .*'generalized_statements': True"):
-        jelly.convert(NT + b'"l" <a:p> <a:o> .', Pipe(), from_format="nt")
-    jelly.convert(NT + b'"l" <a:p> <a:o> .', out := io.BytesIO(), from_format="nt")
+        jelly.convert(NT + b'"l" <a:p> <a:o> .', Pipe(), format="nt")
+    jelly.convert(NT + b'"l" <a:p> <a:o> .', out := io.BytesIO(), format="nt")
     assert jelly.loads(out.getvalue())[-1].s == jelly.Literal("l")
     jelly.convert(
-        NT + b'"l" <a:p> <a:o> .', io.BytesIO(), from_format="nt", options={"generalized_statements": True}
+        NT + b'"l" <a:p> <a:o> .', io.BytesIO(), format="nt", options={"generalized_statements": True}
     )
 
 
@@ -378,7 +378,7 @@ def test_a_well_compressed_file_is_begun_anew(tmp_path, monkeypatch):
     monkeypatch.setattr("jelly._bytes.source.FREE_BYTES", 1000)
     lines = [b"<a:s> <a:p> <a:o> .\n" * 400_000, b"<a:s> _:b <a:o> .\n"]
     target = tmp_path / "x.jelly.bz2"
-    assert jelly.convert(lines, target, from_format="nt").statements == 400_001
+    assert jelly.convert(lines, target, format="nt").statements == 400_001
     with jelly.Reader(target, max_expansion=1 << 40) as reader:
         assert sum(map(len, reader.batches())) == 400_001
         assert reader.options is not None
@@ -396,6 +396,6 @@ def test_tables(tmp_path):
     assert list(jelly.read(tmp_path / "x.jelly")) == list(jelly.read(tmp_path / "x.nt"))
     with jelly.open(tmp_path / "x.jelly") as file:
         assert len(file) == 2
-    with pytest.raises(jelly.JellyArgumentError, match="namespaces= does not go with tables"):
-        jelly.convert(tmp_path / "x.nt", tmp_path / "y.csv", namespaces={"a": "a:"})
+    with pytest.raises(jelly.JellyArgumentError, match="prefixes= does not go with tables"):
+        jelly.convert(tmp_path / "x.nt", tmp_path / "y.csv", prefixes={"a": "a:"})
     assert not (tmp_path / "y.csv").exists()

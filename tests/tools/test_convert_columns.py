@@ -80,7 +80,7 @@ def test_values_of_kafka_in_columns() -> None:
 
     value = JellySerializer(options=COLUMNS)(ROWS, None)
     assert JellyDeserializer()(value, None) == ROWS
-    assert next(jelly.read_batches(value, format="jelly", delimited=False)).options.version == 3
+    assert next(jelly.scan(value, format="jelly", delimited=False).batches()).options.version == 3
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -123,13 +123,13 @@ def test_frames_metadata_and_namespaces_both_ways() -> None:
     assert oracle.messages == [0, 5, 10, 15]
     assert oracle.namespaces == [(f"n{i}", f"http://e/{i}#", n) for i, n in enumerate((0, 0, 5, 15))]
     back = converted(there, options={"version": 2})
-    columns, rows = (next(jelly.read_batches(x)).options for x in (there, back))
+    columns, rows = (next(jelly.scan(x).batches()).options for x in (there, back))
     assert (columns.version, columns.physical_type, columns.max_name_table_size) == (3, 2, 128)
     assert columns.stream_name == "n"
     assert (rows.version, rows.logical_type, rows.rdf_version) == (2, LogicalType.DATASETS, "")
 
     def frames(stream: bytes) -> Any:
-        return [(list(x), x.metadata, x.namespaces) for x in jelly.read_frames(stream)]
+        return [(list(x), x.metadata, x.namespaces) for x in jelly.scan(stream).frames()]
 
     assert frames(there) == frames(back) == frames(data.getvalue())
 
@@ -142,7 +142,7 @@ def test_metadata_of_a_flat_stream() -> None:
             writer.end_frame({"n": b"%d" % i})
     there = converted(data.getvalue(), options=COLUMNS)
     assert Oracle(there).ends == [10, 20, 30]
-    assert [frame.metadata for frame in jelly.read_frames(converted(there))] == [{"n": b"%d" % i} for i in range(3)]
+    assert [frame.metadata for frame in jelly.scan(converted(there)).frames()] == [{"n": b"%d" % i} for i in range(3)]
 
 
 def test_what_turns_up_late_in_a_file(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_files_with_an_index(version: int, tmp_path: Path) -> None:
 @pytest.mark.bounded
 def test_no_python_object_for_a_term() -> None:
     text = gzip.decompress(shared("data", "iot-weather", "assist-iot-weather-100k.nt.gz").read_bytes())
-    rows = converted(b"".join(text.splitlines(keepends=True)[:50_000]), from_format="nt", to_format="jelly")
+    rows = converted(b"".join(text.splitlines(keepends=True)[:50_000]), format="nt", to="jelly")
     converted(rows, options=COLUMNS)
     tracemalloc.start()
     try:
@@ -209,7 +209,7 @@ def test_all_real_data(name: str) -> None:
         text = b"".join(text.splitlines(keepends=True)[:1000])
     format = name.split(".")[-2]
     star = name.startswith("vocabs-star")
-    rows = converted(text, from_format=format, to_format="jelly")
+    rows = converted(text, format=format, to="jelly")
     if star and any(isinstance(statement[0], QuotedTriple) for statement in jelly.read(rows)):
         with pytest.raises(jelly.JellyUnsupportedError, match="as subject"):
             converted(rows, options=COLUMNS, star="triple-terms")

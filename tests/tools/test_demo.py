@@ -80,7 +80,7 @@ def test_a_loss_is_noticed(monkeypatch, capsys, keep):
 
     def lossy(src, dst, **settings):
         done = real(src, dst, **settings)
-        if settings.get("to_format"):
+        if settings.get("to"):
             text = dst.getvalue().splitlines(keepends=True)
             dst.seek(0)
             dst.truncate()

@@ -11,7 +11,7 @@ LINES = b"".join(b'<a:s%d> <a:p> "<b>%s" .\n' % (i, b"x" * 10 * i) for i in rang
 
 
 def test_batches_and_statements_as_html():
-    [batch] = jelly.read_batches(LINES, format="nt")
+    [batch] = jelly.scan(LINES, format="nt").batches()
     shown = batch._repr_html_()
     assert "<caption>&lt;jelly.Batch: 12 triples" in shown
     assert "<th>subject</th><th>predicate</th><th>object</th></tr>" in shown
@@ -20,7 +20,7 @@ def test_batches_and_statements_as_html():
     assert "<b>" not in shown
     assert shown.count("<tr>") == 12  # names, ten rows, dots
     assert len(shown) < 3000
-    [quads] = jelly.read_batches(jelly.dumps([Quad(IRI("a:s"), IRI("a:p"), Literal("o"))]))
+    [quads] = jelly.scan(jelly.dumps([Quad(IRI("a:s"), IRI("a:p"), Literal("o"))])).batches()
     assert "<th>graph</th></tr><tr><td>&lt;a:s&gt;</td><td>&lt;a:p&gt;</td><td>&quot;o&quot;</td><td></td>" in (
         quads._repr_html_()
     )
@@ -72,11 +72,11 @@ def test_readers_and_writers_tell_where_they_are(tmp_path):
 
 
 def jelly_with_index(folder):
-    jelly.convert(LINES, folder / "index.jelly", from_format="nt", seekable=True)
+    jelly.convert(LINES, folder / "index.jelly", format="nt", seekable=True)
     return folder / "index.jelly"
 
 
-@pytest.mark.parametrize("name", ["read_arrow", "read_ids", "write_ids"])
+@pytest.mark.parametrize("name", ["read_arrow", "scan", "append"])
 def test_names_that_are_imported_late_are_listed(name):
     assert name in dir(jelly)
     with pytest.raises(AttributeError, match="no attribute 'raed'"):

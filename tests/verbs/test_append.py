@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from support import steps
 from support.column_writer import Writer
 from support.oracle import plain_all
 from support.shared import shared
@@ -46,7 +47,7 @@ def check(path: Path, expected: list[Any], indexed: bool) -> None:
             return
         with jelly.open(path) as file:
             assert len(file) == len(expected)
-            assert file.n_frames == sum(1 for _ in jelly.read_frames(path))
+            assert file.n_frames == sum(1 for _ in jelly.scan(path).frames())
             assert [s for batch in file.batches(2) for s in batch] == expected
             dice = random.Random(len(expected))
             for _ in range(10):
@@ -60,7 +61,7 @@ def test_again_and_again(seekable: bool, tmp_path: Path) -> None:
     expected: list[Any] = list(islice(jelly.read(shared(*VOCABS)), 3000))
     jelly.write(path, expected, {"version": 2}, seekable=seekable, keyframe_rows=1000)
     jelly.write(source, MORE)
-    start = jelly.read_batches(path)
+    start = jelly.scan(path).batches()
     first = next(start).options
     # One frame, many frames, and a keyframe among them.
     for n in (1, 700, 1, 1000, 3):
@@ -71,7 +72,7 @@ def test_again_and_again(seekable: bool, tmp_path: Path) -> None:
         expected += quads(rows)
         check(path, expected, seekable)
         assert path.stat().st_size > before
-    assert next(jelly.read_batches(path)).options == first
+    assert next(jelly.scan(path).batches()).options == first
     # A row of options stands at the start only, and no index within the file.
     assert path.read_bytes().count(b"jelly.index") == seekable
     assert jelly.append(b"", path, format="nt") == 0
@@ -135,7 +136,7 @@ def test_what_the_stream_does_not_allow(name: str, index: Any, version: int, lat
     assert found[-1].o == jelly.QuotedTriple(*(jelly.IRI(f"a:{x}") for x in "spo"))
     options = jelly.options(path)
     assert (options.version, options.physical_type, options.logical_type, options.stream_name) == (version, 2, 4, "n")
-    frames = list(jelly.read_frames(path))
+    frames = list(jelly.scan(path).frames())
     assert [(len(x), x.metadata) for x in frames[:2]] == [(len(MORE), {"k": b"0"}), (len(MORE), {"k": b"1"})]
     assert frames[0].namespaces == [("e", "http://e/")]
     with jelly.open(path) as file:
@@ -206,7 +207,7 @@ def test_streams_of_another_program_in_columns(tmp_path: Path) -> None:
     writer.write(plain_all(rows))
     path, out = tmp_path / "x.jelly", tmp_path / "out.jelly"
     path.write_bytes(b"".join(writer.out))
-    jelly.concat([path, path], out)
+    steps.concat([path, path], out)
     assert list(jelly.read(out)) == rows * 2
     assert jelly.append(b"<a:s> <a:p> <a:o> .", path, format="nt") == 1
     assert list(jelly.read(path)) == [*rows, Triple(IRI("a:s"), IRI("a:p"), IRI("a:o"))]
@@ -257,12 +258,12 @@ def test_filters_are_kept_and_find_what_is_new(where: str, tmp_path: Path) -> No
                 assert [row for batch in file.batches() for row in batch] == rows
                 for name in ("a:s5", "a:s999", "a:new0-0", f"a:new{step}-0", f"a:new{step}-249", "a:none"):
                     wanted = [row for row in rows if row.s.value == name]
-                    assert list(file.find(s=name)) == wanted
+                    assert list(jelly.scan(file).filter(s=name)) == wanted
                     if where != "sidecar":
                         segments = file.matching(jelly.Pattern(s=name).query())
                         assert segments is not None
                         assert len(wanted) <= len(segments) < 4
-                assert list(file.find(p="a:p3")) == [row for row in rows if row.p.value == "a:p3"]
+                assert list(jelly.scan(file).filter(p="a:p3")) == [row for row in rows if row.p.value == "a:p3"]
     assert (tmp_path / "x.jelly.idx").exists() == (where == "sidecar")
 
 
@@ -376,7 +377,8 @@ def test_to_a_compressed_file(index: Any, tmp_path: Path) -> None:
             assert file._file.read_at(0, 1 << 30) == plain.read_bytes()
             assert {key.offset for key in file.index.keyframes} <= set(file._file.table.plain.tolist())
             assert (file.filters is None) == (other.filters is None) == (index is None)
-            assert list(file.find(o=Literal("0"))) == [each for each in expected if each.o == Literal("0")]
+            zeros = [each for each in expected if each.o == Literal("0")]
+            assert list(jelly.scan(file).filter(o=Literal("0"))) == zeros
         if not index:
             assert path.read_bytes().startswith(kept)
     assert sorted(os.listdir(tmp_path)) == sorted([path.name, plain.name, source.name])

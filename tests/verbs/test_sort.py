@@ -1,4 +1,4 @@
-"""`jelly.sort` and `jelly.merge` against `sorted` of the statements, and against GNU sort."""
+"""`Dataset.sort` and merges of sorted sources against `sorted` of the statements, and against GNU sort."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from support import steps
 from support.measure import growth
 from support.shared import shared
 
@@ -49,10 +50,10 @@ def data(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_real_data_is_sorted(data: tuple[Path, list[Any]], memory: int, tmp_path: Path) -> None:
     path, statements = data
     out = tmp_path / "out.jelly"
-    assert jelly.sort(path, out, memory=memory) == len(statements)
+    assert steps.sort(path, out, memory=memory) == len(statements)
     assert list(jelly.read(out)) == sorted(statements)
     # Where places are left out, statements keep their order.
-    assert jelly.sort(path, out, "po", memory=memory, seekable=True) == len(statements)
+    assert steps.sort(path, out, "po", memory=memory, seekable=True) == len(statements)
     assert list(jelly.read(out)) == sorted(statements, key=key_of("po"))
     with jelly.open(out) as file:
         assert len(file) == len(statements)
@@ -62,7 +63,7 @@ def test_unique_of_several_sources(data: tuple[Path, list[Any]], tmp_path: Path)
     path, statements = data[0], set(data[1])
     out = tmp_path / "out.jelly"
     for by, memory in (("o", 1 << 22), ("spog", 1 << 28)):
-        n = jelly.sort([path, path], out, by, unique=True, memory=memory, blank_nodes="keep")
+        n = steps.sort([path, path], out, by, unique=True, memory=memory, blank_nodes="keep")
         whole = by + "".join(slot for slot in "spog" if slot not in by)
         assert list(jelly.read(out)) == sorted(statements, key=key_of(whole))
         assert n == len(statements)
@@ -82,10 +83,10 @@ def plain(dice: random.Random, n: int) -> list[Quad]:
 def test_the_same_as_the_command_sort(tmp_path: Path) -> None:
     text, made, other = tmp_path / "in.nq", tmp_path / "out.nq", tmp_path / "sort.nq"
     jelly.write(text, plain(random.Random(3), 5000))
-    jelly.sort(text, made, memory=1 << 20)
+    steps.sort(text, made, memory=1 << 20)
     subprocess.run(["sort", "-o", str(other), str(text)], check=True, env={**os.environ, "LC_ALL": "C"})
     assert made.read_bytes() == other.read_bytes()
-    jelly.sort(text, made, memory=1 << 20, unique=True)
+    steps.sort(text, made, memory=1 << 20, unique=True)
     subprocess.run(["sort", "-u", "-o", str(other), str(text)], check=True, env={**os.environ, "LC_ALL": "C"})
     assert made.read_bytes() == other.read_bytes()
 
@@ -96,7 +97,7 @@ def test_what_is_equal_keeps_its_order_in_merged_runs(tmp_path: Path) -> None:
     statements = [Triple(dice.choice(subjects), IRI("a:p"), Literal(str(i))) for i in range(60_000)]
     source, out = tmp_path / "in.jelly", tmp_path / "out.jelly"
     jelly.write(source, statements)
-    jelly.sort(source, out, "s", memory=1 << 20)
+    steps.sort(source, out, "s", memory=1 << 20)
     assert list(jelly.read(out)) == sorted(statements, key=lambda statement: statement.s)
     assert jelly.options(out).physical_type == jelly.PhysicalType.TRIPLES
 
@@ -108,15 +109,15 @@ def test_outputs_of_all_formats(tmp_path: Path) -> None:
     for name in ("out.jelly", "out.nt.gz", "out.ttl", "out.parquet", "out.csv"):
         if name.endswith(("parquet", "csv")):
             pytest.importorskip("pyarrow")
-        assert jelly.sort(source, tmp_path / name) == 2
+        assert steps.sort(source, tmp_path / name) == 2
     assert [s.o.value for s in jelly.read(tmp_path / "out.nt.gz")] == ["2", "1"]
     assert b"@prefix e:" in (tmp_path / "out.ttl").read_bytes()
-    assert [namespaces for frame in jelly.read_frames(tmp_path / "out.jelly") for namespaces in frame.namespaces] == [
+    assert [namespaces for frame in jelly.scan(tmp_path / "out.jelly").frames() for namespaces in frame.namespaces] == [
         ("e", "http://e/")
     ]
-    assert jelly.sort([tmp_path / "out.parquet", tmp_path / "out.jelly"], tmp_path / "out.nq", unique=True) == 2
+    assert steps.sort([tmp_path / "out.parquet", tmp_path / "out.jelly"], tmp_path / "out.nq", unique=True) == 2
     # A file onto itself.
-    assert jelly.sort(tmp_path / "out.nq", tmp_path / "out.nq", "o") == 2
+    assert steps.sort(tmp_path / "out.nq", tmp_path / "out.nq", "o") == 2
     assert [s.o.value for s in jelly.read(tmp_path / "out.nq")] == ["1", "2"]
 
 
@@ -124,7 +125,7 @@ def test_nothing_is_left_of_what_fails(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "out.jelly").write_bytes(b"old")
     bad = b"".join(b"<a:s%d> <a:p> <a:o> .\n" % i for i in range(20_000)) + b"wrong"
     before = sorted(os.listdir(tmp_path))
-    for call in (jelly.sort, jelly.unique):
+    for call in (steps.sort, steps.unique):
         with pytest.raises(JellyError):
             call(bad, tmp_path / "out.jelly", memory=1 << 16, format="nt")
     assert sorted(os.listdir(tmp_path)) == before
@@ -135,7 +136,7 @@ def test_nothing_is_left_of_what_fails(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Spool, "add", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        jelly.sort(shared("data", "vocabs-quads", "vocabs.nq.gz"), tmp_path / "out.jelly", memory=1 << 20)
+        steps.sort(shared("data", "vocabs-quads", "vocabs.nq.gz"), tmp_path / "out.jelly", memory=1 << 20)
     assert sorted(os.listdir(tmp_path)) == before
 
 
@@ -147,7 +148,7 @@ def test_a_full_disk_of_temporary_files_is_named(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(tempfile, "TemporaryFile", Full)
     with pytest.raises(OSError, match="No space") as caught:
-        jelly.sort(shared("data", "vocabs-quads", "vocabs.nq.gz"), tmp_path / "out.jelly", memory=1 << 20)
+        steps.sort(shared("data", "vocabs-quads", "vocabs.nq.gz"), tmp_path / "out.jelly", memory=1 << 20)
     assert caught.value.filename == str(tmp_path)
     assert os.listdir(tmp_path) == []
 
@@ -155,7 +156,7 @@ def test_a_full_disk_of_temporary_files_is_named(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize("by", ["", "x", "ss", "spogs", None, 5])
 def test_what_is_no_order(by: Any) -> None:
     with pytest.raises(JellyArgumentError, match="by(=| is )"):
-        jelly.sort(b"", io.BytesIO(), by, format="nt", to_format="nt")
+        steps.sort(b"", io.BytesIO(), by, format="nt", to="nt")
 
 
 # ---- merge
@@ -172,9 +173,9 @@ def test_sorted_files_are_merged(data: tuple[Path, list[Any]], tmp_path: Path) -
     for name, part in zip(names, parts, strict=True):
         jelly.write(name, sorted(part))
     out = tmp_path / "out.jelly"
-    assert jelly.merge(names, out, blank_nodes="keep") == sum(map(len, parts))
+    assert steps.merge(names, out, blank_nodes="keep") == sum(map(len, parts))
     assert list(jelly.read(out)) == sorted(statement for part in parts for statement in part)
-    assert jelly.merge(names, out, blank_nodes="keep", unique=True) == len(set(statements))
+    assert steps.merge(names, out, blank_nodes="keep", unique=True) == len(set(statements))
     assert list(jelly.read(out)) == sorted(set(statements))
 
 
@@ -187,10 +188,10 @@ def test_what_is_not_sorted_is_not_merged(tmp_path: Path) -> None:
         jelly.write(bad, [*rows[:wrong], rows[0], *rows[wrong:]])
         told = rf"sorted by 'spog': <a:000000> .* comes behind <a:{wrong - 1:06}>"
         with pytest.raises(JellyArgumentError, match=told) as caught:
-            jelly.merge([good, bad], tmp_path / "out.nt")
+            steps.merge([good, bad], tmp_path / "out.nt")
         assert caught.value.source == str(bad)
     assert not (tmp_path / "out.nt").exists()
-    assert jelly.merge([good, bad], tmp_path / "out.nt", "po") == 140_001
+    assert steps.merge([good, bad], tmp_path / "out.nt", "po") == 140_001
 
 
 def test_merge_keeps_the_order_of_sources(tmp_path: Path) -> None:
@@ -198,7 +199,7 @@ def test_merge_keeps_the_order_of_sources(tmp_path: Path) -> None:
     two = [Triple(IRI("a:a"), IRI("a:p"), BlankNode(str(i))) for i in range(10)]
     for name, rows in (("1.nt", one), ("2.nt", two)):
         jelly.write(tmp_path / name, rows)
-    jelly.merge([tmp_path / "1.nt", tmp_path / "2.nt"], tmp_path / "out.nt", "s", blank_nodes="keep")
+    steps.merge([tmp_path / "1.nt", tmp_path / "2.nt"], tmp_path / "out.nt", "s", blank_nodes="keep")
     assert list(jelly.read(tmp_path / "out.nt")) == one + two
 
 
@@ -225,11 +226,11 @@ def test_commands(tmp_path: Path) -> None:
 @pytest.mark.bounded
 def test_memory_is_bounded(tmp_path: Path) -> None:
     source = tmp_path / "in.jelly"
-    batches = list(jelly.read_batches(shared("data", "vocabs-quads", "vocabs.nq.gz")))
+    batches = list(jelly.scan(shared("data", "vocabs-quads", "vocabs.nq.gz")).batches())
     with jelly.Writer(source) as writer:
         for batch in batches * (30 if LONG else 4):
             writer.add_batch(batch)
-    work = f"jelly.sort({str(source)!r}, {str(tmp_path / 'out.jelly')!r}, memory=1 << 23)"
+    work = f"jelly.scan({str(source)!r}).sort(memory=1 << 23).write({str(tmp_path / 'out.jelly')!r})"
     # All Batches together take some 50 MB, and in order as much again.
     grown = growth("", work)
     assert grown < 32 << 20, grown

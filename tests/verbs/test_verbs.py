@@ -1,4 +1,4 @@
-"""`jelly.concat`, `unique`, `filter`, `split` and `sample` against the same in Python."""
+"""Steps of a `Dataset` (concatenation, `unique`, `filter`, `split`, `sample`) against the same in Python."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from support import steps
 from support.shared import shared
 
 import jelly
@@ -53,12 +54,12 @@ def test_any_order_and_options(data: tuple[Path, list[Any]], star: list[Any], tm
     for order in (names, names[::-1], [names[2], names[1], names[0]]):
         out = tmp_path / "out.jelly"
         expected = [row for name in order for row in found[name]]
-        assert jelly.concat(order, out, blank_nodes="keep", seekable=True) == len(expected)
+        assert steps.concat(order, out, blank_nodes="keep", seekable=True) == len(expected)
         assert quads(list(jelly.read(out))) == quads(expected)
         with jelly.open(out) as file:
             assert len(file) == len(expected)
         pipe = io.BytesIO()
-        jelly.concat(order, pipe, blank_nodes="keep", to_format="jelly")
+        steps.concat(order, pipe, blank_nodes="keep", to="jelly")
         assert quads(list(jelly.loads(pipe.getvalue()))) == quads(expected)
 
 
@@ -72,8 +73,8 @@ def test_namespaces_metadata_and_options_are_kept(tmp_path: Path) -> None:
             writer.namespace("e", f"http://e/{i}")
             writer.add(Quad(IRI("a:s"), IRI("a:p"), Literal(str(i)), None))
             writer.end_frame({"n": b"%d" % i})
-    assert jelly.concat([path, path], out) == 6
-    frames = list(jelly.read_frames(out))
+    assert steps.concat([path, path], out) == 6
+    frames = list(jelly.scan(out).frames())
     assert [frame.metadata for frame in frames] == [{"n": b"%d" % i} for i in (0, 1, 2)] * 2
     assert [frame.namespaces for frame in frames] == [[("e", f"http://e/{i}")] for i in (0, 1, 2)] * 2
     assert jelly.options(out) == options
@@ -84,10 +85,10 @@ def test_blank_nodes_of_several_files_are_different(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"_:x <a:p> <a:o> .")
     names = [tmp_path / "a.nt", tmp_path / "b.nt"]
     out = tmp_path / "out.nt"
-    for call in (jelly.concat, jelly.unique, jelly.sort, jelly.merge):
+    for call in (steps.concat, steps.unique, steps.sort, steps.merge):
         assert call(names, out) == 2
         assert len({statement.s for statement in jelly.read(out)}) == 2
-    assert jelly.unique(names, out, blank_nodes="keep") == 1
+    assert steps.unique(names, out, blank_nodes="keep") == 1
 
 
 # ---- unique
@@ -98,7 +99,7 @@ def test_each_statement_once(data: tuple[Path, list[Any]], memory: int, tmp_path
     path, statements = data
     out, other = tmp_path / "out.jelly", tmp_path / "other.jelly"
     jelly.write(other, statements[::-3])
-    n = jelly.unique([other, path, path, other], out, memory=memory, blank_nodes="keep")
+    n = steps.unique([other, path, path, other], out, memory=memory, blank_nodes="keep")
     assert list(jelly.read(out)) == list(dict.fromkeys(statements[::-3] + statements))
     assert n == len(set(statements))
 
@@ -138,14 +139,14 @@ def test_conditions(data: tuple[Path, list[Any]], star: list[Any], tmp_path: Pat
     for text, keep in CONDITIONS.items():
         for source, rows in ((path, statements), (other, star)):
             expected = [row for row in rows if keep(row)]
-            assert jelly.filter(source, out, where=text) == len(expected), text
+            assert steps.filter(source, out, where=text) == len(expected), text
             assert list(jelly.read(out)) == expected
             seen.add((text, bool(expected), len(expected) == len(rows)))
     # The conditions tell something apart.
     assert all((text, True, False) in seen for text in CONDITIONS if text != "g.kind=default" and "g." not in text)
     label = "http://www.w3.org/2000/01/rdf-schema#label"
     some = [row for row in statements if not (literal(row.o) and row.p.value == label)]
-    assert jelly.filter(path, out, p=label, where=["o.kind=literal", "s.kind!=quoted"], invert=True) == len(some)
+    assert steps.filter(path, out, p=label, where=["o.kind=literal", "s.kind!=quoted"], invert=True) == len(some)
     assert list(jelly.read(out)) == some
 
 
@@ -154,7 +155,7 @@ def test_conditions(data: tuple[Path, list[Any]], star: list[Any], tmp_path: Pat
 )
 def test_what_is_no_condition(text: str) -> None:
     with pytest.raises(JellyArgumentError):
-        jelly.filter(b"<a:s> <a:p> <a:o> .", io.BytesIO(), where=text, format="nt", to_format="nt")
+        steps.filter(b"<a:s> <a:p> <a:o> .", io.BytesIO(), where=text, format="nt", to="nt")
 
 
 # ---- split
@@ -163,7 +164,7 @@ def test_what_is_no_condition(text: str) -> None:
 @pytest.mark.parametrize("how", [{"rows": 7000}, {"rows": 1_000_000}, {"parts": 7}, {"parts": 1}])
 def test_pieces(data: tuple[Path, list[Any]], how: dict[str, int], tmp_path: Path) -> None:
     path, statements = data
-    made = jelly.split(path, tmp_path / "x.jelly", memory=1 << 20, **how)
+    made = steps.split(path, tmp_path / "x.jelly", memory=1 << 20, **how)
     assert [os.path.basename(part.path) for part in made] == [f"x-{i:05}.jelly" for i in range(len(made))]
     assert sorted(os.listdir(tmp_path)) == [os.path.basename(part.path) for part in made]
     pieces = [list(jelly.read(part.path)) for part in made]
@@ -179,7 +180,7 @@ def test_pieces(data: tuple[Path, list[Any]], how: dict[str, int], tmp_path: Pat
 @pytest.mark.parametrize("by", ["predicate", "graph"])
 def test_a_file_for_each_term(data: tuple[Path, list[Any]], by: str, tmp_path: Path) -> None:
     path, statements = data
-    made = jelly.split(path, tmp_path / "{}.nq", by=by, memory=1 << 20)
+    made = steps.split(path, tmp_path / "{}.nq", by=by, memory=1 << 20)
     expected: dict[Any, list[Any]] = {}
     for row in sorted(statements, key=lambda row: getattr(row, by)):
         expected.setdefault(getattr(row, by), []).append(row)
@@ -195,23 +196,23 @@ def test_names_of_files(tmp_path: Path) -> None:
     source = tmp_path / "in.jelly"
     jelly.write(source, rows)
     (tmp_path / "out").mkdir()
-    made = jelly.split(source, tmp_path / "out" / "p-{}.nt.gz", by="p")
+    made = steps.split(source, tmp_path / "out" / "p-{}.nt.gz", by="p")
     assert {part.term.value for part in made} == set(names)
     assert len(os.listdir(tmp_path / "out")) == len(names)
     wanted = {"p-x.nt.gz", "p-z.nt.gz", "p-term.nt.gz", "p-__.nt.gz", f"p-{'n' * 60}.nt.gz"}
     assert wanted <= set(os.listdir(tmp_path / "out"))
-    [part] = jelly.split(source, tmp_path / "out" / "g.nt", by="g")
+    [part] = steps.split(source, tmp_path / "out" / "g.nt", by="g")
     assert (part.term, os.path.basename(part.path), part.statements) == (DefaultGraph(), "g-default.nt", len(names))
 
 
 def test_too_many_files(data: tuple[Path, list[Any]], tmp_path: Path) -> None:
     with pytest.raises(JellyLimitError, match="more than 5 terms"):
-        jelly.split(data[0], tmp_path / "x.jelly", by="s", max_files=5)
+        steps.split(data[0], tmp_path / "x.jelly", by="s", max_files=5)
     for wrong in ({}, {"rows": 5, "parts": 5}, {"rows": 0}, {"by": "x"}, {"parts": 1, "max_files": 0}):
         with pytest.raises(JellyArgumentError):
-            jelly.split(data[0], tmp_path / "x.jelly", **wrong)  # type: ignore[arg-type]
+            steps.split(data[0], tmp_path / "x.jelly", **wrong)  # type: ignore[arg-type]
     with pytest.raises(JellyArgumentError, match="several files"):
-        jelly.split(data[0], "-", rows=5)
+        steps.split(data[0], "-", rows=5)
     assert os.listdir(tmp_path) == []
 
 
@@ -222,19 +223,19 @@ def test_too_many_files(data: tuple[Path, list[Any]], tmp_path: Path) -> None:
 def test_so_many(data: tuple[Path, list[Any]], n: int, tmp_path: Path) -> None:
     path, statements = data
     out = tmp_path / "out.jelly"
-    assert jelly.sample(path, out, n, seed=1) == min(n, len(statements))
+    assert steps.sample(path, out, n, seed=1) == min(n, len(statements))
     found = list(jelly.read(out))
     # In their order, and no row twice.
     rest = iter(statements)
     assert all(row in rest for row in found)
     # Where the Batches of a source begin does not matter.
     jelly.write(tmp_path / "again.nq", statements)
-    jelly.sample(tmp_path / "again.nq", out, n, seed=1)
+    steps.sample(tmp_path / "again.nq", out, n, seed=1)
     assert list(jelly.read(out)) == found
     if n == 100:
-        jelly.sample(path, out, n, seed=2)
+        steps.sample(path, out, n, seed=2)
         assert list(jelly.read(out)) != found
-        jelly.sample(path, out, n)
+        steps.sample(path, out, n)
         assert list(jelly.read(out)) != found
 
 
@@ -243,13 +244,13 @@ def test_all_are_as_likely(tmp_path: Path) -> None:
     n = 400_000
     text = b"".join(b"<a:s> <a:p> <a:%d> .\n" % i for i in range(n))
     out = tmp_path / "out.nt"
-    assert jelly.sample(text, out, 20_000, seed=5, format="nt") == 20_000
+    assert steps.sample(text, out, 20_000, seed=5, format="nt") == 20_000
     places = [int(statement.o.value[2:]) for statement in jelly.read(out)]
     tenths = [sum(1 for place in places if place * 10 // n == i) for i in range(10)]
     assert all(abs(tenth - 2000) < 250 for tenth in tenths)  # six standard deviations
-    found = jelly.sample(text, out, fraction=0.1, seed=5, format="nt")
+    found = steps.sample(text, out, fraction=0.1, seed=5, format="nt")
     assert abs(found - 40_000) < 1200
-    assert [jelly.sample(text, out, fraction=share, format="nt") for share in (0, 1)] == [0, n]
+    assert [steps.sample(text, out, fraction=share, format="nt") for share in (0, 1)] == [0, n]
 
 
 @pytest.mark.parametrize(
@@ -257,21 +258,21 @@ def test_all_are_as_likely(tmp_path: Path) -> None:
 )
 def test_what_is_no_sample(how: dict[str, Any]) -> None:
     with pytest.raises(JellyArgumentError):
-        jelly.sample(b"", io.BytesIO(), **how, format="nt")
+        steps.sample(b"", io.BytesIO(), **how, format="nt")
 
 
 # ---- empty inputs, and the commands
 
 
 def test_nothing(tmp_path: Path) -> None:
-    for call in (jelly.concat, jelly.sort, jelly.merge, jelly.unique, jelly.filter):
+    for call in (steps.concat, steps.sort, steps.merge, steps.unique, steps.filter):
         out = tmp_path / "out.jelly"
         assert call(b"", out, format="nt") == 0
         assert list(jelly.read(out)) == []
-    assert jelly.sample(b"", tmp_path / "out.nt", 5, format="nt") == 0
-    assert jelly.split(b"", tmp_path / "x.nt", parts=5, format="nt") == []
+    assert steps.sample(b"", tmp_path / "out.nt", 5, format="nt") == 0
+    assert steps.split(b"", tmp_path / "x.nt", parts=5, format="nt") == []
     with pytest.raises(FileNotFoundError):
-        jelly.concat(str(tmp_path / "*.none"), tmp_path / "out.nt")
+        steps.concat(str(tmp_path / "*.none"), tmp_path / "out.nt")
 
 
 def test_commands(tmp_path: Path) -> None:
@@ -317,6 +318,7 @@ def test_commands(tmp_path: Path) -> None:
 
 
 def test_unknown_keywords_are_named() -> None:
-    for call in (jelly.concat, jelly.sort, jelly.unique, jelly.filter):
+    made = jelly.scan(b"", format="nt")
+    for statements in (made, made.sort(), made.unique(), made.filter()):
         with pytest.raises(JellyError, match="did you mean 'seekable'"):
-            call(b"", io.BytesIO(), seekabl=True)
+            statements.write(io.BytesIO(), seekabl=True)

@@ -124,7 +124,7 @@ def scope_blank_nodes(Batch batch not None, bytes scope not None, bytes genid=No
     blank nodes is given back itself.
 
     >>> import jelly
-    >>> batch = next(jelly.read_batches(b"_:x <a:p> _:jf0123456789abcdef_y .", format="nt"))
+    >>> batch = next(jelly.scan(b"_:x <a:p> _:jf0123456789abcdef_y .", format="nt").batches())
     >>> made = scope_blank_nodes(batch, b"jf00000000000000aa_")
     >>> made.term(made.s[0]), made.term(made.o[0])
     ('_:jf00000000000000aa_x', '_:jf0123456789abcdef_y')

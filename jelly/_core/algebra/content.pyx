@@ -238,7 +238,7 @@ def row_hash(Batch batch not None, seed, *, bint alike=False):
 
     >>> import jelly
     >>> texts = b"<a:s> <a:p> <a:o> .", b"<a:s> <a:p> <a:o> <a:g> ."
-    >>> some, other = (next(jelly.read_batches(text, format="nq")) for text in texts)
+    >>> some, other = (next(jelly.scan(text, format="nq").batches()) for text in texts)
     >>> bool((row_hash(some, bytes(16)) == row_hash(some, bytes(16))).all())
     True
     >>> bool((row_hash(some, bytes(16)) == row_hash(other, bytes(16))).any())
@@ -268,7 +268,7 @@ def term_hash(Batch batch not None, seed):
     """Hashes of the terms: uint64, shape (terms, 2). Equal terms have equal hashes in all Batches, see `row_hash`.
 
     >>> import jelly
-    >>> some, other = (next(jelly.read_batches(text, format="nt")) for text in (b"_:x <a:p> _:y .", b"_:y <a:p> _:y ."))
+    >>> some, other = (next(jelly.scan(text, format="nt").batches()) for text in (b"_:x <a:p> _:y .", b"_:y <a:p> _:y ."))
     >>> bool((term_hash(some, bytes(16))[some.o] == term_hash(other, bytes(16))[other.s]).all())
     True
     """
@@ -286,7 +286,7 @@ def blank_terms(Batch batch not None):
     """Of each term whether it is a blank node, or a quoted triple with one somewhere inside: bool.
 
     >>> import jelly
-    >>> batch = next(jelly.read_batches(b"_:x <a:p> <<( <a:s> <a:p> _:x )>> .", format="nt"))
+    >>> batch = next(jelly.scan(b"_:x <a:p> <<( <a:s> <a:p> _:x )>> .", format="nt").batches())
     >>> [batch.term(term) for term in blank_terms(batch).nonzero()[0]]
     ['_:x', '<<( <a:s> <a:p> _:x )>>']
     """
@@ -367,7 +367,7 @@ def slot_keys(Batch batch not None, ids):
     triple says, whose text is empty.
 
     >>> import jelly
-    >>> [batch] = jelly.read_batches(b'<a:s> <a:p> "a:s" .', format="nt")
+    >>> [batch] = jelly.scan(b'<a:s> <a:p> "a:s" .', format="nt").batches()
     >>> [slot_keys(batch, ids)[0].tolist() for ids in (batch.s, batch.o)] == [[12878814644564597928]] * 2
     True
     """

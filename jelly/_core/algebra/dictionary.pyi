@@ -16,7 +16,7 @@ class TermDictionary:
     that have them.
 
     >>> import jelly
-    >>> one, two = (next(jelly.read_batches(text, format="nt")) for text in (b"<a:s> <a:p> <a:o> .", b'<a:o> <a:p> "x"@en .'))
+    >>> one, two = (next(jelly.scan(text, format="nt").batches()) for text in (b"<a:s> <a:p> <a:o> .", b'<a:o> <a:p> "x"@en .'))
     >>> terms = TermDictionary()
     >>> terms.ids(one)[one.o].tolist(), terms.ids(two)[two.s].tolist(), len(terms)
     ([2], [2], 5)
@@ -37,7 +37,7 @@ class TermDictionary:
 
         >>> import jelly
         >>> terms = TermDictionary()
-        >>> ids = terms.ids(next(jelly.read_batches(b'<a:s> <a:p> "x"@en .', format="nt")))
+        >>> ids = terms.ids(next(jelly.scan(b'<a:s> <a:p> "x"@en .', format="nt").batches()))
         >>> batch = terms.batch([3, 0])
         >>> [batch.term(term) for term in batch.o]
         ['"x"@en', '<a:s>']
@@ -51,7 +51,7 @@ def rows_equal(batch: Batch, row: int, other: Batch, other_row: int) -> bool:
     """Whether two rows have equal terms at all places, as `row_hash` counts them. IndexError where there is no such row.
 
     >>> import jelly
-    >>> one, two = (next(jelly.read_batches(text, format="nt")) for text in (b'<a:s> <a:p> "x" .', b'<a:s> <a:p> "y" .'))
+    >>> one, two = (next(jelly.scan(text, format="nt").batches()) for text in (b'<a:s> <a:p> "x" .', b'<a:s> <a:p> "y" .'))
     >>> rows_equal(one, 0, one, 0), rows_equal(one, 0, two, 0)
     (True, False)
     """
@@ -62,7 +62,7 @@ def term_ranks(batch: Batch, wanted: npt.ArrayLike) -> tuple[npt.NDArray[np.int3
     order is that of the classes, `IRI` and the others.
 
     >>> import jelly
-    >>> batch = next(jelly.read_batches(b'<a:s> <a:p> "x"@en . <a:s> <a:p> "x" . _:b <a:p> <a:a> .', format="ttl"))
+    >>> batch = next(jelly.scan(b'<a:s> <a:p> "x"@en . <a:s> <a:p> "x" . _:b <a:p> <a:a> .', format="ttl").batches())
     >>> ranks, n = term_ranks(batch, batch.kind != 7)
     >>> [batch.term(term) for term in sorted({*batch.s, *batch.p, *batch.o}, key=ranks.__getitem__)], n
     (['_:b', '<a:a>', '<a:p>', '<a:s>', '"x"@en', '"x"'], 6)

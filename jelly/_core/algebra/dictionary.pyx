@@ -159,7 +159,7 @@ cdef class TermDictionary:
     that have them.
 
     >>> import jelly
-    >>> one, two = (next(jelly.read_batches(text, format="nt")) for text in (b"<a:s> <a:p> <a:o> .", b'<a:o> <a:p> "x"@en .'))
+    >>> one, two = (next(jelly.scan(text, format="nt").batches()) for text in (b"<a:s> <a:p> <a:o> .", b'<a:o> <a:p> "x"@en .'))
     >>> terms = TermDictionary()
     >>> terms.ids(one)[one.o].tolist(), terms.ids(two)[two.s].tolist(), len(terms)
     ([2], [2], 5)
@@ -215,7 +215,7 @@ cdef class TermDictionary:
 
         >>> import jelly
         >>> terms = TermDictionary()
-        >>> ids = terms.ids(next(jelly.read_batches(b'<a:s> <a:p> "x"@en .', format="nt")))
+        >>> ids = terms.ids(next(jelly.scan(b'<a:s> <a:p> "x"@en .', format="nt").batches()))
         >>> batch = terms.batch([3, 0])
         >>> [batch.term(term) for term in batch.o]
         ['"x"@en', '<a:s>']
@@ -292,7 +292,7 @@ def rows_equal(Batch batch not None, int64_t row, Batch other not None, int64_t 
     """Whether two rows have equal terms at all places, as `row_hash` counts them. IndexError where there is no such row.
 
     >>> import jelly
-    >>> one, two = (next(jelly.read_batches(text, format="nt")) for text in (b'<a:s> <a:p> "x" .', b'<a:s> <a:p> "y" .'))
+    >>> one, two = (next(jelly.scan(text, format="nt").batches()) for text in (b'<a:s> <a:p> "x" .', b'<a:s> <a:p> "y" .'))
     >>> rows_equal(one, 0, one, 0), rows_equal(one, 0, two, 0)
     (True, False)
     """
@@ -545,7 +545,7 @@ def term_ranks(Batch batch not None, wanted):
     order is that of the classes, `IRI` and the others.
 
     >>> import jelly
-    >>> batch = next(jelly.read_batches(b'<a:s> <a:p> "x"@en . <a:s> <a:p> "x" . _:b <a:p> <a:a> .', format="ttl"))
+    >>> batch = next(jelly.scan(b'<a:s> <a:p> "x"@en . <a:s> <a:p> "x" . _:b <a:p> <a:a> .', format="ttl").batches())
     >>> ranks, n = term_ranks(batch, batch.kind != 7)
     >>> [batch.term(term) for term in sorted({*batch.s, *batch.p, *batch.o}, key=ranks.__getitem__)], n
     (['_:b', '<a:a>', '<a:p>', '<a:s>', '"x"@en', '"x"'], 6)

@@ -10,9 +10,9 @@ from jelly._core.base.batch import Batch
 
 @disjoint_base
 class GraphDictionary:
-    """The numbers of nodes and of relations that `jelly.read_ids` gave so far.
+    """The numbers of nodes and of relations that `Dataset.to_ids` gave so far.
 
-    It only grows: give it to `read_ids` again, and what has a number keeps it.
+    It only grows: give it to `Dataset.to_ids` again, and what has a number keeps it.
 
     Attributes
     ----------
@@ -22,8 +22,8 @@ class GraphDictionary:
     Examples
     --------
     >>> import jelly
-    >>> first = jelly.read_ids(b"<a:s> <a:p> <a:o> .", format="nt")
-    >>> more = jelly.read_ids(b"<a:o> <a:p> <a:new> .", format="nt", dictionary=first.dictionary)
+    >>> first = jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").to_ids()
+    >>> more = jelly.scan(b"<a:o> <a:p> <a:new> .", format="nt").to_ids(dictionary=first.dictionary)
     >>> first.o.tolist(), more.s.tolist(), more.o.tolist()
     ([1], [1], [2])
     """
@@ -63,7 +63,7 @@ class GraphDictionary:
         Examples
         --------
         >>> import jelly
-        >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"))
+        >>> batch = next(jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").batches())
         >>> GraphDictionary().add(batch, apart=False)[:3]
         (array([0], dtype=int32), array([1], dtype=int32), array([2], dtype=int32))
         """
@@ -94,7 +94,7 @@ class GraphDictionary:
         Examples
         --------
         >>> import jelly
-        >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:x> .\n<a:s> <a:p> <a:y> .", format="nt"))
+        >>> batch = next(jelly.scan(b"<a:s> <a:p> <a:x> .\n<a:s> <a:p> <a:y> .", format="nt").batches())
         >>> made = GraphDictionary()
         >>> made.numbers(batch, add=True).tolist(), made.numbers(batch, relations=True).tolist()
         ([0, 1], [-1, -1])
@@ -119,7 +119,7 @@ class GraphDictionary:
         Examples
         --------
         >>> import jelly
-        >>> ids = jelly.read_ids(b'<a:s> <a:p> "x"@en .', format="nt")
+        >>> ids = jelly.scan(b'<a:s> <a:p> "x"@en .', format="nt").to_ids()
         >>> made = ids.dictionary.batch(1)
         >>> made.term(made.o[0])
         '"x"@en'

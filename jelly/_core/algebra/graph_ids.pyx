@@ -117,9 +117,9 @@ cdef int number_objects(TermTable* t, Numbers* numbers, BatchData* b, bint add, 
 
 
 cdef class GraphDictionary:
-    """The numbers of nodes and of relations that `jelly.read_ids` gave so far.
+    """The numbers of nodes and of relations that `Dataset.to_ids` gave so far.
 
-    It only grows: give it to `read_ids` again, and what has a number keeps it.
+    It only grows: give it to `Dataset.to_ids` again, and what has a number keeps it.
 
     Attributes
     ----------
@@ -129,8 +129,8 @@ cdef class GraphDictionary:
     Examples
     --------
     >>> import jelly
-    >>> first = jelly.read_ids(b"<a:s> <a:p> <a:o> .", format="nt")
-    >>> more = jelly.read_ids(b"<a:o> <a:p> <a:new> .", format="nt", dictionary=first.dictionary)
+    >>> first = jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").to_ids()
+    >>> more = jelly.scan(b"<a:o> <a:p> <a:new> .", format="nt").to_ids(dictionary=first.dictionary)
     >>> first.o.tolist(), more.s.tolist(), more.o.tolist()
     ([1], [1], [2])
     """
@@ -196,7 +196,7 @@ cdef class GraphDictionary:
         Examples
         --------
         >>> import jelly
-        >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"))
+        >>> batch = next(jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").batches())
         >>> GraphDictionary().add(batch, apart=False)[:3]
         (array([0], dtype=int32), array([1], dtype=int32), array([2], dtype=int32))
         """
@@ -252,7 +252,7 @@ cdef class GraphDictionary:
         Examples
         --------
         >>> import jelly
-        >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:x> .\\n<a:s> <a:p> <a:y> .", format="nt"))
+        >>> batch = next(jelly.scan(b"<a:s> <a:p> <a:x> .\\n<a:s> <a:p> <a:y> .", format="nt").batches())
         >>> made = GraphDictionary()
         >>> made.numbers(batch, add=True).tolist(), made.numbers(batch, relations=True).tolist()
         ([0, 1], [-1, -1])
@@ -298,7 +298,7 @@ cdef class GraphDictionary:
         Examples
         --------
         >>> import jelly
-        >>> ids = jelly.read_ids(b'<a:s> <a:p> "x"@en .', format="nt")
+        >>> ids = jelly.scan(b'<a:s> <a:p> "x"@en .', format="nt").to_ids()
         >>> made = ids.dictionary.batch(1)
         >>> made.term(made.o[0])
         '"x"@en'

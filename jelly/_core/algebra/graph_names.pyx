@@ -28,7 +28,7 @@ def name_default_graph(Batch batch not None, int kind, bytes text not None) -> B
     ``kind`` is `Kind.IRI` or `Kind.BNODE`, and ``text`` the IRI or the label. Other graphs keep their names.
 
     >>> import jelly
-    >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"))
+    >>> batch = next(jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").batches())
     >>> print(*name_default_graph(batch, 1, b"a:g"))
     <a:s> <a:p> <a:o> <a:g> .
     """

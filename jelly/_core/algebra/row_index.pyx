@@ -51,7 +51,7 @@ cdef class RowIndex:
 
     >>> import jelly
     >>> from jelly._core.algebra.content import row_hash
-    >>> batch = next(jelly.read_batches(b"<a:s> <a:p> 1 . <a:s> <a:p> 2 . <a:s> <a:p> 1 .", format="ttl"))
+    >>> batch = next(jelly.scan(b"<a:s> <a:p> 1 . <a:s> <a:p> 2 . <a:s> <a:p> 1 .", format="ttl").batches())
     >>> index = RowIndex()
     >>> numbers, new = index.add(row_hash(batch, bytes(16)))
     >>> numbers.tolist(), new.tolist(), len(index)

@@ -94,7 +94,7 @@ def select(Batch batch not None, rows, *, op=None, bint quads=False, bint triple
     what they are. Query results can only stay what they are. IndexError for rows that are not there.
 
     >>> import jelly
-    >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:x> .\\n<a:s> <a:p> <a:y> .", format="nt"))
+    >>> batch = next(jelly.scan(b"<a:s> <a:p> <a:x> .\\n<a:s> <a:p> <a:y> .", format="nt").batches())
     >>> batch.n_terms, select(batch, [1])
     (4, <jelly.Batch: 1 triples, 3 terms, 0 frame ends>)
     """
@@ -173,7 +173,7 @@ def term_rows(Batch batch not None, terms) -> Batch:
     and object, so that what makes columns of objects makes columns of terms. IndexError for terms that are not there.
 
     >>> import jelly
-    >>> batch = next(jelly.read_batches(b'<a:s> <a:p> "x"@en .', format="nt"))
+    >>> batch = next(jelly.scan(b'<a:s> <a:p> "x"@en .', format="nt").batches())
     >>> made = term_rows(batch, [batch.o[0], batch.s[0]])
     >>> [made.term(term) for term in made.o]
     ['"x"@en', '<a:s>']

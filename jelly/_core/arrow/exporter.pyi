@@ -19,7 +19,7 @@ class ArrowExporter:
 
     >>> import jelly
     >>> columns = ArrowExporter("flat")
-    >>> columns.start(next(jelly.read_batches(b'<a:s> <a:p> "o"@en .', format="nt")))
+    >>> columns.start(next(jelly.scan(b'<a:s> <a:p> "o"@en .', format="nt").batches()))
     >>> rows, nulls, valid, offsets, data = columns.strings("lang", 0, 1)
     >>> rows, nulls, valid, bytes(data)
     (1, 0, None, b'en')

@@ -42,7 +42,7 @@ cdef class ArrowImporter:
     >>> from jelly._core.arrow.exporter import ArrowExporter
     >>> import jelly
     >>> columns, intake = ArrowExporter("ntriples"), ArrowImporter("ntriples", quads=False)
-    >>> columns.start(next(jelly.read_batches(b'<a:s> <a:p> "o"@en .', format="nt")))
+    >>> columns.start(next(jelly.scan(b'<a:s> <a:p> "o"@en .', format="nt").batches()))
     >>> made = {name: columns.strings(name, 0, 1) for name in "spo"}
     >>> intake.load(1, {name: (0, None, None, 0, 1, None, False, m[3], m[4]) for name, m in made.items()})
     >>> intake.pull(), intake.pull(True).term(3)

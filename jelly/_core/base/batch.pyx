@@ -501,7 +501,7 @@ cdef class Batch(BatchViews):
     Examples
     --------
     >>> import jelly
-    >>> batch = next(jelly.read_batches(b'<a:s> <a:p> "o" .', format="nt"))
+    >>> batch = next(jelly.scan(b'<a:s> <a:p> "o" .', format="nt").batches())
     >>> len(batch), batch.p.tolist(), batch.term(2)
     (1, [1], '"o"')
     """

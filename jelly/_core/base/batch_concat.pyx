@@ -165,7 +165,7 @@ def join_batches(list batches not None) -> Batch:
     statements, or where one is a Batch of a patch; OverflowError where the terms are too many for one Batch.
 
     >>> import jelly
-    >>> one, two = (next(jelly.read_batches(text, format="nt")) for text in (b"<a:s> <a:p> <a:o> .", b'_:b <a:p> "o"@en .'))
+    >>> one, two = (next(jelly.scan(text, format="nt").batches()) for text in (b"<a:s> <a:p> <a:o> .", b'_:b <a:p> "o"@en .'))
     >>> both = join_batches([one, two])
     >>> len(both), both.term(both.s[0]), both.term(both.o[1])
     (2, '<a:s>', '"o"@en')

@@ -26,7 +26,7 @@ cdef class BatchViews:
         Examples
         --------
         >>> import jelly
-        >>> next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt")).statements()
+        >>> next(jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").batches()).statements()
         [Triple(IRI('a:s'), IRI('a:p'), IRI('a:o'))]
         """
         return list(import_module("jelly._core.terms.materialize").StatementIterator([self]))
@@ -42,7 +42,7 @@ cdef class BatchViews:
         Examples
         --------
         >>> import jelly
-        >>> batch = next(jelly.read_batches(b'<a:s> <a:p> "o"@en .', format="nt"))
+        >>> batch = next(jelly.scan(b'<a:s> <a:p> "o"@en .', format="nt").batches())
         >>> batch.terms()
         [IRI('a:s'), IRI('a:p'), 'en', Literal('o', language='en')]
         """
@@ -61,7 +61,7 @@ cdef class BatchViews:
         Examples
         --------
         >>> import jelly
-        >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"))
+        >>> batch = next(jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").batches())
         >>> batch.unique() is batch
         True
         """

@@ -54,7 +54,7 @@ class Encoder:
     Examples
     --------
     >>> import jelly
-    >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"))
+    >>> batch = next(jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").batches())
     >>> encoder = jelly.Encoder(jelly.StreamOptions.small())
     >>> data = encoder.encode(batch) + encoder.close()
     >>> list(jelly.loads(data)) == list(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
@@ -235,7 +235,7 @@ def needed_version(batch: Batch) -> int:
     """The RDF version that terms of a Batch need, as its number in `RDF_VERSIONS`.
 
     >>> import jelly
-    >>> [batch] = jelly.read_batches(b'<a:s> <a:p> "o"@en--ltr .', format="nt")
+    >>> [batch] = jelly.scan(b'<a:s> <a:p> "o"@en--ltr .', format="nt").batches()
     >>> needed_version(batch)
     2
     """

@@ -49,7 +49,7 @@ cdef class BinaryWriter:
     ``patch=True`` writes the Batches of patches as Jena's binary RDF Patch (Thrift).
 
     >>> import jelly
-    >>> batch = next(jelly.read_batches(b'<a:s> <a:p> "o" .', format="nt"))
+    >>> batch = next(jelly.scan(b'<a:s> <a:p> "o" .', format="nt").batches())
     >>> BinaryWriter("thrift").encode(batch).hex()
     '2c1c1c1803613a7300001c1c1803613a7000001c3c18016f00000000'
     """

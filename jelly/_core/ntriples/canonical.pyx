@@ -97,7 +97,7 @@ cdef class Canonicalizer:
 
     >>> import jelly
     >>> work = Canonicalizer()
-    >>> for batch in jelly.read_batches(b'_:x <a:p> _:y .\\n_:y <a:p> "o" .', format="nt"):
+    >>> for batch in jelly.scan(b'_:x <a:p> _:y .\\n_:y <a:p> "o" .', format="nt").batches():
     ...     work.add(batch)
     >>> work.finish()
     >>> print(b"".join(work.chunks()).decode(), end="")

@@ -98,7 +98,7 @@ cdef class StatementTable:
     >>> import jelly
     >>> table = StatementTable()
     >>> for side, text in enumerate([b"<a:s> <a:p> _:b .\\n<a:s> <a:p> <a:o> .", b"<a:s> <a:p> <a:o> .\\n<a:s> <a:p> _:c ."]):
-    ...     for batch in jelly.read_batches(text, format="nt"):
+    ...     for batch in jelly.scan(text, format="nt").batches():
     ...         table.add(batch, side)
     >>> [len(only) for only in table.take_differences()], table.open_statements(0).tolist()
     ([0, 0], [[0, 1, 2, -1]])
@@ -269,7 +269,7 @@ def relabel(Batch batch not None, dict labels not None) -> Batch:
     """A copy of a Batch with other labels of blank nodes. Labels that are not in ``labels`` stay.
 
     >>> import jelly
-    >>> batch = next(jelly.read_batches(b"_:a <a:p> _:b .", format="nt"))
+    >>> batch = next(jelly.scan(b"_:a <a:p> _:b .", format="nt").batches())
     >>> changed = relabel(batch, {"a": "b", "b": "long-label"})
     >>> [changed.term(changed.s[0]), changed.term(changed.o[0])]
     ['_:b', '_:long-label']

@@ -81,7 +81,7 @@ class TextWriter:
     RDF-star (Jena up to 5.3).
 
     >>> import jelly
-    >>> batch = next(jelly.read_batches(b'<a:s>  <a:p>"o"@en.', format="nt"))
+    >>> batch = next(jelly.scan(b'<a:s>  <a:p>"o"@en.', format="nt").batches())
     >>> TextWriter(quads=False).encode(batch)
     b'<a:s> <a:p> "o"@en .\n'
     """

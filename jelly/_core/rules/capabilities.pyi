@@ -74,10 +74,10 @@ class Capabilities:
     --------
     >>> import jelly
     >>> turtle = Capabilities("Turtle", named_graphs=False, iris="absolute", labels="turtle")
-    >>> batch = next(jelly.read_batches(jelly.dumps([(jelly.BlankNode("a b"), jelly.IRI("a:p"), jelly.IRI("a:o"))])))
+    >>> batch = next(jelly.scan(jelly.dumps([(jelly.BlankNode("a b"), jelly.IRI("a:p"), jelly.IRI("a:o"))])).batches())
     >>> turtle.fit(batch).term(0)
     '_:esc_a_20b'
-    >>> turtle.fit(next(jelly.read_batches(b"<a:s> <p> <a:o> .", format="nt")))
+    >>> turtle.fit(next(jelly.scan(b"<a:s> <p> <a:o> .", format="nt").batches()))
     Traceback (most recent call last):
     jelly.JellyUnsupportedError: Turtle cannot hold the IRI <p>, here as predicate: it is relative (row 0)
     """

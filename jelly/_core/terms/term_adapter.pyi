@@ -44,7 +44,7 @@ class TermAdapter:
     >>> import jelly
     >>> tagged = TermAdapter("Tags", classes=(str, str, str, None), iri=str, bnode="_:{}".format, plain=repr, lang=None,
     ...                  typed=None)
-    >>> list(StatementIterator(jelly.read_batches(b'<a:s> <a:p> "o" .', format="nt"), tagged))
+    >>> list(StatementIterator(jelly.scan(b'<a:s> <a:p> "o" .', format="nt").batches(), tagged))
     [('a:s', 'a:p', "'o'")]
     """
     name: str

@@ -132,7 +132,7 @@ cdef class TermAdapter:
     >>> import jelly
     >>> tagged = TermAdapter("Tags", classes=(str, str, str, None), iri=str, bnode="_:{}".format, plain=repr, lang=None,
     ...                  typed=None)
-    >>> list(StatementIterator(jelly.read_batches(b'<a:s> <a:p> "o" .', format="nt"), tagged))
+    >>> list(StatementIterator(jelly.scan(b'<a:s> <a:p> "o" .', format="nt").batches(), tagged))
     [('a:s', 'a:p', "'o'")]
     """
 
@@ -259,8 +259,8 @@ cdef class TermAdapter:
     cdef object make_quoted(self, object s, object p, object o):
         if self.quoted is None:
             raise JellyUnsupportedError(
-                f"{self.name} has no quoted triples: leave them out with jelly.filter(src, out, where=['s.kind!=quoted', "
-                "'o.kind!=quoted'])"
+                f"{self.name} has no quoted triples: leave them out with jelly.scan(src).filter(where=['s.kind!=quoted', "
+                "'o.kind!=quoted']).write(dst)"
             )
         return self.quoted(s, p, o)
 

@@ -92,7 +92,7 @@ def test_what_a_batch_has_stays() -> None:
     text = b'_:x <a:p> "x"@en .\n' * 3
     out = io.BytesIO()
     jelly.write(out, jelly.read(text, format="nt"), format="jelly", frame_rows=2)
-    batches = list(jelly.read_batches(out.getvalue(), format="jelly", batch_rows=1))
+    batches = list(jelly.scan(out.getvalue(), format="jelly", batch_rows=1).batches())
     assert len(batches) > 1
     for batch in batches:
         made = scope_blank_nodes(batch, ONE)

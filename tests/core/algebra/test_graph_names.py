@@ -45,7 +45,7 @@ def test_frames_and_places_stay() -> None:
     with jelly.Writer(out, format="jelly", frame_rows=8) as writer:
         for i in range(30):
             writer.add(jelly.Triple(IRI(f"a:{i}"), IRI("a:p"), IRI("a:o")))
-    batches = list(jelly.read_batches(out.getvalue(), format="jelly", batch_rows=4))
+    batches = list(jelly.scan(out.getvalue(), format="jelly", batch_rows=4).batches())
     assert len(batches) > 1
     for batch in batches:
         made = name_default_graph(batch, Kind.IRI, b"a:g")

@@ -121,7 +121,7 @@ def test_results_have_an_order_too() -> None:
 
 
 def test_marks_that_do_not_fit_are_refused() -> None:
-    batch = next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"))
+    batch = next(jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").batches())
     for wrong in ([], [True] * 5, [[True] * 3]):
         with pytest.raises(JellyArgumentError, match="do not fit 3 terms"):
             term_ranks(batch, wrong)

@@ -467,7 +467,7 @@ def test_frame_numbers(frames):
             writer.end_frame()
     columns = ArrowExporter("flat")
     found = []
-    for batch in jelly.read_batches(out.getvalue(), batch_rows=2):
+    for batch in jelly.scan(out.getvalue(), batch_rows=2).batches():
         columns.start(batch)
         found += numbers(columns.frames(0, len(batch)), "q")
     assert found == [i for i, frame in enumerate(frames) for _ in frame]

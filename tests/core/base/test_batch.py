@@ -35,7 +35,7 @@ SOME = [
 
 
 def some_batch() -> Batch:
-    (batch,) = jelly.read_batches(jelly.dumps(SOME))
+    (batch,) = jelly.scan(jelly.dumps(SOME)).batches()
     return batch
 
 
@@ -98,7 +98,7 @@ def test_columns_keep_the_batch_alive() -> None:
 
 
 def test_an_empty_batch() -> None:
-    (batch,) = jelly.read_batches(jelly.dumps([]))
+    (batch,) = jelly.scan(jelly.dumps([])).batches()
     assert len(batch) == 0
     assert batch.g is None
     assert batch.start.tolist() == [0]
@@ -160,7 +160,7 @@ def test_quotes_and_line_ends_in_words() -> None:
 
 def test_metadata_belongs_to_frames() -> None:
     data = frame(options(), triple(), metadata("a", b"1"), metadata("b", b"")) + frame() + frame(metadata("a", b"2"))
-    (batch,) = jelly.read_batches(data)
+    (batch,) = jelly.scan(data).batches()
     assert batch.metadata == {0: {"a": b"1", "b": b""}, 2: {"a": b"2"}}
     assert batch.frames.tolist() == [1, 1, 1]
 

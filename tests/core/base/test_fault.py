@@ -313,7 +313,7 @@ def test_text_limit() -> None:
     data = frame(options(names=1600), prefix(b"x" * (1 << 20)), *rows, triple((IRI, iri(1, 1))), triple((QUOTED, body)))
     found = []
     with pytest.raises(JellyLimitError, match=f"the text of one batch would pass {1 << 28} bytes") as caught:
-        found.extend(jelly.read_batches(data))
+        found.extend(jelly.scan(data).batches())
     assert [len(batch) for batch in found] == [1]
     assert (caught.value.frame, caught.value.row) == (0, 1603)
 

@@ -52,7 +52,7 @@ def results(rows: list[Any], variables: Any = "abc") -> Batch:
 
 
 def triples() -> Batch:
-    return next(jelly.read_batches(b"<a:s> <a:p> <a:o> .\n", format="nt"))
+    return next(jelly.scan(b"<a:s> <a:p> <a:o> .\n", format="nt").batches())
 
 
 def test_columns_of_results() -> None:

@@ -300,7 +300,7 @@ def test_vectors_are_written_again(numbering: str, case: dict[str, Any]) -> None
     """What the vectors hold comes back through our writer, with the messages and namespaces."""
     source = (FOLDER / numbering / case["jelly"]).read_bytes()
     out = io.BytesIO()
-    jelly.convert(source, out, options={"version": 3}, from_format="jelly", to_format="jelly")
+    jelly.convert(source, out, options={"version": 3}, format="jelly", to="jelly")
     before, after = Oracle(source), Oracle(out.getvalue())
     assert after.statements == before.statements
     assert after.messages == before.messages
@@ -321,7 +321,7 @@ PLAIN = (
 def test_the_shortest_forms_are_the_bytes_of_the_vectors(numbering: str, name: str) -> None:
     data = (FOLDER / numbering / f"{name}.jelly").read_bytes()
     encoder = Encoder(jelly.options(data))
-    assert b"".join(map(encoder.encode, jelly.read_batches(data))) + encoder.close() == data
+    assert b"".join(map(encoder.encode, jelly.scan(data).batches())) + encoder.close() == data
 
 
 def real(path: str) -> Any:
@@ -336,7 +336,7 @@ def test_real_data_by_the_oracle(path: str) -> None:
     text, suffix = real(path)
     text = b"".join(text.splitlines(keepends=True)[:3000])
     out = io.BytesIO()
-    jelly.convert(text, out, from_format=suffix, to_format="jelly", options={"version": 3}, frame_rows=1000)
+    jelly.convert(text, out, format=suffix, to="jelly", options={"version": 3}, frame_rows=1000)
     oracle = Oracle(out.getvalue())
     assert len(oracle.ends) >= 3
     assert oracle.statements == as_rows(jelly.read(text, format=suffix))

@@ -156,7 +156,7 @@ def test_text_that_looks_like_repetition() -> None:
 
 
 def frames_of(data: bytes) -> list[int]:
-    return [len(frame) for frame in jelly.read_frames(data)]
+    return [len(frame) for frame in jelly.scan(data).frames()]
 
 
 ROWS = [Triple(BlankNode("s"), BlankNode("p"), Literal(str(i))) for i in range(10)]
@@ -183,7 +183,7 @@ def test_grouped_frames_end_where_those_of_the_batch_do() -> None:
         collector.end_frame({"n": b"%d" % size} if size else None)
     encoder = Encoder(options, frame_rows=1, frame_bytes=1)
     data = encoder.encode(collector.batch) + encoder.close()
-    found = list(jelly.read_frames(data))
+    found = list(jelly.scan(data).frames())
     assert [len(frame) for frame in found] == sizes
     assert [frame.metadata for frame in found] == [{}, {"n": b"2"}, {}, {}, {"n": b"3"}, {}]
     # The same Batches in a flat stream: frames of its own.
@@ -303,9 +303,9 @@ def test_settings() -> None:
 
 def test_a_busy_encoder_refuses() -> None:
     n = 2_000_000
-    (batch,) = jelly.read_batches(
+    (batch,) = jelly.scan(
         encoded([Triple(BlankNode("s"), IRI("a:p"), Literal(str(i))) for i in range(2)]),
-    )
+    ).batches()
     many = _make_batch(3, [(1, -1, b"a:p"), (1, -1, b"a:q")], [(0, 0, i & 1) for i in range(n)])
     for _ in range(10):
         encoder = Encoder(StreamOptions())
@@ -333,7 +333,7 @@ def test_batches_of_a_decoder_go_into_an_encoder() -> None:
     data = encoded(statements, 100)
     encoder = Encoder(StreamOptions())
     out = io.BytesIO()
-    for batch in jelly.read_batches(data, batch_rows=37):
+    for batch in jelly.scan(data, batch_rows=37).batches():
         batch.check()
         out.write(encoder.encode(batch))
     out.write(encoder.close())
@@ -343,7 +343,7 @@ def test_batches_of_a_decoder_go_into_an_encoder() -> None:
 
 def test_terms_are_shared_within_a_batch() -> None:
     statements = [Triple(IRI("a:s"), IRI("a:p"), Literal("x"))] * 3
-    (batch,) = jelly.read_batches(encoded(statements))
+    (batch,) = jelly.scan(encoded(statements)).batches()
     terms = Materializer(batch)
     first, *others = terms.statements()
     for other in others:

@@ -148,7 +148,7 @@ def test_a_frame_at_the_limit() -> None:
 
 
 def test_frames_by_themselves_are_those_of_the_stream():
-    batches = [next(jelly.read_batches(b"<a:s> <a:p> <a:o%d> .\n" % n * 5, format="nt")) for n in range(3)]
+    batches = [next(jelly.scan(b"<a:s> <a:p> <a:o%d> .\n" % n * 5, format="nt").batches()) for n in range(3)]
     options = jelly.StreamOptions(physical_type=1)
     whole, single = (jelly.Encoder(options, frame_rows=2) for _ in range(2))
     stream = b"".join(map(whole.encode, batches)) + whole.close()

@@ -234,7 +234,7 @@ def test_sinks_of_statements_refuse_patches():
     ):
         with pytest.raises(jelly.JellyOptionsError):
             refused()
-    (statements,) = jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt")
+    (statements,) = jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").batches()
     for refused in (
         lambda: jelly.Encoder(PatchOptions()).encode(statements),
         lambda: TextWriter(quads=True, patch=True).encode(statements),

@@ -121,7 +121,7 @@ def test_writer_refuses_what_no_reader_would_read():
         ("a b", "esc_a_20b"), ("", "esc_"), ("a.", "esc_a_2e"), ("-a", "esc__2da"), ("a> <b", "esc_a_3e_20_3cb"),
         ("a\n", "esc_a_0a"), ("esc_a_20b", "esc_esc_5fa_5f20b"), ("esc_", "esc_esc_5f"), ("esc_a", "esc_a"),
     ):  # fmt: skip
-        (batch,) = jelly.read_batches(jelly.dumps([jelly.Triple(s, p, jelly.BlankNode(label))]))
+        (batch,) = jelly.scan(jelly.dumps([jelly.Triple(s, p, jelly.BlankNode(label))])).batches()
         assert write([batch]) == f"<a:s> <a:p> _:{instead} .\n".encode()
         if instead != label:
             with pytest.raises(JellyUnsupportedError, match="cannot hold the label of the blank node") as caught:
@@ -130,7 +130,7 @@ def test_writer_refuses_what_no_reader_would_read():
     for tag in ("e n", "en\n", "en_US", 'en" .'):
         data = jelly.dumps([jelly.Triple(s, p, jelly.Literal("o", language=tag))])
         with pytest.raises(JellyUnsupportedError, match="language tag"):
-            write(jelly.read_batches(data))
+            write(jelly.scan(data).batches())
 
 
 # Round trips.

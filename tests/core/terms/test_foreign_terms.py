@@ -59,7 +59,7 @@ def test_every_place_of_a_term(terms):
         assert jelly.find(data, s=theirs).count() == 0
         many = [*(IRI(f"a:{i}") for i in range(20)), theirs]
         assert jelly.find(data, o=many).count() == 1
-        ids = jelly.read_ids(data, scope=False)
+        ids = jelly.scan(data, blank_nodes="keep").to_ids()
         assert ids.id_of(theirs) == ids.id_of(ours) == 1
         assert jelly.Pattern(o=theirs).o == (ours,)
 

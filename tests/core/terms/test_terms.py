@@ -87,7 +87,7 @@ def test_collected_text_limit() -> None:
 
 
 def test_terms_are_made_once() -> None:
-    (batch,) = jelly.read_batches(jelly.dumps(SOME))
+    (batch,) = jelly.scan(jelly.dumps(SOME)).batches()
     terms = Materializer(batch)
     for i in range(batch.n_terms):
         assert terms.term(i) is terms.term(i)
@@ -98,7 +98,7 @@ def test_terms_are_made_once() -> None:
 
 
 def test_terms_outlive_their_batch() -> None:
-    (batch,) = jelly.read_batches(jelly.dumps(SOME))
+    (batch,) = jelly.scan(jelly.dumps(SOME)).batches()
     terms = Materializer(batch)
     statements = terms.statements()
     del batch, terms

@@ -40,7 +40,7 @@ SETTINGS: tuple[dict[str, Any], ...] = (
 def streams() -> Pieces:
     """Streams of all physical types with all kinds of rows."""
     text = b'<http://e/s> <http://e/p#a> "o"@en <http://e/g> .\n_:b <http://e/p#b> "1"^^<http://e/d> .\n' * 3
-    batches = list(jelly.read_batches(text, format="nq"))
+    batches = list(jelly.scan(text, format="nq").batches())
     for physical in (2, 3):
         encoder = jelly.Encoder(jelly.StreamOptions(physical_type=physical, max_name_table_size=8), frame_rows=2)
         yield b"".join([*map(encoder.encode, batches), encoder.close()])
@@ -83,7 +83,7 @@ def columns() -> Pieces:
         b'<http://e/s> <http://e/p#a> "o"@en <http://e/g> .\n_:b <http://e/p#a> "1"^^<http://e/d> .\n'
         b'<http://e/s> <http://e/p#b> <<( <http://e/s> <http://e/p#a> "x"@ar--rtl )>> .\n'
     ) * 3
-    batches = list(jelly.read_batches(text, format="nq"))
+    batches = list(jelly.scan(text, format="nq").batches())
     for numbering in ("P", "S"):
         for rows in (2, 100):
             options = jelly.StreamOptions(version=3, numbering=numbering)

@@ -143,7 +143,7 @@ def written(encoding: str, **settings: Any) -> bytes:
         b'<http://e/s> <http://e/p> "%s"^^<http://www.w3.org/2001/XMLSchema#%s> .\n' % pair
         for pair in ((b"1", b"integer"), (b"-1.50", b"decimal"), (b"1.5e3", b"double"), (b"INF", b"double"))
     )
-    return rowcraft.write(encoding, jelly.read_batches(lines, format="nq"), prefixes={"e": "http://e/"}, **settings)
+    return rowcraft.write(encoding, jelly.scan(lines, format="nq").batches(), prefixes={"e": "http://e/"}, **settings)
 
 
 def binary_corpus(craft: Any) -> Callable[[], Pieces]:
@@ -153,7 +153,7 @@ def binary_corpus(craft: Any) -> Callable[[], Pieces]:
         yield written(craft.name, repeat=True)
         if craft is rowcraft.Protobuf:
             yield written(craft.name, message="RDF_Stream")
-            yield rowcraft.write("protobuf", jelly.read_batches(LINES[0], format="nt"), message="RDF_Graph")
+            yield rowcraft.write("protobuf", jelly.scan(LINES[0], format="nt").batches(), message="RDF_Graph")
 
     return corpus
 

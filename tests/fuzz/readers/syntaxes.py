@@ -47,10 +47,10 @@ def syntax(name: str) -> Callable[[bytes, random.Random], None]:
         settings: dict[str, Any] = chance.choice(
             ({}, {"base": "http://e/"}, {"lenient": True}, {"max_text_bytes": 256}, {"batch_rows": 1}, {"strict": True})
         )
-        whole = read_all(jelly.read_batches(data, format=name, **settings))
+        whole = read_all(jelly.scan(data, format=name, **settings).batches())
         if settings == {"lenient": True}:
             return  # what pyoxigraph does not check, nobody does
-        parts = read_all(jelly.read_batches(cut(data, chance), format=name, **settings))
+        parts = read_all(jelly.scan(cut(data, chance), format=name, **settings).batches())
         if any(reading.error and reading.error[0] is jelly.JellyLimitError for reading in (whole, parts)):
             # A limit bounds what waits for its end: it may not be met where all comes at once.
             n = min(len(whole.rows), len(parts.rows))

@@ -78,7 +78,7 @@ def table(kind: str) -> Callable[[bytes, random.Random], None]:
         made = written(attempt(lambda: read_table_file(path)), _statements)
         changes = written(attempt(lambda: read_table_file(path)), _changes)
         if made is not None:
-            reading = read_all(jelly.read_batches(made))
+            reading = read_all(jelly.scan(made).batches())
             assert reading.error is None
             round_trip(made, reading.rows, chance)
         if changes is not None:
@@ -117,7 +117,7 @@ def round_trip(data: bytes, rows: list[Any], chance: random.Random) -> None:
         return  # a label that N-Triples cannot hold has another one there
     out = io.BytesIO()
     jelly.write_arrow(out, columns, layout=layout)
-    again = read_all(jelly.read_batches(out.getvalue()))
+    again = read_all(jelly.scan(out.getvalue()).batches())
     assert again.rows == rows, f"{settings}: {again.rows!r:.500} for {rows!r:.500}"
 
 
@@ -137,9 +137,9 @@ for _name in ("arrow", "arrows", "parquet", "csv"):
 @harness("columns", corpus=lambda: (STATEMENTS, *LINES, *QUADS), files=(".nt", ".nq"), structure=Text())
 def columns(data: bytes, chance: random.Random) -> None:
     """Statements to Arrow columns and back."""
-    made = attempt(lambda: list(jelly.read_batches(data, format="nq")))
+    made = attempt(lambda: list(jelly.scan(data, format="nq").batches()))
     if isinstance(made, list) and made:
         out = io.BytesIO()
-        if isinstance(attempt(lambda: jelly.convert(data, out, from_format="nq")), tuple):
+        if isinstance(attempt(lambda: jelly.convert(data, out, format="nq")), tuple):
             return
-        round_trip(out.getvalue(), read_all(jelly.read_batches(out.getvalue())).rows, chance)
+        round_trip(out.getvalue(), read_all(jelly.scan(out.getvalue()).batches()).rows, chance)

@@ -1,4 +1,4 @@
-"""``jelly.scan``: sources as a dataset of pyarrow, of which each reader takes the columns and rows that it needs."""
+"""A `Dataset` as a dataset of pyarrow, of which each reader takes the columns and rows that it needs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jelly._core.base.batch import Batch
-from jelly._dataset.blank_node_scope import Mode
-from jelly._dataset.sources import Sources
+from jelly._dataset.dataset import Dataset
 from jelly._dataset.where import Where, where
 from jelly._formats.arrow_tables import compute, datasets, from_batches, pa, schema
-from jelly._formats.registry import READING
-from jelly._options.layouts import Layout
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError
 
-__all__ = ["Scan", "scan"]
+__all__ = ["ArrowDataset", "conditions_of"]
 
 _dataset: Any = datasets()
 if TYPE_CHECKING:  # which do not know the classes of pyarrow
@@ -44,51 +41,23 @@ _OPERATORS = {
 }
 
 
-class Scan(_Dataset):
-    """Some sources as a dataset of pyarrow, as `scan` returns it. Nothing is read until something is asked of it.
+class ArrowDataset(Dataset, _Dataset):
+    """A `Dataset` that is a dataset of pyarrow, too.
 
-    DuckDB reads it by its name in a query, and asks only for the columns and rows that it needs; whatever takes
-    a stream of Arrow reads all of it. Conditions that a subject, predicate, object or graph is some text are decided
+    DuckDB reads it by its name in a query, and asks only for the columns and rows that it needs; polars and whatever
+    takes a stream of Arrow read it, too. Conditions that a subject, predicate, object or graph is some text are decided
     before columns are made; all others on the columns. What needs the fragments of a dataset is an AttributeError.
-
-    Parameters
-    ----------
-    sources : Sources
-        What is read.
-    layout : {"flat", "ntriples"}
-        Columns, see `jelly.arrow`.
-    threads : int, default 1
-        Number of threads that read ahead, see `scan`.
-
-    Examples
-    --------
-    >>> import jelly, pyarrow.compute as pc
-    >>> found = jelly.scan(b'<a:1> <a:name> "Ann" .\\n<a:1> <a:knows> <a:2> .', format="nt")
-    >>> found.to_table(columns=["object"], filter=pc.field("predicate") == "a:name").to_pylist()
-    [{'object': 'Ann'}]
     """
-
-    def __init__(self, sources: Sources, layout: Layout, threads: int = 1) -> None:
-        self._sources = sources
-        self._threads = threads
-        self._layout: Layout = layout
-        self._schema = schema(layout)
-
-    def __repr__(self) -> str:
-        return f"<jelly.Scan of {len(self._sources.each)} sources: {', '.join(self._schema.names)}>"
 
     def __getattribute__(self, name: str) -> Any:
         if name in _REFUSED:
-            raise AttributeError(f"a jelly.Scan has no {name}: use to_table, or give the Scan to DuckDB")
+            raise AttributeError(f"a jelly.Dataset has no {name}: use to_table, or give the Dataset to DuckDB")
         return super().__getattribute__(name)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Scan, (self._sources, self._layout, self._threads)
 
     @property
     def schema(self) -> pa.Schema:
         """The schema of all columns."""
-        return self._schema
+        return schema(self._layout)
 
     def to_batches(
         self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any
@@ -113,14 +82,14 @@ class Scan(_Dataset):
         wanted = self._fields(columns).names
         known = {} if filter is None else conditions_of(filter)
         # A condition that is not understood may be of any column.
-        names = self._schema.names if known is None else [*dict.fromkeys([*wanted, *known])]
+        names = self.schema.names if known is None else [*dict.fromkeys([*wanted, *known])]
         # A table without columns has no number of rows.
-        names = names or self._schema.names[:1]
+        names = names or self.schema.names[:1]
         conditions = [found for name, values in (known or {}).items() if (found := where(name, values)) is not None]
         keep = partial(_rows, conditions) if conditions else None
         # Conditions are of one column each, and two columns may be of one slot: one of them is enough.
         every = Where({slot: terms for each in conditions for slot, terms in each.terms.items()})
-        batches = self._sources.batches(self._threads, condition=every)
+        batches = self._batches(self._sources, every)
         for batch in from_batches(batches, layout=self._layout, columns=names, keep=keep):
             kept = batch if filter is None else batch.filter(filter)
             if len(kept):
@@ -134,12 +103,12 @@ class Scan(_Dataset):
     def _fields(self, columns: Sequence[str] | None) -> pa.Schema:
         """The schema of some columns."""
         if columns is None:
-            return self._schema
-        known = self._schema.names
+            return schema(self._layout)
+        known = self.schema.names
         if unknown := [name for name in columns if name not in known]:
             given = ", ".join(map(repr, unknown))
             raise JellyArgumentError(f"unknown columns {given}: expected some of {', '.join(known)}")
-        return pa.schema([self._schema.field(name) for name in columns])
+        return pa.schema([self.schema.field(name) for name in columns])
 
     def scanner(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> Any:
         """Make a scanner of pyarrow.
@@ -223,10 +192,7 @@ class Scan(_Dataset):
         int
             How many there are.
         """
-        return sum(map(len, self.to_batches(self._schema.names[:1], filter)))
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._reader().__arrow_c_stream__(requested_schema)
+        return sum(map(len, self.to_batches(self.schema.names[:1], filter)))
 
 
 @checked()
@@ -237,7 +203,8 @@ def _check(columns: Sequence[str] | None, filter: compute.Expression | None, num
 # What else a dataset of pyarrow has would touch memory that is not there.
 _REFUSED = frozenset(
     name for name in dir(_dataset.Dataset)
-    if name not in vars(Scan) and (not name.startswith("_") or name in ("_get_fragments", "_scanner_options"))
+    if name not in vars(ArrowDataset) | vars(Dataset)
+    and (not name.startswith("_") or name in ("_get_fragments", "_scanner_options"))
 )  # fmt: skip
 
 
@@ -296,52 +263,3 @@ def conditions_of(filter: Any) -> dict[str, list[str]] | None:
         is_in = compute.field(name).isin(values)
         said.append(compute.if_else(compute.field(name).is_valid(), is_in, pa.scalar(None, pa.bool_())))
     return found if any(each.equals(filter) for each in said) else None
-
-
-@checked(READING)
-def scan(
-    src: Any,
-    *,
-    layout: Layout = "flat",
-    blank_nodes: Mode | None = None,
-    skolem_base: str | None = None,
-    threads: int = 1,
-    **settings: Any,
-) -> Scan:
-    """Make a dataset of pyarrow of some sources, which DuckDB queries and which reads only what is asked of it.
-
-    Parameters
-    ----------
-    src : Any
-        The input, as for `find`: also a list, a glob pattern, a directory, tables, URLs of fsspec.
-    layout : {"flat", "ntriples"}, default "flat"
-        Columns, see `jelly.arrow`.
-    blank_nodes : {"scope", "keep", "skolemize"}, optional
-        Labels of blank nodes, see `find`.
-    skolem_base : str, optional
-        What the IRIs of skolemized blank nodes begin with.
-    threads : int, default 1
-        Number of threads that read ahead: several sources, and segments of Jelly files with an index.
-    **settings : Any
-        Keywords of `Reader`.
-
-    Returns
-    -------
-    Scan
-        The dataset. It can be read several times if the sources can.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a glob pattern matches no file.
-    MissingExtraError
-        If pyarrow is not installed.
-
-    Examples
-    --------
-    >>> import duckdb, jelly
-    >>> statements = jelly.scan(b'<a:1> <a:name> "Ann" .\\n<a:1> <a:knows> <a:2> .', format="nt")
-    >>> duckdb.sql("select object from statements where predicate = 'a:name'").fetchall()
-    [('Ann',)]
-    """
-    return Scan(Sources(src, blank_nodes, skolem_base, **settings), layout, threads)

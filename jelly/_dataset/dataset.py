@@ -1,0 +1,676 @@
+"""``jelly.scan``: the statements of one or several sources, read when something is asked of them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+from jelly._bytes.names import name_of
+from jelly._bytes.source import Progress
+from jelly._bytes.workers import Workers
+from jelly._core.algebra.graph_ids import GraphDictionary
+from jelly._core.algebra.select import select
+from jelly._core.base.batch import Batch
+from jelly._core.terms.materialize import StatementIterator
+from jelly._core.terms.model import Quad, Triple
+from jelly._dataset.convert import without_graphs, write_sources, write_table
+from jelly._dataset.filter import Selection
+from jelly._dataset.order import MEMORY
+from jelly._dataset.output import Conversion, Input, Options, bytes_of, write_batches
+from jelly._dataset.pattern import Pattern, Wanted
+from jelly._dataset.sample import Sample
+from jelly._dataset.segments import Condition
+from jelly._dataset.sort import Sort
+from jelly._dataset.sources import Sources
+from jelly._dataset.split import Part, split_batches
+from jelly._dataset.unique import Unique
+from jelly._formats.registry import WRITING, Content, find
+from jelly._options.layouts import Layout
+from jelly._options.settings import checked
+from jelly._streams.reader import READ_ROWS, Frame
+from jelly.errors import JellyArgumentError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from typing_extensions import Self, Unpack
+
+    from jelly._dataset.ids import GraphIds
+    from jelly._formats.arrow_tables import pa
+    from jelly._options.keywords import WriteOptions
+
+__all__ = ["Dataset", "Items"]
+
+T = TypeVar("T")
+
+_WRITING, _TO = WRITING - {"format"}, {"format": "pass to=, the format of the output"}
+
+
+class Step(Protocol):
+    """A step from Batches to Batches: a `Selection`, `Sort`, `Unique`, `Sample` or `Slice`."""
+
+    needs_all: bool  # whether it has read all statements when it gives the first
+
+    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]: ...
+
+
+class Slice:
+    """A step: a range of the statements. Nothing is read behind its end."""
+
+    needs_all = False
+
+    def __init__(self, start: int, stop: int | None) -> None:
+        self._start, self._stop = start, stop
+
+    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        at = 0
+        if self._stop is not None and self._stop <= self._start:
+            return
+        for batch in batches:
+            first, last = self._start - at, len(batch) if self._stop is None else self._stop - at
+            at += len(batch)
+            if first < len(batch):
+                yield batch if first <= 0 and last >= len(batch) else select(batch, slice(max(first, 0), last))
+            del batch  # before the next one takes memory
+            if self._stop is not None and at >= self._stop:
+                return
+
+
+class Dataset:
+    """The statements of one or several sources, as `scan` returns them, read when something is asked of them.
+
+    Methods such as `filter`, `sort` and ``[a:b]`` add a step and return another Dataset; nothing is read for that.
+    Iterate over a Dataset for statements, also with ``async for``, or call a method that reads: each reads the sources
+    from their start, as far as they can be read again. Memory stays bounded, whatever the size of the input.
+
+    Where pyarrow, DuckDB or polars was imported before, it is a dataset of pyarrow, which DuckDB queries by its name
+    and of which polars reads only the columns and rows that it needs; see `schema`, `to_table`, `to_batches` and
+    `scanner`.
+
+    Parameters
+    ----------
+    sources : Sources
+        The sources. `scan` makes them.
+    layout : {"flat", "ntriples"}, default "flat"
+        Columns for Arrow.
+    threads : int, default 1
+        Number of threads that read ahead.
+    sorted_by : str, optional
+        The order of sources that are merged.
+    steps : tuple of callables
+        What is done with the Batches, in order.
+
+    Examples
+    --------
+    >>> import io, jelly
+    >>> people = jelly.scan(b'<a:2> <a:name> "Bob" .\\n<a:1> <a:name> "Ann" .\\n<a:1> <a:knows> <a:2> .', format="nt")
+    >>> [statement.o.value for statement in people.filter(p="a:name").sort()]
+    ['Ann', 'Bob']
+    >>> people.filter(where="o.kind = iri").count(), people[1:].count()
+    (1, 2)
+    >>> out = io.BytesIO()
+    >>> people.sort("os").write(out, to="nt").statements
+    3
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        layout: Layout = "flat",
+        threads: int = 1,
+        sorted_by: str | None = None,
+        steps: tuple[Step, ...] = (),
+    ) -> None:
+        self._sources = sources
+        self._layout: Layout = layout
+        self._threads = threads
+        self._sorted_by = sorted_by
+        self._steps = steps
+
+    def __repr__(self) -> str:
+        steps = "".join(f", {type(step).__name__.lower()}" for step in self._steps)
+        return f"<jelly.Dataset of {len(self._sources.each)} sources{steps}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._sources, self._layout, self._threads, self._sorted_by, self._steps)
+
+    def _then(self, *steps: Step) -> Self:
+        return type(self)(self._sources, self._layout, self._threads, self._sorted_by, steps)
+
+    # ---- steps
+
+    @checked()
+    def filter(
+        self,
+        s: Wanted = None,
+        p: Wanted = None,
+        o: Wanted = None,
+        g: Wanted = None,
+        *,
+        where: str | Iterable[str] = (),
+        invert: bool = False,
+    ) -> Self:
+        """Keep the statements that match a pattern and meet conditions.
+
+        Nothing is made of the others, so they cost little more than reading Batches. Of a Jelly file whose index has
+        filters (see `Writer`), only the segments that may hold such statements are read.
+
+        Parameters
+        ----------
+        s, p, o, g : term, str, IRIPrefix, Datatype, LanguageRange, or an iterable of these, optional
+            The subject, predicate, object and graph, see `Pattern`.
+        where : str or iterable of str, optional
+            Conditions that must all hold: a place (``s``, ``p``, ``o``, ``g``), a dot, a property, ``=`` or ``!=``, and
+            one value or several with ``|`` between them. Properties are ``kind`` (``iri``, ``blank``, ``literal``,
+            ``quoted``, and ``default`` for the default graph), ``language`` (a language range: ``en`` is also
+            ``en-GB``, ``*`` any language), ``datatype`` (an IRI, also with ``xsd:`` or ``rdf:``) and ``prefix`` (the
+            start of the IRI). With ``!=`` it holds for all others, also those that have no such property.
+        invert : bool, default False
+            Keep the statements that do not match.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> words = jelly.scan(b'<a:s> <a:p> "colour"@en .\\n<a:s> <a:p> "Farbe"@de .', format="nt")
+        >>> [statement.o.value for statement in words.filter(p="a:p", where="o.language != en")]
+        ['Farbe']
+        """
+        return self._then(*self._steps, Selection(Pattern(s, p, o, g), where, invert))
+
+    @checked()
+    def sort(self, by: str = "spog", *, memory: int = MEMORY) -> Self:
+        """Sort the statements.
+
+        Terms are ordered as those of Python are: the default graph, blank nodes, IRIs, literals, quoted triples, each
+        by their text (code point by code point), literals with the same text by datatype and language. Statements that
+        are equal in the places of ``by`` keep their order.
+
+        Parameters
+        ----------
+        by : str, default "spog"
+            Letters of subject, predicate, object and graph, the most important first.
+        memory : int, default 256 MiB
+            Approximate bytes of memory; the process itself takes some 80 MB more. Other statements go to temporary
+            files, as Jelly: about the size of the output, for very large inputs twice that.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> data = b"<a:b> <a:p> <a:x> .\\n<a:a> <a:p> <a:z> ."
+        >>> [statement.s.value for statement in jelly.scan(data, format="nt").sort("sp")]
+        ['a:a', 'a:b']
+        """
+        return self._then(*self._steps, Sort(by, memory))
+
+    @checked()
+    def unique(self, *, memory: int = MEMORY) -> Self:
+        """Keep each statement once, at the place where it comes first.
+
+        Straight after `sort`, or of sorted sources (see `scan`), no memory is needed for this; places that the order
+        does not name count after the others then.
+
+        Parameters
+        ----------
+        memory : int, default 256 MiB
+            Approximate bytes of memory for hashes of the statements. More of them go to temporary files.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> jelly.scan(b"<a:s> <a:p> <a:o> .\\n<a:s> <a:p> <a:o> .", format="nt").unique().count()
+        1
+        """
+        if self._steps and isinstance(last := self._steps[-1], Sort):
+            return self._then(*self._steps[:-1], last.unique())
+        if self._sorted_by is not None and not self._steps:
+            return self._then(_MERGED)
+        return self._then(*self._steps, Unique(memory))
+
+    @checked()
+    def sample(self, rows: int | None = None, *, fraction: float | None = None, seed: int | None = None) -> Self:
+        """Keep some statements, chosen by chance.
+
+        Parameters
+        ----------
+        rows : int, optional
+            The number of statements, or all if there are fewer. Twice as many are in memory.
+        fraction : float, optional
+            Instead of ``rows``, the chance of each statement, from 0 to 1. This takes no memory.
+        seed : int, optional
+            The same seed chooses the same statements of the same sources, on every machine. By default none does.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> jelly.scan(b"<a:s> <a:p> <a:x> .\\n<a:s> <a:p> <a:y> .", format="nt").sample(1, seed=7).count()
+        1
+        """
+        return self._then(*self._steps, Sample(rows, fraction, seed))
+
+    @checked()
+    def __getitem__(self, wanted: slice) -> Self:
+        start, stop = wanted.start or 0, wanted.stop
+        if wanted.step not in (None, 1) or start < 0 or (stop is not None and stop < 0):
+            raise JellyArgumentError(f"{wanted} is no range of statements: expected a:b, both from the start")
+        return self._then(*self._steps, Slice(start, stop))
+
+    # ---- reading
+
+    def __iter__(self) -> Iterator[Triple | Quad]:
+        return StatementIterator(self._batches(self._fine, is_uniform=True))
+
+    @property
+    def _fine(self) -> Sources:
+        """The sources, in small Batches where each statement becomes objects: they stay in the cache."""
+        return self._sources if self._condition is not None else self._sources.but(batch_rows=READ_ROWS)
+
+    async def __aiter__(self) -> AsyncIterator[Triple | Quad]:
+        async for batch in self._async(lambda it: it._batches(it._fine)):
+            for statement in batch.statements():
+                yield statement
+
+    def batches(self) -> Items[Batch]:
+        """Iterate over Batches: statements as numpy arrays of term ids. Also with ``async for``.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> [len(batch) for batch in jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").batches()]
+        [1]
+        """
+        return Items(self, lambda it: it._batches(it._sources))
+
+    def frames(self) -> Items[Frame]:
+        """Iterate over frames, including empty ones: in a grouped stream each is a graph or a dataset.
+
+        A text is one frame. Also with ``async for``. JellyArgumentError after a step, which keeps no frames.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> [len(frame) for frame in jelly.scan(jelly.dumps([])).frames()]
+        [0]
+        """
+        if self._steps or self._sorted_by is not None:
+            raise JellyArgumentError("frames() is for sources as they are: a step keeps no frames")
+        return Items(self, lambda it: it._sources.frames())
+
+    def count(self) -> int:
+        """Count the statements, without making them.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").count()
+        1
+        """
+        if self._steps and isinstance(last := self._steps[-1], Selection):
+            return sum(map(last.count, self._then(*self._steps[:-1])._batches(self._sources, last)))
+        return sum(map(len, self.batches()))
+
+    @property
+    def _condition(self) -> Selection | None:
+        """The condition that sources may know something of."""
+        return self._steps[0] if self._steps and isinstance(self._steps[0], Selection) else None
+
+    def _batches(
+        self, sources: Sources, condition: Condition | None = None, is_uniform: bool = False
+    ) -> Iterator[Batch]:
+        if self._steps or self._sorted_by is not None or condition is not None or sources.single is None:
+            return self._run(Input(sources, self._threads, self._sorted_by, _MERGED in self._steps), condition)
+        reader = sources.reader(sources.single)
+        if self._threads > 1:
+            return _with_workers(reader, self._threads, is_uniform)
+        return reader.uniform() if is_uniform else reader.batches()
+
+    def _run(
+        self, source: Input, condition: Condition | None = None, progress: Progress | None = None
+    ) -> Iterator[Batch]:
+        batches = source.watched(progress, (self._condition if self._steps else condition))
+        for step in self._steps:
+            batches = step(batches)
+        return batches
+
+    async def _async(self, read: Callable[[Dataset], Iterator[T]]) -> AsyncIterator[T]:
+        from jelly._dataset.asynchronous import bridged, run
+
+        def make(loop: Any, chunks: list[Any]) -> Iterator[T]:
+            sources = self._sources.but()
+            sources.each = bridged(sources.each, loop, chunks)
+            return read(Dataset(sources, self._layout, self._threads, self._sorted_by, self._steps))
+
+        async for item in run(make):
+            yield item
+
+    # ---- other libraries
+
+    def to_arrow(self, **columns: Any) -> pa.RecordBatchReader:
+        """Make a stream of Arrow record batches, built as they are taken; ``read_all()`` makes a table of it.
+
+        Parameters
+        ----------
+        **columns : Any
+            ``layout``, ``dictionary``, ``columns``, ``batch_rows`` and ``direction`` of `jelly.arrow.from_batches`.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> found = jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").to_arrow(columns=["subject"])
+        >>> found.read_all()["subject"].to_pylist()
+        ['a:s']
+        """
+        from jelly._formats.arrow_tables import from_batches
+
+        columns = {"layout": self._layout} | columns
+        if len(self._steps) == 1 and self._condition is not None:
+            # Columns are made of the rows that match; no Batch of them is.
+            batches = self._then()._batches(self._sources, self._condition)
+            return from_batches(batches, keep=self._condition.rows, **columns)
+        return from_batches(self.batches(), **columns)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self, **columns: Any) -> Any:
+        """Make a DataFrame of pandas, with the columns of `to_arrow`."""
+        return self.to_arrow(**columns).read_all().unify_dictionaries().to_pandas()
+
+    def to_polars(self, **columns: Any) -> Any:
+        """Make a DataFrame of polars, with the columns of `to_arrow`. `jelly.polars.scan` makes a LazyFrame."""
+        from jelly._dataset.polars import pl
+
+        return pl.from_arrow(self.to_arrow(**columns).read_all())
+
+    @checked()
+    def to_ids(
+        self,
+        *,
+        dictionary: GraphDictionary | str | os.PathLike[str] | None = None,
+        literals: bool = True,
+        apart: bool = True,
+        dtype: npt.DTypeLike = "int32",
+    ) -> GraphIds:
+        """Read the statements as arrays of ids: equal terms have one id, over all sources, from 0 without gaps.
+
+        Memory: 12 bytes for a statement (16 for a quad, twice that with int64), and for each distinct term its text and
+        40 to 80 bytes. No Python object is made for a term or a statement. Blank nodes of different sources are
+        different nodes, also of one that is read by several calls, unless ``blank_nodes="keep"`` was given.
+
+        Parameters
+        ----------
+        dictionary : GraphDictionary or path, optional
+            The ``dictionary`` of an earlier result, or a directory that was written with ``layout="ids"``: terms keep
+            the ids that they have there, and new ones follow. It grows by this call.
+        literals : bool, default True
+            Take statements with literals. Without them literals are no nodes.
+        apart : bool, default True
+            Give predicates ids of their own, from 0. Otherwise a predicate is a node, too.
+        dtype : data type, default int32
+            int32 or int64. There are at most 2^31 ids; more are a JellyLimitError.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> files = [[b"<a:x> <a:p> <a:y> ."], [b'<a:y> <a:p> "text" .\\n<a:y> <a:q> <a:z> .']]
+        >>> ids = jelly.scan(files, format="nt").to_ids(literals=False)
+        >>> ids.edge_index.tolist(), ids.p.tolist(), ids.terms()
+        ([[0, 1], [1, 2]], [0, 1], ['<a:x>', '<a:y>', '<a:z>'])
+        """
+        from jelly._dataset.ids import to_ids
+
+        return to_ids(self._scoped()._run_all(), dictionary, literals=literals, apart=apart, dtype=dtype)
+
+    def _scoped(self) -> Dataset:
+        """The same, where the blank nodes of one source have a scope, too."""
+        return Dataset(self._sources.scoped(), self._layout, self._threads, self._sorted_by, self._steps)
+
+    def _run_all(self) -> Iterator[Batch]:
+        return self._batches(self._sources)
+
+    # ---- writing
+
+    @checked(_WRITING, elsewhere=_TO)
+    def write(
+        self,
+        dst: Any,
+        *,
+        to: str | None = None,
+        options: Options = None,
+        layout: Layout | Literal["ids"] | None = None,
+        drop_graphs: bool = False,
+        progress: Progress | None = None,
+        **writing: Unpack[WriteOptions],
+    ) -> Conversion:
+        """Write the statements to a file, in any format.
+
+        Without steps, Jelly written from Jelly keeps the stream options (of several sources those of the first, as wide
+        as all need), namespaces and metadata, and it keeps the frames where they have a meaning (grouped streams,
+        frames with metadata). After a step it is a flat stream with those options and namespaces. Jelly written from
+        other formats is a flat stream.
+
+        ``options={"version": 3}`` writes Jelly-RDF 1.2 (see `StreamOptions`), which is also written from Jelly-RDF 1.2
+        unless you ask for ``{"version": 2}`` or read with ``star=``. In both directions grouped streams become streams
+        of messages, and the reverse. A quoted triple of RDF-star and a triple term of RDF 1.2 become each other only
+        with ``star=``.
+
+        Parameters
+        ----------
+        dst : str, os.PathLike or binary file object
+            The output, as for `Writer`; also a table (``.parquet``, ``.arrow``, ``.csv``), and for the layout ``"ids"``
+            a directory.
+        to : str, optional
+            Format of the output. By default the suffix decides.
+        options : StreamOptions or mapping, optional
+            Options of the Jelly stream that is written, or only the fields that change.
+        layout : {"flat", "ntriples", "ids"}, optional
+            Columns of a table, by default those of the Dataset. ``"ids"``: two tables in a directory.
+            ``triples.parquet`` has the columns ``subject``, ``predicate``, ``object`` and ``graph`` (null in the
+            default graph) of numbers, ``terms.parquet`` has ``id``, ``kind``, ``value``, ``datatype`` and ``lang``. Ids
+            are 0, 1, 2 ... in the order of the terms.
+        drop_graphs : bool, default False
+            Write all statements as triples. A statement of two graphs is written twice.
+        progress : callable, optional
+            Called after each Batch with the bytes read, the total bytes (None if unknown) and the number of statements.
+        **writing : Unpack[WriteOptions]
+            Shared keywords: see `WriteOptions`. ``prefixes`` are declared before those of the sources, in any format
+            that has them.
+
+        Raises
+        ------
+        JellyArgumentError
+            If a keyword does not go with the formats.
+        LateError
+            If named graphs, namespaces, quoted triples or generalized statements appear after the output has started,
+            and the output cannot be written again, or the caller chose options without them. The message names the
+            options to pass. A file is written again with wider options.
+        JellyError
+            If the input is wrong. The unfinished output file is removed.
+
+        Examples
+        --------
+        >>> import io, jelly
+        >>> out = io.BytesIO()
+        >>> jelly.scan(b'<a:s> <a:p> "o" .', format="nt").write(out).statements
+        1
+        >>> text = io.BytesIO()
+        >>> jelly.scan(out.getvalue()).write(text, to="nt").statements, text.getvalue()
+        (1, b'<a:s> <a:p> "o" .\\n')
+        """
+        how: dict[str, Any] = dict(writing)
+        threads = how.pop("threads", None) or self._threads
+        prefixes = dict(how.pop("prefixes", None) or {})
+        target = None if layout == "ids" else find(to, name_of(dst), tables=True)
+        if target is None or target.content is Content.TABLE:
+            for name, value in {"options": options, "prefixes": prefixes, "drop_graphs": drop_graphs, **how}.items():
+                if value and value != _DEFAULTS.get(name):
+                    raise JellyArgumentError(f"{name}= does not go with tables")
+        if target is None:
+            return self._write_ids(dst)
+        chosen: Layout = layout or self._layout  # type: ignore[assignment]
+        if self._steps or self._sorted_by is not None:
+            how |= {"to": to, "options": options, "layout": chosen}
+            return self._write_steps(dst, progress, prefixes, drop_graphs, how)
+        if target.content is Content.TABLE:
+            return write_table(self._sources, dst, target, chosen, progress, threads)
+        return write_sources(
+            self._sources, dst, target, threads=threads, to=to, options=options,
+            progress=progress, prefixes=prefixes, drop_graphs=drop_graphs, **how,
+        )  # fmt: skip
+
+    def _write_steps(
+        self,
+        dst: Any,
+        progress: Progress | None,
+        prefixes: dict[str, str],
+        drop_graphs: bool,
+        writing: dict[str, Any],
+    ) -> Conversion:
+        began = time.perf_counter()
+        source = self._input()
+        source.namespaces.update(prefixes)
+        batches = self._run(source, progress=progress)
+        if drop_graphs:
+            batches = map(without_graphs, batches)
+        rows, size = write_batches(dst, batches, source, known=self._knows_all, **writing)
+        return Conversion(
+            rows, source.bytes_read, size, time.perf_counter() - began, source.n_skipped, source.skipped
+        )
+
+    def _input(self) -> Input:
+        return Input(self._sources, self._threads, self._sorted_by, _MERGED in self._steps)
+
+    @property
+    def _knows_all(self) -> bool:
+        return any(step.needs_all for step in self._steps)
+
+    def _write_ids(self, folder: Any) -> Conversion:
+        from jelly._dataset.id_tables import write_ids
+
+        if self._sources.labels.mode == "skolemize":
+            raise JellyArgumentError('layout="ids" does not go with blank_nodes="skolemize"')
+        if not isinstance(folder, str | os.PathLike) or not isinstance(os.fspath(folder), str):
+            raise JellyArgumentError(f"dst is {folder!r:.80}: expected the path of a directory")
+        began = time.perf_counter()
+        source = self._scoped()._input()
+        rows = write_ids(folder, self._run(source))
+        return Conversion(
+            rows, source.bytes_read, bytes_of(folder), time.perf_counter() - began, source.n_skipped, source.skipped
+        )
+
+    @checked(_WRITING, elsewhere=_TO)
+    def split(
+        self,
+        dst: str | os.PathLike[str],
+        *,
+        rows: int | None = None,
+        parts: int | None = None,
+        by: str | None = None,
+        max_files: int = 1000,
+        memory: int = MEMORY,
+        to: str | None = None,
+        options: Options = None,
+        progress: Progress | None = None,
+        **writing: Unpack[WriteOptions],
+    ) -> list[Part]:
+        """Write the statements to several files. They get their names when all are complete: on an error there is none.
+
+        Parameters
+        ----------
+        dst : str or os.PathLike
+            The names of the files: ``{}`` stands for the number of the file, or for a short name of its term. Without
+            it ``-{}`` stands before the suffix.
+        rows : int, optional
+            Statements of each file; the last one has the rest.
+        parts : int, optional
+            The number of files, of sizes that differ by one statement at most. The statements are in a temporary file
+            before.
+        by : {"subject", "predicate", "object", "graph"}, optional
+            One file for each term in this place, in the order of the terms; statements keep their order in it. They are
+            sorted for that, see `sort`. A blank node may be in several files: with the same label.
+        max_files : int, default 1000
+            With ``by``: more terms are a JellyLimitError, before anything is written.
+        memory : int, default 256 MiB
+            See `sort`.
+        to : str, optional
+            Format of the output. By default the suffix decides.
+        options : StreamOptions or mapping, optional
+            See `write`.
+        progress : callable, optional
+            See `write`.
+        **writing : Unpack[WriteOptions]
+            Shared keywords: see `WriteOptions`.
+
+        Returns
+        -------
+        list of Part
+            The files, with their statements and terms. No statements are no file.
+
+        Examples
+        --------
+        >>> import jelly, os, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> data = b"<a:s> <a:p#name> <a:o> .\\n<a:s> <a:p#age> <a:o> .\\n<a:t> <a:p#name> <a:o> ."
+        >>> made = jelly.scan(data, format="nt").split(os.path.join(folder, "{}.jelly"), by="predicate")
+        >>> [(os.path.basename(part.path), part.statements, part.term) for part in made]
+        [('age.jelly', 1, IRI('a:p#age')), ('name.jelly', 2, IRI('a:p#name'))]
+        """
+        source = self._input()
+        how: dict[str, Any] = dict(writing)
+        source.namespaces.update(how.pop("prefixes", None) or {})
+        known = self._knows_all or rows is None
+
+        def write(path: str, batches: Iterator[Batch]) -> int:
+            return write_batches(path, batches, source, known=known, to=to, options=options, **how)[0]
+
+        batches = self._run(source, progress=progress)
+        return split_batches(
+            batches, dst, write, rows=rows, parts=parts, by=by, max_files=max_files, memory=memory
+        )  # fmt: skip
+
+
+class Items(Iterator[T]):
+    """Batches or frames of a `Dataset`: an iterator, and an asynchronous iterable."""
+
+    def __init__(self, dataset: Dataset, read: Callable[[Dataset], Iterator[T]]) -> None:
+        self._dataset, self._read = dataset, read
+        self._items: Iterator[T] | None = None
+
+    def __iter__(self) -> Iterator[T]:
+        if self._items is None:
+            self._items = iter(self._read(self._dataset))
+        return self._items
+
+    def __next__(self) -> T:
+        return next(iter(self))
+
+    def close(self) -> None:
+        """End the reading; an error comes no more."""
+        if self._items is not None:
+            self._items.close()  # type: ignore[attr-defined]
+
+    def __aiter__(self) -> AsyncIterator[T]:
+        return self._dataset._async(self._read)
+
+
+class _Merged:
+    """Stands for `Dataset.unique` of sorted sources, which are merged without repetition."""
+
+    needs_all = False
+
+    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        return iter(batches)
+
+    def __reduce__(self) -> str:
+        return "_MERGED"
+
+
+_MERGED = _Merged()
+# What the keywords of writing are where nobody gives them.
+_DEFAULTS: dict[str, Any] = {"frame_bytes": 1_000_000, "delimited": True}
+
+
+def _with_workers(reader: Any, threads: int, is_uniform: bool) -> Iterator[Batch]:
+    with Workers(threads) as workers:
+        reader.workers = workers
+        yield from reader.uniform() if is_uniform else reader.batches()

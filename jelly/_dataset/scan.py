@@ -1,0 +1,194 @@
+"""``jelly.scan``, ``jelly.find`` and ``jelly.convert``: a `Dataset` of any sources."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal
+
+from jelly._bytes.source import Progress
+from jelly._dataset.dataset import Dataset
+from jelly._dataset.order import check_order
+from jelly._dataset.output import Conversion
+from jelly._dataset.pattern import Wanted
+from jelly._dataset.sources import OF_SOURCES, Sources
+from jelly._options.layouts import Layout
+from jelly._options.options import StreamOptions
+from jelly._options.settings import checked
+from jelly._streams.inputs import by_content
+from jelly.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from jelly._dataset.arrow_dataset import ArrowDataset
+    from jelly._options.keywords import ReadOptions
+
+__all__ = ["convert", "find", "scan"]
+
+# Modules that take a dataset of pyarrow.
+_ARROW = frozenset({"pyarrow", "duckdb", "polars"})
+# Methods of `ArrowDataset`.
+_METHODS = frozenset({"schema", "to_batches", "scanner", "to_table", "head", "count_rows"})
+
+
+class _WithoutArrow(Dataset):
+    """A `Dataset` made before pyarrow was imported, which takes time: it is when a method of `ArrowDataset` is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _METHODS:
+            raise AttributeError(f"a jelly.Dataset has no {name}")
+        from jelly._dataset.arrow_dataset import ArrowDataset
+
+        return getattr(ArrowDataset(*self.__reduce__()[1]), name)
+
+
+@checked(OF_SOURCES)
+def scan(
+    src: Any,
+    *,
+    layout: Layout = "flat",
+    sorted_by: str | None = None,
+    **options: Unpack[ReadOptions],
+) -> ArrowDataset:
+    """Make a `Dataset` of one or several sources. Nothing is read before something is asked of it.
+
+    Parameters
+    ----------
+    src : Any
+        The input: a path, ``"-"``, a URL of the web or of fsspec, an ``OpenFile`` of it, bytes, a binary file object,
+        an iterable of chunks of bytes, a `JellyFile`, a table (``.parquet``, ``.arrow``, ``.csv``, or an object of
+        pyarrow, polars or pandas), a directory, a glob pattern, or a list of any of these. Formats may differ. For
+        ``async for`` also an asynchronous iterable of chunks, or an object whose ``read`` is a coroutine.
+    layout : {"flat", "ntriples"}, default "flat"
+        Columns for Arrow, see `jelly.arrow`.
+    sorted_by : str, optional
+        Merge sources of which each is sorted by these letters of subject, predicate, object and graph, see
+        `Dataset.sort`. All are open at a time, and only a part of each is in memory. A source that is not in this order
+        is a JellyArgumentError, which names two statements. By default the sources come one after the other.
+    **options : Unpack[ReadOptions]
+        Shared keywords: see `ReadOptions`. With ``threads`` several sources, segments of Jelly files with an index, and
+        lines of N-Triples and N-Quads are read ahead.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a glob pattern matches no file.
+
+    Examples
+    --------
+    >>> import duckdb, jelly
+    >>> statements = jelly.scan(b'<a:1> <a:name> "Ann" .\\n<a:1> <a:knows> <a:2> .', format="nt")
+    >>> statements.count()
+    2
+    >>> duckdb.sql("select object from statements where predicate = 'a:name'").fetchall()
+    [('Ann',)]
+    """
+    if sorted_by is not None:
+        check_order(sorted_by)
+    kind: Any = _WithoutArrow
+    if not sys.modules.keys().isdisjoint(_ARROW):  # who has none of these need not wait for pyarrow
+        with suppress(MissingExtraError):
+            from jelly._dataset.arrow_dataset import ArrowDataset as kind
+    threads = options.pop("threads", 1)
+    made: ArrowDataset = kind(Sources(src, **options), layout, threads, sorted_by)
+    return made
+
+
+@checked(OF_SOURCES)
+def find(
+    src: Any,
+    s: Wanted = None,
+    p: Wanted = None,
+    o: Wanted = None,
+    g: Wanted = None,
+    **options: Unpack[ReadOptions],
+) -> Dataset:
+    """Find the statements that match a pattern: `scan`, then `Dataset.filter`.
+
+    Parameters
+    ----------
+    src : Any
+        The input, as for `scan`.
+    s, p, o, g : term, str, IRIPrefix, Datatype, LanguageRange, or an iterable of these, optional
+        The subject, predicate, object and graph, see `Pattern`.
+    **options : Unpack[ReadOptions]
+        Shared keywords: see `ReadOptions`.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> data = b'<a:1> <a:name> "Ann" .\\n<a:2> <a:name> "Bob" .\\n<a:1> <a:knows> <a:2> .'
+    >>> [statement.o.value for statement in jelly.find(data, p="a:name", format="nt")]
+    ['Ann', 'Bob']
+    >>> jelly.find(data, s=["a:1", "a:3"], format="nt").count()
+    2
+    """
+    threads = options.pop("threads", 1)
+    return Dataset(Sources(src, **options), threads=threads).filter(s, p, o, g)
+
+
+@by_content
+@checked(OF_SOURCES)
+def convert(
+    src: Any,
+    dst: Any,
+    *,
+    to: str | None = None,
+    options: StreamOptions | Mapping[str, Any] | None = None,
+    frame_rows: int | None = None,
+    frame_bytes: int = 1_000_000,
+    seekable: bool = False,
+    index: Literal["terms"] | None = None,
+    layout: Layout | Literal["ids"] = "flat",
+    prefixes: Mapping[str, str] | None = None,
+    drop_graphs: bool = False,
+    progress: Progress | None = None,
+    writing: Mapping[str, Any] | None = None,
+    content: Literal["statements", "patches", "messages", "results"] | None = None,
+    **reading: Unpack[ReadOptions],
+) -> Conversion:
+    """Convert one or several sources to another format, or rewrite them with other options.
+
+    The formats decide whether they hold statements, patches, messages or query results. For statements this is `scan`,
+    then `Dataset.write`, where the parameters are explained: keywords that both have are those of reading here, but for
+    ``options``, ``delimited`` and the frames.
+
+    Parameters
+    ----------
+    src, dst : Any
+        The input, as for `scan`, and the output, as for `Dataset.write`.
+    to : str, optional
+        Format of the output. By default the suffix decides.
+    layout : {"flat", "ntriples", "ids"}, default "flat"
+        Columns of a table.
+    drop_graphs : bool, default False
+        Write all statements as triples.
+    progress : callable, optional
+        See `Dataset.write`.
+    writing : mapping, optional
+        Further keywords of the output format, see `WriteOptions`.
+    content : {"statements", "patches", "messages", "results"}, optional
+        By default the first of both formats that does not hold statements decides, else it is ``"statements"``.
+    **reading : Unpack[ReadOptions]
+        Shared keywords: see `ReadOptions`.
+
+    Examples
+    --------
+    >>> import io, jelly
+    >>> out = io.BytesIO()
+    >>> jelly.convert(b'<a:s> <a:p> "o" .', out, format="nt").statements
+    1
+    >>> text = io.BytesIO()
+    >>> jelly.convert(out.getvalue(), text, to="nt").statements, text.getvalue()
+    (1, b'<a:s> <a:p> "o" .\\n')
+    """
+    how: dict[str, Any] = {
+        "options": options, "frame_rows": frame_rows, "frame_bytes": frame_bytes,
+        "delimited": reading.pop("delimited", True), "seekable": seekable, "index": index,
+        "layout": layout, "prefixes": prefixes, "drop_graphs": drop_graphs,
+        "progress": progress, **(writing or {}),
+    }  # fmt: skip
+    threads = reading.pop("threads", 1)
+    return Dataset(Sources(src, **reading), threads=threads).write(dst, to=to, **how)
