@@ -31,7 +31,7 @@ class AsyncFeed(BaseFeed[Item]):
 
     Parameters
     ----------
-    client, topic, kind, request : Any
+    client, topic, kind, options, start, follow, timeout, metadata : Any
         Internal.
     """
 

@@ -12,7 +12,7 @@ from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.frames import FrameDecoder, FrameEncoder
 from jelly.errors import JellyLimitError
-from jelly.grpc._context import BIG, Call, Publication, Refusal, Subscription
+from jelly.grpc._context import BIG, Call, Kind, Publication, Refusal, Subscription
 from jelly.grpc._framing import WholePatches
 from jelly.grpc._protocol import FIRST, check_content, serve_options
 from jelly.grpc._server import Handler
@@ -53,7 +53,7 @@ class Broker(Handler):
     [1]
     """
 
-    kinds = ("statements", "patches")
+    kinds: tuple[Kind, ...] = ("statements", "patches")
 
     @checked()
     def __init__(self, topics: Topics | None = None, *, create: bool = True, max_subscribers: int = 1000) -> None:

@@ -10,7 +10,7 @@ import random
 import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, overload
+from typing import Any, Generic, Literal, TypeVar, overload
 
 from jelly._core.base.batch import Batch
 from jelly._options.options import PatchOptions, StreamOptions
@@ -34,9 +34,6 @@ from jelly.grpc._protocol import (
     pack_subscribe,
 )
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
 __all__ = ["FAILURES", "Attempts", "BaseClient", "BaseFeed", "Item", "each", "pause", "pause_thread",
            "service_error"]  # fmt: skip
 
@@ -51,16 +48,6 @@ FAILURES = (grpc.RpcError, asyncio.CancelledError)
 Item = TypeVar("Item")
 F = TypeVar("F")  # the feed of statements
 P = TypeVar("P")  # the feed of patches
-
-
-class Request(TypedDict, total=False):
-    """Keywords of a subscription."""
-
-    options: StreamOptions | PatchOptions | None
-    start: int | str | None
-    follow: bool
-    timeout: float | None
-    metadata: Mapping[str, str] | None
 
 
 def service_error(error: Any) -> BaseException:
@@ -108,12 +95,15 @@ def is_unavailable(error: BaseException) -> bool:
 class BaseFeed(Generic[Item]):
     """A subscription and its progress over all attempts."""
 
-    def __init__(self, client: Any, topic: str, kind: Kind, request: Request) -> None:
+    def __init__(
+        self, client: Any, topic: str, kind: Kind, options: StreamOptions | PatchOptions | None,
+        start: int | str | None, follow: bool, timeout: float | None, metadata: Mapping[str, str] | None,
+    ) -> None:  # fmt: skip
         self._client = client  # keeps the client alive, as it closes when it is freed
         self._kind: Kind = kind
-        self._request: bytes = pack_subscribe(topic, request["options"])
-        self._given = request
-        self._attempts = Attempts(client._retries, request["timeout"])
+        self._request: bytes = pack_subscribe(topic, options)
+        self._given = start, None if follow else 0, metadata
+        self._attempts = Attempts(client._retries, timeout)
         self._number: int | None = None
         self._received = 0
         self._decoder = FrameDecoder(patch=kind == "patches")
@@ -140,12 +130,11 @@ class BaseFeed(Generic[Item]):
 
     def _begin(self) -> Any:
         """Begin the next attempt."""
-        given = self._given
-        start = given["start"] if self._number is None else self._number
-        metadata = self._client._metadata(given["metadata"], start=start, follow=None if given["follow"] else 0)
+        start, follow, metadata = self._given
+        pairs = self._client._metadata(metadata, start=start if self._number is None else self._number, follow=follow)
         self._decoder = FrameDecoder(patch=self._kind == "patches")
         self._call = self._client._subscribe[self._kind](
-            self._request, metadata=metadata, timeout=self._attempts.left
+            self._request, metadata=pairs, timeout=self._attempts.left
         )
         if self._closed.is_set():  # by a thread that did not have this call yet
             self._call.cancel()
@@ -227,9 +216,17 @@ class BaseClient(Generic[F, P]):
         self._list, self._delete, self._probe = map(channel.unary_unary, (LIST_TOPICS, DELETE_TOPIC, PROBE))
 
     @overload
-    def subscribe(self, topic: str, *, kind: Literal["statements"] = ..., **request: Unpack[Request]) -> F: ...
+    def subscribe(
+        self, topic: str, *, kind: Literal["statements"] = ..., options: StreamOptions | None = ...,
+        start: int | str | None = ..., follow: bool = ..., timeout: float | None = ...,
+        metadata: Mapping[str, str] | None = ...,
+    ) -> F: ...  # fmt: skip
     @overload
-    def subscribe(self, topic: str, *, kind: Literal["patches"], **request: Unpack[Request]) -> P: ...
+    def subscribe(
+        self, topic: str, *, kind: Literal["patches"], options: PatchOptions | None = ...,
+        start: int | str | None = ..., follow: bool = ..., timeout: float | None = ...,
+        metadata: Mapping[str, str] | None = ...,
+    ) -> P: ...  # fmt: skip
     @checked()
     def subscribe(
         self,
@@ -264,8 +261,7 @@ class BaseClient(Generic[F, P]):
         metadata : mapping of str to str, optional
             Further call metadata.
         """
-        request = Request(options=options, start=start, follow=follow, timeout=timeout, metadata=metadata)
-        return self._feed(self, topic, kind, request)
+        return self._feed(self, topic, kind, options, start, follow, timeout, metadata)
 
     def _metadata(self, given: Mapping[str, str] | None, **ours: object) -> list[tuple[str, str | bytes]]:
         pairs: list[tuple[str, str | bytes]] = list((given or {}).items())

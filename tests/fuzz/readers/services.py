@@ -103,20 +103,17 @@ def grpc_frames(data: bytes, chance: random.Random) -> None:
     decoder, fitting, other = FrameDecoder(patch=patch), Fitting(wanted), FrameDecoder(patch=patch)
     for body in bodies(data):
         batch = attempt(lambda: decoder.decode(body))  # noqa: B023
-        frames = attempt(lambda: fitting.fit(body))  # noqa: B023
+        frame = attempt(lambda: fitting.fit(body))  # noqa: B023
         if isinstance(batch, tuple):
             # Frames that already fit are passed on unread.
-            assert isinstance(frames, tuple) or frames == [body], "frames are made of what cannot be read"
+            assert isinstance(frame, tuple) or frame == body, "frames are made of what cannot be read"
             return
         batch.check()
-        if isinstance(frames, tuple):
+        if isinstance(frame, tuple):
             return
-        n = 0
-        for frame in frames:
-            made = other.decode(frame)
-            made.check()
-            n += len(made)
-        assert n == len(batch), f"{n} statements are sent for {len(batch)}"
+        made = other.decode(frame)
+        made.check()
+        assert len(made) == len(batch), f"{len(made)} statements are sent for {len(batch)}"
 
 
 # ---- Kafka
