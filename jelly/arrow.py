@@ -172,7 +172,7 @@ def read_arrow(
         if start is not None or stop is not None:
             raise JellyArgumentError("start and stop go with one Jelly file with an index, not with several sources")
         batches = Sources(src, blank_nodes, skolem_base, **settings).batches(threads, condition=filter)
-        return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
+        return maker.read_all(batches)
     query = None if filter is None else filter.query()
     file = _open_index(src, threads, start, stop, settings)
     if file is None and query is not None:

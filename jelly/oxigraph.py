@@ -89,8 +89,12 @@ def read(
     return _parsed(batches, asked) if any(asked.values()) else _statements(batches)
 
 
+def _makers() -> dict[int, Quads]:
+    return {arity: Quads(arity == 4, None) for arity in (3, 4)}
+
+
 def _statements(batches: Iterable[Batch]) -> Iterator[Any]:
-    makers = {arity: Quads(arity == 4, None) for arity in (3, 4)}
+    makers = _makers()
     for batch in batches:
         try:
             yield from makers[batch.arity].of(batch)
@@ -100,7 +104,7 @@ def _statements(batches: Iterable[Batch]) -> Iterator[Any]:
 
 def _parsed(batches: Iterable[Batch], settings: dict[str, Any]) -> Iterator[Any]:
     """The statements of Batches, parsed by one parser, so that a label is the same node in all of them."""
-    makers = {arity: Quads(arity == 4, None) for arity in (3, 4)}
+    makers = _makers()
     kinds: deque[tuple[int, int]] = deque()  # rows and arity of the Batches that were given to the parser
 
     def pieces() -> Iterator[bytes]:
@@ -224,7 +228,7 @@ def load(store: Any, src: Any, *, to_graph: Any = None, **options: Unpack[ReadOp
 
     def pieces() -> Iterator[bytes]:
         nonlocal n
-        makers = {arity: Quads(arity == 4, None) for arity in (3, 4)}
+        makers = _makers()
         for batch in batches:
             if to_graph is not None and batch.arity == 4:
                 raise JellyError("to_graph is for triples, and these are quads", source=name)

@@ -47,13 +47,8 @@ def plot_stats(found: Stats, path: str | os.PathLike[str], title: str = "") -> N
         # Characters that the font does not have are drawn as boxes.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         figure.savefig(picture, format=suffix[1:], dpi=140)
-    sink = Sink(path)
-    try:
+    with Sink(path) as sink:
         sink.write(picture.getvalue())
-    except BaseException:
-        sink.abort()
-        raise
-    sink.close()
 
 
 def check_suffix(path: str | os.PathLike[str]) -> str:

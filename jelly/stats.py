@@ -10,7 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -127,7 +127,7 @@ class Stats:
 
     def _repr_html_(self) -> str:
         rows: list[tuple[str, object]] = [("subjects", self.subjects), ("objects", self.objects)]
-        for name in ("predicates", "classes", "graphs", "datatypes", "languages"):
+        for name in _LISTS:
             counts: Counts = getattr(self, name)
             top = [f"{value}: {n:,}" for value, n in list(counts.top.items())[:5]]
             rows += [(f"{name} ({counts.distinct:,})" if not i else "", text) for i, text in enumerate(top)]
@@ -135,13 +135,7 @@ class Stats:
 
     def as_dict(self) -> dict[str, Any]:
         """Convert to plain dicts and numbers."""
-        plain: dict[str, Any] = {}
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(value, Counts):
-                value = {part.name: getattr(value, part.name) for part in fields(value)}
-            plain[item.name] = value
-        return plain
+        return asdict(self)
 
     def shorten(self, name: str) -> str:
         """Shorten an IRI to ``prefix:name`` by the namespaces of the stream or by well-known ones.
@@ -244,7 +238,7 @@ class Tally:
         return Counts(dict(ranked[:top]), rest + self.folded, len(ranked), self.folded)
 
 
-_TALLIES = ("predicates", "classes", "graphs", "datatypes", "languages", "subjects", "objects")
+_LISTS = ("predicates", "classes", "graphs", "datatypes", "languages")
 
 
 class Counting:
@@ -270,13 +264,7 @@ class Counting:
         self.kinds: dict[str, npt.NDArray[np.int64]] = {
             name: np.zeros(len(_KINDS) + 1, np.int64) for name in _POSITIONS
         }
-        self.predicates: Tally = Tally(max_keys)
-        self.classes: Tally = Tally(max_keys)
-        self.graphs: Tally = Tally(max_keys)
-        self.datatypes: Tally = Tally(max_keys)
-        self.languages: Tally = Tally(max_keys)
-        self.subjects: Tally = Tally(max_keys)
-        self.objects: Tally = Tally(max_keys)
+        self.tallies: dict[str, Tally] = {name: Tally(max_keys) for name in (*_LISTS, "subjects", "objects")}
         self.runs: npt.NDArray[np.int64] = np.zeros(65, np.int64)
         self.sizes: npt.NDArray[np.int64] = np.zeros(65, np.int64)
         self.namespaces: dict[str, str] = {}
@@ -298,36 +286,36 @@ class Counting:
             ids = getattr(batch, name)
             if ids is None:
                 # Triples have no graph column; they belong to the default graph.
-                self.graphs.add(DEFAULT_GRAPH, len(batch))
+                self.tallies["graphs"].add(DEFAULT_GRAPH, len(batch))
                 self.kinds[name][-1] += len(batch)
                 continue
             used = np.bincount(ids[ids >= 0] if name == "g" else ids, minlength=n)
             uses += used
             self.kinds[name][:-1] += np.bincount(kind, used, minlength=len(_KINDS)).astype(np.int64)
             if name == "p":
-                self._count_classes(batch, _tally(batch, used, self.predicates))
+                self._count_classes(batch, _tally(batch, used, self.tallies["predicates"]))
             elif name == "g":
-                _tally(batch, used, self.graphs)
+                _tally(batch, used, self.tallies["graphs"])
                 if missing := len(ids) - int(used.sum()):
-                    self.graphs.add(DEFAULT_GRAPH, missing)
+                    self.tallies["graphs"].add(DEFAULT_GRAPH, missing)
                     self.kinds[name][-1] += missing
             elif name == "s":
                 self._count_subjects(batch, used)
             else:
                 nodes = np.flatnonzero((used > 0) & ((kind == Kind.IRI) | (kind == Kind.BNODE)))
                 for i, times in zip(nodes.tolist(), used[nodes].tolist(), strict=True):
-                    self.objects.add(hash(_name(batch, i)), times)
+                    self.tallies["objects"].add(hash(_name(batch, i)), times)
         self._count_literals(batch, uses)
 
     def _count_classes(self, batch: Batch, predicates: dict[int, str]) -> None:
         types = [i for i, name in predicates.items() if name == RDF + "type" and batch.kind[i] == Kind.IRI]
         if types:
             objects = batch.o[np.isin(batch.p, types)]
-            _tally(batch, np.bincount(objects, minlength=batch.n_terms), self.classes)
+            _tally(batch, np.bincount(objects, minlength=batch.n_terms), self.tallies["classes"])
 
     def _count_literals(self, batch: Batch, uses: npt.NDArray[np.int64]) -> None:
         kind, aux = batch.kind, batch.aux
-        for wanted, tally in ((Kind.LANG, self.languages), (Kind.TYPED, self.datatypes)):
+        for wanted, tally in ((Kind.LANG, self.tallies["languages"]), (Kind.TYPED, self.tallies["datatypes"])):
             ids = np.flatnonzero((kind == wanted) & (uses > 0))
             if len(ids):
                 used = np.bincount(aux[ids], uses[ids], minlength=batch.n_terms).astype(np.int64)
@@ -341,7 +329,7 @@ class Counting:
             (DIR_LANG_STRING_IRI, number),
         ):
             if times:
-                self.datatypes.add(name, times)
+                self.tallies["datatypes"].add(name, times)
         ids = np.flatnonzero((kind >= Kind.LITERAL) & (kind <= Kind.TYPED) & (uses > 0))
         start = batch.start
         self.sizes += _by_power(start[ids + 1] - start[ids], uses[ids])
@@ -358,7 +346,7 @@ class Counting:
             number = numbers[i] = first.setdefault(key, len(keys))
             if number == len(keys):
                 keys.append(key)
-            self.subjects.add(key, n)
+            self.tallies["subjects"].add(key, n)
         column = numbers[batch.s]
         begins = np.concatenate([[0], np.flatnonzero(np.diff(column)) + 1, [len(column)]])
         lengths = np.diff(begins)
@@ -378,8 +366,8 @@ class Counting:
         self.statements += other.statements
         for name, kinds in other.kinds.items():
             self.kinds[name] += kinds
-        for name in _TALLIES:
-            getattr(self, name).merge(getattr(other, name))
+        for name, tally in other.tallies.items():
+            self.tallies[name].merge(tally)
         self.runs += other.runs
         self.sizes += other.sizes
         self.namespaces |= other.namespaces
@@ -393,20 +381,17 @@ class Counting:
     def result(self, top: int = 20) -> Stats:
         """Summarise the counts."""
         self._end_run()
+        subjects, objects = self.tallies["subjects"], self.tallies["objects"]
         return Stats(
             statements=self.statements,
             terms={title: _kinds(self.kinds[name]) for name, title in _POSITIONS.items()},
-            predicates=self.predicates.result(top),
-            classes=self.classes.result(top),
-            graphs=self.graphs.result(top),
-            datatypes=self.datatypes.result(top),
-            languages=self.languages.result(top),
-            subjects=len(self.subjects.counts),
-            subjects_folded=self.subjects.folded,
-            objects=len(self.objects.counts),
-            objects_folded=self.objects.folded,
-            degrees=_degrees(self.subjects),
-            in_degrees=_degrees(self.objects),
+            **{name: self.tallies[name].result(top) for name in _LISTS},
+            subjects=len(subjects.counts),
+            subjects_folded=subjects.folded,
+            objects=len(objects.counts),
+            objects_folded=objects.folded,
+            degrees=_degrees(subjects),
+            in_degrees=_degrees(objects),
             runs=_plain(self.runs),
             literal_bytes=_plain(self.sizes),
             namespaces=self.namespaces,

@@ -19,11 +19,11 @@ from http.client import HTTPException, HTTPResponse
 from time import monotonic
 from typing import Any, BinaryIO
 
-from jelly._bytes.names import is_url, is_web
+from jelly._bytes.names import is_web
 from jelly._version import __version__
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyTruncatedError, MissingExtraError, need
 
-__all__ = ["Body", "change_time", "file_system", "is_url", "list_url", "open_url"]
+__all__ = ["Body", "change_time", "file_system", "list_url", "open_url"]
 
 # Keys under which fsspec gives the time of the last change.
 _TIMES = ("mtime", "LastModified", "last_modified", "Last-Modified", "updated", "created")

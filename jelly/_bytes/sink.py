@@ -34,7 +34,28 @@ Entered = TypeVar("Entered")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-class Sink:
+class _Whole:
+    """Base of classes whose ``with`` block ends with `close`, or after an error with `abort`."""
+
+    def __enter__(self: Entered) -> Entered:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def abort(self) -> None:
+        raise NotImplementedError
+
+
+class Sink(_Whole):
     """Something to write bytes to: a path, ``-`` for standard output, or a binary file object.
 
     A file gets its final name only if ``close()`` is reached without an error; ``abort()`` removes it.
@@ -255,7 +276,7 @@ def one_thread(method: Method) -> Method:
     return cast("Method", alone)
 
 
-class SinkWriter:
+class SinkWriter(_Whole):
     """Base of classes that write to a `Sink`.
 
     The file gets its final name when the ``with`` block or ``close()`` ends without an error. Otherwise no file is
@@ -279,17 +300,6 @@ class SinkWriter:
 
     def _refuse(self) -> NoReturn:
         raise RuntimeError(f"this {type(self).__name__} is in use by another thread")
-
-    def __enter__(self: Entered) -> Entered:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.abort()
 
     @property
     def name(self) -> str:

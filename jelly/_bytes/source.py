@@ -11,8 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from jelly._bytes.compression import COMPRESSIONS, suffix_of, unpacked, unpacking
-from jelly._bytes.names import descriptor_of, is_open_file, is_url, is_web, left_in, name_of, split_suffix
-from jelly._bytes.part_file import lock
+from jelly._bytes.names import is_open_file, is_url, is_web, left_in, name_of
 from jelly._bytes.raw_bytes import RawBytes, closing_last, interruptible, joined
 from jelly._options.limits import default
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, memory_error
@@ -20,14 +19,7 @@ from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, memory
 if TYPE_CHECKING:
     from jelly._bytes.workers import Workers
 
-__all__ = [
-    "COMPRESSIONS",
-    "MAX_EXPANSION",
-    "Progress",
-    "Source",
-    "SourceReader",
-    "descriptor_of", "is_open_file", "is_url", "is_web", "lock", "name_of", "split_suffix",
-]  # fmt: skip
+__all__ = ["HEAD", "MAX_EXPANSION", "Progress", "Source", "SourceReader", "check_expansion", "open_local"]
 
 CHUNK = 1 << 20
 

@@ -129,7 +129,9 @@ class RecordBatchBuilder:
         found = find_layout(layout)
         # Parts whose dictionary may be the Batch's own memory, and their columns in the Batch.
         self._own = {"subject": "s", "object": "o"} if found.syntax == "plain" else {}
-        self._parts = found.parts
+        self._parts = found.parts | {name: name for name in ("frame", "row", "metadata")}
+        if self._variables is not None:
+            self._parts = dict.fromkeys(self._variables, "variable")
         self._batch_rows = batch_rows
         self._pool = Pool()
         # Columns that are not in use: each keeps its tables from one segment of a file to the next.
@@ -138,7 +140,11 @@ class RecordBatchBuilder:
 
     @property
     def has_metadata(self) -> bool:
-        return self._variables is None and "metadata" in self.schema.names
+        return "metadata" in map(self._parts.get, self.schema.names)
+
+    def read_all(self, batches: Iterable[Batch]) -> pa.RecordBatchReader:
+        """A reader of the record batches of some Batches."""
+        return pa.RecordBatchReader.from_batches(self.schema, self.run((batch, 0, len(batch)) for batch in batches))
 
     def run(self, rows: Iterable[Rows]) -> Iterator[pa.RecordBatch]:
         """The record batches of some rows of Batches."""
@@ -201,41 +207,34 @@ class RecordBatchBuilder:
         chosen: np.ndarray[Any, Any] | None,
     ) -> pa.Array:
         n = end - row
-        if self._variables is not None:
-            if self._dictionary:
-                return self._codes(columns, batch, name, row, end)
-            return self._strings(columns, name, row, end)
-        if name == "frame":
+        part = self._parts[name]
+        if part == "frame":
             return pa.Array.from_buffers(pa.int64(), n, [None, pa.py_buffer(columns.frames(row, end))], 0)
-        if name == "row":
+        if part == "row":
             rows = np.arange(row, end) if chosen is None else chosen[row:end]
             return pa.array(rows + batch.first_row, pa.int64())
-        if name == "metadata":
+        if part == "metadata":
             return metadata_array(np.asarray(columns.frames(row, end)).view(np.int64), metadata or {})
-        part = self._parts[name]
         if part == "direction":
             return self._directions(columns, self.schema.field(name).type, row, end)
         if self._dictionary:
             return self._codes(columns, batch, name, row, end)
         if part == "object_kind":
             return strings(pa.string(), n, None, *columns.kinds(row, end), 0)
-        return self._strings(columns, name, row, end)
-
-    def _strings(self, columns: ArrowExporter, name: str, row: int, end: int) -> pa.Array:
         made = columns.strings(name, row, end)
         if made is None:
-            return self._all_null(pa.string(), end - row)
+            return self._all_null(pa.string(), n)
         n, nulls, valid, offsets, data = made
         return strings(pa.string(), n, valid, offsets, data, nulls)
 
     def _codes(self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int) -> pa.Array:
         """A dictionary column: the Batch's own memory where that is one, else a dictionary made for the column."""
         n = end - row
-        part = None if self._variables is not None else self._parts[name]
+        part = self._parts[name]
         if part == "object_kind":
             indices = pa.Array.from_buffers(pa.int8(), n, [None, pa.py_buffer(columns.kind_codes(row, end))], 0)
             return pa.DictionaryArray.from_arrays(indices, pa.array(KINDS), safe=False)
-        own = None if part is None else self._own.get(part)
+        own = self._own.get(part)
         if own and self._keep is None and columns.all_differ():
             values = strings(pa.large_string(), batch.n_terms, None, batch.start, batch.text, 0)
             ids = pa.py_buffer(getattr(batch, own)[row:end])
@@ -320,8 +319,7 @@ def from_batches(
     [{'object': 'a:o'}]
     """
     check_rows(batch_rows)
-    maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows, keep, direction)
-    return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
+    return RecordBatchBuilder(layout, dictionary, columns, batch_rows, keep, direction).read_all(batches)
 
 
 @checked()
@@ -357,8 +355,7 @@ def from_results(
     >>> from_results(results.variables, results.batches()).read_all().to_pylist()
     [{'x': None}]
     """
-    maker = RecordBatchBuilder(layout, dictionary, None, BATCH_ROWS, variables=variables)
-    return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
+    return RecordBatchBuilder(layout, dictionary, None, BATCH_ROWS, variables=variables).read_all(batches)
 
 
 def check_rows(batch_rows: int) -> None:

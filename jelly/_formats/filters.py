@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from functools import lru_cache
+from itertools import starmap
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
@@ -30,10 +31,27 @@ _VERSION = 1
 _TAIL = struct.Struct("<qqq8s")
 # Version, number of segments, CRC-32 of the keyframes; of a sidecar also size and checksum of the ends of the file.
 _HEAD = struct.Struct("<5q")
-_ROW = np.dtype([
-    ("kind", "u1"), ("default", "u1"), ("width", "u1"), ("block_bits", "u1"), ("blocks", "<u4"), ("keys", "<u4"),
-    ("size", "<u4"), ("crc", "<u4"), ("low", "<u2"), ("high", "<u2"), ("offset", "<i8"), ("seed", "<u8"),
-])  # fmt: skip
+
+
+class Row(NamedTuple):
+    """The row of a slot of a segment in the directory."""
+
+    kind: int
+    default: int
+    width: int
+    block_bits: int
+    blocks: int
+    keys: int
+    size: int
+    crc: int
+    low: int
+    high: int
+    offset: int
+    seed: int
+
+
+_TYPES = ("u1", "u1", "u1", "u1", "<u4", "<u4", "<u4", "<u4", "<u2", "<u2", "<i8", "<u8")
+_ROW = np.dtype(list(zip(Row._fields, _TYPES, strict=True)))
 _ANYTHING, _LIST, _FUSE = range(3)
 _MAX_DIRECTORY = 1 << 26
 # Filters of a file, so that its last frame stays within what readers take. Behind them only ranges and lists follow.
@@ -109,9 +127,8 @@ class FilterBuilder:
     def __init__(self, limit: int = _MAX_FILTERS) -> None:
         self._limit = limit
         self._slots = [_Slot() for _ in SLOTS]
-        self._rows: list[dict[str, int]] = []
-        self._ranges: list[tuple[bytes, bytes]] = []
-        self._filters: list[bytes] = []
+        # For each slot of each segment its row in the directory, its range and its filter.
+        self._parts: list[tuple[dict[str, int], tuple[bytes, bytes], bytes]] = []
         self._size = 0
         self.segments: int = 0
 
@@ -124,15 +141,13 @@ class FilterBuilder:
 
     def _put(self, row: dict[str, int], ends: tuple[bytes, bytes], data: bytes) -> None:
         """Add the row of a slot of a segment, its range and its filter."""
-        self._rows.append(row)
-        self._ranges.append(ends)
-        self._filters.append(data)
+        self._parts.append((row, ends, data))
         self._size += len(data)
 
     def take(self, filters: Filters) -> None:
         """Take over all segments of a file, before others are added."""
         for row, ends, data in filters.all():
-            self._put({name: row[name].item() for name in _ROW.names or () if name != "offset"}, ends, data)
+            self._put({name: row[name].item() for name in Row._fields if name != "offset"}, ends, data)
         self.segments += len(filters.rows) // len(SLOTS)
 
     def cut(self, n_bytes: int) -> None:
@@ -161,7 +176,7 @@ class FilterBuilder:
 
     def join(self, other: FilterBuilder) -> None:
         """Append the segments of another builder."""
-        for row, ends, data in zip(other._rows, other._ranges, other._filters, strict=True):
+        for row, ends, data in other._parts:
             if row["kind"] == _FUSE and self._size >= self._limit:
                 row, data = _without_filter(row), b""
             self._put(row, ends, data)
@@ -169,29 +184,30 @@ class FilterBuilder:
 
     def drop(self) -> None:
         """Take away the last segment, which is empty."""
-        del self._rows[-len(SLOTS) :], self._ranges[-len(SLOTS) :], self._filters[-len(SLOTS) :]
+        del self._parts[-len(SLOTS) :]
         self.segments -= 1
 
     def pack(self, keyframes: Sequence[tuple[int, int]], size: int = 0, ends: int = 0) -> bytes:
         """The filters, the directory and the tail. ``keyframes`` are byte offset and first row of each segment."""
+        parts = self._parts
         for first in range(len(SLOTS)):
-            if self._is_sorted(self._ranges[first :: len(SLOTS)]):
-                for at in range(first, len(self._rows), len(SLOTS)):
-                    if self._rows[at]["kind"] == _FUSE:
-                        self._rows[at], self._filters[at] = _without_filter(self._rows[at]), b""
+            if self._is_sorted([ends for _, ends, _ in parts[first :: len(SLOTS)]]):
+                for at in range(first, len(parts), len(SLOTS)):
+                    row, range_, _ = parts[at]
+                    if row["kind"] == _FUSE:
+                        parts[at] = _without_filter(row), range_, b""
         offset = 0
-        rows = np.zeros(len(self._rows), _ROW)
-        for number, (row, data) in enumerate(zip(self._rows, self._filters, strict=True)):
+        rows = np.zeros(len(parts), _ROW)
+        for number, (row, _, data) in enumerate(parts):
             for name, value in row.items():
                 rows[name][number] = value
             rows["offset"][number] = offset
             offset += len(data)
         head = _HEAD.pack(_VERSION, len(keyframes), checksum_keyframes(keyframes), size, ends)
-        directory = head + rows.tobytes() + b"".join(low + high for low, high in self._ranges)
+        directory = head + rows.tobytes() + b"".join(low + high for _, (low, high), _ in parts)
         whole = offset + len(directory) + _TAIL.size
-        return b"".join([
-            *self._filters, directory, _TAIL.pack(zlib.crc32(directory), len(directory), whole, _MAGIC),
-        ])  # fmt: skip
+        tail = _TAIL.pack(zlib.crc32(directory), len(directory), whole, _MAGIC)
+        return b"".join([*(data for _, _, data in parts), directory, tail])
 
     @staticmethod
     def _is_sorted(ranges: list[tuple[bytes, bytes]]) -> bool:
@@ -235,7 +251,7 @@ class Filters:
     ) -> None:
         self.size: int = size  # of all, in bytes
         self.rows: np.ndarray[Any, Any] = rows
-        self._rows: list[tuple[int, ...]] = rows.tolist()
+        self._rows: list[Row] = list(starmap(Row, rows.tolist()))
         self._ranges = ranges
         self._read = read
         self._name = name
@@ -256,7 +272,7 @@ class Filters:
                     self._load_near([segment * len(SLOTS) + slot for segment in found])
                 found = [
                     segment for segment in found
-                    if (default and self._rows[segment * len(SLOTS) + slot][1])
+                    if (default and self._rows[segment * len(SLOTS) + slot].default)
                     or look(segment * len(SLOTS) + slot, sought)
                 ]  # fmt: skip
         return list(found)
@@ -264,26 +280,27 @@ class Filters:
     def cover(self, segment: int, batch: Batch) -> bool:
         """Whether no statement of a Batch of a segment would be left out, whatever is looked for."""
         for at, name in enumerate(SLOTS, segment * len(SLOTS)):
-            kind, may_be_default, width, block_bits, blocks, n, size, crc, _, _, offset, seed = self._rows[at]
+            row = self._rows[at]
             ids = getattr(batch, name)
             if ids is None:
-                if len(batch) and not may_be_default:
+                if len(batch) and not row.default:
                     return False
                 continue
             keys, low, high, default = slot_keys(batch, ids)
-            if default and not may_be_default:
+            if default and not row.default:
                 return False
             if not len(keys):
                 continue
             ends = (batch.text[batch.start[id] : batch.start[id + 1]].tobytes() for id in (low, high))
-            if not n or not all(self._in_range(at, Sought(text, 0)) for text in ends):
+            if not row.keys or not all(self._in_range(at, Sought(text, 0)) for text in ends):
                 return False
-            data = self._read(offset, size) if kind != _ANYTHING else b""
-            if zlib.crc32(data) != crc and kind != _ANYTHING:
+            if row.kind == _ANYTHING:
+                continue
+            data = self._read(row.offset, row.size)
+            if zlib.crc32(data) != row.crc:
                 return False
-            if kind == _LIST and not np.isin(keys, np.frombuffer(data, "<u8")).all():
-                return False
-            if kind == _FUSE and not _hold_all(data, keys, width, block_bits, blocks, seed):
+            is_list = row.kind == _LIST
+            if not (np.isin(keys, np.frombuffer(data, "<u8")).all() if is_list else _hold_all(data, keys, row)):
                 return False
         return True
 
@@ -300,10 +317,9 @@ class Filters:
         return below and (low <= text if sought.key is not None else low[: len(text)] <= text)
 
     def _by_range(self, at: int, sought: Sequence[Sought]) -> bool:
-        return self._rows[at][5] > 0 and any(self._in_range(at, each) for each in sought)
+        return self._rows[at].keys > 0 and any(self._in_range(at, each) for each in sought)
 
     def _by_filter(self, at: int, sought: Sequence[Sought]) -> bool:
-        _, _, width, block_bits, blocks, *_, seed = self._rows[at]
         known = self._load(at)
         for each in sought:
             if not self._in_range(at, each):
@@ -313,20 +329,20 @@ class Filters:
             if isinstance(known, frozenset):
                 if each.key in known:
                     return True
-            elif _holds(known, each.key, width, block_bits, blocks, seed):
+            elif _holds(known, each.key, self._rows[at]):
                 return True
         return False
 
     def _load(self, at: int) -> frozenset[int] | bytes | None:
         """The list or the filter, or None where it says nothing."""
         if at not in self._known:
-            size, offset = self._rows[at][6], self._rows[at][10]
-            self._keep(at, self._read(offset, size) if self._rows[at][0] != _ANYTHING else b"")
+            row = self._rows[at]
+            self._keep(at, self._read(row.offset, row.size) if row.kind != _ANYTHING else b"")
         return self._known[at]  # type: ignore[no-any-return]
 
     def _load_near(self, wanted: Sequence[int]) -> None:
         """Load filters of a file that is not local: those that are near each other with one request."""
-        places = [(self._rows[at][10], self._rows[at][6], at) for at in wanted if at not in self._known]
+        places = [(self._rows[at].offset, self._rows[at].size, at) for at in wanted if at not in self._known]
         near: list[tuple[int, int, int]] = []
         for place in sorted(places):
             if near and (place[0] > sum(near[-1][:2]) + _GAP or sum(place[:2]) > near[0][0] + _REQUEST):
@@ -343,15 +359,15 @@ class Filters:
             self._keep(at, data[offset - start : offset - start + size])
 
     def _keep(self, at: int, data: bytes) -> None:
-        kind, _, _, _, _, keys, _, crc, *_ = self._rows[at]
+        row = self._rows[at]
         found: frozenset[int] | bytes | None = None
-        if kind != _ANYTHING:
-            if zlib.crc32(data) != crc:
+        if row.kind != _ANYTHING:
+            if zlib.crc32(data) != row.crc:
                 warnings.warn(
                     f"the filters of {self._name} are damaged: more is read", RuntimeWarning, stacklevel=2
                 )
             else:
-                found = data if kind == _FUSE else frozenset(struct.unpack(f"<{keys}Q", data))
+                found = data if row.kind == _FUSE else frozenset(struct.unpack(f"<{row.keys}Q", data))
         self._known[at] = found
 
 
@@ -364,39 +380,37 @@ def _hash(key: int, seed: int) -> int:
     return key ^ (key >> 33)
 
 
-def _holds(data: bytes, key: int, width: int, block_bits: int, blocks: int, seed: int) -> bool:
+def _holds(data: bytes, key: int, row: Row) -> bool:
     """Whether a binary fuse filter may hold a key."""
-    hash = _hash(key, seed)
-    mask = (1 << block_bits) - 1
-    place = ((hash >> 32) * (blocks << block_bits)) >> 32
+    hash = _hash(key, row.seed)
+    mask = (1 << row.block_bits) - 1
+    place = ((hash >> 32) * (row.blocks << row.block_bits)) >> 32
     found = hash ^ (hash >> 32)
     for at in (
         place, (place + mask + 1) ^ ((hash >> 18) & mask), (place + 2 * (mask + 1)) ^ (hash & mask)
     ):  # fmt: skip
-        bit = at * width
+        bit = at * row.width
         found ^= int.from_bytes(data[bit >> 3 : (bit >> 3) + 3], "little") >> (bit & 7)
-    return found & ((1 << width) - 1) == 0
+    return found & ((1 << row.width) - 1) == 0
 
 
-def _hold_all(
-    data: bytes, keys: np.ndarray[Any, np.dtype[np.uint64]], width: int, block_bits: int, blocks: int, seed: int
-) -> bool:
+def _hold_all(data: bytes, keys: np.ndarray[Any, np.dtype[np.uint64]], row: Row) -> bool:
     """Whether `_holds` is true of all keys."""
-    hash = keys + np.uint64(seed)
+    hash = keys + np.uint64(row.seed)
     for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
         hash = (hash ^ (hash >> np.uint64(33))) * np.uint64(factor)
     hash ^= hash >> np.uint64(33)
-    block = np.uint64(1 << block_bits)
+    block = np.uint64(1 << row.block_bits)
     mask = block - np.uint64(1)
-    place = ((hash >> np.uint64(32)) * np.uint64(blocks << block_bits)) >> np.uint64(32)
+    place = ((hash >> np.uint64(32)) * np.uint64(row.blocks << row.block_bits)) >> np.uint64(32)
     found = hash ^ (hash >> np.uint64(32))
     stored = np.frombuffer(data, np.uint8)
     for at in (place, (place + block) ^ ((hash >> np.uint64(18)) & mask), (place + block + block) ^ (hash & mask)):
-        bit = at * np.uint64(width)
+        bit = at * np.uint64(row.width)
         byte = (bit >> np.uint64(3)).astype(np.int64)
         word = sum(stored[byte + i].astype(np.uint64) << np.uint64(8 * i) for i in range(3))
         found ^= word >> (bit & np.uint64(7))
-    return not (found & np.uint64((1 << width) - 1)).any()
+    return not (found & np.uint64((1 << row.width) - 1)).any()
 
 
 def read_filters(

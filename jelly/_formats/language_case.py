@@ -45,7 +45,27 @@ _NODE_ID = re.compile(rb"nodeID\s{0,100}=\s{0,100}[\"'](?=[a-f][0-9a-f]{15})")
 _OPEN_LABEL = re.compile(rb"_(?::(?:[a-f][0-9a-f]{0,14})?)?\Z")
 
 
-class Written:
+class _Marking:
+    """Marks that are put into a text piece by piece, and taken out of another text."""
+
+    used = False
+    _open: re.Pattern[bytes]
+
+    def split(self, data: bytes) -> tuple[bytes, bytes]:
+        """The text up to a tag or label that continues in the next piece, and the rest."""
+        last = self._open.search(data, max(0, len(data) - (1 << 16)))
+        return (data, b"") if last is None else (data[: last.start()], data[last.start() :])
+
+    def take(self, data: bytes) -> bytes:
+        """The text without marks."""
+        raise NotImplementedError
+
+    def take_str(self, text: str) -> str:
+        """`take` for a str."""
+        return self.take(text.encode()).decode() if self.used else text
+
+
+class Written(_Marking):
     """Distinguishes labels of blank nodes in a document from labels that a parser makes up for other nodes.
 
     ``put`` marks labels of the document that could be either. Other text that looks like a label is marked too:
@@ -57,7 +77,6 @@ class Written:
     """
 
     def __init__(self, *, xml: bool = False, word: str = "") -> None:
-        self.used = False
         self.mark = f"z{word}{secrets.token_hex(8)}z".encode()
         self._label, self._open = (_NODE_ID, _OPEN_ELEMENT) if xml else (_LABEL, _OPEN_LABEL)
 
@@ -67,20 +86,12 @@ class Written:
         self.used = self.used or n > 0
         return data
 
-    def split(self, data: bytes) -> tuple[bytes, bytes]:
-        """The text up to a label that continues in the next piece, and the rest."""
-        return _split(self._open, data)
-
     def take(self, data: bytes) -> bytes:
         """The text without marks."""
         return data.replace(self.mark, b"") if self.used else data
 
-    def take_str(self, text: str) -> str:
-        """`take` for a str."""
-        return text.replace(self.mark.decode(), "") if self.used else text
 
-
-class Marks:
+class Marks(_Marking):
     """Carries the capitals of language tags through software that writes tags in lower case.
 
     ``put`` adds to each tag that has capitals a private subtag (RFC 5646, section 2.2.7) with a random word and a
@@ -95,7 +106,6 @@ class Marks:
     """
 
     def __init__(self, *, xml: bool = False) -> None:
-        self.used = False
         self.word = secrets.token_hex(4)  # part of every mark
         self._word = f"x-{self.word}-".encode()
         self._tag, self._open = (_XML_LANG, _OPEN_ELEMENT) if xml else (_AT, _OPEN_AT)
@@ -118,10 +128,6 @@ class Marks:
         for i, letter in enumerate(tag):
             bits |= (b"A"[0] <= letter <= b"Z"[0]) << i
         return b"%b-%b%08x" % (match[0], self._word, bits)
-
-    def split(self, data: bytes) -> tuple[bytes, bytes]:
-        """The text up to a tag that continues in the next piece, and the rest."""
-        return _split(self._open, data)
 
     def take(self, data: bytes) -> bytes:
         """The text as it was without marks."""
@@ -147,10 +153,6 @@ class Marks:
                 tag = bytearray.fromhex(part[begin:end].replace(b"-", b"").decode())
             found += [bytes(tag), part[end:]]
         return b"".join(found)
-
-    def take_str(self, text: str) -> str:
-        """`take` for a str."""
-        return self.take(text.encode()).decode()
 
     # A tag without a mark stays.
     of_tag: Callable[[str], str] | None = None
@@ -186,8 +188,3 @@ class JsonMarks(Marks):
     def of_tag(self, tag: str) -> str:
         """The tag as the document spells it, or in lower case if it has several spellings."""
         return self._known.get(tag, tag) if len(self._known) < _MANY else tag
-
-
-def _split(open: re.Pattern[bytes], data: bytes) -> tuple[bytes, bytes]:
-    last = open.search(data, max(0, len(data) - (1 << 16)))
-    return (data, b"") if last is None else (data[: last.start()], data[last.start() :])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from jelly._bytes.source import Source
@@ -85,12 +86,8 @@ def read_tsv(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[st
 
     def parse(text: bytes, line: int) -> Any:
         """The parser of a text whose second line is this one of the file."""
-        try:
+        with _errors(line):
             return ox.parse_query_results(text, ox.QueryResultsFormat.TSV)
-        except SyntaxError as error:
-            raise _error(error, line) from None
-        except MemoryError as error:
-            raise memory_error(error) from None
 
     def term(x: Any) -> Any:
         if isinstance(x, ox.NamedNode):
@@ -108,12 +105,8 @@ def read_tsv(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[st
         return [None if x is None else term(x) for x in solution]
 
     def rows(text: bytes, line: int) -> list[Sequence[Any]]:
-        try:  # no local variable holds the parser: the traceback of an error would keep it
+        with _errors(line):  # no local variable holds the parser: the traceback of an error would keep it
             return list(map(row, parse(text, line)))
-        except SyntaxError as error:
-            raise _error(error, line) from None
-        except MemoryError as error:
-            raise memory_error(error) from None
 
     def all_rows(text: bytes) -> Iterator[Sequence[Any]]:
         line = 2
@@ -132,6 +125,13 @@ def read_tsv(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[st
     return variables, all_rows(text)
 
 
-def _error(error: SyntaxError, line: int) -> JellySyntaxError:
-    place = None if error.lineno is None else error.lineno - 2 + line
-    return JellySyntaxError(_PLACE.sub("", str(error.msg)).strip(), line=place)
+@contextmanager
+def _errors(line: int) -> Iterator[None]:
+    """Context manager: errors of the parser of a text whose second line is this one of the file."""
+    try:
+        yield
+    except SyntaxError as error:
+        place = None if error.lineno is None else error.lineno - 2 + line
+        raise JellySyntaxError(_PLACE.sub("", str(error.msg)).strip(), line=place) from None
+    except MemoryError as error:
+        raise memory_error(error) from None

@@ -194,22 +194,16 @@ def write_record_batches(
             yield batch
             del batch  # before the next one takes memory
 
-    sink = Sink(path)
-    try:
-        with pyarrow_errors("the table"):
-            if kind == "parquet":
-                with parquet.ParquetWriter(_Out(sink), schema, compression="zstd") as file:
-                    for group in _groups(counted(), group_rows):
-                        file.write_table(pa.Table.from_batches(group, schema))
-                        group.clear()
-            elif kind == "csv":
-                _write_csv(_Out(sink), schema, counted(), workers)
-            else:
-                _write_ipc(_Out(sink), schema, counted(), kind)
-    except BaseException:
-        sink.abort()
-        raise
-    sink.close()
+    with Sink(path) as sink, pyarrow_errors("the table"):
+        if kind == "parquet":
+            with parquet.ParquetWriter(_Out(sink), schema, compression="zstd") as file:
+                for group in _groups(counted(), group_rows):
+                    file.write_table(pa.Table.from_batches(group, schema))
+                    group.clear()
+        elif kind == "csv":
+            _write_csv(_Out(sink), schema, counted(), workers)
+        else:
+            _write_ipc(_Out(sink), schema, counted(), kind)
     return rows
 
 

@@ -146,6 +146,12 @@ def _check_types(options: StreamOptions | PatchOptions) -> None:
         if not isinstance(value, kind) or (is_bool and value not in (0, 1)):
             expected = "a str" if kind is str else "a bool" if is_bool else "a whole number"
             raise JellyArgumentError(f"{field.name} is {value!r:.80}: expected {expected}")
+        if isinstance(field.default, IntEnum):
+            type_of_stream: Any = type(field.default)
+            try:
+                object.__setattr__(options, field.name, type_of_stream(value))
+            except ValueError as error:
+                raise JellyOptionsError(str(error)) from None
 
 
 def _check_sizes(options: StreamOptions | PatchOptions) -> None:
@@ -287,11 +293,6 @@ class StreamOptions:
 
     def __post_init__(self) -> None:
         _check_types(self)
-        try:
-            object.__setattr__(self, "physical_type", PhysicalType(self.physical_type))
-            object.__setattr__(self, "logical_type", LogicalType(self.logical_type))
-        except ValueError as error:
-            raise JellyOptionsError(str(error)) from None
         _check_sizes(self)
         if not 0 <= self.version <= COLUMN_VERSION:
             raise JellyOptionsError(f"version is {self.version}: expected 1, 2 or 3, or 0 for 1 or 2, whichever fits")
@@ -428,11 +429,6 @@ class PatchOptions:
 
     def __post_init__(self) -> None:
         _check_types(self)
-        try:
-            object.__setattr__(self, "stream_type", PatchStreamType(self.stream_type))
-            object.__setattr__(self, "statement_type", StatementType(self.statement_type))
-        except ValueError as error:
-            raise JellyOptionsError(str(error)) from None
         _check_sizes(self)
         if self.version != 1:
             raise JellyOptionsError(f"version is {self.version}: expected 1")

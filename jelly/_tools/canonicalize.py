@@ -116,15 +116,10 @@ def canonicalize(
         document = b"".join(work.chunks())
         digest.update(document)
         return Canonical(document, digest.hexdigest(), work.statements, work.labels)
-    sink = Sink(dst)
-    try:
+    with Sink(dst) as sink:
         for chunk in work.chunks():
             digest.update(chunk)
             sink.write(chunk)
-    except BaseException:
-        sink.abort()
-        raise
-    sink.close()
     return Canonical(None, digest.hexdigest(), work.statements, work.labels)
 
 

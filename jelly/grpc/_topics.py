@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote, unquote
 
-from jelly._bytes.part_file import RESERVED, patiently, to_disk
-from jelly._bytes.source import lock
+from jelly._bytes.part_file import RESERVED, lock, patiently, to_disk
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.grpc._topic_files import NUMBER, PATCH_SUFFIX, SUFFIX

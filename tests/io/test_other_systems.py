@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jelly._bytes.source import lock
+from jelly._bytes.part_file import lock
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EDEADLK])

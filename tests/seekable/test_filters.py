@@ -249,10 +249,11 @@ def test_false_positives_are_below_one_percent():
     for n in (65, 300, 20_000):
         keys = np.random.default_rng(n).integers(0, 1 << 63, n).astype(np.uint64)
         data, seed, length, blocks = fuse_filter(keys, 7)
-        held = [module._holds(data, key, 7, length.bit_length() - 1, blocks, seed) for key in keys.tolist()]
+        row = module.Row(2, 0, 7, length.bit_length() - 1, blocks, n, len(data), 0, 0, 0, 0, seed)
+        held = [module._holds(data, key, row) for key in keys.tolist()]
         assert all(held)
         others = np.random.default_rng(n + 1).integers(0, 1 << 63, 10_000).tolist()
-        wrong = sum(module._holds(data, key, 7, length.bit_length() - 1, blocks, seed) for key in others)
+        wrong = sum(module._holds(data, key, row) for key in others)
         assert 30 < wrong < 115, wrong  # 78 are expected
 
 
@@ -436,7 +437,7 @@ def test_limits(tmp_path, monkeypatch):
     for low in range(0, 2000, 500):
         keys.add(batch, low, low + 500)
         keys.cut(10_000)
-    kinds = [row["kind"] for row in keys._rows[::4]]
+    kinds = [row["kind"] for row, _, _ in keys._parts[::4]]
     assert kinds == [2, 2, 0, 0]  # the rest may hold anything, within the ranges
     path = str(tmp_path / "x.jelly")
     small(path)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from jelly._bytes.remote import is_url
+from jelly._bytes.names import is_url
 from jelly._formats.arrow_input import check_columns
 from jelly._formats.arrow_tables import pa
 from jelly._formats.native import default_options

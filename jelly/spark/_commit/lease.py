@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 from uuid import uuid4
 
-from jelly._bytes.source import lock
+from jelly._bytes.part_file import lock
 from jelly.errors import JellyError
 from jelly.spark._commit import swap
 from jelly.spark._commit.store import LocalStore, Store

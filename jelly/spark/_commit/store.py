@@ -27,8 +27,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
+from jelly._bytes.names import is_url
 from jelly._bytes.part_file import patiently, to_disk
-from jelly._bytes.remote import change_time, file_system, is_url
+from jelly._bytes.remote import change_time, file_system
 from jelly._bytes.workers import Workers, in_order
 from jelly.errors import JellyError
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from jelly._bytes.remote import is_url
+from jelly._bytes.names import is_url
 from jelly._core.algebra.graph_names import name_default_graph
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch

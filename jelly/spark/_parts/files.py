@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO
 
-from jelly._bytes.remote import is_url, list_url, open_url
+from jelly._bytes.names import is_url
+from jelly._bytes.remote import list_url, open_url
 from jelly._bytes.source import open_local
 from jelly._formats.index import SUFFIX
 from jelly._formats.registry import READING, Content, Format, find, having

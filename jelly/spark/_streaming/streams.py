@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-from jelly._bytes.remote import is_url
+from jelly._bytes.names import is_url
 from jelly._formats.arrow_tables import from_batches
 from jelly._formats.registry import JELLY, having
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
