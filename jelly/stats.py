@@ -6,10 +6,8 @@ Computed on the columns of each Batch; a loop in Python goes over the distinct t
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -19,7 +17,9 @@ import numpy.typing as npt
 from jelly._bytes.source import Progress
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI, Kind
-from jelly._dataset.file import open as open_seekable
+from jelly._dataset.convert import Indexed
+from jelly._dataset.file import JellyFile, open_indexed
+from jelly._dataset.output import Input
 from jelly._dataset.read import is_several
 from jelly._dataset.sources import Sources
 from jelly._formats.registry import MESSAGE_READING, READING, RESULT_READING, SEVERAL, Content, content_of
@@ -28,7 +28,7 @@ from jelly._options.namespaces import KNOWN
 from jelly._options.settings import checked
 from jelly._streams.inputs import of_content
 from jelly._streams.reader import Reader
-from jelly.errors import JellyArgumentError, JellyError
+from jelly.errors import JellyArgumentError
 from jelly.results import Results, read_results
 
 if TYPE_CHECKING:
@@ -502,43 +502,19 @@ def stats(
     if kind is Content.RESULTS:
         given: Any = options
         return _result_stats(read_results(src, **given), top, progress, max_keys)
+    reader: Any
     if kind is Content.MESSAGES:
-        for batch in of_content(kind, "Reader")(src, **settings).watched(progress):
+        reader = of_content(kind, "Reader")(src, **settings)
+    elif blank_nodes is not None or is_several(src):
+        reader = Input(Sources(src, blank_nodes, skolem_base, **settings), threads)
+    else:
+        is_jelly = settings.keys() <= {"format"} and settings.get("format") in (None, "jelly")
+        file = open_indexed(JellyFile, src, {}) if threads > 1 and is_jelly else None
+        reader = Reader(src, **settings) if file is None else Indexed(file, threads)
+    with reader:
+        for batch in reader.watched(progress):
             counting.add(batch)
-        return counting.result(top)
-    if blank_nodes is not None or is_several(src):
-        rows = 0
-        for batch in Sources(src, blank_nodes, skolem_base, **settings).batches(threads):
-            counting.add(batch)
-            rows += len(batch)
-            if progress is not None:
-                progress(0, None, rows)
-        return counting.result(top)
-    for batch in _batches(src, threads, progress, settings):
-        counting.add(batch)
     return counting.result(top)
-
-
-def _batches(src: Any, threads: int, progress: Any, settings: dict[str, Any]) -> Iterable[Batch]:
-    path = isinstance(src, str | os.PathLike) and os.fspath(src) != "-"
-    if threads > 1 and path and settings.keys() <= {"format"} and settings.get("format") in (None, "jelly"):
-        try:
-            file = open_seekable(src)
-        except (JellyError, OSError):
-            pass  # no index, or input that cannot have one: a Reader reports the problem
-        else:
-            return _parallel(file, threads, progress)
-    return Reader(src, **settings).watched(progress)
-
-
-def _parallel(file: Any, threads: int, progress: Any) -> Iterator[Batch]:
-    with file:
-        done, size = 0, file.index.size
-        for batch in file.batches(threads):
-            yield batch
-            done += len(batch)
-            if progress is not None:
-                progress(size * done // max(len(file), 1), size, done)
 
 
 def _result_stats(results: Results, top: int, progress: Progress | None, max_keys: int) -> ResultStats:

@@ -406,7 +406,7 @@ def match_labels(
     is_taken: Callable[[str], bool] = lambda label: False,
     max_work: int = MAX_SEARCH_WORK,
 ) -> dict[str, str]:
-    """Labels for the blank nodes of the second dataset, as in the first where nodes stand in the same way in both.
+    """New labels, by the old ones, for blank nodes of the second dataset: as in the first where both are alike.
 
     With these labels (see `relabel`) a dataset that is the same but for its labels has the same statements, so a
     difference of the two is empty. Where the datasets differ, blank nodes are matched that hang together with the same
@@ -423,11 +423,6 @@ def match_labels(
     max_work : int, default 500,000
         How many statements the search among blank nodes that are alike may look at, a few microseconds each. Where
         that is not enough, they keep their labels, with a `JellyWarning`.
-
-    Returns
-    -------
-    dict of str to str
-        New labels by those in ``new``, without those that stay.
 
     Examples
     --------

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from jelly._bytes.sink import Sink
 from jelly._bytes.source import Progress
 from jelly._core.ntriples.canonical import Canonicalizer
-from jelly._dataset.read import is_several, uniform_batches
-from jelly._formats.registry import FORMATS, READING
-from jelly._formats.sniff import explainer
+from jelly._dataset.output import Input
+from jelly._dataset.read import is_several
+from jelly._dataset.sources import Sources
+from jelly._formats.registry import READING
 from jelly._options.settings import checked
 from jelly._streams.reader import Reader
 
@@ -78,11 +80,6 @@ def canonicalize(
     **settings : Any
         Keywords of the `Reader`, such as ``strict`` and ``max_line_bytes``.
 
-    Returns
-    -------
-    Canonical
-        The document (None where ``dst`` is given), its hash, the number of statements and the labels.
-
     Raises
     ------
     JellyLimitError
@@ -101,16 +98,12 @@ def canonicalize(
     (2, {'x': 'c14n0', 'y': 'c14n1'}, 'f3e61f3d')
     """
     work = Canonicalizer(algorithm, max_steps)
-    if is_several(src):
-        rows = 0
-        for batch in uniform_batches(src, None, None, {"format": format} | settings):
+    settings["format"] = format
+    reader: Any = Input(Sources(src, **settings)) if is_several(src) else Reader(src, **settings)
+    with reader, reader.source.named() if isinstance(reader, Reader) else nullcontext():
+        for batch in reader.watched(progress):
             work.add(batch)
-            rows += len(batch)
-            if progress is not None:
-                progress(0, None, rows)
         work.finish()
-    else:
-        _add_all(work, src, format, progress, settings)
     digest = hashlib.new(algorithm)
     if dst is None:
         document = b"".join(work.chunks())
@@ -121,13 +114,3 @@ def canonicalize(
             digest.update(chunk)
             sink.write(chunk)
     return Canonical(None, digest.hexdigest(), work.statements, work.labels)
-
-
-def _add_all(
-    work: Canonicalizer, src: Any, format: str | None, progress: Progress | None, settings: dict[str, Any]
-) -> None:
-    with Reader(src, format=format, **settings) as reader, reader.source.named():
-        reader.source.explain = explainer(reader.format.name, FORMATS, "format")
-        for batch in reader.source.watched(reader.batches(), progress):
-            work.add(batch)
-        work.finish()

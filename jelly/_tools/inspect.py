@@ -85,13 +85,7 @@ class FrameInspection:
     metadata: dict[str, str]
 
     def as_dict(self) -> dict[str, Any]:
-        """Convert to plain dicts, lists and numbers. Kinds of rows that do not occur are left out.
-
-        Returns
-        -------
-        dict
-            The fields by name.
-        """
+        """Convert to plain dicts, lists and numbers. Kinds of rows that do not occur are left out."""
         return _plain(self)
 
 
@@ -163,13 +157,7 @@ class Inspection:
         return html_table(title, ("rows", "number", "bytes"), rows)
 
     def as_dict(self) -> dict[str, Any]:
-        """Convert to plain dicts, lists and numbers. Kinds of rows that do not occur are left out.
-
-        Returns
-        -------
-        dict
-            The fields by name.
-        """
+        """Convert to plain dicts, lists and numbers. Kinds of rows that do not occur are left out."""
         return _plain(self)
 
 

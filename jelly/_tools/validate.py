@@ -62,7 +62,7 @@ def validate(
     joined: bool = False,
     **limits: Any,
 ) -> list[Problem]:
-    """Check a stream of statements, patches, messages or query results, and list its problems.
+    """Check a stream of statements, patches, messages or query results, and list its problems in their order.
 
     Problems of a Jelly stream are: whatever the `Decoder` refuses (the rest of the stream is then not checked), quoted
     triples or generalized statements that the options do not announce, a pair of logical and physical type outside the
@@ -103,11 +103,6 @@ def validate(
     **limits : Any
         Further keywords of `ReadOptions`, for ``src`` and ``against``. ``unknown_rows="skip"`` accepts rows of unknown
         kinds.
-
-    Returns
-    -------
-    list of Problem
-        The problems in the order of the stream; empty if there are none.
 
     Examples
     --------
