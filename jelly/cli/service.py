@@ -517,16 +517,16 @@ def _signals_close(feed: Any) -> Iterator[None]:
         restore()
 
 
-def _told(info: Any) -> dict[str, Any]:
-    """What there is to tell of a topic, as JSON has it."""
-    told: dict[str, Any] = {"name": info.name, "content": "patches" if info.patches else "statements"}
-    told |= {name: getattr(info, name) for name in ("first", "end", "bytes", "statements", "subscribers")}
-    told |= {"owner": info.owner or None, "keep_bytes": info.keep_bytes, "keep_age": info.keep_age}
-    told["updated"] = info.updated.isoformat(timespec="seconds") if info.updated is not None else None
+def _described(info: Any) -> dict[str, Any]:
+    """The metadata of a topic, for JSON."""
+    found: dict[str, Any] = {"name": info.name, "content": "patches" if info.patches else "statements"}
+    found |= {name: getattr(info, name) for name in ("first", "end", "bytes", "statements", "subscribers")}
+    found |= {"owner": info.owner or None, "keep_bytes": info.keep_bytes, "keep_age": info.keep_age}
+    found["updated"] = info.updated.isoformat(timespec="seconds") if info.updated is not None else None
     if info.options is not None:
         options = {field.name: getattr(info.options, field.name) for field in fields(info.options)}
-        told["options"] = {name: getattr(value, "name", value) for name, value in options.items()}
-    return told
+        found["options"] = {name: getattr(value, "name", value) for name, value in options.items()}
+    return found
 
 
 @command()
@@ -561,7 +561,7 @@ def topics(address: str, name: str | None, delete: bool, yes: bool, as_json: boo
     with _client(address, given) as client:
         infos = client.topics(*([] if name is None else [name]), timeout=given["timeout"])
     if as_json:
-        found = [_told(info) for info in infos]
+        found = [_described(info) for info in infos]
         click.echo(json.dumps(found if name is None else found[0], indent=2))
     elif name is None:
         width = max([len(info.name) for info in infos] + [5])
@@ -570,7 +570,7 @@ def topics(address: str, name: str | None, delete: bool, yes: bool, as_json: boo
             kept, content = info.end - info.first, "patches" if info.patches else "statements"
             click.echo(f"{info.name:{width}}  {content:10}  {kept:12,}  {info.bytes:16,}  {info.subscribers:11,}")
     else:
-        told = _told(infos[0])
-        for key, value in (told | told.pop("options", {})).items():
+        details = _described(infos[0])
+        for key, value in (details | details.pop("options", {})).items():
             if key != "options" and value is not None and value != "":
                 click.echo(f"{key.replace('_', ' ')}: {f'{value:,}' if isinstance(value, int | float) else value}")

@@ -173,8 +173,8 @@ class Server:
         self._limits = limits
         self._compression = grpc.Compression.Gzip if gzip else None
         self._options = [
-            # What gRPC refuses by itself ends with RESOURCE_EXHAUSTED; the specification asks for INVALID_ARGUMENT.
-            # So `inflate` unpacks messages, up to the limit of the server: see there.
+            # gRPC itself refuses messages with RESOURCE_EXHAUSTED; the specification asks for INVALID_ARGUMENT. So
+            # `inflate` unpacks messages, up to the limit of the server: see there.
             ("grpc.max_receive_message_length", max_received_bytes),
             ("grpc.per_message_decompression", 0),
             ("grpc.max_send_message_length", -1),
@@ -197,7 +197,7 @@ class Server:
     # ---- calls
 
     def _methods(self) -> dict[str, Any]:
-        """What gRPC calls for each method."""
+        """The functions that gRPC calls, by method."""
         methods: dict[str, Any] = {
             LIST_TOPICS: grpc.unary_unary_rpc_method_handler(self._unary(self._list)),
             DELETE_TOPIC: grpc.unary_unary_rpc_method_handler(self._unary(self._delete)),

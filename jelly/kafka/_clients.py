@@ -1,4 +1,4 @@
-"""What the clients want: the class of errors of confluent-kafka, the class of serializers of kafka-python, headers."""
+"""Adapters to the clients: the error class of confluent-kafka, the serializer class of kafka-python, headers."""
 
 from __future__ import annotations
 

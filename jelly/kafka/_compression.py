@@ -59,7 +59,7 @@ def _dictionary(data: Any) -> Any:
 
 
 class Unpacker:
-    """Decompresses values of up to ``max_bytes``, whose first bytes tell how they are compressed."""
+    """Decompresses values of up to ``max_bytes``. Their first bytes show how they are compressed."""
 
     def __init__(self, dictionaries: Iterable[Any], max_bytes: int) -> None:
         self._max = max_bytes
@@ -105,7 +105,7 @@ class Unpacker:
                 raise JellyFormatError(
                     f"the value needs the zstd dictionary {head.dict_id}: the dictionaries given are {known}"
                 )
-            # The size that the head tells is believed by decompress().
+            # decompress() trusts the size in the head.
             if zstd.frame_content_size(data) > self._max:
                 raise self._too_large()
             chosen = {"dict_data": self._dictionaries[head.dict_id]} if head.dict_id else {}

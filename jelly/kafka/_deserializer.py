@@ -1,4 +1,4 @@
-"""Bytes to values, whatever the producer sent: the header or the first bytes tell the format."""
+"""Bytes to values. The header or the first bytes give the format."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class JellyDeserializer:
     Parameters
     ----------
     result : {"statements", "batch", "frame", "message", "rdflib", "pyoxigraph", "arrow"}, default "statements"
-        What a value becomes: a list of `Triple` or `Quad`; a `jelly.Batch`; a `jelly.Frame` or a
+        The type of the result: a list of `Triple` or `Quad`; a `jelly.Batch`; a `jelly.Frame` or a
         `jelly.messages.Message`, with metadata and namespaces; an ``rdflib.Graph``, or of quads an ``rdflib.Dataset``;
         a list of statements of pyoxigraph; a ``pyarrow.Table`` in the layout ``flat`` of `jelly.arrow`. A patch becomes
         a `jelly.patch.Patch` for "statements", a Batch of operations or a table of changes for "batch" and "arrow".
     format : str, optional
-        Format of values whose header ``content-type`` does not tell it, as for `jelly.Reader` or
-        `jelly.patch.PatchReader`. By default Jelly or Jelly-Patch, which the first bytes tell apart.
+        Format of values without a header ``content-type``, as for `jelly.Reader` or `jelly.patch.PatchReader`. By
+        default Jelly or Jelly-Patch, whichever the first bytes are.
     dictionaries : iterable of bytes, optional
         Dictionaries of zstd. The values name those that they need.
     max_value_bytes : int, default 64 MiB

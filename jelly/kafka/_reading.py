@@ -43,7 +43,7 @@ class ValueReader:
     def read(self, data: Any, content_type: str | None = None) -> tuple[Any, Format, list[Batch] | None]:
         """The decompressed value, its format, and its Batches if it is of statements; patches are not read yet.
 
-        The content type tells the format. Without it the value is Jelly, or Jelly-Patch if it is refused as Jelly.
+        The content type gives the format. Without it the value is Jelly, or Jelly-Patch if it is refused as Jelly.
         """
         format = format_of_type(content_type) or self._format
         data = self._unpacker.unpack(data)

@@ -1,4 +1,4 @@
-"""What a value may be, and its way to a frame: objects are collected in Batches, and Batches encoded as frames."""
+"""Values to frames: objects are collected in Batches, and Batches encoded as frames."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ class ValueEncoder:
         return [*_whole(encoder.encode_frames(batch, True), len(ends))]
 
     def _encoder(self, batch: Batch, arity: int, grouped: bool, longest: int) -> Encoder:
-        """An encoder whose options allow a Batch, of which the longest value has so many statements."""
+        """An encoder whose options allow a Batch; its longest value has ``longest`` statements."""
         large = longest > LARGE
         options = self._options(arity, grouped, large)
         key: Any = (arity, grouped, large)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "jelly").rglob("*.py"))
-# Of a server of grpcio, which wants an executor of its own and never hangs in an iterator.
-POOLS = {"jelly/_bytes/workers.py", "jelly/grpc/_server.py"}
+POOLS = {"jelly/_bytes/workers.py"}
 
 
 def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
