@@ -27,7 +27,7 @@ from jelly._streams.widening import changed, missing, open_fields
 from jelly._streams.writer import Writer
 from jelly.errors import JellyOptionsError, JellyUnsupportedError
 
-__all__ = ["choose_options", "look", "write_sources", "write_table", "without_graphs"]
+__all__ = ["look", "write_sources", "write_table", "without_graphs"]
 
 # Rows of a Batch where nobody says.
 BATCH_ROWS = 16384
@@ -99,7 +99,10 @@ def write_sources(
         batches = reader.watched(progress)
         # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
         held, arity = look(batches, reader)
-        chosen = choose_options(options, reader, arity, sources.settings.get("star") is not None)
+        # Namespaces may come late, when the version is written already.
+        version = ROW_VERSION if reader.format.namespaces else 0
+        star = sources.settings.get("star") is not None
+        chosen = output_options(reader.options, arity, options, version=version, star=star)
         if drop_graphs:
             chosen = changed(chosen, {"physical_type": PhysicalType.TRIPLES})
         allowed = open_fields(options)
@@ -216,27 +219,3 @@ def _arity(reader: Reader | Input | Indexed) -> int:
     if reader.format is JELLY:
         return 3 if reader.options is None or reader.options.physical_type == PhysicalType.TRIPLES else 4
     return 4 if reader.format.quads else 3
-
-
-def choose_options(
-    options: StreamOptions | Mapping[str, Any] | None,
-    reader: Reader | Input | Indexed,
-    arity: int,
-    is_asked: bool = False,
-) -> StreamOptions:
-    """The options to write with what ``reader`` reads: those given, or those of the source with changes.
-
-    ``is_asked`` tells that ``star=`` says what becomes of quoted triples.
-    """
-    source = reader.options
-    # Namespaces may come late, when the version is written already.
-    version = min(source.version, ROW_VERSION) if source is not None else 2 if reader.format.namespaces else 0
-    if isinstance(options, StreamOptions):
-        if options.version == 0:
-            options = options.replace(version=version)
-        return options
-    fields = dict(options or {})
-    if is_asked and source is not None and source.version in (0, COLUMN_VERSION):
-        fields = {"version": ROW_VERSION, **fields}  # rows have all that `star=` makes
-    base = source if source is not None else output_options(None, arity).replace(version=version)
-    return output_options(base, arity, fields)

@@ -189,8 +189,9 @@ def write_batches(
                 del batch  # before the next one takes memory
                 continue
             if format.namespaces and declared != source.namespaces:
+                own = [(prefix, iri) for _, _, prefix, iri in batch.namespaces]
                 for prefix, iri in source.namespaces.items():
-                    if declared.get(prefix) != iri:
+                    if declared.get(prefix) != iri and (prefix, iri) not in own:
                         writer.namespace(prefix, iri)
                 declared = dict(source.namespaces)
             writer.add_batch(batch)

@@ -13,10 +13,10 @@ from jelly._core.jelly.encoder import Encoder
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.operations import Operation, OperationBatchBuilder
-from jelly._formats.native import default_options
 from jelly._formats.registry import JELLY
 from jelly._options.options import MIN_NAME_TABLE, PatchOptions, PatchStreamType, PhysicalType, StreamOptions
 from jelly._options.settings import checked
+from jelly._streams.output_options import output_options
 from jelly._streams.reader import Frame, Statement, frames_of
 from jelly._streams.widening import ALL_FIELDS, Memory, WideningEncoder, changed, missing
 from jelly._streams.writer import arity_of, refuse_read
@@ -238,7 +238,7 @@ class FrameEncoder:
                 # A frame that was sent cannot be taken back: these announce what may come.
                 options = changed(PatchOptions(), {"rdf_star": True, "generalized_statements": True, **given})
             else:
-                base = default_options(arity)
+                base = output_options(None, arity)
                 # GRAPHS is 3, DATASETS is 4.
                 options = changed(base.replace(logical_type=arity) if self._is_grouped else base, given)
             if first is not None:

@@ -22,12 +22,20 @@ def is_columns(options: Any) -> bool:
 
 
 def output_options(
-    source: StreamOptions | None, arity: int, given: Mapping[str, Any] | None = None, *, flat: bool = False
+    source: StreamOptions | None,
+    arity: int,
+    given: StreamOptions | Mapping[str, Any] | None = None,
+    *,
+    flat: bool = False,
+    version: int | None = None,
+    star: bool = False,
 ) -> StreamOptions:
     """The options for what is written of a source with the options ``source``, None if it is no Jelly.
 
-    ``arity`` is that of its statements, ``given`` are fields that the caller has chosen. With ``flat`` the frames have
-    lost their meaning; a source of quads stays one then, even if no statement names a graph.
+    ``arity`` is that of its statements, ``given`` are options or fields that the caller has chosen. With ``flat`` the
+    frames have lost their meaning; a source of quads stays one then, even if no statement names a graph. ``version`` is
+    that of what is no Jelly, where namespaces may come late. ``star``: the caller has said what becomes of quoted
+    triples, all of which rows can hold.
 
     >>> source = StreamOptions.small(physical_type=2, logical_type=4, version=3, rdf_version="1.1", stream_name="n")
     >>> made = output_options(source, 3, flat=True)
@@ -36,10 +44,15 @@ def output_options(
     >>> output_options(source, 3, {"rdf_star": True}).version
     2
     """
+    if isinstance(given, StreamOptions):
+        known = version or 0 if source is None else min(source.version, ROW_VERSION)
+        return given if given.version or not known else given.replace(version=known)
     given = dict(given or {})
     default = default_options(arity)
     if source is None:
-        return changed(default, given)
+        return changed(default if version is None else default.replace(version=version), given)
+    if star and source.version in (0, COLUMN_VERSION):
+        given = {"version": ROW_VERSION, **given}
     changes: dict[str, Any] = {"max_name_table_size": max(source.max_name_table_size, MIN_NAME_TABLE)}
     if source.version == COLUMN_VERSION:
         changes["rdf_version"] = ""  # what the statements need

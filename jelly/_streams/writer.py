@@ -13,11 +13,10 @@ from jelly._core.jelly.encoder import Encoder
 from jelly._core.rules.needs import refuse_version
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import StatementIterator
-from jelly._formats.native import default_options
 from jelly._formats.registry import JELLY, WRITING
 from jelly._options.options import PhysicalType, StreamOptions
 from jelly._options.settings import checked, refuse_unknown
-from jelly._streams.output_options import first_options
+from jelly._streams.output_options import first_options, output_options
 from jelly._streams.outputs import COLLECT_ROWS, ItemWriter
 from jelly._streams.widening import Memory, WideningEncoder, changed, missing, open_fields
 from jelly.errors import JellyArgumentError
@@ -135,7 +134,7 @@ class Writer(ItemWriter):
                 self._encoder = make(self._given)
                 return
             allowed = open_fields(self._given) if self._allowed is None else self._allowed
-            self._encoder = WideningEncoder(_options(self._given, arity), make, allowed, self)
+            self._encoder = WideningEncoder(output_options(None, arity, self._given), make, allowed, self)
 
     def __repr__(self) -> str:
         where = f" to {self.label}" if self.label else ""
@@ -303,13 +302,6 @@ def _check_options(options: Any) -> None:
         refuse_unknown(options, [field.name for field in fields(StreamOptions)], "StreamOptions")
 
 
-def _options(given: StreamOptions | Mapping[str, Any] | None, arity: int) -> StreamOptions:
-    """The options with the physical type of a first statement, where they leave it open."""
-    if not isinstance(given, StreamOptions):
-        return changed(default_options(arity), given or {})
-    return given
-
-
 @checked(WRITING)
 def write(
     dst: Any,
@@ -380,7 +372,7 @@ def dumps(
     shape = arity_of(first[0]) if first else 3
     options = first_options(options, getattr(iterator, "options", None))
     allowed = open_fields(options)
-    options = _options(options, shape)
+    options = output_options(None, shape, options)
     if options.physical_type == PhysicalType.UNSPECIFIED:
         options = options.replace(physical_type=PhysicalType.TRIPLES if shape == 3 else PhysicalType.QUADS)
     fixed = "physical_type" not in allowed

@@ -14,9 +14,9 @@ import click
 import jelly
 from jelly._bytes.names import is_url
 from jelly._dataset.blank_node_scope import BlankNodes
-from jelly._dataset.convert import choose_options
 from jelly._formats.registry import JELLY, TABLE_FORMATS, Content
 from jelly._options.keywords import READ
+from jelly._options.options import ROW_VERSION
 from jelly._streams.output_options import join_options, output_options
 from jelly._streams.widening import changed, missing, open_fields
 from jelly.cli import contents
@@ -138,7 +138,9 @@ class _Input:
         first = next(batches, None)
         options = None
         if first is not None:
-            options = choose_options(None, reader, first.arity, first.options is not None and not first.options.version)
+            version = ROW_VERSION if reader.format.namespaces else 0
+            star = first.options is not None and not first.options.version  # star= leaves it open
+            options = output_options(reader.options, first.arity, version=version, star=star)
             options = changed(options, missing(options, first, open_fields(changes)))
         if self._again:
             reader.close()  # there may be more files than a process can open

@@ -21,10 +21,9 @@ import jelly
 from jelly import patch as patches
 from jelly._bytes.names import split_suffix
 from jelly._core.base.constants import Op
-from jelly._dataset.convert import choose_options
 from jelly._formats.registry import REGISTRY, Content, find, having
 from jelly._options.options import ROW_VERSION
-from jelly._streams.output_options import is_columns
+from jelly._streams.output_options import is_columns, output_options
 from jelly._streams.widening import ALL_FIELDS, changed, late_error, missing, open_fields
 from jelly.cli.common import (
     STATEMENTS,
@@ -296,7 +295,7 @@ class _Published:
             changes = {"rdf_star": True, "generalized_statements": True}
             options: Any = changed(reader.options or patches.PatchOptions(), changes)
         else:
-            options = choose_options(changes, reader, 3 if first is None else first.arity)
+            options = output_options(reader.options, 3 if first is None else first.arity, changes)
         if is_columns(options):
             options = options.replace(version=ROW_VERSION)  # as topics are
         if first is not None:

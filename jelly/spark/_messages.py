@@ -18,11 +18,11 @@ from jelly._core.base.batch_concat import join_batches
 from jelly._core.ntriples.text import TextReader
 from jelly._formats.arrow_input import buffers_of, check_columns, pyarrow_errors
 from jelly._formats.arrow_tables import RecordBatchBuilder, compute, pa, schema
-from jelly._formats.native import default_options
 from jelly._options.layouts import Layout, find_layout
 from jelly._options.options import PhysicalType, StreamOptions
 from jelly._streams.drain import drain
 from jelly._streams.frames import stream_of
+from jelly._streams.output_options import output_options
 from jelly._streams.widening import ALL_FIELDS, open_fields
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.kafka._reading import ValueReader
@@ -382,7 +382,7 @@ class _Packer:
         self, intake: ArrowImporter, quads: bool, columns: dict[str, tuple[Any, ...]], start: int, end: int
     ) -> bytes:
         allowed = ALL_FIELDS - {"physical_type"} if self._options is None else open_fields(self._options)
-        options = self._options or default_options(4 if quads else 3)
+        options = self._options or output_options(None, 4 if quads else 3)
         # Each column gets the range of its rows, which is cheaper than slices of arrays.
         intake.load(end - start, {name: (made[0] + start, *made[1:]) for name, made in columns.items()})
         batches = iter(lambda: intake.pull(True), None)

@@ -15,8 +15,8 @@ from typing import Any
 from jelly._bytes.names import is_url
 from jelly._formats.arrow_input import check_columns
 from jelly._formats.arrow_tables import pa
-from jelly._formats.native import default_options
 from jelly._options.layouts import Layout
+from jelly._streams.output_options import output_options
 from jelly.arrow import write_arrow
 from jelly.errors import JellyError, JellyOptionsError
 from jelly.spark._commit.store import Staged, Store, store_of
@@ -87,7 +87,7 @@ class Output:
 
             kind = StatementType.QUADS if quads else StatementType.TRIPLES
             return write_patches(path, data, layout=self.layout, options={"statement_type": kind}, seekable=True)
-        chosen = default_options(4 if quads else 3)
+        chosen = output_options(None, 4 if quads else 3)
         types = {"physical_type": chosen.physical_type, "logical_type": chosen.logical_type}
         return write_arrow(path, data, layout=self.layout, options=types, seekable=True)
 
