@@ -150,20 +150,12 @@ def joined(chunks: Iterable[Any]) -> Callable[[int], Any]:
 
 def part_of(read_at: Callable[[int, int], bytes], start: int, end: int) -> io.BufferedReader:
     """A part of a file, as a file that is read in as few pieces as can be. ``read_at`` gives the bytes at an offset."""
-    return io.BufferedReader(_Part(read_at, start, end), max(min(CHUNK, end - start), 1))
+    at = start
 
+    def read(size: int) -> bytes:
+        nonlocal at
+        data = read_at(at, min(size, end - at))
+        at += len(data)
+        return data
 
-class _Part(io.RawIOBase):
-    def __init__(self, read_at: Callable[[int, int], bytes], start: int, end: int) -> None:
-        self._read_at = read_at
-        self._at = start
-        self._end = end
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._read_at(self._at, min(len(buffer), self._end - self._at))
-        buffer[: len(data)] = data
-        self._at += len(data)
-        return len(data)
+    return io.BufferedReader(RawBytes(read), max(min(CHUNK, end - start), 1))

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
+from jelly._bytes.raw_bytes import RawBytes, joined
 from jelly._bytes.sink import Sink
-from jelly._bytes.source import Source
+from jelly._bytes.source import CHUNK, Source
 from jelly._bytes.workers import Workers, in_order
 from jelly._core.base.batch import Batch
 from jelly._formats.arrow_input import InputTable, pyarrow_errors, to_stream, validated
@@ -50,8 +51,10 @@ class TableReader:
     def batches(self, source: Source) -> Iterator[Batch]:
         """The Batches, all of triples or all of quads."""
         # CSV and streams of Arrow are read as they come, the others from their ends.
-        opened = nullcontext(_In(source.chunks())) if self._kind in ("csv", "arrows") else source.file()
-        with opened as file:
+        is_stream = self._kind in ("csv", "arrows")
+        # pyarrow takes fewer bytes than it asked for as the end, or as a block: a buffer gives all.
+        chunks: Any = io.BufferedReader(RawBytes(joined(source.chunks())), CHUNK) if is_stream else None
+        with nullcontext(chunks) if is_stream else source.file() as file:
             with pyarrow_errors("the table", of_file=True):
                 found, batches = _opened(self._kind, file)
             made = pa.RecordBatchReader.from_batches(found, validated(batches, of_file=True))
@@ -117,31 +120,6 @@ def _opened(kind: str, name: Any) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
     if isinstance(opened, pa.RecordBatchReader):
         return opened.schema, opened
     return opened.schema, (opened.get_batch(i) for i in range(opened.num_record_batches))
-
-
-class _In(io.RawIOBase):
-    """Chunks as a file object for pyarrow."""
-
-    def __init__(self, chunks: Iterator[Any]) -> None:
-        self._chunks = chunks
-        self._rest = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        # pyarrow takes fewer bytes than it asked for as the end, or as a block.
-        n = 0
-        while n < len(buffer):
-            if not self._rest:
-                if (chunk := next(self._chunks, None)) is None:
-                    break
-                self._rest = memoryview(chunk).cast("B")
-            size = min(len(buffer) - n, len(self._rest))
-            buffer[n : n + size] = self._rest[:size]
-            self._rest = self._rest[size:]
-            n += size
-        return n
 
 
 class _Out(io.RawIOBase):

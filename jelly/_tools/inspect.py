@@ -43,7 +43,7 @@ from jelly._streams.inputs import ACCEPT, of_content
 from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError, JellyError
 
-__all__ = ["FrameInspection", "Inspection", "format_to_check", "inspect", "reader_of"]
+__all__ = ["FrameInspection", "Inspection", "format_to_check", "inspect", "open_jelly", "reader_of"]
 
 ROW_TERMS = frozenset().union(*TERM_PARTS)
 UNKNOWN_ROW = "the row has no field that this version knows"
@@ -296,22 +296,13 @@ def inspect(
             if per_frame or size or delimited is not None:
                 raise JellyArgumentError(f"per_frame=, size= and delimited= are of Jelly, this is {known.title}")
             return _inspect_items(source, known, progress, limits)
-        patch = known is JELLY_PATCH
         refuse_unknown(limits, known.reading - {"batch_rows"}, known.title)
-        limits.pop("max_expansion", None)  # the source has it
         source.explain = explainer(known.name)
-        limits = fitted(limits, JELLY.reading, source.size)
-        counter = RowCounter(
-            delimited=delimited,
-            max_frame_bytes=limits.get("max_frame_bytes", LIMITS["max_frame_bytes"]),
-            per_frame=per_frame,
-            max_frames=max_frames,
-            patch=patch,
-            sizes=size,
-        )
         # The Decoder reads the options; after them it is not needed.
-        decoder = Decoder(delimited=delimited, batch_rows=1, patch=patch, **limits)
-        decoder.quiet = True
+        decoder, counter = open_jelly(
+            source, known, {**limits, "delimited": delimited, "batch_rows": 1},
+            per_frame=per_frame, max_frames=max_frames, sizes=size,
+        )  # fmt: skip
         options: StreamOptions | PatchOptions | None = None
         frames = _Frames(counter.kinds)
         with source.named():
@@ -344,7 +335,7 @@ def inspect(
         metadata=counter.metadata,
         frames=frames if per_frame else [],
         problems=_problems(counter, limits),
-        filter_bytes=0 if patch else _filter_bytes(src),
+        filter_bytes=_filter_bytes(src) if known is JELLY else 0,
         parts={name: number for name, (number, _) in parts.items()},
         part_bytes={name: of_part for name, (_, of_part) in parts.items()},
     )
@@ -388,6 +379,19 @@ def format_to_check(format: str | None, name: str, content: Content = Content.ST
         if format is not None or not is_plain:
             raise
         return JELLY
+
+
+def open_jelly(
+    source: Source, format: Format, limits: dict[str, Any], **counting: Any
+) -> tuple[Decoder, RowCounter]:
+    """Make a Decoder of a source of Jelly or Jelly-Patch and a counter of its rows, which take the same chunks."""
+    limits = fitted(limits, format.reading, source.size) | {"patch": format is JELLY_PATCH}
+    limits.pop("max_expansion", None)  # the source has it
+    decoder = Decoder(**limits)
+    decoder.quiet = True
+    most = limits.get("max_frame_bytes", LIMITS["max_frame_bytes"])
+    counting |= {name: limits[name] for name in ("delimited", "patch")}
+    return decoder, RowCounter(max_frame_bytes=most, **counting)
 
 
 def reader_of(content: Content) -> Any:

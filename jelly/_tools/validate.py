@@ -10,8 +10,6 @@ from typing import Any, Literal
 
 from jelly._bytes.names import name_of
 from jelly._bytes.source import MAX_EXPANSION, Progress, Source
-from jelly._core.jelly.decoder import Decoder
-from jelly._core.jelly.frame_scan import RowCounter
 from jelly._dataset.read import is_several, read
 from jelly._dataset.sources import expand
 from jelly._formats.registry import (
@@ -33,13 +31,13 @@ from jelly._formats.registry import (
 )
 from jelly._formats.sniff import explain
 from jelly._options.options import StreamOptions
-from jelly._options.settings import LIMITS, checked, fitted, refuse_unknown
+from jelly._options.settings import checked, refuse_unknown
 from jelly._streams.inputs import ACCEPT
 from jelly._streams.reader import Reader
 from jelly._streams.reader import options as read_options
 from jelly._tools.check import AnyOrder, Check, InOrder, Problem
 from jelly._tools.compare import as_quad
-from jelly._tools.inspect import format_to_check, reader_of, restart_problem
+from jelly._tools.inspect import format_to_check, open_jelly, reader_of, restart_problem
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError
 
 __all__ = ["Problem", "validate"]
@@ -181,12 +179,8 @@ def _validate_jelly(
     patch = format is JELLY_PATCH
     own = {name: limits[name] for name in limits.keys() & SEEKING} | {"unknown_rows": "skip"}
     # Rows of unknown kinds are reported, and the rows after them are checked.
-    limits = fitted(limits, format.reading, source.size) | {"unknown_rows": "skip"}
-    limits.pop("max_expansion", None)  # the source has it
-    decoder = Decoder(patch=patch, delimited=delimited, joined=joined, **limits)
-    decoder.quiet = True
-    most = limits.get("max_frame_bytes", LIMITS["max_frame_bytes"])
-    counter = RowCounter(delimited=delimited, max_frame_bytes=most, places=True, patch=patch)
+    limits |= {"unknown_rows": "skip", "delimited": delimited, "joined": joined}
+    decoder, counter = open_jelly(source, format, limits, places=True)
     try:
         for chunk in chain(source.chunks(), [None]):
             check.take(counter, decoder.close() if chunk is None else decoder.feed(chunk), chunk)
