@@ -174,6 +174,7 @@ def _rows(
     stack: ExitStack,
     settings: Mapping[str, Any],
     progress: Progress | None,
+    headers: Iterable[Header] = (),
 ) -> Iterator[Batch]:
     """The rows of the patch that `diff` makes. ``stack`` closes the temporary files."""
     comparison = _Comparison(memory, stack)
@@ -192,7 +193,7 @@ def _rows(
     comparison.end_old()
     for batch in read(NEW, new):
         comparison.add(NEW, batch)
-    head = Patch([Start(), *(_namespace_changes(*declared) if namespaces else ())])
+    head = Patch([*headers, Start(), *(_namespace_changes(*declared) if namespaces else ())])
     yield from chain(head.batches(), comparison.batches(match_blank_nodes), [end_of_transaction()])
 
 
@@ -219,10 +220,11 @@ class DiffStat:
         return bool(self.added or self.deleted or self.namespaces)
 
     def _add(self, op: Any) -> None:
-        of = np.bincount(op, minlength=16).tolist()
-        self.added += of[ADD]
-        self.deleted += of[DELETE]
-        self.namespaces += of[NAMESPACE_ADD] + of[NAMESPACE_DELETE]
+        added, deleted = (int(np.count_nonzero(op == code)) for code in (ADD, DELETE))
+        self.added += added
+        self.deleted += deleted
+        if added + deleted < len(op):
+            self.namespaces += int(np.count_nonzero((op == NAMESPACE_ADD) | (op == NAMESPACE_DELETE)))
 
 
 @overload
@@ -326,14 +328,13 @@ def diff(
     >>> diff(old, new, io.BytesIO(), format="nt")
     DiffStat(added=1, deleted=1, namespaces=0, predicates={})
     """
-    head = Patch(headers).batches()
     with ExitStack() as stack:
-        given = (memory, namespaces, match_blank_nodes, stack, settings, progress)
+        rows = _rows(old, new, memory, namespaces, match_blank_nodes, stack, settings, progress, headers)
         if dst is None:
-            return patch_of_batches(chain(head, _rows(old, new, *given)))
+            return patch_of_batches(rows)
         writer = stack.enter_context(PatchWriter(dst, options, format=to, seekable=seekable))
         found = DiffStat()
-        for batch in chain(head, _rows(old, new, *given)):
+        for batch in rows:
             writer.add_batch(batch)
             found._add(batch.op)
     return found
