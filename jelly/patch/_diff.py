@@ -220,9 +220,9 @@ class DiffStat:
         return bool(self.added or self.deleted or self.namespaces)
 
     def _add(self, op: Any) -> None:
-        added, deleted = (int(np.count_nonzero(op == code)) for code in (ADD, DELETE))
-        self.added += added
-        self.deleted += deleted
+        added, deleted = np.count_nonzero(op == ADD), np.count_nonzero(op == DELETE)
+        self.added += int(added)
+        self.deleted += int(deleted)
         if added + deleted < len(op):
             self.namespaces += int(np.count_nonzero((op == NAMESPACE_ADD) | (op == NAMESPACE_DELETE)))
 

@@ -30,7 +30,7 @@ class HoldingEncoder(WideningEncoder):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._held = []
-        self._is_decided = False  # something was encoded
+        self._left = COLLECT_ROWS  # rows to hold before the first are encoded
 
     @property
     def is_holding(self) -> bool:
@@ -42,8 +42,8 @@ class HoldingEncoder(WideningEncoder):
         if self._held is None or batch.op is None:
             return self.release() + super().encode(batch)
         self._held.append((batch, batch.op))
-        is_whole = self._encoder.delimited
-        if not is_whole or (not self._is_decided and sum(len(each) for each, _ in self._held) < COLLECT_ROWS):
+        self._left -= len(batch)
+        if self._left > 0 or not self._encoder.delimited:
             return b""
         if self.options.stream_type != PatchStreamType.FRAME:
             data = self.release()
@@ -64,8 +64,7 @@ class HoldingEncoder(WideningEncoder):
         """Encode what is held."""
         if not self._held:
             return b""
-        held, self._held = self._held, []
-        self._is_decided = True
+        held, self._held, self._left = self._held, [], 0
         self.prepare(batch for batch, _ in held)
         return b"".join([super(HoldingEncoder, self).encode(batch, prepared=True) for batch, _ in held])
 

@@ -221,7 +221,8 @@ class PatchWriter(ItemWriter):
     def add_batch(self, batch: Batch) -> None:
         """Write rows with operations, see `PatchReader.batches`. Rows with operation 15 end patches."""
         self._check_open()
-        self._flush()
+        if len(self._collector):
+            self._flush()
         self._encode(batch)
 
     def _encode(self, batch: Batch) -> None:
