@@ -8,7 +8,7 @@ module when it first needs it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import indent, wrap
 from typing import Any, Literal, TypedDict
 
@@ -53,8 +53,8 @@ class Keyword:
 
     @property
     def switch(self) -> str:
-        """The option of the command line; "" if there is none."""
-        return "--" + self.name.replace("_", "-") if self.option is None else self.option
+        """The option of the command line; "" if there is none. Of one that can be given as --no-... the plain form."""
+        return "--" + self.name.replace("_", "-") if self.option is None else self.option.partition("/")[0]
 
 
 _BINARY = "RDF Thrift, RDF Protobuf"
@@ -75,8 +75,8 @@ _THREADS = Keyword("threads", "Number of threads. The result is the same for any
 
 READ = _table(
     Keyword(
-        "format", "Format of the input: a name, suffix or media type. By default the suffix decides, or the "
-        "Content-Type of an address; a source without a name is Jelly.", option="--from", spark="format",
+        "format", "Format of the input. A name, suffix or media type; by default the suffix decides, or the "
+        "Content-Type of an address, and a source without a name is Jelly.", option="--from", spark="format",
     ),
     Keyword(
         "delimited", "Whether each frame has its length before it. By default the first bytes decide.", None,
@@ -123,16 +123,16 @@ READ = _table(
 )  # fmt: skip
 
 WRITE = _table(
-    Keyword("format", "Format of the output: a name, suffix or media type. By default the suffix decides.", None, "",
-            "--to"),
+    Keyword("format", "Format of the output. A name, suffix or media type; by default the suffix decides, and on the "
+            "standard output of a command it is text.", None, "", "--to"),
     Keyword("frame_rows", "Maximum rows of a frame (0: unlimited). By default 256, in Jelly 1.2 16384 statements.",
             None, "Jelly, Jelly-Patch", metavar="N"),
     Keyword("frame_bytes", "Maximum bytes of a frame (0: unlimited); a larger statement has a frame of its own.",
             1_000_000, "Jelly, Jelly-Patch", metavar="N"),
     Keyword("delimited", "Write the length of each frame before it. Without it the output is one frame.", True,
             "Jelly, Jelly-Patch", "--no-delimited", False),
-    Keyword("seekable", "Write keyframes and an index for random access and for several threads.", False,
-            "Jelly, Jelly-Patch", flag=True),
+    Keyword("seekable", "Write an index for random access and several threads. The command does so by default, but not "
+            "for .gz, .bz2 and .xz.", False, "Jelly, Jelly-Patch", "--seekable/--no-seekable", True),
     Keyword("keyframe_rows", "Statements from one keyframe to the next.", 131072, "Jelly, Jelly-Patch", **_NO_OPTION),
     Keyword("index", "Also write the terms that each part of the file holds, so that a search reads little of it.",
             None, "Jelly"),
@@ -152,17 +152,19 @@ WRITE = _table(
     Keyword("base", "Base IRI to declare. Nothing is resolved with it.", None, "RDF Protobuf", **_NO_OPTION),
     Keyword("lenient", "Write IRIs and language tags that only readers with lenient=True take.", False, _SYNTAXES,
             **_NO_OPTION),
-    _DIALECT,
-    Keyword("members", "Format of the files of a TAR archive. By default N-Quads.", None, "TAR archives"),
-    Keyword("marked_bnodes", "Write blank nodes as <_:label>, which Apache Jena reads as the same nodes.", True,
-            "RDF Patch", **_NO_OPTION),
+    replace(_DIALECT, option="--to-dialect"),
+    Keyword("members", "Format of the files of a TAR archive. By default N-Quads.", None, "TAR archives",
+            "--to-members"),
+    Keyword("marked_bnodes", "Write blank nodes as <_:label>, which Apache Jena reads as the same nodes; of _:label it "
+            "drops the first letter.", True, "RDF Patch", "--marked-bnodes/--no-marked-bnodes", True),
 )  # fmt: skip
 
 
 # Keywords of single functions, and stream options, that error messages name.
 NAMED = _table(
     Keyword("layout", "Columns of a table.", "flat", spark="layout"),
-    Keyword("skip_unknown", "Leave out files with the suffix of no format.", False, flag=True, spark="skipUnknown"),
+    Keyword("skip_unknown", "Leave out files with the suffix of no format, such as README.md.", False, flag=True,
+            spark="skipUnknown"),
     Keyword("drop_graphs", "Write all statements as triples, for a format without named graphs.", False, flag=True),
     Keyword("generalized_statements", "Allow generalized statements in the Jelly output.", False, "",
             "--allow generalized", True),

@@ -5,58 +5,53 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 import jelly
 from jelly._start import goes_on
-from jelly.cli.errors import INTERRUPTED, UNREAD, in_options, is_unread, message, say, silence_stdout, terminate
+from jelly.cli.common import INTERRUPTED, UNREAD, in_options, is_unread, message, say, silence_stdout, terminate
 
-__all__ = ["COMMANDS", "Commands", "cli"]
+__all__ = ["ALL", "COMMANDS", "Commands", "cli", "help_"]
 
-
-class Entry(NamedTuple):
-    """A subcommand: the module and the name of its function, and a line for the list of commands."""
-
-    function: str
-    help: str
+ALL = "jelly: all options"  # in the context of `jelly help`
 
 
-# By the headings of `jelly --help`.
+# By the headings of `jelly --help`: the module of each, and a line.
 COMMANDS = {
     "Look at files": {
-        "cat": Entry("cat:cat", "Print files as text: statements, patches, messages, results of queries."),
-        "head": Entry("look:head", "Print the first statements of files."),
-        "count": Entry("look:count", "Count statements, patches, messages or results."),
-        "find": Entry("find:find", "Print the statements that match a pattern."),
-        "inspect": Entry("look:inspect_", "Show options, rows, bytes and frames of a Jelly file, or patches."),
-        "stats": Entry("look:stats_", "Count predicates, classes, graphs, datatypes and languages."),
-        "validate": Entry("look:validate", "Check files and list their problems."),
+        "cat": ("look", "Print files as text: statements, patches, messages, results of queries."),
+        "head": ("look", "Print the first statements of files."),
+        "count": ("look", "Count statements, patches, messages or results."),
+        "find": ("find", "Print the statements that match a pattern."),
+        "inspect": ("look", "Show options, rows, bytes and frames of a Jelly file, or patches."),
+        "stats": ("look", "Count predicates, classes, graphs, datatypes and languages."),
+        "validate": ("look", "Check files and list their problems."),
     },
     "Make files": {
-        "convert": Entry("convert:convert", "Convert files to another format, or put them together."),
-        "sort": Entry("verbs:sort", "Sort statements, in bounded memory, or merge sorted files."),
-        "split": Entry("verbs:split", "Split statements or messages into several files."),
-        "append": Entry("verbs:append", "Append statements to a Jelly file."),
-        "slice": Entry("seeking:slice_", "Print statements A to B of a Jelly file that has an index."),
-        "index": Entry("seeking:index", "Make an index for random access to a Jelly file."),
-        "canonicalize": Entry("canonical:canonicalize", "Write the canonical N-Quads of a file (RDFC-1.0), or a hash."),
+        "convert": ("convert", "Convert files to another format, or put them together."),
+        "sort": ("make", "Sort statements, in bounded memory, or merge sorted files."),
+        "split": ("make", "Split statements or messages into several files."),
+        "append": ("make", "Append statements to a Jelly file."),
+        "slice": ("make", "Print statements A to B of a Jelly file that has an index."),
+        "index": ("make", "Make an index for random access to a Jelly file."),
+        "canonicalize": ("make", "Write the canonical N-Quads of a file (RDFC-1.0), or a hash."),
     },
     "Compare and change": {
-        "diff": Entry("patch:diff", "Write the patch that turns one file into another."),
-        "patch": Entry("patch:patch", "Apply, invert, compact and list patches."),
+        "diff": ("patch", "Write the patch that turns one file into another."),
+        "patch": ("patch", "Apply, invert, compact and list patches."),
     },
     "Servers and clusters": {
-        "serve": Entry("service:serve", "Serve topics over gRPC."),
-        "publish": Entry("service:publish", "Publish a file to a topic of a gRPC server."),
-        "subscribe": Entry("service:subscribe", "Write the messages of a topic to a file."),
-        "topics": Entry("service:topics", "List, describe and delete the topics of a broker."),
-        "spark": Entry("spark:spark_", "Run jobs on Spark over many files: ingest, stats."),
+        "serve": ("service", "Serve topics over gRPC."),
+        "publish": ("service", "Publish a file to a topic of a gRPC server."),
+        "subscribe": ("service", "Write the messages of a topic to a file."),
+        "topics": ("service", "List, describe and delete the topics of a broker."),
+        "spark": ("spark", "Run jobs on Spark over many files: ingest, stats."),
     },
     "Help": {
-        "help": Entry("help:help_", "Show all options of a command, rare ones too."),
+        "help": ("commands", "Show all options of a command, rare ones too."),
     },
 }
 _ENTRIES = {name: entry for part in COMMANDS.values() for name, entry in part.items()}
@@ -87,20 +82,20 @@ class Commands(click.Group):
         return list(_ENTRIES)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if (entry := _ENTRIES.get(name)) is None:
+        if name not in _ENTRIES:
             return None
-        module, _, function = entry.function.partition(":")
-        command: click.Command = getattr(importlib.import_module(f"jelly.cli.{module}"), function)
+        module = importlib.import_module(f"jelly.cli.{_ENTRIES[name][0]}")
+        command: click.Command = getattr(module, f"{name}_", None) or getattr(module, name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, part in COMMANDS.items():
             with formatter.section(title):
-                formatter.write_dl([(name, entry.help) for name, entry in part.items()])
+                formatter.write_dl([(name, line) for name, (_, line) in part.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         return [
-            *(CompletionItem(name, help=entry.help) for name, entry in _ENTRIES.items() if name.startswith(incomplete)),
+            *(CompletionItem(name, help=line) for name, (_, line) in _ENTRIES.items() if name.startswith(incomplete)),
             *click.Command.shell_complete(self, ctx, incomplete),
         ]
 
@@ -142,3 +137,43 @@ def cli() -> None:
       jelly validate people.jelly --against people.nt.gz
       jelly cat people.jelly | grep Alice
     """
+
+
+@click.command("help")
+@click.argument("words", metavar="[COMMAND]...", nargs=-1)
+@click.pass_context
+def help_(ctx: click.Context, words: tuple[str, ...]) -> None:
+    """Show the help of a command with all its options, such as limits, which --help leaves out. "jelly help options"
+    lists the options of reading and writing, each with the formats that have it.
+
+    \b
+    Examples:
+      jelly help convert
+      jelly help patch apply
+      jelly help options
+    """
+    if words == ("options",):
+        from jelly._options.keywords import READ, WRITE
+
+        formatter = ctx.make_formatter()
+        for title, table in (("Reading", READ), ("Writing", WRITE)):
+            with formatter.section(title):
+                formatter.write_dl([
+                    (f"{row.switch} {row.metavar}", row.help + f" Only {row.formats}." * bool(row.formats))
+                    for row in table.values() if row.switch
+                ])  # fmt: skip
+        click.echo(formatter.getvalue(), nl=False)
+        return
+    context = ctx.find_root()
+    for word in words:
+        found = context.command.get_command(context, word) if isinstance(context.command, click.Group) else None
+        if found is None:
+            raise click.UsageError(f"No such command {' '.join(words)!r}.")
+        context = click.Context(found, parent=context, info_name=word)
+    rare = [option for option in context.command.params if isinstance(option, click.Option) and option.hidden]
+    context.meta[ALL] = True
+    for option in rare:
+        option.hidden = False
+    click.echo(context.command.get_help(context))
+    for option in rare:
+        option.hidden = True

@@ -1,134 +1,101 @@
-"""Options and helpers that several commands share."""
+"""What a command prints: messages, progress and results; and its end: an exit code instead of a traceback."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import re
 import sys
-from collections.abc import Callable, Collection, Iterator
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from jelly._bytes.names import descriptor_of, split_suffix
-from jelly._options.keywords import READ
-from jelly.cli.errors import say
-from jelly.cli.options import ParamType, Size, options
+from jelly._options.spelling import spelled
+from jelly.errors import JellyError
 
 __all__ = [
-    "ALL",
-    "COMMON",
-    "LOGS",
-    "STATEMENTS",
-    "Command",
-    "Decorator",
-    "ParamType",
-    "RangeCommand",
-    "Size",
-    "can_have_index",
-    "command",
-    "count_of",
-    "default_threads",
-    "json_option",
-    "limits_of",
-    "log_output",
-    "messages_option",
-    "parse_range",
-    "patch_output",
-    "progress_bar",
-    "reading_options",
-    "refuse",
-    "say",
-    "seekable_option",
-    "shape_option",
-    "show",
-    "size_of",
-]
+    "INTERRUPTED", "UNREAD", "count_of", "default_threads", "exits", "in_options", "is_unread", "message", "numbers",
+    "printable", "progress_bar", "say", "show", "silence_stdout", "size_of", "terminate",
+]  # fmt: skip
 
-F = TypeVar("F", bound=Callable[..., Any])
+# 128 and the number of the signal, as in shells: SIGINT, SIGPIPE.
+INTERRUPTED = 130
+UNREAD = 141
 
 
-class Decorator(Protocol):
-    """Adds an option to a command."""
+def in_options(text: str) -> str:
+    """A message with the names of options instead of keywords."""
+    return spelled(text, "command line")
 
-    def __call__(self, command: F, /) -> F: ...
+
+def message(error: BaseException) -> str:
+    """The message for an error on one line: what is wrong, in which file, and where."""
+    if isinstance(error, JellyError):
+        text = in_options(error.reason)
+        places = {"message": "message", "frame": "frame", "row": "row", "byte": "offset", "line": "line"}
+        place = [f"{noun} {n}" for noun, name in places.items() if (n := getattr(error, name)) is not None]
+        text = f"{', '.join(place)}: {text}" if place else text
+        text = f"{error.source}: {text}" if error.source else text
+    elif isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    elif isinstance(error, OSError | ValueError):
+        # The request cannot be fulfilled. This is not a bug, so the place in the code is not shown.
+        text = in_options(str(error))
+    elif isinstance(error, MemoryError):
+        text = "out of memory"
+    else:
+        text = f"{type(error).__name__}: {error} (JELLY_TRACEBACK=1 shows where)"
+    return printable(text)
 
 
-STATEMENTS = (
-    "max_frame_bytes",
-    "max_line_bytes",
-    "max_row_bytes",
-    "max_text_bytes",
-    "max_names",
-    "max_prefixes",
-    "max_datatypes",
-    "max_frame_rows",
-    "max_expansion",
-    "joined",
-    "unknown_rows",
-)
-# Keywords of message logs, besides those of statements.
-LOGS = ("dialect", "members", "trailing", "rename_blank_nodes", "contexts", "force", "max_message_bytes")
+def printable(text: str) -> str:
+    """A name or text from a file, which must not control the terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
-# Keywords of statements in any format.
-COMMON = frozenset({"strict", "on_error", "rdf", "star", "blank_nodes", "skolem_base", "threads"})
+
+def is_unread(error: BaseException) -> bool:
+    """Whether nobody reads standard output any more. A pipe with a name is an output like a file."""
+    return isinstance(error, BrokenPipeError) and error.filename in (None, "standard output")
+
+
+def terminate(number: int, frame: object) -> None:
+    """Handle a signal: the command removes the file that it was writing, and ends."""
+    sys.exit(128 + number)
+
+
+def silence_stdout() -> None:
+    """Discard unwritten output, so that the interpreter prints no error when it exits."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def say(text: str, colour: str | None = None) -> None:
+    """Print a line on standard error, with colours only on a terminal and never with NO_COLOR."""
+    click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
+
+
+@contextlib.contextmanager
+def exits(wanted: bool) -> Iterator[None]:
+    """Context manager: an error is exit code 2 if --exit-code is ``wanted``, as 1 has a meaning of its own then."""
+    try:
+        yield
+    except (JellyError, OSError) as error:
+        if not wanted or is_unread(error):
+            raise
+        say(f"error: {message(error)}", "red")
+        click.get_current_context().exit(2)
+
+
+# ---- progress and results
 
 # Bytes of input above which a conversion uses all cores that are idle.
 LARGE = 64 << 20
 
 
-ALL = "jelly: all options"  # in the context of `jelly help`
-
-
-class Command(click.Command):
-    """A command whose help is short: the first sentence for an option, and no rare ones; "jelly help" shows all."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
-        records = [record for option in options if (record := option.get_help_record(ctx)) is not None]
-        if ALL not in ctx.meta:
-            records = [(names, re.split(r"(?<=\.) (?=[A-Z])", text)[0]) for names, text in records]
-        with formatter.section("Options"):
-            formatter.write_dl(records, col_max=24)
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        if ALL not in ctx.meta:
-            words = ctx.command_path.split(" ", 1)
-            formatter.write_paragraph()
-            formatter.write_text(f'Limits and rare options: "{words[0]} help {" ".join(words[1:])}".')
-
-
-def command(
-    name: str | None = None, cls: type[Command] = Command, **settings: Any
-) -> Callable[[Callable[..., Any]], Command]:
-    """Decorator: a function as a command of this kind, see `click.command`."""
-    return click.command(name, cls, **settings)
-
-
-def reading_options(*names: str) -> Callable[[F], F]:
-    """Add rare options for the reading keywords ``names``; the command gets the given ones as the dict ``reading``."""
-    return options(READ, *names, into="reading", hidden=True)
-
-
-def limits_of(limits: dict[str, Any], *known: Collection[str], what: str = "") -> dict[str, Any]:
-    """Return ``limits``, after a check that at least one of the inputs has each of them."""
-    for name in limits.keys() - COMMON:
-        if not any(name in each for each in known):
-            raise click.UsageError(f"{READ[name].switch} does not go with {what or 'any of these files'}")
-    return limits
-
-
-seekable_option: Decorator = click.option(
-    "--seekable/--no-seekable", default=None,
-    help="Write an index for random access. This is the default for Jelly files, but not for .gz, .bz2 and .xz.",
-)
-messages_option: Decorator = click.option(
-    "--messages", is_flag=True,
-    help="Read logs of RDF Messages. Suffixes that only logs have (.ndjson, .yaml, .tar) need no option.",
-)
 def default_threads(sources: list[Any]) -> int:
     """All idle cores for files that are large together, else one thread."""
     from jelly._bytes.workers import idle_cores
@@ -151,6 +118,15 @@ def count_of(n: float) -> str:
     return f"{n / 1e6:.2f} M" if n >= 1e5 else f"{n:,.0f}"
 
 
+def numbers(**counts: int) -> str:
+    """Numbers of things, such as "3 patches, 1 operation".
+
+    >>> numbers(statements=1234, messages=1)
+    '1,234 statements, 1 message'
+    """
+    return ", ".join(f"{n:,} {what if n != 1 else what.removesuffix('s')}" for what, n in counts.items())
+
+
 @contextlib.contextmanager
 def progress_bar(
     what: str, quiet: bool = False, in_bytes: bool = False
@@ -168,90 +144,19 @@ def progress_bar(
         yield update
 
 
-def can_have_index(dst: str) -> bool:
-    """Whether an index is useful: not in a stream, a device, or a file compressed without random access."""
-    if dst == "-" or split_suffix(dst)[1] not in ("", ".zst") or descriptor_of(dst) is not None:
-        return False
-    return os.path.isfile(dst) or not os.path.exists(dst)
+def show(plain: Any, form: str | None, draw: Any, *args: Any, yaml: bool = True) -> None:
+    """Print a dict or a list of dicts in a form of `options.forms`: JSON, YAML, or what ``draw`` prints of ``args``.
 
-
-class RangeCommand(Command):
-    """A command with a range. It takes one that begins with a minus for what it is, not for an option."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ranges = [arg for arg in args if arg[0:1] == "-" and arg[1:2].isdecimal() and ":" in arg]
-        if ranges and "--" not in args:
-            args = [*(arg for arg in args if arg not in ranges), "--", *ranges]
-        return super().parse_args(ctx, args)
-
-
-def parse_range(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, int | None]:
-    """A range A:B; A and B are optional, and negative ones count from the end."""
-    start, colon, stop = value.partition(":")
-    if not colon or not all(not part or part.removeprefix("-").isdecimal() for part in (start, stop)):
-        raise click.BadParameter(f"{value!r} is not a range: expected A:B, such as 1000:1010, :10 or 1000:")
-    low, high = int(start or 0), int(stop) if stop else None
-    if high is not None and high < low and (high < 0) == (low < 0):
-        raise click.BadParameter(f"{value!r} ends before it begins")
-    return low, high
-
-
-def shape_option(command: F) -> F:
-    """Add the options for the form of a result."""
-    for shape in ("yaml", "json", "table"):
-        note = " (default on a terminal; else YAML)" if shape == "table" else ""
-        command = click.option(f"--{shape}", "shape", flag_value=shape, help=f"Print {_SHAPES[shape]}{note}.")(command)
-    return command
-
-
-_SHAPES = {"json": "JSON", "yaml": "YAML", "table": "tables"}
-
-
-def log_output(command: F) -> F:
-    """Add options of message logs that are written."""
-    command = click.option(
-        "--to-dialect", type=click.Choice(["comment", "directive"]), hidden=True,
-        help="With --messages: what delimits messages in the output.",
-    )(command)
-    return click.option(
-        "--to-members", metavar="FORMAT", hidden=True, help="Format of the files in a TAR archive (default: nq)."
-    )(command)
-
-
-def patch_output(command: F) -> F:
-    """Add options of Jelly-Patch that is written."""
-    command = click.option(
-        "--patch-type", type=click.Choice(["flat", "frame", "punctuated"]), hidden=True,
-        help="Stream type of Jelly-Patch: where a patch ends.",
-    )(command)
-    return click.option("--triples", is_flag=True, hidden=True, help="Write triples to Jelly-Patch (default: quads).")(
-        command
-    )
-
-
-json_option: Decorator = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
-def refuse(what: str, allowed: Collection[str]) -> None:
-    """Refuse the options that are given and that ``what`` does not have. ``allowed`` are names of keywords."""
-    context = click.get_current_context()
-    for option in context.command.params:
-        chosen = context.get_parameter_source(option.name or "") not in (None, ParameterSource.DEFAULT)
-        name = re.sub("^(reading|writing)_", "", option.name or "")
-        if chosen and isinstance(option, click.Option) and name not in allowed:
-            raise click.UsageError(f"{option.opts[0]} does not go with {what}")
-
-
-def show(plain: Any, shape: str | None, as_table: Callable[[Any], None]) -> None:
-    """Print a dict or a list of dicts as JSON, as YAML, or as tables, which are the default on a terminal."""
-    if shape == "json":
+    ``draw`` may be a name in `display`. By default it prints on a terminal. Elsewhere the form is YAML, or again that
+    of ``draw`` without ``yaml``.
+    """
+    if form == "json":
         click.echo(json.dumps(plain, indent=2))
-        return
-    from jelly.cli import display
-
-    if shape == "table" or (shape is None and sys.stdout.isatty()):
-        as_table(display)
-    else:
+    elif form == "yaml" or (yaml and form is None and not sys.stdout.isatty()):
         from jelly._tools.yaml import dump_yaml
 
         click.echo(dump_yaml(plain), nl=False)
+    else:
+        if isinstance(draw, str):
+            draw = getattr(import_module("jelly.cli.display"), draw)
+        draw(*args)

@@ -2,259 +2,167 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 import jelly
-from jelly._formats.registry import JELLY_PATCH, MESSAGE_READING, Content, find, having, table_kind
-from jelly._options.keywords import READ
-from jelly.cli.common import can_have_index, default_threads, limits_of, progress_bar, refuse
-from jelly.cli.reading import format_of, refuse_terminal
+from jelly._formats.registry import Content, find, table_kind
+from jelly._options.options import PatchStreamType, StatementType
+from jelly.cli.common import default_threads, numbers, progress_bar
+from jelly.cli.options import Given, refuse
+from jelly.cli.reading import inputs, output_of
 
 __all__ = [
-    "convert",
-    "count",
-    "inspect_patches",
-    "patch_options",
-    "patch_target",
-    "patches_of",
-    "problems",
-    "result_stats",
-    "split_messages",
-    "write_patches",
-]
+    "WORDS", "convert", "count", "inspect_patches", "patch_options", "patches_of", "split_messages", "write_patches",
+]  # fmt: skip
 
-_ANY = frozenset({"from_format", "to_format", "messages", "patches", "quiet"})
-_PATCH_OUTPUT = frozenset({"patch_type", "triples", "marked_bnodes", "quoted", "seekable", "layout", "threads"})
-_LOG_OUTPUT = frozenset({"to_dialect", "to_members"})
-
-
-def _reading(content: Content, file: str, format: str | None, reading: dict[str, Any]) -> dict[str, Any]:
-    """The keywords for reading a file of patches, results or messages, after a check that it has all that are given."""
-    if content is Content.MESSAGES:
-        return {"format": format} | _only(reading, MESSAGE_READING, "message logs")
-    found = format_of(format, file, "--from", content=content)
-    what = f"{found.title} results" if content is Content.RESULTS else found.title
-    return {"format": found.name} | _only(reading, found.reading, what)
-
-
-def _only(reading: dict[str, Any], known: Collection[str], what: str) -> dict[str, Any]:
-    for name in reading:
-        if name not in known:
-            raise click.UsageError(f"{READ[name].switch} does not go with {what}")
-    return reading
+WORDS: dict[Content, Any] = {
+    Content.PATCH: "patches", Content.MESSAGES: "messages", Content.RESULTS: "results"
+}  # fmt: skip
+_ANY = frozenset({"format", "content", "quiet"})
+_OWN = {
+    Content.PATCH: {
+        "stream_type", "statement_type", "marked_bnodes", "quoted", "seekable", "layout", "threads",
+    },
+    Content.MESSAGES: {"dialect", "members"},
+}  # fmt: skip
 
 
 def convert(
     content: Content,
-    sources: Sequence[str],
+    files: Sequence[str],
     dst: str,
-    from_format: str | None,
-    to_format: str | None,
-    reading: dict[str, Any],
-    given: dict[str, Any],
+    reading: Given,
+    writing: Given,
+    stream: Given | None = None,
+    layout: str = "flat",
+    threads: int | None = None,
 ) -> str:
     """Convert patches, messages or results; return a line for people."""
-    own = {Content.PATCH: _PATCH_OUTPUT, Content.MESSAGES: _LOG_OUTPUT}.get(content, frozenset())
-    refuse(content.value, _ANY | own | reading.keys())
+    refuse(content.value, _ANY | _OWN.get(content, set()) | reading.keys())
+    if content is Content.RESULTS and len(files) > 1:
+        raise click.UsageError("query results are converted from one file")
+    if content is Content.PATCH and len(files) > 1:
+        refuse("several files of patches", _ANY | reading.keys())
+        return numbers(patches=write_patches(dst, writing, patches_of(files, reading)))
+    keywords: dict[str, Any] = {"content": WORDS[content]}
+    output = {name: value for name, value in writing.items() if name != "format"}
+    if content is Content.MESSAGES:
+        keywords |= {"to": writing.get("format") or ("nq" if dst == "-" else None), "writing": output}
+        if len(files) > 1:
+            return _join_messages(files, dst, reading, {"format": keywords["to"], **output})
+    elif content is Content.PATCH and table_kind(dst):
+        keywords |= {"to": writing.get("format")} | output
+    else:
+        keywords |= output_of(dst, writing, text="tsv" if content is Content.RESULTS else "rdfp", content=content)[1]
     if content is Content.PATCH:
-        return _convert_patches(sources, dst, from_format, to_format, reading, given)
-    if content is Content.RESULTS:
-        if len(sources) > 1:
-            raise click.UsageError("query results are converted from one file")
-        target = format_of(to_format or ("tsv" if dst == "-" else None), dst, "--to", content=content)
-        if dst == "-":
-            refuse_terminal(target)
-        known = _source(content, sources[0], from_format, reading)
-        return _numbers(rows=jelly.convert(sources[0], dst, to=target.name, **known).statements)
-    to_format = to_format or ("nq" if dst == "-" else None)
-    output = {"dialect": given["to_dialect"], "members": given["to_members"]}
-    if len(sources) > 1:
-        return _join_messages(sources, dst, from_format, reading, {"format": to_format, **output})
+        keywords |= {"options": patch_options(stream), "layout": layout}
+        keywords["threads"] = threads or default_threads([*files])
+    elif content is Content.RESULTS:
+        del keywords["seekable"], keywords["options"]
+    is_table = content is Content.PATCH and table_kind(files[0])
+    settings = {"format": reading.get("format")} if is_table else inputs(files, reading, content)[0][1]
     with progress_bar("Converting", dst == "-") as progress:
-        known = _source(content, sources[0], from_format, reading)
-        done = jelly.convert(sources[0], dst, to=to_format, writing=output, progress=progress, **known)
-    return _numbers(messages=done.messages, statements=done.statements)
+        done = jelly.convert(files[0], dst, progress=progress, **keywords, **settings)
+    if content is Content.MESSAGES:
+        return numbers(messages=done.messages, statements=done.statements)
+    return numbers(**{"rows" if content is Content.RESULTS else "operations": done.statements})
 
 
-def _source(content: Content, file: str, from_format: str | None, reading: dict[str, Any]) -> dict[str, Any]:
-    """The keywords of `jelly.convert` for reading a file."""
-    known = _reading(content, file, from_format, reading)
-    return {"content": _WORDS[content], **known}
+def _messages(files: Sequence[str], reading: Given) -> Iterator[Any]:
+    from jelly.messages import MessageReader
+
+    for file, settings in inputs(files, reading, Content.MESSAGES):
+        yield from MessageReader(file, **settings)
 
 
-_WORDS: dict[Content, Any] = {
-    Content.PATCH: "patches", Content.MESSAGES: "messages", Content.RESULTS: "results"
-}  # fmt: skip
-
-
-def _numbers(**numbers: int) -> str:
-    return ", ".join(f"{n:,} {what if n != 1 else what.removesuffix('s')}" for what, n in numbers.items())
-
-
-def _join_messages(
-    sources: Sequence[str], dst: str, from_format: str | None, reading: dict[str, Any], output: dict[str, Any]
-) -> str:
+def _join_messages(files: Sequence[str], dst: str, reading: Given, output: dict[str, Any]) -> str:
     """Write the messages of several logs as one."""
-    from jelly.messages import MessageReader, MessageWriter
+    from jelly.messages import MessageWriter
 
     with MessageWriter(dst, **output) as writer:
-        for file in sources:
-            for message in MessageReader(file, **_reading(Content.MESSAGES, file, from_format, reading)):
-                writer.write(message)
-    return _numbers(messages=writer.messages, statements=writer.statements)
+        for message in _messages(files, reading):
+            writer.write(message)
+    return numbers(messages=writer.messages, statements=writer.statements)
 
 
 def split_messages(
-    sources: Sequence[str], output: str, from_format: str | None, to_format: str | None, reading: dict[str, Any]
+    files: Sequence[str], output: str, to: str | None, reading: Given
 ) -> Iterator[tuple[Path, int]]:
     """Write each message to a file of its own, whose name has its number for {}; yield its path and its statements."""
-    from jelly.messages import MessageReader, MessageWriter
+    from jelly.messages import MessageWriter
 
     if "{}" not in Path(output).name:
         raise click.UsageError("give --output: the name of each message, such as 'parts/{}.nq'")
     Path(output).parent.mkdir(parents=True, exist_ok=True)
-    number = 0
-    for file in sources:
-        for message in MessageReader(file, **_reading(Content.MESSAGES, file, from_format, reading)):
-            path = Path(output.replace("{}", str(number)))
-            number += 1
-            with MessageWriter(path, format=to_format) as writer:
-                writer.write(message)
-            yield path, writer.statements
+    for number, message in enumerate(_messages(files, reading)):
+        path = Path(output.replace("{}", str(number)))
+        with MessageWriter(path, format=to) as writer:
+            writer.write(message)
+        yield path, writer.statements
 
 
 # ---- patches
 
 
-def patch_options(patch_type: str | None, triples: bool) -> dict[str, Any] | None:
+def patch_options(stream: Given | None) -> dict[str, Any] | None:
     """The requested options of a Jelly-Patch stream, or None to keep those of the input."""
-    from jelly.patch import PatchStreamType, StatementType
-
-    if patch_type is None and not triples:
-        return None
-    return {
-        "stream_type": PatchStreamType[(patch_type or "punctuated").upper()],
-        "statement_type": StatementType.TRIPLES if triples else StatementType.QUADS,
-    }
+    kept = {"stream_type": PatchStreamType.PUNCTUATED, "statement_type": StatementType.QUADS}
+    return kept | stream if stream else None
 
 
-def patch_target(dst: str, to_format: str | None) -> dict[str, Any]:
-    """The format to write, which is text on standard output, and whether to write an index."""
-    target = format_of(to_format or ("rdfp" if dst == "-" else None), dst, "--to", content=Content.PATCH)
-    if dst == "-":
-        refuse_terminal(target)
-    return {"format": target.name, "seekable": target is JELLY_PATCH and can_have_index(dst)}
-
-
-def patches_of(files: Sequence[str], from_format: str | None, reading: dict[str, Any]) -> Iterator[Any]:
+def patches_of(files: Sequence[str], reading: Given) -> Iterator[Any]:
     """The patches of files, one after the other."""
     from jelly.patch import read_patches
 
-    found = [find(from_format, "" if file == "-" else file, content=Content.PATCH) for file in files]
-    limits_of(reading, *(one.reading for one in found))
-    settings = [{"format": one.name} | having(reading, one.reading) for one in found]
-    return (one for file, each in zip(files, settings, strict=True) for one in read_patches(file, **each))
+    found = inputs(files, reading, Content.PATCH, lambda format, file, *_: find(format, file, content=Content.PATCH))
+    return (one for file, settings in found for one in read_patches(file, **settings))
 
 
-def write_patches(dst: str, to_format: str | None, found: Iterable[Any]) -> int:
+def write_patches(dst: str, writing: Given, found: Iterable[Any], options: Any = None) -> int:
     """Write patches; how many."""
     from jelly.patch import PatchWriter
 
-    n = 0
-    with PatchWriter(dst, **patch_target(dst, to_format)) as writer:
+    _, how = output_of(dst, writing, text="rdfp", content=Content.PATCH)
+    with PatchWriter(dst, options, format=how["to"], seekable=how["seekable"]) as writer:
+        n = 0
         for one in found:
             writer.write(one)
             n += 1
     return n
 
 
-def _convert_patches(
-    sources: Sequence[str],
-    dst: str,
-    from_format: str | None,
-    to_format: str | None,
-    reading: dict[str, Any],
-    given: dict[str, Any],
-) -> str:
-    (src, *more) = sources
-    if more:
-        refuse("several files of patches", _ANY | reading.keys())
-        return _numbers(patches=write_patches(dst, to_format, patches_of(sources, from_format, reading)))
-    target = {"format": to_format, "seekable": False} if table_kind(dst) else patch_target(dst, to_format)
-    source = {"format": from_format} if table_kind(src) else _source(Content.PATCH, src, from_format, reading)
-    settings: dict[str, Any] = {
-        **source,
-        "content": "patches",
-        "to": target["format"],
-        "options": patch_options(given.get("patch_type"), given.get("triples", False)),
-        "seekable": target["seekable"] if given.get("seekable") is None else given["seekable"],
-        "marked_bnodes": given.get("marked_bnodes", True),
-        "layout": given.get("layout", "flat"),
-        "threads": given.get("threads") or default_threads([src]),
-        **({"quoted": given["quoted"]} if given.get("quoted") else {}),
-    }
-    with progress_bar("Converting", dst == "-") as progress:
-        return _numbers(operations=jelly.convert(src, dst, progress=progress, **settings).statements)
+# ---- counting
 
 
-# ---- counting and checking
-
-
-def count(content: Content, file: str, from_format: str | None, reading: dict[str, Any]) -> dict[str, int]:
-    """The numbers of patches and operations, of messages and statements, or of rows."""
-    known = _reading(content, file, from_format, reading)
-    if content is Content.MESSAGES:
-        from jelly.messages import MessageReader
-
-        log = MessageReader(file, **known)
-        _read(log.batches())
-        return {"messages": log.messages, "statements": log.statements}
+def count(
+    content: Content, file: str, settings: Given, progress: Callable[[int, int | None, int], object] | None
+) -> dict[str, int]:
+    """The numbers of statements, of patches and operations, of messages and statements, or of rows."""
     if content is Content.PATCH:
-        from jelly.patch import PatchReader
-
         patches = operations = 0
-        for one in PatchReader(file, **known):
-            patches += 1
-            operations += len(one)
+        for one in patches_of([file], settings):
+            patches, operations = patches + 1, operations + len(one)
         return {"patches": patches, "operations": operations}
-    return {"rows": sum(map(len, jelly.read_results(file, **known).batches()))}
-
-
-def _read(batches: Iterator[Any]) -> None:
-    with closing(batches) as found:  # type: ignore[type-var]
-        for _ in found:
-            pass
-
-
-def problems(
-    content: Content, file: str, from_format: str | None, limit: int, reading: dict[str, Any]
-) -> list[jelly.Problem]:
-    """The problems of a file: all of patches, the first of others."""
-    known = _reading(content, file, from_format, reading)
-    return jelly.validate(file, content=_WORDS[content], limit=limit, **known)
-
-
-def result_stats(file: str, from_format: str | None, top: int, reading: dict[str, Any]) -> Any:
-    """The counts of the values of each variable of query results."""
-    from jelly.stats import stats
-
-    return stats(file, content="results", top=top, **_reading(Content.RESULTS, file, from_format, reading))
+    found = jelly.inspect(file, content=WORDS.get(content), progress=progress, **settings)
+    if content is Content.RESULTS:
+        return {"rows": found.statements}
+    messages = {"messages": found.n_frames} if content is Content.MESSAGES else {}
+    return messages | {"statements": found.statements}
 
 
 # The rows of a patch by their number.
 _ROWS = {2: "A", 3: "D", 4: "PA", 5: "PD", 6: "TX", 7: "TC", 8: "TA", 14: "H"}
 
 
-def inspect_patches(file: str, from_format: str | None, reading: dict[str, Any]) -> dict[str, Any]:
+def inspect_patches(file: str, reading: Given) -> dict[str, Any]:
     """The options of a file of patches, its index if it has one, and the headers and row counts of each patch."""
     from jelly.patch import PatchReader
 
-    reader = PatchReader(file, **_reading(Content.PATCH, file, from_format, reading))
+    reader = PatchReader(file, **inputs([file], reading, Content.PATCH)[0][1])
     found: list[dict[str, Any]] = [
         {
             "headers": [[header.key, str(header.value)] for header in one.headers],
@@ -262,10 +170,9 @@ def inspect_patches(file: str, from_format: str | None, reading: dict[str, Any])
         }
         for one in reader
     ]
-    options, index = reader.options, None
+    options = reader.options
     about = None if options is None else {name: getattr(options, name) for name in options.__slots__}
-    if options is not None:
-        index = _index(file)
+    index = None if options is None else _index(file)
     return {"format": reader.format.name, "options": about, "index": index, "patches": found}
 
 

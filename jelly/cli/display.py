@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from jelly._options.options import StreamOptions
 from jelly._tools.inspect import Inspection
+from jelly.cli.common import printable
 from jelly.errors import MissingExtraError
 from jelly.stats import Counts, ResultStats, Stats
 
@@ -33,7 +34,7 @@ except ImportError as _error:
     ) from None
 
 __all__ = [
-    "progress", "show_inspection", "show_patches", "show_report", "show_result_stats", "show_stats", "show_table",
+    "progress", "show_all", "show_report", "show_stats", "show_table",
 ]  # fmt: skip
 
 # No bar is shown for work that is done sooner.
@@ -80,48 +81,82 @@ def _columns(total: int | None, in_bytes: bool) -> list[Any]:
     return [BarColumn(bar_width=30), share, *sizes, text, TimeRemainingColumn(compact=True)]
 
 
+def _print(*tables: Table) -> None:
+    console = Console()
+    for table in tables:
+        console.print(table)
+
+
+def _number(name: str) -> Column:
+    return Column(name, justify="right")
+
+
+def _facts(facts: dict[str, str], **column: Any) -> Table:
+    """Names and what is not empty of their values."""
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="dim")
+    table.add_column(overflow="fold", **column)
+    for name, value in facts.items():
+        if value:
+            table.add_row(name, Text(value))
+    return table
+
+
+def _table(head: Sequence[str | Column], rows: Iterable[Sequence[Any]], dim: int = 0, **settings: Any) -> Table:
+    """Rows of a name and numbers; the last ``dim`` ones are dim."""
+    first, *others = head
+    table = Table(first, *(_number(name) if isinstance(name, str) else name for name in others), **settings)
+    made = [[f"{x:,}" if isinstance(x, int) else Text(x) if isinstance(x, str) else x for x in row] for row in rows]
+    for number, row in enumerate(made):
+        table.add_row(*row, style="dim" if number >= len(made) - dim else None)
+    return table
+
+
 def show_table(head: list[str], rows: list[list[str]]) -> None:
     """A table on standard output: a column of names, columns of numbers."""
-    table = Table(
-        head[0], *map(_number, head[1:]), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False
-    )
-    for row in rows:
-        table.add_row(*map(Text, row))
-    Console().print(table)
+    _print(_table(head, rows, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False))
 
 
 def show_report(report: dict[str, Any]) -> None:
     """Print the results of a job as a table on standard output."""
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column(style="dim")
-    table.add_column(justify="right", overflow="fold")
+    facts = {}
     for name, value in report.items():
-        if isinstance(value, str):
-            table.add_row(name, Text(value))
-            continue
         shown = len(value) if isinstance(value, list) else value
-        text = f"{shown:,.2f}" if isinstance(shown, float) and shown < 100 else f"{shown:,.0f}"
-        table.add_row(name.replace("_", " ").replace(" per ", "/"), text)
-    Console().print(table)
+        is_small = isinstance(shown, float) and shown < 100
+        facts[name.replace("_", " ").replace(" per ", "/") if not isinstance(value, str) else name] = (
+            value if isinstance(value, str) else f"{shown:,.2f}" if is_small else f"{shown:,.0f}"
+        )
+    _print(_facts(facts, justify="right"))
 
 
-def show_inspection(name: str, found: Inspection) -> None:
+def _show_inspection(name: str, found: Inspection) -> None:
     """Tables on standard output."""
-    console = Console()
-    console.print(_options_table(name, found))
-    console.print(_rows_table(found))
+    _print(_facts(_about(name, found)), _rows(found))
     if found.parts:
-        console.print(_parts_table(found))
+        most = max(found.part_bytes.values())
+        parts = [
+            (part, number, size := found.part_bytes[part], f"{size / found.bytes:.1%}", Bar(most, 0, size, width=20))
+            for part, number in found.parts.items()
+        ]
+        _print(_table(["part", "number", "bytes", "share", Column("")], parts))
     if found.metadata:
-        table = Table("metadata key", _number("frames"))
-        for key, n in found.metadata.items():
-            table.add_row(Text(key), f"{n:,}")
-        console.print(table)
+        _print(_table(["metadata key", "frames"], found.metadata.items()))
     if found.frames:
-        console.print(_frames_table(found))
+        graphs = ["graph_start"] if "graph_start" in found.rows else []
+        kinds = [*graphs, "name", "prefix", "datatype"]
+        head = ["offset", "bytes", "statements", *("graphs" for _ in graphs), "names", "prefixes", "datatypes"]
+        frames = [
+            (
+                *(frame.index, frame.offset, frame.bytes, frame.statements),
+                *(frame.rows[kind] for kind in kinds if kind in frame.rows),
+                ", ".join(f"{key}={value}" for key, value in frame.metadata.items()),
+            )
+            for frame in found.frames
+        ]
+        _print(_table([_number("frame"), *head, Column("metadata")], frames))
 
 
-def show_patches(name: str, found: dict[str, Any]) -> None:
+def _show_patches(name: str, found: dict[str, Any]) -> None:
     """Lines on standard output: the options, the index and each patch."""
     n = len(found["patches"])
     print(f"{name}: {found['format']}, {n} patch{'es' * (n != 1)}")
@@ -135,155 +170,108 @@ def show_patches(name: str, found: dict[str, Any]) -> None:
             print(f"  {key}: {value}")
 
 
-def _number(name: str) -> Column:
-    return Column(name, justify="right")
-
-
-def _options_table(name: str, found: Inspection) -> Table:
+def _about(name: str, found: Inspection) -> dict[str, str]:
     options = found.options
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column(style="dim")
-    table.add_column(overflow="fold")
-    compressed = f" ({found.bytes_read:,} in the file)" if found.bytes_read != found.bytes else ""
-    frames = f"{found.n_frames:,}" + ("" if found.delimited else ", not delimited")
-    lines = {
+    facts = {
         "file": name,
-        "format": found.format if options is None else "",
+        "format": found.format * (options is None),
         "stream name": getattr(options, "stream_name", ""),
-        "bytes": f"{found.bytes:,}{compressed}",
-        "filters of terms": f"{found.filter_bytes:,} bytes" if found.filter_bytes else "",
-        "frames": frames if options is not None or found.n_frames else "",
+        "bytes": f"{found.bytes:,}" + f" ({found.bytes_read:,} in the file)" * (found.bytes_read != found.bytes),
+        "filters of terms": f"{found.filter_bytes:,} bytes" * bool(found.filter_bytes),
+        "frames": f"{found.n_frames:,}" * bool(options or found.n_frames),
         "statements": f"{found.statements:,}",
         **{
-            field.removesuffix("_type").replace("_", " ") + " type": getattr(options, field).name
+            field.replace("_", " "): getattr(options, field).name
             for field in ("physical_type", "logical_type", "statement_type", "stream_type")
             if hasattr(options, field)
         },
     }
     if options is not None:
         on = [flag for flag in ("generalized_statements", "rdf_star") if getattr(options, flag)]
-        tables = (options.max_name_table_size, options.max_prefix_table_size, options.max_datatype_table_size)
-        lines |= {
+        tables = [f"{getattr(options, f'max_{kind}_table_size'):,}" for kind in ("name", "prefix", "datatype")]
+        facts["frames"] += ", not delimited" * (not found.delimited)
+        facts |= {
             "allowed": ", ".join(on) or "neither generalized statements nor rdf_star",
-            "tables": "{:,} names, {:,} prefixes, {:,} datatypes".format(*tables),
+            "tables": "{} names, {} prefixes, {} datatypes".format(*tables),
             "version": str(options.version),
         }
     if isinstance(options, StreamOptions) and options.version == 3:
-        lines |= {"numbering": options.numbering, "RDF version": options.rdf_version}
-    for key, value in lines.items():
-        if value:
-            table.add_row(key, Text(value))
-    return table
+        facts |= {"numbering": options.numbering, "RDF version": options.rdf_version}
+    return facts
 
 
-def _rows_table(found: Inspection) -> Table:
-    if not any(found.row_bytes.values()):
-        table = Table("rows", _number("number"))
-        for kind, number in found.rows.items():
-            table.add_row(kind.replace("_", " "), f"{number:,}")
-        return table
-    table = Table("rows", _number("number"), _number("bytes"), _number("share"), _number("bytes a row"))
-    for kind, number in found.rows.items():
-        size = found.row_bytes[kind]
-        if number:
-            share = f"{size / found.bytes:.1%}"
-            table.add_row(kind.replace("_", " "), f"{number:,}", f"{size:,}", share, f"{size / number:.1f}")
-    rest = found.bytes - sum(found.row_bytes.values()) - found.metadata_bytes
-    for what, size in (("metadata", found.metadata_bytes), ("framing", rest)):
-        if size:
-            table.add_row(what, "", f"{size:,}", f"{size / found.bytes:.1%}", "", style="dim")
-    return table
+def _rows(found: Inspection) -> Table:
+    sizes = found.row_bytes
+    if not any(sizes.values()):
+        return _table(["rows", "number"], [(kind.replace("_", " "), number) for kind, number in found.rows.items()])
+    rows: list[Any] = [
+        (kind.replace("_", " "), number, sizes[kind], f"{sizes[kind] / found.bytes:.1%}", f"{sizes[kind] / number:.1f}")
+        for kind, number in found.rows.items() if number
+    ]  # fmt: skip
+    rest = {"metadata": found.metadata_bytes, "framing": found.bytes - sum(sizes.values()) - found.metadata_bytes}
+    others = [(what, "", size, f"{size / found.bytes:.1%}", "") for what, size in rest.items() if size]
+    return _table(["rows", "number", "bytes", "share", "bytes a row"], rows + others, dim=len(others))
 
 
-def _parts_table(found: Inspection) -> Table:
-    table = Table("part", _number("number"), _number("bytes"), _number("share"), "")
-    most = max(found.part_bytes.values())
-    for part, number in found.parts.items():
-        size = found.part_bytes[part]
-        bar = Bar(most, 0, size, width=20)
-        table.add_row(part, f"{number:,}", f"{size:,}", f"{size / found.bytes:.1%}", bar)
-    return table
+def show_all(found: list[tuple[str, Any]]) -> None:
+    """The inspections of files, or what was found in files of patches."""
+    for file, one in found:
+        (_show_patches if isinstance(one, dict) else _show_inspection)(file, one)
 
 
-def _frames_table(found: Inspection) -> Table:
-    graphs = ("graphs",) if "graph_start" in found.rows else ()
-    names = ("frame", "offset", "bytes", "statements", *graphs, "names", "prefixes", "datatypes")
-    table = Table(*map(_number, names), "metadata")
-    for frame in found.frames:
-        numbers = (frame.index, frame.offset, frame.bytes, frame.statements)
-        rows = (frame.rows[kind] for kind in ("graph_start", "name", "prefix", "datatype") if kind in frame.rows)
-        metadata = ", ".join(f"{key}={value}" for key, value in frame.metadata.items())
-        table.add_row(*(f"{n:,}" for n in (*numbers, *rows)), Text(metadata))
-    return table
-
-
-def show_stats(name: str, found: Stats) -> None:
+def show_stats(name: str, found: Stats | ResultStats) -> None:
     """Tables on standard output."""
-    console = Console()
-    more = "or more: the rest is not told apart"
-    head = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    head.add_column(style="dim")
-    head.add_row("file", Text(name))
-    head.add_row("statements", f"{found.statements:,}")
-    head.add_row("subjects", f"{found.subjects:,} {more if found.subjects_folded else ''}")
-    head.add_row("nodes as objects", f"{found.objects:,} {more if found.objects_folded else ''}")
-    console.print(head)
+    if isinstance(found, ResultStats):
+        _show_results(name, found)
+        return
+    more = " or more: the rest is not told apart"
+    facts = {
+        "file": name,
+        "statements": f"{found.statements:,}",
+        "subjects": f"{found.subjects:,}" + more * bool(found.subjects_folded),
+        "nodes as objects": f"{found.objects:,}" + more * bool(found.objects_folded),
+    }
     every = ("iri", "bnode", "literal", "triple", "variable", "any", "default")
-    kinds = [kind for kind in every if any(kind in numbers for numbers in found.terms.values())]
-    table = Table("position", *map(_number, kinds))
-    for position, numbers in found.terms.items():
-        table.add_row(position, *(f"{numbers[kind]:,}" if kind in numbers else "" for kind in kinds))
-    console.print(table)
+    kinds = [kind for kind in every if any(kind in each for each in found.terms.values())]
+    terms = [(position, *(numbers.get(kind, "") for kind in kinds)) for position, numbers in found.terms.items()]
+    _print(_facts(facts), _table(["position", *kinds], terms))
     for title in ("predicates", "classes", "graphs", "datatypes", "languages"):
         counts: Counts = getattr(found, title)
         if counts.distinct:
-            console.print(_counts_table(title, counts))
-    distributions = {"statements": (found.degrees, found.in_degrees, found.runs), "bytes": (found.literal_bytes,)}
-    for what, columns in distributions.items():
-        names = ("subjects", "nodes as objects", "runs of a subject") if what == "statements" else ("literals",)
-        table = Table(_number(what), *map(_number, names))
-        for low in sorted(set().union(*columns)):
-            span = f"{low:,} to {2 * low - 1:,}" if low > 1 else str(low)
-            table.add_row(span, *(f"{column.get(low, 0):,}" for column in columns))
-        if any(columns):
-            console.print(table)
+            _print(_counts_table(title, counts))
+    several = {"subjects": found.degrees, "nodes as objects": found.in_degrees, "runs of a subject": found.runs}
+    for what, columns in (("statements", several), ("bytes", {"literals": found.literal_bytes})):
+        lows = sorted(set().union(*columns.values()))
+        if lows:
+            spans = [f"{low:,} to {2 * low - 1:,}" if low > 1 else str(low) for low in lows]
+            numbers = [[each.get(low, 0) for low in lows] for each in columns.values()]
+            rows = list(zip(spans, *numbers, strict=True))
+            _print(_table([_number(what), *columns], rows))
 
 
-def show_result_stats(name: str, found: ResultStats) -> None:
-    """Tables on standard output."""
-    console = Console()
-    head = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    head.add_column(style="dim")
-    head.add_row("file", Text(name))
-    head.add_row("rows", f"{found.rows:,}")
-    console.print(head)
+def _show_results(name: str, found: ResultStats) -> None:
     odd = [kind for kind in ("variable", "any") if any(kind in about.kinds for about in found.variables.values())]
     kinds = ("iri", "bnode", "literal", "triple", *odd)
-    table = Table("variable", *map(_number, ("bound", "unbound", "different", *kinds)))
-    for variable, about in found.variables.items():
-        numbers = (about.bound, about.unbound, about.values.distinct, *(about.kinds.get(kind, 0) for kind in kinds))
-        table.add_row(Text(variable), *(f"{n:,}" for n in numbers))
-    console.print(table)
+    rows = [
+        (
+            *(variable, about.bound, about.unbound, about.values.distinct),
+            *(about.kinds.get(kind, 0) for kind in kinds),
+        )
+        for variable, about in found.variables.items()
+    ]
+    facts = {"file": name, "rows": f"{found.rows:,}"}
+    _print(_facts(facts), _table(["variable", "bound", "unbound", "different", *kinds], rows))
     for variable, about in found.variables.items():
         if about.values.top:
-            console.print(_counts_table(_printable(variable), about.values))
+            _print(_counts_table(printable(variable), about.values))
 
 
 def _counts_table(title: str, counts: Counts) -> Table:
-    table = Table(Column(Text(f"{title} ({counts.distinct:,})"), overflow="fold"), _number("number"), _number("share"))
-    for name, n in counts.top.items():
-        table.add_row(Text(_printable(name)), *_shares(n, counts))
+    rows: list[Any] = [(printable(name), n, f"{n / counts.total:.1%}") for name, n in counts.top.items()]
     if counts.other:
         others = f"{counts.distinct - len(counts.top):,} others"
         if counts.folded:
             others = f"over {others}; {counts.folded:,} of these were not told apart"
-        table.add_row(others, *_shares(counts.other, counts), style="dim")
-    return table
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
-def _shares(n: int, counts: Counts) -> tuple[str, str]:
-    return f"{n:,}", f"{n / counts.total:.1%}"
+        rows.append((others, counts.other, f"{counts.other / counts.total:.1%}"))
+    head = Column(Text(f"{title} ({counts.distinct:,})"), overflow="fold")
+    return _table([head, "number", "share"], rows, dim=int(bool(counts.other)))

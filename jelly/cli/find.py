@@ -1,30 +1,34 @@
-"""The command ``jelly find``."""
+"""The command ``jelly find``, with terms that may be abbreviated, such as ``rdf:type``."""
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import click
 
 import jelly
-from jelly._dataset.dataset import Dataset
+from jelly._bytes.names import is_url, is_web
 from jelly._dataset.filter import Condition
-from jelly._dataset.sources import Sources
-from jelly.cli.common import STATEMENTS, command, progress_bar, reading_options, say, seekable_option
-from jelly.cli.errors import is_unread, message
-from jelly.cli.prefixes import Prefixes, prefix_option, term_option
-from jelly.cli.reading import (
-    blank_node_options,
-    expanded,
-    from_option,
-    jelly_option,
-    output_keywords,
-    settings_of,
-    star_option,
-    to_option,
-)
+from jelly._dataset.pattern import parse_term
+from jelly._formats.registry import TABLE_FORMATS
+from jelly._options.namespaces import KNOWN
+from jelly.cli.common import exits, progress_bar, say
+from jelly.cli.options import STATEMENTS, Files, Given, Pair, command, option, reads, streams, writes
+from jelly.cli.reading import inputs, output_of
 
 __all__ = ["find"]
+
+_ABBREVIATED = re.compile(r"([^\W\d_][\w.-]*|):(?!//)(.*)", re.S)
+# Schemes that are no prefixes in practice: about them nobody is told anything.
+_SCHEMES = {"data", "did", "file", "info", "mailto", "ni", "tag", "tel", "urn"}
+_FIRST = 4096  # rows of a file that may declare prefixes
+_PLACES = ("subject", "predicate", "object", "graph")
 
 
 def _conditions(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[Condition]:
@@ -34,38 +38,46 @@ def _conditions(ctx: click.Context, param: click.Parameter, values: tuple[str, .
         raise click.BadParameter(error.reason) from None
 
 
-@command("find")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@term_option("-s", "--subject", help="The subject. Repeat an option for one of several.")
-@term_option("-p", "--predicate", help="The predicate.")
-@term_option("--object", help="The object.")
-@term_option("-g", "--graph", help='The graph; "default" is the default graph, in which triples are.')
-@click.option(
-    "-w", "--where", metavar="CONDITION", multiple=True, callback=_conditions,
-    help="A condition, such as o.language=en|de, o.kind!=literal, o.datatype=xsd:integer, s.prefix=http://a.example/. "
-    "All must hold.",
-)
-@click.option("-v", "--invert", is_flag=True, help="The statements that do not match.")
-@prefix_option
-@click.option("-c", "--count", "counting", is_flag=True, help="Print only the number of matches.")
-@click.option("--exit-code", is_flag=True, help="Exit with 1 if nothing is found, and with 2 on any error.")
-@from_option
-@to_option
-@click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
-@blank_node_options
-@star_option
-@jelly_option
-@seekable_option
-@click.option("-q", "--quiet", is_flag=True, help="No progress bar, and no line at the end.")
-@reading_options(*STATEMENTS)
+def _terms(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Texts that `Prefixes` reads; wrong ones are refused before anything is opened."""
+    for value in values:
+        if not value.startswith(":"):
+            try:
+                parse_term(value)
+            except jelly.JellyError as error:
+                raise click.BadParameter(error.reason) from None
+    return values
+
+
+@command("FILE...")
+@option("-s, --subject TERM...", "The subject. Repeat an option for one of several.", callback=_terms)
+@option("-p, --predicate TERM...", "The predicate.", callback=_terms)
+@option("--object TERM...", "The object.", callback=_terms)
+@option("-g, --graph TERM...", 'The graph; "default" is the default graph, in which triples are.', callback=_terms)
+@option(
+    "-w, --where CONDITION...", "A condition, such as o.language=en|de, o.kind!=literal, o.datatype=xsd:integer, "
+    "s.prefix=http://a.example/. All must hold.", callback=_conditions,
+)  # fmt: skip
+@option("-v, --invert", "The statements that do not match.")
+@option(
+    "--prefix NAME=IRI...", "What a prefix of a TERM stands for, before what the files declare. Repeatable.",
+    kind=Pair(), name="prefixes",
+)  # fmt: skip
+@option("-c, --count", "Print only the number of matches.", name="counting")
+@option("--exit-code", "Exit with 1 if nothing is found, and with 2 on any error.")
+@reads("blank_nodes", "skolem_base", "star")
+@writes("seekable")
+@streams("jelly")
+@option("-o, --output FILE", "Write to FILE instead of standard output.", "-")
+@option("-q, --quiet", "No progress bar, and no line at the end.")
 def find(
-    files: tuple[str, ...],
+    files: Files,
     counting: bool,
     exit_code: bool,
-    from_format: str | None,
-    to_format: str | None,
     output: str,
-    reading: dict[str, Any],
+    reading: Given,
+    writing: Given,
+    stream: Given,
     **given: Any,
 ) -> None:
     """Print the statements that match all options. Files may also be tables (Parquet, Arrow, CSV), directories and
@@ -85,78 +97,98 @@ def find(
       jelly find 'data/*.nq.gz' --object '"Alice"' -o found.jelly
       jelly find people.jelly --where s.kind=blank --invert -o named.jelly
     """
-    how = {} if counting else output_keywords(output, to_format, given["seekable"], given["jelly_version"])
-    try:
-        each = expanded(files)
-        settings_of(each, from_format, reading)  # refuses unknown suffixes, and limits that no file has
-        prefixes = Prefixes(given["prefixes"], each, from_format, _limits(reading))
-        conditions = _abbreviated(given["where"], prefixes)
-        pattern, rest = _pattern(prefixes, given, conditions)
-        statements = _found(each, pattern, rest, given["invert"], format=from_format, **reading)
+    how = {} if counting else output_of(output, writing, stream, named=True)[1]
+    with exits(exit_code):
+        each = [file for file, _ in inputs(files, reading)]
+        limits = {name: value for name, value in reading.items() if name in ("format", *STATEMENTS)}
+        prefixes = Prefixes(dict(given["prefixes"]), each, limits)
+        pattern = _pattern(prefixes, given)
+        statements = jelly.scan(each, **reading).filter(**pattern, invert=given["invert"])
         if counting:
             found = statements.count()
             click.echo(str(found))
         else:
             with progress_bar("Reading", given["quiet"] or output == "-") as progress:
                 found = statements.write(output, progress=progress, **how).statements
-    except (jelly.JellyError, OSError) as error:
-        if not exit_code or is_unread(error):
-            raise
-        say(f"error: {message(error)}", "red")
-        click.get_current_context().exit(2)
     if not found:
         prefixes.note()
     if exit_code and not found:
         click.get_current_context().exit(1)
 
 
-def _limits(reading: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in reading.items() if name in STATEMENTS}
-
-
-def _abbreviated(conditions: list[Condition], prefixes: Prefixes) -> list[Condition]:
-    """The conditions with abbreviated datatypes and prefixes of IRIs written out."""
-    for one in conditions:
-        if one.property in ("datatype", "prefix"):
-            one.values = prefixes.iris(one.values)
-    return conditions
-
-
-def _text(one: Condition) -> str:
-    return f"{one.slot}.{one.property}{'!' * one.negated}={'|'.join(one.values)}"
-
-
 _MATCHERS: dict[str, Any] = {"prefix": jelly.IRIPrefix, "datatype": jelly.Datatype, "language": jelly.LanguageRange}
 
 
-def _pattern(
-    prefixes: Prefixes, given: dict[str, Any], conditions: list[Condition]
-) -> tuple[jelly.Pattern, list[Condition]]:
-    """The pattern, with what an index knows of, and the conditions that are no part of it."""
-    places: dict[str, list[Any]] = {
-        name[0]: prefixes.terms(given[name]) for name in ("subject", "predicate", "object", "graph")
-    }
+def _pattern(prefixes: Prefixes, given: Given) -> dict[str, Any]:
+    """The keywords of `Dataset.filter`. Conditions that an index knows of become a part of the pattern."""
+    places: dict[str, list[Any]] = {name[0]: prefixes.terms(given[name]) for name in _PLACES}
     rest = []
-    for one in conditions:
+    for one in given["where"]:
+        if one.property in ("datatype", "prefix"):
+            one.values = prefixes.iris(one.values)
         known = _MATCHERS.get(one.property) if one.slot == "o" or one.property == "prefix" else None
         if known is None or one.negated or places[one.slot]:
-            rest.append(one)
+            rest.append(f"{one.slot}.{one.property}{'!' * one.negated}={'|'.join(one.values)}")
         else:
             places[one.slot] = list(map(known, one.values))
-    return jelly.Pattern(**{slot: terms or None for slot, terms in places.items()}), rest
+    return {slot: terms or None for slot, terms in places.items()} | {"where": rest}
 
 
-def _found(
-    files: list[str],
-    pattern: jelly.Pattern,
-    rest: list[Condition],
-    invert: bool,
-    *,
-    blank_nodes: Any = None,
-    skolem_base: str | None = None,
-    **reading: Any,
-) -> Dataset:
-    """The statements of the files that match."""
-    terms = {slot: getattr(pattern, slot) for slot in "spog"}
-    statements = Dataset(Sources(files, blank_nodes, skolem_base, **reading))
-    return statements.filter(**terms, where=list(map(_text, rest)), invert=invert)
+class Prefixes:
+    """What the prefixes of a command stand for: those of its options, else of its files, else well-known ones.
+
+    Files are opened only if a text is abbreviated: those on disk and URLs of fsspec, and only their first statements
+    are read. A prefix that files declare in several ways stands for all of these.
+    """
+
+    def __init__(self, given: Mapping[str, str], files: Sequence[str], limits: dict[str, Any]) -> None:
+        self._given, self._files, self._limits = given, files, limits
+        self._unknown: list[str] = []
+
+    def terms(self, texts: Sequence[str]) -> list[Any]:
+        """The terms that texts stand for."""
+        return [term for text in texts for term in self._terms(text)]
+
+    def iris(self, texts: Sequence[str]) -> list[str]:
+        """The IRIs, or beginnings of IRIs, that texts stand for."""
+        return [iri for text in texts for iri in self._iris(text) or [text]]
+
+    def note(self) -> None:
+        """Nothing was found: tell which terms look abbreviated and were read as they are."""
+        for text in self._unknown:
+            say(f"note: {text} was read as an IRI: nothing declares its prefix (--prefix NAME=IRI does)", "yellow")
+
+    def _terms(self, text: str) -> list[Any]:
+        if (found := self._iris(text)) is not None:
+            return [jelly.IRI(iri) for iri in found]
+        if text.startswith(":"):
+            raise click.UsageError(f"{text}: no file declares the empty prefix; --prefix =IRI does")
+        return [parse_term(text)]
+
+    def _iris(self, text: str) -> list[str] | None:
+        """The IRIs that an abbreviated one stands for; None for what is none."""
+        found = _ABBREVIATED.fullmatch(text)
+        if found is None or text.startswith("_:"):
+            return None
+        name, rest = found.groups()
+        bases = [self._given[name]] if name in self._given else self._declared.get(name) or KNOWN.get(name)
+        if bases is None:
+            if name and name not in _SCHEMES:
+                self._unknown.append(text)
+            return None
+        return [base + rest for base in bases]
+
+    @cached_property
+    def _declared(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for file, settings in inputs(self._files, self._limits):
+            # What cannot be read twice, or has no prefixes.
+            again = os.path.isfile(file) or (is_url(file) and not is_web(file))
+            if not again or settings.get("format") in TABLE_FORMATS:
+                continue
+            with suppress(jelly.JellyError, OSError), jelly.Reader(file, batch_rows=_FIRST, **settings) as reader:
+                for batch in islice(reader.batches(), 1):
+                    for _, _, name, iri in batch.namespaces:
+                        if iri not in (known := found.setdefault(name, [])):
+                            known.append(iri)
+        return found

@@ -1,56 +1,175 @@
-"""The commands that look at files: ``inspect``, ``validate``, ``head``, ``count`` and ``stats``."""
+"""The commands that look at files: ``cat``, ``head``, ``count``, ``inspect``, ``stats`` and ``validate``."""
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
-from collections.abc import Callable
-from itertools import islice
+import uuid
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from typing import Any
 
 import click
 
 import jelly
-from jelly._bytes.names import is_web
-from jelly._formats.registry import JELLY, JELLY_PATCH, Content, having
-from jelly._options.keywords import READ
-from jelly._tools.inspect import format_to_check
+from jelly._bytes.names import is_url, is_web
+from jelly._dataset.blank_node_scope import BlankNodes
+from jelly._formats.registry import JELLY, JELLY_PATCH, TABLE_FORMATS, Content
+from jelly._options.options import ROW_VERSION
+from jelly._streams.output_options import join_options, output_options
+from jelly._streams.widening import changed, missing, open_fields
 from jelly.cli import contents
-from jelly.cli.common import (
-    LOGS,
-    STATEMENTS,
-    command,
-    json_option,
-    limits_of,
-    messages_option,
-    progress_bar,
-    reading_options,
-    say,
-    shape_option,
-    show,
-)
-from jelly.cli.errors import in_options, message
-from jelly.cli.options import options
-from jelly.cli.reading import content_of, expanded, format_of, from_option, settings_of
+from jelly.cli.common import in_options, message, progress_bar, say, show
+from jelly.cli.options import COUNT, Files, Given, command, forms, option, reads, streams, writes
+from jelly.cli.reading import check_options, content_of, expanded, format_of, inputs, output_of, wide_advice
 
-__all__ = ["count", "head", "inspect_", "stats_", "validate"]
+__all__ = ["cat", "count", "head", "inspect", "stats_", "validate"]
 
 HEAD_ROWS = 4096  # statements decoded at a time if few are needed
 
 
-@command("inspect")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--per-frame", is_flag=True, help="Also show each frame.")
-@click.option("--size", is_flag=True, help="Also show the bytes of each part: terms by place and kind, or columns.")
-@click.option("--patches", is_flag=True, help="Show each patch: its headers and the numbers of its rows.")
-@from_option
-@shape_option
-@messages_option
-@reading_options(*LOGS, "max_document_bytes", *STATEMENTS, "max_frames")
-def inspect_(
-    files: tuple[str, ...], per_frame: bool, size: bool, patches: bool, from_format: str | None, shape: str | None,
-    messages: bool, reading: dict[str, Any],
-) -> None:  # fmt: skip
+@command("FILE...")
+@reads("blank_nodes", "skolem_base", "star", logs=True)
+@writes(rare=("dialect", "members"))
+@streams("jelly", "physical_type", "allow")
+def cat(files: Files, reading: Given, writing: Given, stream: Given) -> None:
+    """Print files on standard output, one after the other: statements as N-Quads, patches (.jellyp, .rdfp, .trp) as RDF
+    Patch, message logs (--messages) as N-Quads with delimiters, and results of queries (.srj, .srx, .srt, .srp) as TSV.
+
+    Files may also be tables (Parquet, Arrow, CSV), directories, glob patterns in quotation marks, and URLs of fsspec.
+    N-Quads without named graphs is N-Triples. Blank nodes of different files stay different nodes: with several files
+    the labels get a prefix that depends on the path of the file. Labels that have one from an earlier run stay.
+
+    \b
+    Examples:
+      jelly cat people.jelly | grep Alice
+      jelly cat --to jelly monday.jelly tuesday.jelly > both.jelly
+      jelly cat --blank-nodes keep part1.nt part2.nt > whole.nt
+      jelly cat people.srt --to json | jq .results
+
+    A Jelly stream declares at its start which kinds of statements it may have. The beginning of each file is examined
+    for that, so the order of the files does not matter. Kinds that appear only later in a file of N-Triples or RDF
+    Thrift need --physical or --allow.
+    """
+    content = content_of(reading, *files, to=writing.get("format"))
+    if content is not Content.STATEMENTS:
+        contents.convert(content, files, "-", reading, writing)
+        return
+    given = dict(stream)
+    target, how = output_of("-", writing, given)
+    changes = how["options"] or {}
+    if stream.keys() - {"jelly"} and target is not JELLY:
+        raise click.UsageError("--physical and --allow go with --to jelly")
+    found = inputs(files, reading)
+    if target.name in TABLE_FORMATS:
+        jelly.scan([file for file, _ in found], **reading).write("-", to=target.name)
+        return
+    labels = BlankNodes(
+        reading.get("blank_nodes") or ("scope" if len(found) > 1 else "keep"), reading.get("skolem_base")
+    )
+    with contextlib.ExitStack() as stack:
+        each = [_Input(file, settings) for file, settings in found]
+        options = changes or None
+        if target is JELLY:
+            looked = [told for one in each if (told := one.look(stack, changes)) is not None]
+            options = output_options(join_options(looked), 4, changes) if looked else options
+        stack.enter_context(wide_advice())
+        writer = stack.enter_context(jelly.Writer("-", options, format=target.name))
+        writer.allow(open_fields(changes))
+        for one in each:
+            for batch in labels.batches(one.source, one.batches(stack)):
+                writer.add_batch(batch, keep_frames=True if batch.metadata else None)
+
+
+class _Input:
+    """A file whose start is examined before it is read."""
+
+    def __init__(self, file: str, settings: Given) -> None:
+        settings = {name: value for name, value in settings.items() if name not in ("blank_nodes", "skolem_base")}
+        self._open: Callable[[], jelly.Reader] = lambda: jelly.Reader(file, **settings)
+        self._again = file != "-" and os.path.isfile(file)
+        # What comes through a pipe is another source each time, whatever the pipe is called.
+        self.source = file if self._again or is_url(file) else f"{file} {uuid.uuid4().hex}"
+        self._looked: Iterator[jelly.Batch] | None = None
+
+    def look(self, stack: contextlib.ExitStack, changes: dict[str, Any]) -> jelly.StreamOptions | None:
+        """The stream options for the statements at the start of the file; None if there are none."""
+        reader = stack.enter_context(self._open())
+        batches = reader.batches()
+        first = next(batches, None)
+        options = None
+        if first is not None:
+            version = ROW_VERSION if reader.format.namespaces else 0
+            star = first.options is not None and not first.options.version  # star= leaves it open
+            options = output_options(reader.options, first.arity, version=version, star=star)
+            options = changed(options, missing(options, first, open_fields(changes)))
+        if self._again:
+            reader.close()  # there may be more files than a process can open
+        else:
+            self._looked = batches if first is None else chain([first], batches)
+        return options
+
+    def batches(self, stack: contextlib.ExitStack) -> Iterator[jelly.Batch]:
+        return stack.enter_context(self._open()).batches() if self._looked is None else self._looked
+
+
+@command("FILE...")
+@option("-n N", "Number of statements.", 10, COUNT)
+@reads()
+def head(files: Files, n: int, reading: Given) -> None:
+    """Print the first statements of files as N-Quads: N of all together. Only the needed parts of files are read.
+
+    Files may also be tables (Parquet, Arrow, CSV), directories and glob patterns in quotation marks.
+
+    \b
+    Example:
+      jelly head -n 3 people.jelly
+    """
+    each = [file for file, _ in inputs(files, reading)]
+    statements = jelly.read(each, batch_rows=min(n or 1, HEAD_ROWS), **reading)
+    with jelly.Writer("-", format="nq") as writer:
+        writer.extend(islice(statements, n))
+    statements.close()
+
+
+@command("FILE...")
+@forms("json")
+@reads(logs=True)
+def count(files: Files, reading: Given, form: str | None) -> None:
+    """Print the number of statements of each file, and the total of several files.
+
+    Of patches the numbers of patches and operations are printed, of message logs (--messages) those of messages and
+    statements, of query results that of rows. Rows of Jelly files are counted without decoding them. Files may also be
+    tables (Parquet, Arrow, CSV), directories and glob patterns in quotation marks.
+
+    \b
+    Examples:
+      jelly count people.jelly
+      jelly count *.jelly *.nq.gz
+      jelly count changes.jellyp --json
+    """
+    found: list[tuple[str, dict[str, int]]] = []
+    content = content_of(reading, *files)
+    for file, settings in inputs(files, reading, content):
+        with progress_bar("Counting") as progress:
+            found.append((file, contents.count(content, file, settings, progress)))
+
+    def draw() -> None:
+        if len(found) > 1:
+            found.append(("total", {name: sum(counts[name] for _, counts in found) for name in found[0][1]}))
+        for file, counts in found:
+            click.echo("\t".join([*map(str, counts.values()), file]))
+
+    show([{"file": file} | counts for file, counts in found], form, draw, yaml=False)
+
+
+@command("FILE...")
+@option("--per-frame", "Also show each frame.")
+@option("--size", "Also show the bytes of each part: terms by place and kind, or columns.")
+@option("--patches", "Show each patch: its headers and the numbers of its rows.")
+@forms("yaml", "json", "table")
+@reads(rare=("max_frames",), logs=True)
+def inspect(files: Files, per_frame: bool, size: bool, patches: bool, form: str | None, reading: Given) -> None:
     """Show the options, rows, bytes and frames of each Jelly file without decoding its statements.
 
     Of files of other formats, message logs (--messages) and query results the rows are counted. With --patches, and of
@@ -67,58 +186,38 @@ def inspect_(
     """
     found: list[tuple[str, Any]] = []
     for file in expanded(files):
-        content = content_of(from_format, file, messages=messages)
-        known = format_to_check(from_format, "" if file == "-" else file, content)
-        if patches or content is Content.PATCH and known is not JELLY_PATCH:
+        content = content_of(dict(reading), file)
+        known = _format_to_check(reading.get("format"), file, "", content)
+        if patches or (content is Content.PATCH and known is not JELLY_PATCH):
             if per_frame or size:
                 raise click.UsageError("--per-frame and --size do not go with patches")
-            found.append((file, contents.inspect_patches(file, from_format, reading)))
+            found.append((file, contents.inspect_patches(file, reading)))
             continue
+        if not is_web(file):
+            check_options(reading, [known.reading | {"max_frames", "content"}], known.title, content)
         with progress_bar("Inspecting") as progress:
-            if not is_web(file):
-                limits_of(reading, known.reading | {"max_frames"}, what=known.title)
-            asked: Any = {"format": from_format, "content": "messages" if messages else None, "progress": progress}
-            found.append((file, jelly.inspect(file, per_frame, size=size, **asked, **reading)))
+            found.append((file, jelly.inspect(file, per_frame, size=size, progress=progress, **reading)))
         for problem in found[-1][1].problems:
             say(f"{file}: {in_options(problem)}", "yellow")
-
-    def as_tables(display: Any) -> None:
-        for file, one in found:
-            if isinstance(one, dict):
-                display.show_patches(file, one)
-            else:
-                display.show_inspection(file, one)
-
-    plain = [({"file": file}, one if isinstance(one, dict) else one.as_dict()) for file, one in found]
-    show(plain[0][1] if len(plain) == 1 else [name | one for name, one in plain], shape, as_tables)
+    plain = [(file, one if isinstance(one, dict) else one.as_dict()) for file, one in found]
+    show(plain[0][1] if len(plain) == 1 else [{"file": file} | one for file, one in plain], form, "show_all", found)
 
 
-@command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option(
-    "--against", metavar="FILE",
-    help="A file (Jelly, N-Triples, N-Quads) that must contain the same statements.",
-)
-@click.option("--unordered", is_flag=True, help="Compare as sets, ignoring the order of statements.")
-@click.option("--frame", metavar="N", type=click.IntRange(0), help="Compare only frame N (counting from 0).")
-@click.option("--options", metavar="FILE", help="A Jelly file whose stream options must be the same.")
-@click.option(
-    "--limit", metavar="N", type=click.IntRange(1), default=1000, help="Stop after N problems (default 1000)."
-)
-@json_option
-@from_option
-@messages_option
-@options(READ, "strict", into="reading")
-@options(READ, "base", into="reading", hidden=True)
-@reading_options(*LOGS, "max_document_bytes", *STATEMENTS)
+@command("FILE...")
+@option("--against FILE", "A file (Jelly, N-Triples, N-Quads) that must contain the same statements.")
+@option("--unordered", "Compare as sets, ignoring the order of statements.")
+@option("--frame N", "Compare only frame N (counting from 0).", None, COUNT)
+@option("--options FILE", "A Jelly file whose stream options must be the same.")
+@option("--limit N", "Stop after N problems (default 1000).", 1000)
+@forms("json")
+@reads("strict", logs=True)
 def validate(
-    files: tuple[str, ...],
+    files: Files,
     against: str | None,
     unordered: bool,
-    as_json: bool,
-    from_format: str | None,
-    messages: bool,
-    reading: dict[str, Any],
+    form: str | None,
+    reading: Given,
+    limit: int,
     **given: Any,
 ) -> None:
     """Print every problem of Jelly and Jelly-Patch files with its frame, row and byte. The exit code is 1 if there is
@@ -133,143 +232,63 @@ def validate(
       jelly validate people.jelly --against people.nt --unordered
       jelly validate 'dump/*.nq.gz' changes.rdfp results.srj
     """
-    each = expanded(files)
-    of_statements = [file for file in each if content_of(from_format, file, messages=messages) is Content.STATEMENTS]
-    if len(of_statements) < len(each) and (against or unordered or given["frame"] is not None or given["options"]):
-        raise click.UsageError("--against, --unordered, --frame and --options go with statements")
-    known = [] if against is None else [format_of(None, against, "a known suffix", tables=True).reading]
+    each = [(file, content_of(dict(reading), file)) for file in expanded(files)]
+    reading.pop("content", None)
+    given |= {"against": against, "ordered": not unordered}
     if against is not None and len(each) > 1:
         raise click.UsageError("--against goes with one file, not with several")
-    if of_statements and (from_format is not None or not any(map(is_web, each))):
-        names = ["" if file == "-" else file for file in of_statements]
-        limits_of(reading, *(format_to_check(from_format, name).reading for name in names), *known)
+    kinds = dict.fromkeys(content for _, content in each)
+    if [*kinds] != [Content.STATEMENTS] and given != {"against": None, "ordered": True, "frame": None, "options": None}:
+        raise click.UsageError("--against, --unordered, --frame and --options go with statements")
+    known = [] if against is None else [format_of(None, against, "a known suffix").reading]
+    settings: Given = {}
+    for kind in kinds:
+        find = _format_to_check if kind is Content.STATEMENTS else format_of
+        settings |= inputs([file for file, content in each if content is kind], reading, kind, find, known)
     found: list[tuple[str, jelly.Problem]] = []
-    for file in each:
-        content = content_of(from_format, file, messages=messages)
-        if content is not Content.STATEMENTS:
-            problems = contents.problems(content, file, from_format, given["limit"], reading)
-        else:
-            used = reading
-            if len(each) > 1 and not is_web(file):
-                used = having(reading, format_to_check(from_format, file).reading)
-            with progress_bar("Validating") as progress:
-                problems = jelly.validate(
-                    file, format=from_format, against=against, ordered=not unordered, progress=progress, **given, **used
-                )
+    for file, content in each:
+        limits = settings[file] if against is None else reading
+        with progress_bar("Validating") as progress:
+            problems = jelly.validate(
+                file, content=contents.WORDS.get(content), limit=limit, progress=progress, **given, **limits
+            )
         found += [(file, problem) for problem in problems]
-        if not as_json:
+        if form is None:
             for problem in problems:
                 click.echo(f"{file}: {message(jelly.JellyError(str(problem)))}")
             if not problems:
                 click.echo(f"{file}: no problems")
-    if as_json:
-        fields = ("message", "frame", "row", "offset", "line")
-        told = [
-            ({"file": file} if len(each) > 1 else {}) | {name: getattr(problem, name) for name in fields}
-            for file, problem in found
-        ]
-        click.echo(json.dumps(told, indent=2))
+    fields = ("message", "frame", "row", "offset", "line")
+    told = [
+        ({"file": file} if len(each) > 1 else {}) | {name: getattr(problem, name) for name in fields}
+        for file, problem in found
+    ]
+    if form is not None:
+        show(told, form, None)
     click.get_current_context().exit(1 if found else 0)
 
 
-@command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option(
-    "-n", "number", metavar="N", type=click.IntRange(0), default=10, show_default=True, help="Number of statements."
-)
-@from_option
-@reading_options(*STATEMENTS)
-def head(files: tuple[str, ...], number: int, from_format: str | None, reading: dict[str, Any]) -> None:
-    """Print the first statements of files as N-Quads: N of all together. Only the needed parts of files are read.
+def _format_to_check(format: str | None, file: str, option: str, content: Content) -> Any:
+    from jelly._tools.inspect import format_to_check
 
-    Files may also be tables (Parquet, Arrow, CSV), directories and glob patterns in quotation marks.
-
-    \b
-    Example:
-      jelly head -n 3 people.jelly
-    """
-    each = expanded(files)
-    settings_of(each, from_format, reading)  # refuses unknown suffixes, and limits that no file has
-    statements = jelly.read(each, format=from_format, batch_rows=min(number or 1, HEAD_ROWS), **reading)
-    with jelly.Writer("-", format="nq") as writer:
-        writer.extend(islice(statements, number))
-    statements.close()
+    return format_to_check(format, "" if file == "-" else file, content)
 
 
-@command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@from_option
-@messages_option
-@json_option
-@options(READ, "base", into="reading", hidden=True)
-@reading_options(*LOGS, "max_document_bytes", *STATEMENTS)
-def count(
-    files: tuple[str, ...], from_format: str | None, messages: bool, as_json: bool, reading: dict[str, Any]
-) -> None:
-    """Print the number of statements of each file, and the total of several files.
-
-    Of patches the numbers of patches and operations are printed, of message logs (--messages) those of messages and
-    statements, of query results that of rows. Rows of Jelly files are counted without decoding them. Files may also be
-    tables (Parquet, Arrow, CSV), directories and glob patterns in quotation marks.
-
-    \b
-    Examples:
-      jelly count people.jelly
-      jelly count *.jelly *.nq.gz
-      jelly count changes.jellyp --json
-    """
-    found: list[tuple[str, dict[str, int]]] = []
-    content = content_of(from_format, *files, messages=messages)
-    each = expanded(files)
-    if content is Content.STATEMENTS:
-        for file, settings in zip(each, settings_of(each, from_format, reading), strict=True):
-            with progress_bar("Counting") as progress:
-                found.append((file, {"statements": _count_of(file, settings, progress)}))
-    else:
-        found = [(file, contents.count(content, file, from_format, reading)) for file in each]
-    if as_json:
-        click.echo(json.dumps([{"file": file} | numbers for file, numbers in found], indent=2))
-        return
-    if len(each) > 1:
-        found.append(("total", {name: sum(numbers[name] for _, numbers in found) for name in found[0][1]}))
-    for file, numbers in found:
-        click.echo("\t".join([*map(str, numbers.values()), file]))
-
-
-def _count_of(
-    file: str, settings: dict[str, Any], progress: Callable[[int, int | None, int], object] | None
-) -> int:
-    if settings["format"] == JELLY.name:
-        limits = {name: value for name, value in settings.items() if name != "format"}
-        return jelly.inspect(file, progress=progress, **limits).statements
-    with jelly.Reader(file, **settings) as reader:
-        for _ in reader.batches():
-            if progress is not None:
-                progress(reader.bytes_read, reader.source.size, reader.statements)
-        return reader.statements
-
-
-@command("stats")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@from_option
-@shape_option
-@click.option("--top", metavar="N", type=click.IntRange(0), help="Entries in each list (default: 20; of results 5).")
-@click.option(
-    "--threads", metavar="N", type=click.IntRange(1), default=1,
-    help="Threads, for files with an index (default 1).",
-)
-@click.option("--plot", metavar="FILE", help="Also plot them to FILE (.png, .svg or .pdf).")
-@click.option("-q", "--quiet", is_flag=True, help="With --plot: print nothing.")
-@reading_options("max_document_bytes", *STATEMENTS)
+@command("FILE...")
+@forms("yaml", "json", "table")
+@option("--top N", "Entries in each list (default: 20; of results 5).", None, COUNT)
+@option("--threads N", "Threads, for files with an index (default 1).", 1)
+@option("--plot FILE", "Also plot them to FILE (.png, .svg or .pdf).")
+@option("-q, --quiet", "With --plot: print nothing.")
+@reads(rare=("max_document_bytes",))
 def stats_(
-    files: tuple[str, ...],
-    from_format: str | None,
-    shape: str | None,
+    files: Files,
+    form: str | None,
     top: int | None,
-    threads: int,
+    threads: int | None,
     plot: str | None,
     quiet: bool,
-    reading: dict[str, Any],
+    reading: Given,
 ) -> None:
     """Count predicates, classes, graphs, datatypes and languages, and show how statements are distributed.
 
@@ -282,32 +301,27 @@ def stats_(
       jelly stats people.jelly --plot people.png
       jelly stats people.nq.gz --json | jq .predicates.top
     """
-    if quiet and plot is None:
-        raise click.UsageError("--quiet goes with --plot")
-    if content_of(from_format, *files) is Content.RESULTS:
-        if len(files) > 1 or plot is not None or threads != 1:
-            raise click.UsageError("query results are counted from one file, without --plot and --threads")
-        values = contents.result_stats(files[0], from_format, 5 if top is None else top, reading)
-        show(values.as_dict(), shape, lambda display: display.show_result_stats(files[0], values))
-        return
     from jelly.stats import stats
 
-    top = 20 if top is None else top
-    each = expanded(files)
-    settings = {"format": from_format, **reading}
-    if len(each) == 1:
-        (settings,) = settings_of(each, from_format, reading)
-    else:
-        settings_of(each, from_format, reading)  # refuses unknown suffixes, and limits that no file has
-    name = os.path.basename(each[0]) if len(each) == 1 else f"{len(each)} files"
+    if quiet and plot is None:
+        raise click.UsageError("--quiet goes with --plot")
+    content = content_of(reading, *files)
+    each = inputs(files, reading, content)
+    (src, settings), *more = each
+    name = os.path.basename(src) if not more else f"{len(each)} files"
+    if content is Content.RESULTS:
+        if more or plot is not None or threads != 1:
+            raise click.UsageError("query results are counted from one file, without --plot and --threads")
+        settings["content"], threads = "results", None
     if plot is not None:
         from jelly.plot import check_suffix, plot_stats
 
         check_suffix(plot)
     with progress_bar("Counting", quiet) as progress:
-        found = stats(each[0] if len(each) == 1 else each, threads=threads, top=top, progress=progress, **settings)
+        known: dict[str, Any] = {"top": top, "threads": threads, "progress": progress}
+        known = {name: value for name, value in known.items() if value is not None}
+        found = stats([file for file, _ in each] if more else src, **known, **(reading if more else settings))
     if plot is not None:
         plot_stats(found, plot, name)
-    if quiet:
-        return
-    show(found.as_dict(), shape, lambda display: display.show_stats(each[0] if len(each) == 1 else name, found))
+    if not quiet:
+        show(found.as_dict(), form, "show_stats", name if more else src, found)

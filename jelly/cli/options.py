@@ -1,25 +1,65 @@
-"""Options of commands from the table of keywords: their names, types and help."""
+"""Commands and their options: shared keywords come from their table, others are written as in ``--help``."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_origin
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, get_args, get_origin
 
 import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
-from jelly._options.keywords import Keyword, type_of
+from jelly._formats.registry import REGISTRY, Content
+from jelly._options.keywords import READ, WRITE, Keyword, type_of
+from jelly._options.options import (
+    COLUMN_VERSION,
+    MAX_TABLE_SIZE,
+    LogicalType,
+    PatchStreamType,
+    PhysicalType,
+    StatementType,
+    StreamOptions,
+)
+from jelly.cli.commands import ALL
+from jelly.errors import JellyError
 
-__all__ = ["ParamType", "Size", "options"]
+__all__ = [
+    "ALLOWED", "COUNT", "LOGS", "STATEMENTS", "Command", "Decorator", "Files", "Given", "Pair", "ParamType",
+    "RangeCommand", "Size", "Word", "command", "forms", "option", "options", "reads", "refuse", "streams", "together",
+    "writes",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
+Given: TypeAlias = dict[str, Any]  # the options that are given, by the names of their keywords
+Files: TypeAlias = tuple[str, ...]
 
 # Generic in newer versions of click, but for type checkers only.
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
 else:
     ParamType = click.ParamType
+
+# Keywords of all inputs of statements that are rare: limits, and two of Jelly.
+STATEMENTS = (
+    "max_frame_bytes", "max_line_bytes", "max_row_bytes", "max_text_bytes", "max_names", "max_prefixes",
+    "max_datatypes", "max_frame_rows", "max_expansion", "joined", "unknown_rows",
+)  # fmt: skip
+# Keywords of message logs and documents, besides those of statements.
+LOGS = (
+    "dialect", "members", "trailing", "rename_blank_nodes", "contexts", "force", "max_message_bytes",
+    "max_document_bytes",
+)  # fmt: skip
+
+
+class Decorator(Protocol):
+    """Adds an option to a command."""
+
+    def __call__(self, command: F, /) -> F: ...
+
+
+# ---- types
 
 
 class Size(ParamType):
@@ -46,45 +86,302 @@ class Pair(ParamType):
         return name, told
 
 
-def _click_type(row: Keyword) -> Any:
-    """The type of the values of an option; None for one that takes none."""
-    kinds = get_args(kind) if get_origin(kind := type_of(row.name)) not in (None, Literal) else (kind,)
-    if row.flag is not None:
-        return None
-    if words := [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]:
-        return click.Choice(words)
-    if row.metavar == "SIZE":
-        return Size()
-    if int in kinds:
-        return click.IntRange(int(row.default == 1))  # of frame_rows and frame_bytes 0 is no limit
-    return Pair() if any(get_origin(kind) is Mapping for kind in kinds) else str
+_ALL_FORMATS = [
+    one
+    for content in (Content.STATEMENTS, Content.TABLE, Content.PATCH, Content.RESULTS, Content.MESSAGES)
+    for one in REGISTRY[content].values()
+]
+# Each once; for those of results the suffix, as the name may be one of statements, too.
+_FORMAT_NAMES = list(
+    dict.fromkeys(one.suffixes[0][1:] if one.content is Content.RESULTS else one.name for one in _ALL_FORMATS)
+)
 
 
-def options(table: Mapping[str, Keyword], *names: str, into: str = "limits", hidden: bool = False) -> Callable[[F], F]:
-    """Add the options of the keywords ``names`` of a table; the command gets those that are given as the dict ``into``.
+class FormatName(ParamType):
+    """The name of a format of any content: a name, a suffix or a media type."""
 
-    ``hidden`` ones are not in ``--help``. A mapping such as ``prefixes`` may be given pair by pair.
+    name = "format"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not any(one.is_called(str(value).partition(";")[0].strip().lower()) for one in _ALL_FORMATS):
+            self.fail(f"{value!r} is not a format: expected one of {', '.join(_FORMAT_NAMES)}", param, ctx)
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in _FORMAT_NAMES if name.startswith(incomplete)]
+
+
+class Word(click.Choice[str]):
+    """One of some words, each of which stands for a value."""
+
+    def __init__(self, words: Mapping[str, Any]) -> None:
+        super().__init__(list(words))
+        self.words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return self.words[super().convert(value, param, ctx)]
+
+
+COUNT = click.IntRange(0)
+# The types of values by their names in `--help`; others are text.
+_TYPES: dict[str, Any] = {"N": click.IntRange(1), "SIZE": Size(), "FORMAT": FormatName()}
+
+
+# ---- options
+
+
+def option(
+    spec: str, help: str, default: Any = None, kind: Any = None, *, name: str | None = None, **settings: Any
+) -> Decorator:
+    """Decorator: add an option to a command.
+
+    ``spec`` has its names and its value as in ``--help``: ``--unique``, ``-o, --output FILE``, ``--by [s|p]`` for one
+    of some words, ``--conf NAME=VALUE...`` for one that is repeated. Without a value it is a flag. ``kind`` is the type
+    of a value if its name in ``--help`` does not say it, ``name`` the parameter.
     """
+    words = re.split(",? ", spec.strip())
+    value = "" if words[-1][0] == "-" else words.pop()
+    if value:
+        word = value.removesuffix("...")
+        if choices := re.fullmatch(r"\[(.*)\]", word):
+            kind = kind or click.Choice(choices[1].split("|"))
+        settings |= {"type": kind or _TYPES.get(word, str), "multiple": value.endswith("...")}
+        settings["metavar"] = None if choices else word
+        settings.setdefault("show_default", default not in (None, "-") and "default" not in help)
+    elif "flag_value" not in settings:
+        settings["is_flag"] = True
+        default = default if "/" in spec else bool(default)
+    settings["default"] = default
+    found: Decorator = click.option(*words, *([name] if name else []), help=help, **settings)
+    return found
+
+
+def together(*adds: Decorator) -> Decorator:
+    """Decorator: several decorators as one, in the order of ``--help``."""
 
     def decorate(command: F) -> F:
-        @functools.wraps(command)
-        def call(**given: Any) -> Any:
-            found = {}
-            for name in names:
-                value = given.pop(f"{into}_{name}")
-                if value is not None and value != ():
-                    found[name] = dict(value) if isinstance(value, tuple) else value
-            return command(**{into: given.pop(into, {}) | found}, **given)
+        for add in reversed(adds):
+            command = add(command)
+        return command
 
-        wrapped: Any = call
-        for name in reversed(names):
-            row, kind = table[name], _click_type(table[name])
-            settings: dict[str, Any] = {"help": row.help, "hidden": hidden}
-            if kind is None:
-                settings |= {"flag_value": row.flag, "default": None}
-            else:
-                settings |= {"type": kind, "metavar": row.metavar or None, "multiple": isinstance(kind, Pair)}
-            wrapped = click.option(row.switch, f"{into}_{name}", **settings)(wrapped)
-        return cast(F, wrapped)
+    return decorate
+
+
+def options(table: Mapping[str, Keyword], *names: str, into: str, hidden: bool = False) -> Decorator:
+    """Decorator: add the options of the keywords ``names`` of a table.
+
+    A `command` gets those that are given as the dict ``into``. ``hidden`` ones are not in ``--help``. A mapping such as
+    ``prefixes`` may be given pair by pair.
+    """
+    return together(*(_option(table[name], f"{into}_{name}", hidden) for name in names))
+
+
+def _option(row: Keyword, name: str, hidden: bool) -> Decorator:
+    """The option of a keyword."""
+    switch, told = row.option or row.switch, type_of(row.name)
+    if row.flag is not None:
+        flag = {} if "/" in switch else {"flag_value": row.flag}
+        return option(switch, row.help, name=name, hidden=hidden, **flag)
+    kind: Any = None
+    kinds = get_args(told) if get_origin(told) not in (None, Literal) else (told,)
+    words = [word for one in kinds if get_origin(one) is Literal for word in get_args(one)]
+    value = f"[{'|'.join(words)}]" if words else row.metavar or "FORMAT"
+    if any(get_origin(one) is Mapping for one in kinds):
+        value, kind = f"{value}...", Pair()
+    elif value == "N" and row.default != 1:
+        kind = COUNT  # of frame_rows and frame_bytes 0 is no limit
+    return option(f"{switch} {value}", row.help, None, kind, name=name, hidden=hidden)
+
+
+def reads(
+    *names: str,
+    rare: Collection[str] = (),
+    logs: bool = False,
+    limits: Collection[str] = STATEMENTS,
+    format: bool = True,
+) -> Decorator:
+    """Decorator: add the options of reading; the command gets those that are given as the dict ``reading``.
+
+    These are ``--from`` (unless ``format`` is false), those of the keywords ``names``, and hidden ones: ``rare`` and
+    ``limits``. With ``logs`` also ``--messages`` and the keywords of message logs.
+    """
+    hidden = [name for name in (*rare, *(("base", *LOGS) if logs else ()), *limits) if name not in names]
+    return together(
+        options(READ, *["format"] * format, *names, into="reading"),
+        *[_messages] * logs,
+        options(READ, *hidden, into="reading", hidden=True),
+    )
+
+
+_messages = option(
+    "--messages", "Read logs of RDF Messages. Suffixes that only logs have (.ndjson, .yaml, .tar) need no option.",
+    name="reading_content", flag_value="messages",
+)  # fmt: skip
+
+
+def writes(*names: str, rare: Collection[str] = ()) -> Decorator:
+    """Decorator: add ``--to`` and the options of the keywords of writing; the command gets the given ones as the dict
+    ``writing``, those of ``rare`` without being in ``--help``.
+    """
+    return together(
+        options(WRITE, "format", *names, into="writing"), options(WRITE, *rare, into="writing", hidden=True)
+    )
+
+
+_SIZES = [f"max_{kind}_table_size" for kind in ("name", "prefix", "datatype")]
+_PRESETS = {
+    name: {size: getattr(preset, size) for size in _SIZES}
+    for name, preset in (("small", StreamOptions.small()), ("big", StreamOptions.big()))
+}
+PHYSICAL = {kind.name.lower(): kind for kind in PhysicalType if kind}
+LOGICAL = {kind.name.lower().replace("_", "-"): kind for kind in LogicalType if kind}
+# The fields of the stream options that `--allow` sets.
+ALLOWED: dict[str, tuple[str, Any]] = {
+    "generalized": ("generalized_statements", True), "namespaces": ("version", 2), "star": ("rdf_star", True),
+}  # fmt: skip
+
+
+class _Logical(Word):
+    """A logical type by its name, or by its IRI in RDF-STaX."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if ":" not in value:
+            return super().convert(value, param, ctx)
+        try:
+            return LogicalType.from_iri(value)
+        except JellyError as error:
+            self.fail(error.reason, param, ctx)
+
+
+def _table_size(kind: str, plural: str, least: int) -> Any:
+    told = f"Size of the table of {plural}, in entries{'' if least else ' (0: none)'}."
+    return f"--table-{plural} N", told, None, click.IntRange(least, MAX_TABLE_SIZE)
+
+
+# Options of a Jelly stream that is written, by the fields of the stream options.
+_STREAM: dict[str, Any] = {
+    "jelly": ("--jelly [1.0|1.1|1.2]", "Version of Jelly-RDF. 1.2 stores statements in columns; it is not final. By "
+              "default it is 1.2 if the first source is of it, else 1.0 or 1.1.", None,
+              Word({"1.0": 1, "1.1": 2, "1.2": COLUMN_VERSION})),
+    "preset": ("--preset [small|big]", "Sizes of the lookup tables of Jelly.", None, Word(_PRESETS)),
+    "max_name_table_size": _table_size("name", "names", 8),
+    "max_prefix_table_size": _table_size("prefix", "prefixes", 0),
+    "max_datatype_table_size": _table_size("datatype", "datatypes", 0),
+    "physical_type": (f"--physical [{'|'.join(PHYSICAL)}]", "Physical stream type of the Jelly output.", None,
+                      Word(PHYSICAL)),
+    "allow": (f"--allow [{'|'.join(ALLOWED)}]...", "Allow generalized statements, namespaces, or quoted triples of "
+              "RDF-star in the Jelly output. Repeatable.", None, Word(ALLOWED)),
+    "logical_type": ("--logical TYPE", f"Logical stream type (the meaning of a frame): {', '.join(LOGICAL)}, or its "
+                     "IRI in RDF-STaX.", None, _Logical(LOGICAL)),
+    "stream_name": ("--stream-name NAME", "Name in the stream options."),
+    "rdf_star": ("--no-star", "Reject quoted triples."),
+    "rdf_version": ("--rdf-version [1.1|1.2-basic|1.2|unspecified]", "With --jelly 1.2: the RDF version to announce "
+                    "(default: what the terms need)."),
+    "stream_type": ("--patch-type [flat|frame|punctuated]", "Stream type of Jelly-Patch: where a patch ends.", None,
+                    Word({kind.name.lower(): kind for kind in PatchStreamType if kind})),
+    "statement_type": ("--triples", "Write triples to Jelly-Patch (default: quads)."),
+    "numbering": ("--numbering [P|S]", "With --jelly 1.2: which draft of the schema numbers the fields (default P, "
+                  "that of Jelly-JVM)."),
+}  # fmt: skip
+_WIDE = ("physical_type", "allow")
+
+
+def streams(*names: str) -> Decorator:
+    """Decorator: add options of a Jelly stream that is written; the command gets the given ones as ``stream``.
+
+    By default these are those for input whose kinds of statements may appear late. See `reading.stream_of`.
+    """
+    flags: Any = {"rdf_star": {"flag_value": False}, "statement_type": {"flag_value": StatementType.TRIPLES}}
+    return together(
+        *(
+            option(*_STREAM[name], name=f"stream_{name}", hidden=name != "jelly", **flags.get(name, {}))
+            for name in names or _WIDE
+        )
+    )
+
+
+def forms(*words: str) -> Decorator:
+    """Decorator: add the options for the form of a result, which the command gets as ``form``; `show` prints it."""
+    told = {"json": "JSON", "yaml": "YAML", "table": "tables (default on a terminal; else YAML)"}
+    return together(*(option(f"--{word}", f"Print {told[word]}.", name="form", flag_value=word) for word in words))
+
+
+def refuse(what: str, allowed: Collection[str]) -> None:
+    """Refuse the options that are given and that ``what`` does not have. ``allowed`` are names of keywords."""
+    context = click.get_current_context()
+    for each in context.command.params:
+        name = each.name or ""
+        chosen = context.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
+        known = re.sub("^(reading|writing|stream)_", "", name) in allowed
+        if chosen and not known and isinstance(each, click.Option):
+            raise click.UsageError(f"{each.opts[0]} does not go with {what}")
+
+
+# ---- commands
+
+
+class Command(click.Command):
+    """A command whose help is short: the first sentence for an option, and no rare ones; "jelly help" shows all."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        shown = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        records = [record for each in shown if (record := each.get_help_record(ctx)) is not None]
+        if ALL not in ctx.meta:
+            records = [(names, re.split(r"(?<=\.) (?=[A-Z])", text)[0]) for names, text in records]
+        with formatter.section("Options"):
+            formatter.write_dl(records, col_max=24)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if ALL not in ctx.meta:
+            words = ctx.command_path.split(" ", 1)
+            formatter.write_paragraph()
+            formatter.write_text(f'Limits and rare options: "{words[0]} help {" ".join(words[1:])}".')
+
+
+class RangeCommand(Command):
+    """A command with a range. It takes one that begins with a minus for what it is, not for an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ranges = [arg for arg in args if arg[0:1] == "-" and arg[1:2].isdecimal() and ":" in arg]
+        if ranges and "--" not in args:
+            args = [*(arg for arg in args if arg not in ranges), "--", *ranges]
+        return super().parse_args(ctx, args)
+
+
+_PARAMETERS = {"in": "src", "out": "dst"}
+
+
+def command(
+    *arguments: str, cls: type[Command] = Command, group: click.Group | None = None, **settings: Any
+) -> Callable[[Callable[..., Any]], Command]:
+    """Decorator: make a command of a function, whose name it has, perhaps of a ``group``.
+
+    ``arguments`` are written as in ``--help``: ``FILE``, ``[OUT]`` for one that may be left out, ``SRC...`` for one or
+    more. The function gets them as ``file``, ``dst`` and ``srcs``, and the options of `reads` and `writes` as dicts.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Command:
+        @functools.wraps(function)
+        def call(**given: Any) -> Any:
+            for into in ("reading", "writing", "stream"):
+                named = [name for name in given if name.startswith(f"{into}_")]
+                values = {name.removeprefix(f"{into}_"): given.pop(name) for name in named}
+                if named:
+                    given[into] = {
+                        name: dict(value) if isinstance(value, tuple) else value
+                        for name, value in values.items() if value not in (None, ())
+                    }  # fmt: skip
+            return function(**given)
+
+        made: Any = call
+        for word in reversed(arguments):
+            name = re.sub(r"\W", "", word).lower()
+            name = _PARAMETERS.get(name, name) + "s" * word.endswith("...")
+            nargs = -1 if word.endswith("...") else 1
+            made = click.argument(name, metavar=word, nargs=nargs, required=word[0] != "[")(made)
+        found: Command = click.command(function.__name__.strip("_"), cls, **settings)(made)
+        if group is not None:
+            group.add_command(found)
+        return found
 
     return decorate

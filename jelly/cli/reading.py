@@ -1,117 +1,54 @@
-"""Shared by commands that read statements or write one Jelly stream: settings of files, and options of the stream."""
+"""Inputs and outputs of commands: their content, their formats, and the keywords for reading and writing them."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 import jelly
 from jelly._bytes.names import descriptor_of, is_web, split_suffix
 from jelly._bytes.source import Source
 from jelly._dataset.sources import expand
-from jelly._formats.registry import (
-    JELLY,
-    REGISTRY,
-    TABLE_FORMATS,
-    Content,
-    Format,
-    find,
-    having,
-)
+from jelly._formats import registry
+from jelly._formats.registry import JELLY, JELLY_PATCH, MESSAGE_READING, Content, Format, having
 from jelly._options.keywords import READ
 from jelly._options.options import COLUMN_VERSION
 from jelly._streams.inputs import ACCEPT
 from jelly._streams.widening import late_error
-from jelly.cli.common import Decorator, can_have_index, limits_of
-from jelly.cli.options import ParamType, options
+from jelly.cli.options import ALLOWED, Given
 from jelly.errors import LateError
 
 __all__ = [
-    "FormatName",
-    "PHYSICAL",
-    "blank_node_options",
-    "content_of",
-    "expanded",
-    "format_of",
-    "from_option",
-    "jelly_changes",
-    "jelly_option",
-    "opened",
-    "output_keywords",
-    "refuse_terminal",
-    "settings_of",
-    "star_option",
-    "to_option",
-    "wide_advice",
-    "wide_changes",
-    "wide_options",
-    "write_batches",
-]
+    "can_have_index", "check_options", "content_of", "expanded", "format_of", "inputs", "opened", "output_of",
+    "refuse_terminal", "stream_of", "wide_advice",
+]  # fmt: skip
 
-_CONTENTS = (Content.STATEMENTS, Content.TABLE, Content.PATCH, Content.RESULTS, Content.MESSAGES)
-_ALL = [one for content in _CONTENTS for one in REGISTRY[content].values()]
-PHYSICAL = [kind.name.lower() for kind in jelly.PhysicalType if kind]
+# Keywords of statements in any format.
+_COMMON = frozenset({"format", "strict", "on_error", "rdf", "star", "blank_nodes", "skolem_base", "threads"})
 
 
-class FormatName(ParamType):
-    """The name of a format of any content: a name, a suffix or a media type."""
-
-    name = "format"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if not any(one.is_called(str(value).partition(";")[0].strip().lower()) for one in _ALL):
-            self.fail(f"{value!r} is not a format: expected one of {', '.join(_names())}", param, ctx)
-        return str(value)
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(name) for name in _names() if name.startswith(incomplete)]
+# ---- inputs
 
 
-def _names() -> list[str]:
-    """Names of formats, each once; for those of results the suffix, as the name may be one of statements, too."""
-    return list(dict.fromkeys(one.suffixes[0][1:] if one.content is Content.RESULTS else one.name for one in _ALL))
+def content_of(reading: Given, *files: str, dst: str = "", to: str | None = None) -> Content:
+    """The content of files: that of ``reading``, which loses it, or of the first one that does not hold statements."""
+    word, format = reading.pop("content", None), reading.get("format")
+    return registry.content_of(word, *((file, format) for file in files), (dst, to))
 
 
-from_option: Decorator = click.option(
-    "--from", "from_format", metavar="FORMAT", type=FormatName(),
-    help="Format of the input. By default the suffix decides, or the Content-Type of an address.",
-)
-to_option: Decorator = click.option(
-    "--to", "to_format", metavar="FORMAT", type=FormatName(),
-    help="Format of the output. By default the suffix decides; on standard output it is text.",
-)
-
-
-def content_of(*names: str | None, messages: bool = False) -> Content:
-    """The content of files, by the names of formats and by suffixes: statements, unless one has another content."""
-    if messages:
-        return Content.MESSAGES
-    for name in names:
-        wanted = (name or "").partition(";")[0].strip().lower()
-        for one in _ALL if wanted else ():
-            if one.is_called(wanted) or one.is_called(split_suffix(wanted)[0] or " "):
-                if one.content not in (Content.STATEMENTS, Content.TABLE):
-                    return one.content
-                break
-    return Content.STATEMENTS
-
-
-def format_of(
-    value: str | None, name: str, option: str, tables: bool = False, content: Content = Content.STATEMENTS
-) -> Format:
+def format_of(value: str | None, name: str, option: str, content: Content = Content.STATEMENTS) -> Format:
+    """The format called ``value``, or that of a file; without one a mistake in the call, which ``option`` mends."""
     try:
-        return find(value, "" if name == "-" else name, tables=tables, content=content)
+        return registry.find(value, "" if name == "-" else name, tables=content is Content.STATEMENTS, content=content)
     except jelly.JellyError as error:
-        if content is Content.STATEMENTS and (other := content_of(value or name)) is not content:
+        if content is Content.STATEMENTS and (other := content_of({"format": value}, name)) is not content:
             raise click.UsageError(f"{value or name}: this command takes statements, not {other.value}") from None
-        reason = error.reason.partition(";")[0]
-        raise click.UsageError(f"{reason}; use {option}") from None
+        raise click.UsageError(f"{error.reason.partition(';')[0]}; use {option}") from None
 
 
 def expanded(files: Sequence[str]) -> list[str]:
@@ -119,79 +56,113 @@ def expanded(files: Sequence[str]) -> list[str]:
     return [found for file in files for found in expand(file)]
 
 
+def inputs(
+    files: Sequence[str],
+    reading: Given,
+    content: Content = Content.STATEMENTS,
+    find: Callable[..., Format] = format_of,
+    others: Collection[Collection[str]] = (),
+) -> list[tuple[str, dict[str, Any]]]:
+    """The files that are meant, those of directories and glob patterns too, each with the keywords for reading it.
+
+    A name without a known format is a mistake in the call, reported before anything is read; so is an option that
+    neither a file nor one of ``others`` has. What an address holds is known when it is read.
+    """
+    each, format = expanded(files), reading.get("format")
+    if content is Content.MESSAGES:
+        check_options(reading, [MESSAGE_READING], content.value, content)
+        return [(file, reading) for file in each]
+    if format is None and any(map(is_web, each)):
+        return [(file, reading) for file in each]
+    formats = [find(format, file, "--from", content) for file in each]
+    title = formats[0].title + " results" * (content is Content.RESULTS) if len(each) == 1 else "any of these files"
+    check_options(reading, [*(one.reading for one in formats), *others], title, content)
+    return [
+        (file, having(reading, one.reading) | {"format": one.name}) for file, one in zip(each, formats, strict=True)
+    ]
+
+
+def check_options(
+    reading: Collection[str], known: Collection[Collection[str]], what: str, content: Content = Content.STATEMENTS
+) -> None:
+    """Refuse an option that none of ``known``, the keywords of formats, has."""
+    for name in reading:
+        common = name in ("format", "content") or (content is Content.STATEMENTS and name in _COMMON)
+        if not common and not any(name in one for one in known):
+            raise click.UsageError(f"{READ[name].switch} does not go with {what}")
+
+
 @contextlib.contextmanager
-def opened(file: str, from_format: str | None) -> Iterator[tuple[Any, Format]]:
+def opened(file: str, format: str | None) -> Iterator[tuple[Any, Format]]:
     """A file to read, and its format: by the name, or what the server says of an address, whose body this opens."""
-    if from_format is not None or not is_web(file):
-        yield file, format_of(from_format, file, "--from", tables=True)
+    if format is not None or not is_web(file):
+        yield file, format_of(format, file, "--from")
         return
     from jelly._bytes.remote import Body
 
     with contextlib.closing(Body(file, ACCEPT[Content.STATEMENTS])) as body:
-        yield body, format_of(Source(body).media_type, file, "--from", tables=True)
+        yield body, format_of(Source(body).media_type, file, "--from")
 
 
-def settings_of(
-    files: Sequence[str], from_format: str | None, limits: dict[str, Any]
-) -> list[dict[str, Any]]:
-    """The keywords for reading each file: its format, and the options of `reading_options` that it has.
+# ---- outputs
 
-    A name without a known format is a mistake in the call, reported before anything is read; so is an option that is of
-    no use for any file. What an address holds is known when it is read; until then its format is None.
+
+def refuse_terminal(format: Format) -> None:
+    """Refuse to print a binary format on a terminal."""
+    if format.binary and sys.stdout.isatty():
+        raise click.UsageError(f"{format.title} is binary: send it to a file or a pipe instead of the terminal")
+
+
+def can_have_index(dst: str) -> bool:
+    """Whether an index is useful: not in a stream, a device, or a file compressed without random access."""
+    if dst == "-" or split_suffix(dst)[1] not in ("", ".zst") or descriptor_of(dst) is not None:
+        return False
+    return os.path.isfile(dst) or not os.path.exists(dst)
+
+
+def output_of(
+    dst: str,
+    writing: Given,
+    stream: Given | None = None,
+    text: str | None = "nq",
+    content: Content = Content.STATEMENTS,
+    named: bool = False,
+) -> tuple[Format, dict[str, Any]]:
+    """The format of an output, and the keywords for writing it: ``writing``, the index and the options of a ``stream``.
+
+    ``text`` is the format on standard output if none is given. ``named`` refuses a file without a suffix, else Jelly.
     """
-    formats = [
-        None if from_format is None and is_web(file) else format_of(from_format, file, "--from", tables=True)
-        for file in files
-    ]
-    if None not in formats:
-        limits_of(limits, *(format.reading for format in formats if format))
-    return [
-        {"format": None, **limits} if format is None else {"format": format.name} | having(limits, format.reading)
-        for format in formats
-    ]
+    keywords = dict(writing)
+    to = keywords.pop("format", None)
+    if named and to is None and dst != "-" and descriptor_of(dst) is None and not split_suffix(dst)[0]:
+        raise click.UsageError(f"{dst} has no suffix, which would say its format; use --to")
+    target = format_of(to or (text if dst == "-" else None), dst, "--to", content)
+    if dst == "-":
+        refuse_terminal(target)
+    if "seekable" not in keywords:
+        able = target in (JELLY, JELLY_PATCH) and keywords.get("delimited", True)
+        keywords["seekable"] = able and can_have_index(dst)
+    return target, keywords | {"to": target.name, "options": stream_of(stream or {}, target) or None}
 
 
-star_option: Decorator = options(READ, "star", into="reading")
-blank_node_options: Decorator = options(READ, "blank_nodes", "skolem_base", into="reading")
-jelly_option: Decorator = click.option(
-    "--jelly", "jelly_version", type=click.Choice(["1.0", "1.1", "1.2"]),
-    help="Version of Jelly-RDF. 1.2 stores statements in columns; it is not final. By default it is 1.2 if the first "
-    "source is of it, else 1.0 or 1.1.",
-)
-
-
-def jelly_changes(jelly_version: str | None, target: Format) -> dict[str, Any]:
-    """The stream options of `jelly_option`."""
-    if jelly_version is None:
-        return {}
-    if target.name != "jelly":
+def stream_of(given: Given, target: Format = JELLY) -> dict[str, Any]:
+    """The fields of the stream options that `options.streams` set."""
+    fields = dict(given)
+    preset, allowed, version = (fields.pop(name, None) for name in ("preset", "allow", "jelly"))
+    fields = {**(preset or {}), **(allowed or {}), **fields}
+    for name in ("rdf_version", "numbering"):
+        if name in fields and version != COLUMN_VERSION:
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with --jelly 1.2")
+    if version is None:
+        return fields
+    if target is not JELLY:
         raise click.UsageError(f"--jelly does not go with {target.title}")
-    return {"version": 1 + int(jelly_version[-1])}
+    if version == 1 and "version" in fields:
+        raise click.UsageError("--allow namespaces does not go with --jelly 1.0, which has none")
+    return fields | {"version": version}
 
 
-_ALLOWED: dict[str, tuple[str, Any]] = {
-    "generalized": ("generalized_statements", True), "namespaces": ("version", 2), "star": ("rdf_star", True),
-}  # fmt: skip
-
-
-def wide_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options of commands that write one stream of Jelly from input whose kinds of statements may appear late."""
-    command = click.option(
-        "--allow", type=click.Choice(list(_ALLOWED)), multiple=True, hidden=True,
-        help="Allow generalized statements, namespaces, or quoted triples of RDF-star in the Jelly output. Repeatable.",
-    )(command)
-    return click.option(
-        "--physical", type=click.Choice(PHYSICAL), hidden=True, help="Physical stream type of the Jelly output."
-    )(command)
-
-
-def wide_changes(physical: str | None, allow: Sequence[str]) -> dict[str, Any]:
-    """The stream options of `wide_options`."""
-    changes: dict[str, Any] = dict(_ALLOWED[name] for name in allow)
-    return changes | ({"physical_type": jelly.PhysicalType[physical.upper()]} if physical else {})
-
-
-_WIDE = {field: f"--allow {name}" for name, (field, _) in _ALLOWED.items()} | {"physical_type": "--physical quads"}
+_WIDE = {field: f"--allow {name}" for name, (field, _) in ALLOWED.items()} | {"physical_type": "--physical quads"}
 
 
 @contextlib.contextmanager
@@ -205,42 +176,3 @@ def wide_advice() -> Iterator[None]:
         late = late_error(error.fields, f"give {' '.join(_WIDE[name] for name in error.fields)}")
         late.source = error.source
         raise late from None
-
-
-def write_batches(to_format: str, options: Any, batches: Iterator[jelly.Batch]) -> int:
-    """Write Batches to standard output, also as a table. Return how many statements."""
-    if to_format in TABLE_FORMATS:
-        from jelly._formats.arrow_tables import from_batches
-        from jelly._formats.table_files import write_table_file
-
-        return write_table_file("-", from_batches(batches), kind=to_format)
-    first = next(batches, None)
-    if first is not None and options and options.get("version", getattr(first.options, "version", 0)) == COLUMN_VERSION:
-        # Columns announce no kinds of statements.
-        options = {"version": COLUMN_VERSION} | {name: options[name] for name in options if name == "physical_type"}
-    with jelly.Writer("-", options, format=to_format) as writer:
-        for batch in () if first is None else chain([first], batches):
-            writer.add_batch(batch)
-        return writer.statements
-
-
-def refuse_terminal(format: Format) -> None:
-    """Refuse to print a binary format on a terminal."""
-    if format.binary and sys.stdout.isatty():
-        raise click.UsageError(f"{format.title} is binary: send it to a file or a pipe instead of the terminal")
-
-
-def output_keywords(
-    output: str, to_format: str | None, seekable: bool | None, jelly_version: str | None
-) -> dict[str, Any]:
-    """The keywords for an output of statements; N-Quads on standard output."""
-    if to_format is None and output != "-" and not split_suffix(output)[0] and descriptor_of(output) is None:
-        raise click.UsageError(f"{output} has no suffix, which would say its format; use --to")
-    target = format_of(to_format or ("nq" if output == "-" else None), output, "--to", tables=True)
-    if output == "-":
-        refuse_terminal(target)
-    if seekable is None:
-        seekable = target is JELLY and can_have_index(output)
-    return {
-        "to": target.name, "seekable": seekable, "options": jelly_changes(jelly_version, target) or None
-    }  # fmt: skip

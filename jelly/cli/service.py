@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import fields
 from itertools import chain, islice
@@ -21,22 +20,13 @@ import jelly
 from jelly import patch as patches
 from jelly._bytes.names import split_suffix
 from jelly._core.base.constants import Op
-from jelly._formats.registry import REGISTRY, Content, find, having
+from jelly._formats.registry import REGISTRY, Content
 from jelly._options.options import ROW_VERSION
 from jelly._streams.output_options import is_columns, output_options
 from jelly._streams.widening import ALL_FIELDS, changed, late_error, missing, open_fields
-from jelly.cli.common import (
-    STATEMENTS,
-    ParamType,
-    Size,
-    command,
-    json_option,
-    limits_of,
-    progress_bar,
-    reading_options,
-    say,
-)
-from jelly.cli.reading import from_option, settings_of, star_option, wide_advice, wide_changes, wide_options
+from jelly.cli.common import progress_bar, say, show
+from jelly.cli.options import COUNT, Pair, ParamType, Size, command, forms, option, reads, streams, together
+from jelly.cli.reading import inputs, stream_of, wide_advice
 
 __all__ = ["publish", "serve", "subscribe", "topics"]
 
@@ -94,30 +84,16 @@ def _tls(**files: str | None) -> Any:
     return Tls(**files) if any(files.values()) else None
 
 
-def _client_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    path = click.Path(exists=True, dir_okay=False)
-    options = [
-        click.option(
-            "--tls",
-            is_flag=True,
-            help="Use TLS; the system must know the authority of the server's certificate.",
-        ),
-        click.option(
-            "--ca",
-            type=path,
-            help="Certificates (PEM) of the authorities that signed the server's certificate.",
-        ),
-        click.option("--cert", type=path, help="Certificate (PEM) of the client, with --key."),
-        click.option("--key", type=path, help="Key (PEM) of the client."),
-        click.option("--insecure", is_flag=True, help="Send the token without TLS to another machine too."),
-        click.option("--gzip", is_flag=True, help="Compress sent messages."),
-        click.option(
-            "--timeout", type=float, metavar="SECONDS", help="Give up after this many seconds (default: never)."
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+_PEM = click.Path(exists=True, dir_okay=False)
+_client_options = together(
+    option("--tls", "Use TLS; the system must know the authority of the server's certificate."),
+    option("--ca FILE", "Certificates (PEM) of the authorities that signed the server's certificate.", kind=_PEM),
+    option("--cert FILE", "Certificate (PEM) of the client, with --key.", kind=_PEM),
+    option("--key FILE", "Key (PEM) of the client.", kind=_PEM),
+    option("--insecure", "Send the token without TLS to another machine too."),
+    option("--gzip", "Compress sent messages."),
+    option("--timeout SECONDS", "Give up after this many seconds (default: never).", kind=float),
+)
 
 
 def _client(address: str, given: dict[str, Any]) -> Any:
@@ -130,68 +106,30 @@ def _client(address: str, given: dict[str, Any]) -> Any:
 
 
 @command()
-@click.option(
-    "--listen",
-    metavar="HOST:PORT",
-    default="127.0.0.1:50051",
-    show_default=True,
-    help="Address to listen on (port 0: any free port).",
-)
-@click.option(
-    "--topic",
-    "files",
-    metavar="NAME=FILE",
-    multiple=True,
-    help="Create a topic with the frames of a file. Repeatable.",
-)
-@click.option(
-    "--store",
-    type=click.Path(file_okay=False),
-    help="Directory that stores the topics, one Jelly file each.",
-)
-@click.option(
-    "--keep", type=click.IntRange(1), default=10_000, show_default=True, help="Messages kept per topic without a store."
-)
-@click.option(
-    "--keep-bytes", type=OfTopic(Size()), metavar="[NAME=]SIZE", multiple=True,
-    help="Bytes kept per topic, or of one topic; the oldest messages are deleted (default: all in a store, else 256M).",
-)
-@click.option(
-    "--keep-age", type=OfTopic(Age()), metavar="[NAME=]AGE", multiple=True,
-    help="Age of the messages that are kept, such as 12h or 7d, or of those of one topic (default: any).",
-)
-@click.option(
-    "--sync", type=click.Choice(["always", "interval", "never"]), default="always", show_default=True,
-    help="When messages are on the disk: before they are acknowledged (nothing acknowledged is lost), every "
-    "--sync-interval (a crash of the machine loses what was acknowledged since), or when the system writes them (it "
-    "loses about half a minute). A crash of the broker alone loses nothing that was acknowledged.",
-)
-@click.option(
-    "--sync-interval", type=Age(), default="1s", show_default=True, metavar="AGE", help="Time for --sync interval.",
-)
-@click.option(
-    "--metrics", metavar="HOST:PORT",
-    help="Answer HTTP there: /metrics for Prometheus, and /health. Anybody who reaches it can read the topics' names.",
-)
-@click.option("--cert", type=click.Path(exists=True, dir_okay=False), help="Certificate (PEM), for TLS.")
-@click.option("--key", type=click.Path(exists=True, dir_okay=False), help="Key (PEM) of the certificate.")
-@click.option(
-    "--ca",
-    type=click.Path(exists=True, dir_okay=False),
-    help="Only accept clients whose certificate is signed by these authorities (PEM).",
-)
-@click.option(
-    "--tokens",
-    type=click.File(),
-    help="File of NAME TOKEN lines: only accept clients with one of the tokens.",
-)
-@click.option(
-    "--topics-per-token", type=click.IntRange(0), help="Topics that the owner of a token may create (default: any)."
-)
-@click.option("--insecure", is_flag=True, help="Accept other machines without TLS.")
-@click.option("--gzip", is_flag=True, help="Compress sent messages.")
-@reading_options(*STATEMENTS)
-def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tokens: Any, **given: Any) -> None:
+@option("--listen HOST:PORT", "Address to listen on (port 0: any free port).", "127.0.0.1:50051")
+@option("--topic NAME=FILE...", "Create a topic with the frames of a file. Repeatable.", name="files", kind=Pair())
+@option("--store DIRECTORY", "Directory that stores the topics, one Jelly file each.", kind=click.Path(file_okay=False))
+@option("--keep N", "Messages kept per topic without a store.", 10_000)
+@option("--keep-bytes [NAME=]SIZE...", "Bytes kept per topic, or of one topic; the oldest messages are deleted "
+        "(default: all in a store, else 256M).", kind=OfTopic(Size()))
+@option("--keep-age [NAME=]AGE...", "Age of the messages that are kept, such as 12h or 7d, or of those of one topic "
+        "(default: any).", kind=OfTopic(Age()))
+@option("--sync [always|interval|never]", "When messages are on the disk: before they are acknowledged (nothing "
+        "acknowledged is lost), every --sync-interval (a crash of the machine loses what was acknowledged since), or "
+        "when the system writes them (it loses about half a minute). A crash of the broker alone loses nothing that "
+        "was acknowledged.", "always")
+@option("--sync-interval AGE", "Time for --sync interval.", "1s", Age())
+@option("--metrics HOST:PORT", "Answer HTTP there: /metrics for Prometheus, and /health. Anybody who reaches it can "
+        "read the topics' names.")
+@option("--cert FILE", "Certificate (PEM), for TLS.", kind=_PEM)
+@option("--key FILE", "Key (PEM) of the certificate.", kind=_PEM)
+@option("--ca FILE", "Only accept clients whose certificate is signed by these authorities (PEM).", kind=_PEM)
+@option("--tokens FILE", "File of NAME TOKEN lines: only accept clients with one of the tokens.", kind=click.File())
+@option("--topics-per-token N", "Topics that the owner of a token may create (default: any).", kind=COUNT)
+@option("--insecure", "Accept other machines without TLS.")
+@option("--gzip", "Compress sent messages.")
+@reads(format=False)
+def serve(listen: str, files: Any, store: str | None, keep: int, tokens: Any, **given: Any) -> None:
     """Serve RDF streams over gRPC (the Jelly service RdfStreamService) until SIGINT or SIGTERM.
 
     A topic is created by its first publication. A subscriber gets the messages that the topic keeps, then new ones.
@@ -216,9 +154,7 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
     if bool(given["cert"]) != bool(given["key"]):
         raise click.UsageError("--cert and --key go together")
 
-    pairs = [_pair(file) for file in files]
-    of_statements = [file for _, file in pairs if not _is_patch(None, file)]
-    settings = dict(zip(of_statements, settings_of(of_statements, None, given["reading"]), strict=True))
+    settings = dict(inputs([file for _, file in files if not _is_patch(None, file)], given["reading"]))
     people = None
     if tokens is not None:
         lines = [line.split() for line in tokens if line.strip() and not line.startswith("#")]
@@ -236,7 +172,7 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
         stack.enter_context(closing(topics))
         if store is not None:
             say(f"{store}: {_SYNC[given['sync']].format(given['sync_interval'])}")
-        for name, file in pairs:
+        for name, file in files:
             _load(topics, name, file, settings.get(file))
         broker = Broker(topics)
         monitor = None
@@ -253,13 +189,6 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
             gzip=given["gzip"],
         )
         asyncio.run(_serve(server, topics, monitor))
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, _, file = text.partition("=")
-    if not name or not file:
-        raise click.UsageError(f"--topic {text!r}: expected NAME=FILE")
-    return name, file
 
 
 def _load(topics: Any, name: str, file: str, settings: dict[str, Any] | None) -> None:
@@ -352,23 +281,14 @@ def _counts(broker: Any) -> str:
     return f"{broker.published:,} messages in, {broker.delivered:,} out"
 
 
-@command()
-@click.argument("file")
-@click.option("--to", "address", metavar="HOST:PORT", required=True, help="The server.")
-@click.option("--topic", required=True, help="The topic.")
-@from_option
-@click.option(
-    "--frame-rows",
-    type=click.IntRange(1),
-    default=256,
-    show_default=True,
-    help="Statements per frame, unless frames are kept.",
-)
+@command("FILE")
+@option("--to HOST:PORT", "The server.", name="address", required=True)
+@option("--topic TOPIC", "The topic.", required=True)
+@reads("star")
+@option("--frame-rows N", "Statements per frame, unless frames are kept.", 256)
 @_client_options
-@star_option
-@wide_options
-@reading_options(*STATEMENTS)
-def publish(file: str, address: str, topic: str, from_format: str | None, frame_rows: int, **given: Any) -> None:
+@streams()
+def publish(file: str, address: str, topic: str, frame_rows: int, **given: Any) -> None:
     """Publish the statements or the patches of a file.
 
     Each frame is a message; the frames of a grouped stream are kept. Of patches (.jellyp, .rdfp, .trp) each message is
@@ -386,15 +306,11 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
       jelly publish weather.jelly --to 127.0.0.1:50051 --topic weather
       jelly cat people.nt --to jelly | jelly publish - --to 127.0.0.1:50051 --topic people
     """
-    changes = wide_changes(given["physical"], given["allow"])
-    is_patch = _is_patch(from_format, file)
-    if is_patch:
-        if changes.keys() - {"rdf_star", "generalized_statements"}:
-            raise click.UsageError("--physical and --allow namespaces are for statements, not for patches")
-        found = find(from_format, "" if file == "-" else file, content=Content.PATCH)
-        settings = {"format": found.name} | having(limits_of(given["reading"], found.reading), found.reading)
-    else:
-        (settings,) = settings_of((file,), from_format, given["reading"])
+    changes, reading = stream_of(given["stream"]), given["reading"]
+    is_patch = _is_patch(reading.get("format"), file)
+    if is_patch and changes.keys() - {"rdf_star", "generalized_statements"}:
+        raise click.UsageError("--physical and --allow namespaces are for statements, not for patches")
+    ((_, settings),) = inputs([file], reading, Content.PATCH if is_patch else Content.STATEMENTS)
     with (
         (patches.PatchReader if is_patch else jelly.Reader)(file, **settings) as reader,
         progress_bar("Publishing") as progress,
@@ -414,20 +330,13 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
 @command()
 @click.argument("address", metavar="HOST:PORT")
 @click.argument("topic")
-@click.option(
-    "-o",
-    "--output",
-    default="-",
-    show_default=True,
-    help="Output file; its suffix chooses the format. - is standard output.",
-)
-@click.option("--to", "to_format", help="Format of the output (default: by the suffix of the file, else N-Quads).")
-@click.option("--start", metavar="N", help="First message: its number, earliest (default) or latest.")
-@click.option(
-    "--follow", is_flag=True,
-    help="Keep following new messages until interrupted (Ctrl-C); a server that is gone is tried again for 3 seconds.",
-)
-@click.option("-n", "number", type=click.IntRange(1), help="Stop after this many messages.")
+@option("-o, --output FILE", "Output file; its suffix chooses the format. - is standard output.", "-")
+@option("--to FORMAT", "Format of the output (default: by the suffix of the file, else N-Quads).", name="to_format",
+        kind=str)
+@option("--start N", "First message: its number, earliest (default) or latest.", kind=str)
+@option("--follow", "Keep following new messages until interrupted (Ctrl-C); a server that is gone is tried again for "
+        "3 seconds.")
+@option("-n N", "Stop after this many messages.", name="number")
 @_client_options
 def subscribe(address: str, topic: str, output: str, to_format: str | None, start: str | None, follow: bool,
               number: int | None, **given: Any) -> None:  # fmt: skip
@@ -531,11 +440,11 @@ def _described(info: Any) -> dict[str, Any]:
 @command()
 @click.argument("address", metavar="HOST:PORT")
 @click.argument("name", metavar="[TOPIC]", required=False)
-@click.option("--delete", is_flag=True, help="Delete the topic with all its messages. Its subscriptions end.")
-@click.option("--yes", is_flag=True, help="With --delete: do not ask.")
-@json_option
+@option("--delete", "Delete the topic with all its messages. Its subscriptions end.")
+@option("--yes", "With --delete: do not ask.")
+@forms("json")
 @_client_options
-def topics(address: str, name: str | None, delete: bool, yes: bool, as_json: bool, **given: Any) -> None:
+def topics(address: str, name: str | None, delete: bool, yes: bool, form: str | None, **given: Any) -> None:
     """List the topics of a broker (jelly serve), describe one, or delete it.
 
     The list has the content, the messages that are kept, the bytes and the subscribers of each topic; the description
@@ -559,17 +468,20 @@ def topics(address: str, name: str | None, delete: bool, yes: bool, as_json: boo
         return
     with _client(address, given) as client:
         infos = client.topics(*([] if name is None else [name]), timeout=given["timeout"])
-    if as_json:
-        found = [_described(info) for info in infos]
-        click.echo(json.dumps(found if name is None else found[0], indent=2))
-    elif name is None:
-        width = max([len(info.name) for info in infos] + [5])
-        click.echo(f"{'topic':{width}}  {'content':10}  {'messages':>12}  {'bytes':>16}  {'subscribers':>11}")
-        for info in infos:
-            kept, content = info.end - info.first, "patches" if info.patches else "statements"
-            click.echo(f"{info.name:{width}}  {content:10}  {kept:12,}  {info.bytes:16,}  {info.subscribers:11,}")
-    else:
-        details = _described(infos[0])
-        for key, value in (details | details.pop("options", {})).items():
-            if key != "options" and value is not None and value != "":
-                click.echo(f"{key.replace('_', ' ')}: {f'{value:,}' if isinstance(value, int | float) else value}")
+    found = [_described(info) for info in infos]
+    show(found if name is None else found[0], form, _draw_list if name is None else _draw_topic, infos, yaml=False)
+
+
+def _draw_list(infos: list[Any]) -> None:
+    width = max([len(info.name) for info in infos] + [5])
+    click.echo(f"{'topic':{width}}  {'content':10}  {'messages':>12}  {'bytes':>16}  {'subscribers':>11}")
+    for info in infos:
+        kept, content = info.end - info.first, "patches" if info.patches else "statements"
+        click.echo(f"{info.name:{width}}  {content:10}  {kept:12,}  {info.bytes:16,}  {info.subscribers:11,}")
+
+
+def _draw_topic(infos: list[Any]) -> None:
+    told = _described(infos[0])
+    for key, value in (told | told.pop("options", {})).items():
+        if value is not None and value != "":
+            click.echo(f"{key.replace('_', ' ')}: {f'{value:,}' if isinstance(value, int | float) else value}")

@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from typing import Any
 
 import click
 
+from jelly._options.keywords import NAMED
 from jelly._options.layouts import BUILT, LAYOUTS
-from jelly.cli.common import (
-    STATEMENTS,
-    Command,
-    Size,
-    json_option,
-    progress_bar,
-    reading_options,
-    say,
-    shape_option,
-    show,
-)
-from jelly.cli.errors import message, printable
-from jelly.cli.reading import blank_node_options, from_option
+from jelly.cli.common import message, printable, progress_bar, say, show
+from jelly.cli.options import COUNT, STATEMENTS, Files, Given, Pair, command, forms, option, options, reads, together
+from jelly.spark._options import OPTIONS
 
-__all__ = ["spark_"]
+__all__ = ["spark"]
 
 _SHOWN = 20  # lines
 _LEFT_OUT = "left out, with the suffix of no format, {} files:"
-
-
-def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    """NAME=VALUE, any number of times."""
-    if wrong := [value for value in values if "=" not in value]:
-        raise click.BadParameter(f"{wrong[0]!r}: expected NAME=VALUE")
-    return dict(value.split("=", 1) for value in values)
 
 
 def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
@@ -41,101 +23,47 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     return [name.strip() for name in value.split(",")] if value else []
 
 
-def _sources(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    """At least one, but for a compaction."""
-    if not value and not ctx.params.get("compact"):
-        raise click.MissingParameter(ctx=ctx, param=param)
-    return value
-
-
-def _common(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of every job."""
-    options = [
-        click.argument("sources", metavar="SRC...", nargs=-1, callback=_sources),
-        from_option,
-        click.option(
-            "--glob", "pattern", metavar="PATTERN",
-            help="Read only files with such names, for example '*.nt.gz'.",
-        ),
-        click.option(
-            "--master", show_default="local[*]",
-            help="Spark master: local[N] or spark://HOST:PORT.",
-        ),
-        click.option(
-            "--conf", multiple=True, callback=_pairs, metavar="NAME=VALUE",
-            help="A setting of Spark. Repeatable.",
-        ),
-        click.option(
-            "--storage", multiple=True, callback=_pairs, metavar="NAME=VALUE",
-            help="An option of fsspec for URLs. Repeatable.",
-        ),
-        click.option("--skip-errors", is_flag=True, help="Skip broken input and report it (default: fail)."),
-        click.option(
-            "--skip-unknown", is_flag=True,
-            help="Leave out files with the suffix of no format, such as README.md (default: fail).",
-        ),
-        click.option(
-            "--no-partitions", "partitions", flag_value=False, default=True,
-            help="Do not take directories such as graph=http%3A%2F%2Fexample.org for the graph of their files.",
-        ),
-        click.option("--allow-empty", is_flag=True, help="Accept that there are no files to read."),
-        blank_node_options,
-        reading_options(*(name for name in STATEMENTS if name.startswith("max_"))),
-    ]  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
+_common = together(
+    reads("blank_nodes", "skolem_base", limits=[name for name in STATEMENTS if name.startswith("max_")]),
+    options(NAMED, "skip_unknown", into="reading"),
+    option("--glob PATTERN", OPTIONS["pathGlobFilter"].help.replace("`", "'"), name="pattern"),
+    option("--master MASTER", "Spark master: local[N] or spark://HOST:PORT.", show_default="local[*]", name="spark"),
+    option("--conf NAME=VALUE...", "A setting of Spark. Repeatable.", kind=Pair()),
+    option("--storage NAME=VALUE...", "An option of fsspec for URLs. Repeatable.", kind=Pair()),
+    option("--skip-errors", "Skip broken input and report it (default: fail).", "fail", name="on_error",
+           flag_value="skip"),
+    option("--no-partitions", "Do not take directories such as graph=http%3A%2F%2Fexample.org for the graph of their "
+           "files.", True, name="partitions", flag_value=False),
+    option("--allow-empty", "Accept that there are no files to read."),
+)  # fmt: skip
 
 
 @click.group("spark", no_args_is_help=True)
-def spark_() -> None:
+def spark() -> None:
     """Run jobs on Spark over many files. SRC is a file, a directory, a quoted pattern, or a URL.
 
     Files may have any format that the other commands read, by suffix, compressed or not.
     """
 
 
-@spark_.command("ingest", cls=Command, short_help="Convert files to Parquet or seekable Jelly.")
+@command("[SRC]...", group=spark, short_help="Convert files to Parquet or seekable Jelly.")
 @_common
-@click.option(
-    "--out", required=True, metavar="DIR",
-    help="Output directory, which all executors must be able to access, or a URL such as s3://bucket/table.",
-)
-@click.option(
-    "--to", type=click.Choice(["parquet", "jelly"]), default="parquet", show_default=True,
-    help="Format of the files of the table.",
-)
-@click.option(
-    "--layout", type=click.Choice([*LAYOUTS, *BUILT]), default="flat", show_default=True,
-    help="flat and ntriples: columns of one table; ids: tables of terms and triples; vertical: a table for each "
-    "predicate; wide: a table for each class.",
-)
-@click.option(
-    "--buckets", type=click.IntRange(1), default=16, show_default=True,
-    help="Partitions by hash of ids, vertical and wide, a power of 2.",
-)
-@click.option("--seed", type=click.IntRange(0), default=0, help="A number that ids depend on (default: 0).")
-@click.option(
-    "--partition-by", type=click.Choice(["predicate", "graph"]),
-    help="Write one Parquet directory per value, as Hive does.",
-)
-@click.option(
-    "--sort", metavar="NAME,...", callback=_names,
-    help="Sort the rows of each task by subject, predicate, object or graph: smaller files that are searched faster.",
-)
-@click.option(
-    "--compact", is_flag=True, is_eager=True,
-    help="Then make few files out of many, sorted as a whole with --sort. Without SRC: of the table as it is.",
-)
-@click.option(
-    "--target-size", type=Size(), default="128M", show_default=True, help="Bytes of the files that --compact makes."
-)
-@click.option("--prune", is_flag=True, help="Remove the statements of sources that are gone.")
-@json_option
-def ingest_(
-    sources: tuple[str, ...], from_format: str | None, skip_errors: bool, as_json: bool, target_size: int,
-    reading: dict[str, Any], **given: Any,
-) -> None:  # fmt: skip
+@option("--out DIR", "Output directory, which all executors must be able to access, or a URL such as s3://bucket/table.",
+        required=True)
+@option("--to [parquet|jelly]", "Format of the files of the table.", "parquet")
+@option(f"--layout [{'|'.join([*LAYOUTS, *BUILT])}]", "flat and ntriples: columns of one table; ids: tables of terms "
+        "and triples; vertical: a table for each predicate; wide: a table for each class.", "flat")
+@option("--buckets N", "Partitions by hash of ids, vertical and wide, a power of 2.", 16)
+@option("--seed N", "A number that ids depend on (default: 0).", 0, COUNT)
+@option("--partition-by [predicate|graph]", "Write one Parquet directory per value, as Hive does.")
+@option("--sort NAME,...", "Sort the rows of each task by subject, predicate, object or graph: smaller files that are "
+        "searched faster.", callback=_names)
+@option("--compact", "Then make few files out of many, sorted as a whole with --sort. Without SRC: of the table as it "
+        "is.")
+@option("--target-size SIZE", "Bytes of the files that --compact makes.", "128M", name="target_file_bytes")
+@option("--prune", "Remove the statements of sources that are gone.")
+@forms("json")
+def ingest(srcs: Files, form: str | None, reading: Given, **given: Any) -> None:
     """Decode files and write them as tables, on the executors, without moving statements through the JVM.
 
     A second run only adds what is missing: new files, changed files, and files that a failed run did not finish.
@@ -162,31 +90,18 @@ def ingest_(
     with with_extra():
         from jelly.spark._ingest import compact_table, ingest
 
-    out, master = given.pop("out"), given.pop("master")
-    with progress_bar("Ingesting" if sources else "Compacting", in_bytes=True) as progress:
-        if sources:
-            done = ingest(
-                sources,
-                out,
-                spark=master,
-                on_error="skip" if skip_errors else "fail",
-                format=from_format,
-                target_file_bytes=target_size,
-                progress=progress,
-                **reading,
-                **given,
-            )
+    if not srcs and not given["compact"]:
+        raise click.UsageError("Missing argument 'SRC...'.")
+    for name in ("conf", "storage"):
+        given[name] = dict(given[name])
+    with progress_bar("Ingesting" if srcs else "Compacting", in_bytes=True) as progress:
+        if srcs:
+            done = ingest(srcs, progress=progress, **reading, **given)
         else:
-            done = compact_table(
-                out, spark=master, conf=given["conf"], target_file_bytes=target_size, storage=given["storage"],
-                progress=progress,
-            )  # fmt: skip
-    if as_json:
-        click.echo(json.dumps(done.as_dict(), indent=2))
-    else:
-        from jelly.cli.display import show_report
+            kept = ("out", "spark", "conf", "target_file_bytes", "storage")
+            done = compact_table(progress=progress, **{name: given[name] for name in kept})
 
-        show_report(done.as_dict())
+    show(done.as_dict(), form, "show_report", done.as_dict(), yaml=False)
     _tell("skipped broken input, {} errors:", [message(trouble.error()) for trouble in done.errors])
     _tell("some statements are not in the tables as they are, see the table report:", done.misfits)
     _tell(_LEFT_OUT, done.unknown)
@@ -194,15 +109,14 @@ def ingest_(
     _tell("gone, but their statements are in the table until you use --prune, {} files:", done.vanished)
 
 
-@spark_.command("stats", cls=Command, short_help="Count predicates, classes, graphs, datatypes and languages.")
+@command("SRC...", group=spark, short_help="Count predicates, classes, graphs, datatypes and languages.")
 @_common
-@shape_option
-@click.option("--top", metavar="N", type=click.IntRange(0), default=20, show_default=True, help="Entries in each list.")
-@click.option("--plot", metavar="FILE", help="Also plot them to FILE (.png, .svg or .pdf).")
-def stats_(
-    sources: tuple[str, ...], from_format: str | None, skip_errors: bool, shape: str | None, plot: str | None,
-    master: str | None, reading: dict[str, Any], **given: Any,
-) -> None:  # fmt: skip
+@forms("yaml", "json", "table")
+@option("--top N", "Entries in each list.", 20, COUNT)
+@option("--plot FILE", "Also plot them to FILE (.png, .svg or .pdf).")
+def stats(
+    srcs: Files, form: str | None, plot: str | None, reading: Given, **given: Any
+) -> None:
     """Count predicates, classes, graphs, datatypes and languages of many files, and show distributions.
 
     \b
@@ -218,13 +132,14 @@ def stats_(
         from jelly.plot import check_suffix, plot_stats
 
         check_suffix(plot)
-    found, errors, unknown = stats(
-        sources, spark=master, on_error="skip" if skip_errors else "fail", format=from_format, **reading, **given
-    )
-    name = sources[0] if len(sources) == 1 else f"{sources[0]} and {len(sources) - 1} more"
+    for name in ("conf", "storage"):
+        given[name] = dict(given[name])
+    found, errors, unknown = stats(srcs, **reading, **given)
+    name = srcs[0] if len(srcs) == 1 else f"{srcs[0]} and {len(srcs) - 1} more"
     if plot is not None:
         plot_stats(found, plot, name)
-    show(found.as_dict(), shape, lambda display: display.show_stats(name, found))
+
+    show(found.as_dict(), form, "show_stats", name, found)
     _tell("skipped broken input, {} errors:", [message(error) for error in errors])
     _tell(_LEFT_OUT, unknown)
 

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from jelly._dataset.blank_node_scope import MODES as BLANK_NODE_MODES
-from jelly._options.keywords import READ
+from jelly._options.keywords import NAMED, READ
 from jelly._options.layouts import LAYOUTS
 from jelly._options.limits import SETTABLE
 from jelly.errors import JellyOptionsError
@@ -128,8 +128,8 @@ OPTIONS: dict[str, Option] = {
         "Bytes per task. By default 4 to 32 MiB, so that there are about 16 tasks. Compressed files count eight times "
         "their size, and so do formats other than Jelly, N-Triples, N-Quads and RDF Binary.", None, _size,
     ),
-    "pathGlobFilter": Option("A pattern for the names of files."),
-    "skipUnknown": Option("Leave out files with the suffix of no format, such as README.md.", False, _FLAG),
+    "pathGlobFilter": Option("Read only files with such names, for example `*.nt.gz`."),
+    "skipUnknown": Option(NAMED["skip_unknown"].help, False, _FLAG),
     "storage": Option('JSON with options for the file system of fsspec: `{"anon": true}`.', {}, _storage),
     "pushdown": Option(
         "Evaluate the filters `=` and `in` on subject, predicate, object or graph on term ids, and on the file and its "

@@ -551,7 +551,9 @@ def test_entry_point(folder):
     assert finished("count", "a.jelly", command=script("import sys")) == (0, "30\ta.jelly\n", "")
 
 
-@pytest.mark.parametrize(("module", "args"), [("click", ["count"]), ("rich", ["inspect"]), ("yaml", ["inspect"])])
+@pytest.mark.parametrize(
+    ("module", "args"), [("click", ["count"]), ("rich", ["inspect", "--table"]), ("yaml", ["inspect"])]
+)
 def test_missing_packages(folder, module, args):
     code, out, err = finished(*args, "a.jelly", command=script(f"import sys; sys.modules['{module}'] = None"))
     assert (code, out) == (1, "")

@@ -9,10 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from jelly._options.keywords import READ, WRITE
-from jelly.cli.options import options
+from jelly.cli.commands import cli
+from jelly.cli.options import COUNT, command, option, options, streams
 
 
-@click.command()
+@command()
 @options(READ, "on_error", "star", "max_line_bytes", "threads", "lenient", into="reading")
 @options(READ, "joined", into="reading", hidden=True)
 @options(WRITE, "delimited", "prefixes", into="writing")
@@ -52,6 +53,53 @@ def test_refused(arguments: list[str], problem: str) -> None:
 
 
 def test_help_is_that_of_the_table() -> None:
-    text = " ".join(CliRunner().invoke(show, ["--help"]).output.split())
-    assert READ["star"].help in text
+    text = "".join(CliRunner().invoke(show, ["--help"]).output.split())
+    assert "".join(READ["star"].help.split()) in text
     assert "--joined" not in text
+
+
+@command("OLD", "[OUT]")
+@option("-o, --output FILE", "A file.", "-")
+@option("--by [subject|graph]", "A place.")
+@option("-n, --number N", "A number.", 10)
+@option("--least N", "A number.", None, COUNT)
+@option("--size SIZE", "Bytes.", "1K", name="size_bytes")
+@option("--conf NAME=VALUE...", "A setting.")
+@option("--all", "All.")
+@option("--some/--no-some", "Some.", True)
+@streams("jelly", "allow", "rdf_star")
+def own(**given: Any) -> None:
+    click.echo(repr(given))
+
+
+def test_options_are_written_as_in_the_help() -> None:
+    def given(*arguments: str) -> dict[str, Any]:
+        done = CliRunner().invoke(own, arguments)
+        assert done.exit_code == 0, done.output
+        return eval(done.output)  # type: ignore[no-any-return]
+
+    plain = {
+        "old": "a", "dst": None, "output": "-", "by": None, "number": 10, "least": None, "size_bytes": 1024,
+        "conf": (), "all": False, "some": True, "stream": {},
+    }  # fmt: skip
+    assert given("a") == plain
+    words = "a b -o f --by graph -n 2 --least 0 --size 2M --conf x=y --conf z=1 --all --no-some --jelly 1.2"
+    assert given(*words.split(), "--allow", "star", "--no-star") == {
+        "old": "a", "dst": "b", "output": "f", "by": "graph", "number": 2, "least": 0, "size_bytes": 2 << 20,
+        "conf": ("x=y", "z=1"), "all": True, "some": False,
+        "stream": {"jelly": 3, "allow": {"rdf_star": True}, "rdf_star": False},
+    }  # fmt: skip
+    for wrong in (["--by", "object"], ["-n", "0"], ["--least", "-1"], ["--size", "0"], []):
+        assert CliRunner().invoke(own, [*wrong, "a"] if wrong else []).exit_code == 2
+    shown = " ".join(CliRunner().invoke(own, ["--help"]).output.split())
+    assert "default: -" not in shown
+    for text in ("OLD [OUT]", "-o, --output FILE", "default: 10", "--some / --no-some", "--conf NAME"):
+        assert text in shown
+    assert "--allow" not in shown
+
+
+def test_all_options_of_the_table_are_listed() -> None:
+    shown = CliRunner().invoke(cli, ["help", "options"]).output
+    for row in (*READ.values(), *WRITE.values()):
+        assert not row.switch or f"{row.switch} " in shown, row.name
+    assert "Only TAR archives." in " ".join(shown.split())

@@ -83,7 +83,7 @@ def test_what_is_not_declared_is_told_if_nothing_is_found() -> None:
     assert run("find", "plain.nt", "-p", "urn:none").stderr == ""
     assert run("find", "plain.nt", "-p", "http://none").stderr == ""
     assert "no file declares the empty prefix" in run("find", "plain.nt", "-s", ":a", code=2).stderr
-    assert "expected NAME=IRI" in run("find", "plain.nt", "--prefix", "ex", "-s", "ex:a", code=2).stderr
+    assert "'ex' is not NAME=IRI" in run("find", "plain.nt", "--prefix", "ex", "-s", "ex:a", code=2).stderr
 
 
 def test_standard_input_is_read_once() -> None:

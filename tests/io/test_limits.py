@@ -26,7 +26,7 @@ from jelly._formats.registry import PATCH_READING, READING
 from jelly._formats.registry import RESULT_READING as RESULT_LIMITS
 from jelly._options.settings import LIMITS
 from jelly.cli.commands import cli
-from jelly.cli.common import Size
+from jelly.cli.options import Size
 from jelly.messages import MessageReader, MessageWriter, read_messages
 from jelly.messages._reader import MESSAGE_READING
 

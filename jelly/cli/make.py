@@ -1,0 +1,331 @@
+"""The commands that make files: ``append``, ``canonicalize``, ``index``, ``slice``, ``sort`` and ``split``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import islice
+from typing import Any
+
+import click
+
+import jelly
+from jelly._bytes.names import split_suffix
+from jelly._core.algebra.select import select
+from jelly._core.base.batch import Batch
+from jelly._dataset.order import MEMORY
+from jelly._dataset.sidecar import make_sidecar
+from jelly._formats.index import SUFFIX
+from jelly._formats.registry import JELLY, JELLY_PATCH, SEEKING, Content
+from jelly._streams.output_options import output_options
+from jelly._tools.inspect import format_to_check, reader_of
+from jelly.cli import contents
+from jelly.cli.common import progress_bar, say
+from jelly.cli.options import COUNT, STATEMENTS, Files, Given, RangeCommand, command, option, reads, streams, writes
+from jelly.cli.reading import check_options, content_of, inputs, output_of
+
+__all__ = ["append", "canonicalize", "index", "slice_", "sort", "split"]
+
+_LABELS = ("blank_nodes", "skolem_base", "star")
+_SEEKING = tuple(name for name in STATEMENTS if name in SEEKING)
+_output = option("-o, --output OUT", "Write to OUT instead of standard output; also a table.", "-")
+_quiet = option("-q, --quiet", "No progress bar, and no line at the end.")
+_memory = option(
+    "--memory SIZE", "Memory for statements; the rest goes to temporary files (in TMPDIR).", MEMORY, show_default="256M"
+)
+
+
+def _say(quiet: bool, text: str) -> None:
+    if not quiet and sys.stderr.isatty():
+        say(text)
+
+
+@command("FILE", "SOURCE...")
+@reads(*_LABELS)
+@_quiet
+def append(file: str, sources: Files, reading: Given, quiet: bool) -> None:
+    """Append the statements of other files to a Jelly file. Its index, if it has one, has them, too.
+
+    FILE keeps its old content until everything is written, even if the command is killed. Blank nodes in the sources
+    are kept apart from those in FILE, unless --blank-nodes keep is given.
+
+    \b
+    Examples:
+      jelly append log.jelly today.nt
+      tail -n 100 events.nq | jelly append log.jelly --from nq -
+    """
+    each = [source for source, _ in inputs(sources, reading)]
+    with progress_bar("Appending", quiet) as progress:
+        n = jelly.append(each, file, progress=progress, **reading)
+    _say(quiet, f"{file}: {n:,} more statements")
+
+
+@command("FILE...")
+@_output
+@option("--by PLACES", "The order: letters of subject, predicate, object, graph, the most important first.", "spog")
+@option("-u, --unique", "Write equal statements once.")
+@option("-m, --merge", "Merge files that are sorted already, with the same --by.")
+@_memory
+@reads(*_LABELS)
+@writes("seekable")
+@streams("jelly")
+@_quiet
+def sort(
+    files: Files, output: str, by: str, unique: bool, merge: bool, memory: int, quiet: bool,
+    reading: Given, writing: Given, stream: Given,
+) -> None:  # fmt: skip
+    """Sort the statements of files, of any size.
+
+    Blank nodes come first, then IRIs, literals and quoted triples, each ordered by text, code point by code point.
+
+    \b
+    Examples:
+      jelly sort people.jelly -o sorted.jelly
+      jelly sort --by pos --unique 'data/*.nt.gz' -o sorted.jelly
+      jelly sort --merge monday.jelly tuesday.jelly -o both.jelly
+    """
+    each = [file for file, _ in inputs(files, reading)]
+    _, how = output_of(output, writing, stream, named=True)
+    with progress_bar("Reading", quiet or output == "-") as progress:
+        found = jelly.scan(each, sorted_by=by if merge else None, **reading)
+        found = found if merge else found.sort(by, memory=memory)
+        written = (found.unique() if unique else found).write(output, progress=progress, **how).statements
+    if output != "-":
+        _say(quiet, f"{output}: {written:,} statements")
+
+
+@command("FILE...")
+@_output
+@option("--rows N", "Statements of each file.")
+@option("--parts N", "Number of files of the same size.")
+@option("--by [subject|predicate|object|graph]", "One file for each term in this place.")
+@option("--max-files N", "With --by: fail if there would be more files.", 1000)
+@_memory
+@reads(*_LABELS, logs=True)
+@writes("seekable")
+@streams("jelly")
+@_quiet
+def split(
+    files: Files, output: str, quiet: bool, reading: Given, writing: Given,
+    stream: Given, **given: Any,
+) -> None:  # fmt: skip
+    """Split the statements of files, or message logs (--messages) into files of one message. {} in OUT stands for the
+    number of a file or a short name of its term.
+
+    A line for each file is printed: its path, its statements, and its term.
+
+    \b
+    Examples:
+      jelly split people.jelly --rows 1000000 -o 'part-{}.jelly'
+      jelly split people.nq --by graph -o 'graphs/{}.nq'
+      jelly split --messages log.jelly -o 'messages/{}.nq'
+    """
+    if output == "-":
+        raise click.UsageError("give --output: the names of the files, such as 'part-{}.jelly'")
+    ways = sum(given[name] is not None for name in ("rows", "parts", "by"))
+    if content_of(reading, *files) is Content.MESSAGES:
+        if ways:
+            raise click.UsageError("--rows, --parts and --by do not go with message logs")
+        for path, statements in contents.split_messages(files, output, writing.get("format"), reading):
+            click.echo(f"{path}\t{statements}")
+        return
+    if ways != 1:
+        raise click.UsageError("give one of --rows, --parts and --by")
+    each = [file for file, _ in inputs(files, reading)]
+    _, how = output_of(output, writing, stream, named=True)
+    with progress_bar("Reading", quiet) as progress:
+        made = jelly.scan(each, **reading).split(output, progress=progress, **how, **given)
+    for part in made:
+        term = "" if part.term is None else f"\t{'default' if part.term == jelly.DefaultGraph() else part.term}"
+        click.echo(f"{part.path}\t{part.statements}{term}")
+
+
+class _Nowhere:
+    """A file that discards its bytes."""
+
+    def write(self, data: bytes) -> int:
+        return len(data)
+
+
+@command()
+@click.argument("files", metavar="IN [OUT]", nargs=-1, required=True)
+@reads()
+@option("--hash", "Print the hash of each of any number of files instead.", name="hashes")
+@option("--algorithm [sha256|sha384]", "Hash algorithm.", "sha256")
+@option("--max-steps N", "Maximum number of steps for telling similar blank nodes apart (default: 2 million, and 16 "
+        "for each).", None, COUNT)
+def canonicalize(files: Files, hashes: bool, reading: Given, **given: Any) -> None:
+    """Read IN and write its canonical N-Quads to OUT, or to standard output.
+
+    IN may also be a table, a directory or a glob pattern in quotation marks: all files together are one dataset, in
+    which the blank nodes of each file are apart.
+
+    The same dataset gives the same bytes, whatever the order of its statements and the labels of its blank nodes. The
+    algorithm is RDFC-1.0 of W3C. Statements that are there twice are written once. Quoted triples and generalized
+    statements are an error: RDFC-1.0 does not define them.
+
+    With --hash the hash of each file and its name are printed, as sha256sum does. Files with the same dataset have the
+    same hash, whatever their format.
+
+    \b
+    Examples:
+      jelly canonicalize people.jelly people.nq
+      jelly canonicalize 'dump/*.nq.gz' dump.nq
+      jelly canonicalize --hash people.jelly people.nt.gz
+    """
+    src, dst, *more = *files, "-"
+    if more[1:] and not hashes:
+        raise click.UsageError("give IN and OUT, or --hash for several files")
+    each: list[tuple[Any, dict[str, Any]]] = inputs(files if hashes else [src], reading)
+    if len(each) > 1 and not hashes:
+        each = [([file for file, _ in each], reading)]
+    for file, settings in each:
+        quiet = not hashes and dst == "-" and sys.stdout.isatty()
+        with progress_bar("Hashing" if hashes else "Canonicalizing", quiet) as progress:
+            found = jelly.canonicalize(file, _Nowhere() if hashes else dst, progress=progress, **given, **settings)
+        if hashes:
+            click.echo(f"{found.digest}  {file}")
+
+
+@command("FILE")
+@option("--terms", 'Also write which terms each part of the file holds, for "jelly find".')
+@reads(limits=_SEEKING, format=False)
+def index(file: str, terms: bool, reading: Given) -> None:
+    """Scan a Jelly file and write its index to FILE.idx, for jelly.open in Python.
+
+    Files written by "jelly convert" contain an index already, unless they are .gz, .bz2 or .xz, or not delimited. With
+    --terms FILE.idx also tells which terms each part of the file holds, so that "jelly find" reads only what can match;
+    of a file that has an index it holds nothing else. A file compressed with zstd needs a table of its frames, as this
+    command and t2sz write it.
+
+    \b
+    Examples:
+      jelly index people.jelly
+      jelly index --terms people.jelly
+      jelly index people.jelly.zst
+    """
+    with progress_bar("Indexing") as progress:
+        update = None if progress is None else lambda done, total: progress(done, total, None)
+        patch = split_suffix(file)[0] in JELLY_PATCH.suffixes
+        make_sidecar(file, progress=update, patch=patch, terms=terms, **reading)
+    if terms:
+        size, whole = (os.path.getsize(path) for path in (file + SUFFIX, file))
+        say(f"{file}{SUFFIX}: {size:,} bytes, {size / max(whole, 1):.1%} of the file")
+
+
+def _parse_range(ctx: click.Context, param: click.Parameter, value: str) -> slice:
+    """A range A:B; A and B are optional, and negative ones count from the end."""
+    start, colon, stop = value.partition(":")
+    if not colon or not all(not part or part.removeprefix("-").isdecimal() for part in (start, stop)):
+        raise click.BadParameter(f"{value!r} is not a range: expected A:B, such as 1000:1010, :10 or 1000:")
+    low, high = int(start or 0), int(stop) if stop else None
+    if high is not None and high < low and (high < 0) == (low < 0):
+        raise click.BadParameter(f"{value!r} ends before it begins")
+    return slice(low, high)
+
+
+# The text on standard output, by the content.
+_TEXTS = {Content.STATEMENTS: "nq", Content.PATCH: "rdfp", Content.MESSAGES: "nq", Content.RESULTS: "tsv"}
+
+
+@command("FILE", cls=RangeCommand)
+@click.argument("wanted", metavar="A:B", callback=_parse_range)
+@option("--frames", "Print frames A to B instead of statements. Jelly only.")
+@reads(logs=True)
+@writes()
+@option("-o, --output FILE", "Write to FILE instead of standard output.", "-")
+def slice_(file: str, wanted: slice, frames: bool, output: str, reading: Given, writing: Given) -> None:
+    """Print statements, patches, messages (--messages) or rows of query results: A up to, but not including, B.
+
+    The first has the number 0; of Jelly -10 is the tenth from the end.
+
+    Of Jelly and Jelly-Patch only the needed part of the file is read: it has an index. Other files are read up to B.
+
+    \b
+    Examples:
+      jelly slice people.jelly 1000000:1000100
+      jelly slice people.jelly -10:
+      jelly slice people.jelly --frames :3 -o begin.jelly
+      jelly slice log.jellyp 1000:1010
+      jelly slice people.ttl :10
+    """
+    content = content_of(reading, file)
+    known = format_to_check(reading.pop("format", None), "" if file == "-" else file, content)
+    has_index = known in (JELLY, JELLY_PATCH)
+    if frames and known is not JELLY:
+        raise click.UsageError(f"--frames goes with Jelly, not with {known.title}")
+    check_options(reading, [SEEKING if has_index else known.reading], known.title, content)
+    target, how = output_of(output, writing, text=_TEXTS[content], content=content)
+    to = {"format": target.name} | ({"seekable": how["seekable"]} if target in (JELLY, JELLY_PATCH) else {})
+    begin, end = wanted.start, wanted.stop
+    if not has_index and (begin < 0 or (end or 0) < 0):
+        raise click.UsageError(f"numbers from the end go with Jelly, which has an index, not with {known.title}")
+    source: Any
+    if has_index:
+        source = jelly.open(file, content="patches" if content is Content.PATCH else None, **reading)
+        begin, end, _ = wanted.indices(source.n_frames if frames else len(source))
+    else:
+        source = reader_of(content)(file, format=known.name, **reading)
+    with closing(source):
+        if content is Content.STATEMENTS:
+            # Statements A to B are no groups any more.
+            options = output_options(source.options, 3, flat=not frames) if has_index else None
+            with jelly.Writer(output, options, **to) as writer:
+                if frames:
+                    _write_frames(writer, source.frames(begin, end))
+                else:
+                    _write_rows(writer, _rows(source, begin, end, has_index))
+        elif content is Content.RESULTS:
+            rows = (select(batch, slice(low, high)) for batch, low, high in _rows(source, begin, end, False))
+            jelly.write_results(output, source.variables, rows, **to)
+        else:
+            with _item_writer(content, output, source, to) as items:
+                for one in source.patches(begin, end) if has_index else islice(source, begin, end):
+                    items.write(one)
+
+
+def _item_writer(content: Content, output: str, source: Any, to: dict[str, Any]) -> Any:
+    """A writer of patches or messages."""
+    if content is Content.PATCH:
+        from jelly.patch import PatchWriter
+
+        return PatchWriter(output, source.options, **to)
+    from jelly.messages import MessageWriter
+
+    return MessageWriter(output, **to)
+
+
+def _rows(source: Any, begin: int, end: int | None, has_index: bool) -> Iterator[tuple[Batch, int, int]]:
+    """Batches with the rows from ``begin`` to ``end``, and the range of these in each Batch."""
+    if has_index:
+        # Namespaces stand at the beginning of most files, wherever the statements are.
+        yield from ((batch, 0, 0) for batch, *_ in source.rows(0, 1))
+        yield from source.rows(begin, end)
+        return
+    for batch in source.batches():
+        first = batch.first_row
+        low, high = slice(max(begin - first, 0), None if end is None else max(end - first, 0)).indices(len(batch))[:2]
+        yield batch, low, high
+        if end is not None and first + len(batch) >= end:
+            return
+
+
+def _write_rows(writer: jelly.Writer, rows: Iterator[tuple[Batch, int, int]]) -> None:
+    declared: dict[str, str] = {}
+    for batch, low, high in rows:
+        for _, _, name, iri in batch.namespaces:
+            if declared.get(name) != iri:
+                declared[name] = iri
+                writer.namespace(name, iri)
+        if low < high:
+            writer.add_batch(select(batch, slice(low, high)))
+
+
+def _write_frames(writer: jelly.Writer, frames: Iterator[jelly.Frame]) -> None:
+    for frame in frames:
+        for name, iri in frame.namespaces:
+            writer.namespace(name, iri)
+        writer.extend(frame)
+        writer.end_frame(frame.metadata)
