@@ -56,8 +56,8 @@ def spark() -> None:
 @option("--buckets N", "Partitions by hash of ids, vertical and wide, a power of 2.", 16)
 @option("--seed N", "A number that ids depend on (default: 0).", 0, COUNT)
 @option("--partition-by [predicate|graph]", "Write one Parquet directory per value, as Hive does.")
-@option("--sort NAME,...", "Sort the rows of each task by subject, predicate, object or graph: smaller files that are "
-        "searched faster.", callback=_names)
+@option("--sort NAMES", "Sort the rows of each task by subject, predicate, object or graph, with commas: smaller "
+        "files that are searched faster.", callback=_names)
 @option("--compact", "Then make few files out of many, sorted as a whole with --sort. Without SRC: of the table as it "
         "is.")
 @option("--target-size SIZE", "Bytes of the files that --compact makes.", "128M", name="target_file_bytes")
