@@ -12,9 +12,9 @@ from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.frames import FrameDecoder, FrameEncoder
 from jelly.errors import JellyLimitError
-from jelly.grpc._context import BIG, Call, Kind, Publication, Refusal, Subscription
+from jelly.grpc._context import BIG, Call, Publication, Refusal, Subscription
 from jelly.grpc._framing import WholePatches
-from jelly.grpc._protocol import FIRST, check_content, serve_options
+from jelly.grpc._protocol import FIRST, Kind, check_content, serve_options
 from jelly.grpc._server import Handler
 from jelly.grpc._topic_info import TopicInfo, info_of
 from jelly.grpc._topic_log import Missed, Topic

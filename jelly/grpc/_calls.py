@@ -17,20 +17,18 @@ from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.frames import FrameDecoder, frame_of
 from jelly.errors import JellyArgumentError, JellyOptionsError, JellyServiceError, JellyTimeoutError
-from jelly.grpc._context import Kind, Tls, grpc, is_loopback, metadata_of
+from jelly.grpc._context import Tls, grpc, is_loopback, metadata_of
 from jelly.grpc._framing import patch_of
 from jelly.grpc._protocol import (
     DELETE_TOPIC,
     FIRST,
     FOLLOW,
+    KINDS,
     LIST_TOPICS,
-    PUBLISH,
-    PUBLISH_PATCH,
     START,
-    SUBSCRIBE,
-    SUBSCRIBE_PATCH,
     TOPIC,
     TOPIC_BYTES,
+    Kind,
     pack_subscribe,
 )
 
@@ -210,9 +208,8 @@ class BaseClient(Generic[F, P]):
         else:
             channel = self._grpc.secure_channel(address, tls.of_client(), options, compression)
         self._channel = channel
-        kinds = {"statements": (SUBSCRIBE, PUBLISH), "patches": (SUBSCRIBE_PATCH, PUBLISH_PATCH)}
-        self._subscribe = {kind: channel.unary_stream(name) for kind, (name, _) in kinds.items()}
-        self._publish = {kind: channel.stream_unary(name) for kind, (_, name) in kinds.items()}
+        self._subscribe = {kind: channel.unary_stream(name) for kind, (name, _) in KINDS.items()}
+        self._publish = {kind: channel.stream_unary(name) for kind, (_, name) in KINDS.items()}
         self._list, self._delete, self._probe = map(channel.unary_unary, (LIST_TOPICS, DELETE_TOPIC, PROBE))
 
     @overload

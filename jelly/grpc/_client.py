@@ -12,8 +12,8 @@ from jelly._options.settings import checked
 from jelly._streams.frames import FRAME_ROWS, FrameEncoder, readable, statements_of
 from jelly._streams.reader import Frame, Statement
 from jelly.grpc._calls import FAILURES, Attempts, BaseClient, BaseFeed, Item, pause_thread, service_error
-from jelly.grpc._context import Kind, grpc
-from jelly.grpc._protocol import pack_subscribe
+from jelly.grpc._context import grpc
+from jelly.grpc._protocol import Kind, pack_subscribe
 from jelly.grpc._topic_info import TopicInfo, unpack_info, unpack_infos
 from jelly.patch import Patch
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._options.options import PatchOptions, StreamOptions
@@ -20,7 +20,7 @@ from jelly._streams.frames import FrameDecoder, frame_of, statements_of
 from jelly._streams.reader import Frame, Statement
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyOptionsError, need
 from jelly.grpc._framing import PUNCTUATION
-from jelly.grpc._protocol import FOLLOW, START, TOPIC, TOPIC_BYTES, inflate, unpack_subscribe
+from jelly.grpc._protocol import FOLLOW, START, TOPIC, TOPIC_BYTES, Kind, inflate, unpack_subscribe
 from jelly.grpc._topic_log import Deleted, Missed
 
 with need("grpc", "gRPC needs grpcio"):
@@ -38,7 +38,6 @@ MAX_DETAIL = 1000
 
 _EXHAUSTED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE)
 
-Kind = Literal["statements", "patches"]
 Authenticate = Callable[[Mapping[str, str]], "str | None"]
 Authorize = Callable[["str | None", str, str], bool]
 

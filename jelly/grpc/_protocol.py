@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
 
 from jelly._core.jelly.encoder import options_row, patch_options_row
 from jelly._options.options import (
@@ -30,12 +30,18 @@ with need("grpc", "the services need protobuf"):
     from google.protobuf.message import DecodeError
     from google.protobuf.message_factory import GetMessageClass
 
+Kind = Literal["statements", "patches"]
+
 SERVICE = "eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService"
 SUBSCRIBE = f"/{SERVICE}/SubscribeRdf"
 PUBLISH = f"/{SERVICE}/PublishRdf"
 PATCH_SERVICE = "jelly.v1.PatchStreamService"
 SUBSCRIBE_PATCH = f"/{PATCH_SERVICE}/SubscribePatch"
 PUBLISH_PATCH = f"/{PATCH_SERVICE}/PublishPatch"
+# The methods of each content.
+KINDS: dict[Kind, tuple[str, str]] = {
+    "statements": (SUBSCRIBE, PUBLISH), "patches": (SUBSCRIBE_PATCH, PUBLISH_PATCH)
+}  # fmt: skip
 TOPIC_SERVICE = "jelly.v1.TopicService"
 LIST_TOPICS = f"/{TOPIC_SERVICE}/ListTopics"
 DELETE_TOPIC = f"/{TOPIC_SERVICE}/DeleteTopic"

@@ -20,7 +20,6 @@ from jelly.grpc._context import (
     Authenticate,
     Authorize,
     Call,
-    Kind,
     Publication,
     Refusal,
     Subscription,
@@ -33,16 +32,14 @@ from jelly.grpc._context import (
 from jelly.grpc._framing import Fitting
 from jelly.grpc._protocol import (
     DELETE_TOPIC,
+    KINDS,
     LIST_TOPICS,
     PATCH_SERVICE,
     POOL,
-    PUBLISH,
-    PUBLISH_PATCH,
     RECEIVED,
     SERVICE,
-    SUBSCRIBE,
-    SUBSCRIBE_PATCH,
     TOPIC_SERVICE,
+    Kind,
     inflate,
     unpack_subscribe,
 )
@@ -53,7 +50,6 @@ __all__ = ["Handler", "Server"]
 MAX_MESSAGE = 16 << 20
 # A message that is longer than MAX_MESSAGE is refused by the service; what is longer than this by the transport.
 MAX_RECEIVED = 256 << 20
-_FORMS = ("unary_unary", "unary_stream", "stream_unary")
 CALL_END = 0.01  # seconds for gRPC to notice that a cancelled call has ended
 
 
@@ -202,10 +198,7 @@ class Server:
             LIST_TOPICS: grpc.unary_unary_rpc_method_handler(self._unary(self._list)),
             DELETE_TOPIC: grpc.unary_unary_rpc_method_handler(self._unary(self._delete)),
         }
-        kinds: dict[Kind, tuple[str, str]] = {
-            "statements": (SUBSCRIBE, PUBLISH), "patches": (SUBSCRIBE_PATCH, PUBLISH_PATCH)
-        }  # fmt: skip
-        for kind, (subscribe, publish) in kinds.items():
+        for kind, (subscribe, publish) in KINDS.items():
             methods[subscribe] = grpc.unary_stream_rpc_method_handler(self._subscribe(kind))
             methods[publish] = grpc.stream_unary_rpc_method_handler(self._unary(self._publish(kind)))
         return methods
@@ -284,13 +277,11 @@ class Server:
     # ---- in asyncio
 
     async def __aenter__(self) -> Server:
-        methods = self._methods()
-        guard = [] if self._authenticate is None else [_Guard(self._authenticate, methods)]
+        guard = [] if self._authenticate is None else [_Guard(self._authenticate)]
         self._server = grpc.aio.server(interceptors=guard, options=self._options, compression=self._compression)
-        for service in (SERVICE, PATCH_SERVICE, TOPIC_SERVICE):
-            prefix = f"/{service}/"
-            own = {name.removeprefix(prefix): method for name, method in methods.items() if name.startswith(prefix)}
-            self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, own),))
+        for path, method in self._methods().items():
+            service, _, name = path[1:].partition("/")
+            self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, {name: method}),))
         self._health = _add_extras(self._server)
         self._bind()
         await self._server.start()
@@ -396,9 +387,8 @@ def _add_extras(server: Any) -> Any:
 class _Guard(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     """Refuses calls of clients that ``authenticate`` does not know, except health checks."""
 
-    def __init__(self, authenticate: Authenticate, methods: dict[str, Any]) -> None:
+    def __init__(self, authenticate: Authenticate) -> None:
         self._authenticate = authenticate
-        self._methods = methods
 
     async def intercept_service(self, continuation: Any, details: Any) -> Any:
         if details.method.startswith("/grpc.health.") or self._authenticate(metadata_of(details.invocation_metadata)):
@@ -408,7 +398,4 @@ class _Guard(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             detail = "no valid token: expected the metadata 'authorization: Bearer ...'"
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, detail)
 
-        # gRPC asks for a handler of the form of the method.
-        own = self._methods.get(details.method)
-        form = next((form for form in _FORMS if getattr(own, form, None) is not None), "stream_stream")
-        return getattr(grpc, f"{form}_rpc_method_handler")(abort)
+        return grpc.stream_stream_rpc_method_handler(abort)

@@ -197,6 +197,19 @@ def test_what_the_items_raise(serve):
         async with jg.AsyncClient(server.address) as client:
             with pytest.raises(ZeroDivisionError):
                 await client.publish(failing_later(), topic="u", options=OPTIONS)
+            begun = asyncio.Event()
+
+            async def endless():
+                for item in messages("quads", 3):
+                    yield item
+                begun.set()
+                await asyncio.sleep(3600)
+
+            task = asyncio.create_task(client.publish(endless(), topic="v", options=OPTIONS))
+            await asyncio.wait_for(begun.wait(), 240)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
 
     with jg.Client(server.address) as client:
         with pytest.raises(ZeroDivisionError, match="of the items"):
