@@ -49,9 +49,11 @@ class _Whole:
             self.abort()
 
     def close(self) -> None:
+        """Finish writing."""
         raise NotImplementedError
 
     def abort(self) -> None:
+        """Stop writing."""
         raise NotImplementedError
 
 
