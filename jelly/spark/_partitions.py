@@ -1,6 +1,7 @@
 """Splits files into tasks. Independent of Spark, so that workers load it quickly.
 
 >>> import jelly, os, tempfile
+>>> from jelly.spark._parts.files import find_files
 >>> folder = tempfile.mkdtemp()
 >>> jelly.write(os.path.join(folder, "a.jelly"), jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
 1

@@ -1,6 +1,8 @@
 """Reads a task: the statements of the parts of files. Independent of Spark, so that workers load it quickly.
 
 >>> import jelly, os, tempfile
+>>> from jelly.spark._partitions import split
+>>> from jelly.spark._parts.files import find_files
 >>> folder = tempfile.mkdtemp()
 >>> jelly.write(os.path.join(folder, "a.jelly"), jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
 1

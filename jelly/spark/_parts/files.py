@@ -326,6 +326,7 @@ def open_file(storage: Mapping[str, Any], path: str) -> BinaryIO:
 def limits_of(file: File, form: Format, limits: Mapping[str, int] | None) -> dict[str, Any]:
     """The keywords for the limits of reading a file: those of ``limits`` that its format has, others by its size.
 
+    >>> from jelly._formats.registry import NT
     >>> limits_of(File("a.nt", 1 << 30, 0.0), NT, {"max_expansion": 9, "max_names": 9})
     {'max_line_bytes': 17179869184, 'max_expansion': 9}
     """
