@@ -22,7 +22,7 @@ from jelly._core.terms.model import (
 from jelly._dataset.read import read
 from jelly._options.options import LogicalType, PhysicalType, StreamOptions
 from jelly._public import name_public
-from jelly._streams.reader import Frame, Reader, loads, options
+from jelly._streams.reader import Frame, Reader, loads, read_options
 from jelly._streams.writer import Writer, dumps, write
 from jelly._version import __version__
 from jelly.errors import (
@@ -37,10 +37,8 @@ from jelly.errors import (
     JellyTruncatedError,
     JellyUnsupportedError,
     JellyWarning,
-    JoinedWarning,
     LateError,
     MissingExtraError,
-    OptionsWarning,
 )
 
 if TYPE_CHECKING:
@@ -60,7 +58,6 @@ if TYPE_CHECKING:
     from jelly._tools.inspect import FrameInspection, Inspection, inspect
     from jelly._tools.validate import validate
     from jelly.arrow import read_arrow, write_arrow
-    from jelly.results import read_results, write_results
 
 # Without open, which `from jelly import *` would put in the place of that of Python.
 __all__ = [
@@ -94,13 +91,11 @@ __all__ = [
     "JellyTruncatedError",
     "JellyUnsupportedError",
     "JellyWarning",
-    "JoinedWarning",
     "LanguageRange",
     "LateError",
     "Literal",
     "LogicalType",
     "MissingExtraError",
-    "OptionsWarning",
     "Part",
     "Pattern",
     "PhysicalType",
@@ -122,15 +117,13 @@ __all__ = [
     "find",
     "inspect",
     "loads",
-    "options",
     "read",
     "read_arrow",
-    "read_results",
+    "read_options",
     "scan",
     "validate",
     "write",
     "write_arrow",
-    "write_results",
 ]
 
 name_public(__name__, __all__, globals())
@@ -161,11 +154,9 @@ _LAZY = {
     "inspect": "jelly._tools.inspect",
     "open": "jelly._dataset.file",
     "read_arrow": "jelly.arrow",
-    "read_results": "jelly.results",
     "scan": "jelly._dataset.scan",
     "validate": "jelly._tools.validate",
     "write_arrow": "jelly.arrow",
-    "write_results": "jelly.results",
 }
 # So are the public modules. dir() leaves them out: help() would import them all, with what they need.
 _MODULES = frozenset({

@@ -15,9 +15,9 @@ Files may be compressed. pyoxigraph reads TSV. Results of ASK queries are not su
 
 >>> import io, jelly
 >>> out = io.BytesIO()
->>> jelly.write_results(out, ["x", "n"], [(jelly.IRI("a:b"), jelly.Literal("1")), {"n": None}], format="thrift")
+>>> jelly.results.write_results(out, ["x", "n"], [(jelly.IRI("a:b"), jelly.Literal("1")), {"n": None}], format="thrift")
 2
->>> results = jelly.read_results(out.getvalue(), format="thrift")
+>>> results = jelly.results.read_results(out.getvalue(), format="thrift")
 >>> results.variables, [tuple(term and str(term) for term in row) for row in results]
 (('x', 'n'), [('<a:b>', '"1"'), (None, None)])
 """
@@ -153,7 +153,7 @@ def read_results(src: Any, **options: Unpack[ReadOptions]) -> Results:
     Examples
     --------
     >>> import jelly
-    >>> results = jelly.read_results(bytes.fromhex("191c1801780000191c3c180161000000"), format="srt")
+    >>> results = jelly.results.read_results(bytes.fromhex("191c1801780000191c3c180161000000"), format="srt")
     >>> results.variables, list(results)
     (('x',), [(Literal('a'),)])
     """
@@ -188,7 +188,7 @@ def write_results(dst: Any, variables: Any, rows: Iterable[Any] | None = None, *
     --------
     >>> import io, jelly
     >>> out = io.BytesIO()
-    >>> jelly.write_results(out, ["x"], [[jelly.Literal("a")], {}], format="csv"), out.getvalue()
+    >>> jelly.results.write_results(out, ["x"], [[jelly.Literal("a")], {}], format="csv"), out.getvalue()
     (2, b'x\\r\\na\\r\\n\\r\\n')
     """
     if rows is None:

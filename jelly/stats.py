@@ -484,7 +484,7 @@ def stats(
 
     >>> import io, jelly
     >>> out = io.BytesIO()
-    >>> jelly.write_results(out, ["x"], [[jelly.IRI("a:b")], [jelly.IRI("a:b")], [None]], format="json")
+    >>> jelly.results.write_results(out, ["x"], [[jelly.IRI("a:b")], [jelly.IRI("a:b")], [None]], format="json")
     3
     >>> found = jelly.stats.stats(out.getvalue(), content="results", format="json").variables["x"]
     >>> found.bound, found.unbound, found.kinds, found.values.top

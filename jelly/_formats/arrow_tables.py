@@ -351,7 +351,7 @@ def from_results(
     Examples
     --------
     >>> import jelly
-    >>> results = jelly.read_results(b'{"head":{"vars":["x"]},"results":{"bindings":[{}]}}', format="json")
+    >>> results = jelly.results.read_results(b'{"head":{"vars":["x"]},"results":{"bindings":[{}]}}', format="json")
     >>> from_results(results.variables, results.batches()).read_all().to_pylist()
     [{'x': None}]
     """

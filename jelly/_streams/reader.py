@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from jelly._options.keywords import ReadOptions
 
-__all__ = ["Frame", "Reader", "loads", "options"]
+__all__ = ["Frame", "Reader", "loads", "read_options"]
 
 Statement = Triple | Quad
 # Keywords of all formats, for their readers.
@@ -256,7 +256,7 @@ def frames_of(batches: Iterable[Batch], index: int = 0, library: TermAdapter | N
 
 
 @checked(READING - {"format", "batch_rows"})
-def options(src: Any, **options: Unpack[ReadOptions]) -> StreamOptions:
+def read_options(src: Any, **options: Unpack[ReadOptions]) -> StreamOptions:
     """Read the stream options at the start of a Jelly stream. Only the beginning of the stream is decoded.
 
     Parameters
@@ -274,7 +274,7 @@ def options(src: Any, **options: Unpack[ReadOptions]) -> StreamOptions:
     Examples
     --------
     >>> import jelly
-    >>> jelly.options(jelly.dumps([])).physical_type.name
+    >>> jelly.read_options(jelly.dumps([])).physical_type.name
     'TRIPLES'
     """
     settings: Any = options

@@ -33,8 +33,7 @@ from jelly._formats.sniff import explain
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked, refuse_unknown
 from jelly._streams.inputs import ACCEPT
-from jelly._streams.reader import Reader
-from jelly._streams.reader import options as read_options
+from jelly._streams.reader import Reader, read_options
 from jelly._tools.check import AnyOrder, Check, InOrder, Problem
 from jelly._tools.compare import as_quad
 from jelly._tools.inspect import format_to_check, open_jelly, reader_of, restart_problem

@@ -279,7 +279,7 @@ def slice_(file: str, wanted: slice, frames: bool, output: str, reading: Given, 
                     _write_rows(writer, _rows(source, begin, end, has_index))
         elif content is Content.RESULTS:
             rows = (select(batch, slice(low, high)) for batch, low, high in _rows(source, begin, end, False))
-            jelly.write_results(output, source.variables, rows, **to)
+            jelly.results.write_results(output, source.variables, rows, **to)
         else:
             with _item_writer(content, output, source, to) as items:
                 for one in source.patches(begin, end) if has_index else islice(source, begin, end):

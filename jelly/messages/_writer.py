@@ -192,7 +192,7 @@ class MessageWriter(ItemWriter):
         """Write the messages of a Batch: its frames. Rows after the last frame are an error."""
         self._check_open()
         if batch.variables is not None:
-            raise JellyOptionsError("query results cannot be messages: use jelly.write_results")
+            raise JellyOptionsError("query results cannot be messages: use jelly.results.write_results")
         n = len(batch.frames)
         if len(batch) != (int(batch.frames[-1]) if n else 0):
             raise JellyArgumentError("the Batch has rows after its last frame: they are no whole message")

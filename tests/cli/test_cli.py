@@ -113,9 +113,9 @@ def test_convert_options(folder):
         "--table-datatypes", 9, "--physical", "graphs", "--logical", "timestamped-named-graphs",
         "--allow", "generalized", "--no-star",
         "--stream-name", "x")  # fmt: skip
-    assert jelly.options("b.jelly") == StreamOptions(3, 114, "x", True, False, 64, 0, 9, 1)
+    assert jelly.read_options("b.jelly") == StreamOptions(3, 114, "x", True, False, 64, 0, 9, 1)
     run("convert", "b.jelly", "c.jelly", "--preset", "big")
-    assert jelly.options("c.jelly") == StreamOptions(3, 114, "x", True, False, version=1)
+    assert jelly.read_options("c.jelly") == StreamOptions(3, 114, "x", True, False, version=1)
 
 
 def test_convert_prefixes_and_values(folder):
@@ -822,7 +822,7 @@ def test_cat_to_jelly_in_any_order(tmp_path, monkeypatch):
         assert [jelly.Quad(*s) for s in jelly.read(data)] == wanted
         assert jelly.validate(data) == []
     # What nobody needs is not announced.
-    assert jelly.options(run("cat", "--to", "jelly", "a.nt", "a.nt").stdout_bytes) == jelly.options(
+    assert jelly.read_options(run("cat", "--to", "jelly", "a.nt", "a.nt").stdout_bytes) == jelly.read_options(
         jelly.dumps(jelly.read("a.nt"))
     ).replace(version=1)
     # Standard input is looked at, too, and read once.
@@ -849,12 +849,12 @@ def test_cat_to_a_pipe_names_the_option(tmp_path, monkeypatch):
     error = run("cat", "--to", "jelly", "b.rt", code=1).stderr
     assert "give --physical quads\n" in error
     data = run("cat", "--to", "jelly", "--physical", "quads", "b.rt").stdout_bytes
-    assert jelly.options(data).logical_type.name == "FLAT_QUADS"
+    assert jelly.read_options(data).logical_type.name == "FLAT_QUADS"
     assert sum(1 for _ in jelly.read(data)) == 40_001
     assert "go with --to jelly" in run("cat", "--allow", "generalized", "a.nt", code=2).stderr
 
 
-@pytest.mark.filterwarnings("always::jelly.JoinedWarning")
+@pytest.mark.filterwarnings("always::jelly.errors.JoinedWarning")
 def test_joined_and_unknown_rows(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     parts = [jelly.dumps([(IRI(f"http://{x}.org/s"), IRI(f"http://{x}.org/x/p"), IRI("a:o"))]) for x in "ab"]

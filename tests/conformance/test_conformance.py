@@ -72,10 +72,10 @@ def write_frames(options, inputs):
 
 @pytest.mark.parametrize(("folder", "action", "result"), cases("to_jelly", "pos"))
 def test_to_jelly(folder, action, result):
-    options = jelly.options(folder / action[0])
+    options = jelly.read_options(folder / action[0])
     inputs = [read_text(folder / path) for path in action[1:]]
     data = write_frames(options, inputs)
-    assert jelly.options(data) == options
+    assert jelly.read_options(data) == options
     compare_frames(inputs, data)
     # The file of the suite says the same, frame by frame.
     compare_frames(inputs, folder / result[0])
@@ -86,7 +86,7 @@ def test_to_jelly(folder, action, result):
 def test_to_jelly_as_pyjelly_reads_it(folder, action, result):
     peer = pytest.importorskip("support.by_pyjelly")
     inputs = [read_text(folder / path) for path in action[1:]]
-    data = write_frames(jelly.options(folder / action[0]), inputs)
+    data = write_frames(jelly.read_options(folder / action[0]), inputs)
     assert peer.options_row(data) == peer.options_row((folder / action[0]).read_bytes())
     frames = peer.read_frames(data)
     assert len(frames) == len(inputs)
@@ -98,7 +98,7 @@ def test_to_jelly_as_pyjelly_reads_it(folder, action, result):
 @pytest.mark.parametrize(("folder", "action", "result"), cases("to_jelly", "neg"))
 def test_to_jelly_refuses(folder, action, result):
     with pytest.raises(jelly.JellyError):  # noqa: PT012 - reading the options or writing, both will do
-        options = jelly.options(folder / action[0])
+        options = jelly.read_options(folder / action[0])
         write_frames(options, [read_text(folder / path) for path in action[1:]])
 
 

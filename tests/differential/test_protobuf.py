@@ -131,7 +131,7 @@ def test_we_read_what_protobuf_can_write(pb, stream, parts, random, disorder):
     ours = list(jelly.scan(data, delimited=True).frames())
     assert [(plain_all(frame), frame.namespaces, frame.metadata) for frame in ours] == expected
     assert plain_all(jelly.loads(data, delimited=True)) == statements
-    assert jelly.options(data, delimited=True) == options
+    assert jelly.read_options(data, delimited=True) == options
     chunks = [data[i : i + 3] for i in range(0, len(data), 3)]
     assert plain_all(jelly.read(chunks, delimited=True, batch_rows=2)) == statements
 

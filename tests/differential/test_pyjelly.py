@@ -62,7 +62,7 @@ def test_we_read_what_pyjelly_writes(stream, namespaces, frame_size):
     frames = list(jelly.scan(data).frames())
     assert [x for frame in frames for x in plain_all(frame)] == statements
     assert [x for frame in frames for x in frame.namespaces] == namespaces
-    assert jelly.options(data).physical_type == options.physical_type
+    assert jelly.read_options(data).physical_type == options.physical_type
 
 
 def test_pyjelly_reads_our_namespaces():
@@ -96,7 +96,7 @@ def test_both_read_the_same(sample):
     ours = plain_all(jelly.loads(data))
     assert by_pyjelly.read(data) == ours
     # And back: what each writes of it, the other reads.
-    options = jelly.options(data).replace(version=1, max_name_table_size=4000, max_prefix_table_size=150)
+    options = jelly.read_options(data).replace(version=1, max_name_table_size=4000, max_prefix_table_size=150)
     ours = ours[:5000]
     assert by_pyjelly.read(jelly.dumps(map(statement, ours), options)) == ours
     assert plain_all(jelly.loads(by_pyjelly.write(ours, options))) == ours

@@ -31,7 +31,7 @@ def test_dumps_and_loads(stream, delimited):
         return
     assert plain_all(jelly.loads(data)) == statements
     assert plain_all(jelly.loads(data, delimited=delimited)) == statements
-    assert jelly.options(data) == options.replace(version=1)
+    assert jelly.read_options(data) == options.replace(version=1)
 
 
 @many
@@ -103,7 +103,7 @@ def test_batches_pass_on(stream, batch_rows, chunk):
         for batch in jelly.scan(pieces, batch_rows=batch_rows).batches():
             writer.add_batch(batch)
     assert plain_all(jelly.loads(out.getvalue())) == statements
-    assert jelly.options(out.getvalue()) == options.replace(version=1)
+    assert jelly.read_options(out.getvalue()) == options.replace(version=1)
 
 
 @many

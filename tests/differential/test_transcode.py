@@ -28,7 +28,7 @@ def content(frames):
 
 def options_of(name, data):
     """The options to write with. One sample has a quoted triple that its own options forbid."""
-    options = jelly.options(data)
+    options = jelly.read_options(data)
     return options.replace(rdf_star=True) if name.endswith("temp_grouped_triples_input.jelly") else options
 
 
@@ -48,7 +48,7 @@ def test_by_frames(name):
                 writer.namespace(*namespace)
             writer.extend(frame)
             writer.end_frame(frame.metadata)
-    assert jelly.options(out.getvalue()) == options
+    assert jelly.read_options(out.getvalue()) == options
     assert content(jelly.scan(out.getvalue()).frames()) == content(frames)
 
 
@@ -72,7 +72,7 @@ def test_by_batches(name, tables):
         assert "star" in name
         return
     before, after = list(jelly.scan(data).frames()), list(jelly.scan(out.getvalue()).frames())
-    assert jelly.options(out.getvalue()) == options
+    assert jelly.read_options(out.getvalue()) == options
     if options.is_grouped:
         assert content(after) == content(before)
     else:

@@ -35,10 +35,10 @@ def test_conversion(numbering: str, name: str, tmp_path: Any) -> None:
         with pytest.raises(jelly.JellyOptionsError, match='star="triple-terms"'):
             jelly.convert(data, path, options={"version": 2})
     assert jelly.convert(data, path).statements == len(expected(name))
-    assert jelly.options(path).version == 3
+    assert jelly.read_options(path).version == 3
     assert quads(jelly.read(path)) == expected(name)
     assert jelly.convert(data, path, star="triple-terms").statements == len(expected(name))
-    assert jelly.options(path).version == 2
+    assert jelly.read_options(path).version == 2
     assert quads(jelly.read(path)) == expected(name)
     if CASES[name]["messages"] is not None:
         assert [len(frame.statements) for frame in jelly.scan(path).frames()][: len(CASES[name]["messages"])] == (
@@ -124,17 +124,17 @@ def test_commands(name: str, tmp_path: Any) -> None:
 
 def test_options_of_version_3_are_written_as_they_are_where_somebody_gives_them() -> None:
     data = data_of("p", "one-quad")
-    options = jelly.options(data)
+    options = jelly.read_options(data)
     assert (options.version, options.replace(stream_name="x").version) == (3, 3)
     out = io.BytesIO()
     with jelly.Writer(out, options) as writer:
         writer.add((jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI("a:o"), jelly.IRI("a:g")))
-    assert jelly.options(out.getvalue()) == options
+    assert jelly.read_options(out.getvalue()) == options
     out = io.BytesIO()
     jelly.convert(data, out)
-    assert jelly.options(out.getvalue()) == options.replace(rdf_version="1.1")  # what the statements need
+    assert jelly.read_options(out.getvalue()) == options.replace(rdf_version="1.1")  # what the statements need
     jelly.convert(data, out := io.BytesIO(), options={"version": 2})
-    assert jelly.options(out.getvalue()) == options.replace(version=2)
+    assert jelly.read_options(out.getvalue()) == options.replace(version=2)
 
 
 def test_files_of_rows_and_of_columns_joined() -> None:

@@ -166,18 +166,18 @@ def test_results(format: str) -> None:
     if format == "tsv":
         pytest.importorskip("pyoxigraph")
     out = io.BytesIO()
-    jelly.write_results(out, ["o"], [[o] for o in LITERALS], format=format)
-    results = jelly.read_results(out.getvalue(), format=format)
+    jelly.results.write_results(out, ["o"], [[o] for o in LITERALS], format=format)
+    results = jelly.results.read_results(out.getvalue(), format=format)
     assert [row[0] for row in results] == LITERALS
 
 
 @pytest.mark.parametrize("format", ["json", "xml"])
 def test_results_with_a_bad_direction(format: str) -> None:
     out = io.BytesIO()
-    jelly.write_results(out, ["o"], [[RTL]], format=format)
+    jelly.results.write_results(out, ["o"], [[RTL]], format=format)
     data = out.getvalue().replace(b'"rtl"', b'"up"')
     with pytest.raises(jelly.JellyError, match='"ltr", "rtl" or None'):
-        list(jelly.read_results(data, format=format))
+        list(jelly.results.read_results(data, format=format))
 
 
 @pytest.mark.parametrize("format", ["nt", "ttl", "trig", "ndjsonld", "yamlld", "jelly"])

@@ -69,8 +69,8 @@ def test_convert(encoding: str, tmp_path: Path) -> None:
         text.write_text("".join(f"{item}\n" for item in items))
         jelly.convert(text, other)
         jelly.convert(other, binary)
-        assert jelly.options(binary).physical_type == physical
-        assert jelly.options(binary).version == 1  # there are no prefixes
+        assert jelly.read_options(binary).physical_type == physical
+        assert jelly.read_options(binary).version == 1  # there are no prefixes
         again = tmp_path / f"again{NAMES[encoding][0]}"
         jelly.convert(binary, again)
         assert again.read_bytes() == other.read_bytes()
@@ -79,7 +79,7 @@ def test_convert(encoding: str, tmp_path: Path) -> None:
     # Quads far behind the triples.
     jelly.write(other, [*(Quad(*triple, None) for triple in TRIPLES * 400), QUADS[0]])
     assert jelly.convert(other, binary).statements == 40_001
-    assert jelly.options(binary).physical_type == PhysicalType.QUADS
+    assert jelly.read_options(binary).physical_type == PhysicalType.QUADS
     with pytest.raises(JellyOptionsError, match="a quad in a named graph cannot go into a stream of triples"):
         jelly.convert(other, tmp_path / "t.jelly", options={"physical_type": PhysicalType.TRIPLES})
     assert not (tmp_path / "t.jelly").exists()
@@ -149,10 +149,10 @@ def test_command(tmp_path: Path) -> None:
     assert run(cli, ["count", graph]).output.split()[0] == "100"
     # Results.
     srt, srj, bad = (str(tmp_path / name) for name in ("r.srt", "r.srj", "r.bad"))
-    jelly.write_results(srt, ["x"], [[Literal("a\tb")], [None]])
+    jelly.results.write_results(srt, ["x"], [[Literal("a\tb")], [None]])
     done = run(cli, ["convert", srt, srj])
     assert (done.exit_code, done.stderr) == (0, "2 rows\n")
-    assert list(jelly.read_results(srj)) == [(Literal("a\tb"),), (None,)]
+    assert list(jelly.results.read_results(srj)) == [(Literal("a\tb"),), (None,)]
     done = run(cli, ["cat", srj])
     assert (done.exit_code, done.output) == (0, '?x\n"a\\tb"\n\n')
     assert run(cli, ["cat", srt, "--to", "csv"]).stdout_bytes == b"x\r\na\tb\r\n\r\n"

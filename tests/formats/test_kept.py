@@ -96,7 +96,7 @@ def test_what_the_page_says_is_kept(route: str, source: str) -> None:
     kind, name, frames, namespaces = ROWS[route]
     made = ROUTES[route](source, "out.jelly")
     data = made if isinstance(made, bytes) and made else Path("out.jelly").read_bytes()
-    options = jelly.options(data)
+    options = jelly.read_options(data)
     is_flat = options.logical_type is LogicalType.FLAT_QUADS
     assert is_flat == (kind != "kept")
     if kind == "kept":

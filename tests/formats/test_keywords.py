@@ -32,7 +32,7 @@ CALLS: list[tuple[Callable[..., Any], str, str]] = [
     (lambda **k: jelly.read(b"", **k), "max_frame_byte", "max_frame_bytes"),
     (lambda **k: jelly.scan(b"", **k).batches(), "batch_row", "batch_rows"),
     (lambda **k: jelly.scan(b"", **k).frames(), "delimted", "delimited"),
-    (lambda **k: jelly.options(b"", **k), "max_name", "max_names"),
+    (lambda **k: jelly.read_options(b"", **k), "max_name", "max_names"),
     (lambda **k: jelly.loads(b"", **k), "max_prefix", "max_prefixes"),
     (lambda **k: jelly.dumps([], **k), "delimeted", "delimited"),
     (lambda **k: jelly.Writer(OUT(), **k), "seekabl", "seekable"),
@@ -43,8 +43,8 @@ CALLS: list[tuple[Callable[..., Any], str, str]] = [
     (lambda **k: jelly.open("none", **k), "max_datatype", "max_datatypes"),
     (lambda **k: jelly.inspect(b"", **k), "per_fame", "per_frame"),
     (lambda **k: jelly.validate(b"", **k), "againts", "against"),
-    (lambda **k: jelly.read_results(b"", **k), "fromat", "format"),
-    (lambda **k: jelly.write_results(OUT(), [], [], **k), "frmat", "format"),
+    (lambda **k: jelly.results.read_results(b"", **k), "fromat", "format"),
+    (lambda **k: jelly.results.write_results(OUT(), [], [], **k), "frmat", "format"),
     (lambda **k: MessageReader(b"", **k), "trialing", "trailing"),
     (lambda **k: read_messages(b"", **k), "dialct", "dialect"),
     (lambda **k: MessageWriter(OUT(), **k), "option", "options"),
@@ -118,7 +118,7 @@ def test_a_keyword_of_another_format() -> None:
     with pytest.raises(JellyArgumentError, match="RDF Patch has no keyword 'max_names'"):
         read_patches(b"", format="rdfp", max_names=1)
     with pytest.raises(JellyArgumentError, match="json of query results has no keyword 'max_row_bytes'"):
-        jelly.read_results(b"", format="json", max_row_bytes=1)
+        jelly.results.read_results(b"", format="json", max_row_bytes=1)
 
 
 def test_nothing_is_opened_or_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -224,7 +224,7 @@ def test_verbs_ask_too(tmp_path: Any) -> None:
         assert verb([rows], io.BytesIO(), to="jelly") == 1
         assert verb([columns], io.BytesIO(), to="jelly", options=options) == 1
         assert verb([columns], out) == 1
-        assert jelly.options(out).version == 3
+        assert jelly.read_options(out).version == 3
         out.unlink()
         with pytest.raises(jelly.JellyUnsupportedError, match=r"RDF 1\.1"):
             verb([rows], out, rdf="1.1")

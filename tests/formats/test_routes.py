@@ -209,7 +209,7 @@ def test_each_route_keeps_the_statements(sources: Callable[[str, str], Path], tm
         out = next(tmp_path.iterdir()) if route == "split" else out
         assert statements_in(out) == texts[kind], case
         if target == ".jelly" and route not in FORGET:
-            assert (jelly.options(out).version == 3) == is_columns, case
+            assert (jelly.read_options(out).version == 3) == is_columns, case
         out.unlink()
         assert not os.listdir(tmp_path), case
 
@@ -241,7 +241,7 @@ def test_triple_terms_and_quoted_triples_are_told_apart(
     # Without such a triple there is nothing to ask.
     plain = sources("columns" if version == 2 else "jelly", "plain")
     VERBS[verb](plain, tmp_path / "out.jelly", options={"version": version})
-    assert jelly.options(next(tmp_path.iterdir())).version == version
+    assert jelly.read_options(next(tmp_path.iterdir())).version == version
 
 
 S, P, OBJ = IRI("a:s"), IRI("a:p"), IRI("a:o")
@@ -297,7 +297,7 @@ def test_any_order_of_kinds(
     assert not is_mixed or verb == "unique"
     found = list(jelly.read(out))
     assert normal(found) == (normal(set(given_all)) if verb == "unique" else normal(given_all))
-    assert jelly.options(out).version == 3 if versions[0] == 3 else jelly.options(out).version < 3
+    assert jelly.read_options(out).version == 3 if versions[0] == 3 else jelly.read_options(out).version < 3
 
 
 def goes_in_columns(statement: Quad) -> bool:
@@ -317,9 +317,9 @@ def test_one_rule_for_stream_options(tmp_path: Path) -> None:
     found = []
     for route in (steps.concat, jelly.convert):
         route([one, two], tmp_path / "out.jelly")
-        found.append(jelly.options(tmp_path / "out.jelly"))
+        found.append(jelly.read_options(tmp_path / "out.jelly"))
     done = CliRunner().invoke(cli, ["cat", "--to", "jelly", str(one), str(two)])
-    found.append(jelly.options(done.stdout_bytes))
+    found.append(jelly.read_options(done.stdout_bytes))
     assert found[0] == found[1] == found[2]
     assert (found[0].stream_name, found[0].max_name_table_size, found[0].physical_type) == ("n1", 128, 2)
 
@@ -330,7 +330,7 @@ def test_quads_stay_quads(verb: str, tmp_path: Path) -> None:
     jelly.write(source, [(S, P, OBJ, DefaultGraph())], {"physical_type": 2, "stream_name": "n"})
     (tmp_path / "out").mkdir()
     {**VERBS, "append": jelly.append}[verb](source, tmp_path / "out" / "o.jelly")
-    options = jelly.options(next((tmp_path / "out").iterdir()))
+    options = jelly.read_options(next((tmp_path / "out").iterdir()))
     assert (options.physical_type, options.logical_type, options.stream_name) == (2, 2, "n")
 
 
@@ -346,7 +346,7 @@ def test_a_slice_of_groups(wanted: str, tmp_path: Path) -> None:
             writer.end_frame({"k": b"%d" % number})
     first = int(wanted == "1:")
     assert CliRunner().invoke(cli, ["slice", str(source), wanted, "-o", str(out)]).exit_code == 0
-    assert jelly.options(out).logical_type == jelly.LogicalType.FLAT_TRIPLES
+    assert jelly.read_options(out).logical_type == jelly.LogicalType.FLAT_TRIPLES
     assert list(jelly.read(out)) == list(jelly.read(source))[first:]
     assert [frame.namespaces for frame in jelly.scan(out).frames()] == [[("e", "http://e/")]]
     assert CliRunner().invoke(cli, ["slice", str(source), "--frames", wanted, "-o", str(out)]).exit_code == 0

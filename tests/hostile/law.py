@@ -101,10 +101,10 @@ def doors() -> dict[str, dict[str, Callable[[bytes], object]]]:
         }
     for name in ("json", "xml", "tsv", "thrift", "protobuf"):
         found[f"results {name}"] = {
-            "read_results": lambda data, name=name: used_up(j.read_results(data, format=name)),
+            "read_results": lambda data, name=name: used_up(j.results.read_results(data, format=name)),
             **{
-                f"write {to}": lambda data, name=name, to=to: j.write_results(
-                    Nowhere(), j.read_results(data, format=name), format=to
+                f"write {to}": lambda data, name=name, to=to: j.results.write_results(
+                    Nowhere(), j.results.read_results(data, format=name), format=to
                 )
                 for to in ("json", "xml", "csv", "thrift")
             },

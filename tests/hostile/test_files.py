@@ -385,7 +385,7 @@ def test_files_are_closed(tmp_path: Path) -> None:
     iterator.close()
     with jelly.Reader(path) as reader:
         next(iter(reader))
-    jelly.options(path)
+    jelly.read_options(path)
     path.write_bytes(DATA[:-1])
     with pytest.raises(jelly.JellyError):
         list(jelly.read(path))

@@ -57,7 +57,7 @@ def test_a_megabyte_of_the_same_is_read_in_time(again: bytes, size: int | None) 
     for format in ("ttl", "ndjsonld", "yamlld", "rdfxml"):
         in_time(15, lambda: list(jelly.messages.read_messages(given(), format=format)))  # noqa: B023
     for format in ("json", "xml"):
-        in_time(5, lambda: list(jelly.read_results(given(), format=format)))  # noqa: B023
+        in_time(5, lambda: list(jelly.results.read_results(given(), format=format)))  # noqa: B023
 
 
 @pytest.mark.parametrize("again", [b"\r\n", b"<!ENTITY a ", b"x---", b"<a "])
@@ -169,22 +169,22 @@ def test_finds_in_a_message_count(format: str) -> None:
 
 def test_limits_of_results() -> None:
     json = b'{"head":{"vars":["x"]},"results":{"bindings":[{}]}}'
-    assert list(jelly.read_results(json, format="json", max_document_bytes=len(json))) == [(None,)]
+    assert list(jelly.results.read_results(json, format="json", max_document_bytes=len(json))) == [(None,)]
     with pytest.raises(JellyLimitError, match="raise max_document_bytes"):
-        jelly.read_results(json, format="json", max_document_bytes=len(json) - 1)
+        jelly.results.read_results(json, format="json", max_document_bytes=len(json) - 1)
     sparql = b'<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head><variable name="x"/></head><results>'
     sparql += b"<result>"
     sparql += b'<binding name="x"><literal>%b</literal></binding></result></results></sparql>' % (b"x" * 10_000)
-    assert len(list(jelly.read_results(sparql, format="xml"))) == 1
+    assert len(list(jelly.results.read_results(sparql, format="xml"))) == 1
     with pytest.raises(JellyLimitError, match="raise max_text_bytes"):
-        list(jelly.read_results(sparql, format="xml", max_text_bytes=1000))
+        list(jelly.results.read_results(sparql, format="xml", max_text_bytes=1000))
     with pytest.raises(JellyLimitError, match="raise max_text_bytes"):
-        list(jelly.read_results(b'?x\n"' + b"x" * 1000 + b'"\n', format="tsv", max_text_bytes=100))
+        list(jelly.results.read_results(b'?x\n"' + b"x" * 1000 + b'"\n', format="tsv", max_text_bytes=100))
     with pytest.raises(TypeError, match="max_row_bytes"):
-        jelly.read_results(json, format="json", max_row_bytes=1)
+        jelly.results.read_results(json, format="json", max_row_bytes=1)
     many = b",".join(b'"%d"' % i for i in range(70_000))
     with pytest.raises(JellyLimitError, match="more than 65536 variables"):
-        jelly.read_results(b'{"head":{"vars":[%b]},"results":{"bindings":[]}}' % many, format="json")
+        jelly.results.read_results(b'{"head":{"vars":[%b]},"results":{"bindings":[]}}' % many, format="json")
 
 
 @pytest.mark.bounded

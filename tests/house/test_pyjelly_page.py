@@ -64,7 +64,7 @@ def same(x):
     if isinstance(x, bytes):
         frames = list(jelly.scan(x).frames())
         # A flat stream is cut anywhere, and a graph has no order.
-        cut = jelly.options(x).is_grouped
+        cut = jelly.read_options(x).is_grouped
         texts = [[repr(same(statement)) for statement in frame] for frame in frames]
         if not cut:
             return sorted(chain.from_iterable(texts))
@@ -191,7 +191,7 @@ def generalized():
     out = io.BytesIO()
     flat_stream_to_file(iter([sink.Triple(sink.Literal("x"), sink.IRI("a:p"), sink.IRI("a:o"))]), out)
     statements = jelly.loads(out.getvalue())
-    assert jelly.options(jelly.dumps(statements)).generalized_statements
+    assert jelly.read_options(jelly.dumps(statements)).generalized_statements
     assert jelly.loads(jelly.dumps(statements)) == statements
     with pytest.raises(jelly.JellyOptionsError, match="generalized_statements=True"):
         jelly.dumps(statements, jelly.StreamOptions(1, 1))
@@ -231,8 +231,8 @@ def streams():
 
 
 def logical_types():
-    assert jelly.options("graphs.jelly").is_grouped
-    flat = jelly.options("facts.jelly")
+    assert jelly.read_options("graphs.jelly").is_grouped
+    flat = jelly.read_options("facts.jelly")
     assert (flat.is_grouped, flat.logical_type) == (False, jelly.LogicalType.FLAT_QUADS)
 
 
@@ -253,7 +253,7 @@ def namespaces():
         graph.serialize(format="jelly", encoding="utf-8", **settings) for settings in ({}, {"namespaces": False})
     )
     n = len(list(graph.namespaces()))
-    assert [jelly.options(data).version for data in (with_names, without)] == [2, 1]
+    assert [jelly.read_options(data).version for data in (with_names, without)] == [2, 1]
     assert len(next(jelly.scan(with_names).frames()).namespaces) == n
     if n == 29:  # of RDFLib 7
         assert [len(with_names), len(without)] == [1564, 60]

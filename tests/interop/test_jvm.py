@@ -182,7 +182,7 @@ def test_we_read_jvm(exchange: Exchange, name: str, tables: str, physical: Physi
     quads = physical != PhysicalType.TRIPLES
     expected = exchange.read(quads=quads) if tables in STARVED else [given]
     assert plain([jelly.read(exchange.jelly)]) == plain(expected)
-    assert jelly.options(exchange.jelly) == options.replace(version=1)
+    assert jelly.read_options(exchange.jelly) == options.replace(version=1)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_we_read_jvm_namespaces(exchange: Exchange, tables: str, command: str) -
     assert sum((frame.namespaces for frame in frames), []) == PREFIXES
     expected = sum(exchange.read("frames"), []) if tables in STARVED else given
     assert plain([sum((frame.statements for frame in frames), [])]) == plain([expected])
-    assert jelly.options(exchange.jelly) == options
+    assert jelly.read_options(exchange.jelly) == options
 
 
 # ---- grouped streams
@@ -301,7 +301,7 @@ def test_we_read_jvm_frames(exchange: Exchange, physical: PhysicalType, logical:
     exchange.write("group", given, settings(options))
     expected = exchange.read("frames", physical != PhysicalType.TRIPLES) if tables in STARVED else given
     assert plain(jelly.scan(exchange.jelly).frames()) == plain(expected)
-    assert jelly.options(exchange.jelly) == options.replace(version=1)
+    assert jelly.read_options(exchange.jelly) == options.replace(version=1)
 
 
 # ---- what others made
@@ -309,7 +309,7 @@ def test_we_read_jvm_frames(exchange: Exchange, physical: PhysicalType, logical:
 
 def both_read(exchange: Exchange, path: Path) -> None:
     """The frames of a file, as we and the peer read them."""
-    quads = jelly.options(path).physical_type != PhysicalType.TRIPLES
+    quads = jelly.read_options(path).physical_type != PhysicalType.TRIPLES
     with jelly.Reader(path) as reader:
         frames = [frame.statements for frame in reader.frames()]
         delimited = reader.delimited

@@ -27,12 +27,12 @@ def broken_source(data: bytes, size: int) -> Iterator[bytes]:
 @pytest.mark.parametrize("rows", [1, 5])
 def test_rows_of_results(format: str, rows: int) -> None:
     out = io.BytesIO()
-    jelly.write_results(out, ["x"], [[Literal(str(i))] for i in range(rows)], format=format)
+    jelly.results.write_results(out, ["x"], [[Literal(str(i))] for i in range(rows)], format=format)
     data = out.getvalue()
     for size in (1, 7, len(data)):
         found: list[object] = []
         with pytest.raises(jelly.JellyFormatError, match="broken source"):
-            found.extend(jelly.read_results(broken_source(data, size), format=format))
+            found.extend(jelly.results.read_results(broken_source(data, size), format=format))
         assert len(found) == rows
 
 

@@ -14,7 +14,8 @@ import pytest
 from support import craft
 
 import jelly
-from jelly import IRI, BlankNode, JoinedWarning, Literal, PhysicalType, Quad, QuotedTriple, StreamOptions, Triple
+from jelly import IRI, BlankNode, Literal, PhysicalType, Quad, QuotedTriple, StreamOptions, Triple
+from jelly.errors import JoinedWarning
 
 
 def numbers(base: str, n: int, start: int = 0) -> list[Triple]:

@@ -97,7 +97,7 @@ def test_urls_of_fsspec(folder):
         assert len(list(jelly.read("memory://kinds"))) == 7  # and nothing of readme.txt
         assert values(lambda: fsspec.open("memory://kinds/b.nq.gz")) == {IN_B}
         assert jelly.inspect("memory://kinds/c.jelly").statements == 1
-        assert jelly.options("memory://kinds/c.jelly").physical_type.name == "QUADS"
+        assert jelly.read_options("memory://kinds/c.jelly").physical_type.name == "QUADS"
         with pytest.raises(FileNotFoundError):
             list(jelly.read("memory://kinds/none.nt"))
         with pytest.raises(FileNotFoundError):

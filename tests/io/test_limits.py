@@ -160,7 +160,7 @@ def test_patches_messages_and_results(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     Path("a.rdfp").write_bytes(b"TX .\nA " + TEXT + b"TC .\n")
     Path("a.nt").write_bytes(TEXT)
-    jelly.write_results("a.srt", ["x"], [[Literal(LONG)]])
+    jelly.results.write_results("a.srt", ["x"], [[Literal(LONG)]])
     with MessageWriter("m.jelly") as writer:
         writer.write([STATEMENT])
     for command, option, known in (
@@ -193,7 +193,7 @@ def test_texts_and_documents(file: str, tmp_path: Path, monkeypatch: pytest.Monk
     if file in ("x.ttl", "x.rdf"):
         jelly.write(file, [Triple(IRI("a:s"), IRI("a:p/q"), Literal(LONG * 100))])
     else:
-        jelly.write_results(file, ["x"], [[Literal(LONG * 100)]])
+        jelly.results.write_results(file, ["x"], [[Literal(LONG * 100)]])
     option = "--max-document-bytes" if file == "x.srj" else "--max-text-bytes"
     done = CliRunner().invoke(cli, [*command, file, option, "1K"])
     assert done.exit_code == 1

@@ -149,7 +149,7 @@ def work(n):
     for _ in range(n * 2):
         next(jelly.read(data, batch_rows=100))
         next(jelly.scan([data[:1000], data[1000:]], batch_rows=100).batches())
-        jelly.options(data)
+        jelly.read_options(data)
         decoder = jelly.Decoder()
         decoder.push(data[:5000])
         decoder.pull()

@@ -102,8 +102,8 @@ def test_dropped_graphs_make_a_stream_of_triples(tmp_path: Path) -> None:
     with pytest.raises(jelly.JellyError, match="drop_graphs=True"):
         jelly.convert(source, path, options={"physical_type": jelly.PhysicalType.TRIPLES})
     jelly.convert(source, path, drop_graphs=True)
-    assert jelly.options(path).physical_type == jelly.PhysicalType.TRIPLES
-    assert jelly.options(path).logical_type == jelly.LogicalType.FLAT_TRIPLES
+    assert jelly.read_options(path).physical_type == jelly.PhysicalType.TRIPLES
+    assert jelly.read_options(path).logical_type == jelly.LogicalType.FLAT_TRIPLES
     assert list(jelly.read(path)) == [jelly.Triple(S, P, OBJECT), jelly.Triple(S, P, G)]
     assert [name for frame in jelly.scan(path).frames() for name in frame.namespaces] == [("ex", "a:")]
     # Triples stay what they are.

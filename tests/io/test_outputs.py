@@ -79,7 +79,7 @@ def test_what_the_shell_wrote_before_and_writes_after_is_kept(folder: Path) -> N
 def test_patches_and_results_into_pipes(folder: Path) -> None:
     out, _ = shell("jelly diff a.nt empty.nt /dev/stdout --to rdfp | cat")
     assert out.count("D <a:s>") == 2
-    jelly.write_results("a.srj", ["x"], [[Literal("1")]])
+    jelly.results.write_results("a.srj", ["x"], [[Literal("1")]])
     assert shell("jelly convert -q a.srj /dev/stdout --to csv | cat")[0].split() == ["x", "1"]
 
 
@@ -162,7 +162,7 @@ def test_a_full_disk_names_the_file(folder: Path, command: list[str]) -> None:
     chance = random.Random(1)
     values = [Literal(str(chance.random())) for _ in range(3000)]
     jelly.write("b.nt", [Triple(IRI("a:s"), IRI("a:p"), value) for value in values])
-    jelly.write_results("b.srj", ["x"], [[value] for value in values])
+    jelly.results.write_results("b.srj", ["x"], [[value] for value in values])
     before = sorted(os.listdir())
     done = subprocess.run(
         [sys.executable, "-c", FULL, *command], env=ENVIRONMENT, capture_output=True, text=True, timeout=120

@@ -152,7 +152,7 @@ def test_lone_surrogates_elsewhere() -> None:
         lambda: Patch([AddNamespace(HALF, S)]),
         lambda: jelly.write(io.BytesIO(), [T], format="thrift", prefixes={HALF: "a:"}),
         lambda: jelly.write(io.BytesIO(), [T], format="protobuf", base=HALF),
-        lambda: jelly.write_results(io.BytesIO(), [HALF], [], format="thrift"),
+        lambda: jelly.results.write_results(io.BytesIO(), [HALF], [], format="thrift"),
     ):
         with pytest.raises(JellyFormatError, match=r"'x\\ud800y' holds U\+D800, half of a character"):
             call()

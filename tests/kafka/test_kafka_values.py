@@ -91,7 +91,7 @@ def test_what_a_value_may_be(name: str) -> None:
     make, expected, logical = VALUES[name]
     data = serialize(make())
     assert ends(deserialize(data)) == ends(expected)
-    options = jelly.options(data)
+    options = jelly.read_options(data)
     assert (options.logical_type, options.max_name_table_size) == (logical, 128)
     # Any reader of Jelly reads it: a frame without its length.
     with jelly.Reader(data) as reader:
@@ -140,9 +140,9 @@ def test_large_values_have_large_tables() -> None:
     value = [Triple(IRI(f"http://example.org/{i}"), P, IRI(f"http://example.org/{i % 200}")) for i in range(400)]
     data = serialize(value)
     assert deserialize(data) == value
-    assert jelly.options(data).max_name_table_size == 4000
-    assert jelly.options(JellySerializer(StreamOptions.small())(value)).max_name_table_size == 128
-    assert jelly.options(JellySerializer({"max_name_table_size": 64})(value)).max_name_table_size == 64
+    assert jelly.read_options(data).max_name_table_size == 4000
+    assert jelly.read_options(JellySerializer(StreamOptions.small())(value)).max_name_table_size == 128
+    assert jelly.read_options(JellySerializer({"max_name_table_size": 64})(value)).max_name_table_size == 64
 
 
 def test_namespaces_and_metadata() -> None:
@@ -151,7 +151,7 @@ def test_namespaces_and_metadata() -> None:
     assert (made.metadata, made.namespaces, made.statements) == ({"key": b"value"}, [], TRIPLES)
     with_names = JellySerializer(namespaces=True)
     assert JellyDeserializer("frame")(with_names(message)).namespaces == [("ex", "http://example.org/")]
-    assert jelly.options(with_names(message)).version == 2
+    assert jelly.read_options(with_names(message)).version == 2
     graph = of_rdflib(False)
     graph.bind("ex", "http://example.org/")
     assert ("ex", "http://example.org/") in JellyDeserializer("frame")(with_names(graph)).namespaces

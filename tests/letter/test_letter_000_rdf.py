@@ -357,13 +357,13 @@ LEAST = {2: 2, 9: 16, 15: 1}
 @pytest.mark.parametrize("id", OPTIONS)
 def test_field_of_the_options(id: str) -> None:
     number, changes, value = OPTIONS[id]
-    found = jelly.options(frame(row(1, *(field(k, v) for k, v in (LEAST | {number: value}).items()))))
+    found = jelly.read_options(frame(row(1, *(field(k, v) for k, v in (LEAST | {number: value}).items()))))
     known = StreamOptions(PhysicalType.QUADS, max_name_table_size=16, max_prefix_table_size=0,
                           max_datatype_table_size=0, version=1)  # fmt: skip
     assert found == known.replace(**changes)
     kind = StreamOptions(PhysicalType.QUADS).replace(**changes)
     assert wire.options(jelly.dumps([], kind))[number] == value
-    assert jelly.options(jelly.dumps([], kind)) == kind.replace(version=changes.get("version", 1))
+    assert jelly.read_options(jelly.dumps([], kind)) == kind.replace(version=changes.get("version", 1))
 
 
 TYPES = {
@@ -380,16 +380,16 @@ def test_logical_types(kind: str) -> None:
     assert {x.name for x in LogicalType} == {*TYPES, "UNSPECIFIED"}
     data = jelly.dumps([], StreamOptions(physical, number))
     assert wire.options(data)[14] == number
-    assert jelly.options(data).logical_type.name == kind
-    assert jelly.options(stream(physical=physical, logical=number)).logical_type == number
+    assert jelly.read_options(data).logical_type.name == kind
+    assert jelly.read_options(stream(physical=physical, logical=number)).logical_type == number
     assert LogicalType(number).base == number % 10
-    assert jelly.options(stream(physical=physical, logical=number % 10 + 240)).logical_type.base == number % 10
+    assert jelly.read_options(stream(physical=physical, logical=number % 10 + 240)).logical_type.base == number % 10
 
 
 def test_versions() -> None:
     """000-107: 1 and 2 are read, custom ones are not."""
     for version in (1, 2):
-        assert jelly.options(stream(triple(), version=version)).version == version
+        assert jelly.read_options(stream(triple(), version=version)).version == version
     for version in (0, 4, 9999, 10_000, 1 << 40):
         with pytest.raises(JellyUnsupportedError, match="version"):
             jelly.loads(stream(triple(), version=version))
@@ -409,7 +409,7 @@ def test_physical_types(number: int) -> None:
 def test_varints_longer_than_need_be() -> None:
     """000-113."""
     long = varint(9 << 3) + b"\x90\x80\x80\x80\x00"
-    assert jelly.options(frame(row(1, field(2, 1), long, field(15, 1)))).max_name_table_size == 16
+    assert jelly.read_options(frame(row(1, field(2, 1), long, field(15, 1)))).max_name_table_size == 16
     entry = row(9, varint(1 << 3) + b"\x81\x80\x00", field(2, "a"))
     assert objects(entry, triple(o=(IRI, b"\x10\x81\x80\x80\x00"))) == ["<a>"]
     body = b"".join((options(), triple()))
@@ -431,9 +431,9 @@ def test_numbers_of_ten_bytes_do_no_harm(number: int, tail: bytes) -> None:
 @pytest.mark.parametrize("value", [1, 2, 5, 127, 128, 1 << 40])
 def test_any_number_but_0_is_true(value: int) -> None:
     """000-116."""
-    found = jelly.options(frame(row(1, field(2, 1), field(3, value), field(4, value), field(9, 16), field(15, 1))))
+    found = jelly.read_options(frame(row(1, field(2, 1), field(3, value), field(4, value), field(9, 16), field(15, 1))))
     assert (found.generalized_statements, found.rdf_star) == (True, True)
-    found = jelly.options(frame(row(1, field(2, 1), field(3, 0), field(4, 0), field(9, 16), field(15, 1))))
+    found = jelly.read_options(frame(row(1, field(2, 1), field(3, 0), field(4, 0), field(9, 16), field(15, 1))))
     assert (found.generalized_statements, found.rdf_star) == (False, False)
 
 

@@ -271,7 +271,7 @@ def test_pairs_of_types_outside_of_the_table(id: str) -> None:
     with pytest.raises(jelly.JellyOptionsError, match="does not go with"):
         jelly.StreamOptions(physical, logical)
     rows = {TRIPLES: [triple()], QUADS: [quad()], GRAPHS: [graph_start(), triple(), graph_end()]}[physical]
-    with pytest.warns(jelly.OptionsWarning, match=r"logical .*type .* does not go with physical"):
+    with pytest.warns(jelly.errors.OptionsWarning, match=r"logical .*type .* does not go with physical"):
         assert len(jelly.loads(stream(rows, physical=physical, logical=logical))) == 1
 
 
@@ -291,9 +291,9 @@ def test_datatypes_of_literals() -> None:
 
 def test_the_name_and_the_types_of_a_stream_are_told() -> None:
     """001-085, 001-045."""
-    options_ = jelly.options(stream([quad()], physical=QUADS, logical=114, name="n\u00e4me".encode()))
+    options_ = jelly.read_options(stream([quad()], physical=QUADS, logical=114, name="n\u00e4me".encode()))
     assert (options_.stream_name, options_.physical_type, options_.logical_type) == ("n\u00e4me", 2, 114)
-    assert jelly.options(stream([quad()], physical=QUADS, logical=24)).logical_type == 4
+    assert jelly.read_options(stream([quad()], physical=QUADS, logical=24)).logical_type == 4
 
 
 @pytest.mark.parametrize("depth", [1, 2, 64, 65, 100])

@@ -109,7 +109,7 @@ def test_the_stream_name_is_written() -> None:
     """001-085."""
     data = written(many(3), StreamOptions(1, stream_name="n\u00e4me"))
     assert wire.options(data)[1] == "n\u00e4me".encode()
-    assert jelly.options(data).stream_name == "n\u00e4me"
+    assert jelly.read_options(data).stream_name == "n\u00e4me"
 
 
 QUOTED = QuotedTriple(S, P, Literal("l"))
@@ -296,7 +296,7 @@ def test_a_frame_of_ten_bytes() -> None:
     assert len(body) == 10
     data = frame(body) + frame(triple())
     assert len(jelly.loads(data)) == 1
-    assert jelly.options(data).max_name_table_size == jelly.options(body).max_name_table_size == 16
+    assert jelly.read_options(data).max_name_table_size == jelly.read_options(body).max_name_table_size == 16
 
 
 def test_a_bare_frame_that_begins_with_an_empty_row() -> None:

@@ -107,7 +107,7 @@ def test_results_with_variables_and_any(encoding: str) -> None:
     """003-067 to 003-070, 003-076: cells of results."""
     names, rows = ("a", "b", "c"), [(Variable("y"), ANY, Literal("o")), (None, None, None)]
     out = io.BytesIO()
-    jelly.write_results(out, names, rows, format=encoding)
+    jelly.results.write_results(out, names, rows, format=encoding)
     assert read_rows(encoding, out.getvalue()) == (names, rows)
 
 
@@ -188,7 +188,7 @@ def test_columns_refuse_them_by_name(layout: str) -> None:
 def test_results_refuse_them_by_name(format: str) -> None:
     """003-076: results in other formats."""
     data = io.BytesIO()
-    jelly.write_results(data, ["x"], [(Variable("y"),)], format="thrift")
+    jelly.results.write_results(data, ["x"], [(Variable("y"),)], format="thrift")
     with pytest.raises(JellyUnsupportedError, match=r"cannot hold the variable \?y"):
         convert_results(data.getvalue(), io.BytesIO(), format="thrift", to=format)
 
@@ -596,9 +596,9 @@ def test_the_reader_tells_the_base() -> None:
 def test_results_without_a_header_are_an_error(encoding: str) -> None:
     """003-135: an empty input; a header of no variables is none."""
     with pytest.raises(JellyFormatError, match="the input is empty: expected the variables of a result set"):
-        list(jelly.read_results(b"", format=encoding))
+        list(jelly.results.read_results(b"", format=encoding))
     empty = b"\x19\x0c\0" if encoding == "thrift" else b"\0"
-    assert list(jelly.read_results(empty, format=encoding)) == []
+    assert list(jelly.results.read_results(empty, format=encoding)) == []
 
 
 @BOTH

@@ -58,7 +58,7 @@ def test_iris_on_the_command_line(tmp_path):
     source.write_bytes(b"<a:s> <a:p> <a:o> .\n")
     done = CliRunner().invoke(cli, ["convert", str(source), str(target), "--logical", LogicalType.GRAPHS.iri])
     assert done.exit_code == 0, done.output
-    assert jelly.options(target).logical_type == LogicalType.GRAPHS
+    assert jelly.read_options(target).logical_type == LogicalType.GRAPHS
     done = CliRunner().invoke(cli, ["convert", str(source), str(target), "--logical", "http://a/b"])
     assert (done.exit_code, "no logical type has the IRI" in done.output) == (2, True)
 

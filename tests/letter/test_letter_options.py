@@ -41,7 +41,7 @@ def filler(n=MANY):
 
 
 def flags(data):
-    options = jelly.options(data)
+    options = jelly.read_options(data)
     return options.rdf_star, options.generalized_statements, options.physical_type.name, options.version
 
 
@@ -74,10 +74,10 @@ def test_rdflib_and_turtle_announce_no_star_and_no_prefixes(tmp_path):
     graph.add((rdflib.URIRef("a:s"), rdflib.URIRef("a:p"), rdflib.Literal("o")))
     out = io.BytesIO()
     graph.serialize(out, format="jelly")
-    assert not jelly.options(out.getvalue()).rdf_star
+    assert not jelly.read_options(out.getvalue()).rdf_star
     pytest.importorskip("pyoxigraph")
     jelly.convert(b"<a:s> <a:p> <a:o> .", tmp_path / "x.jelly", format="ttl")
-    assert jelly.options(tmp_path / "x.jelly").version == 1
+    assert jelly.read_options(tmp_path / "x.jelly").version == 1
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
@@ -127,7 +127,7 @@ def test_frames_of_groups_stay_whole(tmp_path):
     frames = list(jelly.scan(path).frames())
     assert [len(frame) for frame in frames] == [5, MANY + 1]
     assert frames[1].metadata == {"n": b"2"}
-    assert jelly.options(path).rdf_star
+    assert jelly.read_options(path).rdf_star
 
 
 def test_a_late_namespace(tmp_path):
@@ -138,7 +138,7 @@ def test_a_late_namespace(tmp_path):
         writer.flush()
         writer.namespace("ex", "http://e/")
         writer.add(PLAIN)
-    assert jelly.options(path).version == 2
+    assert jelly.read_options(path).version == 2
     assert [frame.namespaces for frame in jelly.scan(path).frames() if frame.namespaces] == [[("ex", "http://e/")]]
     writer = jelly.Writer(Pipe())
     writer.extend(filler())
@@ -205,7 +205,7 @@ def test_more_names_than_the_table_has(tmp_path):
     """001-188: the name table grows for a statement that needs more, unless its size was given."""
     statement = Triple(nested(12), P, O)
     data = jelly.dumps([PLAIN, statement])
-    assert jelly.options(data, max_names=1 << 20).max_name_table_size == 8193
+    assert jelly.read_options(data, max_names=1 << 20).max_name_table_size == 8193
     assert jelly.loads(data, max_names=1 << 20) == [PLAIN, statement]
     jelly.write(tmp_path / "x.jelly", [*filler(), statement])
     assert list(jelly.read(tmp_path / "x.jelly", max_names=1 << 20))[-1] == statement
@@ -217,11 +217,11 @@ def test_a_stream_is_written_again_with_its_own_options(tmp_path):
     """001-188: convert makes the table of a source larger where a statement needs it."""
     source = jelly.dumps([Triple(nested(2), P, O)], {"max_name_table_size": 16})
     jelly.convert(source, tmp_path / "x.jelly", options={"rdf_star": True})
-    tight = jelly.options(source).replace(max_name_table_size=8)
+    tight = jelly.read_options(source).replace(max_name_table_size=8)
     with jelly.Writer(tmp_path / "y.jelly", tight) as writer:
         writer.allow(frozenset({"max_name_table_size"}))
         writer.extend(jelly.loads(source))
-    assert jelly.options(tmp_path / "y.jelly").max_name_table_size == 9
+    assert jelly.read_options(tmp_path / "y.jelly").max_name_table_size == 9
     assert list(jelly.read(tmp_path / "y.jelly")) == jelly.loads(source)
 
 
@@ -233,7 +233,7 @@ def test_readers_tell_or_refuse_what_is_not_announced(statement):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         assert len(jelly.loads(data)) == 4
-    assert [warning.category for warning in found] == [jelly.OptionsWarning]
+    assert [warning.category for warning in found] == [jelly.errors.OptionsWarning]
     with pytest.raises(jelly.JellyFormatError, match="is false in the stream options") as caught:
         list(jelly.read(data, strict=True))
     assert caught.value.row == len(list(jelly.read(jelly.dumps([PLAIN])))) + 3 or caught.value.row is not None

@@ -50,10 +50,10 @@ def test_small_name_tables(size, tmp_path):
     rows = [name("a:s", 1), triple((IRI, iri(1)), A, A)] if size else [triple(A, A, (LITERAL, literal("x")))]
     data = frame(options(names=size), *rows)
     assert len(jelly.loads(data)) == 1
-    assert jelly.options(data).max_name_table_size == size
+    assert jelly.read_options(data).max_name_table_size == size
     jelly.convert(data, tmp_path / "x.jelly")
     assert list(jelly.read(tmp_path / "x.jelly")) == jelly.loads(data)
-    assert jelly.options(tmp_path / "x.jelly").max_name_table_size == 8
+    assert jelly.read_options(tmp_path / "x.jelly").max_name_table_size == 8
 
 
 def test_writers_have_eight_names():
@@ -61,7 +61,7 @@ def test_writers_have_eight_names():
     with pytest.raises(jelly.JellyOptionsError, match="expected 8"):
         jelly.StreamOptions(max_name_table_size=7)
     with pytest.raises(jelly.JellyOptionsError, match="at least 8"):
-        jelly.Encoder(jelly.options(frame(options(names=7))))
+        jelly.Encoder(jelly.read_options(frame(options(names=7))))
 
 
 def test_requested_options_with_small_tables():
@@ -82,16 +82,16 @@ def test_pairs_of_types_outside_the_table(physical, logical, tmp_path):
     rows = {1: [triple(A, A, A)], 2: [row(3, terms(A, A, A), field(15, b""))]}
     rows[3] = [graph_start(), triple(A, A, A), graph_end()]
     data = frame(options(physical, logical), *rows[physical])
-    with pytest.warns(jelly.OptionsWarning, match="does not go with physical type"):
+    with pytest.warns(jelly.errors.OptionsWarning, match="does not go with physical type"):
         assert len(jelly.loads(data)) == 1
     with pytest.raises(JellyFormatError, match="does not go with physical stream type"):
         jelly.loads(data, strict=True)
-    found = jelly.options(data)
+    found = jelly.read_options(data)
     assert (found.physical_type, found.logical_type) == (physical, logical)
     assert found.replace(stream_name="x").logical_type == logical
     assert any("does not go with" in problem.message for problem in jelly.validate(data))
     jelly.convert(data, tmp_path / "x.jelly")
-    assert jelly.options(tmp_path / "x.jelly").logical_type == logical
+    assert jelly.read_options(tmp_path / "x.jelly").logical_type == logical
     with pytest.raises(jelly.JellyOptionsError):
         jelly.StreamOptions(physical, logical)
 
@@ -162,7 +162,7 @@ def test_messages_in_pieces_are_merged():
     assert read(split) == ["_:a _:b _:a ."]
     head = field(1, field(1, field(2, 1) + field(9, 16)) + field(1, field(15, 1) + field(9, 32)))
     data = frame(head, triple(A, (LITERAL, literal("p")), A))
-    assert jelly.options(data).max_name_table_size == 32
+    assert jelly.read_options(data).max_name_table_size == 32
     assert len(jelly.loads(data)) == 1
     spread = row(6, field(2, field(1, 1)), field(1, b"ex"), field(2, field(2, 1)))
     (only,) = jelly.scan(frame(options(version=2), *prefixed, spread)).frames()
@@ -207,7 +207,7 @@ def test_uint32_is_cut_off(more):
     statement = triple((IRI, field(1, 1 + more) + field(2, 2 + more)), A, (LITERAL, literal_))
     assert read(*rows, statement) == ['<a:s> _:a "l"^^<d:t> .']
     head = row(1, field(2, 1 + more), field(3, 1), field(9, 16 + more), field(10, 8 + more), field(15, 1 + more))
-    assert jelly.options(frame(head)).max_name_table_size == 16
+    assert jelly.read_options(frame(head)).max_name_table_size == 16
 
 
 # ---- patches

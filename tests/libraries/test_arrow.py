@@ -305,7 +305,7 @@ def test_frames_and_metadata(batch_rows):
         assert [dict(x) for x in table["metadata"].to_pylist()] == [meta[0]] * 2 + [meta[2]] * 5 + [{}]
     again = io.BytesIO()
     kept = arrow.read_arrow(data, columns=[*LAYOUTS["flat"].columns, "frame"], batch_rows=batch_rows)
-    jelly.write_arrow(again, kept, options=jelly.options(data))
+    jelly.write_arrow(again, kept, options=jelly.read_options(data))
     assert [len(frame) for frame in jelly.scan(again.getvalue()).frames()] == [2, 5, 1]
 
 
@@ -493,7 +493,7 @@ def test_dictionaries_with_nulls_and_duplicates():
     nothing = pa.DictionaryArray.from_arrays(pa.array([None] * 5, pa.int8()), pa.nulls(0))
     out = io.BytesIO()
     assert jelly.write_arrow(out, table.set_column(3, "g", nothing)) == 5
-    assert jelly.options(out.getvalue()).physical_type == 1
+    assert jelly.read_options(out.getvalue()).physical_type == 1
 
 
 def test_a_graph_decides_the_kind_of_stream(monkeypatch):
@@ -501,10 +501,10 @@ def test_a_graph_decides_the_kind_of_stream(monkeypatch):
     parts = pa.concat_tables([table.slice(i, 1) for i in range(4)])
     out = io.BytesIO()
     assert jelly.write_arrow(out, parts) == 4
-    assert jelly.options(out.getvalue()).physical_type == 2
+    assert jelly.read_options(out.getvalue()).physical_type == 2
     out = io.BytesIO()
     assert jelly.write_arrow(out, table.slice(0, 3)) == 3
-    assert jelly.options(out.getvalue()).physical_type == 1
+    assert jelly.read_options(out.getvalue()).physical_type == 1
     monkeypatch.setattr(arrowinput, "MAX_PEEK", 1)
     with pytest.raises(jelly.JellyOptionsError, match=r"column 'g': a quad in a named graph .*\(row 3\)"):
         jelly.write_arrow(io.BytesIO(), parts)

@@ -33,7 +33,7 @@ def test_options_of_rdflib_may_be_a_mapping(tmp_path: Path) -> None:
     graph = rdflib.Graph().add((rdflib.URIRef("a:s"), rdflib.URIRef("a:p"), rdflib.Literal("x")))
     path = tmp_path / "g.jelly"
     graph.serialize(path, format="jelly", options={"max_name_table_size": 64})
-    assert jelly.options(path).max_name_table_size == 64
+    assert jelly.read_options(path).max_name_table_size == 64
     with pytest.raises(JellyArgumentError, match="did you mean 'max_name_table_size'"):
         graph.serialize(path, format="jelly", options={"max_name_tabel_size": 64})
 
@@ -61,18 +61,18 @@ def test_results_of_other_libraries(suffix: str, tmp_path: Path) -> None:
     query = "select ?s ?o ?none { ?s ?p ?o }"
     for made in (graph.query(query), store.query(query)):
         path = tmp_path / f"x.{suffix}"
-        assert jelly.write_results(path, made) == 1
-        results = jelly.read_results(path)
+        assert jelly.results.write_results(path, made) == 1
+        results = jelly.results.read_results(path)
         assert (results.variables, list(results)) == (
             ("s", "o", "none"), [(S, jelly.Literal("x", language="en"), None)]
         )  # fmt: skip
-        assert jelly.write_results(tmp_path / "again.srt", jelly.read_results(path)) == 1
+        assert jelly.results.write_results(tmp_path / "again.srt", jelly.results.read_results(path)) == 1
     for wrong in (store.query("ask { ?s ?p ?o }"), graph.query("ask { ?s ?p ?o }")):
         with pytest.raises(jelly.JellyUnsupportedError, match="ASK"):
-            jelly.write_results(tmp_path / "ask.srj", wrong)
+            jelly.results.write_results(tmp_path / "ask.srj", wrong)
     construct: Any = store.query("construct where { ?s ?p ?o }")
     with pytest.raises(jelly.JellyError):
-        jelly.write_results(tmp_path / "c.srj", construct)
+        jelly.results.write_results(tmp_path / "c.srj", construct)
     with pytest.raises(JellyArgumentError, match="expected results of a query, or variables and rows, got list"):
-        jelly.write_results(tmp_path / "c.srj", ["x"])
+        jelly.results.write_results(tmp_path / "c.srj", ["x"])
     assert not (tmp_path / "c.srj").exists()

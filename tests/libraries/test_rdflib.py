@@ -231,7 +231,7 @@ def a_dataset(made):
 def test_dataset_both_ways(kind, union, physical):
     source = a_dataset(kind() if kind is ConjunctiveGraph else kind(default_union=union))
     data = source.serialize(format="jelly", encoding="utf-8", physical_type=physical)
-    assert jelly.options(data).physical_type == physical
+    assert jelly.read_options(data).physical_type == physical
     assert len(list(jelly.read(data))) == 5
     for target in (Dataset(), Dataset(default_union=True), ConjunctiveGraph()):
         target.parse(data=data, format="jelly")
@@ -245,7 +245,7 @@ def test_dataset_both_ways(kind, union, physical):
 def test_a_dataset_as_triples():
     data = jelly_of(a_dataset(Dataset()), physical_type=jelly.PhysicalType.TRIPLES)
     assert len(jelly.loads(data)) == 5
-    assert jelly.options(data).logical_type == jelly.LogicalType.FLAT_TRIPLES
+    assert jelly.read_options(data).logical_type == jelly.LogicalType.FLAT_TRIPLES
 
 
 def test_a_parser_given_a_dataset_itself():
@@ -306,13 +306,13 @@ def test_namespaces():
     graph.bind("my", "http://example.org/my/")
     graph.bind("", "http://example.org/empty#")
     data = graph.serialize(format="jelly", encoding="utf-8")
-    assert jelly.options(data).version == 2
+    assert jelly.read_options(data).version == 2
     assert set(Graph().parse(data=data, format="jelly").namespaces()) == set(graph.namespaces())
     dataset = Dataset().parse(data=data, format="jelly")
     assert ("my", URIRef("http://example.org/my/")) in dataset.namespaces()
     bare = graph.serialize(format="jelly", encoding="utf-8", namespaces=False)
     assert next(jelly.scan(bare).frames()).namespaces == []
-    assert jelly.options(bare).version == 1
+    assert jelly.read_options(bare).version == 1
 
 
 def test_options_as_keywords():
@@ -320,14 +320,14 @@ def test_options_as_keywords():
     data = graph.serialize(
         format="jelly", encoding="utf-8", stream_name="mine", max_name_table_size=64, frame_rows=1, namespaces=False
     )
-    options = jelly.options(data)
+    options = jelly.read_options(data)
     assert (options.stream_name, options.max_name_table_size, options.rdf_star) == ("mine", 64, False)
     assert options.logical_type == jelly.LogicalType.FLAT_TRIPLES
     data = graph.serialize(
         format="jelly", encoding="utf-8", options=jelly.StreamOptions.small(physical_type=2), stream_name="b"
     )
-    assert (jelly.options(data).max_name_table_size, jelly.options(data).stream_name) == (128, "b")
-    assert jelly.options(jelly_of([(S, P, OBJ, G)], stream_name="c")).physical_type == jelly.PhysicalType.QUADS
+    assert (jelly.read_options(data).max_name_table_size, jelly.read_options(data).stream_name) == (128, "b")
+    assert jelly.read_options(jelly_of([(S, P, OBJ, G)], stream_name="c")).physical_type == jelly.PhysicalType.QUADS
     with pytest.raises(TypeError, match="no_such"):
         graph.serialize(format="jelly", encoding="utf-8", no_such=1)
     with pytest.raises(TypeError, match="no_such"):
@@ -353,7 +353,7 @@ def test_graphs_by_frames():
     out = io.BytesIO()
     assert ours.write_graphs(out, iter(graphs), namespaces=True) == 3
     data = out.getvalue()
-    assert jelly.options(data).logical_type == jelly.LogicalType.GRAPHS
+    assert jelly.read_options(data).logical_type == jelly.LogicalType.GRAPHS
     read = list(ours.read_graphs(data))
     assert [set(plain_all(graph)) for graph in read] == [set(plain_all(graph)) for graph in graphs]
     assert [("my", URIRef("http://example.org/my/")) in graph.namespaces() for graph in read] == [False, True, False]
@@ -366,7 +366,7 @@ def test_datasets_by_frames():
     datasets = [a_dataset(Dataset()), Dataset(), a_dataset(Dataset())]
     out = io.BytesIO()
     assert ours.write_graphs(out, datasets, stream_name="sets") == 3
-    assert jelly.options(out.getvalue()).logical_type == jelly.LogicalType.DATASETS
+    assert jelly.read_options(out.getvalue()).logical_type == jelly.LogicalType.DATASETS
     read = list(ours.read_graphs(out.getvalue()))
     assert [type(dataset) for dataset in read] == [Dataset] * 3
     assert list(map(quads, read)) == list(map(quads, datasets))
@@ -396,7 +396,7 @@ def test_options_of_pyjelly():
         frame_size=2, params={"stream_name": "theirs"}, lookup_preset={"max_names": 128, "max_datatypes": 8}
     )
     data = graph.serialize(format="jelly", encoding="utf-8", options=given)
-    assert jelly.options(data) == jelly.StreamOptions(
+    assert jelly.read_options(data) == jelly.StreamOptions(
         1, 1, "theirs", max_name_table_size=128, max_datatype_table_size=8, version=1
     )
     assert len(jelly.loads(data)) == 3
@@ -407,19 +407,19 @@ def test_options_of_pyjelly():
     )
     assert next(jelly.scan(data).frames()).namespaces
     changed = graph.serialize(format="jelly", encoding="utf-8", options=given, stream_name="ours", namespaces=True)
-    assert jelly.options(changed).stream_name == "ours"
+    assert jelly.read_options(changed).stream_name == "ours"
     assert next(jelly.scan(changed).frames()).namespaces
     bare = graph.serialize(format="jelly", encoding="utf-8", options=options_of_pyjelly(params={"delimited": False}))
     with jelly.Reader(bare) as reader:
         assert len(list(reader)) == 3
         assert reader.delimited is False
     quads_only = a_dataset(Dataset()).serialize(format="jelly", encoding="utf-8", options=options_of_pyjelly())
-    assert jelly.options(quads_only).physical_type == jelly.PhysicalType.QUADS
+    assert jelly.read_options(quads_only).physical_type == jelly.PhysicalType.QUADS
     # A dataset as a stream of graphs is one of triples there, a frame each graph.
     data = a_dataset(Dataset()).serialize(
         format="jelly", encoding="utf-8", options=options_of_pyjelly(logical_type=jelly.LogicalType.GRAPHS)
     )
-    assert jelly.options(data).physical_type == jelly.PhysicalType.TRIPLES
+    assert jelly.read_options(data).physical_type == jelly.PhysicalType.TRIPLES
     assert sorted(len(frame) for frame in jelly.scan(data).frames()) == [1, 2, 2]
     out = io.BytesIO()
     ours.write_graphs(out, [graph, graph], options_of_pyjelly(logical_type=jelly.LogicalType.GRAPHS))
@@ -468,7 +468,7 @@ def test_frames_pushed_one_by_one():
     assert [plain_all(frame) for frame in frames][:2] == [
         plain_all([(S, P, Literal("a", lang="en"))]), plain_all([(S, P, OBJ)])
     ]  # fmt: skip
-    assert jelly.options(out.getvalue()).stream_name == "pushed"
+    assert jelly.read_options(out.getvalue()).stream_name == "pushed"
 
 
 def test_a_writer_without_options_takes_what_comes(tmp_path):

@@ -71,14 +71,14 @@ def test_no_messages_are_no_bytes():
 def test_the_logical_type_that_is_written():
     out = io.BytesIO()
     write_messages(out, [[B], []])
-    assert jelly.options(out.getvalue()).logical_type == LogicalType.DATASETS
+    assert jelly.read_options(out.getvalue()).logical_type == LogicalType.DATASETS
     out = io.BytesIO()
     convert_messages(b"<a:s> <a:p> <a:o> .", out, format="nt")
-    assert jelly.options(out.getvalue()).logical_type == LogicalType.GRAPHS
+    assert jelly.read_options(out.getvalue()).logical_type == LogicalType.GRAPHS
     again = io.BytesIO()
     data = stream([[B], []], LogicalType.SUBJECT_GRAPHS)
     convert_messages(data, again)
-    assert jelly.options(again.getvalue()).logical_type == LogicalType.SUBJECT_GRAPHS
+    assert jelly.read_options(again.getvalue()).logical_type == LogicalType.SUBJECT_GRAPHS
 
 
 def test_a_broken_frame_is_not_given_in_part():
@@ -133,7 +133,7 @@ def test_options_that_are_not_given_are_chosen(tmp_path):
     write_messages(path, numbered_messages(5), options={"version": 3, "stream_name": "five"})
     convert_messages(path, back, options={"version": 3, "stream_name": "five"})
     for file in (path, back):
-        options = jelly.options(file)
+        options = jelly.read_options(file)
         assert (options.version, options.stream_name, options.logical_type.name) == (3, "five", "DATASETS")
     with pytest.raises(jelly.JellyOptionsError, match="FLAT_TRIPLES"):
         MessageWriter(io.BytesIO(), format="jelly", options={"logical_type": 1})

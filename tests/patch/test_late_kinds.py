@@ -135,4 +135,4 @@ def test_apply_to_what_turns_out_late(suffix: str, tmp_path: Path) -> None:
     found = list(jelly.read(out))
     assert len(found) == 40_002
     assert tuple(late)[:3] in {tuple(x[:3]) for x in found}
-    assert jelly.options(out).version == (3 if suffix == ".jelly" else 1)
+    assert jelly.read_options(out).version == (3 if suffix == ".jelly" else 1)

@@ -26,8 +26,8 @@ def through(
     format: str, variables: list[str], rows: list[list[object]]
 ) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     out = io.BytesIO()
-    jelly.write_results(out, variables, rows, format=format)
-    results = jelly.read_results(out.getvalue(), format=format)
+    jelly.results.write_results(out, variables, rows, format=format)
+    results = jelly.results.read_results(out.getvalue(), format=format)
     return results.variables, list(results)
 
 
@@ -60,7 +60,7 @@ def test_triples_that_are_called_statements() -> None:
     for kind in ("triple", "statement"):
         binding = {"x": {"type": kind, "value": parts}}
         document = json.dumps({"head": {"vars": ["x"]}, "results": {"bindings": [binding]}}).encode()
-        assert list(jelly.read_results(document, format="json")) == expected
+        assert list(jelly.results.read_results(document, format="json")) == expected
 
 
 @given(
@@ -83,7 +83,7 @@ def test_a_line_of_tsv_counts_across_pieces(pieces: list[bytes], limit: int) -> 
 @pytest.mark.parametrize("name", ["", "a b", "a\tb", "x\ny", "-", "a.b", "?x"])
 def test_tsv_refuses_names_that_are_no_variables(name: str) -> None:
     with pytest.raises(jelly.JellyUnsupportedError, match="TSV cannot hold the variable"):
-        jelly.write_results(io.BytesIO(), [name], [[Literal("x")]], format="tsv")
+        jelly.results.write_results(io.BytesIO(), [name], [[Literal("x")]], format="tsv")
     assert through("tsv", ["x1_\u00e4\u00b7"], [[Literal("x")]])[0] == ("x1_\u00e4\u00b7",)
 
 
@@ -95,27 +95,27 @@ def test_tsv_in_pieces_is_the_whole(piece: int, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("jelly._formats.result_tsv.PIECE", piece)
     assert through("tsv", ["x", "y"], TSV_ROWS) == (("x", "y"), [tuple(row) for row in TSV_ROWS])
     for text in (b"", b"\n", b"\n\n\n", b"?x", b"?x\r\n1\r\n\r\n2", b"?x\n1\n"):
-        found = jelly.read_results(text, format="tsv")
+        found = jelly.results.read_results(text, format="tsv")
         whole = pyoxigraph.parse_query_results(text, pyoxigraph.QueryResultsFormat.TSV)
         assert found.variables == tuple(variable.value for variable in whole.variables)
         assert len(list(found)) == len(list(whole))
     with pytest.raises(jelly.JellySyntaxError, match="on '<a'") as caught:
-        list(jelly.read_results(b"?x\n1\n2\n<a\n3\n", format="tsv"))
+        list(jelly.results.read_results(b"?x\n1\n2\n<a\n3\n", format="tsv"))
     assert caught.value.line == 4
 
 
 def test_tsv_is_read_and_dropped_by_another_thread() -> None:
     """Neither a reader that was left nor an error keeps the parser, which only one thread may use and drop."""
     out = io.BytesIO()
-    jelly.write_results(out, ["x", "y"], TSV_ROWS * 200, format="tsv")
-    found = jelly.read_results(out.getvalue(), format="tsv")
+    jelly.results.write_results(out, ["x", "y"], TSV_ROWS * 200, format="tsv")
+    found = jelly.results.read_results(out.getvalue(), format="tsv")
     rows = iter(found)
     first = next(rows)
     with ThreadPoolExecutor(1) as pool:
         assert first == tuple(TSV_ROWS[0])
         assert pool.submit(lambda: len(list(rows))).result() == 200 * 50 - 1
         with pytest.raises(jelly.JellySyntaxError) as caught:
-            list(jelly.read_results(b"?x\n1\nnothing\n", format="tsv"))
+            list(jelly.results.read_results(b"?x\n1\nnothing\n", format="tsv"))
         kept = [caught]
         kept.append(kept)  # type: ignore[arg-type]
         del caught, kept

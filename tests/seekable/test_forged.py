@@ -515,7 +515,7 @@ def test_a_namespace_at_a_keyframe_has_its_own_graph() -> None:
 def test_a_keyframe_in_columns_restates_the_options(numbering: str) -> None:
     """What they say may have changed since those of the first frame, so one that refers to nothing is none."""
     data = jelly.dumps(STATEMENTS[:1], options={"version": 3, "numbering": numbering})
-    options = jelly.options(data)
+    options = jelly.read_options(data)
     with pytest.raises(JellyError, match="not a keyframe"):
         list(Decoder(delimited=True, options=options).feed(b"\0"))  # an empty frame
     decoder = Decoder(delimited=True, options=options)

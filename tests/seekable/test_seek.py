@@ -358,7 +358,7 @@ def test_sidecar_that_lies(tmp_path):
 
 
 # The options of the same stream stand in the middle, and a forged state makes what follows look like another.
-@pytest.mark.filterwarnings("ignore::jelly.JoinedWarning")
+@pytest.mark.filterwarnings("ignore::jelly.errors.JoinedWarning")
 @given(st.binary(max_size=60), st.integers(0, 10**9))
 @examples(300)
 def test_state_of_any_bytes(data, at):

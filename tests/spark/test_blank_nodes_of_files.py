@@ -151,7 +151,7 @@ def test_what_is_refused(spark: Any, folder: Path, format: str, options: dict[st
 
 def test_results_of_several_files(spark: Any, tmp_path: Path) -> None:
     for name in "ab":
-        jelly.write_results(tmp_path / f"{name}.srt", ["x"], [(jelly.BlankNode("b0"),)])
+        jelly.results.write_results(tmp_path / f"{name}.srt", ["x"], [(jelly.BlankNode("b0"),)])
     found = spark.read.format("jelly-results").load(str(tmp_path))
     assert {row.x for row in found.collect()} == {
         f"_:{scope_of(str(tmp_path / f'{name}.srt')).decode()}b0" for name in "ab"

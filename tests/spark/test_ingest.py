@@ -307,7 +307,7 @@ def test_jelly_1_2_stays_jelly_1_2(src: Path, tmp_path: Path, run: list[list[str
     ingest(src, tmp_path / "out", spark=HERE, to="jelly")
     kept = []
     for path in (tmp_path / "out").glob("*.jelly"):
-        options = jelly.options(path)
+        options = jelly.read_options(path)
         assert (options.version == 3) == path.stem.endswith("-1.2")
         kept += jelly.read(path) if options.version == 3 else []
     assert set(kept) == set(jelly.read(text, format="nt"))

@@ -1,4 +1,4 @@
-"""The data source "jelly-results": rows as `jelly.read_results` gives them, in any of its formats."""
+"""The data source "jelly-results": rows as `jelly.results.read_results` gives them, in any of its formats."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def folder(spark: Any, tmp_path: Path) -> Path:
     folder = tmp_path / "answers"
     folder.mkdir()
     for name in ("a.srt", "b.srp.gz", "c.srj", "d.srx"):
-        jelly.write_results(folder / name, ["s", "name", "o"], ROWS)
+        jelly.results.write_results(folder / name, ["s", "name", "o"], ROWS)
     return folder
 
 

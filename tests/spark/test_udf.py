@@ -59,7 +59,7 @@ def test_messages_go_there_and_back(layout: Any, delimited: bool) -> None:
     arrays = list(frames_to_statements(iter([pa.array(values), pa.array(values[2:])]), layout=layout))
     back = [value for array in statements_to_frames(iter(arrays), delimited=delimited) for value in array.to_pylist()]
     assert texts(back) == [*EXPECTED, None, *EXPECTED[2:], None]
-    assert [jelly.options(value).physical_type.name for value in back[:3]] == ["TRIPLES", "TRIPLES", "QUADS"]
+    assert [jelly.read_options(value).physical_type.name for value in back[:3]] == ["TRIPLES", "TRIPLES", "QUADS"]
 
 
 def test_columns_say_what_the_library_says() -> None:
@@ -282,7 +282,7 @@ def test_to_jelly_of_groups_and_back(kafka: Any) -> None:
     assert {row.offset: sorted(texts([bytes(row.value)])[0] or []) for row in grouped} == {
         i: sorted(message) for i, message in enumerate(EXPECTED) if message
     }
-    assert all(jelly.options(bytes(row.value)).max_name_table_size == 128 for row in grouped)
+    assert all(jelly.read_options(bytes(row.value)).max_name_table_size == 128 for row in grouped)
     whole = kafka.select(to_jelly(from_jelly("value"), delimited=True).alias("v"))
     assert texts([row.v and bytes(row.v) for row in whole.collect()]) == [*EXPECTED, None]
 

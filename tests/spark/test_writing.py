@@ -165,7 +165,7 @@ def test_triples_by_the_schema(session: Any, tmp_path: Path, columns: tuple[str,
     out = tmp_path / "out"
     session.createDataFrame([row] * 5, list(columns)).write.format("jelly").mode("overwrite").save(str(out))
     assert statements(out) == {jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.BlankNode("x")): 5}
-    assert {jelly.options(path).physical_type for path in out.glob("part-*")} == {jelly.PhysicalType.TRIPLES}
+    assert {jelly.read_options(path).physical_type for path in out.glob("part-*")} == {jelly.PhysicalType.TRIPLES}
 
 
 def test_overwrite_append_and_what_exists(session: Any, tmp_path: Path) -> None:

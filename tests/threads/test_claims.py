@@ -44,7 +44,7 @@ TEXT = TextWriter(quads=False).encode(BATCH)
 THRIFT = BinaryWriter("thrift").encode(BATCH)
 HASHES = row_hash(BATCH, bytes(16))
 OPS = np.full(ROWS, 2, np.int8)
-[RESULTS] = jelly.read_results(b"?x\t?y\n" + b'"a"\t<a:b>\n' * 500, format="tsv").batches()
+[RESULTS] = jelly.results.read_results(b"?x\t?y\n" + b'"a"\t<a:b>\n' * 500, format="tsv").batches()
 RESULT_BYTES = ResultWriter("thrift", ["x", "y"]).encode(RESULTS)
 [PATCH] = Patch([Add(statement) for statement in STATEMENTS[:500]]).batches()
 

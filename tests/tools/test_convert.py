@@ -42,9 +42,9 @@ def grouped(version=2, n=3):
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: "/".join(path.parts[-4:]))
 def test_jelly_to_jelly_keeps_everything(path):
     data, done = convert(path)
-    assert jelly.options(data) == jelly.options(path)
+    assert jelly.read_options(data) == jelly.read_options(path)
     assert list(jelly.read(data)) == list(jelly.read(path))
-    if jelly.options(path).is_grouped:
+    if jelly.read_options(path).is_grouped:
         assert frames(data) == frames(path)
     assert sum((f[2] for f in frames(data)), []) == sum((f[2] for f in frames(path)), [])
     assert done.statements == sum(1 for _ in jelly.read(path))
@@ -118,22 +118,22 @@ def test_text_to_jelly_to_text(statements):
 )
 @pytest.mark.parametrize("text", [b"", b"<a:s> <a:p> <a:o> .\n"])
 def test_options_of_text(format, physical, logical, text):
-    options = jelly.options(convert(text, format=format)[0])
+    options = jelly.read_options(convert(text, format=format)[0])
     assert (options.physical_type, options.logical_type, options.rdf_star) == (physical, logical, False)
 
 
 def test_empty_jelly_keeps_its_options():
     options = StreamOptions(physical_type=3, logical_type=4, stream_name="empty", version=1)
-    assert jelly.options(convert(jelly.dumps([], options))[0]) == options
+    assert jelly.read_options(convert(jelly.dumps([], options))[0]) == options
 
 
 def test_options_as_a_whole_and_as_changes():
     data = grouped()
     whole = StreamOptions.small(physical_type=3, logical_type=2)
-    found = jelly.options(convert(data, options=whole)[0])
+    found = jelly.read_options(convert(data, options=whole)[0])
     assert found == whole.replace(version=2)  # the source has namespaces
-    found = jelly.options(convert(data, options={"max_name_table_size": 8, "stream_name": "x"})[0])
-    assert found == jelly.options(data).replace(max_name_table_size=8, stream_name="x")
+    found = jelly.read_options(convert(data, options={"max_name_table_size": 8, "stream_name": "x"})[0])
+    assert found == jelly.read_options(data).replace(max_name_table_size=8, stream_name="x")
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_options_as_a_whole_and_as_changes():
 )
 def test_logical_type_follows_the_physical(physical, logical, to, expected):
     data = jelly.dumps([], StreamOptions(physical_type=physical, logical_type=logical))
-    found = jelly.options(convert(data, options={"physical_type": PhysicalType(to)})[0])
+    found = jelly.read_options(convert(data, options={"physical_type": PhysicalType(to)})[0])
     assert (found.physical_type, found.logical_type) == (to, expected)
 
 
@@ -329,12 +329,12 @@ def test_what_turns_up_late_in_a_file(tmp_path, late, seekable, suffix):
 def test_late_in_text_and_what_is_not_late(tmp_path):
     path = tmp_path / "x.jelly"
     jelly.convert(NT + b'"l" <a:p> <a:o> .', path, format="nt")
-    assert jelly.options(path).generalized_statements
+    assert jelly.read_options(path).generalized_statements
     jelly.convert(b'"l" <a:p> <a:o> .\n' + NT, path, format="nt")
-    assert jelly.options(path).generalized_statements
+    assert jelly.read_options(path).generalized_statements
     # Nothing is announced that is not there.
     jelly.convert(NT, path, format="nt")
-    options = jelly.options(path)
+    options = jelly.read_options(path)
     assert (options.physical_type, options.generalized_statements, options.version) == (1, False, 1)
     # Chosen options stay.
     for chosen in ({"rdf_star": False}, StreamOptions(physical_type=1)):
@@ -369,7 +369,7 @@ def test_sources_that_hold_more_than_they_say(tmp_path):
     )
     jelly.convert(data, tmp_path / "x.jelly")
     assert list(jelly.read(tmp_path / "x.jelly")) == list(jelly.read(data))
-    options = jelly.options(tmp_path / "x.jelly")
+    options = jelly.read_options(tmp_path / "x.jelly")
     assert (options.rdf_star, options.generalized_statements) == (True, True)
 
 

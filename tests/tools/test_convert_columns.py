@@ -70,7 +70,7 @@ def test_messages_in_columns(tmp_path: Path) -> None:
     assert Oracle(path.read_bytes()).messages == [3, 0, 2]
     assert [list(message) for message in read_messages(path)] == [ROWS[:3], [], ROWS[3:5]]
     convert_messages(path, tmp_path / "b.jelly")
-    assert jelly.options(tmp_path / "b.jelly").version == 2
+    assert jelly.read_options(tmp_path / "b.jelly").version == 2
     convert_messages(tmp_path / "b.jelly", path, options=options)
     assert Oracle(path.read_bytes()).messages == [3, 0, 2]
 
@@ -93,17 +93,17 @@ def test_the_command(tmp_path: Path) -> None:
     jelly.write(text, ROWS)
     run("--jelly", "1.2", text, columns)
     assert Oracle(Path(columns).read_bytes()).numbering == "P"
-    assert jelly.options(columns).rdf_version == "1.1"
+    assert jelly.read_options(columns).rdf_version == "1.1"
     run("--jelly", "1.1", columns, rows)
-    assert jelly.options(rows).version == 2
+    assert jelly.read_options(rows).version == 2
     assert list(jelly.read(rows)) == ROWS
     run("--jelly", "1.2", "--numbering", "S", "--rdf-version", "1.2", "--preset", "small", rows, columns)
-    found = jelly.options(columns)
+    found = jelly.read_options(columns)
     assert (found.numbering, found.rdf_version, found.max_name_table_size) == ("S", "1.2", 128)
     run(columns, rows)
-    assert (jelly.options(rows).version, jelly.options(rows).numbering) == (3, "S")
+    assert (jelly.read_options(rows).version, jelly.read_options(rows).numbering) == (3, "S")
     run("--jelly", "1.0", columns, rows)
-    assert jelly.options(rows).version == 1
+    assert jelly.read_options(rows).version == 1
     assert "goes with --jelly 1.2" in run("--rdf-version", "1.2", text, rows, code=2)
     assert "does not go with --jelly 1.0" in run("--jelly", "1.0", "--allow", "namespaces", text, rows, code=2)
     small = run("--jelly", "1.2", "--table-names", "8", text, rows, code=1)

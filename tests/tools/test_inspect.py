@@ -28,7 +28,7 @@ def test_counts():
     found = jelly.inspect(data)
     assert (found.statements, found.n_frames, found.delimited) == (3, 3, True)
     assert found.bytes == found.bytes_read == len(data)
-    assert found.options == jelly.options(data)
+    assert found.options == jelly.read_options(data)
     assert found.options.stream_name == "test"
     assert {kind: n for kind, n in found.rows.items() if n} == {
         "options": 1, "triple": 3, "graph_start": 3, "graph_end": 3, "namespace": 3, "name": 5, "prefix": 3,

@@ -219,7 +219,7 @@ def test_plot_errors(tmp_path):
 @examples(30)
 def test_results_against_a_loop(rows):
     out = io.BytesIO()
-    jelly.write_results(out, ["x", "y"], rows, format="json")
+    jelly.results.write_results(out, ["x", "y"], rows, format="json")
     found = stats(out.getvalue(), content="results", format="json", top=3)
     assert found.rows == len(rows)
     assert list(found.variables) == ["x", "y"]
@@ -242,7 +242,7 @@ def test_results_on_the_command_line(tmp_path):
 
     path = tmp_path / "people.srt"
     rows = [(IRI("a:b"), None), (IRI("a:b"), Literal("\x07", language="en")), (BlankNode("c"), None)]
-    jelly.write_results(path, ["who", "[bold]name"], rows)
+    jelly.results.write_results(path, ["who", "[bold]name"], rows)
     shown = CliRunner().invoke(cli, ["stats", str(path), "--table"])
     assert shown.exit_code == 0, shown.output
     assert re.search(r"rows +3\b", shown.output)

@@ -181,7 +181,7 @@ def test_every_cut_and_change_has_an_answer():
 def test_options():
     data = jelly.dumps([(S, P, O)], {"rdf_star": True})
     assert jelly.validate(data, options=jelly.dumps([(S, P, S)], {"rdf_star": True})) == []
-    wanted = jelly.options(data).replace(max_name_table_size=8, rdf_star=False, logical_type=0)
+    wanted = jelly.read_options(data).replace(max_name_table_size=8, rdf_star=False, logical_type=0)
     assert messages(jelly.validate(data, options=wanted)) == [
         "stream option logical_type is FLAT_TRIPLES, expected UNSPECIFIED",
         "stream option rdf_star is True, expected False",

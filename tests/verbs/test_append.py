@@ -134,7 +134,7 @@ def test_what_the_stream_does_not_allow(name: str, index: Any, version: int, lat
     found = list(jelly.read(path))
     assert [tuple(x[:3]) for x in found[: len(before)]] == [tuple(x[:3]) for x in before]
     assert found[-1].o == jelly.QuotedTriple(*(jelly.IRI(f"a:{x}") for x in "spo"))
-    options = jelly.options(path)
+    options = jelly.read_options(path)
     assert (options.version, options.physical_type, options.logical_type, options.stream_name) == (version, 2, 4, "n")
     frames = list(jelly.scan(path).frames())
     assert [(len(x), x.metadata) for x in frames[:2]] == [(len(MORE), {"k": b"0"}), (len(MORE), {"k": b"1"})]
@@ -211,7 +211,7 @@ def test_streams_of_another_program_in_columns(tmp_path: Path) -> None:
     assert list(jelly.read(out)) == rows * 2
     assert jelly.append(b"<a:s> <a:p> <a:o> .", path, format="nt") == 1
     assert list(jelly.read(path)) == [*rows, Triple(IRI("a:s"), IRI("a:p"), IRI("a:o"))]
-    assert jelly.options(path).version == 3
+    assert jelly.read_options(path).version == 3
 
 
 def test_links_and_modes_stay(tmp_path: Path) -> None:

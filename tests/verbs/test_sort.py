@@ -99,7 +99,7 @@ def test_what_is_equal_keeps_its_order_in_merged_runs(tmp_path: Path) -> None:
     jelly.write(source, statements)
     steps.sort(source, out, "s", memory=1 << 20)
     assert list(jelly.read(out)) == sorted(statements, key=lambda statement: statement.s)
-    assert jelly.options(out).physical_type == jelly.PhysicalType.TRIPLES
+    assert jelly.read_options(out).physical_type == jelly.PhysicalType.TRIPLES
 
 
 def test_outputs_of_all_formats(tmp_path: Path) -> None:

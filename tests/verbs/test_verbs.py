@@ -77,7 +77,7 @@ def test_namespaces_metadata_and_options_are_kept(tmp_path: Path) -> None:
     frames = list(jelly.scan(out).frames())
     assert [frame.metadata for frame in frames] == [{"n": b"%d" % i} for i in (0, 1, 2)] * 2
     assert [frame.namespaces for frame in frames] == [[("e", f"http://e/{i}")] for i in (0, 1, 2)] * 2
-    assert jelly.options(out) == options
+    assert jelly.read_options(out) == options
 
 
 def test_blank_nodes_of_several_files_are_different(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ class Batch(BatchViews):
     """Some statements of a stream as numpy arrays, and the terms they use.
 
     A Batch never changes. It owns its memory; its arrays are views of that memory. ``len(batch)`` is the number of
-    rows. Batches come from readers; they are not created directly. A Batch of `jelly.read_results` has query results: its
+    rows. Batches come from readers; they are not created directly. A Batch of `jelly.results.read_results` has query results: its
     columns are variables, and ``s``, ``p``, ``o``, ``g`` and ``arity`` raise `JellyOptionsError`. Iterating over it yields a
     tuple of terms for each row, with None where a variable is unbound.
 
@@ -114,7 +114,7 @@ class Batch(BatchViews):
         --------
         >>> import jelly
         >>> data = b'{"head":{"vars":["x","y"]},"results":{"bindings":[{"y":{"type":"uri","value":"a:b"}}]}}'
-        >>> batch = next(jelly.read_results(data, format="json").batches())
+        >>> batch = next(jelly.results.read_results(data, format="json").batches())
         >>> batch.column("x").tolist(), batch.term(batch.column("y")[0])
         ([-1], '<a:b>')
         """

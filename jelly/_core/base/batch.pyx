@@ -458,14 +458,14 @@ cdef int make_results(Batch batch, tuple variables, int64_t rows) except -1:
 
 
 cdef int refuse_results() except -1:
-    raise JellyOptionsError("these are query results, not statements: their columns are variables; use jelly.write_results")
+    raise JellyOptionsError("these are query results, not statements: their columns are variables; use jelly.results.write_results")
 
 
 cdef class Batch(BatchViews):
     """Some statements of a stream as numpy arrays, and the terms they use.
 
     A Batch never changes. It owns its memory; its arrays are views of that memory. ``len(batch)`` is the number of
-    rows. Batches come from readers; they are not created directly. A Batch of `jelly.read_results` has query results: its
+    rows. Batches come from readers; they are not created directly. A Batch of `jelly.results.read_results` has query results: its
     columns are variables, and ``s``, ``p``, ``o``, ``g`` and ``arity`` raise `JellyOptionsError`. Iterating over it yields a
     tuple of terms for each row, with None where a variable is unbound.
 
@@ -531,7 +531,7 @@ cdef class Batch(BatchViews):
         return html_table(repr(self), names, rows, more=self.a.n_rows > SHOWN_ROWS)
 
     def __reduce__(self):
-        raise TypeError("a Batch cannot be pickled: write it with jelly.Writer, jelly.write_results or turn it into Arrow")
+        raise TypeError("a Batch cannot be pickled: write it with jelly.Writer, jelly.results.write_results or turn it into Arrow")
 
     @property
     def arity(self) -> int:
@@ -613,7 +613,7 @@ cdef class Batch(BatchViews):
         --------
         >>> import jelly
         >>> data = b'{"head":{"vars":["x","y"]},"results":{"bindings":[{"y":{"type":"uri","value":"a:b"}}]}}'
-        >>> batch = next(jelly.read_results(data, format="json").batches())
+        >>> batch = next(jelly.results.read_results(data, format="json").batches())
         >>> batch.column("x").tolist(), batch.term(batch.column("y")[0])
         ([-1], '<a:b>')
         """

@@ -186,7 +186,7 @@ cdef class ResultWriter:
     """SPARQL results as RDF Thrift or RDF Protobuf, the bytes that Jena writes. The variables come first.
 
     >>> import jelly
-    >>> batch = next(jelly.read_results(b'{"head":{"vars":["x"]},"results":{"bindings":[{}]}}', format="json").batches())
+    >>> batch = next(jelly.results.read_results(b'{"head":{"vars":["x"]},"results":{"bindings":[{}]}}', format="json").batches())
     >>> ResultWriter("protobuf", ["x"]).encode(batch).hex()
     '050a030a0178040a024200'
     """

@@ -431,7 +431,7 @@ cdef class Capabilities:
         if self.results != (batch.variables is not None):
             raise JellyOptionsError(
                 f"{self.title} cannot hold statements: it is for query results" if self.results
-                else f"{self.title} cannot hold query results, which have variables: use jelly.write_results"
+                else f"{self.title} cannot hold query results, which have variables: use jelly.results.write_results"
             )
         if rows is not None:
             numbers = numpy.ascontiguousarray(rows, numpy.int64)

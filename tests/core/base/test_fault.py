@@ -261,7 +261,7 @@ def test_strict_reading(case: str) -> None:
     assert caught.value.row == len(before)
     assert caught.value.offset == len(data) - len(bad) + at
     assert type(_fault(code)) is JellyFormatError
-    with pytest.warns(jelly.OptionsWarning):
+    with pytest.warns(jelly.errors.OptionsWarning):
         jelly.loads(data)
 
 

@@ -320,7 +320,7 @@ PLAIN = (
 @pytest.mark.parametrize("name", PLAIN.split())
 def test_the_shortest_forms_are_the_bytes_of_the_vectors(numbering: str, name: str) -> None:
     data = (FOLDER / numbering / f"{name}.jelly").read_bytes()
-    encoder = Encoder(jelly.options(data))
+    encoder = Encoder(jelly.read_options(data))
     assert b"".join(map(encoder.encode, jelly.scan(data).batches())) + encoder.close() == data
 
 

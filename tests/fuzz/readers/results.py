@@ -32,7 +32,7 @@ def samples(name: str) -> Callable[[], Iterable[bytes]]:
         for rows in (ROWS, ROWS[:2], []):
             out = io.BytesIO()
             try:
-                jelly.write_results(out, ["x", "y", "z"], rows, format=name)
+                jelly.results.write_results(out, ["x", "y", "z"], rows, format=name)
             except JellyError:
                 continue
             yield out.getvalue()
@@ -63,7 +63,7 @@ def results(name: str) -> Callable[[bytes, random.Random], None]:
         found = []
         for source in (data, cut(data, chance)):
             try:
-                opened = jelly.read_results(source, format=name, **limits)
+                opened = jelly.results.read_results(source, format=name, **limits)
             except JellyError as error:
                 found.append((None, type(error), None))
                 continue
@@ -79,12 +79,12 @@ def results(name: str) -> Callable[[bytes, random.Random], None]:
         to = chance.choice(("thrift", "protobuf", "json", "xml", "tsv"))
         out = io.BytesIO()
         try:
-            jelly.write_results(out, variables, rows, format=to)
+            jelly.results.write_results(out, variables, rows, format=to)
         except JellyError:
             return
         if to == "tsv" and (not variables or len(variables) == 1):
             return  # a line without text is a row or none
-        again = jelly.read_results(out.getvalue(), format=to)
+        again = jelly.results.read_results(out.getvalue(), format=to)
         assert again.variables == variables, f"{to}: {again.variables} for {variables}"
         made, rows = (list(map(relabelled, found)) for found in (again, rows))
         assert made == rows, f"{to}: {made!r:.600} for {rows!r:.600}"
