@@ -156,16 +156,8 @@ def _append(file: Any, target: str, batches: Iterator[Batch], source: Input, key
     index = read_index(file, size, lambda: options)
     if index is None and file is not raw:
         raise JellyError("the file is compressed and has no index: write it anew with seekable=True")
-    builder = None
     sidecar = os.path.exists(target + SUFFIX)
-    if index is not None:
-        filters, opened = read_filters(target, file, index)
-        with opened:
-            if filters is not None:
-                builder = FilterBuilder()
-                builder.take(filters)
-    elif sidecar:
-        builder = _filters_beside(target)
+    builder = _filters(target, file, index, sidecar)
     batch = next(batches, None)
     if batch is None:
         return 0
@@ -266,10 +258,20 @@ def _begun(raw: Any, file: Any, written: Any, end: int) -> Any:
     return made
 
 
-def _filters_beside(target: str) -> FilterBuilder | None:
-    """A sign that the sidecar of a file without an index has filters: they are made anew with it."""
-    with suppress(JellyError), JellyFile(target) as file:
-        return FilterBuilder() if file.filters is not None else None
+def _filters(target: str, file: Any, index: Index | None, sidecar: bool) -> FilterBuilder | None:
+    """The filters of a file, to go on with; without an index of its own those of the sidecar, which are made anew."""
+    if index is not None:
+        filters, opened = read_filters(target, file, index)
+        with opened:
+            if filters is None:
+                return None
+            builder = FilterBuilder()
+            builder.take(filters)
+            return builder
+    with suppress(JellyError):
+        if sidecar:
+            with JellyFile(target) as seen:
+                return FilterBuilder() if seen.filters is not None else None
     return None
 
 

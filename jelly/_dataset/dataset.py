@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from jelly._bytes.names import name_of
 from jelly._bytes.source import Progress
 from jelly._bytes.workers import Workers
 from jelly._core.algebra.graph_ids import GraphDictionary
-from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.model import Quad, Triple
@@ -25,11 +24,12 @@ from jelly._dataset.segments import Condition
 from jelly._dataset.sort import Sort
 from jelly._dataset.sources import Sources
 from jelly._dataset.split import Part, split_batches
+from jelly._dataset.steps import MERGED, Items, Slice, Step
 from jelly._dataset.unique import Unique
 from jelly._formats.registry import WRITING, Content, find
 from jelly._options.layouts import Layout
 from jelly._options.settings import checked
-from jelly._streams.reader import READ_ROWS, Frame
+from jelly._streams.reader import READ_ROWS, Frame, Reader
 from jelly.errors import JellyArgumentError
 
 if TYPE_CHECKING:
@@ -40,41 +40,11 @@ if TYPE_CHECKING:
     from jelly._formats.arrow_tables import pa
     from jelly._options.keywords import WriteOptions
 
-__all__ = ["Dataset", "Items"]
+__all__ = ["Dataset"]
 
 T = TypeVar("T")
 
 _WRITING, _TO = WRITING - {"format"}, {"format": "pass to=, the format of the output"}
-
-
-class Step(Protocol):
-    """A step from Batches to Batches: a `Selection`, `Sort`, `Unique`, `Sample` or `Slice`."""
-
-    needs_all: bool  # whether it has read all statements when it gives the first
-
-    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]: ...
-
-
-class Slice:
-    """A step: a range of the statements. Nothing is read behind its end."""
-
-    needs_all = False
-
-    def __init__(self, start: int, stop: int | None) -> None:
-        self._start, self._stop = start, stop
-
-    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        at = 0
-        if self._stop is not None and self._stop <= self._start:
-            return
-        for batch in batches:
-            first, last = self._start - at, len(batch) if self._stop is None else self._stop - at
-            at += len(batch)
-            if first < len(batch):
-                yield batch if first <= 0 and last >= len(batch) else select(batch, slice(max(first, 0), last))
-            del batch  # before the next one takes memory
-            if self._stop is not None and at >= self._stop:
-                return
 
 
 class Dataset:
@@ -224,7 +194,7 @@ class Dataset:
         if self._steps and isinstance(last := self._steps[-1], Sort):
             return self._then(*self._steps[:-1], last.unique())
         if self._sorted_by is not None and not self._steps:
-            return self._then(_MERGED)
+            return self._then(MERGED)
         return self._then(*self._steps, Unique(memory))
 
     @checked()
@@ -318,11 +288,10 @@ class Dataset:
         self, sources: Sources, condition: Condition | None = None, is_uniform: bool = False
     ) -> Iterator[Batch]:
         if self._steps or self._sorted_by is not None or condition is not None or sources.single is None:
-            return self._run(Input(sources, self._threads, self._sorted_by, _MERGED in self._steps), condition)
+            return self._run(self._input(sources), condition)
         reader = sources.reader(sources.single)
-        if self._threads > 1:
-            return _with_workers(reader, self._threads, is_uniform)
-        return reader.uniform() if is_uniform else reader.batches()
+        batches = reader.uniform() if is_uniform else reader.batches()
+        return batches if self._threads <= 1 else _with_workers(reader, batches, self._threads)
 
     def _run(
         self, source: Input, condition: Condition | None = None, progress: Progress | None = None
@@ -419,14 +388,8 @@ class Dataset:
         """
         from jelly._dataset.ids import to_ids
 
-        return to_ids(self._scoped()._run_all(), dictionary, literals=literals, apart=apart, dtype=dtype)
-
-    def _scoped(self) -> Dataset:
-        """The same, where the blank nodes of one source have a scope, too."""
-        return Dataset(self._sources.scoped(), self._layout, self._threads, self._sorted_by, self._steps)
-
-    def _run_all(self) -> Iterator[Batch]:
-        return self._batches(self._sources)
+        batches = self._batches(self._sources.scoped())
+        return to_ids(batches, dictionary, literals=literals, apart=apart, dtype=dtype)
 
     # ---- writing
 
@@ -527,7 +490,7 @@ class Dataset:
         writing: dict[str, Any],
     ) -> Conversion:
         began = time.perf_counter()
-        source = self._input()
+        source = self._input(self._sources)
         source.namespaces.update(prefixes)
         batches = self._run(source, progress=progress)
         if drop_graphs:
@@ -537,8 +500,8 @@ class Dataset:
             rows, source.bytes_read, size, time.perf_counter() - began, source.n_skipped, source.skipped
         )
 
-    def _input(self) -> Input:
-        return Input(self._sources, self._threads, self._sorted_by, _MERGED in self._steps)
+    def _input(self, sources: Sources) -> Input:
+        return Input(sources, self._threads, self._sorted_by, MERGED in self._steps)
 
     @property
     def _knows_all(self) -> bool:
@@ -552,7 +515,7 @@ class Dataset:
         if not isinstance(folder, str | os.PathLike) or not isinstance(os.fspath(folder), str):
             raise JellyArgumentError(f"dst is {folder!r:.80}: expected the path of a directory")
         began = time.perf_counter()
-        source = self._scoped()._input()
+        source = self._input(self._sources.scoped())
         rows = write_ids(folder, self._run(source))
         return Conversion(
             rows, source.bytes_read, bytes_of(folder), time.perf_counter() - began, source.n_skipped, source.skipped
@@ -615,7 +578,7 @@ class Dataset:
         >>> [(os.path.basename(part.path), part.statements, part.term) for part in made]
         [('age.jelly', 1, IRI('a:p#age')), ('name.jelly', 2, IRI('a:p#name'))]
         """
-        source = self._input()
+        source = self._input(self._sources)
         how: dict[str, Any] = dict(writing)
         source.namespaces.update(how.pop("prefixes", None) or {})
         known = self._knows_all or rows is None
@@ -624,53 +587,14 @@ class Dataset:
             return write_batches(path, batches, source, known=known, to=to, options=options, **how)[0]
 
         batches = self._run(source, progress=progress)
-        return split_batches(
-            batches, dst, write, rows=rows, parts=parts, by=by, max_files=max_files, memory=memory
-        )  # fmt: skip
+        return split_batches(batches, dst, write, rows=rows, parts=parts, by=by, max_files=max_files, memory=memory)
 
 
-class Items(Iterator[T]):
-    """Batches or frames of a `Dataset`: an iterator, and an asynchronous iterable."""
-
-    def __init__(self, dataset: Dataset, read: Callable[[Dataset], Iterator[T]]) -> None:
-        self._dataset, self._read = dataset, read
-        self._items: Iterator[T] | None = None
-
-    def __iter__(self) -> Iterator[T]:
-        if self._items is None:
-            self._items = iter(self._read(self._dataset))
-        return self._items
-
-    def __next__(self) -> T:
-        return next(iter(self))
-
-    def close(self) -> None:
-        """End the reading; an error comes no more."""
-        if self._items is not None:
-            self._items.close()  # type: ignore[attr-defined]
-
-    def __aiter__(self) -> AsyncIterator[T]:
-        return self._dataset._async(self._read)
-
-
-class _Merged:
-    """Stands for `Dataset.unique` of sorted sources, which are merged without repetition."""
-
-    needs_all = False
-
-    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        return iter(batches)
-
-    def __reduce__(self) -> str:
-        return "_MERGED"
-
-
-_MERGED = _Merged()
 # What the keywords of writing are where nobody gives them.
 _DEFAULTS: dict[str, Any] = {"frame_bytes": 1_000_000, "delimited": True}
 
 
-def _with_workers(reader: Any, threads: int, is_uniform: bool) -> Iterator[Batch]:
+def _with_workers(reader: Reader, batches: Iterator[Batch], threads: int) -> Iterator[Batch]:
     with Workers(threads) as workers:
         reader.workers = workers
-        yield from reader.uniform() if is_uniform else reader.batches()
+        yield from batches

@@ -1,0 +1,83 @@
+"""Steps of a `Dataset` that are short, and the iterator over what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from typing import Any, Protocol, TypeVar
+
+from jelly._core.algebra.select import select
+from jelly._core.base.batch import Batch
+
+__all__ = ["MERGED", "Items", "Slice", "Step"]
+
+T = TypeVar("T")
+
+
+class Step(Protocol):
+    """A step from Batches to Batches: a `Selection`, `Sort`, `Unique`, `Sample` or `Slice`."""
+
+    needs_all: bool  # whether it has read all statements when it gives the first
+
+    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]: ...
+
+
+class Slice:
+    """A step: a range of the statements. Nothing is read behind its end."""
+
+    needs_all = False
+
+    def __init__(self, start: int, stop: int | None) -> None:
+        self._start, self._stop = start, stop
+
+    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        at = 0
+        if self._stop is not None and self._stop <= self._start:
+            return
+        for batch in batches:
+            first, last = self._start - at, len(batch) if self._stop is None else self._stop - at
+            at += len(batch)
+            if first < len(batch):
+                yield batch if first <= 0 and last >= len(batch) else select(batch, slice(max(first, 0), last))
+            del batch  # before the next one takes memory
+            if self._stop is not None and at >= self._stop:
+                return
+
+
+class Merged:
+    """Stands for `Dataset.unique` of sorted sources, which are merged without repetition."""
+
+    needs_all = False
+
+    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        return iter(batches)
+
+    def __reduce__(self) -> str:
+        return "MERGED"
+
+
+MERGED = Merged()
+
+
+class Items(Iterator[T]):
+    """Batches or frames of a `Dataset`: an iterator, and an asynchronous iterable."""
+
+    def __init__(self, dataset: Any, read: Callable[[Any], Iterator[T]]) -> None:
+        self._dataset, self._read = dataset, read
+        self._items: Iterator[T] | None = None
+
+    def __iter__(self) -> Iterator[T]:
+        if self._items is None:
+            self._items = iter(self._read(self._dataset))
+        return self._items
+
+    def __next__(self) -> T:
+        return next(iter(self))
+
+    def close(self) -> None:
+        """End the reading; an error comes no more."""
+        if self._items is not None:
+            self._items.close()  # type: ignore[attr-defined]
+
+    def __aiter__(self) -> AsyncIterator[T]:
+        found: AsyncIterator[T] = self._dataset._async(self._read)
+        return found
