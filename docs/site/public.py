@@ -40,7 +40,7 @@ class Page:
 PAGES = (
     Page(
         "reading-and-writing.md", "Read and write", "jelly",
-        ("read", "Reader", "loads", "Frame", "options", "write", "Writer", "dumps",
+        ("read", "Reader", "loads", "Frame", "read_options", "write", "Writer", "dumps",
          "ReadOptions", "WriteOptions"),
         "Statements as Python objects, from and to any format.",
     ),
@@ -62,6 +62,7 @@ PAGES = (
         ("convert", "Conversion", "open", "JellyFile", "inspect", "Inspection", "FrameInspection", "validate",
          "Problem", "canonicalize", "Canonical"),
     ),
+    Page("tables.md", "Tables of pyarrow", "jelly", ("read_arrow", "write_arrow")),
     Page("ids.md", "Ids", "jelly", ("GraphIds", "GraphDictionary"),
          "Statements as arrays of numbers, for matrices, graphs and machine learning."),
     Page(
