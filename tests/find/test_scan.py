@@ -6,6 +6,7 @@ import pickle
 import random
 
 import pytest
+from support import measure
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad
@@ -187,3 +188,21 @@ def test_pandas_takes_what_is_asked_for(path):
     )
     condition = (pc.field("predicate") == "a:p1") & (pc.field("object") > "a")
     assert jelly.scan(path).to_table(filter=condition).to_pandas().equals(whole.filter(condition).to_pandas())
+
+
+def test_pyarrow_is_imported_when_it_is_needed() -> None:
+    code = """
+import pickle, sys
+import jelly
+data = jelly.scan(b'<a:s> <a:p> <a:o> .\\n<a:s> <a:q> <a:o> .', format="nt")
+chosen = data.filter(p="a:q")
+assert (data.count(), chosen.count(), len(list(data[1:]))) == (2, 1, 1)
+assert "pyarrow" not in sys.modules and not hasattr(data, "take")
+assert data.schema.names[0] == "subject" and "pyarrow" in sys.modules
+assert pickle.loads(pickle.dumps(data)).to_table().num_rows == 2
+import duckdb
+assert duckdb.sql("select object from data where predicate = 'a:p'").fetchall() == [("a:o",)]
+assert duckdb.sql("select predicate from chosen").fetchall() == [("a:q",)]
+"""
+    done = measure.run("-c", code)
+    assert done.returncode == 0, done.stderr
