@@ -220,10 +220,12 @@ class DiffStat:
         return bool(self.added or self.deleted or self.namespaces)
 
     def _add(self, op: Any) -> None:
-        added, deleted = np.count_nonzero(op == ADD), np.count_nonzero(op == DELETE)
-        self.added += int(added)
-        self.deleted += int(deleted)
-        if added + deleted < len(op):
+        """Count rows of `_rows`: the statements of a Batch all have the same operation."""
+        if op[0] == ADD:
+            self.added += len(op)
+        elif op[0] == DELETE:
+            self.deleted += len(op)
+        else:
             self.namespaces += int(np.count_nonzero((op == NAMESPACE_ADD) | (op == NAMESPACE_DELETE)))
 
 
