@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import islice
 from typing import Any
@@ -22,8 +22,20 @@ from jelly._formats.registry import JELLY, JELLY_PATCH, SEEKING, Content
 from jelly._streams.output_options import output_options
 from jelly._tools.inspect import format_to_check, reader_of
 from jelly.cli import contents
-from jelly.cli.common import progress_bar, say
-from jelly.cli.options import COUNT, STATEMENTS, Files, Given, RangeCommand, command, option, reads, streams, writes
+from jelly.cli.common import progress_bar, say, show
+from jelly.cli.options import (
+    COUNT,
+    STATEMENTS,
+    Files,
+    Given,
+    RangeCommand,
+    command,
+    forms,
+    option,
+    reads,
+    streams,
+    writes,
+)
 from jelly.cli.reading import check_options, content_of, inputs, output_of
 
 __all__ = ["append", "canonicalize", "index", "slice_", "sort", "split"]
@@ -106,15 +118,16 @@ def sort(
 @reads(*_LABELS, logs=True)
 @writes("seekable")
 @streams("jelly")
+@forms("json")
 @_quiet
 def split(
-    files: Files, output: str, quiet: bool, reading: Given, writing: Given,
-    stream: Given, **given: Any,
+    files: Files, output: str, quiet: bool, reading: Given, writing: Given, stream: Given, form: str | None,
+    **given: Any,
 ) -> None:  # fmt: skip
     """Split the statements of files, or message logs (--messages) into files of one message. {} in OUT stands for the
     number of a file or a short name of its term.
 
-    A line for each file is printed: its path, its statements, and its term.
+    A line for each file is printed: its path, its statements, and its term. With --json this is a list.
 
     \b
     Examples:
@@ -128,8 +141,8 @@ def split(
     if content_of(reading, *files) is Content.MESSAGES:
         if ways:
             raise click.UsageError("--rows, --parts and --by do not go with message logs")
-        for path, statements in contents.split_messages(files, output, writing.get("format"), reading):
-            click.echo(f"{path}\t{statements}")
+        messages = contents.split_messages(files, output, writing.get("format"), reading)
+        _show_rows(({"file": str(path), "statements": statements} for path, statements in messages), form)
         return
     if ways != 1:
         raise click.UsageError("give one of --rows, --parts and --by")
@@ -137,9 +150,21 @@ def split(
     _, how = output_of(output, writing, stream, named=True)
     with progress_bar("Reading", quiet) as progress:
         made = jelly.scan(each, **reading).split(output, progress=progress, **how, **given)
+    rows: list[dict[str, Any]] = []
     for part in made:
-        term = "" if part.term is None else f"\t{'default' if part.term == jelly.DefaultGraph() else part.term}"
-        click.echo(f"{part.path}\t{part.statements}{term}")
+        rows.append({"file": str(part.path), "statements": part.statements})
+        if part.term is not None:
+            rows[-1]["term"] = "default" if part.term == jelly.DefaultGraph() else str(part.term)
+    _show_rows(rows, form)
+
+
+def _show_rows(rows: Iterable[dict[str, Any]], form: str | None, between: str = "\t") -> None:
+    """Print dicts as JSON, or a line for each as soon as it is there."""
+    if form is not None:
+        show(list(rows), form, None)
+        return
+    for row in rows:
+        click.echo(between.join(map(str, row.values())))
 
 
 class _Nowhere:
@@ -153,10 +178,11 @@ class _Nowhere:
 @click.argument("files", metavar="IN [OUT]", nargs=-1, required=True)
 @reads()
 @option("--hash", "Print the hash of each of any number of files instead.", name="hashes")
+@forms("json")
 @option("--algorithm [sha256|sha384]", "Hash algorithm.", "sha256")
 @option("--max-steps N", "Maximum number of steps for telling similar blank nodes apart (default: 2 million, and 16 "
         "for each).", None, COUNT)
-def canonicalize(files: Files, hashes: bool, reading: Given, **given: Any) -> None:
+def canonicalize(files: Files, hashes: bool, form: str | None, reading: Given, **given: Any) -> None:
     """Read IN and write its canonical N-Quads to OUT, or to standard output.
 
     IN may also be a table, a directory or a glob pattern in quotation marks: all files together are one dataset, in
@@ -166,8 +192,8 @@ def canonicalize(files: Files, hashes: bool, reading: Given, **given: Any) -> No
     algorithm is RDFC-1.0 of W3C. Statements that are there twice are written once. Quoted triples and generalized
     statements are an error: RDFC-1.0 does not define them.
 
-    With --hash the hash of each file and its name are printed, as sha256sum does. Files with the same dataset have the
-    same hash, whatever their format.
+    With --hash the hash of each file and its name are printed, as sha256sum does, or with --json as a list. Files with
+    the same dataset have the same hash, whatever their format.
 
     \b
     Examples:
@@ -181,12 +207,18 @@ def canonicalize(files: Files, hashes: bool, reading: Given, **given: Any) -> No
     each: list[tuple[Any, dict[str, Any]]] = inputs(files if hashes else [src], reading)
     if len(each) > 1 and not hashes:
         each = [([file for file, _ in each], reading)]
-    for file, settings in each:
-        quiet = not hashes and dst == "-" and sys.stdout.isatty()
-        with progress_bar("Hashing" if hashes else "Canonicalizing", quiet) as progress:
-            found = jelly.canonicalize(file, _Nowhere() if hashes else dst, progress=progress, **given, **settings)
-        if hashes:
-            click.echo(f"{found.digest}  {file}")
+    if form and not hashes:
+        raise click.UsageError("--json goes with --hash")
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for file, settings in each:
+            quiet = not hashes and dst == "-" and sys.stdout.isatty()
+            with progress_bar("Hashing" if hashes else "Canonicalizing", quiet) as progress:
+                found = jelly.canonicalize(file, _Nowhere() if hashes else dst, progress=progress, **given, **settings)
+            if hashes:
+                yield {"hash": found.digest, "file": file}
+
+    _show_rows(rows(), form, "  ")
 
 
 @command("FILE")

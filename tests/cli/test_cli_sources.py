@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -99,3 +101,26 @@ def test_inspect_hash_and_canonicalize(folder):
     lines = run("canonicalize", "--hash", "data").decode().splitlines()
     assert [line.split("  ")[1] for line in lines] == ["data/a.nt", "data/b.nq.gz", "data/c.parquet"]
     assert lines[1].split()[0] == lines[2].split()[0]
+
+
+def test_lists_are_printed_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.nq").write_text("<a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:o> <a:g> .\n")
+    Path("b.nt").write_text("<a:s> <a:p> <a:o> .\n")
+
+    def rows(*arguments: str) -> list[dict[str, Any]]:
+        done = CliRunner().invoke(cli, [*arguments, "--json"])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+    assert rows("split", "a.nq", "--rows", "1", "-o", "{}.nq") == [
+        {"file": f"{number:05}.nq", "statements": 1} for number in (0, 1)
+    ]
+    parts = rows("split", "a.nq", "--by", "graph", "-o", "g-{}.nq")
+    assert [(part["statements"], part["term"]) for part in parts] == [(1, "default"), (1, "<a:g>")]
+    (digest, file), other = (row.values() for row in rows("canonicalize", "--hash", "00000.nq", "b.nt"))
+    assert (len(digest), file, [*other]) == (64, "00000.nq", [digest, "b.nt"])
+    assert "--json goes with --hash" in CliRunner().invoke(cli, ["canonicalize", "b.nt", "--json"]).output
+    ids = ["--id", "a:1", "a.nq", "b.nt", "1.jellyp"]
+    assert CliRunner().invoke(cli, ["diff", *ids]).exit_code == 0
+    assert [(row["added"], row["deleted"]) for row in rows("patch", "log", "1.jellyp")] == [(0, 1)]
