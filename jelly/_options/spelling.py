@@ -9,7 +9,7 @@ from typing import Literal
 
 from jelly._options.keywords import NAMED, READ, WRITE, Keyword
 
-__all__ = ["spelled"]
+__all__ = ["printable", "spelled"]
 
 Front = Literal["command line", "Spark"]
 
@@ -64,3 +64,12 @@ def _pattern(front: Front) -> tuple[re.Pattern[str], Callable[[re.Match[str]], s
         return verb + name + (found["above"] or "") + (found["of"] or "")
 
     return pattern, command if is_command else option
+
+
+def printable(text: str) -> str:
+    """A name or text from a file, which must not control the terminal.
+
+    >>> printable("a\\x1b[2J")
+    'a\\\\x1b[2J'
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -12,12 +12,12 @@ from typing import Any
 
 import click
 
-from jelly._options.spelling import spelled
+from jelly._options.spelling import printable, spelled
 from jelly.errors import JellyError
 
 __all__ = [
     "INTERRUPTED", "UNREAD", "count_of", "default_threads", "exits", "in_options", "is_unread", "message", "numbers",
-    "printable", "progress_bar", "say", "show", "silence_stdout", "size_of", "terminate",
+    "progress_bar", "say", "show", "silence_stdout", "size_of", "terminate",
 ]  # fmt: skip
 
 # 128 and the number of the signal, as in shells: SIGINT, SIGPIPE.
@@ -48,11 +48,6 @@ def message(error: BaseException) -> str:
     else:
         text = f"{type(error).__name__}: {error} (JELLY_TRACEBACK=1 shows where)"
     return printable(text)
-
-
-def printable(text: str) -> str:
-    """A name or text from a file, which must not control the terminal."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def is_unread(error: BaseException) -> bool:

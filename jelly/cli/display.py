@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from jelly._options.options import StreamOptions
+from jelly._options.spelling import printable
 from jelly._tools.inspect import Inspection
-from jelly.cli.common import printable
 from jelly.errors import MissingExtraError
 from jelly.stats import Counts, ResultStats, Stats
 

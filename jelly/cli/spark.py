@@ -8,7 +8,8 @@ import click
 
 from jelly._options.keywords import NAMED
 from jelly._options.layouts import BUILT, LAYOUTS
-from jelly.cli.common import message, printable, progress_bar, say, show
+from jelly._options.spelling import printable
+from jelly.cli.common import message, progress_bar, say, show
 from jelly.cli.options import COUNT, STATEMENTS, Files, Given, Pair, command, forms, option, options, reads, together
 from jelly.spark._options import OPTIONS
 

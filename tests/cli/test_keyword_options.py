@@ -103,3 +103,9 @@ def test_all_options_of_the_table_are_listed() -> None:
     for row in (*READ.values(), *WRITE.values()):
         assert not row.switch or f"{row.switch} " in shown, row.name
     assert "Only TAR archives." in " ".join(shown.split())
+
+
+def test_help_is_short() -> None:
+    shown = CliRunner().invoke(cli, ["convert", "--help"], terminal_width=80).output.splitlines()
+    assert len(shown) <= 60
+    assert "jelly help convert" in CliRunner().invoke(cli, ["convert", "--help"], prog_name="jelly").output
