@@ -402,8 +402,6 @@ def one_file(blocks: Blocks, folder: Path, progress: Progress) -> None:
                 for batch in blocks.batches(number):
                     writer.add_batch(batch)
         for threads in (2, 4):
-            if not progress.goes_on:
-                return
             checker = Checker(itertools.chain.from_iterable(map(blocks.batches, numbers)), "a file with an index")
             with jelly.open(path) as file:
                 for batch in file.batches(threads=threads):
@@ -415,6 +413,8 @@ def one_file(blocks: Blocks, folder: Path, progress: Progress) -> None:
                 if len(list(file[at : at + 100])) != 100:
                     raise Wrong("a slice")
             progress.add(100, files_read=1)
+            if not progress.goes_on:  # at least one is read, however busy the machine is
+                return
 
 
 def run_threads(works: list[Callable[[], None]], progress: Progress) -> None:
