@@ -19,6 +19,10 @@ from jelly.messages._logs import BOM, NO_LIMIT, TextLog
 __all__ = ["NdjsonLog", "XmlLog", "YamlLog"]
 
 
+# Bytes of N-Quads that are made into a Batch together.
+PIECE = 1 << 22
+
+
 class _Documents(TextLog):
     """Logs whose messages are documents of their own."""
 
@@ -50,6 +54,13 @@ class _Documents(TextLog):
         if self._n > self._max:
             reason = f"a message is longer than {self._max} bytes; raise max_message_bytes to read it"
             raise self._error(JellyLimitError(reason, line=self._line))
+
+    def _read_nquads(self, done: list[bytes]) -> Iterator[Batch]:
+        """The Batches of N-Quads. Prefixes may make them long, so that they are read in pieces."""
+        text = b"".join(done)
+        done.clear()
+        for at in range(0, len(text), PIECE):
+            yield from TextLog.feed(self, text[at : at + PIECE])
 
     def _nquads(self, document: bytes) -> bytes:
         """The N-Quads of a document, with a delimiter."""
@@ -111,9 +122,9 @@ class NdjsonLog(_Documents):
                 self._read_together(done)  # what waits stands before it
             except JellyError as earlier:
                 broken, place = earlier, self._line
-            yield from TextLog.feed(self, b"".join(done))
+            yield from self._read_nquads(done)
             raise self._error(broken, place) from None
-        yield from TextLog.feed(self, b"".join(done))
+        yield from self._read_nquads(done)
 
     def _one(self, line: bytes, done: list[bytes]) -> None:
         """Read the message of a line: its N-Quads are appended to ``done``, or it waits to be read with others."""
@@ -301,9 +312,9 @@ class XmlLog(_Documents):
                 self._line += document.count(b"\n", blank)
                 at = end
         except JellyError as error:
-            yield from super().feed(b"".join(done))
+            yield from self._read_nquads(done)
             raise self._error(error, self._line) from None
-        yield from super().feed(b"".join(done))
+        yield from self._read_nquads(done)
         self._origin += at
         self._doctype = max(0, self._doctype - at)
         self._keep(text[at:])

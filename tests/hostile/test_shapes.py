@@ -41,6 +41,7 @@ ONCE_BROKEN = (
     "repetition: hexadecimal of YAML | log yamlld | read_messages",
     "breadth: half characters of JSON results | results json | write xml",
     "repetition: a prefix of a list | ttl | read_frames",
+    "repetition: messages of a long term | log ndjsonld | convert",
 )  # fmt: skip
 
 
