@@ -6,11 +6,13 @@ import io
 import os
 import re
 import stat
+from collections.abc import Callable
+from types import TracebackType
 from typing import Any
 
 from jelly._bytes.compression import COMPRESSIONS
 
-__all__ = ["descriptor_of", "is_open_file", "is_url", "is_web", "left_in", "name_of", "split_suffix"]
+__all__ = ["Named", "descriptor_of", "is_open_file", "is_url", "is_web", "left_in", "name_of", "split_suffix"]
 
 _WEB = re.compile("https?://[^/?#]+", re.I)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9]+::")
@@ -18,6 +20,23 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9]+::")
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,9})")
 # Short for .tar.gz and so on.
 _TAR = {".tgz": ".gz", ".tzst": ".zst", ".tbz2": ".bz2", ".txz": ".xz"}
+
+
+class Named:
+    """Context manager that hands an exception to a function, which says where it came from or raises another one."""
+
+    __slots__ = ("_say",)
+
+    def __init__(self, say: Callable[[BaseException], None]) -> None:
+        self._say = say
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self._say(error)
 
 
 def split_suffix(name: str) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
 
 from jelly._bytes.compression import zstandard
-from jelly._bytes.names import descriptor_of, split_suffix
+from jelly._bytes.names import Named, descriptor_of, split_suffix
 from jelly._bytes.part_file import PartFile
 from jelly.errors import JellyArgumentError, JellyError
 
@@ -169,14 +169,13 @@ class Sink(_Whole):
         self._part = PartFile(target)
         return os.fdopen(self._part.handle, "wb")
 
-    @contextlib.contextmanager
-    def named(self) -> Iterator[None]:
+    def named(self) -> Named:
         """Context manager: add the name of this destination to errors without a source."""
-        try:
-            yield
-        except JellyError as error:
+        return Named(self._name_error)
+
+    def _name_error(self, error: BaseException) -> None:
+        if isinstance(error, JellyError):
             error.source = error.source or self.label or None
-            raise
 
     def _place(self, error: OSError) -> None:
         """Add the name of the destination to an error of the system, such as a full disk."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from jelly._bytes.compression import COMPRESSIONS, suffix_of, unpacked, unpacking
-from jelly._bytes.names import is_open_file, is_url, is_web, left_in, name_of
+from jelly._bytes.names import Named, is_open_file, is_url, is_web, left_in, name_of
 from jelly._bytes.raw_bytes import RawBytes, closing_last, interruptible, joined
 from jelly._options.limits import default
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, memory_error
@@ -287,17 +287,16 @@ class Source:
             if progress is not None:
                 progress(self.bytes_read, self.size, rows)
 
-    @contextlib.contextmanager
-    def named(self) -> Iterator[None]:
+    def named(self) -> Named:
         """Context manager: add the name of this source, and what it looks like, to errors without a source."""
-        try:
-            yield
-        except JellyError as error:
+        return Named(self._name_error)
+
+    def _name_error(self, error: BaseException) -> None:
+        if isinstance(error, JellyError):
             if error.source is None and self.explain is not None:
                 self.explain(error, self.head)
             error.source = error.source or self.name or None
-            raise
-        except MemoryError as error:
+        elif isinstance(error, MemoryError):
             raise memory_error(error, source=self.name or None) from None
 
 

@@ -49,11 +49,6 @@ class ArrowDataset(Dataset, _Dataset):
     before columns are made; all others on the columns. What needs the fragments of a dataset is an AttributeError.
     """
 
-    def __getattribute__(self, name: str) -> Any:
-        if name in _REFUSED:
-            raise AttributeError(f"a jelly.Dataset has no {name}: use to_table, or give the Dataset to DuckDB")
-        return super().__getattribute__(name)
-
     @property
     def schema(self) -> pa.Schema:
         """The schema of all columns."""
@@ -200,12 +195,18 @@ def _check(columns: Sequence[str] | None, filter: compute.Expression | None, num
     """The arguments that a dataset of pyarrow has; others are without effect."""
 
 
+def _refusal(name: str) -> property:
+    def refuse(self: ArrowDataset) -> Any:
+        raise AttributeError(f"a jelly.Dataset has no {name}: use to_table, or give the Dataset to DuckDB")
+
+    return property(refuse)
+
+
 # What else a dataset of pyarrow has would touch memory that is not there.
-_REFUSED = frozenset(
-    name for name in dir(_dataset.Dataset)
-    if name not in vars(ArrowDataset) | vars(Dataset)
-    and (not name.startswith("_") or name in ("_get_fragments", "_scanner_options"))
-)  # fmt: skip
+for _name in dir(_dataset.Dataset):
+    _is_used = not _name.startswith("_") or _name in ("_get_fragments", "_scanner_options")
+    if _is_used and _name not in vars(ArrowDataset) | vars(Dataset):
+        setattr(ArrowDataset, _name, _refusal(_name))
 
 
 def _rows(conditions: list[Where], batch: Batch) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -287,9 +287,10 @@ class Dataset:
     def _batches(
         self, sources: Sources, condition: Condition | None = None, is_uniform: bool = False
     ) -> Iterator[Batch]:
-        if self._steps or self._sorted_by is not None or condition is not None or sources.single is None:
+        single = sources.single
+        if self._steps or self._sorted_by is not None or condition is not None or single is None:
             return self._run(self._input(sources), condition)
-        reader = sources.reader(sources.single)
+        reader = sources.reader(single)
         batches = reader.uniform() if is_uniform else reader.batches()
         return batches if self._threads <= 1 else _with_workers(reader, batches, self._threads)
 
@@ -579,12 +580,11 @@ class Dataset:
         [('age.jelly', 1, IRI('a:p#age')), ('name.jelly', 2, IRI('a:p#name'))]
         """
         source = self._input(self._sources)
-        how: dict[str, Any] = dict(writing)
-        source.namespaces.update(how.pop("prefixes", None) or {})
-        known = self._knows_all or rows is None
+        source.namespaces.update(writing.pop("prefixes", None) or {})
+        how: dict[str, Any] = {**writing, "known": self._knows_all or rows is None, "to": to, "options": options}
 
         def write(path: str, batches: Iterator[Batch]) -> int:
-            return write_batches(path, batches, source, known=known, to=to, options=options, **how)[0]
+            return write_batches(path, batches, source, **how)[0]
 
         batches = self._run(source, progress=progress)
         return split_batches(batches, dst, write, rows=rows, parts=parts, by=by, max_files=max_files, memory=memory)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._bytes.source import Progress
@@ -42,6 +43,16 @@ class _WithoutArrow(Dataset):
         from jelly._dataset.arrow_dataset import ArrowDataset
 
         return getattr(ArrowDataset(*self.__reduce__()[1]), name)
+
+
+@cache
+def _with_arrow() -> Any:
+    """The class of a Dataset that is one of pyarrow, if that is installed."""
+    with suppress(MissingExtraError):
+        from jelly._dataset.arrow_dataset import ArrowDataset
+
+        return ArrowDataset
+    return _WithoutArrow
 
 
 @checked(OF_SOURCES)
@@ -87,10 +98,8 @@ def scan(
     """
     if sorted_by is not None:
         check_order(sorted_by)
-    kind: Any = _WithoutArrow
-    if not sys.modules.keys().isdisjoint(_ARROW):  # who has none of these need not wait for pyarrow
-        with suppress(MissingExtraError):
-            from jelly._dataset.arrow_dataset import ArrowDataset as kind
+    # Who has none of these modules need not wait for pyarrow.
+    kind: Any = _WithoutArrow if sys.modules.keys().isdisjoint(_ARROW) else _with_arrow()
     threads = options.pop("threads", 1)
     made: ArrowDataset = kind(Sources(src, **options), layout, threads, sorted_by)
     return made

@@ -7,6 +7,7 @@ import importlib
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from jelly._bytes.names import name_of, split_suffix
@@ -47,6 +48,12 @@ class Content(enum.Enum):
     MESSAGES = "message logs"
     RESULTS = "query results"
     TABLE = "tables"
+
+    __hash__ = object.__hash__  # that of Enum is a call of Python for each table that a content is looked up in
+
+
+# A twentieth of the time to open a small input went into looking for the module again.
+_codec = cache(importlib.import_module)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -116,7 +123,7 @@ class Format:
 
     def open_reader(self, **settings: Any) -> Any:
         """Make a BatchReader or BatchSource of this format, see ``codec``."""
-        return importlib.import_module(self.codec).open_reader(self, **settings)
+        return _codec(self.codec).open_reader(self, **settings)
 
     def open_writer(self, options: Any, *arity: int, **settings: Any) -> BatchWriter:
         """Make a writer of this format, see ``codec``.
@@ -124,7 +131,7 @@ class Format:
         ``options`` are StreamOptions or PatchOptions, or for query results the names of the variables; ``arity`` is 3
         for triples, 4 for quads, and is not given for patches and query results.
         """
-        writer: BatchWriter = importlib.import_module(self.codec).open_writer(self, options, *arity, **settings)
+        writer: BatchWriter = _codec(self.codec).open_writer(self, options, *arity, **settings)
         return writer
 
 
