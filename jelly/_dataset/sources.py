@@ -33,7 +33,7 @@ from jelly._formats.registry import (
     table_kind,
 )
 from jelly._streams.rdf_version import changes
-from jelly._streams.reader import Frame, Reader, frames_of
+from jelly._streams.reader import Frame, Reader, frame_of, frames_of
 from jelly.errors import JellyArgumentError, JellyError
 
 __all__ = ["OF_SOURCES", "Sources", "expand"]
@@ -190,7 +190,7 @@ class Sources:
         index = 0
         for number, source in enumerate(self.each):
             if _is_table(source):
-                yield _whole(index, self.of(number))
+                yield frame_of(self.of(number), index)
                 index += 1
                 continue
             with self.reader(source) as reader:
@@ -200,7 +200,7 @@ class Sources:
                         yield frame
                         index += 1
                 else:
-                    yield _whole(index, self.labels.batches(name, reader.uniform()))
+                    yield frame_of(self.labels.batches(name, reader.uniform()), index)
                     index += 1
 
     def reader(self, source: Any) -> Reader:
@@ -271,15 +271,6 @@ class Sources:
         except JellyError as error:
             error.source = error.source or path
             raise
-
-
-def _whole(index: int, batches: Iterable[Batch]) -> Frame:
-    """All statements as one frame."""
-    made = Frame(index, [])
-    for batch in batches:
-        made.statements += batch.statements()
-        made.namespaces += [(prefix, iri) for _, _, prefix, iri in batch.namespaces]
-    return made
 
 
 def _is_table(source: Any) -> bool:

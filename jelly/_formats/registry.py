@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 import importlib
 import os
+import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 from jelly._bytes.names import name_of, split_suffix
@@ -52,8 +52,9 @@ class Content(enum.Enum):
     __hash__ = object.__hash__  # that of Enum is a call of Python for each table that a content is looked up in
 
 
-# A twentieth of the time to open a small input went into looking for the module again.
-_codec = cache(importlib.import_module)
+def _codec(name: str) -> Any:
+    """The module of a codec. A look at those that are imported is a twentieth of the time to open a small input."""
+    return sys.modules.get(name) or importlib.import_module(name)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

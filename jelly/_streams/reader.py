@@ -178,16 +178,7 @@ class Reader(ItemReader[Statement]):
         """
         if self.format is JELLY:
             return frames_of(self.batches(), library=library)
-        whole = Frame(0, [])
-        share: dict[Any, Any] = {}
-        for batch in self.uniform():
-            statements = Materializer(batch, library).statements()
-            if library is None:
-                # All statements stay in memory, so equal terms are one object: a prefix makes them as long as it likes.
-                statements = [type(each)(*[share.setdefault(term, term) for term in each]) for each in statements]
-            whole.statements += statements
-            whole.namespaces += [(prefix, iri) for _, _, prefix, iri in batch.namespaces]
-        return iter([whole])
+        return iter([frame_of(self.uniform(), library=library)])
 
 
 class Frame:
@@ -227,6 +218,22 @@ class Frame:
 
     def __repr__(self) -> str:
         return f"<jelly.Frame {self.index}: {len(self.statements)} statements>"
+
+
+def frame_of(batches: Iterable[Batch], index: int = 0, library: TermAdapter | None = None) -> Frame:
+    """All statements of Batches as one frame.
+
+    They all stay in memory, so equal terms of ``jelly`` are one object: a prefix makes them as long as it likes.
+    """
+    whole = Frame(index, [])
+    share: dict[Any, Any] = {}
+    for batch in batches:
+        statements = Materializer(batch, library).statements()
+        if library is None:
+            statements = [type(each)(*[share.setdefault(term, term) for term in each]) for each in statements]
+        whole.statements += statements
+        whole.namespaces += [(prefix, iri) for _, _, prefix, iri in batch.namespaces]
+    return whole
 
 
 def frames_of(batches: Iterable[Batch], index: int = 0, library: TermAdapter | None = None) -> Iterator[Frame]:

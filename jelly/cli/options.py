@@ -143,8 +143,8 @@ def option(
     value = "" if words[-1][0] == "-" else words.pop()
     if value:
         word = value.removesuffix("...")
-        if choices := re.fullmatch(r"\[(.*)\]", word):
-            kind = kind or click.Choice(choices[1].split("|"))
+        if choices := word[1:-1].split("|") if word[0] == "[" else []:
+            kind = kind or click.Choice(choices)
         settings |= {"type": kind or _TYPES.get(word, str), "multiple": value.endswith("...")}
         settings["metavar"] = None if choices else word
         settings.setdefault("show_default", default not in (None, "-") and "default" not in help)

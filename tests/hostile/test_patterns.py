@@ -31,8 +31,10 @@ SIZE = 1 << 20
 # tried too.
 INLINE = {
     ("cli/options.py", r"([0-9]+)(?:([KMGT])(?:i?B)?)?"),
-    ("cli/common.py", "^(reading|writing)_"),
-    ("cli/common.py", r"(?<=\.) (?=[A-Z])"),
+    ("cli/options.py", "^(reading|writing|stream)_"),
+    ("cli/options.py", r"(?<=\.) (?=[A-Z])"),
+    ("cli/options.py", ",? "),
+    ("cli/options.py", r"\W"),
     ("_options/spelling.py", "[_(]"),
     ("_options/spelling.py", "parts"),  # tried as it is made
     ("messages/_reader.py", "max_(frame|line)_bytes"),

@@ -40,7 +40,7 @@ ONCE_BROKEN = (
     "repetition: messages with a context, the last broken | log ndjsonld | read_messages",
     "repetition: hexadecimal of YAML | log yamlld | read_messages",
     "breadth: half characters of JSON results | results json | write xml",
-    "repetition: a prefix of a list | ttl | read_frames",
+    "repetition: a prefix of a list | ttl | frames",
     "repetition: messages of a long term | log ndjsonld | convert",
 )  # fmt: skip
 

@@ -19,7 +19,7 @@ BY_THE_FORMAT = {
     "_core/jelly/stream_options.pxd:MAX_PATCH_VERSION", "_core/ntriples/term_reader.pyx:MAX_SUBTAG",
     "_core/jena/numeric.pyx:MAX_DIGITS", "_core/jena/numeric.pyx:MAX_DOUBLE", "_core/jena/numeric.pxd:MAX_NUMBER",
     "_core/boundaries/turtle.pyx:MAX_KEYWORD", "_core/boundaries/turtle.pyx:MAX_GAP", "_formats/index.py:_MAX_LENGTH",
-    "grpc/_topic_log.py:_MAX_LENGTH",
+    "grpc/_topic_files.py:MAX_LENGTH",
 }  # fmt: skip
 THEN_THE_NEXT_BEGINS = {
     "_core/arrow/exporter.pyx:MAX_DATA", "_core/jena/reader.pyx:MAX_CELLS", "_core/jena/row_reader.pyx:MAX_NAMES",

@@ -72,7 +72,7 @@ def test_columns_of_results() -> None:
         batch.column("d")
     assert batch.op is None
     assert batch.nbytes == batch.text.nbytes + 5 * 13 + 8 + 12 + 4 * 3 * 4
-    with pytest.raises(TypeError, match=r"jelly\.write_results"):
+    with pytest.raises(TypeError, match=r"jelly\.results\.write_results"):
         pickle.dumps(batch)
     # Arrays keep their Batch.
     cells = batch.cells
