@@ -283,6 +283,8 @@ def test_one_object_in_many_threads(name: str) -> None:
         for _ in range(30):
             try:
                 call()
+            except jelly.JellyUnsupportedError:
+                pass  # chunks came in another order; it is a RuntimeError, too
             except RuntimeError as error:
                 refused.append(str(error))
             except (JellyError, ValueError, TypeError, StopIteration):

@@ -152,10 +152,10 @@ async def chunks():
         yield line
 
 async def main():
-    batches = jelly.scan(chunks(), format="nt").batches(batch_rows=5)
+    batches = aiter(jelly.scan(chunks(), format="nt", batch_rows=5).batches())
     await anext(batches)
     forget(batches)
-    assert [len(await anext(jelly.scan(TEXT, format="nt").batches()))] == [300]
+    assert [len(await anext(aiter(jelly.scan(TEXT, format="nt").batches())))] == [300]
 
 def work():
     asyncio.run(main())
