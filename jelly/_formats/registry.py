@@ -49,7 +49,9 @@ class Content(enum.Enum):
     RESULTS = "query results"
     TABLE = "tables"
 
-    __hash__ = object.__hash__  # that of Enum is a call of Python for each table that a content is looked up in
+
+# That of Enum is a call of Python for each table that a content is looked up in.
+Content.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
 def _codec(name: str) -> Any:
