@@ -347,7 +347,7 @@ class Dataset:
         return self.to_arrow(**columns).read_all().unify_dictionaries().to_pandas()
 
     def to_polars(self, **columns: Any) -> Any:
-        """Make a DataFrame of polars, with the columns of `to_arrow`. `jelly.polars.scan` makes a LazyFrame."""
+        """Make a DataFrame of polars, with the columns of `to_arrow`. `jelly.polars.scan_jelly` makes a LazyFrame."""
         from jelly._dataset.polars import pl
 
         return pl.from_arrow(self.to_arrow(**columns).read_all())

@@ -33,7 +33,7 @@ from jelly._formats.registry import (
     table_kind,
 )
 from jelly._streams.rdf_version import changes
-from jelly._streams.reader import Frame, Reader, frame_of, frames_of
+from jelly._streams.reader import Frame, Reader, frames_of, whole_frame
 from jelly.errors import JellyArgumentError, JellyError
 
 __all__ = ["OF_SOURCES", "Sources", "expand"]
@@ -189,19 +189,22 @@ class Sources:
         """The frames of all sources, numbered from 0 on."""
         index = 0
         for number, source in enumerate(self.each):
-            if _is_table(source):
-                yield frame_of(self.of(number), index)
+            for frame in self._frames(number, source, index):
+                yield frame
                 index += 1
-                continue
+
+    def _frames(self, number: int, source: Any, index: int) -> Iterator[Frame]:
+        name = self.names[number]
+        if isinstance(source, JellyFile):
+            yield from frames_of(self.labels.batches(name, source.batches()), index)
+        elif _is_table(source):
+            yield whole_frame(self.of(number), index)
+        else:
             with self.reader(source) as reader:
-                name = self.names[number]
                 if reader.format is JELLY:
-                    for frame in frames_of(self.labels.batches(name, reader.batches()), index):
-                        yield frame
-                        index += 1
+                    yield from frames_of(self.labels.batches(name, reader.batches()), index)
                 else:
-                    yield frame_of(self.labels.batches(name, reader.uniform()), index)
-                    index += 1
+                    yield whole_frame(self.labels.batches(name, reader.uniform()), index)
 
     def reader(self, source: Any) -> Reader:
         """A Reader of one source, which is no table in memory, with the settings that its format has."""

@@ -22,7 +22,7 @@ class Step(Protocol):
 
 
 class Slice:
-    """A step: a range of the statements. Nothing is read behind its end."""
+    """A step: a range of the statements. Nothing is read after its end."""
 
     needs_all = False
 

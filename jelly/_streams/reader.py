@@ -178,7 +178,7 @@ class Reader(ItemReader[Statement]):
         """
         if self.format is JELLY:
             return frames_of(self.batches(), library=library)
-        return iter([frame_of(self.uniform(), library=library)])
+        return iter([whole_frame(self.uniform(), library=library)])
 
 
 class Frame:
@@ -220,7 +220,7 @@ class Frame:
         return f"<jelly.Frame {self.index}: {len(self.statements)} statements>"
 
 
-def frame_of(batches: Iterable[Batch], index: int = 0, library: TermAdapter | None = None) -> Frame:
+def whole_frame(batches: Iterable[Batch], index: int = 0, library: TermAdapter | None = None) -> Frame:
     """All statements of Batches as one frame.
 
     They all stay in memory, so equal terms of ``jelly`` are one object: a prefix makes them as long as it likes.

@@ -177,6 +177,20 @@ def test_streams_can_be_seekable_too(tmp_path):
         assert len(file) == 100
 
 
+def test_a_dataset_of_an_open_file_has_its_frames(tmp_path):
+    path = tmp_path / "a.jelly"
+    statements = [Triple(IRI(f"a:{i}"), IRI("a:p"), IRI("a:o")) for i in range(100)]
+    jelly.write(path, statements, seekable=True, keyframe_rows=20, frame_rows=7)
+    with jelly.open(path) as file:
+        found = [(frame.index, frame.statements) for frame in jelly.scan(file).frames()]
+        assert found == [(frame.index, frame.statements) for frame in jelly.scan(path).frames()]
+        assert [statement for _, frame in found for statement in frame] == statements
+        assert [index for index, _ in found] == list(range(len(found)))
+        assert len(found) > 10
+        twice = [(frame.index, len(frame)) for frame in jelly.scan([file, path]).frames()]
+    assert twice == [(index + at, len(frame)) for at in (0, len(found)) for index, frame in found]
+
+
 def test_size(tmp_path):
     """The index and the tables written again cost at most one per cent at the default distance."""
     for name in ("iot-weather/assist-iot-weather-100k.nt.gz", "vocabs-quads/vocabs.nq.gz"):

@@ -292,11 +292,12 @@ class _Commits:
     ) -> None:
         self._manifest, self._report, self._progress = manifest, report, progress
         self._bytes = {task_name(task): sum(weights[part] for part in task) for task in left}
-        self._told(0, 0)
+        self._total = sum(self._bytes.values())
+        self._show(0, 0)
 
-    def _told(self, done: int, statements: int) -> None:
+    def _show(self, done: int, statements: int) -> None:
         if self._progress is not None:
-            self._progress(done, sum(self._bytes.values()), statements)
+            self._progress(done, self._total, statements)
 
     def of_step(self, done: dict[str, Any]) -> None:
         """Commit a step of tables that are built."""
@@ -314,7 +315,7 @@ class _Commits:
         report.statements += done["statements"]
         report.bytes_read += self._bytes[done["task"]]
         report.errors += [IngestProblem(**error) for error in done["errors"]]
-        self._told(report.bytes_read, report.statements)
+        self._show(report.bytes_read, report.statements)
 
 
 @checked()
