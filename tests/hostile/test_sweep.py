@@ -15,7 +15,7 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.native import StreamEncoder
 
 # A sample, and of all with JELLY_LONG=1. The step is a prime, so that all kinds of cases are in it.
-STEP = 11 if SANITIZED else 1 if os.environ.get("JELLY_LONG") else 3
+STEP = 11 if SANITIZED else 1 if os.environ.get("JELLY_LONG") else 7
 LIMIT = 64 << 20
 
 

@@ -339,7 +339,13 @@ def test_repeat_in_results(encoding: str, batch_rows: int) -> None:
 
 @BOTH
 @given(
-    items=st.lists(st.builds(Quad, *[st.sampled_from(FEW)] * 3, st.sampled_from([None, G, S])), max_size=20)
+    # Not quoted triples: equal ones may be two terms of a Batch.
+    items=st.lists(
+        st.builds(
+            Quad, *[st.sampled_from([term for term in FEW if type(term) is not QuotedTriple])] * 3,
+            st.sampled_from([None, G, S]),
+        ), max_size=20,
+    )
 )  # fmt: skip
 def test_repeat_is_written_by_option(encoding: str, items: list[Quad]) -> None:
     """003-073, 003-074, 003-076: repeat=True, and the statements are the same when they are read."""
