@@ -17,7 +17,8 @@ from object_store import Proxy
 from support.shared import shared
 
 import jelly
-from jelly.spark._commit.store import SUCCESS, store_of
+from jelly.spark._commit.staging import SUCCESS
+from jelly.spark._commit.store import store_of
 from jelly.spark._parts.files import find_files, open_file
 
 pytestmark = pytest.mark.slow

@@ -23,7 +23,8 @@ import jelly
 from jelly.cli.commands import cli
 from jelly.spark._commit import swap as swapping
 from jelly.spark._commit.journal import JOURNAL, Manifest
-from jelly.spark._commit.store import SUCCESS, TEMPORARY, LocalStore, store_of
+from jelly.spark._commit.staging import SUCCESS, TEMPORARY
+from jelly.spark._commit.store import LocalStore, store_of
 from jelly.spark._ingest import ingest
 from jelly.spark._ingest import job as room
 from jelly.spark._partitions import split

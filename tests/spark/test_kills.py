@@ -24,7 +24,8 @@ from object_store import SECRET, Proxy
 
 import jelly
 from jelly.spark._commit import swap as swapping
-from jelly.spark._commit.store import SUCCESS, S3Store, Store, store_of
+from jelly.spark._commit.staging import SUCCESS, Store
+from jelly.spark._commit.store import S3Store, store_of
 from jelly.spark._ingest import job as room
 from jelly.spark._parts.files import find_files, open_file
 

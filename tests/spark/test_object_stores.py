@@ -13,7 +13,8 @@ from cluster import TESTS
 
 import jelly
 import jelly.spark
-from jelly.spark._commit.store import SUCCESS, store_of
+from jelly.spark._commit.staging import SUCCESS
+from jelly.spark._commit.store import store_of
 from jelly.spark._ingest import compact_table, ingest
 from jelly.spark._parts.files import find_files, open_file
 

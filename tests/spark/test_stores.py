@@ -12,7 +12,8 @@ import pytest
 from jelly.errors import JellyError
 from jelly.spark._commit import store as room
 from jelly.spark._commit import swap as swapping
-from jelly.spark._commit.store import SUCCESS, Staged, Store, store_of
+from jelly.spark._commit.staging import SUCCESS, Staged, Store
+from jelly.spark._commit.store import store_of
 from jelly.spark._commit.swap import finish, marker_of, roll_back, swap, tidy
 from jelly.spark._parts.files import find_files
 

@@ -19,7 +19,8 @@ from typing import Any
 
 from jelly.errors import JellyError
 from jelly.spark._commit.lease import LOCK, PROBE, Lease
-from jelly.spark._commit.store import SUCCESS, TEMPORARY, LocalStore, Staged, Store
+from jelly.spark._commit.staging import SUCCESS, TEMPORARY, Staged, Store
+from jelly.spark._commit.store import LocalStore
 from jelly.spark._commit.swap import finish, marker_of, swap
 from jelly.spark._partitions import Part
 

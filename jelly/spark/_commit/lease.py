@@ -18,7 +18,8 @@ from uuid import uuid4
 from jelly._bytes.part_file import lock
 from jelly.errors import JellyError
 from jelly.spark._commit import swap
-from jelly.spark._commit.store import LocalStore, Store
+from jelly.spark._commit.staging import Store
+from jelly.spark._commit.store import LocalStore
 
 __all__ = ["LOCK", "PROBE", "Lease"]
 

@@ -16,7 +16,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from jelly.errors import JellyError
-from jelly.spark._commit.store import SUCCESS, Staged, Store
+from jelly.spark._commit.staging import SUCCESS, Staged, Store
 from jelly.spark._parts.files import MARKER
 
 __all__ = ["LEASE", "finish", "marker_of", "roll_back", "swap", "tidy"]

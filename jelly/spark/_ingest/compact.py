@@ -18,7 +18,7 @@ from typing import Any
 
 from jelly._formats.arrow_tables import compute, pa, parquet
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
-from jelly.spark._commit.store import Store
+from jelly.spark._commit.staging import Store
 from jelly.spark._parts.files import open_file
 from jelly.spark._reading import BATCH_ROWS
 

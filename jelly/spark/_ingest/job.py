@@ -18,7 +18,8 @@ from jelly._options.layouts import BUILT, BuiltLayout, Layout, find_layout
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.spark._commit.journal import SCRATCH, Manifest, new_reports
-from jelly.spark._commit.store import LocalStore, Store, store_of
+from jelly.spark._commit.staging import Store
+from jelly.spark._commit.store import LocalStore, store_of
 from jelly.spark._ingest.compact import Compaction, compacted, plan
 from jelly.spark._ingest.report import Ingestion, IngestProblem
 from jelly.spark._ingest.tasks import Work, run_task, task_name

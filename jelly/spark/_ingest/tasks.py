@@ -20,7 +20,7 @@ from jelly._streams.widening import ALL_FIELDS
 from jelly._streams.writer import Writer
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
 from jelly.spark._commit.journal import report_name, task_parts
-from jelly.spark._commit.store import Store
+from jelly.spark._commit.staging import Store
 from jelly.spark._ingest.compact import Compaction
 from jelly.spark._ingest.report import IngestProblem
 from jelly.spark._partitions import Part

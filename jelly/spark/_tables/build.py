@@ -22,7 +22,7 @@ from jelly._formats.arrow_tables import pa, parquet
 from jelly._options.layouts import BuiltLayout
 from jelly.errors import JellyOptionsError
 from jelly.spark._commit.journal import SCRATCH, Manifest
-from jelly.spark._commit.store import Store
+from jelly.spark._commit.staging import Store
 from jelly.spark._tables import vertical, wide
 from jelly.spark._tables.buckets import MAX_SEED, check_buckets, write_parquet
 from jelly.spark._tables.ids import merge_terms, write_ids
