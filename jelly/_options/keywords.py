@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from textwrap import indent, wrap
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from jelly._core.terms.term_adapter import TermAdapter
 from jelly._options.limits import SETTABLE
+
+if TYPE_CHECKING:
+    from jelly._core.terms.term_adapter import TermAdapter
 
 __all__ = ["NAMED", "READ", "WRITE", "Keyword", "ReadOptions", "WriteOptions", "described", "type_of"]
 

@@ -199,11 +199,11 @@ class _Kinds:
 
     def _kind(self, name: str) -> Any:
         told = self.function.__annotations__.get(name)
-        if told is None:
-            from jelly._options.keywords import type_of
-
-            return type_of(name)
         try:
+            if told is None:
+                from jelly._options.keywords import type_of
+
+                return type_of(name)
             return eval(told, self.function.__globals__) if isinstance(told, str) else told  # noqa: S307 - our own text
         except (NameError, AttributeError):  # of a module that is imported for type checkers only
             return Any

@@ -13,6 +13,7 @@ from jelly._core.jelly.encoder import Encoder
 from jelly._core.rules.needs import refuse_version
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import StatementIterator
+from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.registry import JELLY, WRITING
 from jelly._options.options import PhysicalType, StreamOptions
 from jelly._options.settings import checked, refuse_unknown
@@ -103,6 +104,8 @@ class Writer(ItemWriter):
     ) -> None:
         given: dict[str, Any] = {**settings}
         index, self._library = given.pop("index", None), given.pop("library", None)
+        if not isinstance(self._library, TermAdapter | None):
+            raise JellyArgumentError(f"library is {self._library!r:.80}: expected a TermAdapter or None")
         _check_options(options)
         self._given = options
         self._allowed: frozenset[str] | None = None  # options that may be widened

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import re
-from typing import Any
 
-import pytest
-from support.limits import PAGE, ROOT, constants, page
+from support.fixed_limits import FIXED, ROOT, constants
+from support.limits import PAGE, page
 
-from jelly._options.limits import FIXED, SETTABLE, default
+from jelly._options.limits import SETTABLE, default
 
 # What is called a maximum and is no limit of input: the format itself says so, a Batch or a page is full there and the
 # next begins, a search gives up and a slower way is taken, or a setting of a server or job has the name.
@@ -54,23 +51,6 @@ def test_each_constant_is_in_the_table_or_is_no_limit() -> None:
         | DEFAULTS_OF_SERVERS_AND_JOBS | SET
     )  # fmt: skip
     assert set(constants()) == known
-
-
-@pytest.mark.parametrize("limit", FIXED, ids=lambda limit: limit.place)
-def test_value(limit: Any) -> None:
-    path = ROOT / "jelly" / limit.place.partition(":")[0]
-    words = {"SLACK": 32, "MAX_SCALE": 4096} | {
-        name: value for name, value in inspect.getmembers(Values) if name.startswith("MAX_")
-    }
-    expression = constants()[limit.place]
-    assert eval(compile(ast.parse(expression, mode="eval"), str(path), "eval"), {}, words) == limit.value
-
-
-class Values:
-    """Constants of the same module that others are made of."""
-
-    MAX_NESTED = 62
-    MAX_TRIPLE_TERMS = 250
 
 
 def test_defaults_of_compiled_readers() -> None:

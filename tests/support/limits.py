@@ -1,27 +1,23 @@
-"""The page of limits, docs/limits.md, which is made of the table `jelly._options.limits`.
+"""The page of limits, docs/limits.md, which is made of `SETTABLE` in `jelly._options.limits` and of `FIXED` in
+`support.fixed_limits`.
 
 ``python -m support.limits``, in the folder tests, writes the page.
 """
 
 from __future__ import annotations
 
-import re
 from itertools import groupby
-from pathlib import Path
 
-from jelly._options.limits import FIXED, SETTABLE
+from jelly._options.limits import SETTABLE
+from support.fixed_limits import FIXED, ROOT, constants, value_of
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "limits.md"
-# Of a constant that may bound something.
-DEFINED = re.compile(r"^ *(_?MAX_[A-Z_]+) *(?::[^=]*)?= *(.+?)(?: *#.*)?$", re.M)
-
 START = """\
 # Limits
 
 Whatever the input is, it takes no more memory, time and depth than these limits allow; beyond them there is a
 `JellyLimitError`, which is also a `ValueError` and names the keyword to raise, if there is one. This page is made from
-the table `jelly/_options/limits.py`, and the tests compare the table with the code.
+tables of all limits, and the tests compare the tables with the code.
 
 ## Limits that can be set
 
@@ -81,21 +77,13 @@ def page() -> str:
         for one in SETTABLE
     ]
     text = START + "\n".join(lines) + "\n" + MIDDLE
+    values = constants()
     rows = sorted(FIXED, key=lambda one: list(PARTS.values()).index(part(one.place)))
     for title, group in groupby(rows, key=lambda one: part(one.place)):
         text += f"\n### {title}\n\n| maximum | of | because |\n| --- | --- | --- |\n"
-        text += "".join(f"| {number(one.value, one.unit)} | {one.of} | {one.why} |\n" for one in group)
+        for one in group:
+            text += f"| {number(value_of(values[one.place]), one.unit)} | {one.of} | {one.why} |\n"
     return text
-
-
-def constants() -> dict[str, str]:
-    """Each constant of the package that is called a maximum, by its place, with what it is set to."""
-    found = {}
-    for suffix in ("py", "pyx", "pxd"):
-        for path in (ROOT / "jelly").rglob(f"*.{suffix}"):
-            for name, value in DEFINED.findall(path.read_text("utf-8")):
-                found[f"{path.relative_to(ROOT / 'jelly').as_posix()}:{name}"] = value
-    return found
 
 
 if __name__ == "__main__":
