@@ -45,7 +45,7 @@ from jelly.grpc._broker import Broker
 from jelly.grpc._client import Client, Feed
 from jelly.grpc._context import Call, Publication, Refusal, Subscription, Tls, tokens
 from jelly.grpc._server import Handler, Server
-from jelly.grpc._topic_info import TopicInfo
+from jelly.grpc._topic import TopicInfo
 from jelly.grpc._topics import Topics
 
 __all__ = [

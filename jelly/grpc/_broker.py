@@ -16,8 +16,8 @@ from jelly.grpc._context import BIG, Call, Publication, Refusal, Subscription
 from jelly.grpc._framing import WholePatches
 from jelly.grpc._protocol import FIRST, Kind, check_content, serve_options
 from jelly.grpc._server import Handler
-from jelly.grpc._topic_info import TopicInfo, info_of
-from jelly.grpc._topic_log import Missed, Topic
+from jelly.grpc._topic import Topic, TopicInfo, info_of
+from jelly.grpc._topic_log import Missed
 from jelly.grpc._topics import Topics
 
 __all__ = ["Broker"]
@@ -156,7 +156,7 @@ class Broker(Handler):
             raise Refusal("RESOURCE_EXHAUSTED", error.reason) from None
         if topic is None:
             raise Refusal("NOT_FOUND", f"there is no topic {call.topic!r}")
-        call.lost = topic.lost
+        call.lost = topic.log.lost
         return topic
 
     async def on_subscribe(self, call: Subscription) -> AsyncGenerator[bytes, None]:
@@ -247,14 +247,14 @@ class _Reading:
     @property
     def is_quick(self) -> bool:
         """Whether `take` neither reads a file nor decodes much."""
-        return self.has_begun and self.topic.is_in_memory(self.number)
+        return self.has_begun and self.topic.log.is_quick(self.number)
 
     def take(self) -> list[bytes]:
         """The messages up to the end of a segment; empty if the next one was not published yet.
 
         For a start in the middle of a segment, or smaller tables, they must be encoded again.
         """
-        start, frames = self.topic.read(self.number)
+        start, frames = self.topic.log.read(self.number)
         own = self.topic.options
         if not frames or own is None:
             return []

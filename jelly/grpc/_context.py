@@ -210,7 +210,7 @@ class Publication(Call):
         self._topic = self.metadata.get(TOPIC) or _topic_of(context)
         self._checked = False
         self.messages: int = 0
-        self.lost = 0  # see `Topic`, when the publication began
+        self.lost = 0  # see `Log`, when the publication began
 
     @property
     def options(self) -> Any:

@@ -43,7 +43,7 @@ from jelly.grpc._protocol import (
     inflate,
     unpack_subscribe,
 )
-from jelly.grpc._topic_info import TopicInfo, pack_info, pack_infos
+from jelly.grpc._topic import TopicInfo, pack_info, pack_infos
 
 __all__ = ["Handler", "Server"]
 

@@ -1,22 +1,29 @@
-"""The files of a topic: its segments, and their recovery at the start of a broker."""
+"""The messages of a topic in files: a message log that every reader of Jelly, or of Jelly-Patch, reads.
+
+A file is delimited Jelly, and only ever appended to. Bytes that a crash left after the last complete frame are moved to
+another file. With limits for what is kept there is a series of such files, each of which begins with a keyframe and has
+the number of its first message in its name (``NAME@00000000000000001234.jelly``; 0 is left out).
+"""
 
 from __future__ import annotations
 
 import logging
 import os
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jelly._bytes.part_file import patiently, to_disk
 from jelly._core.base.protobuf import _take_varint
+from jelly._core.jelly.frame_reader import DELIMITED, split_frames
 from jelly._options.options import PatchOptions
 from jelly._streams.frames import FrameDecoder
 from jelly.errors import JellyError, JellyFormatError
 from jelly.grpc._framing import check_whole
+from jelly.grpc._topic_log import Limits, Log, Part
 
-__all__ = ["NUMBER", "PATCH_SUFFIX", "SUFFIX", "Recovery", "Segment", "TopicFile", "fsync_names"]
+__all__ = ["NUMBER", "PATCH_SUFFIX", "SUFFIX", "FileLog"]
 
 log = logging.getLogger("jelly.grpc")
 
@@ -26,17 +33,12 @@ NUMBER = "@"  # between the name and the number of a file; names have it as %40
 
 
 @dataclass(slots=True, eq=False)
-class TopicFile:
-    """A file of a topic, with the messages from ``first`` on."""
+class FilePart(Part):
+    """A file of a topic."""
 
-    path: Path
-    first: int
-    size: int = 0
+    path: Path = Path()
     synced: int = 0  # bytes that are on the disk for certain
     is_named: bool = False  # whether the entry of the folder is, too
-    began: float = 0.0  # time of the first message, 0.0 if it is not known
-    newest: float = 0.0  # time of the last message
-    torn: bool = False  # whether nothing may be appended after an error
     handle: Any = None  # while it is appended to
 
     def close(self) -> None:
@@ -46,41 +48,17 @@ class TopicFile:
             self.handle = None
 
 
-@dataclass(slots=True, eq=False)
-class Segment:
-    """Messages from ``first`` on, the first of them a keyframe. In a file they begin at byte ``offset``."""
+class FileLog(Log):
+    """The messages of a topic in files of the name ``path``, and those that are there already.
 
-    first: int
-    began: float
-    file: TopicFile | None = None
-    offset: int = 0
-    count: int = 0
-    size: int = 0  # bytes, with the lengths
-    statements: int = 0
-    newest: float = 0.0
-    frames: list[bytes] | None = field(default_factory=list)  # None: only in the file
-
-    def add(self, size: int, statements: int) -> None:
-        """Count a message."""
-        self.count += 1
-        self.size += size
-        self.statements += statements
-
-
-class Recovery:
-    """The files, segments and options of a stored topic.
-
-    Bytes of a file after its last complete frame are moved to another one. All frames are decoded, so that subscribers
-    only get frames that a reader accepts.
+    All of these are decoded, so that subscribers only get frames that a reader accepts.
     """
 
-    def __init__(self, name: str, path: Path) -> None:
-        self.name = name
-        self.files: list[TopicFile] = []
-        self.segments: list[Segment] = []
-        self.options: Any = None
-        self.next = 0  # number of the next message
-        self.updated = 0.0
+    parts: list[FilePart]
+
+    def __init__(self, name: str, limits: Limits, path: Path) -> None:
+        super().__init__(name, Limits(keep_bytes=limits.keep_bytes, keep_age=limits.keep_age))
+        self.path = path
         found: list[tuple[int, Path]] = []
         for one in path.parent.iterdir() if path.parent.exists() else ():
             stem, _, digits = one.stem.partition(NUMBER)
@@ -88,55 +66,55 @@ class Recovery:
             if one.suffix == path.suffix and stem == path.stem and (is_number or one == path):
                 found.append((int(digits or 0), one))
         for number, one in sorted(found):
-            if self.files and number != self.next:
+            if self.parts and number != self.end:
                 # After a crash of the machine without `sync` the end of a file may be lost while the next one is there.
-                if number < self.next:
+                if number < self.end:
                     raise JellyFormatError(f"messages from {number} on are in another file, too", source=str(one))
-                log.warning("messages %d to %d of topic %r are lost", self.next, number - 1, name)
-                for lost in self.files:
+                log.warning("messages %d to %d of topic %r are lost", self.end, number - 1, name)
+                for lost in self.parts:
                     patiently(lost.path.replace, lost.path.with_suffix(".lost"))
-                self.files, self.segments = [], []
-            self.next = number
-            self.files.append(TopicFile(one, number))
-            self._read(self.files[-1])
-        if self.files:
-            fsync_names(path.parent)
-            self.files[-1].is_named = True
+                self.parts, self.size, self.statements = [], 0, 0
+            self.end = number
+            self.parts.append(FilePart(number, path=one))
+            self._recover(self.parts[-1])
+        if self.parts:
+            _names_to_disk(path.parent)
+            self.parts[-1].is_named = True
 
-    def _read(self, file: TopicFile) -> None:
-        path = file.path
-        decoder = FrameDecoder(patch=path.suffix == PATCH_SUFFIX)
-        at = 0
-        with open(path, "r+b") as data:
+    def _recover(self, part: FilePart) -> None:
+        decoder = FrameDecoder(patch=part.path.suffix == PATCH_SUFFIX)
+        with open(part.path, "r+b") as data:
             size = data.seek(0, os.SEEK_END)
             changed = os.fstat(data.fileno()).st_mtime
-            while at < size:
+            while (at := part.size) < size:
                 data.seek(at)
                 head = data.read(MAX_LENGTH)
                 length, used = _take_varint(head)
                 if length < 0 and len(head) == MAX_LENGTH:
-                    raise JellyFormatError("not a log of messages", offset=at, source=str(path))
+                    raise JellyFormatError("not a log of messages", offset=at, source=str(part.path))
                 if length <= 0 or at + used + length > size:
+                    torn = part.path.with_suffix(".torn")
+                    log.warning("%s: %d bytes after the last whole message are moved to %s", part.path, size - at,
+                                torn.name)  # fmt: skip
+                    data.seek(at)
+                    with open(torn, "wb") as rest:
+                        shutil.copyfileobj(data, rest)
+                    data.truncate(at)
                     break
                 data.seek(at + used)
-                self._take(decoder, data.read(length), file, at, used + length)
-                at += used + length
-            if at < size:
-                torn = path.with_suffix(".torn")
-                log.warning("%s: %d bytes after the last whole message are moved to %s", path, size - at, torn.name)
-                data.seek(at)
-                with open(torn, "wb") as rest:
-                    shutil.copyfileobj(data, rest)
-                data.truncate(at)
+                frame = data.read(length)
+                statements = self._statements(decoder, frame, part)
+                if _has_options(frame):
+                    part.segments.append((self.end, at))
+                self._count(part, used + length, statements, changed)
             # A broker that was killed may have left what the system did not write yet.
             to_disk(data.fileno())
-        file.size = file.synced = at
-        file.newest = changed
-        if at:
+        part.synced, part.newest = part.size, changed
+        if part.size:
             self.options = decoder.options
-            self.updated = changed
 
-    def _take(self, decoder: FrameDecoder, frame: bytes, file: TopicFile, at: int, size: int) -> None:
+    def _statements(self, decoder: FrameDecoder, frame: bytes, part: FilePart) -> int:
+        """The number of statements in the next message of a file, if it is one of this topic."""
         try:
             batch = decoder.decode(frame)
             options = decoder.options
@@ -145,17 +123,132 @@ class Recovery:
                 check_whole(batch)
             is_own = options.is_grouped if is_patch else options is not None and options.stream_name == self.name
         except JellyError as error:
-            error.source = str(file.path)
+            error.source = str(part.path)
             raise
         if not is_own:
-            raise JellyFormatError(f"not a log of the topic {self.name!r}", offset=at, source=str(file.path))
-        if _has_options(frame):
-            self.segments.append(Segment(self.next, 0.0, file, at, frames=None))
-        self.segments[-1].add(size, len(batch) - is_patch)
-        self.next += 1
+            raise JellyFormatError(f"not a log of the topic {self.name!r}", offset=part.size, source=str(part.path))
+        return len(batch) - is_patch
+
+    # ---- writing
+
+    def hold(self, patches: bool) -> None:
+        with self._lock:
+            if patches != (self.path.suffix == PATCH_SUFFIX):
+                self.path = self.path.with_suffix(PATCH_SUFFIX if patches else SUFFIX)
+                if self.parts:  # an empty one, which has the number of the next message
+                    empty = self.parts[0]
+                    self._roll()
+                    del self.parts[:-1]
+                    patiently(empty.path.unlink)
+
+    def _part(self, now: float) -> FilePart:
+        part = self.parts[-1] if self.parts else None
+        if part is None or self._is_full(part, now):
+            part = self._roll()
+        if part.handle is None:
+            part.handle = open(part.path, "ab", buffering=0)  # noqa: SIM115 - closed by close
+        return part
+
+    def _roll(self) -> FilePart:
+        """Begin a new file, whose name has the number of the next message."""
+        last = self.parts[-1] if self.parts else None
+        if last is not None and last.handle is not None and last.synced < last.size and not last.torn:
+            self._to_disk(last, last.handle.fileno())
+        number = f"{NUMBER}{self.end:020}" if self.end else ""
+        part = FilePart(self.end, path=self.path.with_name(f"{self.path.stem}{number}{self.path.suffix}"))
+        part.handle = open(part.path, "ab", buffering=0)  # noqa: SIM115 - closed by close
+        if last is not None:
+            last.close()
+            last.frames = []
+        self.parts.append(part)
+        return part
+
+    def _to_disk(self, part: FilePart, descriptor: int) -> None:
+        try:
+            to_disk(descriptor)
+        except OSError as error:
+            # The system may forget what it could not write, and say nothing the next time: that file is left alone.
+            part.torn = True
+            self.failure = error.strerror or str(error)
+            self.lost += 1
+            raise
+
+    def _write(self, part: FilePart, data: bytes) -> None:
+        try:
+            rest = memoryview(data)
+            while rest:  # a disk that gets full takes a part; the next attempt raises the reason
+                rest = rest[part.handle.write(rest) :]
+        except OSError:
+            part.torn = True
+            part.handle.truncate(part.size)
+            part.torn = False
+            raise
+
+    # ---- what is kept, and reading
+
+    def _drop(self, part: FilePart) -> bool:
+        if len(self.parts) == 1:
+            self._roll()
+        part.close()
+        try:
+            part.path.unlink(missing_ok=True)
+        except OSError as error:  # on Windows, while a subscriber reads it
+            log.warning("%s cannot be deleted yet: %s", part.path, error)
+            return False
+        return True
+
+    def is_quick(self, number: int) -> bool:
+        last = self.parts[-1] if self.parts else None
+        return last is None or (len(last.frames) > 0 and number >= last.segments[-1][0])
+
+    def read(self, number: int) -> tuple[int, list[bytes]]:
+        try:
+            return super().read(number)
+        except FileNotFoundError:
+            if number < self.first or self._is_deleted:
+                return super().read(number)  # which says so
+            raise
+
+    def _load(self, part: FilePart, begin: int, end: int) -> list[bytes]:
+        with open(part.path, "rb") as file:
+            file.seek(begin)
+            data = file.read(end - begin)
+        if len(data) < end - begin:
+            raise JellyFormatError("the file became shorter", offset=begin, source=str(part.path))
+        return [frame for _, frame in split_frames([data], DELIMITED)]
+
+    # ---- the end
+
+    def sync(self) -> None:
+        with self._lock:
+            part = self.parts[-1] if self.parts else None
+            if part is None or part.handle is None or (part.synced == part.size and part.is_named):
+                return
+            size = part.size
+            copy = os.dup(part.handle.fileno())  # appending goes on meanwhile, and may begin another file
+        try:
+            self._to_disk(part, copy)
+        finally:
+            os.close(copy)
+        if not part.is_named:
+            _names_to_disk(part.path.parent)
+        part.synced = max(part.synced, size)
+        part.is_named = True
+
+    def close(self) -> None:
+        try:
+            self.sync()
+        finally:
+            with self._lock:
+                for part in self.parts:
+                    part.close()
+
+    def _remove(self, part: FilePart) -> None:
+        part.close()
+        patiently(part.path.unlink, True)
 
 
-def fsync_names(folder: Path) -> None:
+def _names_to_disk(folder: Path) -> None:
     """Write the entries of a folder to the disk, where that can be done."""
     if hasattr(os, "O_DIRECTORY"):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -16,8 +16,8 @@ from urllib.parse import quote, unquote
 from jelly._bytes.part_file import RESERVED, lock, patiently, to_disk
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
+from jelly.grpc._topic import Topic
 from jelly.grpc._topic_files import NUMBER, PATCH_SUFFIX, SUFFIX
-from jelly.grpc._topic_log import Topic
 
 __all__ = ["Topics"]
 
@@ -101,7 +101,7 @@ class Topics:
         self.max_topics = max_topics
         self.topics_per_owner = topics_per_owner
         self._topics: dict[str, Topic] = {}
-        self._stems: set[str] = set()  # of the files, in small letters
+        self._stems: dict[str, str] = {}  # names of the files of each, in small letters
         self._lock = threading.Lock()
         self._held: Any = None
         self._closed = threading.Event()
@@ -140,7 +140,7 @@ class Topics:
             if len(found) > 1:
                 raise JellyError(f"topic {name!r} has files of statements and of patches", source=str(store))
             path = found.pop()
-            self._stems.add(path.stem.lower())
+            self._stems[name] = path.stem.lower()
             self._topics[name] = Topic(name, None, path=path, owner=owners.get(name, ""), **self._limits_of(name))
 
     def _stem(self, name: str) -> str:
@@ -149,7 +149,7 @@ class Topics:
         Windows and macOS take names for one that differ by case alone, and on Windows some stand for devices.
         """
         stem = quote(name, safe="")
-        if stem.lower() in self._stems or stem.partition(".")[0].lower() in RESERVED:
+        if stem.lower() in self._stems.values() or stem.partition(".")[0].lower() in RESERVED:
             stem = "".join(f"%{byte:02X}" for byte in name.encode("utf-8", "surrogatepass"))
         return stem
 
@@ -164,10 +164,10 @@ class Topics:
             for topic in topics:
                 try:
                     if self.sync == "interval":
-                        topic.sync()
+                        topic.log.sync()
                     topic.trim()
                 except OSError as error:
-                    topic.failure = error.strerror or str(error)
+                    topic.log.failure = error.strerror or str(error)
                     log.error("topic %r: %s", topic.name, error)
                 except Exception:
                     log.exception("topic %r", topic.name)
@@ -178,14 +178,14 @@ class Topics:
         ``lost`` is the ``lost`` of the topic when the publication began.
         """
         if self.sync == "always":
-            topic.sync()
-            if topic.lost != lost:  # for another publication, or when another file began
+            topic.log.sync()
+            if topic.log.lost != lost:  # for another publication, or when another file began
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     def check(self) -> str:
         """Check whether the store can be written to: why the last message could not be, and still cannot, or ``""``."""
         with self._lock:
-            failed = [topic for topic in self._topics.values() if topic.failure]
+            failed = [topic for topic in self._topics.values() if topic.log.failure]
         if not failed or self.store is None:
             return ""
         probe = self.store / ".probe"
@@ -200,7 +200,7 @@ class Topics:
             with contextlib.suppress(OSError):
                 probe.unlink()
         for topic in failed:
-            topic.failure = ""
+            topic.log.failure = ""
         return ""
 
     @checked()
@@ -243,7 +243,7 @@ class Topics:
                     except BaseException:
                         del self._topics[name]
                         raise
-                self._stems.add(stem.lower())
+                self._stems[name] = stem.lower()
             return topic
 
     def _write_owners(self) -> None:
@@ -264,8 +264,7 @@ class Topics:
             if topic is not None:
                 topic.delete()
                 del self._topics[name]
-                if topic.path is not None:
-                    self._stems.discard(topic.path.stem.lower())
+                self._stems.pop(name, None)
                 if topic.owner:
                     self._write_owners()
             return topic
@@ -283,7 +282,7 @@ class Topics:
         with self._lock:
             for topic in self._topics.values():
                 try:
-                    topic.close()
+                    topic.log.close()
                 except OSError as error:
                     log.error("topic %r: %s", topic.name, error)
             if self._held is not None:

@@ -73,15 +73,15 @@ def test_the_earliest_message_is_dropped_meanwhile(serve, monkeypatch):
     server = serve(topics)
     with jg.Client(server.address) as client:
         client.publish(messages("quads", 8), topic="t", options=OPTIONS)
-        topic, read = topics.get("t"), jelly.grpc._topic_log.Topic.read
+        topic, read = topics.get("t"), jelly.grpc._topic_log.Log.read
 
         def late(self, number):
-            monkeypatch.setattr(jelly.grpc._topic_log.Topic, "read", read)
+            monkeypatch.setattr(jelly.grpc._topic_log.Log, "read", read)
             topic.fill(messages("quads", 40, start=8), OPTIONS)
             return read(self, number)
 
         for start in (None, "earliest"):
-            monkeypatch.setattr(jelly.grpc._topic_log.Topic, "read", late)
+            monkeypatch.setattr(jelly.grpc._topic_log.Log, "read", late)
             before = topic.first
             feed = client.subscribe("t", start=start)
             frames = iter(feed)
@@ -89,7 +89,7 @@ def test_the_earliest_message_is_dropped_meanwhile(serve, monkeypatch):
             assert topic.first > before
             assert feed.number == topic.first + 1
             feed.close()
-        monkeypatch.setattr(jelly.grpc._topic_log.Topic, "read", late)
+        monkeypatch.setattr(jelly.grpc._topic_log.Log, "read", late)
         with pytest.raises(jelly.JellyServiceError, match="OUT_OF_RANGE"):
             list(client.subscribe("t", start=topic.first))
 

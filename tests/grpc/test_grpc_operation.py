@@ -20,7 +20,7 @@ from serving import end, messages, numbers, options, plain, serve_command, spawn
 
 import jelly
 import jelly.grpc as jg
-import jelly.grpc._topic_log
+import jelly.grpc._topic
 from jelly import IRI, Frame, Literal, Triple
 from jelly.grpc._metrics import Monitor
 
@@ -387,7 +387,7 @@ def test_files_that_may_not_grow(tmp_path):
 def test_a_fast_publisher_waits_for_the_broker(serve, monkeypatch):
     """The broker takes a message when it has stored the one before: a fast publisher is slowed, nothing piles up."""
     allowed, enough = threading.Semaphore(0), threading.Event()
-    append = jelly.grpc._topic_log.Topic.append
+    append = jelly.grpc._topic.Topic.append
 
     def slowly(self, batch):
         assert allowed.acquire(timeout=240)
@@ -395,7 +395,7 @@ def test_a_fast_publisher_waits_for_the_broker(serve, monkeypatch):
             raise jelly.JellyError("enough")
         append(self, batch)
 
-    monkeypatch.setattr(jelly.grpc._topic_log.Topic, "append", slowly)
+    monkeypatch.setattr(jelly.grpc._topic.Topic, "append", slowly)
     server = serve()
     made = 0
 

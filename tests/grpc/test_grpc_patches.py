@@ -19,6 +19,8 @@ from support.craft import metadata
 
 import jelly
 import jelly.grpc as jg
+import jelly.grpc._topic
+import jelly.grpc._topic_files
 import jelly.grpc._topic_log
 from jelly import IRI, Literal
 from jelly._core.base.protobuf import _put_varint as put_varint
@@ -44,7 +46,7 @@ def patches(count: int, start: int = 0) -> list[Patch]:
 def frames(given: list[Patch], kind: jelly.patch.PatchStreamType, rows: int = 3) -> list[bytes]:
     """The frames of a stream; those of other types than FRAME end in the middle of patches and transactions."""
     data = jelly.patch.dumps(given, PatchOptions(stream_type=kind), frame_rows=rows)
-    return [frame for _, frame in jelly.grpc._topic_log.split_frames([data], jelly.grpc._topic_log.DELIMITED)]
+    return [frame for _, frame in jelly.grpc._topic_files.split_frames([data], jelly.grpc._topic_files.DELIMITED)]
 
 
 @pytest.fixture
@@ -79,7 +81,7 @@ def test_every_stream_type_becomes_whole_patches(kind, rows, count, segment):
     given = patches(count)
     sent = frames(given, kind, rows)
     decoder = jg.FrameDecoder(patch=True)
-    topic = jelly.grpc._topic_log.Topic("t", PatchOptions())
+    topic = jelly.grpc._topic.Topic("t", PatchOptions())
     topic.offer(PatchOptions())
     jelly.grpc._topic_log.SEGMENT_MESSAGES, before = segment, jelly.grpc._topic_log.SEGMENT_MESSAGES
     try:
@@ -96,7 +98,7 @@ def test_every_stream_type_becomes_whole_patches(kind, rows, count, segment):
     expected = given or [Patch()] * (kind == FRAME)
     number = 0
     while number < topic.end:
-        start, found = topic.read(number)
+        start, found = topic.log.read(number)
         alone = jg.FrameDecoder(patch=True)
         for frame in found:
             assert jelly.grpc._framing.patch_of(alone.decode(frame), alone.options) == expected[number]
@@ -377,7 +379,7 @@ def test_a_broker_that_is_killed_keeps_whole_patches(tmp_path):
     path = tmp_path / "t.jellyp"
     whole = path.read_bytes()
     path.write_bytes(whole[:-3])
-    assert jelly.grpc._topic_log.Topic("t", None, path=path).end == len(found)
+    assert jelly.grpc._topic.Topic("t", None, path=path).end == len(found)
     half = pc.options(pc.FRAME) + pc.start()
     path.write_bytes(put_varint(len(half)) + half)
     with pytest.raises(jelly.JellyError, match="t.jellyp"):

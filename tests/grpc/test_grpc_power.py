@@ -12,6 +12,7 @@ from serving import messages, numbers, options
 
 import jelly
 import jelly.grpc as jg
+import jelly.grpc._topic
 import jelly.grpc._topic_log
 from jelly._streams.frames import frame_of
 
@@ -49,11 +50,11 @@ class Disk:
                 (target / path.name).write_bytes(data[: random.randint(self.sizes.get(path.name, 0), len(data))])
 
 
-def content(topic: jelly.grpc._topic_log.Topic) -> list[int]:
+def content(topic: jelly.grpc._topic.Topic) -> list[int]:
     """The numbers in the messages of a topic."""
     decoder, found, number = jg.FrameDecoder(), [], topic.first
     while number < topic.end:
-        number, frames = topic.read(number)
+        number, frames = topic.log.read(number)
         found += [frame_of(decoder.decode(frame), 0) for frame in frames]
         number += len(frames)
     return numbers(found)
@@ -85,12 +86,12 @@ def test_what_was_promised_is_there(policy, tmp_path, monkeypatch):
                         safe = topic.end if policy == "always" else safe
                 elif event < 0.8:
                     if policy == "interval":  # as the thread in the background does
-                        topic.sync()
+                        topic.log.sync()
                         safe = topic.end
                 else:  # a kill of the process: nothing is lost, nothing more is written
                     topics._closed.set()
                     topics._held.close()
-                    for file in topic._files:
+                    for file in topic.log.parts:
                         file.close()
                     topics = jg.Topics(folder, **settings)
                     assert content(topics.get("t") or topic)[-1:] == ([topic.end - 1] if topic.end else [])

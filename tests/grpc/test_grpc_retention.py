@@ -13,6 +13,8 @@ from serving import messages, numbers, options, plain, until
 
 import jelly
 import jelly.grpc as jg
+import jelly.grpc._topic
+import jelly.grpc._topic_files
 import jelly.grpc._topic_log
 from jelly._streams.frames import frame_of
 from jelly.grpc._topic_log import Missed
@@ -29,12 +31,12 @@ def small_segments(monkeypatch):
 def clock(monkeypatch):
     """The time for topics, which a test sets."""
     clock = SimpleNamespace(now=1_000_000.0)
-    monkeypatch.setattr(jelly.grpc._topic_log, "time", SimpleNamespace(time=lambda: clock.now))
+    monkeypatch.setattr(jelly.grpc._topic, "time", SimpleNamespace(time=lambda: clock.now))
     return clock
 
 
 def make(path, **limits):
-    return jelly.grpc._topic_log.Topic("t", None, path=path, **limits)
+    return jelly.grpc._topic.Topic("t", None, path=path, **limits)
 
 
 def fill(topic, start, stop):
@@ -46,7 +48,7 @@ def read(topic, number=None):
     number = topic.first if number is None else number
     decoder, found = jg.FrameDecoder(), []
     while number < topic.end:
-        start, frames = topic.read(number)
+        start, frames = topic.log.read(number)
         batches = [decoder.decode(frame) for frame in frames]
         found += [frame_of(batch, 0) for batch in batches[number - start :]]
         number = start + len(frames)
@@ -61,38 +63,39 @@ def test_bytes_that_are_kept(stored, tmp_path):
     largest = 0
     for start in range(0, 400, 50):
         fill(topic, start, start + 50)
-        largest = max(largest, topic.size)
+        largest = max(largest, topic.log.size)
         assert read(topic) == [*range(topic.first, topic.end)]
     assert topic.end == 400
-    assert 12_000 < topic.size <= largest < 25_000
+    assert 12_000 < topic.log.size <= largest < 25_000
     assert topic.first > 200
     for gone in (0, topic.first - 1):
         with pytest.raises(Missed, match=f"keeps messages from {topic.first} on, {gone} is gone"):
-            topic.read(gone)
+            topic.log.read(gone)
     if not stored:
         return
     files = sorted(tmp_path.glob("*.jelly"))
     assert len(files) > 3
-    assert sum(file.stat().st_size for file in files) == topic.size
+    assert sum(file.stat().st_size for file in files) == topic.log.size
     assert files[0].name == f"t@{topic.first:020}.jelly"
     for file in files:  # each is whole by itself
         first = int(file.stem.partition("@")[2])
         frames = list(jelly.scan(file).frames())
         assert numbers(frames) == [*range(first, first + len(frames))]
-    topic.close()
+    topic.log.close()
     again = make(path, keep_bytes=20_000)
-    assert (again.first, again.end, again.size, again.statements) == (topic.first, 400, topic.size, topic.statements)
-    assert again.statements == sum(len(frame) for file in files for frame in jelly.scan(file).frames())
+    assert (again.first, again.end) == (topic.first, 400)
+    assert (again.log.size, again.log.statements) == (topic.log.size, topic.log.statements)
+    assert again.log.statements == sum(len(frame) for file in files for frame in jelly.scan(file).frames())
     fill(again, 400, 410)
     assert read(again) == [*range(again.first, 410)]
-    again.close()
+    again.log.close()
     # Without limits nothing more goes.
     unlimited = make(path)
     first = unlimited.first
     fill(unlimited, 410, 500)
     assert read(unlimited, 405) == [*range(405, 500)]
     assert unlimited.first == first
-    unlimited.close()
+    unlimited.log.close()
 
 
 @pytest.mark.parametrize("stored", [False, True])
@@ -109,13 +112,13 @@ def test_an_age_that_is_kept(stored, tmp_path, clock):
     assert 4 <= (topic.end - topic.first) // 10 <= 6
     clock.now += 5000
     topic.trim()  # nobody publishes: all of it goes, the numbers stay
-    assert (topic.first, topic.end, topic.size, topic.statements) == (200, 200, 0, 0)
-    assert topic.read(200) == (200, [])
+    assert (topic.first, topic.end, topic.log.size, topic.log.statements) == (200, 200, 0, 0)
+    assert topic.log.read(200) == (200, [])
     fill(topic, 200, 205)
     assert read(topic, 200) == [*range(200, 205)]
     with pytest.raises(Missed, match="keeps messages from 200 on, 199 is gone"):
-        topic.read(199)
-    topic.close()
+        topic.log.read(199)
+    topic.log.close()
 
 
 @pytest.mark.parametrize("stored", [False, True])
@@ -128,16 +131,16 @@ def test_few_messages_go_by_age_and_large_ones_by_size(stored, tmp_path, clock, 
         fill(topic, i, i + 1)
         assert topic.end - topic.first <= 20
     assert topic.end - topic.first >= 16
-    topic.close()
+    topic.log.close()
     path = tmp_path / "large.jelly" if stored else None
-    large = jelly.grpc._topic_log.Topic("large", None, path=path, keep_bytes=100_000)
+    large = jelly.grpc._topic.Topic("large", None, path=path, keep_bytes=100_000)
     for i in range(60):
         text = [jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal(f"{i} " + "x" * 5000))]
         large.fill([jelly.Frame(i, text, {"number": b"%d" % i})], options("graph messages"))
-        assert large.size <= 106_000
-    assert large.size > 80_000
+        assert large.log.size <= 106_000
+    assert large.log.size > 80_000
     assert read(large) == [*range(large.first, 60)]
-    large.close()
+    large.log.close()
 
 
 def test_an_empty_topic_goes_on_with_its_numbers(tmp_path, clock):
@@ -167,11 +170,11 @@ def test_limits_of_some_topics(tmp_path):
     with jg.Topics(tmp_path, keep_bytes=20_000, per_topic=limits) as topics:
         for name in ("big", "small", "other"):
             fill(topics.get(name, create=True), 0, 200)
-        sizes = {name: topics.get(name).size for name in topics.names()}
+        sizes = {name: topics.get(name).log.size for name in topics.names()}
     assert sizes["small"] < 7000 < sizes["other"] < 25_000 < sizes["big"]
     with jg.Topics(tmp_path, per_topic=limits) as topics:
         assert topics.get("big").end == topics.get("small").end == 200
-        assert topics.get("small").keep_age == 60.0
+        assert topics.get("small").log.limits.keep_age == 60.0
     with pytest.raises(jelly.JellyOptionsError, match="topic 'x' has no limit keep_size: expected keep, keep_bytes"):
         jg.Topics(per_topic={"x": {"keep_size": 1}})
 
@@ -213,7 +216,7 @@ def test_the_end_of_a_file_is_lost_and_the_next_one_is_not(tmp_path, caplog):
     path = tmp_path / "t.jelly"
     topic = make(path, keep_bytes=40_000)
     fill(topic, 0, 200)
-    topic.close()
+    topic.log.close()
     files = sorted(tmp_path.glob("*.jelly"))
     assert len(files) > 3
     second, third = files[1], files[2]
@@ -253,7 +256,7 @@ def test_when_it_is_on_the_disk(policy, serve, tmp_path, monkeypatch):
             if policy == "always":
                 assert len(files()) == i + 1
     if policy == "interval":
-        until(lambda: files() and topics.get("t")._files[-1].synced == topics.get("t").size)
+        until(lambda: files() and topics.get("t").log.parts[-1].synced == topics.get("t").log.size)
     if policy == "never":
         assert files() == []
     server.close()
@@ -311,17 +314,17 @@ def test_no_room_for_another_file(tmp_path, monkeypatch):
 
     stored = 5
     with monkeypatch.context() as none_left:
-        none_left.setattr(jelly.grpc._topic_log, "open", full, raising=False)
+        none_left.setattr(jelly.grpc._topic_files, "open", full, raising=False)
         with pytest.raises(OSError, match="No space left"):  # noqa: PT012
             for stored in range(5, 50):
                 fill(topic, stored, stored + 1)
-        assert topic.failure
+        assert topic.log.failure
         assert read(topic) == [*range(stored)]
     assert 5 < stored < 40
     fill(topic, stored, 60)
-    assert not topic.failure
+    assert not topic.log.failure
     assert read(topic) == [*range(topic.first, 60)]
-    topic.close()
+    topic.log.close()
 
 
 def test_random_lives_of_a_topic(tmp_path, clock, monkeypatch):
@@ -344,10 +347,10 @@ def test_random_lives_of_a_topic(tmp_path, clock, monkeypatch):
                 clock.now += random.choice([5, 40, 300])
                 topic.trim()
             elif event < 0.85:
-                topic.close()
+                topic.log.close()
                 topic = make(folder / "t.jelly", **limits)
             elif sent and topic.end > topic.first:
-                topic.close()
+                topic.log.close()
                 last = max(folder.glob("t*.jelly"), key=lambda path: path.name.partition("@")[2])
                 data = last.read_bytes()
                 last.write_bytes(data[: max(len(data) - random.randrange(1, 300), 0)])
@@ -355,10 +358,10 @@ def test_random_lives_of_a_topic(tmp_path, clock, monkeypatch):
                 del sent[topic.end :]
             assert topic.end == len(sent)
             assert read(topic) == sent[topic.first :]
-            assert topic.size == sum(path.stat().st_size for path in folder.glob("t*.jelly"))
+            assert topic.log.size == sum(path.stat().st_size for path in folder.glob("t*.jelly"))
             number = random.randrange(topic.first, topic.end + 1)
             assert read(topic, number) == sent[number:]
-        topic.close()
+        topic.log.close()
 
 
 @pytest.mark.parametrize("stored", [False, True])

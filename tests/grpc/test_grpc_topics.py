@@ -11,11 +11,12 @@ from support.chance import examples
 
 import jelly
 import jelly.grpc as jg
+import jelly.grpc._topic
 import jelly.grpc._topic_log
 from jelly import Frame, StreamOptions
 from jelly._streams.frames import frame_of
 from jelly.grpc._protocol import accept_options, pack_subscribe, serve_options, unpack_subscribe
-from jelly.grpc._topic_info import unpack_info
+from jelly.grpc._topic import unpack_info
 from jelly.grpc._topic_log import Missed
 
 OWN = StreamOptions(physical_type=2, logical_type=14, version=1, max_name_table_size=100, max_prefix_table_size=10,
@@ -125,7 +126,7 @@ def small_segments(monkeypatch):
 
 
 def filled(kind, given, name="t", **settings):
-    topic = jelly.grpc._topic_log.Topic(name, None, **settings)
+    topic = jelly.grpc._topic.Topic(name, None, **settings)
     topic.fill(given, options(kind))
     return topic
 
@@ -159,13 +160,13 @@ def test_every_segment_stands_alone(kind, lots, messages_each, names):
     jelly.grpc._topic_log.SEGMENT_MESSAGES, before = messages_each, jelly.grpc._topic_log.SEGMENT_MESSAGES
     try:
         given = [Frame(i, [statement(kind, j) for j in lot]) for i, lot in enumerate(lots)]
-        topic = jelly.grpc._topic_log.Topic("t", None)
+        topic = jelly.grpc._topic.Topic("t", None)
         topic.fill(given, options(kind, max_name_table_size=names, max_prefix_table_size=3))
     finally:
         jelly.grpc._topic_log.SEGMENT_MESSAGES = before
     through, number = jg.FrameDecoder(), 0
     while number < topic.end:
-        start, frames = topic.read(number)
+        start, frames = topic.log.read(number)
         assert start == number
         alone = jg.FrameDecoder()
         got = plain(frame_of(alone.decode(frame), 0) for frame in frames)
@@ -181,10 +182,10 @@ def test_a_topic_keeps_what_it_is_told_to(small_segments):
     assert 73 <= topic.first <= 80
     assert topic.first % 7 == 0
     with pytest.raises(Missed, match="gone"):
-        topic.read(3)
+        topic.log.read(3)
     with pytest.raises(Missed, match="up to 99, 101 was asked for"):
-        topic.read(101)
-    assert topic.read(100) == (100, [])
+        topic.log.read(101)
+    assert topic.log.read(100) == (100, [])
     few_bytes = filled("quads", messages("quads", 100), keep_bytes=3000)
     assert few_bytes.first > 70
 
@@ -203,17 +204,17 @@ def test_a_message_that_cannot_be_written_is_not_there(small_segments, tmp_path)
     with pytest.raises(ValueError, match="a message is a Batch"):
         topic.append(next(jelly.scan(b"<a:s> <a:p> <a:o> <a:g> .", format="nq").batches()))
     topic.fill(given[3:], options("quads"))
-    topic.close()
+    topic.log.close()
     assert plain(jelly.scan(path).frames()) == plain(given)
     assert plain(read_whole(path)) == plain(given)
 
 
 def read_whole(path):
     """The messages of a topic's file after a restart."""
-    topic = jelly.grpc._topic_log.Topic("t", None, path=path)
+    topic = jelly.grpc._topic.Topic("t", None, path=path)
     decoder, number, found = jg.FrameDecoder(), 0, []
     while number < topic.end:
-        _, frames = topic.read(number)
+        _, frames = topic.log.read(number)
         found += [frame_of(decoder.decode(frame), 0) for frame in frames]
         number += len(frames)
     return found
@@ -227,7 +228,7 @@ def test_a_store_is_there_again(kind, small_segments, tmp_path):
             topic = topics.get("a/b ü", create=True)
             assert topic.end == start
             topic.fill(given[start:stop], options(kind))
-            assert topic.statements == sum(map(len, given[:stop]))
+            assert topic.log.statements == sum(map(len, given[:stop]))
     (path,) = tmp_path.glob("*.jelly")
     assert path.name == "a%2Fb%20%C3%BC.jelly"
     assert plain(jelly.scan(path).frames()) == plain(given)
@@ -261,7 +262,7 @@ def test_pyjelly_reads_the_store(small_segments, tmp_path):
     )
     given = {kind: [Frame(i, f.statements) for i, f in enumerate(messages(kind, 30))] for kind in KINDS}
     for kind in KINDS:
-        filled(kind, given[kind], path=tmp_path / kind).close()
+        filled(kind, given[kind], path=tmp_path / kind).log.close()
     done = measure.run("-W", "ignore", "-c", code, *(str(tmp_path / kind) for kind in KINDS))
     assert done.stdout.split() == [str(sum(map(len, given[kind]))) for kind in KINDS], done.stderr
 
@@ -269,28 +270,28 @@ def test_pyjelly_reads_the_store(small_segments, tmp_path):
 def test_a_torn_tail_is_cut_off_and_kept(small_segments, tmp_path):
     path = tmp_path / "t.jelly"
     given = messages("quads", 12)
-    filled("quads", given[:10], path=path).close()
+    filled("quads", given[:10], path=path).log.close()
     whole = path.read_bytes()
-    filled("quads", given[10:], path=path).close()
+    filled("quads", given[10:], path=path).log.close()
     torn = path.read_bytes()[len(whole) :]
     cuts = [*range(len(whole) + 1, len(whole) + len(torn), 9), len(whole) + len(torn) - 1]
     for cut in cuts:
         path.write_bytes((whole + torn)[:cut])
-        topic = jelly.grpc._topic_log.Topic("t", None, path=path)
+        topic = jelly.grpc._topic.Topic("t", None, path=path)
         kept = path.read_bytes()
         assert topic.end in (10, 11)
         assert kept + (tmp_path / "t.torn").read_bytes() == (whole + torn)[:cut]
         topic.fill(given[topic.end :], options("quads"))
-        topic.close()
+        topic.log.close()
         assert plain(jelly.scan(path).frames()) == plain(given)
     # What some file systems leave after a crash of the machine.
     path.write_bytes(whole + bytes(5000))
-    assert jelly.grpc._topic_log.Topic("t", None, path=path).end == 10
+    assert jelly.grpc._topic.Topic("t", None, path=path).end == 10
 
 
 def test_what_is_no_log_of_the_topic_is_refused(small_segments, tmp_path):
     path = tmp_path / "t.jelly"
-    filled("quads", messages("quads", 20), path=path).close()
+    filled("quads", messages("quads", 20), path=path).log.close()
     good = path.read_bytes()
     damaged = bytearray(good)
     at = good.index(b"http://example.org/graph/", len(good) // 2)
@@ -369,7 +370,7 @@ def test_a_store_that_is_full(tmp_path):
     from jelly.grpc._context import status_of
 
     path = tmp_path / "t.jelly"
-    topic = jelly.grpc._topic_log.Topic("t", jelly.StreamOptions(physical_type=1, stream_name="t"), path=path)
+    topic = jelly.grpc._topic.Topic("t", jelly.StreamOptions(physical_type=1, stream_name="t"), path=path)
     small, large = (
         next(jelly.scan(jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("x" * n))])).batches())
         for n in (10, 20_000)
@@ -386,9 +387,9 @@ def test_a_store_that_is_full(tmp_path):
     code, text = status_of(error.value)
     assert (code.name, text) == ("RESOURCE_EXHAUSTED", "the store is full")
     assert path.stat().st_size == size
-    assert (topic.end, len(topic.read(0)[1])) == (1, 1)
+    assert (topic.end, len(topic.log.read(0)[1])) == (1, 1)
     topic.append(large)
-    topic.close()
+    topic.log.close()
     with jg.Topics(tmp_path) as topics:
         assert topics.get("t").end == 2
 
