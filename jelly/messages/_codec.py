@@ -15,8 +15,7 @@ from jelly._options.options import COLUMN_VERSION, LogicalType, StreamOptions
 from jelly._options.settings import LIMITS
 from jelly._streams.widening import WideningEncoder, open_fields
 from jelly.errors import JellyOptionsError
-from jelly.messages._document_logs import NdjsonLog, XmlLog, YamlLog
-from jelly.messages._logs import JellyLog, Log, TextLog, TurtleLog
+from jelly.messages._logs import JellyLog, Log, TextLog
 from jelly.messages._media import Dialect
 from jelly.messages._serializers import JsonEncoder, TextEncoder, YamlEncoder
 from jelly.messages._tar import TarEncoder, TarLog
@@ -46,12 +45,17 @@ def open_reader(
         delimiter = dialect or "directive"
         settings |= {"quads": format.quads, "max_line_bytes": max_message_bytes}
         return TextLog(messages=delimiter, announced=announced, **settings)
-    if format.delimited:
-        return TurtleLog(format=format.name, dialect=dialect, announced=announced, **settings)
-    if format is NDJSON_LD:
-        return NdjsonLog(dialect=dialect, **settings)
     if format is TAR_LOG:
         return TarLog(max_expansion=max_expansion, **settings)
+    # The others need pyoxigraph.
+    if format.delimited:
+        from jelly.messages._turtle import TurtleLog
+
+        return TurtleLog(format=TRIG if format.quads else TURTLE, dialect=dialect, announced=announced, **settings)
+    from jelly.messages._document_logs import NdjsonLog, XmlLog, YamlLog
+
+    if format is NDJSON_LD:
+        return NdjsonLog(dialect=dialect, **settings)
     return YamlLog(**settings) if format is YAML_LD else XmlLog(**settings)
 
 

@@ -8,65 +8,32 @@ import secrets
 from collections.abc import Iterator
 from typing import Any
 
-from jelly._core.base.batch import Batch
 from jelly._core.boundaries.xml import DocumentScanner
-from jelly._formats.language_case import JSON_TAG, Written
+from jelly._formats.language_case import JSON_TAG
 from jelly._formats.registry import JSON_LD, RDF_XML
-from jelly.errors import JellyError, JellyLimitError, JellySyntaxError, JellyTruncatedError
+from jelly.errors import JellyError, JellySyntaxError, JellyTruncatedError
 from jelly.messages._documents import Contexts, check_depth, check_entities, load_json
-from jelly.messages._logs import BOM, NO_LIMIT, TextLog
+from jelly.messages._logs import MESSAGE, MadeLog
+from jelly.messages._nquads import BrokenText, Converter
 
 __all__ = ["NdjsonLog", "XmlLog", "YamlLog"]
 
 
-# Bytes of N-Quads that are made into a Batch together.
-PIECE = 1 << 22
-
-
-class _Documents(TextLog):
+class _Documents(MadeLog):
     """Logs whose messages are documents of their own."""
 
-    format = JSON_LD
+    _format = JSON_LD
 
     def __init__(self, *, max_message_bytes: int, base: str | None = None) -> None:
-        from jelly.messages._nquads import BrokenText, to_nquads
-
-        self._broken, self._parser = BrokenText, to_nquads
-        super().__init__(quads=self.format.quads, messages="directive", announced=True, max_message_bytes=NO_LIMIT)
-        self.written = self._written = Written(xml=self.format is RDF_XML)
-        self._base = base
-        self._max = max_message_bytes
-        self._rest: list[bytes] = []
-        self._n = 0
-        self._line = 1
-
-    def _take(self, data: bytes = b"") -> bytes:
-        """The waiting text and the next chunk."""
-        text = b"".join([*self._rest, data])
-        self._rest = []
-        self._n = 0
-        return text.removeprefix(BOM) if self._line == 1 and self._reader.messages == 0 else text
-
-    def _keep(self, rest: bytes) -> None:
-        """Let text wait. A long one comes in many chunks, which are not joined each time."""
-        self._rest.append(rest)
-        self._n += len(rest)
-        if self._n > self._max:
-            reason = f"a message is longer than {self._max} bytes; raise max_message_bytes to read it"
-            raise self._error(JellyLimitError(reason, line=self._line))
-
-    def _read_nquads(self, done: list[bytes]) -> Iterator[Batch]:
-        """The Batches of N-Quads. Prefixes may make them long, so that they are read in pieces."""
-        text = b"".join(done)
-        done.clear()
-        for at in range(0, len(text), PIECE):
-            yield from TextLog.feed(self, text[at : at + PIECE])
+        super().__init__(max_message_bytes, quads=self._format.quads)
+        self._convert = Converter(self._format, base, max_message_bytes)
+        self.written = self._convert.written
 
     def _nquads(self, document: bytes) -> bytes:
         """The N-Quads of a document, with a delimiter."""
         try:
-            return self._parser(document, self.format, self._base, self._written, self._max)[0] + b"MESSAGE\n"
-        except self._broken as error:
+            return self._convert(document) + MESSAGE
+        except BrokenText as error:
             line = None if error.line is None else self._line + error.line - 1
             raise JellySyntaxError(error.reason, line=line) from None
 
@@ -96,38 +63,26 @@ class NdjsonLog(_Documents):
         self._sentinel = f"<{iri}> <{iri}> <{iri}> .\n".encode()
         self._directive = dialect != "comment"
 
-    def feed(self, data: Any) -> Iterator[Batch]:
-        data = bytes(data)
-        if b"\n" in data:
+    def _made(self, data: bytes, final: bool) -> Iterator[bytes]:
+        if b"\n" in data or final:
             *lines, data = self._take(data).split(b"\n")
-            yield from self._lines(lines)
-        self._keep(data)
+            yield from self._lines([*lines, data] if final and data else lines)
+        self._wait(data)
 
-    def close(self) -> Iterator[Batch]:
-        last = self._take()
-        if last:
-            yield from self._lines([last])
-        yield from super().close()
-
-    def _lines(self, lines: list[bytes]) -> Iterator[Batch]:
-        done: list[bytes] = []
+    def _lines(self, lines: list[bytes]) -> Iterator[bytes]:
         try:
             for line in lines:
-                self._one(line.removesuffix(b"\r"), done)
+                yield from self._one(line.removesuffix(b"\r"))
                 self._line += 1
-            self._read_together(done)
-        except JellyError as error:
-            broken, place = error, self._line
-            try:
-                self._read_together(done)  # what waits stands before it
-            except JellyError as earlier:
-                broken, place = earlier, self._line
-            yield from self._read_nquads(done)
-            raise self._error(broken, place) from None
-        yield from self._read_nquads(done)
+        except JellyError:
+            line_of_error = self._line
+            yield from self._read_together()  # what waits stands before it, and so does an error in there
+            self._line = line_of_error
+            raise
+        yield from self._read_together()
 
-    def _one(self, line: bytes, done: list[bytes]) -> None:
-        """Read the message of a line: its N-Quads are appended to ``done``, or it waits to be read with others."""
+    def _one(self, line: bytes) -> Iterator[bytes]:
+        """The N-Quads of the message of a line; or it waits to be read with others, whose N-Quads come then."""
         if not line.strip():
             if self._strict:
                 raise JellySyntaxError("a blank line: expected a JSON object")
@@ -136,19 +91,19 @@ class NdjsonLog(_Documents):
         if not isinstance(document, dict) and (self._strict or not isinstance(document, list)):
             raise JellySyntaxError(f"a line that is no JSON object: {line[:40]!r}")
         if self._directive and isinstance(document, dict) and document.keys() == {"@context"}:
-            self._read_together(done)
+            yield from self._read_together()
             self._active = self._contexts.fill(document)["@context"]
             self._context = _to_json(self._active)
-            return
-        if self._active is not None:
+        elif self._active is not None:
             nodes = self._contexts.fill(document)
-            self._wait(_to_json(nodes)[1:-1] if isinstance(nodes, list) else _to_json(nodes) if nodes else b"", done)
-            return
-        if b"@context" in line or b"\\u" in line:
-            line = _to_json(self._contexts.fill(document))
-        done.append(self._nquads(line) if document else b"MESSAGE\n")
+            text = _to_json(nodes)[1:-1] if isinstance(nodes, list) else _to_json(nodes) if nodes else b""
+            yield from self._add_together(text)
+        else:
+            if b"@context" in line or b"\\u" in line:
+                line = _to_json(self._contexts.fill(document))
+            yield self._nquads(line) if document else MESSAGE
 
-    def _wait(self, nodes: bytes, done: list[bytes]) -> None:
+    def _add_together(self, nodes: bytes) -> Iterator[bytes]:
         """Let the nodes of a message wait. All that wait are read as one document: the context is the same for them,
         and is worked through once. Language tags that they spell in different ways are read apart, as long as this is a
         small part of the work (see `JsonMarks`)."""
@@ -157,36 +112,35 @@ class NdjsonLog(_Documents):
             tags[tag.lower()] = b"" if tag.lower() in tags else tag
         mixed = any(self._tags.get(low, tag) != tag or not tag for low, tag in tags.items())
         if mixed and self._spent < self._earned:
-            self._read_together(done)
+            yield from self._read_together()
         self._tags |= tags
         self._together.append((self._line, nodes))
         self._earned += TOGETHER_FACTOR * len(nodes)
 
-    def _read_together(self, done: list[bytes]) -> None:
-        """Read the waiting messages. The line of an error is the one of its message."""
-        waiting, line = self._together, self._line
+    def _read_together(self) -> Iterator[bytes]:
+        """The N-Quads of the waiting messages. The line of an error is the one of its message."""
+        together, line = self._together, self._line
         self._together, self._tags = [], {}
         self._spent += len(self._context)
-        if waiting:
-            self._read(waiting, done)
+        if together:
+            yield from self._read_parts(together)
         self._line = line
 
-    def _read(self, waiting: list[tuple[int, bytes]], done: list[bytes]) -> None:
-        nodes = b",".join([part for _, node in waiting for part in (node, self._end) if part])
-        text = b'{"@context":%b,"@graph":[%b]}' % (self._context, nodes)
+    def _read_parts(self, together: list[tuple[int, bytes]]) -> Iterator[bytes]:
+        nodes = b",".join([part for _, node in together for part in (node, self._end) if part])
+        self._line = together[0][0]
         try:
-            found = self._parser(text, self.format, self._base, self._written, self._max)[0]
-            done.append(found.replace(self._sentinel, b"MESSAGE\n"))
-        except (self._broken, JellyError) as error:
-            if len(waiting) == 1:
-                self._line = waiting[0][0]
-                if isinstance(error, JellyError):
-                    raise
-                raise JellySyntaxError(error.reason, line=self._line) from None
-            # Half by half, so that the context is not worked through for each message before the one that is broken.
-            half = len(waiting) // 2
-            self._read(waiting[:half], done)
-            self._read(waiting[half:], done)
+            found = self._convert(b'{"@context":%b,"@graph":[%b]}' % (self._context, nodes))
+        except (BrokenText, JellyError) as error:
+            if len(together) == 1:
+                raise JellySyntaxError(error.reason) if isinstance(error, BrokenText) else error from None
+        else:
+            yield found.replace(self._sentinel, MESSAGE)
+            return
+        # Half by half, so that the context is not worked through for each message before the one that is broken.
+        half = len(together) // 2
+        yield from self._read_parts(together[:half])
+        yield from self._read_parts(together[half:])
 
 
 def _to_json(value: Any) -> bytes:
@@ -208,21 +162,20 @@ class YamlLog(_Documents):
     """YAML-LD: a document of the stream is a message (section 2.3)."""
 
     def __init__(self, *, contexts: Any = None, **settings: Any) -> None:
-        from jelly._tools.yaml import load_documents
+        from jelly._tools.yaml import load_documents  # which needs PyYAML
 
         super().__init__(**settings)
-        self._contexts = Contexts(contexts)
         self._load = load_documents
+        self._contexts = Contexts(contexts)
         self._tail = b"\n"
 
-    def feed(self, data: Any) -> Iterator[Batch]:
-        data = bytes(data)
+    def _made(self, data: bytes, final: bool) -> Iterator[bytes]:
         # A marker may have come in pieces. What waits is looked through only where one has come: twice at most.
         head = self._tail + data
         self._tail = head[1 - _LONGEST_MARKER :]
-        cut = 0
         if _NEW_MARKER.search(head):
             text = self._take(data)
+            cut = 0
             for match in _MARKER.finditer(text):
                 end = match.start() if match[1] == b"---" else match.end()
                 if end < cut:
@@ -233,28 +186,22 @@ class YamlLog(_Documents):
                 cut = end
                 if empty := _EMPTY_DOCUMENTS.match(text, cut):
                     n = empty[0].count(b"\n")
-                    yield from TextLog.feed(self, b"MESSAGE\n" * n)
+                    yield MESSAGE * n
                     self._line += n
                     cut = empty.end()
             data = text[cut:]
-        self._keep(data)
+        self._wait(data)
+        if final:
+            yield from self._documents(self._take())
 
-    def close(self) -> Iterator[Batch]:
-        yield from self._documents(self._take())
-        yield from super().close()
-
-    def _documents(self, text: bytes) -> Iterator[Batch]:
+    def _documents(self, text: bytes) -> Iterator[bytes]:
         if _DOCUMENT_LINE.search(text):
-            try:
-                for document in self._load(text, self._line):
-                    yield from TextLog.feed(self, self._one(document))
-            except JellyError as error:
-                raise self._error(error, self._line) from None
+            yield from map(self._one, self._load(text, self._line))
         self._line += text.count(b"\n")
 
     def _one(self, document: Any) -> bytes:
         if document is None or document == {} or document == []:
-            return b"MESSAGE\n"
+            return MESSAGE
         if not isinstance(document, dict | list):
             raise JellySyntaxError(f"a document that is neither a mapping nor a sequence: {document!r:.40}")
         check_depth(document)
@@ -265,66 +212,44 @@ class YamlLog(_Documents):
 class XmlLog(_Documents):
     """RDF/XML: documents follow each other, each on a new line (section 2.4)."""
 
-    format = RDF_XML
+    _format = RDF_XML
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self._scanner = DocumentScanner()
         self._origin = 0  # the offset of what waits
-        self._begun = False
-        self._doctype = 0
+        self._doctype = 0  # where one ends in what waits
 
-    def feed(self, data: Any) -> Iterator[Batch]:
-        data = bytes(data)
-        if not self._begun:
-            data = b"".join([*self._rest, data])
-            self._rest = []
-            if len(data) < len(BOM) and BOM.startswith(data):
-                self._rest = [data]
-                return
-            data = data.removeprefix(BOM)
-            self._begun = True
+    def _made(self, data: bytes, final: bool) -> Iterator[bytes]:
         found = self._scanner.feed(data)
         if not found:
-            self._keep(data)
-            return
-        text = b"".join([*self._rest, data])
-        self._rest = []
-        self._n = 0
-        done: list[bytes] = []
+            self._wait(data)
+        else:
+            yield from self._documents(self._take(data), found)
+        if final and self._scanner.begun:
+            rest = self._take()
+            self._line += rest.count(b"\n", 0, len(rest) - len(rest.lstrip()))
+            raise JellyTruncatedError("the input ends inside the XML document that begins here")
+
+    def _documents(self, text: bytes, found: list[tuple[str, int]]) -> Iterator[bytes]:
         at = 0
-        try:
-            for what, end in found:
-                end -= self._origin
-                if what == "stray":
-                    self._line += text.count(b"\n", at, end)
-                    raise JellySyntaxError("expected an XML document on a new line, or nothing, after the one before")
-                if what == "doctype":
-                    self._doctype = end
-                    continue
-                document = text[at:end]
-                if self._doctype:
-                    check_entities(document, self._doctype - at)
-                    self._doctype = 0
-                blank = len(document) - len(document.lstrip())
-                self._line += document.count(b"\n", 0, blank)
-                done.append(self._nquads(document[blank:]))
-                self._line += document.count(b"\n", blank)
-                at = end
-        except JellyError as error:
-            yield from self._read_nquads(done)
-            raise self._error(error, self._line) from None
-        yield from self._read_nquads(done)
+        for what, end in found:
+            end -= self._origin
+            if what == "stray":
+                self._line += text.count(b"\n", at, end)
+                raise JellySyntaxError("expected an XML document on a new line, or nothing, after the one before")
+            if what == "doctype":
+                self._doctype = end
+                continue
+            document = text[at:end]
+            if self._doctype:
+                check_entities(document, self._doctype - at)
+                self._doctype = 0
+            blank = len(document) - len(document.lstrip())
+            self._line += document.count(b"\n", 0, blank)
+            yield self._nquads(document[blank:])
+            self._line += document.count(b"\n", blank)
+            at = end
         self._origin += at
         self._doctype = max(0, self._doctype - at)
-        self._keep(text[at:])
-
-    def close(self) -> Iterator[Batch]:
-        if self._rest and not self._begun:
-            self._begun = True
-            yield from self.feed(b"")
-        if self._scanner.begun:
-            rest = b"".join(self._rest)
-            line = self._line + rest.count(b"\n", 0, len(rest) - len(rest.lstrip()))
-            raise self._error(JellyTruncatedError("the input ends inside the XML document that begins here"), line)
-        yield from super().close()
+        self._wait(text[at:])

@@ -9,11 +9,11 @@ from typing import Any
 
 from jelly._core.boundaries.xml_text import TextJoiner
 from jelly._formats.language_case import Written
-from jelly._formats.registry import RDF_XML, Format
+from jelly._formats.registry import RDF_XML, TRIG, TURTLE, Format
 from jelly._formats.syntaxes import Parsing, ox
 from jelly.errors import JellyLimitError, memory_error
 
-__all__ = ["BrokenText", "to_nquads"]
+__all__ = ["BrokenText", "Converter"]
 
 # A text may be so many bytes of N-Quads, or so many times its size, below the limit that the caller sets.
 MAX_EXPANDED = 1 << 25
@@ -38,67 +38,76 @@ class _Limited:
     def __init__(self, limit: int, reason: str) -> None:
         self._limit = limit
         self._reason = reason
-        self._parts: list[bytes] = []
+        self.parts: list[bytes] = []
         self._n = 0
 
     def write(self, data: Any) -> int:
         self._n += len(data)
         if self._n > self._limit:
             raise JellyLimitError(self._reason)
-        self._parts.append(bytes(data))
+        self.parts.append(bytes(data))
         return len(data)
 
     def flush(self) -> None:
         """There is nothing to do."""
 
-    def take(self) -> bytes:
-        parts, self._parts = self._parts, []
-        return b"".join(parts)
 
+class Converter:
+    """Converts texts of a syntax to N-Quads, of ``limit`` bytes at the most.
 
-def to_nquads(
-    text: bytes, format: Format, base: str | None, written: Written, limit: int, sentinel: bytes = b""
-) -> tuple[bytes, dict[str, str], str | None]:
-    """A text as N-Quads, of ``limit`` bytes at most, the prefixes and the base IRI at its end; `BrokenText` or
-    JellyLimitError.
-
-    It stays in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at. Labels
-    that the text has ``written`` keep their marks. A comment that holds the ``sentinel``, a statement, puts it between
-    what the parser gives before and after the comment.
+    They stay in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at.
+    Labels that a text has ``written`` keep their marks. In the Turtle family the base IRI and the ``prefixes`` at the
+    end of a text are those at the beginning of the next one.
     """
-    if format is RDF_XML:
-        text = TextJoiner().feed(text)
-    parsing = Parsing(format, written)
-    reason = f"a message is longer than {limit} bytes as N-Quads; raise max_message_bytes to read it"
-    # What prefixes, contexts, entities and XML literals make of a text is in memory several times.
-    most = max(MAX_EXPANDED, MAX_EXPANSION * len(text))
-    if most < limit:
-        limit, reason = most, f"a message is longer than {most} bytes as N-Quads, and {MAX_EXPANSION} times its text"
-    if parsing.check(text) > most:
-        raise JellyLimitError(reason)
-    marked = parsing.put(text)
 
-    def taken(nquads: bytes) -> bytes:
-        nquads = parsing.tags.take(nquads)
-        of_tag = parsing.tags.of_tag
-        if of_tag is None:
-            return nquads
-        return _NQUADS_TAG.sub(lambda match: b'"@' + of_tag(match[1].decode()).encode(), nquads)
+    def __init__(self, format: Format, base: str | None, limit: int) -> None:
+        self._format = format
+        self._base = base
+        self._limit = limit
+        self.written = Written(xml=format is RDF_XML)
+        self.prefixes: dict[str, str] = {}
 
-    parser, quads = _parsed(parsing, marked, base, sentinel)
-    made: Any = _Limited(limit, reason)
-    try:
-        ox.serialize(quads, made, ox.RdfFormat.N_QUADS)
-    except MemoryError as error:
-        raise memory_error(error) from None
-    except SyntaxError as error:
-        made = _Limited(limit, reason)
-        before = _until_broken(_parsed(parsing, marked, base, sentinel)[1])
-        ox.serialize(before, made, ox.RdfFormat.N_QUADS)
-        raise BrokenText(taken(made.take()), parsing.reason(error), error.lineno) from None
-    prefixes = {name: parsing.take(iri) for name, iri in parser.prefixes.items()}
-    base = parser.base_iri
-    return taken(made.take()), prefixes, base if base is None else parsing.take(base)
+    def __call__(self, text: bytes, sentinel: bytes = b"") -> bytes:
+        """The N-Quads of a text; `BrokenText` or JellyLimitError.
+
+        A comment that holds the ``sentinel``, a statement, puts it between what the parser gives before and after the
+        comment.
+        """
+        if self._format is RDF_XML:
+            text = TextJoiner().feed(text)
+        parsing = Parsing(self._format, self.written)
+        limit = self._limit
+        reason = f"a message is longer than {limit} bytes as N-Quads; raise max_message_bytes to read it"
+        # What prefixes, contexts, entities and XML literals make of a text is in memory several times.
+        most = max(MAX_EXPANDED, MAX_EXPANSION * len(text))
+        if most < limit:
+            limit = most
+            reason = f"a message is longer than {most} bytes as N-Quads, and {MAX_EXPANSION} times its text"
+        if parsing.check(text) > most:
+            raise JellyLimitError(reason)
+        marked = parsing.put(text)
+
+        def serialized(quads: Iterator[Any]) -> bytes:
+            made: Any = _Limited(limit, reason)
+            ox.serialize(quads, made, ox.RdfFormat.N_QUADS)
+            nquads = parsing.tags.take(b"".join(made.parts))
+            of_tag = parsing.tags.of_tag
+            if of_tag is None:
+                return nquads
+            return _NQUADS_TAG.sub(lambda match: b'"@' + of_tag(match[1].decode()).encode(), nquads)
+
+        parser, quads = _parsed(parsing, marked, self._base, sentinel)
+        try:
+            nquads = serialized(quads)
+        except MemoryError as error:
+            raise memory_error(error) from None
+        except SyntaxError as error:
+            before = serialized(_until_broken(_parsed(parsing, marked, self._base, sentinel)[1]))
+            raise BrokenText(before, parsing.reason(error), error.lineno) from None
+        if self._format in (TURTLE, TRIG):
+            self.prefixes = {name: parsing.take(iri) for name, iri in parser.prefixes.items()}
+            self._base = None if parser.base_iri is None else parsing.take(parser.base_iri)
+        return nquads
 
 
 def _parsed(parsing: Parsing, text: bytes, base: str | None, sentinel: bytes) -> tuple[Any, Iterator[Any]]:

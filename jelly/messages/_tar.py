@@ -10,7 +10,7 @@ import io
 import json
 import re
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 from jelly._bytes.names import split_suffix
@@ -27,16 +27,18 @@ from jelly.errors import (
     JellyUnsupportedError,
 )
 from jelly.messages._documents import Contexts, load_json
-from jelly.messages._logs import NO_LIMIT, TextLog
+from jelly.messages._logs import MESSAGE, MadeLog
 from jelly.messages._serializers import numbered
 
-__all__ = ["TarEncoder", "TarFiles", "TarLog"]
+__all__ = ["TarEncoder", "TarLog"]
 
 BLOCK = 512
 # What stands before the header of a file: a long name, or the records of pax.
 MAX_RECORDS = 1 << 20
 
 _EXTENDED = (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE)
+# What has records or a name of the file after it.
+_BEFORE_FILES = (*_EXTENDED, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 _UNSUPPORTED = {
     tarfile.LNKTYPE: "a hard link",
     tarfile.SYMTYPE: "a symbolic link",
@@ -51,125 +53,65 @@ _UNSUPPORTED = {
 _RECORD = re.compile(rb"([0-9]{1,7}) ([^=\n]{1,256})=")
 
 
-class TarFiles:
-    """The files of a TAR archive that comes in chunks: their names and contents."""
+def _records(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """The keys and values of the records of pax: "22 path=some/name.nt\\n", where 22 is the length of all that."""
+    at = 0
+    while at < len(data) and data[at]:
+        match = _RECORD.match(data, at)
+        end = at + int(match[1]) if match is not None else at
+        if match is None or not match.end() < end <= len(data) or data[end - 1] != 0x0A:
+            raise JellyFormatError("the records of a file in a TAR archive are broken")
+        yield match[2].decode("utf-8", "replace"), data[match.end() : end - 1]
+        at = end
 
-    def __init__(self, max_file_bytes: int) -> None:
-        self._max = max_file_bytes
-        self._rest: list[bytes] = []
-        self._n = 0
-        self._origin = 0  # the offset of what waits
-        self._take: Any = self._header
-        self._wanted = BLOCK
-        self._size = 0  # bytes of the file or the records, without what fills its last block
-        self._name = ""
-        self._said: dict[str, str] = {}  # by the records before the header
-        self._ended = False
 
-    def feed(self, data: bytes) -> Iterator[tuple[str, bytes]]:
-        """The files that end in the next chunk."""
-        self._rest.append(data)
-        self._n += len(data)
-        if self._ended or self._n < self._wanted:
-            if self._ended:
-                self._rest, self._n = [], 0  # what fills the archive up
-            return
-        text = b"".join(self._rest)
-        at = 0
-        while not self._ended and len(text) - at >= self._wanted:
-            end = at + self._wanted
-            found = self._take(text[at:end])
-            self._origin += end - at
-            at = end
-            if found is not None:
-                yield found
-        self._rest, self._n = [text[at:]], len(text) - at
-
-    def close(self) -> None:
-        """The end of the input."""
-        if not self._ended and (self._n or self._origin):
-            raise JellyTruncatedError("the TAR archive is cut off: its end is missing", offset=self._origin)
-
-    def _header(self, block: bytes) -> tuple[str, bytes] | None:
-        if not block.strip(b"\0"):
-            self._ended = True
-            return None
+def tar_files(max_bytes: int) -> Generator[tuple[int, tuple[str, bytes] | None], bytes, None]:
+    """Walk through a TAR archive: a generator that gives the number of bytes that are to be sent next, and the name and
+    content of a file that ended. It returns at the end of the archive; an error is about the bytes that were sent last.
+    """
+    said: dict[str, str] = {}  # of the next file, by what stands before its header
+    file: tuple[str, bytes] | None = None
+    while (header := (yield BLOCK, file)).strip(b"\0"):
+        file = None
         try:
-            info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+            info = tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
         except tarfile.HeaderError as error:
-            raise JellyFormatError(f"no header of a TAR archive: {error}", offset=self._origin) from None
-        self._size = info.size
-        if info.type in (*_EXTENDED, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK):
-            if not 0 <= self._size <= MAX_RECORDS:
-                reason = f"a name or the records of a file have {self._size} bytes: expected {MAX_RECORDS} at the most"
-                raise JellyLimitError(reason, offset=self._origin)
-            long_name = self._long_name if info.type == tarfile.GNUTYPE_LONGNAME else self._skip
-            self._then(self._records if info.type in _EXTENDED else long_name)
-            return None
-        said, self._said = self._said, {}
-        self._name = said.get("path", info.name)
-        if "size" in said:
-            self._size = int(said["size"])
-        kind = _UNSUPPORTED.get(info.type)
-        if kind is None and any(key.startswith("GNU.sparse.") for key in said):
-            kind = "a sparse file"
-        if kind is not None:
-            raise JellyUnsupportedError(
-                f"{self._name!r:.200} is {kind}: expected files and directories only", offset=self._origin
-            )
-        if info.isdir():
-            return None
-        if not 0 <= self._size <= self._max:
-            raise JellyLimitError(
-                f"{self._name!r:.200} has {self._size} bytes; raise max_message_bytes to read it", offset=self._origin
-            )
-        if not self._size:
-            return self._name, b""
-        self._then(self._file)
-        return None
-
-    def _then(self, take: Any) -> None:
-        """Set the next part: ``_size`` bytes, in whole blocks."""
-        self._take = take
-        self._wanted = -(-self._size // BLOCK) * BLOCK
-        if not self._wanted:
-            take(b"")
-
-    def _next_header(self) -> None:
-        self._take, self._wanted = self._header, BLOCK
-
-    def _file(self, data: bytes) -> tuple[str, bytes]:
-        self._next_header()
-        return self._name, data[: self._size]
-
-    def _skip(self, data: bytes) -> None:
-        self._next_header()
-
-    def _long_name(self, data: bytes) -> None:
-        self._next_header()
-        self._said["path"] = data[: self._size].rstrip(b"\0").decode("utf-8", "surrogateescape")
-
-    def _records(self, data: bytes) -> None:
-        """The records of pax: "22 path=some/name.nt\\n", where 22 is the length of all that."""
-        self._next_header()
-        data = data[: self._size]
-        at = 0
-        while at < len(data) and data[at]:
-            match = _RECORD.match(data, at)
-            end = at + int(match[1]) if match is not None else at
-            if match is None or not match.end() < end <= len(data) or data[end - 1] != 0x0A:
-                raise JellyFormatError("the records of a file in a TAR archive are broken", offset=self._origin + at)
-            key = match[2].decode("utf-8", "replace")
-            value = data[match.end() : end - 1]
-            if key == "size" and not re.fullmatch(rb"[0-9]{1,19}", value):
-                raise JellyFormatError(f"a file has {value[:40]!r} bytes: expected a number", offset=self._origin + at)
-            if key in ("path", "size") or key.startswith("GNU.sparse."):
-                self._said[key] = value.decode("utf-8", "surrogateescape")
-            at = end
+            raise JellyFormatError(f"no header of a TAR archive: {error}") from None
+        name, size, is_file = info.name, info.size, info.type not in _BEFORE_FILES
+        if is_file:
+            name = said.get("path", name)
+            size = int(said.get("size", size))
+            kind = _UNSUPPORTED.get(info.type)
+            if any(key.startswith("GNU.sparse.") for key in said):
+                kind = kind or "a sparse file"
+            if kind is not None:
+                raise JellyUnsupportedError(f"{name!r:.200} is {kind}: expected files and directories only")
+            said = {}
+            if info.isdir():
+                continue
+            if not 0 <= size <= max_bytes:
+                raise JellyLimitError(f"{name!r:.200} has {size} bytes; raise max_message_bytes to read it")
+        elif not 0 <= size <= MAX_RECORDS:
+            reason = f"a name or the records of a file have {size} bytes: expected {MAX_RECORDS} at the most"
+            raise JellyLimitError(reason)
+        data = b""
+        if size:
+            data = (yield -(-size // BLOCK) * BLOCK, None)[:size]
+        if is_file:
+            file = name, data
+        elif info.type == tarfile.GNUTYPE_LONGNAME:
+            said["path"] = data.rstrip(b"\0").decode("utf-8", "surrogateescape")
+        elif info.type in _EXTENDED:
+            for key, value in _records(data):
+                if key == "size" and not re.fullmatch(rb"[0-9]{1,19}", value):
+                    raise JellyFormatError(f"a file has {value[:40]!r} bytes: expected a number")
+                said[key] = value.decode("utf-8", "surrogateescape")
 
 
-class TarLog(TextLog):
+class TarLog(MadeLog):
     """A TAR archive. The suffix of a file decides its format, if ``members`` does not."""
+
+    _head = None  # what looks like a byte order mark belongs to a name
 
     def __init__(
         self,
@@ -180,39 +122,45 @@ class TarLog(TextLog):
         strict: bool = False,
         **settings: Any,
     ) -> None:
-        super().__init__(quads=True, messages="directive", announced=True, max_message_bytes=NO_LIMIT)
-        self._files = TarFiles(max_message_bytes)
+        super().__init__(max_message_bytes)
+        self._files = tar_files(max_message_bytes)
+        self._wanted: int | None = next(self._files)[0]  # bytes, None after the end
+        self._origin = 0  # the offset of what waits
         self._members = members and find(members).name
         self._contexts = Contexts(contexts)
         self._strict = strict
-        self._max = max_message_bytes
         self._settings_of_files = {**settings, **dict.fromkeys(_LIMITS, max_message_bytes)}
         # Only the labels of binary formats have to be fitted to N-Quads.
         self._writers = {binary: TextWriter(quads=True, fitted=not binary) for binary in (False, True)}
         self._known: dict[str, str] = {}
 
-    def feed(self, data: Any) -> Iterator[Batch]:
-        done: list[bytes] = []
-        try:
-            for name, text in self._files.feed(bytes(data)):
-                made, declared = self._read(name, text)
-                if declared:
-                    yield from super().feed(b"".join(done))
-                    done = []
-                    for prefix, iri in declared.items():
-                        self._reader.namespace(prefix, iri)
-                done.append(made)
-        except JellyError as error:
-            yield from super().feed(b"".join(done))
-            raise self._error(error) from None
-        yield from super().feed(b"".join(done))
+    def _made(self, data: bytes, final: bool) -> Iterator[Any]:
+        if self._wanted is None:
+            return  # what fills the archive up
+        self._waiting.append(data)
+        self._n += len(data)
+        if self._n >= self._wanted:
+            text, at = self._take(), 0
+            while self._wanted is not None and len(text) - at >= self._wanted:
+                part = text[at : at + self._wanted]
+                yield from self._sent(part)
+                at += len(part)
+                self._origin += len(part)
+            self._waiting, self._n = [text[at:]], len(text) - at
+        if final and self._wanted is not None and (self._n or self._origin):
+            raise JellyTruncatedError("the TAR archive is cut off: its end is missing", offset=self._origin)
 
-    def close(self) -> Iterator[Batch]:
+    def _sent(self, part: bytes) -> Iterator[Any]:
+        """Send bytes to the walk through the archive, for the message that ends with them."""
         try:
-            self._files.close()
+            self._wanted, file = self._files.send(part)
+        except StopIteration:
+            self._wanted, file = None, None
         except JellyError as error:
-            raise self._error(error) from None
-        yield from super().close()
+            error.offset = self._origin
+            raise
+        if file is not None:
+            yield from self._message(*file)
 
     def _format(self, name: str) -> Format:
         if self._members is None and not split_suffix(name)[0]:
@@ -222,8 +170,8 @@ class TarLog(TextLog):
         except JellyError as error:
             raise JellyError(error.reason.replace("format=", "members=")) from None
 
-    def _read(self, name: str, text: bytes) -> tuple[bytes, dict[str, str]]:
-        """The N-Quads of a file, with a delimiter, and the prefixes that it declares anew."""
+    def _message(self, name: str, text: bytes) -> Iterator[Any]:
+        """The prefixes that a file declares anew, and its N-Quads with a delimiter."""
         declared: dict[str, str] = {}
         parts: list[bytes] = []
         n = 0
@@ -245,7 +193,8 @@ class TarLog(TextLog):
             error.reason = f"{name!r:.200}: {error.reason}"
             error.args = (error.reason,)
             raise
-        return b"".join([*parts, b"MESSAGE\n"]), declared
+        yield from declared.items()
+        yield b"".join([*parts, MESSAGE])
 
 
 # Limits of formats that max_message_bytes stands for.

@@ -193,12 +193,18 @@ def messages_of(data: Any, **settings: Any) -> tuple[list[list[str]], JellyError
     return found, None
 
 
-def test_messages_under_one_context_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    from jelly.messages import _nquads
+def counted_documents(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list that grows with each document that pyoxigraph parses."""
+    from jelly._formats.syntaxes import Parsing
 
-    calls = []
-    parse: Callable[..., Any] = _nquads.to_nquads
-    monkeypatch.setattr(_nquads, "to_nquads", lambda *args: calls.append(1) or parse(*args))
+    calls: list[int] = []
+    parse: Callable[..., Any] = Parsing.parse
+    monkeypatch.setattr(Parsing, "parse", lambda *args, **settings: calls.append(1) or parse(*args, **settings))
+    return calls
+
+
+def test_messages_under_one_context_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = counted_documents(monkeypatch)
     lines: list[Any] = [{"@context": {"a": "b:c", "l": {"@id": "b:l", "@container": "@language"}}}]
     lines += [{"a": {"@id": "_:x", "a": i}} for i in range(300)]
     lines += [[{"a": 1}, {"a": 2}], {}, [], {"@graph": [{"@id": "b:g", "a": 1}]}, {"@context": {"a": "b:d"}, "a": 1}]
@@ -221,11 +227,7 @@ def test_messages_under_one_context_are_read_together(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("at", [0, 1, 150, 299])
 def test_a_broken_message_among_those_read_together(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jelly.messages import _nquads
-
-    calls = []
-    parse: Callable[..., Any] = _nquads.to_nquads
-    monkeypatch.setattr(_nquads, "to_nquads", lambda *args: calls.append(1) or parse(*args))
+    calls = counted_documents(monkeypatch)
     lines: list[Any] = [{"@context": {"a": "b:c"}}, *({"a": i} for i in range(300))]
     lines[at + 1] = {"a": {"@id": 5}}
     found, error = messages_of(log(lines))
