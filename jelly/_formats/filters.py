@@ -38,16 +38,16 @@ class Row(NamedTuple):
 
     kind: int
     default: int
-    width: int
-    block_bits: int
-    blocks: int
-    keys: int
-    size: int
-    crc: int
-    low: int
-    high: int
-    offset: int
-    seed: int
+    width: int = 0
+    block_bits: int = 0
+    blocks: int = 0
+    keys: int = 0
+    size: int = 0
+    crc: int = 0
+    low: int = 0
+    high: int = 0
+    offset: int = 0
+    seed: int = 0
 
 
 _TYPES = ("u1", "u1", "u1", "u1", "<u4", "<u4", "<u4", "<u4", "<u2", "<u2", "<i8", "<u8")
@@ -70,9 +70,6 @@ _OVERHEAD = 1.19
 _SORTED = 128
 # More terms than that are not looked for in filters.
 MAX_SOUGHT = 1000
-# Of a file that is not local: filters with so many bytes between them are read together, up to so many bytes.
-_GAP = 1 << 16
-_REQUEST = 1 << 22
 
 SLOTS = "spog"
 _WORD = (1 << 64) - 1
@@ -121,16 +118,38 @@ class _Slot:
         return keys[np.concatenate(([True], keys[1:] != keys[:-1]))]
 
 
+class Part(NamedTuple):
+    """A slot of a segment: its row in the directory, the range of its texts, and its list or filter."""
+
+    row: Row
+    low: bytes
+    high: bytes
+    data: bytes
+
+    @classmethod
+    def of(cls, row: Row, low: bytes, high: bytes, data: bytes = b"") -> Part:
+        """A part whose row has the sizes of all this."""
+        row = row._replace(size=len(data), crc=zlib.crc32(data), low=len(low), high=len(high))
+        return cls(row, low, high, data)
+
+    def without_filter(self) -> Part:
+        """The same, of which only the range says something."""
+        return self.of(Row(_ANYTHING, self.row.default, keys=self.row.keys), self.low, self.high)
+
+
 class FilterBuilder:
     """Makes the filters of a file while its statements come by: `add` them, and `cut` where a segment ends."""
 
     def __init__(self, limit: int = _MAX_FILTERS) -> None:
         self._limit = limit
         self._slots = [_Slot() for _ in SLOTS]
-        # For each slot of each segment its row in the directory, its range and its filter.
-        self._parts: list[tuple[dict[str, int], tuple[bytes, bytes], bytes]] = []
+        self._parts: list[Part] = []  # of each segment one for each slot
         self._size = 0
-        self.segments: int = 0
+
+    @property
+    def segments(self) -> int:
+        """The number of segments."""
+        return len(self._parts) // len(SLOTS)
 
     def add(self, batch: Batch, low: int = 0, high: int | None = None) -> None:
         """Take in some rows of a Batch."""
@@ -139,16 +158,16 @@ class FilterBuilder:
             part = range(len(batch))[low:high]
             slot.add(batch, None if ids is None else ids[low:high], len(part))
 
-    def _put(self, row: dict[str, int], ends: tuple[bytes, bytes], data: bytes) -> None:
-        """Add the row of a slot of a segment, its range and its filter."""
-        self._parts.append((row, ends, data))
-        self._size += len(data)
+    def _put(self, part: Part) -> None:
+        if part.row.kind == _FUSE and self._size >= self._limit:
+            part = part.without_filter()
+        self._parts.append(part)
+        self._size += len(part.data)
 
     def take(self, filters: Filters) -> None:
         """Take over all segments of a file, before others are added."""
-        for row, ends, data in filters.all():
-            self._put({name: row[name].item() for name in Row._fields if name != "offset"}, ends, data)
-        self.segments += len(filters.rows) // len(SLOTS)
+        self._parts = list(filters.parts())
+        self._size = sum(part.row.size for part in self._parts)
 
     def cut(self, n_bytes: int) -> None:
         """End a segment, which takes so many bytes."""
@@ -157,71 +176,47 @@ class FilterBuilder:
         room = int(n_bytes * _SHARE * 8 / (total * _OVERHEAD)) if total else 0
         width = min(max(room, _WIDTHS[0]), _WIDTHS[-1])
         for slot, each in zip(self._slots, keys, strict=True):
-            row = {"kind": _LIST, "default": slot.default, "keys": len(each)}
-            data = each.astype("<u8").tobytes() if len(each) <= _MAX_LIST else b""
-            if len(each) > _MAX_LIST:
-                row["kind"] = _ANYTHING
-                made = fuse_filter(each, width) if self._size < self._limit else None
-                if made is not None:
-                    data, seed, length, blocks = made
-                    row |= {
-                        "kind": _FUSE, "width": width, "block_bits": length.bit_length() - 1, "blocks": blocks,
-                        "seed": seed,
-                    }
-            low, high = (text[:_RANGE] for text in (slot.low or b"", slot.high))
-            row |= {"size": len(data), "crc": zlib.crc32(data), "low": len(low), "high": len(high)}
-            self._put(row, (low, high), data)
+            row, data = Row(_ANYTHING, slot.default, keys=len(each)), b""
+            if len(each) <= _MAX_LIST:
+                row, data = row._replace(kind=_LIST), each.astype("<u8").tobytes()
+            elif self._size < self._limit and (made := fuse_filter(each, width)) is not None:
+                data, seed, length, blocks = made
+                bits = length.bit_length() - 1
+                row = row._replace(kind=_FUSE, width=width, block_bits=bits, blocks=blocks, seed=seed)
+            self._put(Part.of(row, (slot.low or b"")[:_RANGE], slot.high[:_RANGE], data))
         self._slots = [_Slot() for _ in SLOTS]
-        self.segments += 1
 
     def join(self, other: FilterBuilder) -> None:
         """Append the segments of another builder."""
-        for row, ends, data in other._parts:
-            if row["kind"] == _FUSE and self._size >= self._limit:
-                row, data = _without_filter(row), b""
-            self._put(row, ends, data)
-        self.segments += other.segments
+        for part in other._parts:
+            self._put(part)
 
     def drop(self) -> None:
         """Take away the last segment, which is empty."""
         del self._parts[-len(SLOTS) :]
-        self.segments -= 1
 
     def pack(self, keyframes: Sequence[tuple[int, int]], size: int = 0, ends: int = 0) -> bytes:
         """The filters, the directory and the tail. ``keyframes`` are byte offset and first row of each segment."""
         parts = self._parts
         for first in range(len(SLOTS)):
-            if self._is_sorted([ends for _, ends, _ in parts[first :: len(SLOTS)]]):
-                for at in range(first, len(parts), len(SLOTS)):
-                    row, range_, _ = parts[at]
-                    if row["kind"] == _FUSE:
-                        parts[at] = _without_filter(row), range_, b""
-        offset = 0
-        rows = np.zeros(len(parts), _ROW)
-        for number, (row, _, data) in enumerate(parts):
-            for name, value in row.items():
-                rows[name][number] = value
-            rows["offset"][number] = offset
-            offset += len(data)
+            own = slice(first, None, len(SLOTS))
+            if self._is_sorted(parts[own]):
+                parts[own] = [part.without_filter() if part.row.kind == _FUSE else part for part in parts[own]]
+        offsets = np.cumsum([0, *(part.row.size for part in parts)]).tolist()
+        rows = [part.row._replace(offset=at) for part, at in zip(parts, offsets, strict=False)]
         head = _HEAD.pack(_VERSION, len(keyframes), checksum_keyframes(keyframes), size, ends)
-        directory = head + rows.tobytes() + b"".join(low + high for _, (low, high), _ in parts)
-        whole = offset + len(directory) + _TAIL.size
+        directory = head + np.array(rows, _ROW).tobytes() + b"".join(part.low + part.high for part in parts)
+        whole = offsets[-1] + len(directory) + _TAIL.size
         tail = _TAIL.pack(zlib.crc32(directory), len(directory), whole, _MAGIC)
-        return b"".join([*(data for _, _, data in parts), directory, tail])
+        return b"".join([*(part.data for part in parts), directory, tail])
 
     @staticmethod
-    def _is_sorted(ranges: list[tuple[bytes, bytes]]) -> bool:
-        """Whether a text is in two of these ranges at most, that follow each other."""
-        return len(ranges) >= _SORTED and all(
-            one[1] <= two[0] and one[1] < three[0]
-            for one, two, three in zip(ranges, ranges[1:], [*ranges[2:], (b"\xff", b"")], strict=False)
+    def _is_sorted(parts: list[Part]) -> bool:
+        """Whether a text is in the ranges of two of these parts at most, that follow each other."""
+        return len(parts) >= _SORTED and all(
+            one.high <= two.low and (three is None or one.high < three.low)
+            for one, two, three in zip(parts, parts[1:], [*parts[2:], None], strict=False)
         )
-
-
-def _without_filter(row: Mapping[str, int]) -> dict[str, int]:
-    """The row of a slot whose filter is left out: only its range says something."""
-    kept = {name: row[name] for name in ("default", "keys", "low", "high")}
-    return kept | {"kind": _ANYTHING, "crc": zlib.crc32(b"")}
 
 
 def checksum_keyframes(keyframes: Sequence[tuple[int, int]]) -> int:
@@ -238,24 +233,21 @@ def keyframes_of(index: Index) -> list[tuple[int, int]]:
 
 
 class Filters:
-    """The filters of a file, as they were read."""
+    """The filters of a file, as they were read. ``read`` gives the bytes at an offset of all filters."""
 
     def __init__(
         self,
-        rows: np.ndarray[Any, Any],
+        rows: list[Row],
         ranges: list[tuple[bytes, bytes]],
         size: int,
         read: Callable[[int, int], bytes],
         name: str,
-        is_local: bool,
     ) -> None:
         self.size: int = size  # of all, in bytes
-        self.rows: np.ndarray[Any, Any] = rows
-        self._rows: list[Row] = list(starmap(Row, rows.tolist()))
+        self._rows = rows
         self._ranges = ranges
         self._read = read
         self._name = name
-        self._is_local = is_local
         self._known: dict[int, Any] = {}
 
     def __repr__(self) -> str:
@@ -263,19 +255,16 @@ class Filters:
 
     def matching(self, query: Query) -> list[int]:
         """The numbers of the segments that may hold a statement of this query, in order."""
-        found: Any = range(len(self._rows) // len(SLOTS))
-        slots = [(SLOTS.index(name), *wanted) for name, wanted in query.items()]
+        found = list(range(len(self._rows) // len(SLOTS)))
         # Ranges first: they cost nothing.
         for look in (self._by_range, self._by_filter):
-            for slot, default, sought in slots:
-                if look == self._by_filter and not self._is_local:
-                    self._load_near([segment * len(SLOTS) + slot for segment in found])
+            for name, (default, sought) in query.items():
+                slot = SLOTS.index(name)
+                places = [(segment, segment * len(SLOTS) + slot) for segment in found]
                 found = [
-                    segment for segment in found
-                    if (default and self._rows[segment * len(SLOTS) + slot].default)
-                    or look(segment * len(SLOTS) + slot, sought)
-                ]  # fmt: skip
-        return list(found)
+                    segment for segment, at in places if (default and self._rows[at].default) or look(at, sought)
+                ]
+        return found
 
     def cover(self, segment: int, batch: Batch) -> bool:
         """Whether no statement of a Batch of a segment would be left out, whatever is looked for."""
@@ -294,20 +283,19 @@ class Filters:
             ends = (batch.text[batch.start[id] : batch.start[id + 1]].tobytes() for id in (low, high))
             if not row.keys or not all(self._in_range(at, Sought(text, 0)) for text in ends):
                 return False
-            if row.kind == _ANYTHING:
-                continue
             data = self._read(row.offset, row.size)
             if zlib.crc32(data) != row.crc:
                 return False
-            is_list = row.kind == _LIST
-            if not (np.isin(keys, np.frombuffer(data, "<u8")).all() if is_list else _hold_all(data, keys, row)):
+            if row.kind == _LIST and not np.isin(keys, np.frombuffer(data, "<u8")).all():
+                return False
+            if row.kind == _FUSE and not _holds(data, keys, row).all():
                 return False
         return True
 
-    def all(self) -> Iterator[tuple[Any, tuple[bytes, bytes], bytes]]:
-        """For each slot of each segment its row in the directory, its range and its filter, whatever state it is in."""
-        for row, ends in zip(self.rows, self._ranges, strict=True):
-            yield row, ends, self._read(int(row["offset"]), int(row["size"]))
+    def parts(self) -> Iterator[Part]:
+        """Each slot of each segment, whatever state it is in."""
+        for row, ends in zip(self._rows, self._ranges, strict=True):
+            yield Part(row, *ends, self._read(row.offset, row.size))
 
     def _in_range(self, at: int, sought: Sought) -> bool:
         low, high = self._ranges[at]
@@ -326,10 +314,7 @@ class Filters:
                 continue
             if each.key is None or known is None:
                 return True
-            if isinstance(known, frozenset):
-                if each.key in known:
-                    return True
-            elif _holds(known, each.key, self._rows[at]):
+            if each.key in known if isinstance(known, frozenset) else _holds(known, each.key, self._rows[at]):
                 return True
         return False
 
@@ -337,52 +322,36 @@ class Filters:
         """The list or the filter, or None where it says nothing."""
         if at not in self._known:
             row = self._rows[at]
-            self._keep(at, self._read(row.offset, row.size) if row.kind != _ANYTHING else b"")
-        return self._known[at]  # type: ignore[no-any-return]
-
-    def _load_near(self, wanted: Sequence[int]) -> None:
-        """Load filters of a file that is not local: those that are near each other with one request."""
-        places = [(self._rows[at].offset, self._rows[at].size, at) for at in wanted if at not in self._known]
-        near: list[tuple[int, int, int]] = []
-        for place in sorted(places):
-            if near and (place[0] > sum(near[-1][:2]) + _GAP or sum(place[:2]) > near[0][0] + _REQUEST):
-                self._load_run(near)
-                near = []
-            near.append(place)
-        if near:
-            self._load_run(near)
-
-    def _load_run(self, near: Sequence[tuple[int, int, int]]) -> None:
-        start = near[0][0]
-        data = self._read(start, max(offset + size for offset, size, _ in near) - start)
-        for offset, size, at in near:
-            self._keep(at, data[offset - start : offset - start + size])
-
-    def _keep(self, at: int, data: bytes) -> None:
-        row = self._rows[at]
-        found: frozenset[int] | bytes | None = None
-        if row.kind != _ANYTHING:
+            data = self._read(row.offset, row.size)
+            found: frozenset[int] | bytes | None = None
             if zlib.crc32(data) != row.crc:
                 warnings.warn(
                     f"the filters of {self._name} are damaged: more is read", RuntimeWarning, stacklevel=2
                 )
-            else:
+            elif row.kind != _ANYTHING:
                 found = data if row.kind == _FUSE else frozenset(struct.unpack(f"<{row.keys}Q", data))
-        self._known[at] = found
+            self._known[at] = found
+        return self._known[at]  # type: ignore[no-any-return]
 
 
-@lru_cache(1 << 12)
-def _hash(key: int, seed: int) -> int:
-    """The hash of a key in a filter; most filters have the same seed."""
+def _mixed(key: Any, seed: int) -> Any:
+    """The hash of a key, or of an array of keys, in a filter."""
     key = (key + seed) & _WORD
     key = ((key ^ (key >> 33)) * 0xFF51AFD7ED558CCD) & _WORD
     key = ((key ^ (key >> 33)) * 0xC4CEB9FE1A85EC53) & _WORD
     return key ^ (key >> 33)
 
 
-def _holds(data: bytes, key: int, row: Row) -> bool:
-    """Whether a binary fuse filter may hold a key."""
-    hash = _hash(key, row.seed)
+# Most filters have the same seed.
+_hash = lru_cache(1 << 12)(_mixed)
+
+
+def _holds(data: Any, key: Any, row: Row) -> Any:
+    """Whether a binary fuse filter may hold a key; of an array of keys, whether it may hold each of them."""
+    if isinstance(key, int):
+        hash = _hash(key, row.seed)
+    else:
+        hash, data = _mixed(key, row.seed), np.frombuffer(data, np.uint8).astype(np.uint64)
     mask = (1 << row.block_bits) - 1
     place = ((hash >> 32) * (row.blocks << row.block_bits)) >> 32
     found = hash ^ (hash >> 32)
@@ -390,27 +359,9 @@ def _holds(data: bytes, key: int, row: Row) -> bool:
         place, (place + mask + 1) ^ ((hash >> 18) & mask), (place + 2 * (mask + 1)) ^ (hash & mask)
     ):  # fmt: skip
         bit = at * row.width
-        found ^= int.from_bytes(data[bit >> 3 : (bit >> 3) + 3], "little") >> (bit & 7)
+        byte = bit >> 3
+        found ^= (data[byte] | data[byte + 1] << 8 | data[byte + 2] << 16) >> (bit & 7)
     return found & ((1 << row.width) - 1) == 0
-
-
-def _hold_all(data: bytes, keys: np.ndarray[Any, np.dtype[np.uint64]], row: Row) -> bool:
-    """Whether `_holds` is true of all keys."""
-    hash = keys + np.uint64(row.seed)
-    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
-        hash = (hash ^ (hash >> np.uint64(33))) * np.uint64(factor)
-    hash ^= hash >> np.uint64(33)
-    block = np.uint64(1 << row.block_bits)
-    mask = block - np.uint64(1)
-    place = ((hash >> np.uint64(32)) * np.uint64(row.blocks << row.block_bits)) >> np.uint64(32)
-    found = hash ^ (hash >> np.uint64(32))
-    stored = np.frombuffer(data, np.uint8)
-    for at in (place, (place + block) ^ ((hash >> np.uint64(18)) & mask), (place + block + block) ^ (hash & mask)):
-        bit = at * np.uint64(row.width)
-        byte = (bit >> np.uint64(3)).astype(np.int64)
-        word = sum(stored[byte + i].astype(np.uint64) << np.uint64(8 * i) for i in range(3))
-        found ^= word >> (bit & np.uint64(7))
-    return not (found & np.uint64((1 << row.width) - 1)).any()
 
 
 def read_filters(
@@ -423,7 +374,7 @@ def read_filters(
     stack = ExitStack()
     for name, source, end in _places(path, file, index, opener, stack):
         try:
-            found = _parse(name, source, end, index, None if source is file else file, opener is open_local)
+            found = _parse(name, source, end, index, None if source is file else file)
         except CorruptIndex as why:
             with stack if check else nullcontext():
                 ignore(f"the filters of {name}", why, check, 4)
@@ -447,7 +398,7 @@ def _places(
     yield path + SUFFIX, sidecar, sidecar.seek(0, os.SEEK_END)
 
 
-def _parse(name: str, source: Any, end: int, index: Index, of: Any, is_local: bool) -> Filters | None:
+def _parse(name: str, source: Any, end: int, index: Index, of: Any) -> Filters | None:
     """The filters that end at a byte of ``source``; ``of`` is the file that they belong to, if it is another one."""
     if end < _TAIL.size:
         return None
@@ -482,7 +433,8 @@ def _parse(name: str, source: Any, end: int, index: Index, of: Any, is_local: bo
         texts += low + high
     start = end - whole
     read_at = reader_at(source)
-    return Filters(rows, ranges, whole, lambda offset, n: read_at(start + offset, n) if n else b"", name, is_local)
+    made = list(starmap(Row, rows.tolist()))
+    return Filters(made, ranges, whole, lambda offset, n: read_at(start + offset, n) if n else b"", name)
 
 
 def _is_sound(rows: np.ndarray[Any, Any], size: int) -> bool:

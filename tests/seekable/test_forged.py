@@ -28,7 +28,7 @@ from jelly._bytes.seekable import FrameTable, pack_table
 from jelly._core.algebra.content import fuse_filter
 from jelly._core.terms.materialize import Materializer
 from jelly._dataset.sidecar import make_sidecar
-from jelly._formats.filters import _HEAD, _ROW, _TAIL, Row, _hold_all, _holds
+from jelly._formats.filters import _HEAD, _ROW, _TAIL, Row, _holds
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -567,8 +567,8 @@ def test_filters_are_asked_for_many_keys_as_for_one(width: int) -> None:
     keys = np.unique(chance.integers(0, 1 << 64, 3000, np.uint64))
     data, seed, length, blocks = fuse_filter(keys, width)
     row = Row(2, 0, width, length.bit_length() - 1, blocks, len(keys), len(data), 0, 0, 0, 0, seed)
-    assert _hold_all(data, keys, row)
+    assert _holds(data, keys, row).all()
     others = chance.integers(0, 1 << 64, 2000, np.uint64)
     one_by_one = [_holds(data, int(key), row) for key in others]
-    assert [_hold_all(data, others[i : i + 1], row) for i in range(len(others))] == one_by_one
+    assert _holds(data, others, row).tolist() == one_by_one
     assert not all(one_by_one)
