@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -13,11 +14,11 @@ from typing import Any
 import click
 
 from jelly._options.spelling import printable, spelled
-from jelly.errors import JellyError
+from jelly.errors import JellyArgumentError, JellyError
 
 __all__ = [
     "INTERRUPTED", "UNREAD", "count_of", "default_threads", "exits", "in_options", "is_unread", "message", "numbers",
-    "progress_bar", "say", "show", "silence_stdout", "size_of", "terminate",
+    "progress_bar", "report", "say", "show", "silence_stdout", "size_of", "terminate", "usage",
 ]  # fmt: skip
 
 # 128 and the number of the signal, as in shells: SIGINT, SIGPIPE.
@@ -85,6 +86,15 @@ def exits(wanted: bool) -> Iterator[None]:
         click.get_current_context().exit(2)
 
 
+@contextlib.contextmanager
+def usage() -> Iterator[None]:
+    """Context manager: arguments that do not go together are a mistake in the call, with exit code 2."""
+    try:
+        yield
+    except JellyArgumentError as error:
+        raise click.UsageError(message(error)) from None
+
+
 # ---- progress and results
 
 # Bytes of input above which a conversion uses all cores that are idle.
@@ -116,10 +126,10 @@ def count_of(n: float) -> str:
 def numbers(**counts: int) -> str:
     """Numbers of things, such as "3 patches, 1 operation".
 
-    >>> numbers(statements=1234, messages=1)
-    '1,234 statements, 1 message'
+    >>> numbers(statements=1234, patches=1)
+    '1,234 statements, 1 patch'
     """
-    return ", ".join(f"{n:,} {what if n != 1 else what.removesuffix('s')}" for what, n in counts.items())
+    return ", ".join(f"{n:,} {what if n != 1 else re.sub('(?<=ch)es$|s$', '', what)}" for what, n in counts.items())
 
 
 @contextlib.contextmanager
@@ -155,3 +165,11 @@ def show(plain: Any, form: str | None, draw: Any, *args: Any, yaml: bool = True)
         if isinstance(draw, str):
             draw = getattr(import_module("jelly.cli.display"), draw)
         draw(*args)
+
+
+def report(told: str, form: str | None, plain: Any) -> None:
+    """Tell what was done: a line on standard error, or with --json ``plain`` on standard output."""
+    if form is None:
+        say(told)
+    else:
+        show(plain, form, None)

@@ -11,7 +11,7 @@ import click
 import jelly
 from jelly._formats.registry import Content, find, table_kind
 from jelly._options.options import PatchStreamType, StatementType
-from jelly.cli.common import default_threads, numbers, progress_bar
+from jelly.cli.common import default_threads, progress_bar
 from jelly.cli.options import Given, refuse
 from jelly.cli.reading import inputs, output_of
 
@@ -22,7 +22,7 @@ __all__ = [
 WORDS: dict[Content, Any] = {
     Content.PATCH: "patches", Content.MESSAGES: "messages", Content.RESULTS: "results"
 }  # fmt: skip
-_ANY = frozenset({"format", "content", "quiet"})
+_ANY = frozenset({"format", "content", "form", "quiet"})
 _OWN = {
     Content.PATCH: {
         "stream_type", "statement_type", "marked_bnodes", "quoted", "seekable", "layout", "threads",
@@ -40,14 +40,14 @@ def convert(
     stream: Given | None = None,
     layout: str = "flat",
     threads: int | None = None,
-) -> str:
-    """Convert patches, messages or results; return a line for people."""
+) -> dict[str, int]:
+    """Convert patches, messages or results; return how many."""
     refuse(content.value, _ANY | _OWN.get(content, set()) | reading.keys())
     if content is Content.RESULTS and len(files) > 1:
         raise click.UsageError("query results are converted from one file")
     if content is Content.PATCH and len(files) > 1:
         refuse("several files of patches", _ANY | reading.keys())
-        return numbers(patches=write_patches(dst, writing, patches_of(files, reading)))
+        return {"patches": write_patches(dst, writing, patches_of(files, reading))}
     keywords: dict[str, Any] = {"content": WORDS[content]}
     output = {name: value for name, value in writing.items() if name != "format"}
     if content is Content.MESSAGES:
@@ -68,8 +68,8 @@ def convert(
     with progress_bar("Converting", dst == "-") as progress:
         done = jelly.convert(files[0], dst, progress=progress, **keywords, **settings)
     if content is Content.MESSAGES:
-        return numbers(messages=done.messages, statements=done.statements)
-    return numbers(**{"rows" if content is Content.RESULTS else "operations": done.statements})
+        return {"messages": done.messages, "statements": done.statements}
+    return {"rows" if content is Content.RESULTS else "operations": done.statements}
 
 
 def _messages(files: Sequence[str], reading: Given) -> Iterator[Any]:
@@ -79,14 +79,14 @@ def _messages(files: Sequence[str], reading: Given) -> Iterator[Any]:
         yield from MessageReader(file, **settings)
 
 
-def _join_messages(files: Sequence[str], dst: str, reading: Given, output: dict[str, Any]) -> str:
+def _join_messages(files: Sequence[str], dst: str, reading: Given, output: dict[str, Any]) -> dict[str, int]:
     """Write the messages of several logs as one."""
     from jelly.messages import MessageWriter
 
     with MessageWriter(dst, **output) as writer:
         for message in _messages(files, reading):
             writer.write(message)
-    return numbers(messages=writer.messages, statements=writer.statements)
+    return {"messages": writer.messages, "statements": writer.statements}
 
 
 def split_messages(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
+from itertools import product
 from typing import Any
 
 import click
@@ -15,7 +17,18 @@ from jelly._formats.registry import FORMATS, JELLY, Content, Format, table_kind
 from jelly._options.keywords import WRITE
 from jelly._options.layouts import LAYOUTS
 from jelly.cli import contents
-from jelly.cli.common import count_of, default_threads, message, numbers, progress_bar, say, size_of
+from jelly.cli.common import (
+    count_of,
+    default_threads,
+    message,
+    numbers,
+    progress_bar,
+    report,
+    say,
+    show,
+    size_of,
+    usage,
+)
 from jelly.cli.options import (
     COUNT,
     STATEMENTS,
@@ -23,6 +36,7 @@ from jelly.cli.options import (
     Given,
     ParamType,
     command,
+    forms,
     option,
     reads,
     refuse,
@@ -35,8 +49,8 @@ __all__ = ["convert"]
 
 _FRAMING = {"frame_rows", "frame_bytes", "delimited", "index"}
 _READING = {
-    "format", "quiet", "strict", "on_error", "rdf", "star", "blank_nodes", "skolem_base", "threads", "base", "lenient",
-    *STATEMENTS,
+    "format", "form", "quiet", "strict", "on_error", "rdf", "star", "blank_nodes", "skolem_base", "threads", "base",
+    "lenient", *STATEMENTS,
 }  # fmt: skip
 _STREAM = (
     "jelly", "preset", "max_name_table_size", "max_prefix_table_size", "max_datatype_table_size", "physical_type",
@@ -80,6 +94,7 @@ class _Some(ParamType):
         "triples.parquet.", "flat")
 @option("--threads N", "Number of threads. DST is the same for any number (default: all idle cores for files above "
         "64 MB, else 1).")
+@forms("json")
 @option("-q, --quiet", "Print neither progress nor summary.")
 def convert(
     srcs: Files,
@@ -89,6 +104,7 @@ def convert(
     stream: Given,
     layout: Any,
     threads: int | None,
+    form: str | None,
     quiet: bool,
     **given: Any,
 ) -> None:
@@ -112,12 +128,12 @@ def convert(
     """
     content = content_of(reading, *srcs, dst=dst, to=writing.get("format"))
     if content is not Content.STATEMENTS:
-        told = contents.convert(content, srcs, dst, reading, writing, stream, layout, threads)
-        if not quiet:
-            say(told)
+        counts = contents.convert(content, srcs, dst, reading, writing, stream, layout, threads)
+        if form or not quiet:
+            report(numbers(**counts), form, counts)
         return
     src, *more = expanded(srcs)
-    with opened(src, reading.get("format")) as (opened_src, source):
+    with opened(src, reading.get("format")) as (opened_src, source), usage():
         if more:
             inputs([src, *more], reading)  # refuses unknown suffixes, and limits that no file has
         else:
@@ -125,60 +141,43 @@ def convert(
             reading["format"] = source.name
         text = "nq" if source is JELLY else "jelly"
         target, how = (None, {}) if layout == "ids" else output_of(dst, writing, stream, text)
-        is_chosen = _check(dst, srcs, target, writing, given)
+        _check(dst, srcs, target, writing)
         sources = [opened_src, *more] if more else opened_src
         what = f"{source.title} to {target.title if target else 'ids'}"
         with wide_advice(), progress_bar(what, quiet or (dst == "-" and sys.stdout.isatty())) as progress:
-            threads = 1 if is_chosen else threads or default_threads([opened_src, *more])
+            threads = threads or default_threads([opened_src, *more])
             statements: Dataset = jelly.scan(sources, threads=threads, **reading)
             if given["unique"]:
                 statements = statements.unique(memory=given["memory"])
             if given["sample"]:
                 statements = statements.sample(**dict([given["sample"]]), seed=given["seed"])
             done = statements.write(dst, layout=layout, drop_graphs=given["drop_graphs"], progress=progress, **how)
-    if quiet:
-        return
-    if is_chosen or target is None:
-        say(numbers(statements=done.statements) + f", {done.seconds:.2f} s" * (target is None))
-    else:
-        _summary(done, is_fair=not more and split_suffix(src)[1] == split_suffix(dst)[1])
+    if form:
+        show(asdict(done), form, None)
+    elif not quiet:
+        is_fair = not (more or given["unique"] or given["sample"])
+        _summary(done, is_fair and split_suffix(src)[1] == split_suffix(dst)[1])
 
 
-def _check(
-    dst: str, srcs: Files, target: Format | None, writing: Given, given: Given
-) -> bool:
-    """Refuse options that do not go with others or with the output; whether --unique or --sample is given."""
+def _check(dst: str, srcs: Files, target: Format | None, writing: Given) -> None:
+    """Refuse what the format of the output does not have, and what the functions below would take for a name."""
     if target is None:
         refuse("--layout ids", _READING | {"layout"})
         if "format" in writing:
             raise click.UsageError("--to does not go with --layout ids")
         if dst == "-" or table_kind(dst) or any(map(table_kind, srcs)):
             raise click.UsageError("--layout ids needs a file of statements and a directory")
-        return False
-    if writing.get("seekable") and "delimited" in writing:
-        raise click.UsageError("--seekable does not go with --no-delimited")
-    if "index" in writing:
-        if target is not JELLY:
-            raise click.UsageError(f"--index goes with Jelly only, not with {target.title}")
-        for name in ("delimited", "seekable"):
-            if writing.get(name) is False:
-                raise click.UsageError(f"--index does not go with --no-{name}")
-    several = {"unique", "sample", "seed", "memory"}
-    if target.content is Content.TABLE:
-        refuse("tables", _READING | several | {"layout"} | ({"seekable"} if not writing.get("seekable") else set()))
-    is_chosen = bool(given["unique"] or given["sample"])
-    if is_chosen:
-        refuse("--unique and --sample", _READING | several | {*_STREAM, "seekable"} - {"threads"})
-    if given["unique"] and given["sample"]:
-        raise click.UsageError("--unique does not go with --sample: convert twice")
-    if "prefixes" in writing and not target.namespaces:
-        raise click.UsageError(f"--prefix does not go with {target.title}, which has no prefixes")
-    for name in writing.keys() - {"format", "seekable", "keep_labels", "prefixes", *_FRAMING}:
-        able = [format for format in FORMATS.values() if name in format.writing]
-        if target not in able:
-            titles = " and ".join(format.title for format in able)
-            raise click.UsageError(f"{WRITE[name].switch} does not go with {target.title}, only with {titles}")
-    return is_chosen
+    elif target.content is not Content.TABLE:
+        for name, other in product(("index", "seekable"), ("seekable", "delimited")):
+            if writing.get(name) and writing.get(other) is False:
+                raise click.UsageError(f"--{name} does not go with --no-{other}")
+        if "prefixes" in writing and not target.namespaces:
+            raise click.UsageError(f"--prefix does not go with {target.title}, which has no prefixes")
+        for name in writing.keys() - {"format", "seekable", "keep_labels", "prefixes", *_FRAMING}:
+            able = [format for format in FORMATS.values() if name in format.writing]
+            if target not in able:
+                titles = " and ".join(format.title for format in able)
+                raise click.UsageError(f"{WRITE[name].switch} does not go with {target.title}, only with {titles}")
 
 
 def _summary(done: jelly.Conversion, is_fair: bool) -> None:

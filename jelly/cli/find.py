@@ -18,9 +18,9 @@ from jelly._dataset.filter import Condition
 from jelly._dataset.pattern import parse_term
 from jelly._formats.registry import TABLE_FORMATS
 from jelly._options.namespaces import KNOWN
-from jelly.cli.common import exits, progress_bar, say
-from jelly.cli.options import STATEMENTS, Files, Given, Pair, command, option, reads, streams, writes
-from jelly.cli.reading import inputs, output_of
+from jelly.cli.common import exits, progress_bar, say, show
+from jelly.cli.options import STATEMENTS, Files, Given, Pair, command, forms, option, reads, streams, writes
+from jelly.cli.reading import inputs, names, output_of
 
 __all__ = ["find"]
 
@@ -69,11 +69,13 @@ def _terms(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
 @writes("seekable")
 @streams("jelly")
 @option("-o, --output FILE", "Write to FILE instead of standard output.", "-")
+@forms("json")
 @option("-q, --quiet", "No progress bar, and no line at the end.")
 def find(
     files: Files,
     counting: bool,
     exit_code: bool,
+    form: str | None,
     output: str,
     reading: Given,
     writing: Given,
@@ -99,17 +101,19 @@ def find(
     """
     how = {} if counting else output_of(output, writing, stream, named=True)[1]
     with exits(exit_code):
-        each = [file for file, _ in inputs(files, reading)]
+        each = names(files, reading)
         limits = {name: value for name, value in reading.items() if name in ("format", *STATEMENTS)}
         prefixes = Prefixes(dict(given["prefixes"]), each, limits)
         pattern = _pattern(prefixes, given)
         statements = jelly.scan(each, **reading).filter(**pattern, invert=given["invert"])
         if counting:
             found = statements.count()
-            click.echo(str(found))
+            show({"statements": found}, form, click.echo, found, yaml=False)
         else:
             with progress_bar("Reading", given["quiet"] or output == "-") as progress:
                 found = statements.write(output, progress=progress, **how).statements
+            if form:
+                show({"file": output, "statements": found}, form, None)
     if not found:
         prefixes.note()
     if exit_code and not found:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import uuid
 from collections.abc import Callable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import click
@@ -21,7 +21,7 @@ from jelly._streams.widening import changed, missing, open_fields
 from jelly.cli import contents
 from jelly.cli.common import in_options, message, progress_bar, say, show
 from jelly.cli.options import COUNT, Files, Given, command, forms, option, reads, streams, writes
-from jelly.cli.reading import check_options, content_of, expanded, format_of, inputs, output_of, wide_advice
+from jelly.cli.reading import check_options, content_of, expanded, format_of, inputs, names, output_of, wide_advice
 
 __all__ = ["cat", "count", "head", "inspect", "stats_", "validate"]
 
@@ -62,7 +62,7 @@ def cat(files: Files, reading: Given, writing: Given, stream: Given) -> None:
         raise click.UsageError("--physical and --allow go with --to jelly")
     found = inputs(files, reading)
     if target.name in TABLE_FORMATS:
-        jelly.scan([file for file, _ in found], **reading).write("-", to=target.name)
+        jelly.scan(names(files, reading), **reading).write("-", to=target.name)
         return
     labels = BlankNodes(
         reading.get("blank_nodes") or ("scope" if len(found) > 1 else "keep"), reading.get("skolem_base")
@@ -125,11 +125,7 @@ def head(files: Files, n: int, reading: Given) -> None:
     Example:
       jelly head -n 3 people.jelly
     """
-    each = [file for file, _ in inputs(files, reading)]
-    statements = jelly.read(each, batch_rows=min(n or 1, HEAD_ROWS), **reading)
-    with jelly.Writer("-", format="nq") as writer:
-        writer.extend(islice(statements, n))
-    statements.close()
+    jelly.scan(names(files, reading), batch_rows=min(n or 1, HEAD_ROWS), **reading)[:n].write("-", to="nq")
 
 
 @command("FILE...")

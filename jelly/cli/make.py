@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import click
@@ -14,7 +14,6 @@ import click
 import jelly
 from jelly._bytes.names import split_suffix
 from jelly._core.algebra.select import select
-from jelly._core.base.batch import Batch
 from jelly._dataset.order import MEMORY
 from jelly._dataset.sidecar import make_sidecar
 from jelly._formats.index import SUFFIX
@@ -22,13 +21,12 @@ from jelly._formats.registry import JELLY, JELLY_PATCH, SEEKING, Content
 from jelly._streams.output_options import output_options
 from jelly._tools.inspect import format_to_check, reader_of
 from jelly.cli import contents
-from jelly.cli.common import progress_bar, say, show
+from jelly.cli.common import progress_bar, report, show
 from jelly.cli.options import (
     COUNT,
     STATEMENTS,
     Files,
     Given,
-    RangeCommand,
     command,
     forms,
     option,
@@ -36,7 +34,7 @@ from jelly.cli.options import (
     streams,
     writes,
 )
-from jelly.cli.reading import check_options, content_of, inputs, output_of
+from jelly.cli.reading import check_options, content_of, inputs, names, output_of
 
 __all__ = ["append", "canonicalize", "index", "slice_", "sort", "split"]
 
@@ -49,15 +47,17 @@ _memory = option(
 )
 
 
-def _say(quiet: bool, text: str) -> None:
-    if not quiet and sys.stderr.isatty():
-        say(text)
+def _report(quiet: bool, told: str, form: str | None, plain: dict[str, Any]) -> None:
+    """The line at the end, for people alone, or ``plain`` for programs."""
+    if form or (not quiet and sys.stderr.isatty()):
+        report(told, form, plain)
 
 
 @command("FILE", "SOURCE...")
 @reads(*_LABELS)
+@forms("json")
 @_quiet
-def append(file: str, sources: Files, reading: Given, quiet: bool) -> None:
+def append(file: str, sources: Files, reading: Given, form: str | None, quiet: bool) -> None:
     """Append the statements of other files to a Jelly file. Its index, if it has one, has them, too.
 
     FILE keeps its old content until everything is written, even if the command is killed. Blank nodes in the sources
@@ -68,10 +68,10 @@ def append(file: str, sources: Files, reading: Given, quiet: bool) -> None:
       jelly append log.jelly today.nt
       tail -n 100 events.nq | jelly append log.jelly --from nq -
     """
-    each = [source for source, _ in inputs(sources, reading)]
+    each = names(sources, reading)
     with progress_bar("Appending", quiet) as progress:
         n = jelly.append(each, file, progress=progress, **reading)
-    _say(quiet, f"{file}: {n:,} more statements")
+    _report(quiet, f"{file}: {n:,} more statements", form, {"file": file, "statements": n})
 
 
 @command("FILE...")
@@ -83,10 +83,11 @@ def append(file: str, sources: Files, reading: Given, quiet: bool) -> None:
 @reads(*_LABELS)
 @writes("seekable")
 @streams("jelly")
+@forms("json")
 @_quiet
 def sort(
     files: Files, output: str, by: str, unique: bool, merge: bool, memory: int, quiet: bool,
-    reading: Given, writing: Given, stream: Given,
+    form: str | None, reading: Given, writing: Given, stream: Given,
 ) -> None:  # fmt: skip
     """Sort the statements of files, of any size.
 
@@ -98,14 +99,14 @@ def sort(
       jelly sort --by pos --unique 'data/*.nt.gz' -o sorted.jelly
       jelly sort --merge monday.jelly tuesday.jelly -o both.jelly
     """
-    each = [file for file, _ in inputs(files, reading)]
+    each = names(files, reading)
     _, how = output_of(output, writing, stream, named=True)
     with progress_bar("Reading", quiet or output == "-") as progress:
         found = jelly.scan(each, sorted_by=by if merge else None, **reading)
         found = found if merge else found.sort(by, memory=memory)
         written = (found.unique() if unique else found).write(output, progress=progress, **how).statements
     if output != "-":
-        _say(quiet, f"{output}: {written:,} statements")
+        _report(quiet, f"{output}: {written:,} statements", form, {"file": output, "statements": written})
 
 
 @command("FILE...")
@@ -146,7 +147,7 @@ def split(
         return
     if ways != 1:
         raise click.UsageError("give one of --rows, --parts and --by")
-    each = [file for file, _ in inputs(files, reading)]
+    each = names(files, reading)
     _, how = output_of(output, writing, stream, named=True)
     with progress_bar("Reading", quiet) as progress:
         made = jelly.scan(each, **reading).split(output, progress=progress, **how, **given)
@@ -224,7 +225,8 @@ def canonicalize(files: Files, hashes: bool, form: str | None, reading: Given, *
 @command("FILE")
 @option("--terms", 'Also write which terms each part of the file holds, for "jelly find".')
 @reads(limits=_SEEKING, format=False)
-def index(file: str, terms: bool, reading: Given) -> None:
+@forms("json")
+def index(file: str, terms: bool, reading: Given, form: str | None) -> None:
     """Scan a Jelly file and write its index to FILE.idx, for jelly.open in Python.
 
     Files written by "jelly convert" contain an index already, unless they are .gz, .bz2 or .xz, or not delimited. With
@@ -242,9 +244,10 @@ def index(file: str, terms: bool, reading: Given) -> None:
         update = None if progress is None else lambda done, total: progress(done, total, None)
         patch = split_suffix(file)[0] in JELLY_PATCH.suffixes
         make_sidecar(file, progress=update, patch=patch, terms=terms, **reading)
-    if terms:
+    if terms or form:
         size, whole = (os.path.getsize(path) for path in (file + SUFFIX, file))
-        say(f"{file}{SUFFIX}: {size:,} bytes, {size / max(whole, 1):.1%} of the file")
+        told = f"{file}{SUFFIX}: {size:,} bytes, {size / max(whole, 1):.1%} of the file"
+        report(told, form, {"file": file + SUFFIX, "bytes": size})
 
 
 def _parse_range(ctx: click.Context, param: click.Parameter, value: str) -> slice:
@@ -262,7 +265,8 @@ def _parse_range(ctx: click.Context, param: click.Parameter, value: str) -> slic
 _TEXTS = {Content.STATEMENTS: "nq", Content.PATCH: "rdfp", Content.MESSAGES: "nq", Content.RESULTS: "tsv"}
 
 
-@command("FILE", cls=RangeCommand)
+# A range that begins with a minus is no option.
+@command("FILE", context_settings={"ignore_unknown_options": True})
 @click.argument("wanted", metavar="A:B", callback=_parse_range)
 @option("--frames", "Print frames A to B instead of statements. Jelly only.")
 @reads(logs=True)
@@ -290,63 +294,40 @@ def slice_(file: str, wanted: slice, frames: bool, output: str, reading: Given, 
         raise click.UsageError(f"--frames goes with Jelly, not with {known.title}")
     check_options(reading, [SEEKING if has_index else known.reading], known.title, content)
     target, how = output_of(output, writing, text=_TEXTS[content], content=content)
-    to = {"format": target.name} | ({"seekable": how["seekable"]} if target in (JELLY, JELLY_PATCH) else {})
     begin, end = wanted.start, wanted.stop
-    if not has_index and (begin < 0 or (end or 0) < 0):
-        raise click.UsageError(f"numbers from the end go with Jelly, which has an index, not with {known.title}")
     source: Any
     if has_index:
         source = jelly.open(file, content="patches" if content is Content.PATCH else None, **reading)
         begin, end, _ = wanted.indices(source.n_frames if frames else len(source))
+    elif begin < 0 or (end or 0) < 0:
+        raise click.UsageError(f"numbers from the end go with Jelly, which has an index, not with {known.title}")
+    elif content is Content.STATEMENTS:
+        jelly.scan(file, format=known.name, **reading)[begin:end].write(output, **how)
+        return
     else:
         source = reader_of(content)(file, format=known.name, **reading)
+    seekable = {"seekable": how["seekable"]} if target in (JELLY, JELLY_PATCH) else {}
     with closing(source):
         if content is Content.STATEMENTS:
             # Statements A to B are no groups any more.
-            options = output_options(source.options, 3, flat=not frames) if has_index else None
-            with jelly.Writer(output, options, **to) as writer:
-                if frames:
-                    _write_frames(writer, source.frames(begin, end))
-                else:
-                    _write_rows(writer, _rows(source, begin, end, has_index))
+            options = output_options(source.options, 3, flat=not frames)
+            with jelly.Writer(output, options, format=target.name, **seekable) as writer:
+                (_write_frames if frames else _write_rows)(writer, source, begin, end)
         elif content is Content.RESULTS:
-            rows = (select(batch, slice(low, high)) for batch, low, high in _rows(source, begin, end, False))
-            jelly.results.write_results(output, source.variables, rows, **to)
+            jelly.results.write_results(output, source.variables, islice(source, begin, end), format=target.name)
         else:
-            with _item_writer(content, output, source, to) as items:
+            is_patch = content is Content.PATCH
+            kind: Any = jelly.patch.PatchWriter if is_patch else jelly.messages.MessageWriter
+            with kind(output, source.options if is_patch else None, format=target.name, **seekable) as items:
                 for one in source.patches(begin, end) if has_index else islice(source, begin, end):
                     items.write(one)
 
 
-def _item_writer(content: Content, output: str, source: Any, to: dict[str, Any]) -> Any:
-    """A writer of patches or messages."""
-    if content is Content.PATCH:
-        from jelly.patch import PatchWriter
-
-        return PatchWriter(output, source.options, **to)
-    from jelly.messages import MessageWriter
-
-    return MessageWriter(output, **to)
-
-
-def _rows(source: Any, begin: int, end: int | None, has_index: bool) -> Iterator[tuple[Batch, int, int]]:
-    """Batches with the rows from ``begin`` to ``end``, and the range of these in each Batch."""
-    if has_index:
-        # Namespaces stand at the beginning of most files, wherever the statements are.
-        yield from ((batch, 0, 0) for batch, *_ in source.rows(0, 1))
-        yield from source.rows(begin, end)
-        return
-    for batch in source.batches():
-        first = batch.first_row
-        low, high = slice(max(begin - first, 0), None if end is None else max(end - first, 0)).indices(len(batch))[:2]
-        yield batch, low, high
-        if end is not None and first + len(batch) >= end:
-            return
-
-
-def _write_rows(writer: jelly.Writer, rows: Iterator[tuple[Batch, int, int]]) -> None:
+def _write_rows(writer: jelly.Writer, source: jelly.JellyFile, begin: int, end: int) -> None:
     declared: dict[str, str] = {}
-    for batch, low, high in rows:
+    # Namespaces stand at the beginning of most files, wherever the statements are.
+    head = ((batch, 0, 0) for batch, *_ in source.rows(0, 1))
+    for batch, low, high in chain(head, source.rows(begin, end)):
         for _, _, name, iri in batch.namespaces:
             if declared.get(name) != iri:
                 declared[name] = iri
@@ -355,8 +336,8 @@ def _write_rows(writer: jelly.Writer, rows: Iterator[tuple[Batch, int, int]]) ->
             writer.add_batch(select(batch, slice(low, high)))
 
 
-def _write_frames(writer: jelly.Writer, frames: Iterator[jelly.Frame]) -> None:
-    for frame in frames:
+def _write_frames(writer: jelly.Writer, source: jelly.JellyFile, begin: int, end: int) -> None:
+    for frame in source.frames(begin, end):
         for name, iri in frame.namespaces:
             writer.namespace(name, iri)
         writer.extend(frame)

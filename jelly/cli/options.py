@@ -26,9 +26,8 @@ from jelly.cli.commands import ALL
 from jelly.errors import JellyError
 
 __all__ = [
-    "ALLOWED", "COUNT", "LOGS", "STATEMENTS", "Command", "Decorator", "Files", "Given", "Pair", "ParamType",
-    "RangeCommand", "Size", "Word", "command", "forms", "option", "options", "reads", "refuse", "streams", "together",
-    "writes",
+    "ALLOWED", "COUNT", "LOGS", "SIZE", "STATEMENTS", "Command", "Decorator", "Files", "Given", "Measure", "Pair",
+    "ParamType", "Word", "command", "forms", "option", "options", "reads", "refuse", "streams", "together", "writes",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -62,16 +61,24 @@ class Decorator(Protocol):
 # ---- types
 
 
-class Size(ParamType):
-    """A number of bytes or entries: 1000, 64M, 1G, where K, M, G and T are powers of 1024."""
+class Measure(ParamType):
+    """A whole number, perhaps with a unit after it; ``units`` are in capital letters."""
 
-    name = "size"
+    def __init__(self, name: str, unit: str, units: Mapping[str, int], expected: str) -> None:
+        self.name: str = name
+        self._pattern, self._units, self._expected = f"([0-9]+)({unit}|)", units, expected
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        found = re.fullmatch(r"([0-9]+)(?:([KMGT])(?:i?B)?)?", str(value), re.I)
+        found = re.fullmatch(self._pattern, str(value), re.I)
         if found is None or not int(found[1]):
-            self.fail(f"{value!r} is not a size: expected a number such as 1000, 64M or 1G", param, ctx)
-        return int(found[1]) << 10 * (" KMGT".index((found[2] or " ").upper()))
+            self.fail(f"{value!r} is no {self.name}: expected a number such as {self._expected}", param, ctx)
+        return int(found[1]) * self._units[found[2].upper()[:1]]
+
+
+# Bytes or entries.
+SIZE = Measure(
+    "size", "[KMGT](?:i?B)?", {unit: 1 << 10 * power for power, unit in enumerate(["", *"KMGT"])}, "1000, 64M or 1G"
+)
 
 
 class Pair(ParamType):
@@ -124,7 +131,7 @@ class Word(click.Choice[str]):
 
 COUNT = click.IntRange(0)
 # The types of values by their names in `--help`; others are text.
-_TYPES: dict[str, Any] = {"N": click.IntRange(1), "SIZE": Size(), "FORMAT": FormatName()}
+_TYPES: dict[str, Any] = {"N": click.IntRange(1), "SIZE": SIZE, "FORMAT": FormatName()}
 
 
 # ---- options
@@ -338,21 +345,11 @@ class Command(click.Command):
             formatter.write_text(f'Limits and rare options: "{words[0]} help {" ".join(words[1:])}".')
 
 
-class RangeCommand(Command):
-    """A command with a range. It takes one that begins with a minus for what it is, not for an option."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ranges = [arg for arg in args if arg[0:1] == "-" and arg[1:2].isdecimal() and ":" in arg]
-        if ranges and "--" not in args:
-            args = [*(arg for arg in args if arg not in ranges), "--", *ranges]
-        return super().parse_args(ctx, args)
-
-
 _PARAMETERS = {"in": "src", "out": "dst"}
 
 
 def command(
-    *arguments: str, cls: type[Command] = Command, group: click.Group | None = None, **settings: Any
+    *arguments: str, group: click.Group | None = None, **settings: Any
 ) -> Callable[[Callable[..., Any]], Command]:
     """Decorator: make a command of a function, whose name it has, perhaps of a ``group``.
 
@@ -379,7 +376,7 @@ def command(
             name = _PARAMETERS.get(name, name) + "s" * word.endswith("...")
             nargs = -1 if word.endswith("...") else 1
             made = click.argument(name, metavar=word, nargs=nargs, required=word[0] != "[")(made)
-        found: Command = click.command(function.__name__.strip("_"), cls, **settings)(made)
+        found: Command = click.command(function.__name__.strip("_"), Command, **settings)(made)
         if group is not None:
             group.add_command(found)
         return found

@@ -9,10 +9,10 @@ import click
 import jelly
 from jelly import patch as patches
 from jelly._formats.registry import Content, format_of, having
-from jelly.cli.common import exits, numbers, progress_bar, say, show
+from jelly.cli.common import exits, numbers, progress_bar, report, say, show
 from jelly.cli.contents import patch_options, patches_of, write_patches
 from jelly.cli.options import Files, Given, command, forms, option, reads, streams, writes
-from jelly.cli.reading import output_of
+from jelly.cli.reading import output_of, refuse_json
 from jelly.patch._log import patches_in_order
 from jelly.patch._spool import PatchSpool
 
@@ -38,12 +38,15 @@ def patch() -> None:
 @command("PATCH...", "IN", "OUT", group=patch, short_help="Apply patches to the statements of a file.")
 @option("--missing [ignore|error]", "Whether a deletion that matches no statement is an error.", "ignore")
 @reads()
-def apply(patchs: Files, src: str, dst: str, missing: Any, reading: Given) -> None:
+@forms("json")
+def apply(patchs: Files, src: str, dst: str, missing: Any, reading: Given, form: str | None) -> None:
     """Apply patches in order to the statements of IN and write the result to OUT, which may be IN.
 
     The number of deletions that do not match any statement is printed on standard error. With --missing error the
     first of them is an error: the exit code is 1, and OUT is not created or changed.
     """
+    if dst == "-":
+        refuse_json()
     found = patches_of(patchs, reading)
     reading.pop("format", None)
     with progress_bar("Applying", dst == "-") as progress:
@@ -52,7 +55,8 @@ def apply(patchs: Files, src: str, dst: str, missing: Any, reading: Given) -> No
             progress=progress, **having(reading, format_of(src).reading),
         )  # fmt: skip
     unmatched = f"{numbers(deletions=done.missing)} did not match any statement"
-    say(f"{done.added} added, {done.deleted} deleted, {unmatched}")
+    counts = {"added": done.added, "deleted": done.deleted, "missing": done.missing}
+    report(f"{done.added} added, {done.deleted} deleted, {unmatched}", form, counts)
     if done.missing:
         say("warning: was the patch made from another file? Blank nodes are compared by their labels", "yellow")
 
@@ -87,7 +91,7 @@ def diff(
 
     Without OUT the patch is printed. The number of additions and deletions is printed on standard error. With --stat
     there is no OUT: a line for each predicate is printed, with tabs between the number of additions, the number of
-    deletions, and the predicate. With --json this is a dict.
+    deletions, and the predicate. With --json these numbers are a dict.
 
     Blank nodes are matched by their place in the datasets where that makes the patch smaller than their labels do. The
     patch then has the labels of OLD. Where matching takes more than the memory that is allowed, labels count. With
@@ -96,8 +100,6 @@ def diff(
     """
     if stat and (dst or writing or stream or id or prev):
         raise click.UsageError("--stat writes no patch: leave out OUT and its options")
-    if form and not stat:
-        raise click.UsageError("--json goes with --stat")
     dst = dst or "-"
     headers = [patches.Header(key, jelly.IRI(iri)) for key, iri in (("id", id), ("prev", prev)) if iri is not None]
     settings |= reading

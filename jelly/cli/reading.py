@@ -24,8 +24,8 @@ from jelly.cli.options import ALLOWED, Given
 from jelly.errors import LateError
 
 __all__ = [
-    "can_have_index", "check_options", "content_of", "expanded", "format_of", "inputs", "opened", "output_of",
-    "refuse_terminal", "stream_of", "wide_advice",
+    "can_have_index", "check_options", "content_of", "expanded", "format_of", "inputs", "names", "opened",
+    "output_of", "refuse_json", "stream_of", "wide_advice",
 ]  # fmt: skip
 
 # Keywords of statements in any format.
@@ -82,6 +82,11 @@ def inputs(
     ]
 
 
+def names(files: Sequence[str], reading: Given) -> list[str]:
+    """The files of statements that are meant, see `inputs`."""
+    return [file for file, _ in inputs(files, reading)]
+
+
 def check_options(
     reading: Collection[str], known: Collection[Collection[str]], what: str, content: Content = Content.STATEMENTS
 ) -> None:
@@ -107,10 +112,10 @@ def opened(file: str, format: str | None) -> Iterator[tuple[Any, Format]]:
 # ---- outputs
 
 
-def refuse_terminal(format: Format) -> None:
-    """Refuse to print a binary format on a terminal."""
-    if format.binary and sys.stdout.isatty():
-        raise click.UsageError(f"{format.title} is binary: send it to a file or a pipe instead of the terminal")
+def refuse_json() -> None:
+    """Refuse --json where the output itself goes to standard output."""
+    if click.get_current_context().params.get("form"):
+        raise click.UsageError("--json goes with an output file: data and a result cannot both be on standard output")
 
 
 def can_have_index(dst: str) -> bool:
@@ -138,7 +143,9 @@ def output_of(
         raise click.UsageError(f"{dst} has no suffix, which would say its format; use --to")
     target = format_of(to or (text if dst == "-" else None), dst, "--to", content)
     if dst == "-":
-        refuse_terminal(target)
+        if target.binary and sys.stdout.isatty():
+            raise click.UsageError(f"{target.title} is binary: send it to a file or a pipe instead of the terminal")
+        refuse_json()
     if "seekable" not in keywords:
         able = target in (JELLY, JELLY_PATCH) and keywords.get("delimited", True)
         keywords["seekable"] = able and can_have_index(dst)

@@ -24,9 +24,21 @@ from jelly._formats.registry import REGISTRY, Content
 from jelly._options.options import ROW_VERSION
 from jelly._streams.output_options import is_columns, output_options
 from jelly._streams.widening import ALL_FIELDS, changed, late_error, missing, open_fields
-from jelly.cli.common import progress_bar, say, show
-from jelly.cli.options import COUNT, Pair, ParamType, Size, command, forms, option, reads, streams, together
-from jelly.cli.reading import inputs, stream_of, wide_advice
+from jelly.cli.common import numbers, progress_bar, report, say, show
+from jelly.cli.options import (
+    COUNT,
+    SIZE,
+    Measure,
+    Pair,
+    ParamType,
+    command,
+    forms,
+    option,
+    reads,
+    streams,
+    together,
+)
+from jelly.cli.reading import inputs, refuse_json, stream_of, wide_advice
 
 __all__ = ["publish", "serve", "subscribe", "topics"]
 
@@ -39,20 +51,7 @@ _SYNC = {
     "interval": "a crash of the machine may lose what was acknowledged in the last {:g} s",
     "never": "a crash of the machine may lose what the system did not write yet",
 }
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-
-
-class Age(ParamType):
-    """Seconds, written as 90s, 30m, 12h or 7d."""
-
-    name = "age"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        text = str(value)
-        number, unit = (text[:-1], text[-1:]) if text[-1:] in _SECONDS else (text, "s")
-        if not (number.isascii() and number.isdigit() and int(number)):
-            self.fail(f"{value!r} is not an age: expected a number such as 90s, 30m, 12h or 7d", param, ctx)
-        return float(int(number) * _SECONDS[unit])
+AGE = Measure("age", "[smhd]", {"": 1, "S": 1, "M": 60, "H": 3600, "D": 86400}, "90s, 30m, 12h or 7d")
 
 
 class OfTopic(ParamType):
@@ -67,23 +66,6 @@ class OfTopic(ParamType):
         return name, self.kind.convert(rest, param, ctx)
 
 
-def _limits(**given: tuple[tuple[str, Any], ...]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """The limits for all topics, and those for some, from values of `OfTopic`."""
-    common: dict[str, Any] = {}
-    each: dict[str, dict[str, Any]] = {}
-    for limit, pairs in given.items():
-        for name, value in pairs:
-            (each.setdefault(name, {}) if name else common)[limit] = value
-    return common, each
-
-
-def _tls(**files: str | None) -> Any:
-    """The TLS settings from files, or None."""
-    from jelly.grpc import Tls
-
-    return Tls(**files) if any(files.values()) else None
-
-
 _PEM = click.Path(exists=True, dir_okay=False)
 _client_options = together(
     option("--tls", "Use TLS; the system must know the authority of the server's certificate."),
@@ -96,12 +78,17 @@ _client_options = together(
 )
 
 
-def _client(address: str, given: dict[str, Any]) -> Any:
-    from jelly.grpc import Client, Tls
+def _tls(cert: str | None, key: str | None, ca: str | None, wanted: bool = False) -> Any:
+    """The TLS settings, or None if there are no files for them and TLS is not ``wanted``."""
+    from jelly.grpc import Tls
 
-    tls = _tls(authorities=given["ca"], certificate=given["cert"], key=given["key"])
-    if tls is None and given["tls"]:
-        tls = Tls()
+    return Tls(key, cert, ca) if cert or key or ca or wanted else None
+
+
+def _client(address: str, given: dict[str, Any]) -> Any:
+    from jelly.grpc import Client
+
+    tls = _tls(given["cert"], given["key"], given["ca"], given["tls"])
     return Client(address, tls=tls, token=os.environ.get(_TOKEN), gzip=given["gzip"], insecure=given["insecure"])
 
 
@@ -111,14 +98,14 @@ def _client(address: str, given: dict[str, Any]) -> Any:
 @option("--store DIRECTORY", "Directory that stores the topics, one Jelly file each.", kind=click.Path(file_okay=False))
 @option("--keep N", "Messages kept per topic without a store.", 10_000)
 @option("--keep-bytes [NAME=]SIZE...", "Bytes kept per topic, or of one topic; the oldest messages are deleted "
-        "(default: all in a store, else 256M).", kind=OfTopic(Size()))
+        "(default: all in a store, else 256M).", kind=OfTopic(SIZE))
 @option("--keep-age [NAME=]AGE...", "Age of the messages that are kept, such as 12h or 7d, or of those of one topic "
-        "(default: any).", kind=OfTopic(Age()))
+        "(default: any).", kind=OfTopic(AGE))
 @option("--sync [always|interval|never]", "When messages are on the disk: before they are acknowledged (nothing "
         "acknowledged is lost), every --sync-interval (a crash of the machine loses what was acknowledged since), or "
         "when the system writes them (it loses about half a minute). A crash of the broker alone loses nothing that "
         "was acknowledged.", "always")
-@option("--sync-interval AGE", "Time for --sync interval.", "1s", Age())
+@option("--sync-interval AGE", "Time for --sync interval.", "1s", AGE)
 @option("--metrics HOST:PORT", "Answer HTTP there: /metrics for Prometheus, and /health. Anybody who reaches it can "
         "read the topics' names.")
 @option("--cert FILE", "Certificate (PEM), for TLS.", kind=_PEM)
@@ -163,9 +150,12 @@ def serve(listen: str, files: Any, store: str | None, keep: int, tokens: Any, **
         people = known_tokens({token: name for name, token in lines})
     elif given["topics_per_token"] is not None:
         raise click.UsageError("--topics-per-token needs --tokens")
-    limits, per_topic = _limits(keep_bytes=given["keep_bytes"], keep_age=given["keep_age"])
+    limits: dict[str, dict[str, Any]] = {"": {}}  # by topic; "" are all others
+    for limit in ("keep_bytes", "keep_age"):
+        for name, value in given[limit]:
+            limits.setdefault(name, {})[limit] = value
     topics = Topics(
-        store, keep=keep, **limits, per_topic=per_topic, sync=given["sync"], sync_interval=given["sync_interval"],
+        store, keep=keep, **limits.pop(""), per_topic=limits, sync=given["sync"], sync_interval=given["sync_interval"],
         topics_per_owner=given["topics_per_token"],
     )  # fmt: skip
     with contextlib.ExitStack() as stack:
@@ -180,14 +170,10 @@ def serve(listen: str, files: Any, store: str | None, keep: int, tokens: Any, **
             from jelly.grpc._metrics import Monitor
 
             monitor = stack.enter_context(closing(Monitor(broker, given["metrics"])))
+        tls = _tls(given["cert"], given["key"], given["ca"])
         server = Server(
-            broker,
-            listen,
-            tls=_tls(certificate=given["cert"], key=given["key"], authorities=given["ca"]),
-            authenticate=people,
-            insecure=given["insecure"],
-            gzip=given["gzip"],
-        )
+            broker, listen, tls=tls, authenticate=people, insecure=given["insecure"], gzip=given["gzip"]
+        )  # fmt: skip
         asyncio.run(_serve(server, topics, monitor))
 
 
@@ -213,32 +199,32 @@ def _is_patch(format: str | None, path: str) -> bool:
     return any(known.is_called(name) for known in REGISTRY[Content.PATCH].values())
 
 
-class _Published:
-    """The Batches of a reader to publish, with options for all of them, chosen by the first one."""
+def _begun(
+    reader: Any, batches: Iterator[Any], changes: dict[str, Any], is_patch: bool
+) -> tuple[Any, Iterator[Any] | None]:
+    """Options for all Batches of a reader, chosen by the first one, and the Batches; None if there is none."""
+    first = next(batches, None)
+    allowed = ALL_FIELDS if is_patch else open_fields(changes)
+    options: Any
+    if is_patch:
+        wide = {"rdf_star": True, "generalized_statements": True}
+        options = changed(reader.options or patches.PatchOptions(), wide)
+    else:
+        options = output_options(reader.options, 3 if first is None else first.arity, changes)
+    if is_columns(options):
+        options = options.replace(version=ROW_VERSION)  # as topics are
+    if first is None:
+        return options, None
+    return changed(options, missing(options, first, allowed)), chain([first], batches)
 
-    def __init__(self, reader: Any, changes: dict[str, Any], progress: Any, is_patch: bool) -> None:
-        self.rows = 0  # statements, or operations of patches
-        self._batches = reader.source.watched(reader.batches(), progress)
-        first = next(self._batches, None)
-        if is_patch:
-            changes = {"rdf_star": True, "generalized_statements": True}
-            options: Any = changed(reader.options or patches.PatchOptions(), changes)
-        else:
-            options = output_options(reader.options, 3 if first is None else first.arity, changes)
-        if is_columns(options):
-            options = options.replace(version=ROW_VERSION)  # as topics are
-        if first is not None:
-            options = changed(options, missing(options, first, ALL_FIELDS if is_patch else open_fields(changes)))
-            self._batches = chain([first], self._batches)
-        self.options = options
-        self.is_empty = first is None
 
-    def __iter__(self) -> Iterator[Any]:
-        for batch in self._batches:
-            if fields := missing(self.options, batch, ALL_FIELDS):
-                raise late_error(fields, "give options that allow it")
-            self.rows += len(batch) - (0 if batch.op is None else int((batch.op == Op.PUNCTUATION).sum()))
-            yield batch
+def _counted(batches: Iterator[Any], options: Any, counts: dict[str, int], rows: str) -> Iterator[Any]:
+    """The Batches, which need no more than ``options``; their statements or operations are counted."""
+    for batch in batches:
+        if fields := missing(options, batch, ALL_FIELDS):
+            raise late_error(fields, "give options that allow it")
+        counts[rows] += len(batch) - (0 if batch.op is None else int((batch.op == Op.PUNCTUATION).sum()))
+        yield batch
 
 
 async def _serve(server: Any, topics: Any, monitor: Any) -> None:
@@ -288,7 +274,8 @@ def _counts(broker: Any) -> str:
 @option("--frame-rows N", "Statements per frame, unless frames are kept.", 256)
 @_client_options
 @streams()
-def publish(file: str, address: str, topic: str, frame_rows: int, **given: Any) -> None:
+@forms("json")
+def publish(file: str, address: str, topic: str, frame_rows: int, form: str | None, **given: Any) -> None:
     """Publish the statements or the patches of a file.
 
     Each frame is a message; the frames of a grouped stream are kept. Of patches (.jellyp, .rdfp, .trp) each message is
@@ -311,20 +298,21 @@ def publish(file: str, address: str, topic: str, frame_rows: int, **given: Any) 
     if is_patch and changes.keys() - {"rdf_star", "generalized_statements"}:
         raise click.UsageError("--physical and --allow namespaces are for statements, not for patches")
     ((_, settings),) = inputs([file], reading, Content.PATCH if is_patch else Content.STATEMENTS)
+    messages, rows = ("patches", "operations") if is_patch else ("messages", "statements")
+    counts = {messages: 0, rows: 0}
     with (
         (patches.PatchReader if is_patch else jelly.Reader)(file, **settings) as reader,
         progress_bar("Publishing") as progress,
         _client(address, given) as client,
         wide_advice(),
     ):
-        items = _Published(reader, changes, progress, is_patch)
-        # Of no statements there is a message with the options.
-        sent = 0 if is_patch and items.is_empty else client.publish(
-            items, topic=topic, kind="patches" if is_patch else "statements", options=items.options,
-            frame_rows=frame_rows, timeout=given["timeout"],
-        )  # fmt: skip
-    nouns = ("patches", "operations") if is_patch else ("messages", "statements")
-    say(f"{sent:,} {nouns[0]}, {items.rows:,} {nouns[1]} acknowledged")
+        options, batches = _begun(reader, reader.source.watched(reader.batches(), progress), changes, is_patch)
+        if batches is not None or not is_patch:  # of no statements there is a message with the options
+            counts[messages] = client.publish(
+                _counted(batches or iter(()), options, counts, rows), topic=topic, options=options,
+                kind="patches" if is_patch else "statements", frame_rows=frame_rows, timeout=given["timeout"],
+            )  # fmt: skip
+    report(numbers(**counts) + " acknowledged", form, counts)
 
 
 @command()
@@ -338,8 +326,9 @@ def publish(file: str, address: str, topic: str, frame_rows: int, **given: Any) 
         "3 seconds.")
 @option("-n N", "Stop after this many messages.", name="number")
 @_client_options
+@forms("json")
 def subscribe(address: str, topic: str, output: str, to_format: str | None, start: str | None, follow: bool,
-              number: int | None, **given: Any) -> None:  # fmt: skip
+              number: int | None, form: str | None, **given: Any) -> None:  # fmt: skip
     """Write the messages of a topic to a file, or print them.
 
     In Jelly each message is a frame. A format of patches (jellyp, rdfp, trp) subscribes to patches. The environment
@@ -351,18 +340,12 @@ def subscribe(address: str, topic: str, output: str, to_format: str | None, star
       jelly subscribe 127.0.0.1:50051 weather --start latest --follow
       jelly subscribe 127.0.0.1:50051 changes --to rdfp
     """
-    if to_format is None and output == "-":
-        to_format = "nq"
+    if output == "-":
+        to_format = to_format or "nq"
+        refuse_json()
     is_patch = _is_patch(to_format, output)
-    writer: Any = None
-    messages = 0
     begin = int(start) if start is not None and start.isdigit() else start
-
-    def written(feed: Any) -> Any:
-        if is_patch:
-            return patches.PatchWriter(output, feed and feed.options, format=to_format)
-        return jelly.Writer(output, feed.options if feed and to_format in (None, "jelly") else None, format=to_format)
-
+    messages = 0
     with (
         _client(address, given) as client,
         progress_bar("Receiving", output == "-") as progress,
@@ -370,37 +353,39 @@ def subscribe(address: str, topic: str, output: str, to_format: str | None, star
             topic, kind="patches" if is_patch else "statements", start=begin, follow=follow, timeout=given["timeout"]
         ) as feed,
         _signals_close(feed),
+        _advice(is_patch),
     ):
-        try:
-            for batch in feed.batches():
-                if writer is None:
-                    writer = written(feed)
-                if is_patch:
-                    writer.add_batch(batch)
-                else:
-                    writer.add_batch(batch, keep_frames=True)
+        batches = islice(feed.batches(), number)
+        first = next(batches, None)
+        with _writer(output, to_format, is_patch, feed.options) as writer:
+            for messages, batch in enumerate(chain([] if first is None else [first], batches), 1):
+                writer.add_batch(batch, **{} if is_patch else {"keep_frames": True})
                 if output == "-":
                     writer.flush()
-                messages += 1
                 if progress is not None:
                     progress(messages, number, writer.operations - messages if is_patch else writer.statements)
-                if messages == number:
-                    break
-        except BaseException as error:
-            if writer is not None:
-                writer.abort()
-            if isinstance(error, jelly.JellyServiceError) and "holds patches" in error.reason and not is_patch:
-                raise jelly.JellyServiceError(
-                    f"{error.reason}; give --to rdfp, or -o FILE.jellyp", error.code
-                ) from None
-            raise
-    if writer is None:
-        writer = written(None)
-    writer.close()
     if is_patch:
-        say(f"{messages:,} patches, {writer.operations - messages:,} operations")
+        counts = {"patches": messages, "operations": writer.operations - messages}
     else:
-        say(f"{messages:,} messages, {writer.statements:,} statements")
+        counts = {"messages": messages, "statements": writer.statements}
+    report(numbers(**counts), form, counts)
+
+
+def _writer(output: str, format: str | None, is_patch: bool, options: Any) -> Any:
+    if is_patch:
+        return patches.PatchWriter(output, options, format=format)
+    return jelly.Writer(output, options if format in (None, "jelly") else None, format=format)
+
+
+@contextlib.contextmanager
+def _advice(is_patch: bool) -> Iterator[None]:
+    """Context manager: who asks a topic of patches for statements is told how to get patches."""
+    try:
+        yield
+    except jelly.JellyServiceError as error:
+        if is_patch or "holds patches" not in error.reason:
+            raise
+        raise jelly.JellyServiceError(f"{error.reason}; give --to rdfp, or -o FILE.jellyp", error.code) from None
 
 
 @contextlib.contextmanager
@@ -464,7 +449,7 @@ def topics(address: str, name: str | None, delete: bool, yes: bool, form: str | 
             click.confirm(f"Delete topic {name} with all its messages?", abort=True, err=True)
         with _client(address, given) as client:
             info = client.delete_topic(name, timeout=given["timeout"])
-        say(f"topic {name}: {info.end - info.first:,} messages deleted")
+        report(f"topic {name}: {numbers(messages=info.end - info.first)} deleted", form, _described(info))
         return
     with _client(address, given) as client:
         infos = client.topics(*([] if name is None else [name]), timeout=given["timeout"])

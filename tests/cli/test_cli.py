@@ -198,8 +198,8 @@ def test_filters_of_terms(folder):
         assert run("find", name, "-s", "a:s").stdout == wanted
         assert json.loads(run("inspect", name, "--json").stdout)["filter_bytes"] > 100
     for args, message in (
-        (("t.nt",), "with Jelly only, not with N-Triples"), (("t.jelly", "--no-seekable"), "not go with --no-seekable"),
-        (("t.csv",), "with Jelly only, not with CSV"), (("t.jelly", "--no-delimited"), "not go with --no-delimited"),
+        (("t.nt",), "not go with N-Triples, only with Jelly"), (("t.jelly", "--no-seekable"), "go with --no-seekable"),
+        (("t.csv",), "not go with tables"), (("t.jelly", "--no-delimited"), "not go with --no-delimited"),
     ):  # fmt: skip
         assert message in run("convert", "--index", "terms", "a.nt", *args, code=2).output
 
@@ -344,6 +344,27 @@ def test_validate_one_frame(folder):
     Path("second.nt").write_bytes(TEXT.splitlines()[1] + b"\n")
     run("validate", "g.jelly", "--against", "second.nt", "--frame", 1)
     run("validate", "g.jelly", "--against", "second.nt", "--frame", 0, code=1)
+
+
+def test_results_in_json(folder):
+    """Each command that tells a result prints it with --json, and nothing else on standard output."""
+    for args, wanted in (
+        (["convert", "a.nt", "b.jelly"], {"statements": 30}),
+        (["convert", "a.nt", "c.jelly", "-q", "--unique"], {"statements": 30}),
+        (["find", "a.nt", "-s", "http://a/s1", "--count"], {"statements": 3}),
+        (["find", "a.nt", "-s", "http://a/s1", "-o", "d.nt"], {"file": "d.nt", "statements": 3}),
+        (["append", "b.jelly", "d.nt"], {"file": "b.jelly", "statements": 3}),
+        (["sort", "a.nt", "-o", "e.nt"], {"file": "e.nt", "statements": 30}),
+        (["index", "a.jelly"], {"file": "a.jelly.idx"}),
+        (["diff", "a.nt", "b.jelly", "change.rdfp"], {"added": 0, "deleted": 0, "predicates": {}}),
+        (["diff", "q.jelly", "a.nt", "change.rdfp"], {"added": 30, "deleted": 3}),
+        (["patch", "apply", "change.rdfp", "a.nt", "f.nt"], {"added": 0, "deleted": 0, "missing": 3}),
+        (["convert", "change.rdfp", "change.jellyp"], {"operations": 35}),
+    ):
+        found = json.loads(run(*args, "--json").stdout)
+        assert wanted.items() <= found.items(), args
+    for args in (["convert", "a.nt", "-"], ["sort", "a.nt"], ["find", "a.nt"], ["diff", "a.nt", "b.jelly"]):
+        assert "--json goes with an output file" in run(*args, "--json", code=2).stderr
 
 
 # ---- cat, head, count

@@ -76,7 +76,7 @@ def test_convert_of_several(folder):
     run("convert", "-q", "data/*.n*", "all.csv")
     assert run("count", "all.csv") == b"2\tall.csv\n"
     assert b"--seekable does not go with tables" in run_error("convert", "--seekable", "data/a.nt", "x.csv")
-    assert b"--frame-rows does not go with tables" in run_error("convert", "--frame-rows", "5", "data/a.nt", "x.csv")
+    assert b"--frame-rows N does not go with tables" in run_error("convert", "--frame-rows", "5", "data/a.nt", "x.csv")
     assert b"--max-names does not go with N-Triples" in run_error("head", "--max-names", "5", "data/a.nt")
     assert b"does not go with any of these files" in run_error("head", "--max-names", "5", "data/a.nt", "data/a.nt")
 

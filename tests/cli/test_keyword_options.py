@@ -42,7 +42,7 @@ def test_given(arguments: list[str], shown: str) -> None:
     [
         (["--star", "none"], "'none' is not one of 'reifies', 'triple-terms', 'quoted'"),
         (["--threads", "0"], "0 is not in the range x>=1"),
-        (["--max-line-bytes", "x"], "'x' is not a size"),
+        (["--max-line-bytes", "x"], "'x' is no size"),
         (["--prefix", "a"], "'a' is not NAME=IRI"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 
 import pytest
@@ -33,8 +34,8 @@ def test_serve_publish_subscribe(ending, tmp_path):
         assert "25 messages, 115 statements acknowledged" in err
         for topic in ("weather", "again"):
             got = tmp_path / f"{topic}.jelly"
-            _, err = command("subscribe", address, topic, "-o", str(got))
-            assert "25 messages, 115 statements" in err
+            out, _ = command("subscribe", address, topic, "-o", str(got), "--json")
+            assert json.loads(out) == {"messages": 25, "statements": 115}
             assert plain(jelly.scan(got).frames()) == plain(given)
         out, _ = command("subscribe", address, "weather", "--start", "23")
         assert out.splitlines() == [str(statement) for frame in given[23:] for statement in frame]
@@ -134,7 +135,7 @@ def test_tokens_and_certificates(tmp_path):
     try:
         publish = ["publish", str(tmp_path / "a.nt"), "--to", address, "--topic", "t", "--ca", str(tmp_path / "ca.pem")]
         assert "UNAUTHENTICATED" in command(*publish, code=1)[1]
-        assert "1 messages, 1 statements" in command(*publish, env={"JELLY_TOKEN": "s3cret"})[1]
+        assert "1 message, 1 statement acknowledged" in command(*publish, env={"JELLY_TOKEN": "s3cret"})[1]
     finally:
         server.send_signal(signal.SIGTERM)
         assert end(server) == 0

@@ -26,7 +26,7 @@ from jelly._formats.registry import PATCH_READING, READING
 from jelly._formats.registry import RESULT_READING as RESULT_LIMITS
 from jelly._options.settings import LIMITS
 from jelly.cli.commands import cli
-from jelly.cli.options import Size
+from jelly.cli.options import SIZE
 from jelly.messages import MessageReader, MessageWriter, read_messages
 from jelly.messages._reader import MESSAGE_READING
 
@@ -256,13 +256,13 @@ def test_a_message_log_speaks_of_messages(small: None) -> None:
     [("1000", 1000), ("64M", 1 << 26), ("1g", 1 << 30), ("3KiB", 3072), ("1T", 1 << 40), ("5MB", 5 << 20)],
 )
 def test_sizes(text: str, value: int) -> None:
-    assert Size().convert(text, None, None) == value
+    assert SIZE.convert(text, None, None) == value
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "x", "1.5G", "1 G", "1P", "64MM", "K"])
 def test_what_is_no_size(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="is not a size"):
-        Size().convert(text, None, None)
+    with pytest.raises(click.BadParameter, match="is no size"):
+        SIZE.convert(text, None, None)
 
 
 # ---- what is written by default is read by default
