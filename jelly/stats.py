@@ -17,17 +17,13 @@ import numpy.typing as npt
 from jelly._bytes.source import Progress
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI, Kind
-from jelly._dataset.convert import Indexed
-from jelly._dataset.file import JellyFile, open_indexed
-from jelly._dataset.output import Input
-from jelly._dataset.read import is_several
+from jelly._dataset.convert import opened
 from jelly._dataset.sources import Sources
 from jelly._formats.registry import MESSAGE_READING, READING, RESULT_READING, SEVERAL, Content, content_of
 from jelly._html import html_table
 from jelly._options.namespaces import KNOWN
 from jelly._options.settings import checked
 from jelly._streams.inputs import of_content
-from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError
 from jelly.results import Results, read_results
 
@@ -473,7 +469,7 @@ def stats(
         Number of different keys to tell apart in each counter.
     **options : Unpack[ReadOptions]
         Shared keywords, see `jelly.ReadOptions`. Of one source ``threads`` decode segments, if it is a Jelly file with
-        an index and no other keyword is given.
+        an index.
 
     Examples
     --------
@@ -505,12 +501,8 @@ def stats(
     reader: Any
     if kind is Content.MESSAGES:
         reader = of_content(kind, "Reader")(src, **settings)
-    elif blank_nodes is not None or is_several(src):
-        reader = Input(Sources(src, blank_nodes, skolem_base, **settings), threads)
     else:
-        is_jelly = settings.keys() <= {"format"} and settings.get("format") in (None, "jelly")
-        file = open_indexed(JellyFile, src, {}) if threads > 1 and is_jelly else None
-        reader = Reader(src, **settings) if file is None else Indexed(file, threads)
+        reader = opened(Sources(src, blank_nodes, skolem_base, **settings), threads)
     with reader:
         for batch in reader.watched(progress):
             counting.add(batch)

@@ -27,7 +27,7 @@ from jelly._streams.widening import changed, missing, open_fields
 from jelly._streams.writer import Writer
 from jelly.errors import JellyOptionsError, JellyUnsupportedError
 
-__all__ = ["look", "write_sources", "write_table", "without_graphs"]
+__all__ = ["look", "opened", "write_sources", "write_table", "without_graphs"]
 
 # Rows of a Batch where nobody says.
 BATCH_ROWS = 16384
@@ -35,8 +35,8 @@ BATCH_ROWS = 16384
 MAX_PEEK = 1 << 26
 
 
-def _opened(sources: Sources, threads: int, target: Format) -> Reader | Input | Indexed:
-    """The sources as one stream."""
+def opened(sources: Sources, threads: int = 1, target: Format | None = None) -> Reader | Input | Indexed:
+    """The sources as one stream, which may be written to a ``target``."""
     one = sources.single
     if one is None:
         return Input(sources, threads)
@@ -69,7 +69,7 @@ def write_table(
     def columns(batch: Batch) -> list[Any]:
         return list(maker.run([(batch, 0, len(batch))]))
 
-    with Workers(threads) as workers, _opened(sources, threads, target) as reader:
+    with Workers(threads) as workers, opened(sources, threads, target) as reader:
         if isinstance(reader, Reader):
             reader.workers = workers
         made = (each for _, found in in_order(workers, reader.watched(progress), columns) for each in found)
@@ -93,7 +93,7 @@ def write_sources(
 ) -> Conversion:
     """Write sources as a stream of a format."""
     began = time.perf_counter()
-    with Workers(threads) as workers, _opened(sources, threads, target) as reader:
+    with Workers(threads) as workers, opened(sources, threads, target) as reader:
         if isinstance(reader, Reader):
             reader.workers = workers
         batches = reader.watched(progress)
@@ -183,7 +183,7 @@ class Indexed:
         self.bytes_read = self._file.index.size
 
 
-def _open_index(src: Any, settings: dict[str, Any], target: Format) -> JellyFile | None:
+def _open_index(src: Any, settings: dict[str, Any], target: Format | None) -> JellyFile | None:
     """A Jelly file that several threads can read, so that the output is that of one; None for another source."""
     limits = {name: value for name, value in settings.items() if name not in ("format", "strict", "on_error")}
     file = None if settings.get("strict") else open_indexed(JellyFile, src, limits)

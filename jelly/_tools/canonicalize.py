@@ -10,8 +10,7 @@ from typing import Any, Literal
 from jelly._bytes.sink import Sink
 from jelly._bytes.source import Progress
 from jelly._core.ntriples.canonical import Canonicalizer
-from jelly._dataset.output import Input
-from jelly._dataset.read import is_several
+from jelly._dataset.convert import opened
 from jelly._dataset.sources import Sources
 from jelly._formats.registry import READING
 from jelly._options.settings import checked
@@ -99,18 +98,19 @@ def canonicalize(
     """
     work = Canonicalizer(algorithm, max_steps)
     settings["format"] = format
-    reader: Any = Input(Sources(src, **settings)) if is_several(src) else Reader(src, **settings)
+    reader: Any = opened(Sources(src, **settings))
     with reader, reader.source.named() if isinstance(reader, Reader) else nullcontext():
         for batch in reader.watched(progress):
             work.add(batch)
         work.finish()
     digest = hashlib.new(algorithm)
-    if dst is None:
-        document = b"".join(work.chunks())
-        digest.update(document)
-        return Canonical(document, digest.hexdigest(), work.statements, work.labels)
-    with Sink(dst) as sink:
+    document: list[bytes] = []
+    with nullcontext() if dst is None else Sink(dst) as sink:
         for chunk in work.chunks():
             digest.update(chunk)
-            sink.write(chunk)
-    return Canonical(None, digest.hexdigest(), work.statements, work.labels)
+            if sink is None:
+                document.append(chunk)
+            else:
+                sink.write(chunk)
+    found = b"".join(document) if dst is None else None
+    return Canonical(found, digest.hexdigest(), work.statements, work.labels)

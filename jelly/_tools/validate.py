@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from jelly._bytes.names import name_of
 from jelly._bytes.source import MAX_EXPANSION, Progress, Source
-from jelly._dataset.read import is_several, read
+from jelly._dataset.read import read
 from jelly._dataset.sources import expand
 from jelly._formats.registry import (
     JELLY,
@@ -110,14 +110,21 @@ def validate(
     >>> [str(problem) for problem in jelly.validate(jelly.dumps([(s, p, o)])[:20])]  # doctest: +ELLIPSIS
     ['frame 0, byte 20: the stream ends inside a frame: ... more bytes were expected; the rest ... was not checked']
     """
-    several = expand(src) if is_several(src) else [src]
-    settings = {
+    sources = expand(src)
+    if against is not None and len(sources) > 1:
+        raise JellyArgumentError("against= goes with one source, not with several")
+    settings: dict[str, Any] = {
         "format": format, "against": against, "against_format": against_format, "ordered": ordered, "options": options,
         "frame": frame, "delimited": delimited, "progress": progress, "joined": joined, **limits,
     }  # fmt: skip
-    if len(several) > 1:
-        return _validate_several(several, limit, content=content, **settings)
-    return _validate_one(several[0], content_of(content, (several[0], format)), limit, **settings)
+    if len(sources) == 1:
+        return _validate_one(sources[0], content_of(content, (sources[0], format)), limit, **settings)
+    found: list[Problem] = []
+    for number, source in enumerate(sources):
+        if len(found) < limit:
+            problems = _validate_one(source, content_of(content, (source, format)), limit - len(found), **settings)
+            found += [replace(problem, source=name_of(source) or f"source {number}") for problem in problems]
+    return found[:limit]
 
 
 def _validate_one(
@@ -225,16 +232,3 @@ def _validate_items(make: Callable[[], Any], check: Check, progress: Progress | 
         if reader.n_skipped > len(reader.skipped):
             check.add(f"{reader.n_skipped - len(reader.skipped)} more lines have errors")
     return check.sorted()
-
-
-def _validate_several(sources: list[Any], limit: int, **settings: Any) -> list[Problem]:
-    """`validate` for sources, one after the other."""
-    if settings["against"] is not None and len(sources) > 1:
-        raise JellyArgumentError("against= goes with one source, not with several")
-    found: list[Problem] = []
-    for number, source in enumerate(sources):
-        if len(found) < limit:
-            name = name_of(source) or f"source {number}"
-            problems = validate(source, limit=limit - len(found), **settings)
-            found += [replace(problem, source=name) for problem in problems]
-    return found[:limit]
