@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite, isnan
 from typing import Any
@@ -15,10 +15,8 @@ from jelly.errors import JellyArgumentError
 __all__ = ["of_lexical", "to_lexical"]
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
-_ZONE = r"(Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)?"
-_DAY = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
-_TIME = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,6})0*)?" + _ZONE
-
+_DAY = "([0-9]{4}-[0-9]{2}-[0-9]{2})"
+_TIME = r"([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,6})0*)?(Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)?"
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)", re.ASCII)
 _DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
@@ -56,9 +54,9 @@ def to_lexical(value: object) -> tuple[str, str] | None:
     if isinstance(value, Decimal):
         return _of_decimal(value), _XSD + "decimal"
     if isinstance(value, datetime):
-        return f"{_day(value)}T{_clock(value)}", _XSD + "dateTime"
+        return f"{date.isoformat(value)}T{_clock(value)}", _XSD + "dateTime"
     if isinstance(value, date):
-        return _day(value), _XSD + "date"
+        return date.isoformat(value), _XSD + "date"
     if isinstance(value, time):
         return _clock(value), _XSD + "time"
     if isinstance(value, bytes | bytearray | memoryview):
@@ -88,23 +86,17 @@ def _of_decimal(value: Decimal) -> str:
     return "0" if text in ("-0", "") else text
 
 
-def _day(value: date) -> str:
-    return f"{value.year:04}-{value.month:02}-{value.day:02}"
-
-
 def _clock(value: datetime | time) -> str:
-    text = f"{value.hour:02}:{value.minute:02}:{value.second:02}"
-    if value.microsecond:
-        text += f".{value.microsecond:06}".rstrip("0")
+    clock = value.time() if isinstance(value, datetime) else value
+    text = clock.replace(tzinfo=None).isoformat()
+    if "." in text:
+        text = text.rstrip("0")
     shift = value.utcoffset()
     if shift is None:
         return text
     if shift % timedelta(minutes=1) or abs(shift) > timedelta(hours=14):
         raise JellyArgumentError(f"xsd has no time zone {shift}: expected whole minutes up to 14 hours")
-    if not shift:
-        return text + "Z"
-    minutes = abs(shift) // timedelta(minutes=1)
-    return f"{text}{'-' if shift < timedelta(0) else '+'}{minutes // 60:02}:{minutes % 60:02}"
+    return text + (value.isoformat()[-6:] if shift else "Z")
 
 
 def of_lexical(text: str, datatype: str) -> Any:
@@ -138,23 +130,15 @@ def _decimal(text: str) -> Decimal | None:
     return Decimal(text) if _DECIMAL.fullmatch(text) else None
 
 
-def _zone(text: str | None) -> timezone | None:
-    if text is None or text == "Z":
-        return None if text is None else timezone.utc
-    shift = timedelta(hours=int(text[1:3]), minutes=int(text[4:6]))
-    return timezone(-shift if text[0] == "-" else shift)
-
-
-def _clock_of(hour: str, minute: str, second: str, fraction: str | None, zone: str | None) -> tuple[time, bool]:
+def _clock_of(clock: str, fraction: str | None, zone: str | None) -> tuple[time, bool]:
     """The time, and whether it is the end of the day."""
-    end = hour == "24" and minute == second == "00" and not int(fraction or 0)
-    micro = int((fraction or "").ljust(6, "0"))
-    return time(0 if end else int(hour), int(minute), int(second), micro, _zone(zone)), end
+    end = clock == "24:00:00" and not int(fraction or 0)
+    shift = (zone or "").replace("Z", "+00:00")
+    return time.fromisoformat(f"{'00:00:00' if end else clock}.{fraction or '':0<6}{shift}"), end
 
 
 def _to_date(text: str) -> date | None:
-    found = _DATE.fullmatch(text)
-    return None if found is None else date(*map(int, found.groups()))
+    return date.fromisoformat(text) if _DATE.fullmatch(text) else None
 
 
 def _to_time(text: str) -> time | None:
@@ -166,8 +150,9 @@ def _to_datetime(text: str) -> datetime | None:
     found = _DATETIME.fullmatch(text)
     if found is None:
         return None
-    clock, end = _clock_of(*found.groups()[3:])
-    made = datetime.combine(date(*map(int, found.groups()[:3])), clock)
+    day, *rest = found.groups()
+    clock, end = _clock_of(*rest)
+    made = datetime.combine(date.fromisoformat(day), clock)
     return made + timedelta(days=1) if end else made
 
 
