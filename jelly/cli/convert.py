@@ -148,6 +148,8 @@ def convert(
             threads = threads or default_threads([opened_src, *more])
             statements: Dataset = jelly.scan(sources, threads=threads, **reading)
             if given["unique"]:
+                if given["drop_graphs"]:
+                    raise click.UsageError("--unique does not go with --drop-graphs, which comes later: convert twice")
                 statements = statements.unique(memory=given["memory"])
             if given["sample"]:
                 statements = statements.sample(**dict([given["sample"]]), seed=given["seed"])

@@ -292,6 +292,8 @@ def test_commands(tmp_path: Path) -> None:
     assert printed("find", source, "-w", "o.language=de", "-v", "--object", '"1"@en') == lines
     assert len(printed("convert", source, "-", "--to", "nt", "--sample", "5", "--seed", "1")) == 5
     assert printed("convert", source, "-", "--to", "nt", "--sample", "1.0") == lines
+    assert len(printed("convert", source, source, "-", "--to", "nt", "--sample", "11", "--unique")) == 11
+    assert printed("convert", source, source, "-", "--to", "nt", "--unique", "--threads", "2") == lines
     assert printed("split", source, "--rows", "8", "-o", str(tmp_path / "r-{}.nt")) == [
         f"{tmp_path / 'r-00000.nt'}\t8", f"{tmp_path / 'r-00001.nt'}\t4"
     ]
@@ -308,8 +310,7 @@ def test_commands(tmp_path: Path) -> None:
     for wrong in (
         ("split", source, "-o", out), ("split", source, "--rows", "5"), ("convert", source), ("convert",),
         ("find", source, "-w", "x"), ("find", source, "-p", "no term"), ("convert", "x.unknown", out),
-        ("convert", source, out, "--sample", "2.0"), ("convert", source, out, "--sample", "2", "--unique"),
-        ("convert", source, out, "--unique", "--drop-graphs"),
+        ("convert", source, out, "--sample", "2.0"), ("convert", source, out, "--unique", "--drop-graphs"),
     ):  # fmt: skip
         assert run(cli, list(wrong)).exit_code == 2, wrong
     (tmp_path / "bad.nt").write_text("wrong")
