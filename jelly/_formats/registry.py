@@ -155,7 +155,7 @@ _ROWS = _BATCHES | {"max_row_bytes", "max_prefixes"}
 _BINARY: dict[str, Any] = {
     **dict.fromkeys(("quads", "namespaces", "binary", "mixed"), True),
     "reading": _ROWS | {"quads", "message"},
-    "writing": frozenset({"prefixes", "shorten", "values", "base", "default_quads", "repeat", "message"}),
+    "writing": frozenset({"prefixes", "shorten", "values", "base", "default_quads"}),
 }
 
 

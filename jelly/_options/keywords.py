@@ -147,10 +147,7 @@ WRITE = _table(
     Keyword("prefixes", "Namespaces by name.", None, _BINARY, "--prefix", metavar="NAME=IRI"),
     Keyword("shorten", "Write prefixed names. By default only RDF Thrift has them.", None, _BINARY, **_NO_OPTION),
     Keyword("values", "Write numbers as values; their lexical forms are lost.", False, _BINARY, flag=True),
-    Keyword("repeat", "Write REPEAT for a term of the statement before. Apache Jena cannot read it.", False, _BINARY,
-            flag=True),
     Keyword("default_quads", "Write triples as quads of the default graph.", False, "RDF Protobuf", **_NO_OPTION),
-    Keyword("message", "Write the whole output as one message of this type.", "rows", "RDF Protobuf"),
     Keyword("base", "Base IRI to declare. Nothing is resolved with it.", None, "RDF Protobuf", **_NO_OPTION),
     Keyword("lenient", "Write IRIs and language tags that only readers with lenient=True take.", False, _SYNTAXES,
             **_NO_OPTION),
@@ -260,9 +257,7 @@ class WriteOptions(TypedDict, total=False):
     prefixes: Mapping[str, str] | None
     shorten: bool | None
     values: bool
-    repeat: bool
     default_quads: bool
-    message: Literal["rows", "RDF_Stream", "RDF_Graph"]
     base: str | None
     lenient: bool
     dialect: Literal["comment", "directive"] | None

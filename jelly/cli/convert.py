@@ -80,8 +80,8 @@ class _Some(ParamType):
         hidden=True)
 @writes(
     "seekable", "index", "prefixes",
-    rare=("frame_rows", "frame_bytes", "delimited", "quoted", "values", "repeat", "message", "keep_labels",
-          "marked_bnodes", "dialect", "members"),
+    rare=("frame_rows", "frame_bytes", "delimited", "quoted", "values", "keep_labels", "marked_bnodes", "dialect",
+          "members"),
 )  # fmt: skip
 @streams(*_STREAM, "stream_type", "statement_type")
 @option("--unique", "Write equal statements once.")

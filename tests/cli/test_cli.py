@@ -129,20 +129,16 @@ def test_convert_prefixes_and_values(folder):
     assert b"http://a/s" not in Path("n.rt").read_bytes()
     assert run("cat", "n.rt").stdout_bytes == numbers.replace(b'"01"', b'"1"')
     Path("three.nt").write_bytes(numbers + numbers.replace(b"01", b"2") + numbers.replace(b"01", b"3"))
-    sizes: list[int] = []
-    for args in ([], ["--repeat"], ["--message", "RDF_Stream"], ["--message", "RDF_Graph"]):
-        run("convert", *args, "three.nt", "three.rpb")
-        assert run("cat", "three.rpb").stdout_bytes == Path("three.nt").read_bytes()
-        sizes.append(Path("three.rpb").stat().st_size)
-    assert sizes[1] < sizes[0] - 30
-    assert "RDF Thrift has no such message" in run("convert", "--message", "RDF_Graph", "n.nt", "m.rt", code=1).output
-    assert len(set(sizes)) == 4
+    run("convert", "three.nt", "three.rpb")
+    assert run("cat", "three.rpb").stdout_bytes == Path("three.nt").read_bytes()
     for args, message in (
         (["--prefix", "a=http://a/", "n.nt", "n.nq"], "--prefix does not go with N-Quads, which has no prefixes"),
         (["--prefix", "a", "n.nt", "n.ttl"], "'a' is not NAME=IRI"),
         (["--values", "n.nt", "n.nq"], "--values does not go with N-Quads, only with RDF Thrift and RDF Protobuf"),
         (["--values", "n.nt", "n.csv"], "--values does not go with tables"),
-        (["--repeat", "n.nt", "n.jelly"], "--repeat does not go with Jelly, only with RDF Thrift and RDF Protobuf"),
+        (["--values", "n.nt", "n.jelly"], "--values does not go with Jelly, only with RDF Thrift and RDF Protobuf"),
+        (["--repeat", "n.nt", "n.rpb"], "No such option"),
+        (["--message", "RDF_Stream", "n.nt", "n.rpb"], "No such option"),
     ):
         assert message in run("convert", *args, code=2).output
 

@@ -213,7 +213,7 @@ def check_round_trip(batches: list[Batch], chance: random.Random) -> None:
     if not batches or len({batch.arity for batch in batches}) > 1 or batches[0].variables is not None:
         return
     patch = batches[0].op is not None
-    way = chance.choice(("jelly", "jelly", "text", "thrift", "thrift", *(() if patch else ("protobuf", "values"))))
+    way = chance.choice(("jelly", "jelly", "text", "thrift", "thrift", *(() if patch else ("protobuf", "protobuf"))))
     try:
         if way == "jelly":
             again = read_all((_patch if patch else _jelly)(batches))
@@ -222,7 +222,6 @@ def check_round_trip(batches: list[Batch], chance: random.Random) -> None:
                 "text": lambda: _text(batches[0].arity == 4, patch),
                 "thrift": lambda: _binary("thrift", patch),
                 "protobuf": lambda: _binary("protobuf", patch, shorten=False),
-                "values": lambda: _binary("thrift", patch, repeat=True),
             }[way]()
             data = b"".join([*map(writer.encode, batches), writer.close()])
             again = read_all(drain(reader, [data]))

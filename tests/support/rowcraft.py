@@ -123,6 +123,18 @@ def sample(craft: Any, n: int = 3) -> bytes:
     return b"".join(rows)
 
 
+def repeats(craft: Any) -> bytes:
+    """Rows with REPEAT, which the writers do not make."""
+    again = b"\x8c\0\0" if craft is Thrift else field(9, b"")
+    return sample(craft, 1) + craft.row(again, craft.iri(), again) + craft.row(again, again, again, craft.iri(b"a:g"))
+
+
+def messages() -> list[bytes]:
+    """An RDF_Stream and an RDF_Graph, which the writers do not make."""
+    triple = b"".join(field(i, Protobuf.iri(b"a:%d" % i)) for i in (1, 2, 3))
+    return [field(1, field(2, triple)) + field(1, field(4, field(1, b"http://b/"))), field(1, triple) * 2]
+
+
 def read(encoding: str, *chunks: bytes, **limits: Any) -> list[Batch]:
     reader = BinaryReader(encoding, **limits)
     batches = [*(batch for chunk in chunks for batch in reader.feed(chunk)), *reader.close()]

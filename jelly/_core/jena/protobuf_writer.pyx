@@ -13,8 +13,7 @@ from jelly._core.base.protobuf cimport (
 )
 from jelly._core.jena.numeric cimport VALUE_DECIMAL, VALUE_DOUBLE, Value
 from jelly._core.jena.protobuf_reader cimport PROTOBUF_DEPTH
-from jelly._core.jena.row_reader cimport RDF_GRAPH, REPEATED, ROWS
-from jelly._core.jena.row_writer cimport Encoded, TermParts, declare_name, find_terms, load_leaf, measure, repeat_terms
+from jelly._core.jena.row_writer cimport Encoded, TermParts, declare_name, find_terms, load_leaf, measure
 
 cdef enum:
     # Tags of one byte: number of the field and type.
@@ -26,7 +25,6 @@ cdef enum:
     FIELD_6 = 0x32
     ANY = 0x3A
     UNDEFINED = 0x42
-    REPEAT = 0x4A
     VALUE = 0x08
     SCALE = 0x10
     # Tags of two bytes, the first of them low.
@@ -159,13 +157,8 @@ cdef int put_leaf(JenaWriter* d, int32_t term) noexcept nogil:
 
 cdef void pb_put_term(JenaWriter* d, Writer* w, uint8_t tag, int32_t term) noexcept nogil:
     """A field with a term that was measured."""
-    cdef Encoded* memo
+    cdef Encoded* memo = &d.memo[term]
     cdef int32_t* inner
-    if term == REPEATED:
-        put_head(w, tag, 2)
-        put_head(w, REPEAT, 0)
-        return
-    memo = &d.memo[term]
     put_head(w, tag, memo.n)
     if d.b.kind[term] != KIND_TRIPLE:
         put_bytes(w, d.terms.buf + memo.at, memo.n)
@@ -182,14 +175,10 @@ cdef void pb_put_term(JenaWriter* d, Writer* w, uint8_t tag, int32_t term) noexc
 cdef int write_prefix(JenaWriter* d, Reader* name, Reader* iri) noexcept nogil:
     cdef Writer* w = &d.out
     cdef int64_t n = len_string(name) + len_string(iri)
-    if d.message == RDF_GRAPH:
-        return OK  # it has triples only
     if declare_name(d, name, iri) < 0:
         return d.fault.code
     if reserve(w, n + AROUND_ROW) < 0:
         return fail(&d.fault, NO_MEMORY, NULL)
-    if d.message != ROWS:
-        put_byte(w, FIELD_1)
     put_varint(w, len_field(n))
     put_pair(w, FIELD_1, name, iri)
     return OK
@@ -199,8 +188,6 @@ cdef int write_protobuf_base(JenaWriter* d, Reader* iri) noexcept nogil:
     cdef Writer* w = &d.out
     if reserve(w, length(iri) + AROUND_ROW) < 0:
         return fail(&d.fault, NO_MEMORY, NULL)
-    if d.message != ROWS:
-        put_byte(w, FIELD_1)
     put_varint(w, len_field(len_string(iri)))
     put_head(w, FIELD_4, len_string(iri))
     put_string(w, FIELD_1, iri)
@@ -219,10 +206,8 @@ cdef int write_row(JenaWriter* d, int64_t row) noexcept nogil:
     cdef bint quad = arity == 4
     if arity < 0:
         return arity
-    if d.repeat:
-        repeat_terms(d, ids, arity)
     for k in range(arity):
-        n = 2 if ids[k] == REPEATED else measure(d, ids[k], k)
+        n = measure(d, ids[k], k)
         if n < 0:
             return <int>n
         size += len_field(n)
@@ -233,13 +218,8 @@ cdef int write_row(JenaWriter* d, int64_t row) noexcept nogil:
         size += len_field(len_field(len_string(&default)))
     if reserve(w, size + AROUND_ROW) < 0:
         return fail(&d.fault, NO_MEMORY, NULL)
-    if d.message != ROWS:
-        put_byte(w, FIELD_1)
-    if d.message == RDF_GRAPH:
-        put_varint(w, size)
-    else:
-        put_varint(w, len_field(size))
-        put_head(w, FIELD_3 if quad or d.default_quads else FIELD_2, size)
+    put_varint(w, len_field(size))
+    put_head(w, FIELD_3 if quad or d.default_quads else FIELD_2, size)
     pb_put_term(d, w, FIELD_1, ids[0])
     pb_put_term(d, w, FIELD_2, ids[1])
     pb_put_term(d, w, FIELD_3, ids[2])

@@ -27,9 +27,6 @@ ctypedef struct JenaWriter:
     bint shorten
     bint values
     bint default_quads  # Protobuf: the default graph by the name that Jena has for it
-    int message  # Protobuf: ROWS, RDF_STREAM or RDF_GRAPH
-    bint repeat  # a term that the row before has in the same position is written as REPEAT
-    int32_t last[4]  # the terms of the row before, where it repeats
     # What the encodings differ in: set by use_thrift or use_protobuf.
     bint lengths  # every part has its tag and length before it
     int64_t around_triple  # bytes around the terms of a triple term
@@ -59,7 +56,6 @@ cdef int load_leaf(JenaWriter* d, int32_t term, TermParts* leaf) noexcept nogil
 cdef int measure_triple(JenaWriter* d, int32_t term, int depth) noexcept nogil
 cdef bint is_default_name(BatchData* b, int32_t graph) noexcept nogil
 cdef int write_rows(JenaWriter* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil
-cdef void repeat_terms(JenaWriter* d, int32_t* ids, int n) noexcept nogil
 cdef int declare_name(JenaWriter* d, Reader* name, Reader* iri) noexcept nogil
 
 

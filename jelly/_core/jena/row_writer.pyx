@@ -8,7 +8,6 @@ from jelly._core.base.fault cimport BAD_TERM, DEPTH, OK, QUOTED_LIMIT, fail
 from jelly._core.base.protobuf cimport len_field
 from jelly._core.jena.numeric cimport NO_VALUE, parse_value
 from jelly._core.jena.prefix_map cimport Prefix, find_space, set_prefix
-from jelly._core.jena.row_reader cimport REPEATED
 
 
 cdef void term_text(BatchData* b, int32_t term, Reader* text) noexcept nogil:
@@ -60,17 +59,6 @@ cdef int load_leaf(JenaWriter* d, int32_t term, TermParts* leaf) noexcept nogil:
         elif d.shorten:
             find_short(d, &leaf.datatype, &leaf.datatype_prefix)
     return OK
-
-
-cdef void repeat_terms(JenaWriter* d, int32_t* ids, int n) noexcept nogil:
-    """REPEATED in the places where the row before, of the same Batch, has the same term."""
-    cdef int32_t last
-    cdef int k
-    for k in range(4):
-        last = d.last[k]
-        d.last[k] = ids[k] if k < n else NO_TERM
-        if k < n and ids[k] == last:
-            ids[k] = REPEATED
 
 
 cdef int measure_triple(JenaWriter* d, int32_t term, int depth) noexcept nogil:

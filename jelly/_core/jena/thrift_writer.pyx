@@ -13,8 +13,7 @@ from jelly._core.rules.patch_operations cimport (
 )
 from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, put_byte, put_bytes, put_varint, reserve
 from jelly._core.jena.numeric cimport VALUE_DECIMAL, VALUE_DOUBLE, Value
-from jelly._core.jena.row_reader cimport REPEATED
-from jelly._core.jena.row_writer cimport Encoded, TermParts, declare_name, find_terms, load_leaf, measure, repeat_terms
+from jelly._core.jena.row_writer cimport Encoded, TermParts, declare_name, find_terms, load_leaf, measure
 from jelly._core.jena.thrift_reader cimport THRIFT_DEPTH
 
 cdef enum:
@@ -37,7 +36,6 @@ cdef enum:
     STRUCT_5 = 0x5C
     STRUCT_6 = 0x6C
     STRUCT_7 = 0x7C
-    STRUCT_8 = 0x8C
     STRUCT_9 = 0x9C
     STRUCT_12 = 0xCC
     I64_1 = 0x16
@@ -179,19 +177,12 @@ cdef int write_terms(JenaWriter* d, int64_t row, uint8_t head) noexcept nogil:
         if n < 0:
             return <int>n
         size += n
-    if d.repeat:
-        repeat_terms(d, ids, arity)
     if reserve(w, size) < 0:
         return fail(&d.fault, NO_MEMORY, NULL)
     put_byte(w, head if head != 0 else STRUCT_2 if arity == 3 else STRUCT_3)
     for k in range(arity):
         put_byte(w, STRUCT_1)
-        if ids[k] != REPEATED:
-            thrift_put_term(d, w, ids[k])
-            continue
-        put_byte(w, STRUCT_8)
-        put_byte(w, STOP)
-        put_byte(w, STOP)
+        thrift_put_term(d, w, ids[k])
     put_byte(w, STOP)
     put_byte(w, STOP)
     return OK

@@ -16,10 +16,7 @@ class BinaryWriter:
     last / or # before the longest: by default in Thrift, as Jena does, and not in Protobuf. ``values=True`` writes
     integers, decimals and doubles as such (Jena: in Thrift only): their lexical form and the difference between
     xsd:integer and xsd:long, int, short or byte are lost then; what does not fit 64 bits and infinities stay literals.
-    ``repeat=True`` writes REPEAT where the row before, of the same Batch, has the same term in the same position; Jena
-    reads no REPEAT. ``default_quads=True`` (Protobuf only) writes the default graph as quads, as Jena does with N-Quads
-    that it streams. ``message`` (Protobuf only) is the message of the schema that the whole output is:
-    ``"RDF_Stream"``, or ``"RDF_Graph"`` which has triples only; by default ``"rows"``, each with its length before it.
+    ``default_quads=True`` (Protobuf only) writes the default graph as quads, as Jena does with N-Quads that it streams.
     ``patch=True`` writes the Batches of patches as Jena's binary RDF Patch (Thrift).
 
     >>> import jelly
@@ -36,8 +33,6 @@ class BinaryWriter:
         values: bool = False,
         base: str | None = None,
         default_quads: bool = False,
-        repeat: bool = False,
-        message: str = "rows",
         patch: bool = False,
     ) -> Self: ...
     def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:

@@ -4,23 +4,19 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from jelly._core.base.batch cimport NO_TERM, Batch, need_statements
+from jelly._core.base.batch cimport Batch, need_statements
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport Fault, fault_error, utf8_of
 from jelly._core.base.protobuf cimport Reader
 from jelly._core.jena.prefix_map cimport MAX_PREFIXES, free_prefixes
 from jelly._core.jena.protobuf_writer cimport use_protobuf, write_protobuf_base
-from jelly._core.jena.row_reader cimport RDF_GRAPH, RDF_STREAM, ROWS
 from jelly._core.jena.row_writer cimport Encoded, JenaWriter, write_rows
 from jelly._core.jena.thrift_writer cimport use_thrift
 from jelly._core.rules.capabilities cimport Capabilities
 
 from jelly._core.rules.capabilities import capabilities_of
 from jelly.errors import JellyArgumentError, JellyOptionsError
-
-
-_MESSAGES = {"rows": ROWS, "RDF_Stream": RDF_STREAM, "RDF_Graph": RDF_GRAPH}
 
 
 cdef int use(JenaWriter* d, encoding) except -1:
@@ -42,10 +38,7 @@ cdef class BinaryWriter:
     last / or # before the longest: by default in Thrift, as Jena does, and not in Protobuf. ``values=True`` writes
     integers, decimals and doubles as such (Jena: in Thrift only): their lexical form and the difference between
     xsd:integer and xsd:long, int, short or byte are lost then; what does not fit 64 bits and infinities stay literals.
-    ``repeat=True`` writes REPEAT where the row before, of the same Batch, has the same term in the same position; Jena
-    reads no REPEAT. ``default_quads=True`` (Protobuf only) writes the default graph as quads, as Jena does with N-Quads
-    that it streams. ``message`` (Protobuf only) is the message of the schema that the whole output is:
-    ``"RDF_Stream"``, or ``"RDF_Graph"`` which has triples only; by default ``"rows"``, each with its length before it.
+    ``default_quads=True`` (Protobuf only) writes the default graph as quads, as Jena does with N-Quads that it streams.
     ``patch=True`` writes the Batches of patches as Jena's binary RDF Patch (Thrift).
 
     >>> import jelly
@@ -65,27 +58,17 @@ cdef class BinaryWriter:
 
     def __cinit__(
         self, encoding, *, prefixes=None, shorten: bool | None = None, bint values=False, base=None,
-        bint default_quads=False, bint repeat=False, message="rows", bint patch=False,
+        bint default_quads=False, bint patch=False,
     ):
         cdef bint thrift = use(&self.d, encoding)
         self.patch = patch
-        if message not in _MESSAGES:
-            raise JellyOptionsError(f"message is {message!r}: expected one of {', '.join(_MESSAGES)}")
-        self.d.message = _MESSAGES[message]
-        self.capabilities = capabilities_of(
-            "trp" if patch else "protobuf-graph" if self.d.message == RDF_GRAPH else encoding
-        )
-        if thrift and self.d.message != ROWS:
-            raise JellyOptionsError(f"an {message} is of RDF Protobuf: RDF Thrift has no such message")
-        if self.d.message == RDF_GRAPH and (prefixes or shorten or base is not None or default_quads):
-            raise JellyOptionsError("an RDF_Graph has triples only, no prefixes, base or quads: use RDF_Stream")
-        if patch and (not thrift or prefixes or shorten or values or repeat):
-            raise JellyOptionsError("binary RDF Patch is Thrift, without prefixes, values and REPEAT")
+        self.capabilities = capabilities_of("trp" if patch else encoding)
+        if patch and (not thrift or prefixes or shorten or values):
+            raise JellyOptionsError("binary RDF Patch is Thrift, without prefixes and values")
         if thrift and (base is not None or default_quads):
             raise JellyOptionsError("base and default_quads are for RDF Protobuf: RDF Thrift has no such rows")
         self.d.shorten = thrift if shorten is None else shorten
         self.d.values = values
-        self.d.repeat = repeat
         self.d.default_quads = default_quads
         self.d.prefixes.limit = MAX_PREFIXES
         self.prefixes = dict(prefixes or {})
@@ -128,7 +111,6 @@ cdef class BinaryWriter:
                 if not self.started:
                     self.start()
                 load(&self.d, batch)
-                self.d.last[0] = self.d.last[1] = self.d.last[2] = self.d.last[3] = NO_TERM
             finally:
                 give_back(&self.claimed)
             while row < batch.a.n_rows or name < batch.a.n_names or self.d.out.n > 0:

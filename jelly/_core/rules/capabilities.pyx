@@ -582,7 +582,6 @@ CAPABILITIES = {
     "log-rdf": Capabilities("RDF/XML", named_graphs=False, **{**_XML, "quoted": "none", "directions": False}),
     "thrift": Capabilities("RDF Thrift", **_PATTERNS),
     "protobuf": Capabilities("RDF Protobuf", **_PATTERNS),
-    "protobuf-graph": Capabilities("RDF_Graph", named_graphs=False, instead="RDF_Stream", **_PATTERNS),
     "jellyp": Capabilities("Jelly-Patch", generalized=True, quoted_graphs=False, instead="RDF Patch"),
     "rdfp": Capabilities("RDF Patch", iris="not-bnode", **_NTRIPLES),
     "trp": Capabilities("RDF Patch Thrift", **_JENA),

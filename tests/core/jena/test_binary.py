@@ -579,13 +579,6 @@ def test_options_of_writers() -> None:
         BinaryWriter("thrift", base="a:")
     with pytest.raises(JellyOptionsError, match="RDF Thrift has no such rows"):
         BinaryWriter("thrift", default_quads=True)
-    with pytest.raises(JellyOptionsError, match="RDF Thrift has no such message"):
-        BinaryWriter("thrift", message="RDF_Stream")
-    with pytest.raises(JellyOptionsError, match="expected one of rows, RDF_Stream, RDF_Graph"):
-        BinaryWriter("protobuf", message="RDF_Triple")
-    for keywords in ({"prefixes": {"a": "a:"}}, {"base": "a:"}, {"default_quads": True}, {"shorten": True}):
-        with pytest.raises(JellyOptionsError, match="an RDF_Graph has triples only"):
-            BinaryWriter("protobuf", message="RDF_Graph", **keywords)
     with pytest.raises(ValueError, match="size must be at least 1"):
         next(BinaryWriter("thrift").chunks(_make_batch(3), 0))
     for craft in ENCODINGS:

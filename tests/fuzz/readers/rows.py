@@ -150,10 +150,9 @@ def binary_corpus(craft: Any) -> Callable[[], Pieces]:
     def corpus() -> Pieces:
         yield rowcraft.sample(craft, 2)
         yield written(craft.name, values=True)
-        yield written(craft.name, repeat=True)
+        yield rowcraft.repeats(craft)
         if craft is rowcraft.Protobuf:
-            yield written(craft.name, message="RDF_Stream")
-            yield rowcraft.write("protobuf", jelly.scan(LINES[0], format="nt").batches(), message="RDF_Graph")
+            yield from rowcraft.messages()
 
     return corpus
 
