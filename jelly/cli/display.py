@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from typing import Any
 
-from jelly._options.options import StreamOptions
+from jelly._options.options import COLUMN_VERSION
 from jelly._options.spelling import printable
 from jelly._tools.inspect import Inspection
 from jelly.errors import MissingExtraError
@@ -33,9 +34,7 @@ except ImportError as _error:
         f"the command needs the {_error.name} package: python -m pip install 'jelly-rdf[cli]'"
     ) from None
 
-__all__ = [
-    "progress", "show_all", "show_report", "show_stats", "show_table",
-]  # fmt: skip
+__all__ = ["progress", "show_all", "show_report", "show_stats", "show_table"]
 
 # No bar is shown for work that is done sooner.
 PATIENCE = 0.5
@@ -91,14 +90,24 @@ def _number(name: str) -> Column:
     return Column(name, justify="right")
 
 
-def _facts(facts: dict[str, str], **column: Any) -> Table:
-    """Names and what is not empty of their values."""
+def _facts(facts: Mapping[str, Any], **column: Any) -> Table:
+    """Names and values, of a list its length; what is empty, or false, is left out."""
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="dim")
     table.add_column(overflow="fold", **column)
     for name, value in facts.items():
-        if value:
-            table.add_row(name, Text(value))
+        if isinstance(value, list):
+            value = len(value)
+        if isinstance(value, bool):
+            text = "yes" * value
+        elif isinstance(value, Enum):
+            text = value.name
+        elif isinstance(value, int | float):
+            text = f"{value:,.2f}" if isinstance(value, float) and value < 100 else f"{value:,.0f}"
+        else:
+            text = value or ""
+        if text:
+            table.add_row(name.replace("_per_", "/").replace("_", " "), Text(text))
     return table
 
 
@@ -119,14 +128,7 @@ def show_table(head: list[str], rows: list[list[str]]) -> None:
 
 def show_report(report: dict[str, Any]) -> None:
     """Print the results of a job as a table on standard output."""
-    facts = {}
-    for name, value in report.items():
-        shown = len(value) if isinstance(value, list) else value
-        is_small = isinstance(shown, float) and shown < 100
-        facts[name.replace("_", " ").replace(" per ", "/") if not isinstance(value, str) else name] = (
-            value if isinstance(value, str) else f"{shown:,.2f}" if is_small else f"{shown:,.0f}"
-        )
-    _print(_facts(facts, justify="right"))
+    _print(_facts(report, justify="right"))
 
 
 def _show_inspection(name: str, found: Inspection) -> None:
@@ -170,33 +172,20 @@ def _show_patches(name: str, found: dict[str, Any]) -> None:
             print(f"  {key}: {value}")
 
 
-def _about(name: str, found: Inspection) -> dict[str, str]:
+def _about(name: str, found: Inspection) -> dict[str, Any]:
     options = found.options
-    facts = {
+    facts: dict[str, Any] = {
         "file": name,
         "format": found.format * (options is None),
-        "stream name": getattr(options, "stream_name", ""),
         "bytes": f"{found.bytes:,}" + f" ({found.bytes_read:,} in the file)" * (found.bytes_read != found.bytes),
         "filters of terms": f"{found.filter_bytes:,} bytes" * bool(found.filter_bytes),
         "frames": f"{found.n_frames:,}" * bool(options or found.n_frames),
-        "statements": f"{found.statements:,}",
-        **{
-            field.replace("_", " "): getattr(options, field).name
-            for field in ("physical_type", "logical_type", "statement_type", "stream_type")
-            if hasattr(options, field)
-        },
+        "statements": found.statements,
     }
     if options is not None:
-        on = [flag for flag in ("generalized_statements", "rdf_star") if getattr(options, flag)]
-        tables = [f"{getattr(options, f'max_{kind}_table_size'):,}" for kind in ("name", "prefix", "datatype")]
         facts["frames"] += ", not delimited" * (not found.delimited)
-        facts |= {
-            "allowed": ", ".join(on) or "neither generalized statements nor rdf_star",
-            "tables": "{} names, {} prefixes, {} datatypes".format(*tables),
-            "version": str(options.version),
-        }
-    if isinstance(options, StreamOptions) and options.version == 3:
-        facts |= {"numbering": options.numbering, "RDF version": options.rdf_version}
+        of_columns = ("numbering", "rdf_version") if options.version != COLUMN_VERSION else ()
+        facts |= {field: getattr(options, field) for field in options.__slots__ if field not in of_columns}
     return facts
 
 
@@ -227,7 +216,7 @@ def show_stats(name: str, found: Stats | ResultStats) -> None:
     more = " or more: the rest is not told apart"
     facts = {
         "file": name,
-        "statements": f"{found.statements:,}",
+        "statements": found.statements,
         "subjects": f"{found.subjects:,}" + more * bool(found.subjects_folded),
         "nodes as objects": f"{found.objects:,}" + more * bool(found.objects_folded),
     }
@@ -259,7 +248,7 @@ def _show_results(name: str, found: ResultStats) -> None:
         )
         for variable, about in found.variables.items()
     ]
-    facts = {"file": name, "rows": f"{found.rows:,}"}
+    facts = {"file": name, "rows": found.rows}
     _print(_facts(facts), _table(["variable", "bound", "unbound", "different", *kinds], rows))
     for variable, about in found.variables.items():
         if about.values.top:

@@ -294,7 +294,7 @@ def test_inspect_table(folder):
         writer.add(Quad(IRI("a:s"), IRI("a:p"), Literal("1", datatype="a:d"), IRI("a:g")))
         writer.end_frame({"[bold]key": b"value"})
     out = run("inspect", "m.jelly", "--table", "--per-frame").stdout
-    for text in ("my stream", "DATASETS", "4,000 names", "[bold]key", "namespace", "datatypes"):
+    for text in ("my stream", "DATASETS", "max name table size", "4,000", "[bold]key", "namespace", "datatype"):
         assert text in out
 
 

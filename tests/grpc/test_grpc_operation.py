@@ -215,7 +215,7 @@ def test_the_command_topics(tmp_path):
         process.send_signal(signal.SIGTERM)
         assert end(process) == 0
     for wrong, told in (
-        (("--keep-age", "soon"), "not an age"), (("--keep-bytes", "t=0"), "not a size"), (("--sync", "x"), "'x'"),
+        (("--keep-age", "soon"), "no age"), (("--keep-bytes", "t=0"), "no size"), (("--sync", "x"), "'x'"),
         (("--topics-per-token", "1"), "needs --tokens"),
     ):  # fmt: skip
         err = command("serve", *wrong, code=2)
