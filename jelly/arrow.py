@@ -168,10 +168,11 @@ def read_arrow(
     maker = RecordBatchBuilder(layout, dictionary, columns, settings["batch_rows"], keep, direction)
     if blank_nodes is not None or is_several(src):
         from jelly._dataset.sources import Sources
+        from jelly._dataset.stream import Stream
 
         if start is not None or stop is not None:
             raise JellyArgumentError("start and stop go with one Jelly file with an index, not with several sources")
-        batches = Sources(src, blank_nodes, skolem_base, **settings).batches(threads, condition=filter)
+        batches = Stream(Sources(src, blank_nodes, skolem_base, **settings), threads).batches(filter)
         return maker.read_all(batches)
     query = None if filter is None else filter.query()
     file = _open_index(src, threads, start, stop, settings)

@@ -85,7 +85,7 @@ def read(
         "rename_blank_nodes": bool(given.pop("rename_blank_nodes", False)),
         "without_named_graphs": bool(without_named_graphs),
     }
-    batches = uniform_batches(src, given.pop("blank_nodes", None), given.pop("skolem_base", None), given)
+    batches = uniform_batches(src, given)
     return _parsed(batches, asked) if any(asked.values()) else _statements(batches)
 
 
@@ -222,7 +222,7 @@ def load(store: Any, src: Any, *, to_graph: Any = None, **options: Unpack[ReadOp
     if to_graph is not None and not isinstance(to_graph, ox.NamedNode | ox.BlankNode | ox.DefaultGraph):
         raise JellyArgumentError(f"to_graph is {to_graph!r:.80}: expected a node or DefaultGraph of pyoxigraph")
     # Their labels are only kept apart: the store gives new ones.
-    batches = uniform_batches(src, None, None, {**options})
+    batches = uniform_batches(src, {**options})
     name = name_of(src) or None
     n = 0
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -17,8 +18,8 @@ import numpy.typing as npt
 from jelly._bytes.source import Progress
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI, Kind
-from jelly._dataset.convert import opened
 from jelly._dataset.sources import Sources
+from jelly._dataset.stream import Stream
 from jelly._formats.registry import MESSAGE_READING, READING, RESULT_READING, SEVERAL, Content, content_of
 from jelly._html import html_table
 from jelly._options.namespaces import KNOWN
@@ -498,13 +499,13 @@ def stats(
     if kind is Content.RESULTS:
         given: Any = options
         return _result_stats(read_results(src, **given), top, progress, max_keys)
-    reader: Any
     if kind is Content.MESSAGES:
-        reader = of_content(kind, "Reader")(src, **settings)
+        batches: Any = of_content(kind, "Reader")(src, **settings).watched(progress)
     else:
-        reader = opened(Sources(src, blank_nodes, skolem_base, **settings), threads)
-    with reader:
-        for batch in reader.watched(progress):
+        sources = Sources(src, blank_nodes, skolem_base, **settings)
+        batches = Stream(sources, threads, as_is=True).watched(progress)
+    with closing(batches):
+        for batch in batches:
             counting.add(batch)
     return counting.result(top)
 

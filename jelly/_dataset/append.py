@@ -9,7 +9,7 @@ systems that share blocks, such as Btrfs and XFS, do not even copy them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain
 from typing import Any, BinaryIO
@@ -18,18 +18,17 @@ from jelly._bytes.names import split_suffix
 from jelly._bytes.part_file import PartFile, hold, to_disk
 from jelly._bytes.seekable import FrameWriter, PlainView
 from jelly._bytes.source import Progress
-from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
-from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
 from jelly._dataset.blank_node_scope import Mode
 from jelly._dataset.file import JellyFile
-from jelly._dataset.output import Input, write_batches
+from jelly._dataset.output import write_stream
 from jelly._dataset.sidecar import SUFFIX, make_sidecar
 from jelly._dataset.sources import Sources
+from jelly._dataset.stream import Stream
 from jelly._formats.filters import FilterBuilder, read_filters
-from jelly._formats.index import INDEX_KEY, KEYFRAME_ROWS, Index, pack_index, plain_view, read_index
-from jelly._formats.native import FILTERS_IN_FRAME, StreamEncoder
+from jelly._formats.index import INDEX_KEY, KEYFRAME_ROWS, Index, plain_view, read_index
+from jelly._formats.native import StreamEncoder
 from jelly._formats.registry import JELLY, READING, VERSIONS, find
 from jelly._options.options import MAX_TABLE_SIZE, MIN_NAME_TABLE, ROW_VERSION, StreamOptions
 from jelly._options.settings import checked
@@ -44,6 +43,10 @@ __all__ = ["append"]
 # The tag of metadata in a frame, and how the entry with the index begins: tag, length and text of its key.
 _METADATA, _INDEX = 0x7A, b"\x0a" + bytes([len(INDEX_KEY)]) + INDEX_KEY.encode()
 _COPIED, _BLOCK = 1 << 30, 1 << 20
+# A file may have tables of any size.
+_LIMITS: dict[str, Any] = dict.fromkeys(("max_names", "max_prefixes", "max_datatypes"), MAX_TABLE_SIZE)
+# Statements from one keyframe to the next where there are to be none.
+_NEVER = 1 << 40
 
 
 @checked(READING, VERSIONS)
@@ -121,11 +124,11 @@ def append(
         raise JellyArgumentError(
             "only a Jelly file that is not compressed, or compressed with zstd, can be appended to", source=name
         )
-    found = Input(Sources(src, blank_nodes, skolem_base, **settings))
+    found = Stream(Sources(src, blank_nodes, skolem_base, **settings))
     batches = (batch for batch in found.watched(progress) if len(batch) or batch.namespaces)
     target = os.path.realpath(name)
     if not os.path.exists(target):
-        return write_batches(name, batches, found, seekable=True, keyframe_rows=keyframe_rows)[0]
+        return write_stream(name, batches, found, JELLY, flat=True, seekable=True, keyframe_rows=keyframe_rows)[0]
     with _locked(target, name) as file:
         try:
             return _append(file, target, batches, found, keyframe_rows)
@@ -149,10 +152,10 @@ def _locked(target: str, name: str) -> BinaryIO:
         file.close()  # another process has just replaced it
 
 
-def _append(file: Any, target: str, batches: Iterator[Batch], source: Input, keyframe_rows: int) -> int:
+def _append(file: Any, target: str, batches: Iterator[Batch], source: Stream, keyframe_rows: int) -> int:
     raw, file = file, plain_view(file)
     size = file.seek(0, os.SEEK_END)
-    options = _options(file)
+    options = _options(target)
     index = read_index(file, size, lambda: options)
     if index is None and file is not raw:
         raise JellyError("the file is compressed and has no index: write it anew with seekable=True")
@@ -175,13 +178,18 @@ def _append(file: Any, target: str, batches: Iterator[Batch], source: Input, key
             made = _begun(raw, file, written, end[0])
             base = end[0] + len(end[1])
             made.write(end[1])
-            tail = _Tail(options, index, base, keyframe_rows, builder)
+            # Its first frame is a keyframe, and has no stream options.
+            tail = StreamEncoder(
+                options, keyframe_rows=_NEVER if index is None else keyframe_rows, continued=True, skip_namespaces=True
+            )
+            if index is not None and builder is not None:
+                tail.make_filters(builder)
             while batch is not None and not _needs_more(options, batch):
                 source.refuse_quoted(batch, options.version)
-                tail.put(made, tail.encode(batch))
+                _put(made, base, tail, tail.encode(batch, keep_frames=True if batch.metadata else None))
                 batch = None  # before the next one takes memory
                 batch = next(batches, None)
-            tail.put(made, tail.close())
+            _put(made, base, tail, _closed(tail, base, index))
             if made is not written:
                 made.close()
             written.flush()
@@ -205,6 +213,21 @@ def _append(file: Any, target: str, batches: Iterator[Batch], source: Input, key
     return tail.statements
 
 
+def _put(made: Any, base: int, tail: StreamEncoder, data: bytes) -> None:
+    """Write bytes of the new frames, to a `FrameWriter` with the places where its frames begin."""
+    if isinstance(made, FrameWriter):
+        made.cut([base, *(base + place for place in tail.cuts())])
+    made.write(data)
+
+
+def _closed(tail: StreamEncoder, base: int, index: Index | None) -> bytes:
+    """The remaining frames, with the index of the whole file."""
+    if index is None:
+        return Encoder.close(tail)
+    end = (base, index.statements, index.frames, 0)
+    return tail.close_after([*((key.offset, key.statement, key.frame, 0) for key in index.keyframes[1:]), end])
+
+
 def _renew_sidecar(target: str, sidecar: bool, index: Index | None, builder: FilterBuilder | None) -> None:
     if index is None and sidecar:
         make_sidecar(target, terms=builder is not None)
@@ -223,14 +246,13 @@ def _needs_more(options: StreamOptions, batch: Batch) -> bool:
 
 
 def _write_anew(
-    target: str, old: str, options: StreamOptions, batches: Iterator[Batch], source: Input, how: dict[str, Any]
+    target: str, old: str, options: StreamOptions, batches: Iterator[Batch], source: Stream, how: dict[str, Any]
 ) -> int:
     """Write what a file has, and Batches behind it, with stream options that allow both; the statements of these."""
-    limits: dict[str, Any] = dict.fromkeys(("max_names", "max_prefixes", "max_datatypes"), MAX_TABLE_SIZE)
     first = next(batches)
     chosen = output_options(options, first.arity)
     chosen = changed(chosen, missing(chosen, first, ALL_FIELDS - {"version"}))
-    with Reader(old, format="jelly", **limits) as reader, Writer(target, chosen, **how) as writer:
+    with Reader(old, format="jelly", **_LIMITS) as reader, Writer(target, chosen, **how) as writer:
         writer.allow(ALL_FIELDS)
         for batch in reader.batches():
             writer.add_batch(batch, keep_frames=True if batch.metadata else None)
@@ -275,20 +297,14 @@ def _filters(target: str, file: Any, index: Index | None, sidecar: bool) -> Filt
     return None
 
 
-def _options(file: Any) -> StreamOptions:
+def _options(path: str) -> StreamOptions:
     """The stream options of a delimited file."""
-    most = MAX_TABLE_SIZE
-    decoder = Decoder(batch_rows=1, max_names=most, max_prefixes=most, max_datatypes=most)
-    file.seek(0)
-    while decoder.options is None and (chunk := file.read(1 << 16)):
-        decoder.push(chunk)
-        while decoder.options is None and decoder.pull() is not None:
-            pass
-    if decoder.options is None:
-        next(decoder.close(), None)  # the one frame of a file without lengths ends here
-    if decoder.options is None or not decoder.delimited:
-        raise JellyFormatError("the file is one bare frame: only a delimited stream can be appended to")
-    return decoder.options
+    with Reader(path, format="jelly", batch_rows=1, **_LIMITS) as reader:
+        next(reader.batches(), None)
+        if reader.options is None or not reader.delimited:
+            raise JellyFormatError("the file is one bare frame: only a delimited stream can be appended to")
+        options: StreamOptions = reader.options
+        return options
 
 
 def _walk(file: Any, size: int) -> int:
@@ -375,75 +391,3 @@ def _copy(file: Any, made: Any, size: int) -> None:
         made.write(data)
         at += len(data)
 
-
-class _Tail:
-    """The frames that go behind a file: the first one is a keyframe, without the stream options."""
-
-    def __init__(
-        self,
-        options: StreamOptions,
-        index: Index | None,
-        base: int,
-        keyframe_rows: int,
-        builder: FilterBuilder | None,
-    ) -> None:
-        self._options = options
-        self._index = index
-        self._base = base
-        self._cut: int | None = None  # bytes that the first frame has lost
-        self._nothing: Any = None  # a Batch without rows
-        self._ends: Sequence[int] = ()  # where compressed frames begin at the end, see `StreamEncoder.cuts`
-        self._encoder = StreamEncoder(
-            options, keyframe_rows=keyframe_rows if index is not None else 0, keyframe=True, skip_namespaces=True
-        )
-        if index is not None and builder is not None:
-            self._encoder.make_filters(builder)
-
-    @property
-    def statements(self) -> int:
-        """Number of statements so far."""
-        return self._encoder.statements
-
-    def put(self, made: Any, data: bytes) -> None:
-        """Write bytes of this stream, to a `FrameWriter` with the places where its frames begin."""
-        if isinstance(made, FrameWriter):
-            shift = self._base - (self._cut or 0)
-            made.cut([self._base, *(shift + place for place in self._encoder.cuts()), *self._ends])
-        made.write(data)
-
-    def encode(self, batch: Batch) -> bytes:
-        """The frames that are finished."""
-        self._nothing = select(batch, [])
-        return self._without_options(self._encoder.encode(batch, keep_frames=True if batch.metadata else None))
-
-    def close(self) -> bytes:
-        """The remaining frames, with the index."""
-        encoder, index = self._encoder, self._index
-        if index is None:
-            return self._without_options(encoder.close())
-        encoder.finish()
-        # What that has ended, so that it is known where the frames begin.
-        data = self._without_options(encoder.encode(self._nothing))
-        shift = self._base - (self._cut or 0)
-        keys = [(key.offset, key.statement, key.frame, 0) for key in index.keyframes[1:]]
-        keys.append((self._base, index.statements, index.frames, 0))
-        own = [key for key in encoder.keyframes if key[0] < encoder.n_bytes]
-        for offset, statement, frame, _ in own:
-            keys.append((shift + offset, index.statements + statement, index.frames + frame, 0))
-        last = shift + encoder.last_frame if encoder.last_frame else self._base
-        statements, frames = index.statements + encoder.statements, index.frames + encoder.frames
-        packed = encoder.packed_filters(own, keys) + pack_index(self._options, keys, last, statements, frames)
-        data += self._without_options(Encoder.close(encoder, {INDEX_KEY: packed}))
-        self._ends = range(last, last + len(packed) + FILTERS_IN_FRAME, FILTERS_IN_FRAME)
-        return data
-
-    def _without_options(self, data: bytes) -> bytes:
-        """The first frame of all begins with a row of options, as that of a stream: they stand in the file already."""
-        if self._cut is not None or not data:
-            return data
-        head = _head(data)
-        length = _number(data)
-        row = _head(data, head + 1) + _number(data, head + 1)
-        begin = _varint(length - (row - head))
-        self._cut = row - len(begin)
-        return begin + data[row:]

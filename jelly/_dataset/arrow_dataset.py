@@ -5,14 +5,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from jelly._core.base.batch import Batch
 from jelly._dataset.dataset import Dataset
-from jelly._dataset.where import Where, where
+from jelly._dataset.where import joined, where
 from jelly._formats.arrow_tables import compute, datasets, from_batches, pa, schema
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError
@@ -47,6 +43,10 @@ class ArrowDataset(Dataset, _Dataset):
     DuckDB reads it by its name in a query, and asks only for the columns and rows that it needs; polars and whatever
     takes a stream of Arrow read it, too. Conditions that a subject, predicate, object or graph is some text are decided
     before columns are made; all others on the columns. What needs the fragments of a dataset is an AttributeError.
+
+    Its methods take ``columns``, the names of the columns to read, by default all, and ``filter``, an expression of
+    pyarrow that says which rows to read. Other keywords of a dataset of pyarrow, such as ``batch_size``, are of no
+    effect.
     """
 
     @property
@@ -57,22 +57,7 @@ class ArrowDataset(Dataset, _Dataset):
     def to_batches(
         self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any
     ) -> Iterator[pa.RecordBatch]:
-        """Read record batches.
-
-        Parameters
-        ----------
-        columns : sequence of str, optional
-            Names of the columns to read. By default all.
-        filter : pyarrow.compute.Expression, optional
-            Which rows to read.
-        **_ : Any
-            Further keywords of a dataset of pyarrow, such as ``batch_size``, are of no effect.
-
-        Returns
-        -------
-        Iterator[pyarrow.RecordBatch]
-            Record batches, none of them empty.
-        """
+        """Read record batches, none of them empty."""
         _check(columns, filter)
         wanted = self._fields(columns).names
         known = {} if filter is None else conditions_of(filter)
@@ -80,11 +65,10 @@ class ArrowDataset(Dataset, _Dataset):
         names = self.schema.names if known is None else [*dict.fromkeys([*wanted, *known])]
         # A table without columns has no number of rows.
         names = names or self.schema.names[:1]
-        conditions = [found for name, values in (known or {}).items() if (found := where(name, values)) is not None]
-        keep = partial(_rows, conditions) if conditions else None
-        # Conditions are of one column each, and two columns may be of one slot: one of them is enough.
-        every = Where({slot: terms for each in conditions for slot, terms in each.terms.items()})
-        batches = self._batches(self._sources, every)
+        patterns = [found for name, values in (known or {}).items() if (found := where(name, values)) is not None]
+        pattern = joined(patterns)
+        keep = pattern.rows if patterns else None
+        batches = self._batches(self._sources, pattern if patterns else None)
         for batch in from_batches(batches, layout=self._layout, columns=names, keep=keep):
             kept = batch if filter is None else batch.filter(filter)
             if len(kept):
@@ -106,62 +90,15 @@ class ArrowDataset(Dataset, _Dataset):
         return pa.schema([self.schema.field(name) for name in columns])
 
     def scanner(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> Any:
-        """Make a scanner of pyarrow.
-
-        Parameters
-        ----------
-        columns : sequence of str, optional
-            Names of the columns to read. By default all.
-        filter : pyarrow.compute.Expression, optional
-            Which rows to read.
-        **_ : Any
-            Further keywords of a dataset of pyarrow, without effect.
-
-        Returns
-        -------
-        pyarrow.dataset.Scanner
-            It can be read once.
-        """
+        """Make a `pyarrow.dataset.Scanner`, which can be read once."""
         return _dataset.Scanner.from_batches(self._reader(columns, filter))
 
     def to_table(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> pa.Table:
-        """Read a table.
-
-        Parameters
-        ----------
-        columns : sequence of str, optional
-            Names of the columns to read. By default all.
-        filter : pyarrow.compute.Expression, optional
-            Which rows to read.
-        **_ : Any
-            Further keywords of a dataset of pyarrow, without effect.
-
-        Returns
-        -------
-        pyarrow.Table
-            The rows, in the order of the sources.
-        """
+        """Read a table, with the rows in the order of the sources."""
         return self._reader(columns, filter).read_all()
 
     def head(self, num_rows: int, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> pa.Table:
-        """Read the first rows. No more is read than they need.
-
-        Parameters
-        ----------
-        num_rows : int
-            How many.
-        columns : sequence of str, optional
-            Names of the columns to read. By default all.
-        filter : pyarrow.compute.Expression, optional
-            Which rows to read.
-        **_ : Any
-            Further keywords of a dataset of pyarrow, without effect.
-
-        Returns
-        -------
-        pyarrow.Table
-            The rows.
-        """
+        """Read the first rows. No more is read than they need."""
         _check(columns, filter, num_rows)
         reader = self._reader(columns, filter)
         found, left = [], num_rows
@@ -173,20 +110,7 @@ class ArrowDataset(Dataset, _Dataset):
         return pa.Table.from_batches(found, reader.schema)
 
     def count_rows(self, filter: Any = None, **_: Any) -> int:
-        """Count rows.
-
-        Parameters
-        ----------
-        filter : pyarrow.compute.Expression, optional
-            Which rows to count.
-        **_ : Any
-            Further keywords of a dataset of pyarrow, without effect.
-
-        Returns
-        -------
-        int
-            How many there are.
-        """
+        """Count rows."""
         return sum(map(len, self.to_batches(self.schema.names[:1], filter)))
 
 
@@ -207,14 +131,6 @@ for _name in dir(_dataset.Dataset):
     _is_used = not _name.startswith("_") or _name in ("_get_fragments", "_scanner_options")
     if _is_used and _name not in vars(ArrowDataset) | vars(Dataset):
         setattr(ArrowDataset, _name, _refusal(_name))
-
-
-def _rows(conditions: list[Where], batch: Batch) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The rows that meet all conditions, in order."""
-    rows = conditions[0](batch)
-    for condition in conditions[1:]:
-        rows = np.intersect1d(rows, condition(batch), assume_unique=True)
-    return rows
 
 
 def _plain(text: str) -> str:

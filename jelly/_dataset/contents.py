@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jelly._bytes.source import Progress
-from jelly._dataset.output import Conversion, written_bytes
+from jelly._dataset.output import Conversion, converted, written_bytes
 from jelly._formats.registry import REGISTRY
 from jelly._formats.sniff import explainer
 from jelly._streams.inputs import ItemReader
@@ -33,12 +33,4 @@ def convert_items(
                 writer.add_batch(batch)
                 batch = None  # before the next one takes memory
                 batch = next(batches, None)
-    return Conversion(
-        statements=getattr(writer, counted),
-        bytes_read=reader.bytes_read,
-        bytes_written=written_bytes(writer),
-        seconds=time.perf_counter() - began,
-        n_skipped=reader.n_skipped,
-        skipped=reader.skipped,
-        messages=getattr(writer, "messages", 0),
-    )
+    return converted(began, reader, getattr(writer, counted), written_bytes(writer), getattr(writer, "messages", 0))

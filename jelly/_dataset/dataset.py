@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from jelly._bytes.names import name_of
@@ -14,22 +15,22 @@ from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.model import Quad, Triple
-from jelly._dataset.convert import without_graphs, write_sources, write_table
 from jelly._dataset.filter import Selection
 from jelly._dataset.order import MEMORY
-from jelly._dataset.output import Conversion, Input, Options, bytes_of, write_batches
+from jelly._dataset.output import Conversion, Options, bytes_of, converted, copied_table, write_stream
 from jelly._dataset.pattern import Pattern, Wanted
 from jelly._dataset.sample import Sample
 from jelly._dataset.segments import Condition
 from jelly._dataset.sort import Sort
 from jelly._dataset.sources import Sources
 from jelly._dataset.split import Part, split_batches
-from jelly._dataset.steps import MERGED, Items, Slice, Step
+from jelly._dataset.steps import MERGED, TRIPLES, Items, Slice, Step
+from jelly._dataset.stream import Stream
 from jelly._dataset.unique import Unique
-from jelly._formats.registry import WRITING, Content, find
+from jelly._formats.registry import JELLY, WRITING, Content, Format, find
 from jelly._options.layouts import Layout
 from jelly._options.settings import checked
-from jelly._streams.reader import READ_ROWS, Frame, Reader
+from jelly._streams.reader import READ_ROWS, Frame
 from jelly.errors import JellyArgumentError
 
 if TYPE_CHECKING:
@@ -264,7 +265,7 @@ class Dataset:
         """
         if self._steps or self._sorted_by is not None:
             raise JellyArgumentError("frames() is for sources as they are: a step keeps no frames")
-        return Items(self, lambda it: it._sources.frames())
+        return Items(self, lambda it: Stream(it._sources).frames())
 
     def count(self) -> int:
         """Count the statements, without making them.
@@ -287,17 +288,11 @@ class Dataset:
     def _batches(
         self, sources: Sources, condition: Condition | None = None, is_uniform: bool = False
     ) -> Iterator[Batch]:
-        single = sources.single
-        if self._steps or self._sorted_by is not None or condition is not None or single is None:
-            return self._run(self._input(sources), condition)
-        reader = sources.reader(single)
-        batches = reader.uniform() if is_uniform else reader.batches()
-        return batches if self._threads <= 1 else _with_workers(reader, batches, self._threads)
+        as_is = len(sources.each) == 1 and not (is_uniform or self._steps or condition)
+        source = self._stream(sources, self._threads, as_is=as_is)
+        return self._run(source.batches(self._condition if self._steps else condition))
 
-    def _run(
-        self, source: Input, condition: Condition | None = None, progress: Progress | None = None
-    ) -> Iterator[Batch]:
-        batches = source.watched(progress, (self._condition if self._steps else condition))
+    def _run(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         for step in self._steps:
             batches = step(batches)
         return batches
@@ -471,38 +466,29 @@ class Dataset:
                     raise JellyArgumentError(f"{name}= does not go with tables")
         if target is None:
             return self._write_ids(dst)
-        chosen: Layout = layout or self._layout  # type: ignore[assignment]
-        if self._steps or self._sorted_by is not None:
-            how |= {"to": to, "options": options, "layout": chosen}
-            return self._write_steps(dst, progress, prefixes, drop_graphs, how)
-        if target.content is Content.TABLE:
-            return write_table(self._sources, dst, target, chosen, progress, threads)
-        return write_sources(
-            self._sources, dst, target, threads=threads, to=to, options=options,
-            progress=progress, prefixes=prefixes, drop_graphs=drop_graphs, **how,
-        )  # fmt: skip
+        written = self._then(*self._steps, TRIPLES) if drop_graphs else self
+        how |= {"options": options, "layout": layout or self._layout, "prefixes": prefixes, "drop_graphs": drop_graphs}
+        return written._write(dst, target, progress, threads, how)
 
-    def _write_steps(
-        self,
-        dst: Any,
-        progress: Progress | None,
-        prefixes: dict[str, str],
-        drop_graphs: bool,
-        writing: dict[str, Any],
+    def _write(
+        self, dst: Any, target: Format, progress: Progress | None, threads: int, how: dict[str, Any]
     ) -> Conversion:
         began = time.perf_counter()
-        source = self._input(self._sources)
-        source.namespaces.update(prefixes)
-        batches = self._run(source, progress=progress)
-        if drop_graphs:
-            batches = map(without_graphs, batches)
-        rows, size = write_batches(dst, batches, source, known=self._knows_all, **writing)
-        return Conversion(
-            rows, source.bytes_read, size, time.perf_counter() - began, source.n_skipped, source.skipped
-        )
+        flat = bool(self._steps) or self._sorted_by is not None
+        with Workers(threads) as workers:
+            if target.content is Content.TABLE and not flat and (table := self._sources.table) is not None:
+                rows = copied_table(table, dst, target, workers)
+                return Conversion(rows, bytes_of(table), bytes_of(dst), time.perf_counter() - began, 0, [])
+            source = self._stream(self._sources, workers, as_is=not flat, to_jelly=target is JELLY)
+            batches: Any = self._run(source.watched(progress, self._condition))
+            with closing(batches):
+                rows, size = write_stream(
+                    dst, batches, source, target, flat=flat, known=self._knows_all, workers=workers, **how
+                )
+        return converted(began, source, rows, size)
 
-    def _input(self, sources: Sources) -> Input:
-        return Input(sources, self._threads, self._sorted_by, MERGED in self._steps)
+    def _stream(self, sources: Sources, threads: int | Workers, **how: Any) -> Stream:
+        return Stream(sources, threads, self._sorted_by, MERGED in self._steps, **how)
 
     @property
     def _knows_all(self) -> bool:
@@ -516,11 +502,9 @@ class Dataset:
         if not isinstance(folder, str | os.PathLike) or not isinstance(os.fspath(folder), str):
             raise JellyArgumentError(f"dst is {folder!r:.80}: expected the path of a directory")
         began = time.perf_counter()
-        source = self._input(self._sources.scoped())
-        rows = write_ids(folder, self._run(source))
-        return Conversion(
-            rows, source.bytes_read, bytes_of(folder), time.perf_counter() - began, source.n_skipped, source.skipped
-        )
+        source = self._stream(self._sources.scoped(), self._threads)
+        rows = write_ids(folder, self._run(source.batches(self._condition)))
+        return converted(began, source, rows, bytes_of(folder))
 
     @checked(_WRITING, elsewhere=_TO)
     def split(
@@ -579,22 +563,17 @@ class Dataset:
         >>> [(os.path.basename(part.path), part.statements, part.term) for part in made]
         [('age.jelly', 1, IRI('a:p#age')), ('name.jelly', 2, IRI('a:p#name'))]
         """
-        source = self._input(self._sources)
-        source.namespaces.update(writing.pop("prefixes", None) or {})
-        how: dict[str, Any] = {**writing, "known": self._knows_all or rows is None, "to": to, "options": options}
+        source = self._stream(self._sources, self._threads)
+        target = find(to, os.fspath(dst) if isinstance(dst, str | os.PathLike) else "", tables=True)
+        how: dict[str, Any] = {**writing, "known": self._knows_all or rows is None, "options": options}
 
         def write(path: str, batches: Iterator[Batch]) -> int:
-            return write_batches(path, batches, source, **how)[0]
+            return write_stream(path, batches, source, target, flat=True, **how)[0]
 
-        batches = self._run(source, progress=progress)
+        batches = self._run(source.watched(progress, self._condition))
         return split_batches(batches, dst, write, rows=rows, parts=parts, by=by, max_files=max_files, memory=memory)
 
 
 # What the keywords of writing are where nobody gives them.
 _DEFAULTS: dict[str, Any] = {"frame_bytes": 1_000_000, "delimited": True}
 
-
-def _with_workers(reader: Reader, batches: Iterator[Batch], threads: int) -> Iterator[Batch]:
-    with Workers(threads) as workers:
-        reader.workers = workers
-        yield from batches

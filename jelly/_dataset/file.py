@@ -27,7 +27,7 @@ from jelly._formats.index import (
     read_index,
     refuse_closed,
 )
-from jelly._formats.registry import SEEKING, Content, content_of
+from jelly._formats.registry import JELLY, JELLY_PATCH, SEEKING, Content, Format, content_of
 from jelly._formats.sniff import HEAD, refuse_other
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked, fitted
@@ -38,7 +38,7 @@ from jelly.errors import JellyArgumentError, JellyError
 if TYPE_CHECKING:
     from jelly.patch._seekable import PatchFile
 
-__all__ = ["IndexedFile", "JellyFile", "open", "open_indexed", "watched"]
+__all__ = ["Indexed", "IndexedFile", "JellyFile", "open", "open_indexed"]
 
 Item = TypeVar("Item")
 Opened = TypeVar("Opened", bound="IndexedFile[Any]")
@@ -188,15 +188,55 @@ def open_indexed(kind: type[Opened], src: Any, limits: Mapping[str, Any]) -> Ope
         return None
 
 
-def watched(file: IndexedFile[Any], threads: int, progress: Progress | None) -> Iterator[Batch]:
-    """All Batches of a file, decoded by several threads; ``progress`` gets bytes, all bytes and rows behind each."""
-    size, rows = file.index.size, 0
-    for batch in file.batches(threads):
-        yield batch
-        rows += len(batch)
-        del batch  # before the next one takes memory
-        if progress is not None:
-            progress(size * rows // max(file.index.statements, 1), size, rows)
+class Indexed:
+    """A file with an index in the place of a reader: threads read it, or only what ``query`` may find is read."""
+
+    skipped: list[tuple[int, str]] = []
+    n_skipped = 0
+
+    def __init__(
+        self, file: IndexedFile[Any], threads: int, query: Query | None = None, *, closes: bool = True
+    ) -> None:
+        self._file, self._threads, self._query, self._closes = file, threads, query, closes
+        self._rows = 0
+        self.format: Format = JELLY_PATCH if file._patch else JELLY
+        self.options: Any = file.index.options
+        self.size: int = file.index.size
+        self.workers: Any = None  # it has its own
+
+    def __enter__(self) -> Indexed:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, unless it is one of the caller."""
+        if self._closes:
+            self._file.close()
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read so far, by the share of the rows."""
+        return self.size * self._rows // max(self._file.index.statements, 1)
+
+    def batches(self) -> Iterator[Batch]:
+        """Iterate over the Batches."""
+        file: Any = self._file
+        for batch in file.batches(self._threads) if self._query is None else file.chosen(self._query, self._threads):
+            self._rows += len(batch)
+            yield batch
+            del batch  # before the next one takes memory
+
+    uniform = batches
+
+    def watched(self, progress: Progress | None) -> Iterator[Batch]:
+        """The Batches; ``progress`` gets bytes, all bytes and rows after each."""
+        for batch in self.batches():
+            yield batch
+            del batch
+            if progress is not None:
+                progress(self.bytes_read, self.size, self._rows)
 
 
 def end_of(start: int, stop: int | None, n: int) -> int:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import RDF, Kind
-from jelly._dataset.pattern import LanguageRange, Pattern
+from jelly._core.terms.model import DefaultGraph
+from jelly._dataset.pattern import Datatype, IRIPrefix, LanguageRange, OfKinds, Pattern, Place
 from jelly._dataset.terms import Ids, Terms
 from jelly._formats.filters import Query
 from jelly.errors import JellyArgumentError
@@ -21,9 +23,8 @@ _KINDS: dict[str, tuple[int, ...]] = {
     "blank": (Kind.BNODE,),
     "literal": (Kind.LITERAL, Kind.LANG, Kind.TYPED),
     "quoted": (Kind.TRIPLE,),
-    "default": (),  # the default graph has no term
+    "default": (),  # which has no term
 }
-_PROPERTIES = ("kind", "language", "datatype", "prefix")
 _SHORT = {"xsd:": "http://www.w3.org/2001/XMLSchema#", "rdf:": RDF}
 
 
@@ -46,34 +47,26 @@ class Condition:
                 f"{text!r} is not a condition: expected one of s, p, o and g, a dot, one of {', '.join(_PROPERTIES)}, "
                 "= or !=, and values with | between them, such as o.kind=iri|blank or o.language!=en"
             )
+        if self.property == "datatype":
+            self.values = [_datatype(value) for value in self.values]
         for value in self.values:
             if self.property == "kind" and value not in _KINDS:
                 raise JellyArgumentError(f"{value!r} is not a kind of term: expected one of {', '.join(_KINDS)}")
-            if self.property == "language":
-                LanguageRange(value)  # refuses what is none
-        if self.property == "datatype":
-            self.values = [_datatype(value) for value in self.values]
+        self._place = Place(tuple(map(_PROPERTIES[self.property], self.values)))
 
     def mask(self, batch: Batch) -> Ids:
         """Of each row whether it meets the condition."""
-        ids = getattr(batch, self.slot)
-        terms = Terms(batch)
-        # The default graph has id -1, the last index here. All triples are in it.
-        there = np.zeros(batch.n_terms + 1, bool)
-        there[-1] = self.property == "kind" and "default" in self.values
-        for value in self.values:
-            there[self._ids(batch, terms, value)] = True
-        found = np.full(len(batch), there[-1]) if ids is None else there[ids]
+        found = self._place.mask(batch, self.slot, Terms(batch))
         return ~found if self.negated else found
 
-    def _ids(self, batch: Batch, terms: Terms, value: str) -> Ids:
-        if self.property == "kind":
-            return np.flatnonzero(np.isin(batch.kind, _KINDS[value]))
-        if self.property == "language":
-            return terms.with_language(value)
-        if self.property == "datatype":
-            return terms.with_datatype(value)
-        return terms.with_prefix((Kind.IRI,), value.encode())
+
+def _of_kind(value: str) -> Any:
+    return DefaultGraph() if value == "default" else OfKinds(_KINDS[value])
+
+
+_PROPERTIES: dict[str, Callable[[str], Any]] = {
+    "kind": _of_kind, "language": LanguageRange, "datatype": Datatype, "prefix": IRIPrefix
+}
 
 
 def _datatype(value: str) -> str:
@@ -99,30 +92,34 @@ class Selection:
         self._pattern = pattern
         self._conditions = [Condition(text) for text in ([where] if isinstance(where, str) else where)]
         self._invert = invert
-        self._is_pattern = not (self._conditions or invert)
 
     def query(self, labels: bool = True) -> Query | None:
         """The query for the filters of a file, see `Pattern`: without conditions, which it does not know."""
         return None if self._invert else self._pattern.query(labels)
 
+    def _mask(self, batch: Batch) -> Ids | None:
+        """Of each row whether it is one of these; None if all are."""
+        mask = self._pattern.mask(batch)
+        if self._conditions or self._invert:
+            mask = np.ones(len(batch), bool) if mask is None else mask
+            for condition in self._conditions:
+                mask = mask & condition.mask(batch)
+        return ~mask if self._invert and mask is not None else mask
+
     def rows(self, batch: Batch) -> Ids:
         """The numbers of the rows, in order."""
-        rows = self._pattern.rows(batch)
-        if self._is_pattern:
-            return rows
-        mask = np.zeros(len(batch), bool)
-        mask[rows] = True
-        for condition in self._conditions:
-            mask &= condition.mask(batch)
-        return np.flatnonzero(~mask if self._invert else mask)
+        mask = self._mask(batch)
+        return np.arange(len(batch)) if mask is None else np.flatnonzero(mask)
 
     def count(self, batch: Batch) -> int:
         """The number of these rows."""
-        return self._pattern.count(batch) if self._is_pattern else len(self.rows(batch))
+        mask = self._mask(batch)
+        return len(batch) if mask is None else int(np.count_nonzero(mask))
 
     def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         for batch in batches:
-            found = self._pattern.select(batch) if self._is_pattern else select(batch, self.rows(batch))
+            mask = self._mask(batch)
+            found = batch if mask is None else select(batch, mask)
             del batch  # before the next one takes memory
             if len(found):
                 yield found

@@ -15,7 +15,7 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, Triple
 from jelly._options.settings import checked
-from jelly.errors import JellyArgumentError
+from jelly.errors import JellyArgumentError, need
 
 if TYPE_CHECKING:
     from jelly._core.terms.model import AnyTerm
@@ -206,9 +206,13 @@ class GraphIds:
         >>> jelly.scan(b"<a:x> <a:p> <a:y> .", format="nt").to_ids().to_scipy().toarray().tolist()  # doctest: +SKIP
         [[0, 1], [0, 0]]
         """
-        from jelly._dataset.scipy import to_scipy
+        with need("scipy", "matrices need scipy"):
+            from scipy import sparse
 
-        return to_scipy(self, relation)
+        chosen = slice(None) if relation is None else self.p == relation
+        source, target = self.s[chosen], self.o[chosen]
+        shape = (self.n_nodes, self.n_nodes)
+        return sparse.coo_array((np.ones(len(source), np.int64), (source, target)), shape=shape).tocsr()
 
     def to_networkx(self) -> Any:
         """A graph of networkx whose nodes are the ids, with an edge for each statement.
@@ -219,9 +223,14 @@ class GraphIds:
             Nodes have the attribute ``term`` (N-Triples), edges ``relation`` (the id in ``p``). It needs networkx
             (extra ``networkx``).
         """
-        from jelly._dataset.networkx import to_networkx
+        with need("networkx", "these graphs need networkx"):
+            import networkx
 
-        return to_networkx(self)
+        graph = networkx.MultiDiGraph()
+        graph.add_nodes_from((id, {"term": term}) for id, term in enumerate(self.terms()))
+        edges = zip(self.s.tolist(), self.o.tolist(), self.p.tolist(), strict=True)
+        graph.add_edges_from((source, target, {"relation": relation}) for source, target, relation in edges)
+        return graph
 
     def to_igraph(self) -> Any:
         """A directed graph of igraph whose vertices are the ids, with an edge for each statement.
@@ -232,9 +241,13 @@ class GraphIds:
             Vertices have the attribute ``term`` (N-Triples), edges ``relation`` (the id in ``p``). It needs igraph
             (extra ``igraph``).
         """
-        from jelly._dataset.igraph import to_igraph
+        with need("igraph", "these graphs need igraph"):
+            import igraph
 
-        return to_igraph(self)
+        graph = igraph.Graph(n=self.n_nodes, edges=np.stack([self.s, self.o], axis=1), directed=True)
+        graph.vs["term"] = self.terms()
+        graph.es["relation"] = self.p.tolist()
+        return graph
 
 
 def to_ids(

@@ -15,7 +15,7 @@ from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import DefaultGraph
 from jelly.errors import JellyArgumentError
 
-__all__ = ["MEMORY", "check_order", "in_slices", "merged", "sorted_rows"]
+__all__ = ["MEMORY", "Run", "check_order", "in_slices", "merged", "sorted_rows"]
 
 Rows = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -98,10 +98,12 @@ def in_slices(batch: Batch, rows: Rows) -> Iterator[Batch]:
         yield select(batch, rows[at : at + SLICE])
 
 
-class _Run:
-    """Batches in order, and how far they were taken."""
+class Run:
+    """Batches, and how far they were taken; in order where that counts."""
 
-    def __init__(self, batches: Iterable[Batch], by: str, check: Callable[[Any, Any], None] | None) -> None:
+    def __init__(
+        self, batches: Iterable[Batch], by: str = "", check: Callable[[Any, Any], None] | None = None
+    ) -> None:
         self._batches = iter(batches)
         self._by = by
         self._check = check
@@ -156,15 +158,19 @@ class _Run:
                 low = middle + 1
             else:
                 high = middle
-        start, self.at = self.at, low
-        return select(self.batch, slice(start, low)) if low > start else None
+        return self.upto(low) if low > self.at else None
+
+    def upto(self, stop: int) -> Batch:
+        """The rows before one of this Batch."""
+        assert self.batch is not None
+        start, self.at = self.at, stop
+        return self.batch if start == 0 and stop == len(self.batch) else select(self.batch, slice(start, stop))
 
     def rest(self) -> Iterator[Batch]:
         """All that is left."""
         while self.fill():
             assert self.batch is not None
-            start, self.at = self.at, len(self.batch)
-            yield self.batch if start == 0 else select(self.batch, slice(start, None))
+            yield self.upto(len(self.batch))
 
 
 def _steps(keys: list[Rows]) -> Iterator[tuple[Rows, Any]]:
@@ -189,7 +195,7 @@ def merged(
     source that are not in order, and those at the ends of its Batches.
     """
     each = list(sources)
-    runs = [_Run(*pair) for pair in zip(each, [by] * len(each), checks or [None] * len(each), strict=True)]
+    runs = [Run(*pair) for pair in zip(each, [by] * len(each), checks or [None] * len(each), strict=True)]
     written: tuple[Any, ...] | None = None  # the last row
     while runs := [run for run in runs if run.fill()]:
         if len(runs) == 1 and not unique:
@@ -208,7 +214,7 @@ def merged(
         del pieces
         order = sorted_rows(joined, by, unique=unique, in_pieces=True)
         if unique:
-            ends = _Run([joined], by, None)
+            ends = Run([joined], by)
             ends.fill()
             if ends.key(int(order[0])) == written:
                 order = order[1:]

@@ -1,32 +1,33 @@
-"""Batches of sources as one stream, and an output that they are written to."""
+"""Writing of Batches that come from sources: the stream options of the output, and the result."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
-from jelly._bytes.names import name_of, split_suffix
+from jelly._bytes.names import split_suffix
 from jelly._bytes.sink import SinkWriter
-from jelly._bytes.source import Progress
+from jelly._bytes.workers import Workers, in_order
 from jelly._core.base.batch import Batch
-from jelly._core.rules.needs import refuse_quoted
-from jelly._dataset.segments import Condition
-from jelly._dataset.sort import merged_sources
-from jelly._dataset.sources import Sources
-from jelly._formats.registry import JELLY, TABLE_FORMATS, THRIFT, find
+from jelly._dataset.stream import Stream
+from jelly._formats.registry import JELLY, Content, Format
 from jelly._options.layouts import Layout
 from jelly._options.options import COLUMN_VERSION, ROW_VERSION, PhysicalType, StreamOptions
-from jelly._streams.output_options import output_options
-from jelly._streams.reader import Reader
+from jelly._streams.output_options import join_options, output_options
 from jelly._streams.widening import changed, missing, open_fields
 from jelly._streams.writer import Writer
+from jelly.errors import JellyOptionsError, JellyUnsupportedError
 
-__all__ = ["Conversion", "Input", "Options", "bytes_of", "write_batches", "written_bytes"]
+__all__ = ["Conversion", "Options", "bytes_of", "converted", "copied_table", "look", "write_stream", "written_bytes"]
 
 Options = StreamOptions | Mapping[str, Any] | None
+
+# Bytes of Batches that are looked through for a quad.
+MAX_PEEK = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,150 +61,152 @@ class Conversion:
     messages: int = 0
 
 
-class Input:
-    """Sources as one stream, and what is known of them when they were read; like a `Reader` for who writes it."""
-
-    # As in these, there may be triples and then quads, and namespaces.
-    format = THRIFT
-
-    def __init__(
-        self, sources: Sources, threads: int = 1, sorted_by: str | None = None, unique: bool = False
-    ) -> None:
-        self._sources = sources
-        self._threads = threads
-        self._sorted_by = sorted_by
-        self._unique = unique
-        # Stream options of sources of rows and of sources of columns that have quoted triples, unless `star=` is given.
-        self._quoted: dict[bool, StreamOptions] = {}
-        self._asks = sources.settings.get("star") is None
-        self.rows = 0
-        self.bytes_read = 0
-        self.n_skipped = 0
-        self.skipped: list[tuple[int, str]] = []
-        self.has_graphs = False
-        self.has_quads = False  # a Jelly stream of quads, whose statements need not name a graph
-        self.options: StreamOptions | None = None  # of the first source, if it is Jelly
-        self._is_read = False
-        self.namespaces: dict[str, str] = {}
-
-    @property
-    def is_uniform(self) -> bool:
-        """Whether all Batches are of triples, or all of quads: those of one source are."""
-        return len(self._sources.each) == 1
-
-    def __enter__(self) -> Input:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        pass
-
-    def watched(self, progress: Progress | None = None, condition: Condition | None = None) -> Iterator[Batch]:
-        """The Batches of all sources: one after the other, or merged if each is sorted."""
-        if self._sorted_by is not None:
-            named = [
-                (name_of(source) or f"source {number}", self._watched(self._sources.of(number, self._ended), progress))
-                for number, source in enumerate(self._sources.each)
-            ]
-            return merged_sources(named, self._sorted_by, self._unique)
-        return self._watched(self._sources.batches(self._threads, self._ended, condition), progress)
-
-    def _ended(self, reader: Reader) -> None:
-        self.bytes_read += reader.bytes_read
-        self.n_skipped += reader.n_skipped
-        self.skipped += reader.skipped
-
-    def refuse_quoted(self, batch: Batch, version: int) -> None:
-        """Raise JellyOptionsError for a Batch whose quoted triples Jelly of this version would change, see `star=`."""
-        refuse_quoted(batch, self._quoted.get(version != COLUMN_VERSION), version)
-
-    def _watched(self, batches: Iterable[Batch], progress: Progress | None) -> Iterator[Batch]:
-        for batch in batches:
-            self.rows += len(batch)
-            read = batch.options
-            if not self._is_read:
-                self._is_read, self.options = True, read
-            self.has_quads = self.has_quads or (read is not None and read.physical_type > PhysicalType.TRIPLES)
-            if self._asks and batch.options is not None and len(batch.quoted):
-                self._quoted[batch.options.version == COLUMN_VERSION] = batch.options
-            if batch.g is not None and not self.has_graphs:
-                self.has_graphs = bool((batch.g >= 0).any())
-            for _, _, name, iri in batch.namespaces:
-                self.namespaces[name] = iri
-            yield batch
-            del batch  # before the next one takes memory
-            if progress is not None:
-                progress(self.bytes_read, None, self.rows)
+def converted(began: float, source: Any, rows: int, size: int, messages: int = 0) -> Conversion:
+    """The result of a conversion that has ended. ``source`` says what was read."""
+    return Conversion(
+        statements=rows,
+        bytes_read=source.bytes_read,
+        bytes_written=size,
+        seconds=time.perf_counter() - began,
+        n_skipped=source.n_skipped,
+        skipped=source.skipped,
+        messages=messages,
+    )
 
 
-def write_batches(
+def write_stream(
     dst: Any,
-    batches: Iterable[Batch],
-    source: Input,
+    batches: Iterator[Batch],
+    source: Stream,
+    format: Format,
     *,
+    flat: bool = False,
     known: bool = False,
-    keep_frames: bool = False,
-    to: str | None = None,
+    examine: bool = False,
     options: Options = None,
     layout: Layout = "flat",
+    drop_graphs: bool = False,
+    prefixes: Mapping[str, str] | None = None,
+    workers: Workers | None = None,
     **writing: Any,
 ) -> tuple[int, int]:
-    """Write Batches: the numbers of statements and of bytes. The output gets its name when it is complete.
+    """Write Batches that come from a stream of sources: the numbers of statements and of bytes.
 
-    ``known`` tells that all sources were read when the first Batch comes: then the stream options follow from what
-    they have. Else those of a file follow what is written, and a pipe announces all that may come. With
-    ``keep_frames`` the Batches have namespaces and frames of their own, which are kept as `jelly.convert` does.
+    ``flat`` says that steps have taken frames and namespaces away. ``known`` says that all sources were read when the
+    first Batch comes. The first Batches decide the stream options, with ``examine`` those of each source, and are read
+    before the output is opened: a source that cannot be read leaves it alone. Where a later Batch needs more, see
+    `jelly._streams.widening`.
     """
-    name = os.fspath(dst) if isinstance(dst, str | os.PathLike) else getattr(dst, "name", "")
-    is_path = isinstance(dst, str | os.PathLike) and os.fspath(dst) != "-"
-    format = find(to, name if isinstance(name, str) else "", tables=True)
-    if format.name in TABLE_FORMATS:
-        rows = _write_table(dst, format.name, batches, layout)
-        return rows, bytes_of(dst)
-    iterator = iter(batches)
-    first = next(iterator, None)
+    if format.content is Content.TABLE:
+        return _write_table(dst, batches, format, flat, layout, workers or Workers(1)), bytes_of(dst)
     allowed = open_fields(options)
-    if format is JELLY and not isinstance(options, StreamOptions):
-        quads = (source.has_graphs or source.has_quads) if known or first is None else first.arity == 4
-        wide: dict[str, Any] = {}
-        if not is_path:
-            # What is in a pipe cannot be written again: it announces all that may come.
-            if not known and first is not None and not source.is_uniform:
-                wide["physical_type"], quads = PhysicalType.QUADS, True
-            if output_options(source.options, 4, options).version != COLUMN_VERSION:
-                wide |= {"rdf_star": True, "generalized_statements": True, "version": ROW_VERSION}
-        given = wide | dict(options or {})
-        options = output_options(source.options, 4 if quads else 3, given, flat=not keep_frames)
-        allowed -= wide.keys()
-        if first is not None:
-            options = changed(options, missing(options, first, allowed))
-    version = options.version if isinstance(options, StreamOptions) else 0
-    with Writer(dst, options, format=to, **writing) as writer:
-        writer.allow(allowed)
-        declared: dict[str, str] = {}
-        for batch in chain([] if first is None else [first], iterator):
-            first = None
-            if format is JELLY:
-                source.refuse_quoted(batch, version)
-            if keep_frames:
-                writer.add_batch(batch, keep_frames=True if batch.metadata else None)
-                del batch  # before the next one takes memory
-                continue
-            if format.namespaces and declared != source.namespaces:
-                own = [(prefix, iri) for _, _, prefix, iri in batch.namespaces]
-                for prefix, iri in source.namespaces.items():
-                    if declared.get(prefix) != iri and (prefix, iri) not in own:
-                        writer.namespace(prefix, iri)
-                declared = dict(source.namespaces)
-            writer.add_batch(batch)
-            del batch
+    held: list[Batch] = []
+    # What is in a pipe cannot be written again: it announces what may come late.
+    late: dict[str, Any] = {}
+    examine = examine and format is JELLY and not source.is_one
+    if not examine or (chosen := _for_all(source, options, allowed)) is None:
+        held, arity = look(batches, source, format, known)
+        chosen = output_options(source.options, arity, options, flat=flat, star=source.has_star)
+        if flat:
+            late = {"rdf_star": True, "generalized_statements": True}
+        if flat or not source.is_one or (source.options is None and source.format.namespaces):
+            late["version"] = ROW_VERSION
+    if drop_graphs:
+        chosen = changed(chosen, {"physical_type": PhysicalType.TRIPLES})
+    if prefixes and chosen.version < ROW_VERSION:
+        chosen = chosen.replace(version=ROW_VERSION)
+    if held:
+        chosen = changed(chosen, missing(chosen, held[0], allowed))
+    writer = Writer(dst, chosen, format=format.name, threads=workers or 1, **writing)  # type: ignore[arg-type]
+    writer.allow(allowed, {} if chosen.version == COLUMN_VERSION else late)
+    with _advice(drop_graphs), writer:
+        declared = dict(prefixes or {})
+        for name, iri in declared.items():
+            writer.namespace(name, iri)
+        batch: Batch | None
+        while (batch := held.pop(0) if held else next(batches, None)) is not None:
+            if flat:
+                if format is JELLY:
+                    source.refuse_quoted(batch, chosen.version)
+                known_names = {name: iri for _, _, name, iri in batch.namespaces}
+                for name, iri in source.namespaces.items() if format.namespaces else ():
+                    if declared.get(name) != iri and known_names.get(name) != iri:
+                        writer.namespace(name, iri)
+                    declared[name] = iri
+            # Metadata belongs to its frame, so that frame has to stay one.
+            writer.add_batch(batch, keep_frames=True if batch.metadata and not flat else None)
+            batch = None  # before the next one takes memory
     return writer.statements, written_bytes(writer)
 
 
-def _write_table(dst: Any, kind: str, batches: Iterable[Batch], layout: Layout) -> int:
-    from jelly._formats.arrow_tables import from_batches
-    from jelly._formats.table_files import write_table_file
+def _for_all(source: Stream, given: Options, allowed: frozenset[str]) -> StreamOptions | None:
+    """The stream options for all sources, by the beginning of each; None if there are no statements."""
+    each = []
+    for first, has_namespaces in source.beginnings():
+        version = ROW_VERSION if has_namespaces else 0
+        made = output_options(first.options, first.arity, version=version, star=source.has_star)
+        each.append(changed(made, missing(made, first, allowed)))
+    return output_options(join_options(each), 4, given) if each else None
 
-    return write_table_file(dst, from_batches(batches, layout=layout), kind=kind)
+
+def look(
+    batches: Iterator[Batch], source: Stream, format: Format = JELLY, known: bool = False
+) -> tuple[list[Batch], int]:
+    """The first Batch, and whether the stream is one of triples or quads (3 or 4).
+
+    Where quads may follow triples, and ``format`` is Jelly, as many Batches as it takes to know; beyond MAX_PEEK bytes
+    it is taken for one of quads.
+    """
+    held: list[Batch] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.nbytes
+        if not known and (batch.arity == 4 or format is not JELLY or not source.is_mixed):
+            return held, batch.arity
+        if known or size > MAX_PEEK:
+            break
+    if held and not known:
+        return held, 4 if size > MAX_PEEK else 3
+    has_quads = source.has_graphs or source.has_quads
+    return held, 4 if has_quads or (not source.rows and source.format.quads and source.format is not JELLY) else 3
+
+
+@contextlib.contextmanager
+def _advice(drop_graphs: bool) -> Iterator[None]:
+    """Add to the error for a named graph that graphs can be dropped."""
+    try:
+        yield
+    except (JellyUnsupportedError, JellyOptionsError) as error:
+        if "named graph" in error.reason and not drop_graphs:
+            error.reason += "; or drop the graphs with drop_graphs=True"
+            error.args = (error.reason,)
+        raise
+
+
+def _write_table(
+    dst: Any, batches: Iterator[Batch], format: Format, flat: bool, layout: Layout, workers: Workers
+) -> int:
+    from jelly._formats.arrow_tables import BATCH_ROWS, RecordBatchBuilder, from_batches
+    from jelly._formats.table_files import write_record_batches
+
+    if flat:  # Batches may be small
+        reader = from_batches(batches, layout=layout)
+        return write_record_batches(dst, reader.schema, reader, kind=format.name, workers=workers)
+    maker = RecordBatchBuilder(layout, False, None, BATCH_ROWS)
+
+    def columns(batch: Batch) -> list[Any]:
+        return list(maker.run([(batch, 0, len(batch))]))
+
+    made = (each for _, found in in_order(workers, batches, columns) for each in found)
+    return write_record_batches(dst, maker.schema, made, kind=format.name, workers=workers)
+
+
+def copied_table(src: Any, dst: Any, format: Format, workers: Workers) -> int:
+    """Write the columns of a table as they are, whatever their layout: the number of rows."""
+    from jelly._formats.table_files import read_table_file, write_table_file
+
+    return write_table_file(dst, read_table_file(src), kind=format.name, workers=workers)
 
 
 def bytes_of(path: Any) -> int:

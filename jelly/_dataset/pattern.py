@@ -19,7 +19,7 @@ from jelly._options.settings import checked
 from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError, JellyError
 
-__all__ = ["Datatype", "IRIPrefix", "LanguageRange", "Pattern", "Wanted", "parse_term"]
+__all__ = ["Datatype", "IRIPrefix", "LanguageRange", "OfKinds", "Pattern", "Place", "Wanted", "parse_term"]
 
 _TERMS = (IRI, BlankNode, Literal, QuotedTriple, DefaultGraph)
 _BARE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]*")
@@ -50,6 +50,10 @@ class _Matcher:
     def _ids(self, terms: Terms) -> Ids:
         raise NotImplementedError
 
+    def _sought(self) -> Sought | None:
+        """What filters know of it."""
+        return None
+
 
 class IRIPrefix(_Matcher):
     """Matches all IRIs that begin with a text, in a pattern of `find`.
@@ -70,6 +74,9 @@ class IRIPrefix(_Matcher):
 
     def _ids(self, terms: Terms) -> Ids:
         return terms.with_prefix((Kind.IRI,), self.text.encode())
+
+    def _sought(self) -> Sought:
+        return Sought(self.text.encode(), None)
 
 
 class Datatype(_Matcher):
@@ -124,6 +131,22 @@ class LanguageRange(_Matcher):
 
     def _ids(self, terms: Terms) -> Ids:
         return terms.with_language(self.text)
+
+
+class OfKinds(_Matcher):
+    """Matches terms of some kinds, with a text or with any."""
+
+    __slots__ = ("kinds",)
+
+    def __init__(self, kinds: tuple[int, ...], text: str | None = None) -> None:
+        self.kinds = kinds
+        self.text: Any = text
+
+    def _ids(self, terms: Terms) -> Ids:
+        return terms.of_kinds(self.kinds) if self.text is None else terms.with_text(self.kinds, self.text.encode())
+
+    def _sought(self) -> Sought | None:
+        return None if self.text is None else sought(IRI(self.text))  # the kind is none of its business
 
 
 class _OtherTerm(Protocol):
@@ -222,9 +245,9 @@ class Pattern:
         return not self._slots
 
     @cached_property
-    def _slots(self) -> list[tuple[str, _Slot]]:
+    def _slots(self) -> list[tuple[str, Place]]:
         # The predicate first: it is found fastest.
-        return [(slot, _Slot(wanted)) for slot in "psog" if (wanted := getattr(self, slot)) is not None]
+        return [(slot, Place(wanted)) for slot in "psog" if (wanted := getattr(self, slot)) is not None]
 
     def query(self, labels: bool = True) -> Query | None:
         """What filters know of the pattern.
@@ -256,31 +279,18 @@ class Pattern:
         numpy.ndarray
             Numbers of rows, int64.
         """
-        mask = self._mask(batch)
+        mask = self.mask(batch)
         return np.arange(len(batch)) if mask is None else np.flatnonzero(mask).astype(np.int64, copy=False)
 
-    def _mask(self, batch: Batch) -> Ids | None:
+    def mask(self, batch: Batch) -> Ids | None:
         """Of each row whether it matches; None if all do."""
         terms = Terms(batch)
         mask: Ids | None = None
         for slot, wanted in self._slots:
-            ids = getattr(batch, slot)
-            if ids is None:  # triples are in the default graph
-                if wanted.default:
-                    continue
-                return np.zeros(len(batch), bool)
-            found = wanted.ids(batch, terms)
-            if len(found) == 1 and not wanted.default:
-                same = ids == found[0]
-            else:
-                # The default graph has id -1, the last index here.
-                is_wanted = np.zeros(batch.n_terms + 1, bool)
-                is_wanted[found] = True
-                is_wanted[-1] = wanted.default
-                if not is_wanted.any():
-                    return np.zeros(len(batch), bool)
-                same = is_wanted[ids]
+            same = wanted.mask(batch, slot, terms)
             mask = same if mask is None else mask & same
+            if not mask.any():
+                break
         return mask
 
     @checked()
@@ -297,7 +307,7 @@ class Pattern:
         int
             How many match.
         """
-        mask = self._mask(batch)
+        mask = self.mask(batch)
         return len(batch) if mask is None else int(np.count_nonzero(mask))
 
     @checked()
@@ -317,7 +327,7 @@ class Pattern:
         return batch if self.is_empty else select(batch, self.rows(batch))
 
 
-class _Slot:
+class Place:
     """What one place of a statement may be."""
 
     def __init__(self, wanted: tuple[Any, ...]) -> None:
@@ -332,17 +342,35 @@ class _Slot:
     @property
     def has_labels(self) -> bool:
         """Whether labels of blank nodes count."""
-        return any(isinstance(one, BlankNode | QuotedTriple) for one in self._terms)
+        return any(isinstance(one, BlankNode | QuotedTriple) for one in self._terms) or any(
+            isinstance(one, OfKinds) and Kind.BNODE in one.kinds for one in self._matchers
+        )
 
     @cached_property
     def sought(self) -> tuple[bool, list[Sought]] | None:
         """What filters know of it; None if it has a datatype or a language range, or very many terms."""
-        if len(self._terms) > MAX_SOUGHT or not all(isinstance(one, IRIPrefix) for one in self._matchers):
+        matched = [found for one in self._matchers if (found := one._sought()) is not None]
+        if len(self._terms) > MAX_SOUGHT or len(matched) < len(self._matchers):
             return None
-        prefixes = [Sought(one.text.encode(), None) for one in self._matchers]
-        return self.default, prefixes + [sought(term) for term in self._terms]
+        return self.default, matched + [sought(term) for term in self._terms]
 
-    def ids(self, batch: Batch, terms: Terms) -> Ids:
+    def mask(self, batch: Batch, slot: str, terms: Terms) -> Ids:
+        """Of each row whether its term in this place matches."""
+        ids = getattr(batch, slot)
+        if ids is None:  # triples are in the default graph
+            return np.full(len(batch), self.default)
+        found = self._ids(batch, terms)
+        if len(found) == 1 and not self.default:
+            same: Ids = ids == found[0]
+            return same
+        # The default graph has id -1, the last index here.
+        is_wanted = np.zeros(batch.n_terms + 1, bool)
+        is_wanted[found] = True
+        is_wanted[-1] = self.default
+        matches: Ids = is_wanted[ids]
+        return matches
+
+    def _ids(self, batch: Batch, terms: Terms) -> Ids:
         """The ids of the terms of a Batch that match."""
         found = [matcher._ids(terms) for matcher in self._matchers]
         if len(self._terms) > _MANY:

@@ -1,4 +1,4 @@
-"""``jelly.read``: one source by a `Reader`, several by `Sources`."""
+"""``jelly.read``: one source by a `Reader`, several as a `Stream`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from jelly._options.settings import checked
 from jelly._streams.reader import READ_ROWS, Reader
 
 if TYPE_CHECKING:
-    from jelly._dataset.blank_node_scope import Mode
-    from jelly._dataset.sources import Sources
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import ReadOptions
 
 __all__ = ["is_several", "read", "uniform_batches"]
 
@@ -47,29 +48,16 @@ def _looks_several(src: Any) -> bool:
     return hasattr(src, "__arrow_c_stream__") and not hasattr(src, "read")
 
 
-@checked(READING, VERSIONS)
-def read(
-    src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
-) -> StatementIterator:
-    """Read statements one by one, as `Triple` or `Quad`. Memory stays bounded.
+@checked(READING, VERSIONS, {"blank_nodes", "skolem_base"})
+def read(src: Any, **options: Unpack[ReadOptions]) -> StatementIterator:
+    """Read statements one by one, as `Triple` or `Quad`: ``iter(scan(src))``. Memory stays bounded.
 
     Parameters
     ----------
     src : Any
-        The input: a path, ``"-"``, a URL of the web or of fsspec, an ``OpenFile`` of it, bytes, a binary file object,
-        an iterable of chunks of bytes, a table (``.parquet``, ``.arrow``, ``.csv``, or an object of pyarrow, polars or
-        pandas), a directory, a glob pattern, or a list of any of these. Formats may differ.
-    blank_nodes : {"scope", "keep", "skolemize"}, optional
-        Labels of blank nodes, see `find`: by default several sources have scopes, and one keeps its labels.
-    skolem_base : str, optional
-        What the IRIs of skolemized blank nodes begin with.
-    **settings : Any
-        Keywords of `Reader`.
-
-    Returns
-    -------
-    StatementIterator
-        An iterator of `Triple` or `Quad`.
+        The input, as for `scan`.
+    **options : Unpack[ReadOptions]
+        Shared keywords, see `ReadOptions`: all but ``threads``.
 
     Raises
     ------
@@ -83,24 +71,22 @@ def read(
     ...     print(o.value, o.language)
     o en
     """
-    settings.setdefault("batch_rows", READ_ROWS)
-    return StatementIterator(_opened(src, blank_nodes, skolem_base, settings).uniform())
+    settings: dict[str, Any] = {"batch_rows": READ_ROWS, **options}
+    return StatementIterator(uniform_batches(src, settings))
 
 
-def uniform_batches(
-    src: Any, blank_nodes: Mode | None, skolem_base: str | None, settings: dict[str, Any]
-) -> Iterator[Batch]:
-    """The Batches of one or several sources; those of one are all of triples or all of quads."""
-    return _opened(src, blank_nodes, skolem_base, settings).uniform()
+def uniform_batches(src: Any, settings: dict[str, Any]) -> Iterator[Batch]:
+    """The Batches of one or several sources; those of one are all of triples or all of quads.
 
-
-def _opened(src: Any, blank_nodes: Mode | None, skolem_base: str | None, settings: dict[str, Any]) -> Reader | Sources:
-    if blank_nodes is None and skolem_base is None and not _looks_several(src):
+    One source alone does not need what several do, which takes some time to import.
+    """
+    if settings.keys().isdisjoint(("blank_nodes", "skolem_base")) and not _looks_several(src):
         try:
-            return Reader(src, **settings)
+            return Reader(src, **settings).uniform()
         except (IsADirectoryError, PermissionError):  # the latter on Windows
             if not isinstance(src, str | os.PathLike) or not os.path.isdir(src):
                 raise
     from jelly._dataset.sources import Sources
+    from jelly._dataset.stream import Stream
 
-    return Sources(src, blank_nodes, skolem_base, **settings)
+    return Stream(Sources(src, **settings)).batches()

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, Protocol
 
 from jelly._bytes.names import is_url, is_web, split_suffix
 from jelly._bytes.source import open_local
-from jelly._core.base.batch import Batch
 from jelly._dataset.blank_node_scope import BlankNodes
 from jelly._dataset.file import JellyFile
 from jelly._formats.filters import Query
 from jelly._formats.registry import JELLY, SEEKING, find
 from jelly.errors import JellyError
 
-__all__ = ["Condition", "open_filtered", "query_of", "read_filtered"]
+__all__ = ["Condition", "open_filtered", "query_of"]
 
 # Keywords of `Reader` that change nothing of how a file with an index is read.
 _ALIKE = frozenset({"format", "strict", "on_error", "delimited"})
@@ -66,14 +65,3 @@ def open_filtered(
         return file
     file.close()
     return None
-
-
-def read_filtered(source: Any, query: Query | None, settings: Mapping[str, Any]) -> Iterator[Batch] | None:
-    """The Batches of the segments of a file that may match a query; None if it must be read as a whole."""
-    file = None if query is None else open_filtered(source, settings)
-    return None if file is None else _read(file, query)
-
-
-def _read(file: JellyFile, query: Query | None) -> Iterator[Batch]:
-    with file:
-        yield from file.chosen(query)

@@ -16,7 +16,8 @@ import os
 import struct
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -46,6 +47,7 @@ from jelly._formats.registry import SEEKING
 from jelly._formats.sniff import HEAD, refuse_other
 from jelly._options.options import COLUMN_VERSION, PatchOptions, StreamOptions
 from jelly._options.settings import checked, fitted
+from jelly._streams.drain import drain
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
 
 __all__ = ["SUFFIX", "make_sidecar", "read_sidecar"]
@@ -90,38 +92,32 @@ def make_sidecar(
     name = os.fspath(path)
     if terms and patch:
         raise JellyArgumentError("a file of patches has no filters of terms")
-    if terms and _add_filters(name, progress, limits):
-        return
     builder = FilterBuilder(limit=_MAX_FILTERS) if terms else None
-    expansion = limits.pop("max_expansion", MAX_EXPANSION)
-    with builtins.open(name, "rb") as opened:
-        limits = fitted(limits, SEEKING, os.fstat(opened.fileno()).st_size)
+    with _opened(name, limits) as (file, size):
+        if builder is not None and _add_filters(name, file, size, builder, progress, limits):
+            return
+        file.seek(0)
         decoder = Decoder(patch=patch, **limits)
-        done = 0
-        try:
-            file = plain_view(opened, expansion)
-            size = file.seek(0, os.SEEK_END)
-            file.seek(0)
-            refuse_other(file.read(HEAD))
-            # Reading a compressed file can start where a frame of it begins.
-            starts = file.table.plain.tolist() if isinstance(file, PlainView) else None
-            scan = _Scan(decoder, builder, distance, starts)
+        # Reading a compressed file can start where a frame of it begins.
+        starts = file.table.plain.tolist() if isinstance(file, PlainView) else None
+        scan = _Scan(decoder, builder, distance, starts)
+
+        def chunks() -> Iterator[Any]:
+            done = 0
             for data in chunks_of(file, chunk)(0, size):
+                yield data
                 done += len(data)
-                scan.take(decoder.feed(data))
                 if decoder.delimited is False:
                     raise JellyError("the file is one bare frame: only a delimited stream can have an index")
                 if decoder.offset < size and not decoder.in_message:
                     scan.end_chunk()
                 if progress is not None:
                     progress(done, size)
-            scan.take(decoder.close())
-            if builder is not None:
-                builder.cut(size - scan.begin)
-            options = first_options(file, patch, limits)  # in version 3 they may change
-        except JellyError as error:
-            error.source = error.source or name
-            raise
+
+        scan.take(drain(decoder, chunks(), is_live=True))
+        if builder is not None:
+            builder.cut(size - scan.begin)
+        options = first_options(file, patch, limits)  # in version 3 they may change
         ends = checksum_ends(file, size)
     places, states, statements = scan.places, scan.states, scan.statements
     version, n_head, n_key = _PATCH if patch else _RDF
@@ -136,6 +132,49 @@ def make_sidecar(
     if builder is not None:
         filters = builder.pack([(0, 0), *((place[0], place[1]) for place in places)], size, ends)
     _write(name + SUFFIX, _START.pack(_MAGIC, zlib.crc32(head), len(head)) + head, *states, filters)
+
+
+@contextmanager
+def _opened(name: str, limits: dict[str, Any]) -> Iterator[tuple[Any, int]]:
+    """A Jelly file as it is when it is not compressed, and its size. ``limits`` become those of a `Decoder`."""
+    expansion = limits.pop("max_expansion", MAX_EXPANSION)
+    with builtins.open(name, "rb") as opened:
+        limits.update(fitted(limits, SEEKING, os.fstat(opened.fileno()).st_size))
+        try:
+            file = plain_view(opened, expansion)
+            size = file.seek(0, os.SEEK_END)
+            file.seek(0)
+            refuse_other(file.read(HEAD))
+            yield file, size
+        except JellyError as error:
+            error.source = error.source or name
+            raise
+
+
+def _add_filters(
+    name: str,
+    file: Any,
+    size: int,
+    builder: FilterBuilder,
+    progress: Callable[[int, int], object] | None,
+    limits: dict[str, Any],
+) -> bool:
+    """Write a sidecar with the filters of a file that has an index of its own; False for other files."""
+    try:
+        index = read_index(file, size, partial(first_options, file, False, limits))
+    except CorruptIndex:
+        return False
+    if index is None:
+        return False
+    chunks = chunks_of(file)
+    for segment in index.segments():
+        for batch in read_segment(chunks, index, segment, **limits):
+            builder.add(batch)
+        builder.cut(segment[1].offset - segment[0].offset)
+        if progress is not None:
+            progress(segment[1].offset, size)
+    _write(name + SUFFIX, builder.pack(keyframes_of(index), size, checksum_ends(file, size)))
+    return True
 
 
 class _Scan:
@@ -194,47 +233,6 @@ class _Scan:
         if self._builder is not None and start < stop:
             whole = start == 0 and stop == len(batch)
             self._builder.add(batch if whole else select(batch, slice(start, stop)))
-
-
-def _taken(batches: Iterable[Batch], builder: FilterBuilder | None) -> int:
-    """The number of statements of some Batches, which the filters take in."""
-    number = 0
-    for batch in batches:
-        number += len(batch)
-        if builder is not None:
-            builder.add(batch)
-    return number
-
-
-def _add_filters(name: str, progress: Callable[[int, int], object] | None, limits: dict[str, Any]) -> bool:
-    """Write a sidecar with the filters of a file that has an index of its own; False for other files."""
-    limits = dict(limits)
-    expansion = limits.pop("max_expansion", MAX_EXPANSION)
-    with builtins.open(name, "rb") as opened:
-        limits = fitted(limits, SEEKING, os.fstat(opened.fileno()).st_size)
-        try:
-            file = plain_view(opened, expansion)
-            size = file.seek(0, os.SEEK_END)
-            file.seek(0)
-            refuse_other(file.read(HEAD))
-            index = read_index(file, size, partial(first_options, file, False, limits))
-            if index is None:
-                return False
-            builder = FilterBuilder(limit=_MAX_FILTERS)
-            chunks = chunks_of(file)
-            for segment in index.segments():
-                _taken(read_segment(chunks, index, segment, **limits), builder)
-                builder.cut(segment[1].offset - segment[0].offset)
-                if progress is not None:
-                    progress(segment[1].offset, size)
-        except CorruptIndex:
-            return False
-        except JellyError as error:
-            error.source = error.source or name
-            raise
-        filters = builder.pack(keyframes_of(index), size, checksum_ends(file, size))
-    _write(name + SUFFIX, filters)
-    return True
 
 
 def _write(path: str, *parts: bytes) -> None:

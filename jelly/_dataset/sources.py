@@ -2,48 +2,37 @@
 
 from __future__ import annotations
 
-import copy
 import glob
 import hashlib
 import os
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
-from functools import partial
-from types import SimpleNamespace
+from collections.abc import Iterable
 from typing import Any
 
 from jelly._bytes.names import is_open_file, is_url, is_web, name_of, split_suffix
-from jelly._core.base.batch import Batch
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
-from jelly._dataset.file import JellyFile
-from jelly._dataset.segments import Condition, query_of, read_filtered
-from jelly._formats.filters import Query
 from jelly._formats.index import SUFFIX
 from jelly._formats.registry import (
     FORMATS,
-    JELLY,
     READING,
     TABLE_SUFFIXES,
     VERSIONS,
-    find,
     format_of,
     having,
     table_kind,
 )
-from jelly._streams.rdf_version import changes
-from jelly._streams.reader import Frame, Reader, frames_of, whole_frame
-from jelly.errors import JellyArgumentError, JellyError
+from jelly._streams.reader import Reader
+from jelly.errors import JellyArgumentError
 
-__all__ = ["OF_SOURCES", "Sources", "expand"]
+__all__ = ["OF_SOURCES", "OWN", "Sources", "expand", "is_table"]
 
 # Keywords of what reads sources.
 OF_SOURCES = READING | VERSIONS | {"blank_nodes", "skolem_base", "threads"}
 
 _MAGIC = re.compile(r"[*?\[]")
 # Keywords of all formats, and of a part of a Jelly file none.
-_OWN = ("format", "strict", "on_error", "delimited")
+OWN = ("format", "strict", "on_error", "delimited")
 
 
 def expand(src: Any) -> list[Any]:
@@ -137,152 +126,40 @@ class Sources:
         self.names: list[str] = [_name(source) for source in self.each] if mode != "keep" else [""] * len(self.each)
 
     @property
-    def single(self) -> Any:
-        """The source, if there is one that a `Reader` reads as it is; None for several, tables and open files."""
-        one = self.each[0]
-        return one if len(self.each) == 1 and self.labels.mode == "keep" and not _is_table(one) and not (
-            isinstance(one, JellyFile)
-        ) else None
+    def table(self) -> Any:
+        """The source, if it is one file of a table that is to be taken as it is."""
+        settings = self.settings
+        is_plain = len(self.each) == 1 and self.labels.mode == "keep" and settings.get("format") is None
+        return self.each[0] if is_plain and table_kind(self.each[0]) and not any(map(settings.get, VERSIONS)) else None
 
     def but(self, **defaults: Any) -> Sources:
         """The same, with keywords of `Reader` where they are not given."""
-        made = copy.copy(self)
-        made.settings = defaults | self.settings
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, settings=defaults | self.settings)
         return made
 
     def scoped(self) -> Sources:
         """The same, where the blank nodes of one source have a scope, too, unless the caller has chosen."""
         return Sources(self.each, self._given[0] or "scope", self._given[1], **self.settings)
 
-    def batches(
-        self,
-        threads: int = 1,
-        ended: Callable[[Reader], object] | None = None,
-        condition: Condition | None = None,
-    ) -> Iterator[Batch]:
-        """The Batches of all sources, in order; of files with filters those that may have rows of a condition.
-
-        More threads than one read ahead: sources, and segments of Jelly files with an index. ``ended`` is called with
-        each Reader at its end; with threads at the end of all, with what stands for a Reader of a file with an index.
-        """
-        query = query_of(condition, self.labels)
-        if threads <= 1:
-            for number in range(len(self.each)):
-                yield from self.of(number, ended, query)
-            return
-        from jelly._bytes.workers import pipelined  # which takes some time to import
-
-        readers: dict[int, Any] = {}
-        with ExitStack() as stack:
-            yield from pipelined(self._tasks(stack, query, readers), threads)
-        for _, reader in sorted(readers.items()):
-            if ended is not None:
-                ended(reader)
-
-    def of(
-        self, number: int, ended: Callable[[Reader], object] | None = None, query: Query | None = None
-    ) -> Iterator[Batch]:
-        """The Batches of one source, all of them of triples or all of quads, with its blank nodes as they should be."""
-        return self.labels.batches(self.names[number], self._plain(self.each[number], ended, query))
-
-    def frames(self) -> Iterator[Frame]:
-        """The frames of all sources, numbered from 0 on."""
-        index = 0
-        for number, source in enumerate(self.each):
-            for frame in self._frames(number, source, index):
-                yield frame
-                index += 1
-
-    def _frames(self, number: int, source: Any, index: int) -> Iterator[Frame]:
-        name = self.names[number]
-        if isinstance(source, JellyFile):
-            yield from frames_of(self.labels.batches(name, source.batches()), index)
-        elif _is_table(source):
-            yield whole_frame(self.of(number), index)
-        else:
-            with self.reader(source) as reader:
-                if reader.format is JELLY:
-                    yield from frames_of(self.labels.batches(name, reader.batches()), index)
-                else:
-                    yield whole_frame(self.labels.batches(name, reader.uniform()), index)
-
     def reader(self, source: Any) -> Reader:
         """A Reader of one source, which is no table in memory, with the settings that its format has."""
         settings = self.settings
         if len(self.each) > 1 and settings.get("format") is None and (name := name_of(source)) and not is_web(name):
             # Formats may differ, and each has limits of its own.
-            settings = having(settings, format_of(source).reading | VERSIONS | set(_OWN))
+            settings = having(settings, format_of(source).reading | VERSIONS | set(OWN))
         return Reader(source, **settings)
 
-    def _plain(self, source: Any, ended: Callable[[Reader], object] | None, query: Query | None) -> Iterator[Batch]:
-        if (chosen := read_filtered(source, query, self.settings)) is not None:
-            yield from chosen
-            return
-        if isinstance(source, JellyFile):
-            yield from source.chosen(query)
-            return
-        if _is_table(source):
-            from jelly._formats.arrow_input import InputTable
 
-            table = InputTable(source)
-            change = changes(self.settings.get("rdf"), self.settings.get("star"))
-            batches = table.batches(table.has_graphs())
-            yield from batches if change is None else change(batches)
-            return
-        with self.reader(source) as reader:
-            yield from reader.uniform()
-            if ended is not None:
-                ended(reader)
-
-    def _tasks(
-        self, stack: ExitStack, query: Query | None, readers: dict[int, Any]
-    ) -> Iterator[Callable[[], Iterator[Batch]]]:
-        for number, source in enumerate(self.each):
-            file = self._indexed(source)
-            if file is None:
-                yield partial(self.of, number, partial(readers.__setitem__, number), query)
-            else:
-                if file is not source:
-                    stack.enter_context(file)
-                readers[number] = SimpleNamespace(bytes_read=file.n_bytes, n_skipped=0, skipped=[])
-                for part in file.parts(query=query):
-                    yield partial(self._segment, file.path, self.names[number], part)
-
-    def uniform(self) -> Iterator[Batch]:
-        """The Batches, as of `Reader`; those of one source are all of triples or all of quads."""
-        return self.batches()
-
-    def _indexed(self, source: Any) -> JellyFile | None:
-        """The file with its index, if it has one, and if its segments can be read as they are."""
-        if isinstance(source, JellyFile):
-            return source
-        if not VERSIONS.isdisjoint(name for name, value in self.settings.items() if value is not None):
-            return None
-        if not isinstance(source, str | os.PathLike) or not os.path.isfile(source):
-            return None
-        if find(self.settings.get("format"), os.fspath(source), tables=True) is not JELLY:
-            return None
-        try:
-            settings = having(self.settings, JELLY.reading)
-            return JellyFile(source, **{name: value for name, value in settings.items() if name not in _OWN})
-        except JellyError:
-            return None
-
-    def _segment(self, path: str, name: str, part: Callable[[], Iterator[tuple[Batch, int, int]]]) -> Iterator[Batch]:
-        try:
-            yield from self.labels.batches(name, (batch for batch, _, _ in part()))
-        except JellyError as error:
-            error.source = error.source or path
-            raise
-
-
-def _is_table(source: Any) -> bool:
+def is_table(source: Any) -> bool:
+    """Whether a source is a table in memory."""
     return hasattr(source, "__arrow_c_stream__") and not hasattr(source, "read")
 
 
 def _name(source: Any) -> str:
     """What decides the labels of the blank nodes of a source: its path or URL, what bytes say, or nothing."""
-    if isinstance(source, str | os.PathLike) and source != "-" or is_open_file(source):
+    is_pipe = isinstance(source, str | os.PathLike) and os.path.exists(source) and not os.path.isfile(source)
+    if isinstance(source, str | os.PathLike) and source != "-" and not is_pipe or is_open_file(source):
         return name_of(source)
     if isinstance(source, bytes | bytearray | memoryview):
         source = [source]

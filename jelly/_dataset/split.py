@@ -13,11 +13,10 @@ import numpy as np
 
 from jelly._bytes.names import split_suffix
 from jelly._bytes.part_file import PartFolder
-from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
 from jelly._core.terms.materialize import Materializer
-from jelly._core.terms.model import DefaultGraph
+from jelly._dataset.order import Run
 from jelly._dataset.sort import in_order
 from jelly._streams.spool import Spool
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
@@ -162,71 +161,41 @@ def _repeated(rows: int) -> Iterator[int]:
 
 def _by_size(batches: Iterator[Batch], sizes: Iterable[int]) -> Iterator[tuple[str, None, Iterator[Batch]]]:
     """Pieces of some sizes, with their numbers. Each must be taken to its end before the next."""
-    batch: Batch | None = None
-    at = 0
+    run = Run(batches)
 
     def piece(size: int) -> Iterator[Batch]:
-        nonlocal batch, at
-        while size and batch is not None:
-            stop = min(at + size, len(batch))
-            yield batch if stop - at == len(batch) else select(batch, slice(at, stop))
-            size -= stop - at
-            at = stop
-            advance()
+        while size and run.fill():
+            assert run.batch is not None
+            some = run.upto(min(run.at + size, len(run.batch)))
+            size -= len(some)
+            yield some
 
-    def advance() -> None:
-        nonlocal batch, at
-        while batch is None or at >= len(batch):
-            batch, at = None, 0
-            batch = next(batches, None)
-            if batch is None:
-                return
-
-    advance()
     for number, size in enumerate(sizes):
-        if batch is None:
+        if not run.fill():
             return
         yield f"{number:05}", None, piece(size)
 
 
 def _by_term(batches: Iterator[Batch], slot: str) -> Iterator[tuple[str, Any, Iterator[Batch]]]:
     """Pieces of equal terms in one place, of Batches that are sorted by it."""
-    batch: Batch | None = None
-    at = 0
-    ids: Any = None
+    run = Run((batch.unique() for batch in batches), slot)  # equal terms have equal ids
 
-    def advance() -> None:
-        nonlocal batch, at, ids
-        while batch is None or at >= len(batch):
-            batch, at = None, 0
-            batch = next(batches, None)
-            if batch is None:
-                return
-            batch = batch.unique()  # equal terms have equal ids
-            ids = getattr(batch, slot)
-            if ids is None:
-                ids = np.full(len(batch), -1)
+    def ids() -> Any:
+        """The terms of the rows that are left, -1 for the default graph."""
+        assert run.batch is not None
+        found = getattr(run.batch, slot)
+        return np.full(len(run.batch) - run.at, -1) if found is None else found[run.at :]
 
-    def here(batch: Batch) -> Any:
-        if ids[at] < 0:
-            return DefaultGraph()
-        [statement] = Materializer(batch).statements(at, at + 1)
-        return getattr(statement, slot)
+    def piece(wanted: tuple[Any, ...]) -> Iterator[Batch]:
+        while run.fill() and run.key(run.at) == wanted:
+            here = ids()
+            other = np.flatnonzero(here != here[0])
+            yield run.upto(run.at + (int(other[0]) if len(other) else len(here)))
 
-    def piece(wanted: Any) -> Iterator[Batch]:
-        nonlocal at
-        while batch is not None and here(batch) == wanted:
-            other = np.flatnonzero(ids[at:] != ids[at])
-            stop = at + int(other[0]) if len(other) else len(batch)
-            some = select(batch, slice(at, stop))
-            at = stop
-            yield some
-            advance()
-
-    advance()
-    while batch is not None:
-        term = here(batch)
-        yield _label(batch, int(ids[at])), term, piece(term)
+    while run.fill():
+        assert run.batch is not None
+        key = run.key(run.at)
+        yield _label(run.batch, int(ids()[0])), key[0], piece(key)
 
 
 def _counted(batches: Iterable[Batch], slot: str, most: int) -> Iterator[Batch]:

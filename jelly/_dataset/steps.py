@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 
-__all__ = ["MERGED", "Items", "Slice", "Step"]
+__all__ = ["MERGED", "TRIPLES", "Items", "Slice", "Step"]
 
 T = TypeVar("T")
 
@@ -56,6 +56,23 @@ class Merged:
 
 
 MERGED = Merged()
+
+
+class Triples:
+    """A step: all statements become triples. One of two graphs is there twice."""
+
+    needs_all = False
+
+    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        for batch in batches:
+            yield select(batch, slice(None), triples=True)
+            del batch  # before the next one takes memory
+
+    def __reduce__(self) -> str:
+        return "TRIPLES"
+
+
+TRIPLES = Triples()
 
 
 class Items(Iterator[T]):

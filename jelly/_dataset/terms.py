@@ -48,6 +48,10 @@ class Terms:
     def _length(self) -> Ids:
         return np.diff(self._start)
 
+    def of_kinds(self, kinds: Sequence[int]) -> Ids:
+        """The ids of the terms of some kinds."""
+        return np.flatnonzero(np.isin(self._kind, kinds))
+
     def with_text(self, kinds: Sequence[int], text: bytes) -> Ids:
         """The ids of the terms of some kinds with a text."""
         return self._compared(np.flatnonzero(self._length == len(text)), kinds, text)

@@ -46,12 +46,11 @@ _IN_FRAMES, _IN_LINES = (JELLY, JELLY_PATCH), (NT, NQ, RDF_PATCH)
 
 
 @cache
-def default_options(arity: int) -> StreamOptions:
-    """The default options: flat triples or quads."""
-    return StreamOptions(
-        physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS,
-        logical_type=LogicalType.FLAT_TRIPLES if arity == 3 else LogicalType.FLAT_QUADS,
-    )
+def default_options(arity: int, grouped: bool = False) -> StreamOptions:
+    """The default options: flat triples or quads, or groups of them."""
+    if arity == 3:
+        return StreamOptions(PhysicalType.TRIPLES, LogicalType.GRAPHS if grouped else LogicalType.FLAT_TRIPLES)
+    return StreamOptions(PhysicalType.QUADS, LogicalType.DATASETS if grouped else LogicalType.FLAT_QUADS)
 
 
 def open_reader(format: Format, *, delimited: bool | None, **settings: Any) -> BatchReader:
@@ -175,27 +174,31 @@ class StreamEncoder(Encoder):
         """End the stream: the remaining frames, with the index."""
         if not self.keyframe_rows:
             return super().close(metadata)
+        return self.close_after([])
+
+    def close_after(self, before: list[tuple[int, int, int, int]]) -> bytes:
+        """End a stream that continues a file, with the index of the file. ``before`` are its keyframes, the last of
+        them where this stream begins; none if it is the whole file."""
         self.finish()
-        keys = [key for key in self.keyframes if key[0] < self.n_bytes]
-        last = self.last_frame
-        index = pack_index(self.options, keys, last, self.statements, self.frames, self.place)
-        made = super().close({INDEX_KEY: self.packed_filters(keys) + index})
+        offset, statement, frame = before[-1][:3] if before else (0, 0, 0)
+        own = [key for key in self.keyframes if key[0] < self.n_bytes]
+        keys = [*before, *((at + offset, row + statement, n + frame, place) for at, row, n, place in own)]
+        last, counts = self.last_frame, (statement + self.statements, frame + self.frames)
+        index = pack_index(self.options, keys, offset + last, *counts, self.place)
+        made = super().close({INDEX_KEY: self._packed_filters(own, keys) + index})
         # Filters are read one by one.
         self._ends = range(last, self.n_bytes, FILTERS_IN_FRAME)
         return made
 
-    def packed_filters(
-        self, keys: Sequence[tuple[int, ...]], whole: Sequence[tuple[int, ...]] | None = None
-    ) -> bytes:
-        """The filters of all segments, by the keyframes after the first frame. If this stream is only the end of a
-        file, ``whole`` are the keyframes of the file."""
+    def _packed_filters(self, own: Sequence[tuple[int, ...]], keys: Sequence[tuple[int, ...]]) -> bytes:
+        """The filters of all segments. ``own`` are the keyframes of this stream, ``keys`` those of the file."""
         if self._filters is None:
             return b""
-        wanted = [(0, 0), *((key[0], key[1]) for key in keys)]
+        wanted = [(0, 0), *((key[0], key[1]) for key in own)]
         # The frame that ends the file may be the last of its segment, and a segment begin with it.
         for offset, statement in wanted[len(self._cuts) :]:
             self._filters.cut(offset - self._cuts[-1][0])
             self._cuts.append((offset, statement))
         if len(self._cuts) == len(wanted):
             self._filters.cut(self.n_bytes - self._cuts[-1][0])
-        return self._filters.pack(wanted if whole is None else [(0, 0), *((key[0], key[1]) for key in whole)])
+        return self._filters.pack([(0, 0), *((key[0], key[1]) for key in keys)])

@@ -11,10 +11,9 @@ import numpy as np
 from jelly._bytes.workers import Window, Workers
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Op
-from jelly._core.jelly.encoder import Encoder, needed_version, settled
+from jelly._core.jelly.encoder import needed_version, settled
 from jelly._core.ntriples.text import TextWriter
-from jelly._formats.index import INDEX_KEY, pack_index
-from jelly._formats.native import FILTERS_IN_FRAME, StreamEncoder
+from jelly._formats.native import StreamEncoder
 from jelly._formats.protocols import Framing
 from jelly._options.options import COLUMN_VERSION, RDF_VERSIONS, PatchOptions, StreamOptions
 from jelly.errors import JellyError
@@ -116,9 +115,7 @@ class SegmentEncoder:
             from jelly._formats.filters import FilterBuilder
 
             self._filters = FilterBuilder()
-        # How many keyframes `cuts` has given, and what else it is to give.
-        self._told = 0
-        self._ends = range(0)
+        self._told = 0  # keyframes that `cuts` has given
         self._tail: StreamEncoder | None = None
         self._error: JellyError | None = None
 
@@ -173,26 +170,17 @@ class SegmentEncoder:
 
     def close(self) -> bytes:
         """End the stream: the remaining frames, with the index."""
-        return self._goes_on(self._close)
-
-    def _close(self, tail: StreamEncoder) -> bytes:
-        tail.finish()
-        offset, statement, frame = self._done
-        own = [key for key in tail.keyframes if key[0] < tail.n_bytes]
-        keys = self._keys + [(at + offset, row + statement, n + frame, place) for at, row, n, place in own]
-        counts = (offset + tail.last_frame, statement + tail.statements, frame + tail.frames)
-        index = pack_index(tail.options, keys, *counts, tail.place)
-        data = Encoder.close(tail, {INDEX_KEY: tail.packed_filters(own, keys) + index})
-        self._ends = range(counts[0], offset + tail.n_bytes, FILTERS_IN_FRAME)
-        return data
+        return self._goes_on(lambda tail: tail.close_after(self._keys))
 
     def cuts(self) -> list[int]:
         """The bytes at which parts begin that are read alone, see `jelly._formats.native.StreamEncoder.cuts`."""
         keys = [key[0] for key in self._keys]
-        if self._tail is not None:
-            keys += [key[0] + self._done[0] for key in self._tail.keyframes]
+        ends: list[int] = []
+        if (tail := self._tail) is not None:
+            keys += [key[0] + self._done[0] for key in tail.keyframes]
+            ends = [end + self._done[0] for end in tail._ends]
+            tail._ends = ()
         found, self._told = keys[self._told :], len(keys)
-        ends, self._ends = self._ends, range(0)
         return [*found, *ends]
 
     def _add(self, batch: Batch) -> None:

@@ -228,19 +228,14 @@ class FrameEncoder:
         """The encoder, whose options are chosen by the first Batch where the caller left them open."""
         if self._encoder is not None:
             return self._encoder
-        given: Any = self._given
-        options: Any
-        if isinstance(given, StreamOptions | PatchOptions):
-            options = given
-        else:
-            given = dict(given or {})
+        options: Any = self._given
+        if not isinstance(options, StreamOptions | PatchOptions):
+            given = dict(options or {})
             if self._patch:
                 # A frame that was sent cannot be taken back: these announce what may come.
                 options = changed(PatchOptions(), {"rdf_star": True, "generalized_statements": True, **given})
             else:
-                base = output_options(None, arity)
-                # GRAPHS is 3, DATASETS is 4.
-                options = changed(base.replace(logical_type=arity) if self._is_grouped else base, given)
+                options = output_options(None, arity, given, grouped=self._is_grouped)
             if first is not None:
                 options = changed(options, missing(options, first, ALL_FIELDS - {"physical_type"} - given.keys()))
         if isinstance(options, PatchOptions):

@@ -27,15 +27,16 @@ def output_options(
     given: StreamOptions | Mapping[str, Any] | None = None,
     *,
     flat: bool = False,
+    grouped: bool = False,
     version: int | None = None,
     star: bool = False,
 ) -> StreamOptions:
     """The options for what is written of a source with the options ``source``, None if it is no Jelly.
 
     ``arity`` is that of its statements, ``given`` are options or fields that the caller has chosen. With ``flat`` the
-    frames have lost their meaning; a source of quads stays one then, even if no statement names a graph. ``version`` is
-    that of what is no Jelly, where namespaces may come late. ``star``: the caller has said what becomes of quoted
-    triples, all of which rows can hold.
+    frames have lost their meaning; a source of quads stays one then, even if no statement names a graph. For what is no
+    Jelly, ``grouped`` says that frames have a meaning, ``version`` that namespaces may come late. ``star``: the caller
+    has said what becomes of quoted triples, all of which rows can hold.
 
     >>> source = StreamOptions.small(physical_type=2, logical_type=4, version=3, rdf_version="1.1", stream_name="n")
     >>> made = output_options(source, 3, flat=True)
@@ -48,8 +49,8 @@ def output_options(
         known = version or 0 if source is None else min(source.version, ROW_VERSION)
         return given if given.version or not known else given.replace(version=known)
     given = dict(given or {})
-    default = default_options(arity)
     if source is None:
+        default = default_options(arity, grouped)
         return changed(default if version is None else default.replace(version=version), given)
     if star and source.version in (0, COLUMN_VERSION):
         given = {"version": ROW_VERSION, **given}

@@ -143,16 +143,17 @@ class Writer(ItemWriter):
         where = f" to {self.label}" if self.label else ""
         return f"<jelly.Writer{where}: {self.format.title}, {self.statements} statements so far>"
 
-    def allow(self, fields: frozenset[str], *, version: int = 0) -> None:
+    def allow(self, fields: frozenset[str], late: Mapping[str, Any] | None = None) -> None:
         """Let stream options called ``fields`` be widened, before anything is written; for `convert`.
 
-        ``version`` is for an output that cannot be written again; 0 leaves it.
+        ``late`` are those of an output that cannot be written again: what may come.
         """
         self._allowed = fields
         if isinstance(self._encoder, WideningEncoder):
             self._encoder.allowed = fields
-            if version and self._sink.is_live:
-                self._encoder.choose(version=version)
+            changes = {name: value for name, value in (late or {}).items() if name in fields}
+            if changes and not self._sink.can_restart:
+                self._encoder.choose(**changes)
 
     @one_thread
     def _collect(self, arity: int) -> BatchBuilder:

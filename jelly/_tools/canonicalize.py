@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from jelly._bytes.names import name_of
 from jelly._bytes.sink import Sink
 from jelly._bytes.source import Progress
 from jelly._core.ntriples.canonical import Canonicalizer
-from jelly._dataset.convert import opened
 from jelly._dataset.sources import Sources
+from jelly._dataset.stream import Stream
 from jelly._formats.registry import READING
 from jelly._options.settings import checked
-from jelly._streams.reader import Reader
+from jelly.errors import JellyError
 
 __all__ = ["Canonical", "canonicalize"]
 
@@ -98,11 +99,15 @@ def canonicalize(
     """
     work = Canonicalizer(algorithm, max_steps)
     settings["format"] = format
-    reader: Any = opened(Sources(src, **settings))
-    with reader, reader.source.named() if isinstance(reader, Reader) else nullcontext():
-        for batch in reader.watched(progress):
-            work.add(batch)
-        work.finish()
+    batches: Any = Stream(Sources(src, **settings), as_is=True).watched(progress)
+    with closing(batches):
+        try:
+            for batch in batches:
+                work.add(batch)
+            work.finish()
+        except JellyError as error:
+            error.source = error.source or name_of(src) or None
+            raise
     digest = hashlib.new(algorithm)
     document: list[bytes] = []
     with nullcontext() if dst is None else Sink(dst) as sink:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import uuid
-from collections.abc import Callable, Iterator
-from itertools import chain
 from typing import Any
 
 import click
 
 import jelly
-from jelly._bytes.names import is_url, is_web
-from jelly._dataset.blank_node_scope import BlankNodes
+from jelly._bytes.names import is_web
+from jelly._dataset.output import write_stream
+from jelly._dataset.sources import Sources
+from jelly._dataset.stream import Stream
 from jelly._formats.registry import JELLY, JELLY_PATCH, TABLE_FORMATS, Content
-from jelly._options.options import ROW_VERSION
-from jelly._streams.output_options import join_options, output_options
-from jelly._streams.widening import changed, missing, open_fields
 from jelly.cli import contents
 from jelly.cli.common import in_options, message, progress_bar, say, show
 from jelly.cli.options import COUNT, Files, Given, command, forms, option, reads, streams, writes
@@ -60,57 +55,13 @@ def cat(files: Files, reading: Given, writing: Given, stream: Given) -> None:
     changes = how["options"] or {}
     if stream.keys() - {"jelly"} and target is not JELLY:
         raise click.UsageError("--physical and --allow go with --to jelly")
-    found = inputs(files, reading)
+    found = names(files, reading)
     if target.name in TABLE_FORMATS:
-        jelly.scan(names(files, reading), **reading).write("-", to=target.name)
+        jelly.scan(found, **reading).write("-", to=target.name)
         return
-    labels = BlankNodes(
-        reading.get("blank_nodes") or ("scope" if len(found) > 1 else "keep"), reading.get("skolem_base")
-    )
-    with contextlib.ExitStack() as stack:
-        each = [_Input(file, settings) for file, settings in found]
-        options = changes or None
-        if target is JELLY:
-            looked = [told for one in each if (told := one.look(stack, changes)) is not None]
-            options = output_options(join_options(looked), 4, changes) if looked else options
-        stack.enter_context(wide_advice())
-        writer = stack.enter_context(jelly.Writer("-", options, format=target.name))
-        writer.allow(open_fields(changes))
-        for one in each:
-            for batch in labels.batches(one.source, one.batches(stack)):
-                writer.add_batch(batch, keep_frames=True if batch.metadata else None)
-
-
-class _Input:
-    """A file whose start is examined before it is read."""
-
-    def __init__(self, file: str, settings: Given) -> None:
-        settings = {name: value for name, value in settings.items() if name not in ("blank_nodes", "skolem_base")}
-        self._open: Callable[[], jelly.Reader] = lambda: jelly.Reader(file, **settings)
-        self._again = file != "-" and os.path.isfile(file)
-        # What comes through a pipe is another source each time, whatever the pipe is called.
-        self.source = file if self._again or is_url(file) else f"{file} {uuid.uuid4().hex}"
-        self._looked: Iterator[jelly.Batch] | None = None
-
-    def look(self, stack: contextlib.ExitStack, changes: dict[str, Any]) -> jelly.StreamOptions | None:
-        """The stream options for the statements at the start of the file; None if there are none."""
-        reader = stack.enter_context(self._open())
-        batches = reader.batches()
-        first = next(batches, None)
-        options = None
-        if first is not None:
-            version = ROW_VERSION if reader.format.namespaces else 0
-            star = first.options is not None and not first.options.version  # star= leaves it open
-            options = output_options(reader.options, first.arity, version=version, star=star)
-            options = changed(options, missing(options, first, open_fields(changes)))
-        if self._again:
-            reader.close()  # there may be more files than a process can open
-        else:
-            self._looked = batches if first is None else chain([first], batches)
-        return options
-
-    def batches(self, stack: contextlib.ExitStack) -> Iterator[jelly.Batch]:
-        return stack.enter_context(self._open()).batches() if self._looked is None else self._looked
+    source = Stream(Sources(found, **reading), as_is=True)
+    with wide_advice():
+        write_stream("-", source.watched(), source, target, options=changes or None, examine=True)
 
 
 @command("FILE...")

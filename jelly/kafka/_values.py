@@ -26,7 +26,7 @@ from jelly._options.options import (
     StreamOptions,
 )
 from jelly._streams.frames import stream_of
-from jelly._streams.output_options import is_columns
+from jelly._streams.output_options import is_columns, output_options
 from jelly._streams.reader import Frame
 from jelly._streams.widening import ALL_FIELDS, changed, missing, open_fields
 from jelly._streams.writer import arity_of, refuse_read
@@ -43,8 +43,12 @@ LARGE = 100
 # More than the rows of any value.
 ALL = 1 << 40
 
-_SMALL, _USUAL = StreamOptions.small(), StreamOptions()
 _TABLES = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
+# Of the tables of a value, by whether it is large.
+_SIZES = {
+    large: {name: getattr(base, name) for name in _TABLES}
+    for large, base in ((False, StreamOptions.small()), (True, StreamOptions()))
+}
 _TERMS = (IRI, BlankNode, Literal, QuotedTriple, Variable, AnyTerm)
 _ARITIES = {Triple: 3, Quad: 4}
 _EXPECTED = "expected a graph, a dataset, statements, a Batch, a Frame, a Message, a patch, or None"
@@ -261,10 +265,8 @@ class ValueEncoder:
         key = (arity, grouped, large)
         if (known := self._known.get(key)) is not None:
             return known
-        # TRIPLES and FLAT_TRIPLES are 1, QUADS and FLAT_QUADS 2, GRAPHS is 3, DATASETS is 4.
-        kinds = {"physical_type": arity - 2, "logical_type": arity if grouped else arity - 2}
         if not isinstance(self._given, StreamOptions):
-            made = changed((_USUAL if large else _SMALL).replace(**kinds), self._given or {})
+            made = output_options(None, arity, _SIZES[large] | dict(self._given or {}), grouped=grouped)
         elif self._given.physical_type == PhysicalType.UNSPECIFIED:
             made = self._given.replace(physical_type=arity - 2)
         else:
@@ -284,10 +286,10 @@ class ValueEncoder:
                 raise JellyArgumentError(f"a value is one patch, these are {len(value)}")
             patch = value[0] if isinstance(value[0], Patch) else Patch(value)
             quads, batches = patch.quads, list(patch.batches())
-        base, given = _USUAL if sum(map(len, batches)) > LARGE else _SMALL, self._given
+        given = self._given
         sizes = {
-            name: given.get(name, getattr(base, name)) if isinstance(given, Mapping) else getattr(given or base, name)
-            for name in _TABLES
+            name: given.get(name, size) if isinstance(given, Mapping) else getattr(given, name, size)
+            for name, size in _SIZES[sum(map(len, batches)) > LARGE].items()
         }
         kind = StatementType.QUADS if quads else StatementType.TRIPLES
         options = PatchOptions(stream_type=PatchStreamType.FRAME, statement_type=kind, **sizes)

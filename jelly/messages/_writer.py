@@ -12,8 +12,8 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.registry import MESSAGE_WRITING, Content, Format
 from jelly._options.options import LogicalType, PhysicalType, StreamOptions
 from jelly._options.settings import checked
+from jelly._streams.output_options import output_options
 from jelly._streams.outputs import ItemWriter
-from jelly._streams.widening import changed
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.messages._media import check_members, find_log
 from jelly.messages._message import NOTE, Message
@@ -54,9 +54,7 @@ def log_options(given: StreamOptions | Mapping[str, Any] | None, arity: int) -> 
             given.physical_type == PhysicalType.UNSPECIFIED and arity == 3
         )
         return given.replace(logical_type=LogicalType.GRAPHS if triples else LogicalType.DATASETS)
-    if arity == 3:
-        return changed(StreamOptions(PhysicalType.TRIPLES, LogicalType.GRAPHS), given or {})
-    return changed(StreamOptions(PhysicalType.QUADS, LogicalType.DATASETS), given or {})
+    return output_options(None, arity, given, grouped=True)
 
 
 class MessageWriter(ItemWriter):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -13,12 +14,13 @@ from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.operations import AddNamespace
-from jelly._dataset.convert import look
+from jelly._dataset.output import look
+from jelly._dataset.sources import Sources
+from jelly._dataset.stream import Stream
 from jelly._formats.registry import READING
 from jelly._options.options import ROW_VERSION
 from jelly._options.settings import checked
 from jelly._streams.output_options import output_options
-from jelly._streams.reader import Reader
 from jelly._streams.widening import ALL_FIELDS
 from jelly._streams.writer import Writer
 from jelly.errors import JellyArgumentError, JellyUnsupportedError
@@ -171,8 +173,10 @@ def _apply_to_file(
     }
     added = net.added
     found = np.zeros(len(net), np.bool_)
-    with Reader(source, **settings) as reader:
-        batches = reader.source.watched(reader.batches(), progress)
+    given: dict[str, Any] = {"blank_nodes": "keep", **settings}
+    reader = Stream(Sources(source, **given), as_is=True)
+    batches: Any = reader.watched(progress)
+    with closing(batches):
         ahead, arity = look(batches, reader)
         batch: Batch | None
         if any(part.g is not None and (part.g >= 0).any() for part in net.statements(added)):
@@ -182,8 +186,8 @@ def _apply_to_file(
             options = options.replace(version=ROW_VERSION)
         with Writer(dst, options, format=to) as writer:
             # Namespaces may come late, and a pipe cannot be written again.
-            late = ROW_VERSION if reader.options is None and reader.format.namespaces else 0
-            writer.allow(ALL_FIELDS, version=late)
+            is_late = reader.options is None and reader.format.namespaces
+            writer.allow(ALL_FIELDS, {"version": ROW_VERSION} if is_late else None)
             for name, iri in declared.items():
                 if iri is not None:
                     writer.namespace(name, iri)

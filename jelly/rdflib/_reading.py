@@ -63,7 +63,7 @@ def read(src: Any, **options: Unpack[ReadOptions]) -> Iterator[tuple[Any, ...]]:
     [('a:s', 'en')]
     """
     given: dict[str, Any] = {"batch_rows": ROWS, **options}
-    batches = uniform_batches(src, given.pop("blank_nodes", None), given.pop("skolem_base", None), given)
+    batches = uniform_batches(src, given)
     statements: Any = StatementIterator(batches, library())
     return statements  # type: ignore[no-any-return]
 

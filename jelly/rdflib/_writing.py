@@ -14,6 +14,7 @@ from rdflib.serializer import Serializer
 from jelly._formats.registry import WRITING
 from jelly._options.options import LogicalType, PhysicalType, StreamOptions
 from jelly._options.settings import checked, refuse_unknown
+from jelly._streams.output_options import output_options
 from jelly._streams.writer import Writer, arity_of
 from jelly.errors import JellyArgumentError, JellyUnsupportedError
 from jelly.rdflib._terms import default_graph, term_adapter
@@ -119,13 +120,7 @@ def _options(quads: bool, grouped: bool, options: StreamOptions | None, settings
     """The options of the stream: the given or default ones, changed by keywords that are fields of StreamOptions."""
     changes = {name: settings.pop(name) for name in _OPTIONS & set(settings)}
     if options is None:
-        physical = changes.get("physical_type", PhysicalType.QUADS if quads else PhysicalType.TRIPLES)
-        flat, group = (
-            (LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS)
-            if physical == PhysicalType.TRIPLES
-            else (LogicalType.FLAT_QUADS, LogicalType.DATASETS)
-        )
-        options = StreamOptions(physical, changes.get("logical_type", group if grouped else flat))
+        return output_options(None, 4 if quads else 3, changes, grouped=grouped)
     return options.replace(**changes)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from jelly._dataset.blank_node_scope import Mode
-from jelly._dataset.where import Where
+from jelly._dataset.pattern import Pattern
 from jelly._formats.arrow_tables import pa
 from jelly._formats.registry import RDF_PATCH, Content, find
 from jelly.errors import JellyError, JellyOptionsError, need
@@ -48,7 +48,7 @@ class PatchSettings(Settings):
         """The parts of files for each task: whole files, because a part of a patch cannot be read alone."""
         return split(files, self.split_bytes, format=RDF_PATCH.name, storage=self.storage)
 
-    def read_part(self, part: Part, keep: Where | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
+    def read_part(self, part: Part, keep: Pattern | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
         """The record batches of a file, with ``columns``."""
         path = part.file.path
         wanted = [name for name in self.columns if name not in ("row", "file")] or ["op"]

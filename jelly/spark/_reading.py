@@ -22,9 +22,9 @@ from typing import Any
 from jelly._core.base.batch import Batch
 from jelly._dataset.blank_node_scope import KEEP, BlankNodes
 from jelly._dataset.file import JellyFile
+from jelly._dataset.pattern import Pattern
 from jelly._dataset.segments import query_of
-from jelly._dataset.where import Where
-from jelly._formats.arrow_tables import Keep, from_batches, pa
+from jelly._formats.arrow_tables import from_batches, pa
 from jelly._formats.filters import Query
 from jelly._formats.registry import NQ, NT, SEEKING, Format, find, having
 from jelly._options.layouts import Layout
@@ -54,21 +54,21 @@ def read_part(
     batch_rows: int = BATCH_ROWS,
     format: str | None = None,
     storage: Mapping[str, Any] | None = None,
-    keep: Keep | None = None,
+    keep: Pattern | None = None,
     errors: list[JellyError] | None = None,
     blank_nodes: BlankNodes = KEEP,
     limits: Mapping[str, int] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The statements of a part as record batches of plain strings; ``layout`` and ``columns`` as in `read_arrow`.
 
-    ``keep`` chooses rows of each Batch (see `from_batches`), a `Where` for example. ``format`` is that of files whose
+    ``keep`` chooses rows of each Batch. ``format`` is that of files whose
     suffix says nothing. With ``errors``, what is broken is noted there (file, frame, byte offset) instead of being
     raised: of N-Triples and N-Quads the line is left out, of Jelly what comes up to the next keyframe of the part, of
     other formats the rest of the file. Errors that are not those of the data are raised in any case. ``blank_nodes``
     says what becomes of their labels, before ``keep`` sees them. ``limits`` are those of any format, such as
     ``max_line_bytes``; a file has those of its own.
     """
-    query = query_of(keep, blank_nodes) if isinstance(keep, Where) else None
+    query, rows = query_of(keep, blank_nodes), None if keep is None else keep.rows
     batches = read_batches(
         part,
         batch_rows=batch_rows,
@@ -80,7 +80,7 @@ def read_part(
         query=query,
     )
     try:
-        yield from from_batches(batches, layout=layout, columns=columns, batch_rows=batch_rows, keep=keep)
+        yield from from_batches(batches, layout=layout, columns=columns, batch_rows=batch_rows, keep=rows)
     except JellyError as error:
         error.source = error.source or part.file.path
         raise

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO, ClassVar
 
-from jelly._dataset.where import Where
+from jelly._dataset.pattern import Pattern
 from jelly._formats.arrow_tables import from_results, pa
 from jelly._formats.registry import Content, find
 from jelly._options.layouts import Layout
@@ -58,7 +58,7 @@ class ResultSettings(Settings):
         """What each task reads of some files: whole ones."""
         return split(files, self.split_bytes, format="thrift", storage=self.storage)
 
-    def read_part(self, part: Part, keep: Where | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
+    def read_part(self, part: Part, keep: Pattern | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
         """The record batches of a file, with ``columns``; those that are none of its variables are null."""
         path = part.file.path
         try:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from jelly._dataset.blank_node_scope import MODES as BLANK_NODE_MODES
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
-from jelly._dataset.where import Where
+from jelly._dataset.pattern import Pattern
 from jelly._formats.arrow_tables import pa
 from jelly._formats.registry import PATCH_READING, READING, RESULT_READING, Content, find
 from jelly._options.layouts import LAYOUTS, Layout
@@ -211,7 +211,7 @@ class Settings:
             limits=self.limits,
         )
 
-    def read_part(self, part: Part, keep: Where | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
+    def read_part(self, part: Part, keep: Pattern | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
         """The record batches of a part, with ``columns``."""
         return read_part(
             part,
@@ -225,7 +225,7 @@ class Settings:
             limits=self.limits,
         )
 
-    def read(self, parts: Iterable[Any], schema: pa.Schema, keep: Where | None = None) -> Iterator[pa.RecordBatch]:
+    def read(self, parts: Iterable[Any], schema: pa.Schema, keep: Pattern | None = None) -> Iterator[pa.RecordBatch]:
         """The record batches of a task with ``schema``, whose columns may be null."""
         errors: list[JellyError] | None = None if self.mode == "FAILFAST" else []
         for part in parts:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from jelly._dataset.pattern import Pattern
 from jelly._dataset.segments import query_of
-from jelly._dataset.where import Where, where
+from jelly._dataset.where import joined, where
 from jelly._formats.arrow_input import check_columns
 from jelly._formats.arrow_tables import pa
 from jelly._options.layouts import LAYOUTS
@@ -43,7 +44,7 @@ __all__ = ["JellyDataSource", "PushdownDataSource"]
 class JellyReader(DataSourceReader):
     """Plans on the driver, reads on the executors."""
 
-    keep: Where | None = None
+    keep: Pattern | None = None
     only: set[str] | None = None  # files: None means all
 
     def __init__(self, settings: Settings, schema: StructType) -> None:
@@ -102,7 +103,7 @@ class PushdownReader(JellyReader):
         return batches if self.limit is None else _first_rows(batches, self.limit)
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        found: dict[str, Any] = {}
+        found: list[Pattern] = []
         self.has_filters = bool(filters)
         for filter in filters:
             if isinstance(filter, EqualTo | In) and len(filter.attribute) == 1:
@@ -112,9 +113,9 @@ class PushdownReader(JellyReader):
                     self.only = set(values) if self.only is None else self.only & set(values)
                     continue
                 self.wanted[name] = self.wanted.get(name, set(values)) & set(values)
-                condition = where(name, values)
-                found.update(condition.terms if condition else {})
-        self.keep = Where(found) if found else None
+                if (pattern := where(name, values)) is not None:
+                    found.append(pattern)
+        self.keep = joined(found) if found else None
         # Spark evaluates the filters again on these rows, which costs little: it must also filter the rows of errors.
         return filters
 

@@ -863,11 +863,14 @@ def test_cat_to_a_pipe_names_the_option(tmp_path, monkeypatch):
         writer.extend([jelly.Triple(*[jelly.IRI("a:s")] * 3)] * 40_000)
         writer.namespace("e", "http://e/")
         writer.add(jelly.Quad(*[jelly.IRI("a:s")] * 4))
-    error = run("cat", "--to", "jelly", "b.rt", code=1).stderr
+    # One file is searched for quads, of several only the beginnings.
+    Path("c.nt").write_bytes(b"<a:s> <a:p> <a:o> .\n")
+    error = run("cat", "--to", "jelly", "c.nt", "b.rt", code=1).stderr
     assert "give --physical quads\n" in error
-    data = run("cat", "--to", "jelly", "--physical", "quads", "b.rt").stdout_bytes
-    assert jelly.read_options(data).logical_type.name == "FLAT_QUADS"
-    assert sum(1 for _ in jelly.read(data)) == 40_001
+    for files in (["b.rt"], ["--physical", "quads", "c.nt", "b.rt"]):
+        data = run("cat", "--to", "jelly", *files).stdout_bytes
+        assert jelly.read_options(data).logical_type.name == "FLAT_QUADS"
+        assert sum(1 for _ in jelly.read(data)) == 40_000 + (len(files) > 1) + 1
     assert "go with --to jelly" in run("cat", "--allow", "generalized", "a.nt", code=2).stderr
 
 

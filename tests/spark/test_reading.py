@@ -277,7 +277,7 @@ def test_where_keeps_what_meets_the_condition(statements: list[Any], data: Any) 
     values = data.draw(st.lists(st.sampled_from([row[column] for row in whole]), min_size=1, max_size=3))
     condition = where(column, values)
     assume(condition is not None)
-    found = from_batches(batches, layout=layout, keep=condition).read_all().to_pylist()
+    found = from_batches(batches, layout=layout, keep=condition.rows).read_all().to_pylist()
     assert found == [row for row in whole if row[column] in values]
 
 

@@ -61,8 +61,9 @@ for path in paths:
 
 def work():
     from jelly._dataset.sources import Sources
-    begun(Sources(paths).batches(2))
-    assert sum(map(len, Sources(paths).batches(2))) == 1200
+    from jelly._dataset.stream import Stream
+    begun(Stream(Sources(paths), 2).batches())
+    assert sum(map(len, Stream(Sources(paths), 2).batches())) == 1200
 """,
     "columns": """
 path = folder + "/a.jelly"

@@ -19,8 +19,8 @@ from jelly._core.algebra.graph_names import name_default_graph
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
+from jelly._dataset.pattern import OfKinds, Pattern
 from jelly._dataset.terms import Ids
-from jelly._dataset.where import Where
 from jelly._options.layouts import LAYOUTS, Layout
 from jelly.errors import JellyError, JellyFormatError
 
@@ -129,7 +129,8 @@ def in_directories(
             if term is None:
                 rows = np.arange(len(batch)) if batch.g is None else np.flatnonzero(batch.g < 0)
             else:
-                rows = Where({slot: (((term[0],), term[1].encode()),)})(batch)
+                wanted: dict[str, OfKinds] = {slot: OfKinds((term[0],), term[1])}
+                rows = Pattern(**wanted).rows(batch)  # type: ignore[arg-type]
             if len(rows) < len(batch):
                 error = _difference(batch, slot, rows, term, path)
                 if errors is None:

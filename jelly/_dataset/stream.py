@@ -1,0 +1,272 @@
+"""Sources as one stream of Batches, and what is known of them when they are read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from itertools import chain
+from operator import index
+from threading import Lock
+from typing import Any
+
+from jelly._bytes.names import name_of
+from jelly._bytes.source import Progress
+from jelly._bytes.workers import Workers, pipelined
+from jelly._core.base.batch import Batch
+from jelly._core.rules.needs import refuse_quoted
+from jelly._dataset.file import Indexed, JellyFile, open_indexed
+from jelly._dataset.segments import Condition, open_filtered, query_of
+from jelly._dataset.sort import merged_sources
+from jelly._dataset.sources import OWN, Sources, is_table
+from jelly._formats.filters import Query
+from jelly._formats.registry import JELLY, THRIFT, VERSIONS, Format, find, having
+from jelly._options.options import COLUMN_VERSION, PhysicalType, StreamOptions
+from jelly._streams.rdf_version import changes
+from jelly._streams.reader import Frame, Reader, frames_of, whole_frame
+
+__all__ = ["Stream"]
+
+# Rows of a Batch of Jelly where nobody says.
+BATCH_ROWS = 16384
+
+
+class Stream:
+    """Sources as one stream of Batches: one after the other, or merged where each is ``sorted_by`` an order.
+
+    More threads than one read ahead: pieces of a text, segments of Jelly files with an index, several sources. The
+    Batches of a source are all of triples or all of quads; not so with ``as_is``, where nobody searches for quads
+    before. With ``to_jelly`` the Batches of one source end where they do if one thread reads.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        threads: int | Workers = 1,
+        sorted_by: str | None = None,
+        unique: bool = False,
+        *,
+        as_is: bool = False,
+        to_jelly: bool = False,
+    ) -> None:
+        self.sources = sources
+        self.is_one: bool = len(sources.each) == 1
+        self._threads = threads
+        self._sorted_by = sorted_by
+        self._unique = unique
+        self._as_is = as_is
+        self._to_jelly = to_jelly
+        # What reads a source, by its number. Threads begin and end them.
+        self._reading: dict[int, Any] = {}
+        self._begun: dict[int, Iterator[Batch]] = {}
+        self._skipped: dict[int, list[tuple[int, str]]] = {}
+        self._lock = Lock()
+        self._bytes = 0  # of sources that were read to their ends
+        self._size: int | None = None
+        self.n_skipped: int = 0
+        self.rows: int = 0
+        # Stream options of sources of rows and of sources of columns that have quoted triples, unless `star=` is given.
+        self._quoted: dict[bool, StreamOptions] = {}
+        self._is_begun = False
+        self.options: StreamOptions | None = None  # of the first source, if it is Jelly
+        self.has_graphs: bool = False
+        self.has_quads: bool = False  # a Jelly stream of quads, whose statements need not name a graph
+        self.namespaces: dict[str, str] = {}
+        # That of one source. Several may have triples, then quads, and namespaces, as RDF Thrift has.
+        self.format: Format = THRIFT
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether Batches of quads may follow Batches of triples."""
+        return self.format.mixed and (self._as_is or not self.is_one)
+
+    @property
+    def has_star(self) -> bool:
+        """Whether the caller has said what becomes of quoted triples."""
+        return self.sources.settings.get("star") is not None
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read so far, before decompression."""
+        return self._bytes + sum(int(reader.bytes_read) for reader in list(self._reading.values()))
+
+    @property
+    def skipped(self) -> list[tuple[int, str]]:
+        """Line number and error message of the first skipped lines of each source."""
+        return list(chain.from_iterable(self._skipped[number] for number in sorted(self._skipped)))
+
+    def refuse_quoted(self, batch: Batch, version: int) -> None:
+        """Raise JellyOptionsError for a Batch whose quoted triples Jelly of this version would change, see `star=`."""
+        refuse_quoted(batch, self._quoted.get(version != COLUMN_VERSION), version)
+
+    def batches(self, condition: Condition | None = None) -> Iterator[Batch]:
+        """The Batches; of files with filters those that may have rows of a condition."""
+        return self._seen(condition, iter)
+
+    def watched(self, progress: Progress | None = None, condition: Condition | None = None) -> Iterator[Batch]:
+        """The Batches, as of `batches`, of which this notes what a writer asks for.
+
+        ``progress`` is called after each, see `jelly.convert`.
+        """
+        return self._seen(condition, partial(self._watched, progress))
+
+    def _seen(
+        self, condition: Condition | None, seen: Callable[[Iterator[Batch]], Iterator[Batch]]
+    ) -> Iterator[Batch]:
+        query = query_of(condition, self.sources.labels)
+        if self._sorted_by is not None:
+            each = enumerate(self.sources.each)
+            named = [(name_of(source) or f"source {number}", seen(self._of(number))) for number, source in each]
+            return merged_sources(named, self._sorted_by, self._unique)
+        if self.is_one:
+            return seen(self._of(0, query))
+        if index(self._threads) <= 1:
+            numbers = range(len(self.sources.each))
+            return seen(chain.from_iterable(self._of(number, query) for number in numbers))
+        return seen(self._ahead(query))
+
+    def _watched(self, progress: Progress | None, batches: Iterator[Batch]) -> Iterator[Batch]:
+        asks = not self.has_star
+        for batch in batches:
+            self.rows += len(batch)
+            read = batch.options
+            if not self._is_begun:
+                reader = self._reading.get(0)
+                self._is_begun, self.options = True, getattr(reader, "options", None) if self.is_one else read
+            if read is not None:
+                self.has_quads = self.has_quads or read.physical_type > PhysicalType.TRIPLES
+                if asks and len(batch.quoted):
+                    self._quoted[read.version == COLUMN_VERSION] = read
+            if batch.g is not None and not self.has_graphs:
+                self.has_graphs = bool((batch.g >= 0).any())
+            for _, _, name, iri in batch.namespaces:
+                self.namespaces[name] = iri
+            yield batch
+            del batch  # before the next one takes memory
+            if progress is not None:
+                progress(self.bytes_read, self._size, self.rows)
+
+    # ---- sources
+
+    def beginnings(self) -> Iterator[tuple[Batch, bool]]:
+        """The first Batch of each source that has one, and whether namespaces may follow. What cannot be read again
+        goes on after it."""
+        for number, source in enumerate(self.sources.each):
+            batches: Any = self._of(number)
+            first = next(batches, None)
+            reader = self._reading.pop(number, None)
+            if isinstance(source, bytes) or (isinstance(source, str | os.PathLike) and os.path.isfile(source)):
+                batches.close()  # there may be more files than a process can open
+            else:
+                self._begun[number] = batches if first is None else chain([first], batches)
+            if first is not None:
+                yield first, reader is not None and reader.format.namespaces
+
+    def _of(self, number: int, query: Query | None = None) -> Iterator[Batch]:
+        """The Batches of one source, with its blank nodes as they should be."""
+        source = self.sources.each[number]
+        if number in self._begun:
+            yield from self._begun.pop(number)
+        elif is_table(source):
+            yield from self._labelled(number, self._of_table(source))
+        else:
+            yield from self._labelled(number, self._of_reader(number, self._open(source, query)))
+
+    def _labelled(self, number: int, batches: Iterator[Batch]) -> Iterator[Batch]:
+        if self.sources.labels.mode == "keep":
+            return batches
+        return self.sources.labels.batches(self.sources.names[number], batches)
+
+    def _of_table(self, source: Any) -> Iterator[Batch]:
+        from jelly._formats.arrow_input import InputTable
+
+        table = InputTable(source)
+        change = changes(self.sources.settings.get("rdf"), self.sources.settings.get("star"))
+        batches = table.batches(table.has_graphs())
+        yield from batches if change is None else change(batches)
+
+    def _open(self, source: Any, query: Query | None) -> Reader | Indexed:
+        """What reads a source. A file with an index is read in part, or by threads."""
+        threads = index(self._threads) if self.is_one else 1
+        file = None
+        if isinstance(source, JellyFile):
+            return Indexed(source, threads, query, closes=False)
+        if query is not None:
+            file = open_filtered(source, self.sources.settings)
+        if file is None and threads > 1:
+            file = self._indexed(source)
+        return self.sources.reader(source) if file is None else Indexed(file, threads, query)
+
+    def _of_reader(self, number: int, reader: Reader | Indexed) -> Iterator[Batch]:
+        own = None
+        if self.is_one:
+            self.format = reader.format
+            self._size = reader.size if isinstance(reader, Indexed) else reader.source.size
+            if isinstance(self._threads, Workers):
+                reader.workers = self._threads
+            elif self._threads > 1:
+                reader.workers = own = Workers(self._threads)
+        self._reading[number] = reader
+        with own or reader, reader:
+            yield from reader.batches() if self._as_is else reader.uniform()
+        if reader.skipped:
+            self._skipped[number] = reader.skipped
+        with self._lock:
+            self._bytes += reader.bytes_read
+            self.n_skipped += reader.n_skipped
+            self._reading.pop(number, None)
+
+    def _ahead(self, query: Query | None) -> Iterator[Batch]:
+        with ExitStack() as stack:
+            yield from pipelined(self._tasks(stack, query), index(self._threads))
+
+    def _tasks(self, stack: ExitStack, query: Query | None) -> Iterator[Callable[[], Iterator[Batch]]]:
+        """What threads do: each reads a source, or a segment of one."""
+        for number, source in enumerate(self.sources.each):
+            file = source if isinstance(source, JellyFile) else self._indexed(source)
+            if file is None:
+                yield partial(self._of, number, query)
+                continue
+            if file is not source:
+                stack.enter_context(file)
+            with self._lock:
+                self._bytes += file.n_bytes
+            for part in file.parts(query=query):
+                yield partial(self._segment, number, file, part)
+
+    def _segment(
+        self, number: int, file: JellyFile, part: Callable[[], Iterator[tuple[Batch, int, int]]]
+    ) -> Iterator[Batch]:
+        return self._labelled(number, (batch for batch, _, _ in file.run([part])))
+
+    def _indexed(self, source: Any) -> JellyFile | None:
+        """The file with its index, if it has one, and if its segments can be read as they are."""
+        settings = self.sources.settings
+        if not isinstance(source, str | os.PathLike) or not os.path.isfile(source) or settings.get("strict"):
+            return None
+        if any(settings.get(name) is not None for name in VERSIONS) or settings.get("delimited") is False:
+            return None
+        if find(settings.get("format"), os.fspath(source), tables=True) is not JELLY:
+            return None
+        known = settings if self.is_one else having(settings, JELLY.reading)
+        file = open_indexed(JellyFile, source, {name: known[name] for name in known.keys() - set(OWN)})
+        # A Batch with metadata keeps its frames, so Batches of Jelly must end where they do if one thread reads.
+        rows = settings.get("batch_rows", BATCH_ROWS)
+        if file is not None and self._to_jelly and any(key.statement % rows for key in file.index.keyframes):
+            file.close()
+            return None
+        return file
+
+    def frames(self) -> Iterator[Frame]:
+        """The frames of all sources, numbered from 0 on."""
+        n = 0
+        for number, source in enumerate(self.sources.each):
+            reader = None if is_table(source) else self._open(source, None)
+            batches = self._labelled(
+                number, self._of_table(source) if reader is None else self._of_reader(number, reader)
+            )
+            has_frames = reader is not None and reader.format is JELLY
+            for frame in frames_of(batches, n) if has_frames else [whole_frame(batches, n)]:
+                yield frame
+                n += 1
