@@ -79,46 +79,53 @@ def _pairs(keys: Any, left: npt.NDArray[np.bool_]) -> tuple[Any, Any]:
     return x[np.argsort(index[x])], y[np.argsort(index[y])]
 
 
+def _runs(begin: Any, chosen: Any) -> tuple[Any, Any, Any]:
+    """Of some lists, which lie one after the other and begin at these places: the places of all their items, for each
+    item the number of its list among the chosen ones, and where in these the items of each list begin."""
+    lengths = begin[chosen + 1] - begin[chosen]
+    first = np.cumsum(lengths) - lengths
+    owner = np.repeat(np.arange(len(chosen)), lengths)
+    return np.arange(len(owner)) + (begin[chosen] - first)[owner], owner, first
+
+
+def _begins(numbers: Any, n: int) -> Any:
+    """Where the list of each number below n begins in sorted numbers, and the end."""
+    return np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=n))])
+
+
 class _Pattern:
-    """Statements with blank nodes as numbers: indexes of nodes if ``is_node``, else numbers of terms.
+    """Statements with blank nodes as numbers of terms, or ``-2 - index`` for nodes.
 
     ``nodes`` are the terms of a `StatementTable` that are blank nodes, or quoted triples with some: first those of the
     first dataset, ``n_left`` of them, then those of the second. So it is with the ``n_rows`` statements of the first.
+    ``row``, ``slot`` and ``node`` (an index) say where the nodes stand, in the order of the statements; each has one.
     """
 
     def __init__(self, table: StatementTable) -> None:
         sorts = table.sorts
         sides = [_with_parts(table, side, sorts) for side in (0, 1)]
         self.n_rows = n = len(sides[0][0])
-        rows, self.kind = (np.concatenate(part) for part in zip(*sides, strict=True))
-        terms = np.where(rows >= 0, rows, 0)
-        self.is_node = (rows >= 0) & ((sorts != 0) & (sorts != 3))[terms]
-        left, right = (_distinct(rows[half][self.is_node[half]], len(sorts)) for half in (slice(n), slice(n, None)))
+        self.rows, self.kind = (np.concatenate(part) for part in zip(*sides, strict=True))
+        is_node = (self.rows >= 0) & ((sorts != 0) & (sorts != 3))[np.where(self.rows >= 0, self.rows, 0)]
+        self.row, self.slot = np.nonzero(is_node)
+        terms = self.rows[is_node]
+        left, right = (_distinct(terms[half], len(sorts)) for half in (self.row < n, self.row >= n))
         self.nodes = np.concatenate([left, right])
         self.n_left = len(left)
-        place = np.full(len(sorts), -1, np.int32)
-        place[self.nodes] = np.arange(len(self.nodes), dtype=np.int32)
         self.is_triple = sorts[self.nodes] == _OPEN_TRIPLE
-        self.rows = np.where(self.is_node, place[terms], rows)
-        self.in_left = np.arange(len(rows)) < n
+        place = np.empty(len(sorts), np.int32)
+        place[self.nodes] = np.arange(len(self.nodes), dtype=np.int32)
+        self.node = place[terms]
+        self.of_row = _begins(self.row, len(self.rows))
         # A hash of each statement without its nodes, and of which of these are the same one.
-        self.shape = self.kind.astype(np.uint64)
-        for i in range(4):
-            ground = np.where(self.is_node[:, i], -2, self.rows[:, i]).astype(np.uint64)
-            self.shape += _mixed(ground + _SLOT[i]) * _SLOT[i]
+        ground = np.where(is_node, -2, self.rows).astype(np.uint64)
+        self.rows[is_node] = -2 - self.node
+        self.shape = self.kind.astype(np.uint64) + (_mixed(ground + _SLOT) * _SLOT).sum(axis=1, dtype=np.uint64)
         self.shape = _mixed(self.shape)
         for i in range(4):
             for k in range(i):
-                same = self.is_node[:, i] & self.is_node[:, k] & (self.rows[:, i] == self.rows[:, k])
+                same = is_node[:, i] & (self.rows[:, i] == self.rows[:, k])
                 self.shape += same * _SLOT[i : i + 1] * np.uint64(2 * k + 3)
-
-    def _seen(self, rows: Any, colours: _Hashes) -> _Hashes:
-        """A hash of some statements, with the colours of their nodes."""
-        seen: _Hashes = self.shape[rows]
-        for slot in range(4):
-            some = self.is_node[rows, slot]
-            seen[some] += _mixed(colours[self.rows[rows[some], slot]] + _SLOT[slot])
-        return _mixed(seen)
 
     def refined(self) -> tuple[_Hashes, bool]:
         """Colours that no further round would divide, and True; or those of as many rounds as the bound allows.
@@ -134,11 +141,7 @@ class _Pattern:
         size[:2] = np.bincount(colour, minlength=2)
         sum_of = np.zeros(n + 3, np.uint64)
         # The statements of each node, one after the other.
-        entries, slots = np.nonzero(self.is_node)
-        of_node = self.rows[entries, slots]
-        entries = entries[np.argsort(of_node, kind="stable")]
-        begin = np.concatenate([[0], np.cumsum(np.bincount(of_node, minlength=n))])
-        del of_node, slots
+        rows_of, of_node = self.row[np.argsort(self.node, kind="stable")], _begins(self.node, n)
         rows = np.arange(len(self.rows))
         seen = np.zeros(len(rows), np.uint64)
         sums = np.zeros(n, np.uint64)
@@ -147,13 +150,13 @@ class _Pattern:
             work += len(rows) + ROUND_WORK
             if work > MAX_ROUNDS_WORK:
                 return hashes, False
-            now = self._seen(rows, hashes)
-            for slot in range(4):
-                some = self.is_node[rows, slot]
-                change = _mixed(now[some] ^ _SLOT[slot]) - _mixed(seen[rows[some]] ^ _SLOT[slot])
-                np.add.at(sums, self.rows[rows[some], slot], change)
+            at, owner, first = _runs(self.of_row, rows)
+            node, slot = self.node[at], _SLOT[self.slot[at]]
+            # A hash of each statement with the colours of its nodes.
+            now = _mixed(self.shape[rows] + np.add.reduceat(_mixed(hashes[node] + slot), first))
+            np.add.at(sums, node, _mixed(now[owner] ^ slot) - _mixed(seen[rows][owner] ^ slot))
             seen[rows] = now
-            looked_at = _distinct(self.rows[rows][self.is_node[rows]], n)
+            looked_at = _distinct(node, n)
             # Groups of nodes with one colour and one sum: a node of each, and the group of each node.
             keys = hashes[looked_at] + sums[looked_at]
             order = np.argsort(keys, kind="stable")
@@ -177,9 +180,7 @@ class _Pattern:
             changed = looked_at[is_changed]
             colour[changed] = old[group[is_changed]]
             hashes[changed] = _mixed(colour[changed].astype(np.uint64))
-            lengths = begin[changed + 1] - begin[changed]
-            first = np.repeat(begin[changed] - np.cumsum(lengths) + lengths, lengths)
-            rows = _distinct(entries[first + np.arange(len(first))], len(self.rows))
+            rows = _distinct(rows_of[_runs(of_node, changed)[0]], len(self.rows))
         return hashes, True
 
 
@@ -230,13 +231,13 @@ class _Matching:
         self._colours, whole = pattern.refined()
         self._match(*_pairs(self._colours, self._left))
         # The components without the known nodes.
-        self._slots = self.open_slots()
-        rows = np.flatnonzero(self._slots.any(axis=1))
-        lead = pattern.rows[rows, np.argmax(self._slots[rows], axis=1)]
-        of_row, slot = np.nonzero(self._slots[rows])
-        self._least = components(n, lead[of_row], pattern.rows[rows[of_row], slot])
+        is_open = self._is_open()
+        row, node = pattern.row[is_open], pattern.node[is_open]
+        starts = _starts(row)
+        lead = node[starts]
+        self._least = components(n, lead[np.cumsum(starts) - 1], node)
         order = np.argsort(self._least[lead], kind="stable")
-        self._rows, self._part = rows[order], self._least[lead][order]
+        self._rows, self._part = row[starts][order], self._least[lead][order]
         given_up = self._match_components([max_work])
         self.complete = self._is_complete()
         self.too_much_alike = not self.complete and (given_up or not whole)
@@ -244,10 +245,9 @@ class _Matching:
     def _match(self, x: Any, y: Any) -> None:
         self.other[x], self.other[y] = y, x
 
-    def open_slots(self) -> npt.NDArray[np.bool_]:
-        """Where in the statements nodes stand that match none so far."""
-        is_node = self.pattern.is_node
-        found: npt.NDArray[np.bool_] = is_node & (self.other < 0)[np.where(is_node, self.pattern.rows, 0)]
+    def _is_open(self) -> npt.NDArray[np.bool_]:
+        """Of each place of a node in the statements whether the node matches none so far."""
+        found: npt.NDArray[np.bool_] = self.other[self.pattern.node] < 0
         return found
 
     def _match_components(self, work: list[int]) -> bool:
@@ -310,17 +310,14 @@ class _Matching:
             raise TooMuchAlike
         found: list[Pattern] = []
         for row in self._rows[low:high].tolist():
-            shape: list[Any] = [int(pattern.kind[row])]
+            shape: list[Any] = [int(pattern.shape[row])]
             nodes = []
-            for slot, node in enumerate(pattern.rows[row].tolist()):
-                if self._slots[row, slot]:
-                    shape.append(None)
+            places = slice(*pattern.of_row[row : row + 2].tolist())
+            for slot, node in zip(pattern.slot[places].tolist(), pattern.node[places].tolist(), strict=True):
+                if (other := int(self.other[node])) < 0:
                     nodes.append(node)
-                elif pattern.is_node[row, slot]:
-                    # Known node: both sides use the name of the first side.
-                    shape.append(("known", node if node < pattern.n_left else int(self.other[node])))
-                else:
-                    shape.append(node)
+                else:  # both sides use the name of the first side
+                    shape.append((slot, min(node, other)))
             found.append((tuple(shape), tuple(nodes)))
         return found
 
@@ -330,10 +327,10 @@ class _Matching:
         n = pattern.n_rows
         if (other < 0).any() or 2 * pattern.n_left != len(other) or 2 * n != len(pattern.rows):
             return False
-        is_node, rows = pattern.is_node, pattern.rows
-        named = np.where(is_node[:n], other[np.where(is_node[:n], rows[:n], 0)], rows[:n])
-        ours = np.column_stack([named, pattern.kind[:n], is_node[:n]])
-        theirs = np.column_stack([rows[n:], pattern.kind[n:], is_node[n:]])
+        named = np.column_stack([pattern.rows, pattern.kind])
+        left = pattern.row < n
+        named[pattern.row[left], pattern.slot[left]] = -2 - other[pattern.node[left]]
+        ours, theirs = named[:n], named[n:]
         return bool(np.array_equal(ours[np.lexsort(ours.T)], theirs[np.lexsort(theirs.T)]))
 
     def match_by_votes(self) -> None:
@@ -342,16 +339,15 @@ class _Matching:
         name = np.arange(len(other))
         for _ in range(min(MAX_VOTES, 1 + MAX_VOTES_WORK // (1 + len(pattern.rows)))):
             name[pattern.n_left :] = other[pattern.n_left :]
-            is_open = self.open_slots()
-            rows = np.flatnonzero((is_open.sum(axis=1) == 1) & (pattern.kind == 0))
-            slot = np.argmax(is_open[rows], axis=1)
-            found = pattern.rows[rows, slot]
-            keep = ~pattern.is_triple[found]
-            rows, slot, found = rows[keep], slot[keep], found[keep]
-            known = pattern.is_node[rows] & ~is_open[rows]
-            said = np.where(known, name[np.where(known, pattern.rows[rows], 0)], -1).astype(np.uint64) * _KNOWN
-            shown = (_mixed(said + _SLOT) * _SLOT).sum(axis=1, dtype=np.uint64)
-            x, y = _pairs(_mixed(pattern.shape[rows] + shown + _SLOT[slot]), pattern.in_left[rows])
+            is_open = self._is_open()
+            # What the statements say of the nodes that are matched already.
+            said = _mixed(name[pattern.node].astype(np.uint64) * _KNOWN + _SLOT[pattern.slot]) * ~is_open
+            shown = np.add.reduceat(said, pattern.of_row[:-1])
+            is_single = (np.bincount(pattern.row[is_open], minlength=len(shown)) == 1) & (pattern.kind == 0)
+            places = np.flatnonzero(is_open & is_single[pattern.row] & ~pattern.is_triple[pattern.node])
+            rows, found = pattern.row[places], pattern.node[places]
+            keys = _mixed(pattern.shape[rows] + shown[rows] + _SLOT[pattern.slot[places]])
+            x, y = _pairs(keys, rows < pattern.n_rows)
             pairs, votes = np.unique(np.column_stack([found[x], found[y]]), axis=0, return_counts=True)
             if not len(pairs):
                 return
