@@ -26,13 +26,13 @@ class _Documents(MadeLog):
 
     def __init__(self, *, max_message_bytes: int, base: str | None = None) -> None:
         super().__init__(max_message_bytes, quads=self._format.quads)
-        self._convert = Converter(self._format, base, max_message_bytes)
-        self.written = self._convert.written
+        self._converter = Converter(self._format, base, max_message_bytes)
+        self.written = self._converter.written
 
     def _nquads(self, document: bytes) -> bytes:
         """The N-Quads of a document, with a delimiter."""
         try:
-            return self._convert(document) + MESSAGE
+            return self._converter.whole(document) + MESSAGE
         except BrokenText as error:
             line = None if error.line is None else self._line + error.line - 1
             raise JellySyntaxError(error.reason, line=line) from None
@@ -130,7 +130,7 @@ class NdjsonLog(_Documents):
         nodes = b",".join([part for _, node in together for part in (node, self._end) if part])
         self._line = together[0][0]
         try:
-            found = self._convert(b'{"@context":%b,"@graph":[%b]}' % (self._context, nodes))
+            found = self._converter.whole(b'{"@context":%b,"@graph":[%b]}' % (self._context, nodes))
         except (BrokenText, JellyError) as error:
             if len(together) == 1:
                 raise JellySyntaxError(error.reason) if isinstance(error, BrokenText) else error from None

@@ -167,13 +167,18 @@ class MadeLog(TextLog):
         """The Batches of N-Quads. An error comes after what stands before it, and names the message that would follow.
         """
         done: list[bytes] = []
+        size = 0
         broken: JellyError | None = None
         try:
             for part in made:
-                if isinstance(part, bytes):
+                is_text = isinstance(part, bytes)
+                if is_text:
                     done.append(part)
-                else:
+                    size += len(part)
+                if size > PIECE or not is_text:
                     yield from self._read(done)
+                    size = 0
+                if not is_text:
                     self._reader.namespace(*part)
         except JellyError as error:
             broken = error

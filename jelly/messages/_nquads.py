@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from jelly._core.boundaries.xml_text import TextJoiner
+from jelly._formats.guards import PieceFile
 from jelly._formats.language_case import Written
 from jelly._formats.registry import RDF_XML, TRIG, TURTLE, Format
 from jelly._formats.syntaxes import Parsing, ox
-from jelly.errors import JellyLimitError, memory_error
+from jelly.errors import JellyError, JellyLimitError, memory_error
 
 __all__ = ["BrokenText", "Converter"]
 
@@ -21,11 +21,12 @@ MAX_EXPANSION = 64
 
 
 class BrokenText(Exception):
-    """A syntax error in a text: the N-Quads before it, the reason, and the line from 1, where it is known."""
+    """A syntax error: the reason, the line from 1, where it is known, and the N-Quads of the pieces that the parser has
+    gone past when it finds the error, which may stand before their ends."""
 
-    def __init__(self, before: bytes, reason: str, line: int | None) -> None:
+    def __init__(self, reason: str, line: int | None, passed: list[bytes]) -> None:
         super().__init__(reason)
-        self.before, self.reason, self.line = before, reason, line
+        self.reason, self.line, self.passed = reason, line, passed
 
 
 # The tag of a literal in N-Quads: a quotation mark after it would stand inside that literal.
@@ -35,16 +36,16 @@ _NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)*)(?![A-Za-z0-9-])(?=[^"\n]*\
 class _Limited:
     """A file in memory with a maximum size, because prefixes can expand a small text to a large one."""
 
-    def __init__(self, limit: int, reason: str) -> None:
+    def __init__(self, limit: int, error: Callable[[], JellyError]) -> None:
         self._limit = limit
-        self._reason = reason
+        self._error = error
         self.parts: list[bytes] = []
         self._n = 0
 
     def write(self, data: Any) -> int:
         self._n += len(data)
         if self._n > self._limit:
-            raise JellyLimitError(self._reason)
+            raise self._error()
         self.parts.append(bytes(data))
         return len(data)
 
@@ -66,104 +67,99 @@ class Converter:
         self._limit = limit
         self.written = Written(xml=format is RDF_XML)
         self.prefixes: dict[str, str] = {}
+        self._parsing: Any = None
+        self._parser: Any = None
+        self._most = 0  # bytes of N-Quads of the text that is read
 
-    def __call__(self, text: bytes, sentinel: bytes = b"") -> bytes:
-        """The N-Quads of a text; `BrokenText` or JellyLimitError.
-
-        A comment that holds the ``sentinel``, a statement, puts it between what the parser gives before and after the
-        comment.
-        """
+    def whole(self, text: bytes) -> bytes:
+        """The N-Quads of a text; `BrokenText` or JellyLimitError."""
         if self._format is RDF_XML:
             text = TextJoiner().feed(text)
-        parsing = Parsing(self._format, self.written)
-        limit = self._limit
-        reason = f"a message is longer than {limit} bytes as N-Quads; raise max_message_bytes to read it"
-        # What prefixes, contexts, entities and XML literals make of a text is in memory several times.
-        most = max(MAX_EXPANDED, MAX_EXPANSION * len(text))
-        if most < limit:
-            limit = most
-            reason = f"a message is longer than {most} bytes as N-Quads, and {MAX_EXPANSION} times its text"
-        if parsing.check(text) > most:
-            raise JellyLimitError(reason)
-        marked = parsing.put(text)
-
-        def serialized(quads: Iterator[Any]) -> bytes:
-            made: Any = _Limited(limit, reason)
-            ox.serialize(quads, made, ox.RdfFormat.N_QUADS)
-            nquads = parsing.tags.take(b"".join(made.parts))
-            of_tag = parsing.tags.of_tag
-            if of_tag is None:
-                return nquads
-            return _NQUADS_TAG.sub(lambda match: b'"@' + of_tag(match[1].decode()).encode(), nquads)
-
-        parser, quads = _parsed(parsing, marked, self._base, sentinel)
+        parsing = self._begin(len(text))
+        self._check(text)
+        parser = self._parser = parsing.parse(parsing.put(text), base_iri=self._base)
         try:
-            nquads = serialized(quads)
-        except MemoryError as error:
-            raise memory_error(error) from None
+            nquads = self._serialized(parser)
         except SyntaxError as error:
-            before = serialized(_until_broken(_parsed(parsing, marked, self._base, sentinel)[1]))
-            raise BrokenText(before, parsing.reason(error), error.lineno) from None
-        if self._format in (TURTLE, TRIG):
-            self.prefixes = {name: parsing.take(iri) for name, iri in parser.prefixes.items()}
-            self._base = None if parser.base_iri is None else parsing.take(parser.base_iri)
+            raise BrokenText(parsing.reason(error), error.lineno, []) from None
+        self.look()
         return nquads
 
+    def pieces(self, pieces: list[bytes]) -> Iterator[bytes]:
+        """The N-Quads of the pieces of a text: of each what the parser gives when it has read it. No token may go on
+        after a piece."""
+        parsing = self._begin(sum(map(len, pieces)))
+        read = 0  # pieces that the parser has begun to read
 
-def _parsed(parsing: Parsing, text: bytes, base: str | None, sentinel: bytes) -> tuple[Any, Iterator[Any]]:
-    """A parser, and an iterator of its quads with sentinels at the ends of messages."""
-    if not sentinel:
-        parser = parsing.parse(text, base_iri=base)
-        return parser, parser
-    file: Any = _Pieces(text, b"#" + sentinel)
-    parser = parsing.parse(file, base_iri=base)
-    return parser, _with_sentinels(parser, file, next(ox.parse(sentinel, ox.RdfFormat.N_QUADS)))
+        def marked() -> Iterator[bytes]:
+            nonlocal read
+            for piece in pieces:
+                read += 1
+                self._check(piece)
+                yield parsing.put(piece)
 
+        file: Any = PieceFile(marked())
+        parser = self._parser = parsing.parse(file, base_iri=self._base)
+        ahead: Any = None  # a quad of the next piece
+        broken: SyntaxError | JellyError | None = None
 
-class _Pieces:
-    """A text as a file whose reads end at comments: ``comments`` is how many the parser has reached."""
+        def quads(number: int) -> Iterator[Any]:
+            """The quads that the parser gives until it reads on."""
+            nonlocal ahead, broken
+            while True:
+                try:
+                    quad = next(parser, None) if ahead is None else ahead
+                except (SyntaxError, JellyError) as error:
+                    broken = error
+                    return
+                ahead = quad if read > number else None
+                if quad is None or ahead is not None:
+                    return
+                yield quad
 
-    def __init__(self, text: bytes, comment: bytes) -> None:
-        self._pieces = text.split(comment)
-        for i in range(1, len(self._pieces)):
-            # After a comment and the end of its line no token goes on.
-            end = _LINE_END.match(self._pieces[i])[0]  # type: ignore[index]
-            self._pieces[i - 1] += b"#" + end
-            self._pieces[i] = self._pieces[i][len(end) :]
-        self._offset = 0
-        self.comments = 0
+        for number in range(1, len(pieces) + 1):
+            nquads = self._serialized(quads(number))
+            if broken is not None:
+                passed = [nquads, *[b""] * (read - number)][: read - number]
+                if isinstance(broken, SyntaxError):
+                    raise BrokenText(parsing.reason(broken), broken.lineno, passed)
+                yield from passed
+                raise broken
+            yield nquads
+        self.look()
 
-    def read(self, size: int) -> bytes:
-        if self._offset >= len(self._pieces[self.comments]) and self.comments < len(self._pieces) - 1:
-            self.comments += 1
-            self._offset = 0
-        data = self._pieces[self.comments][self._offset : self._offset + size]
-        self._offset += len(data)
-        return data
+    def look(self) -> None:
+        """Take the base IRI and the prefixes where the parser stands."""
+        if self._format in (TURTLE, TRIG):
+            self.prefixes = {name: self._parsing.take(iri) for name, iri in self._parser.prefixes.items()}
+            base = self._parser.base_iri
+            self._base = None if base is None else self._parsing.take(base)
 
+    def _begin(self, size: int) -> Parsing:
+        """Begin with a text of so many bytes."""
+        self._most = min(self._limit, max(MAX_EXPANDED, MAX_EXPANSION * size))
+        self._parsing = parsing = Parsing(self._format, self.written)
+        return parsing
 
-_LINE_END = re.compile(rb"\r\n|[\r\n]|")
+    def _check(self, piece: bytes) -> None:
+        # What prefixes, contexts, entities and XML literals make of a text is in memory several times.
+        if self._parsing.check(piece) > self._most:
+            raise self._too_long()
 
+    def _too_long(self) -> JellyLimitError:
+        reason = f"a message is longer than {self._most} bytes as N-Quads"
+        if self._most < self._limit:
+            return JellyLimitError(f"{reason}, and {MAX_EXPANSION} times its text")
+        return JellyLimitError(f"{reason}; raise max_message_bytes to read it")
 
-def _with_sentinels(parser: Iterator[Any], file: _Pieces, sentinel: Any) -> Iterator[Any]:
-    """The quads of a parser, with sentinels. It reads on only when it has given all quads of the text so far."""
-    given = 0
-    quad: Any = sentinel
-    while quad is not None:
-        broken = None
+    def _serialized(self, quads: Iterator[Any]) -> bytes:
+        made: Any = _Limited(self._most, self._too_long)
         try:
-            quad = next(parser, None)
-        except SyntaxError as error:
-            broken = error
-        for _ in range(given, file.comments):
-            yield sentinel
-        given = file.comments
-        if broken is not None:
-            raise broken
-        if quad is not None:
-            yield quad
-
-
-def _until_broken(parser: Iterator[Any]) -> Iterator[Any]:
-    with contextlib.suppress(SyntaxError):
-        yield from parser
+            ox.serialize(quads, made, ox.RdfFormat.N_QUADS)
+        except MemoryError as error:
+            raise memory_error(error) from None
+        tags = self._parsing.tags
+        nquads: bytes = tags.take(b"".join(made.parts))
+        if (of_tag := tags.of_tag) is None:
+            return nquads
+        return _NQUADS_TAG.sub(lambda match: b'"@' + of_tag(match[1].decode()).encode(), nquads)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import secrets
-from bisect import bisect_right
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from jelly._core.base.constants import XSD_STRING_IRI
@@ -81,9 +81,9 @@ _NOT_ANNOUNCED = (
 
 
 class TurtleLog(MadeLog):
-    """Turtle and TriG. The lexer finds the delimiters; a statement of random IRIs takes the place of each, so that one
-    parser reads many messages. A statement or graph block that has delimiters in it is read as a whole when it ends: in
-    the place of each stands a comment, and what the parser has given when it comes there belongs to the message before.
+    """Turtle and TriG. The lexer finds the delimiters, and one parser reads many messages: what it has given when it
+    comes to the place of a delimiter belongs to the message before. A statement or graph block that has delimiters in
+    it is read as a whole when it ends.
     """
 
     def __init__(
@@ -104,8 +104,8 @@ class TurtleLog(MadeLog):
         self._settings = {"quads": format.quads, "announced": True, "trailing": trailing}
         self._max = max_message_bytes
         self._delimit(dialect not in ("comment", "either"))
-        self._convert = Converter(format, base, max_message_bytes)
-        self.written = self._convert.written
+        self._converter = Converter(format, base, max_message_bytes)
+        self.written = self._converter.written
         self._marks: list[tuple[str, int, int, int, int, int]] = []
         self._origin = 0  # the offset in the input of what waits
         iri = f"<x:{secrets.token_hex(12)}>"
@@ -147,30 +147,34 @@ class TurtleLog(MadeLog):
         cuts: list[Cut] = []
         declared: list[Declaration] = []
         for mark in self._marks:
-            kind, begin, stop, note, depth, _ = mark
+            kind, begin, stop, note, depth, inside = mark
             if kind == "prefix":
                 if (match := _PREFIX.match(text, begin - origin)) is not None:
                     declared.append((len(cuts), match[1].decode(errors="replace"), match[2].decode(errors="replace")))
             elif kind == "version":
                 match = _VERSION.match(text, begin - origin)
                 self._announced |= match is not None and (match[1] or match[2] or b"").endswith(b"-messages")
-            elif kind == "bad" or (depth and not self._splits) or not self._announced:
-                reason = _NOT_ANNOUNCED
-                if self._announced:
-                    reason = "a delimiter inside a graph block that is open"
-                    if kind == "bad":
-                        reason = "@message without a dot: expected '@message .'"
+            elif kind == "bad" or ((depth or inside) and not self._splits) or not self._announced:
+                reason = f"a delimiter inside a {'graph block that is open' if depth else 'statement'}"
+                if not self._announced:
+                    reason = _NOT_ANNOUNCED
+                elif kind == "bad":
+                    reason = "@message without a dot: expected '@message .'"
                 wrong = JellySyntaxError(reason, line=self._line + _line_ends(text, begin - origin))
                 break
             else:
                 cuts.append((begin - origin, stop - origin, note - origin, self._inside(mark)))
-        whole = final and wrong is None
-        while not whole and cuts and cuts[-1][3]:
-            cuts.pop()
-        end = len(text) if whole else cuts[-1][1] if cuts else 0
-        if not whole:
+        end = len(text) if wrong is None else begin - origin
+        if not final and wrong is None:
+            while cuts and cuts[-1][3]:
+                cuts.pop()
+            end = cuts[-1][1] if cuts else 0
             declared = [each for each in declared if each[0] < len(cuts)]  # not of what still waits
-        yield from self._converted(text[:end], cuts, declared)
+        try:
+            yield from self._converted(text[:end], cuts, declared)
+        except JellySyntaxError as error:
+            if wrong is None or (error.line or 0) < (wrong.line or 0):
+                raise
         if wrong is not None:
             raise wrong
         self._origin += end
@@ -179,97 +183,69 @@ class TurtleLog(MadeLog):
         return text[end:]
 
     def _converted(self, text: bytes, cuts: list[Cut], declared: list[Declaration]) -> Iterator[Any]:
-        """The N-Quads of a text, with delimiters, and its prefixes."""
-        inner = sum(inside > 0 for _, _, _, inside in cuts)
-        if 0 < inner < len(cuts):
-            yield from self._each_converted(text, cuts, declared)
-            return
+        """The N-Quads of a text, with delimiters, and its prefixes in their places."""
+        known = dict(self._converter.prefixes)
         pieces, at = [], 0
         for begin, stop, _, inside in cuts:
             # pyoxigraph waits for the tag or datatype of a string. Where none comes, the statement is there already.
             ends = inside == 2 and not _TAG_OR_TYPE.match(text, stop)
-            pieces.append(text[at:begin] + (_IS_STRING if ends else b""))
+            pieces.append(text[at:begin] + (_IS_STRING if ends else b"") + b" ")
             at = stop
         pieces.append(text[at:])
-        known = self._convert.prefixes
         head = " ".join(f"PREFIX {name}: <{iri}>" for name, iri in known.items())
-        marked = head.encode() + b"\n" + (b"#" + self._sentinel if inner else self._sentinel).join(pieces)
-        wrong: JellySyntaxError | None = None
+        pieces[0] = head.encode() + b"\n" + pieces[0]
+
+        def message(nquads: bytes) -> Iterator[Any]:
+            """The message of this number."""
+            while declared and declared[0][0] <= number:
+                _, name, iri = declared.pop(0)
+                if ":" not in iri or "\\" in iri:  # relative, or with an escape: as the parser has it
+                    self._converter.look()
+                    iri = self._converter.prefixes.get(name, iri)
+                if known.get(name) != iri:
+                    known[name] = iri
+                    yield name, iri
+            yield nquads
+            if number < len(cuts):
+                yield self._delimiter(text, cuts[number])
+
+        number = 0
         try:
-            nquads = self._convert(marked, self._sentinel if inner else b"")
-        except JellyLimitError:
-            if not cuts or inner:
-                raise
-            yield from self._each_converted(text, cuts, declared)
-            return
+            for nquads in self._messages(pieces, any(inside for *_, inside in cuts)):
+                yield from message(nquads)
+                number += 1
         except BrokenText as error:
-            wrong = self._located(error, text, [] if inner else cuts)
-            # The last message is not whole, and neither are those before it that end inside the statement that broke,
-            # after the place where it did.
-            parts = error.before.split(self._sentinel + b"\n")
-            right = len(parts) - 1
-            lines = [self._line + _line_ends(text, begin) for begin, *_ in cuts]
-            while right and cuts[right - 1][3] in (1, 2) and lines[right - 1] >= (wrong.line or 0):
-                right -= 1
-            nquads = b"".join([part + self._sentinel + b"\n" for part in parts[:right]])
-        notes = [] if self._directive else [text[note:stop].strip() for _, stop, note, _ in cuts]
-        yield from self._delimited(nquads, notes, declared, known)
-        if wrong is not None:
-            raise wrong
+            wrong = self._located(error, text)
+            for nquads in error.passed:
+                # A message that ends after the place of the error is not whole. A comment takes the rest of its line.
+                line = self._line + _line_ends(text, cuts[number][0])
+                if line + (not self._directive) > (wrong.line or 0):
+                    break
+                yield from message(nquads)
+                number += 1
+            raise wrong from None
 
-    def _each_converted(self, text: bytes, cuts: list[Cut], declared: list[Declaration]) -> Iterator[Any]:
-        """The same by parts that end between statements: where one is refused, those before it are given."""
-        line, at, first = self._line, 0, 0
-        for i, (begin, stop, note, inside) in enumerate([*cuts, (len(text), len(text), len(text), 0)]):
-            if inside:
-                continue
-            names = [(number - first, name, iri) for number, name, iri in declared if first <= number <= i]
-            self._line = line + _line_ends(text, at)
-            # First the message, then its delimiter, which cannot be refused: it is not parsed, as no limit is for it.
-            inner = [(a - at, b - at, c - at, d) for a, b, c, d in cuts[first:i]]
-            yield from self._converted(text[at:begin], inner, names)
-            if i < len(cuts):
-                notes = [] if self._directive else [text[note:stop].strip()]
-                yield from self._delimited(self._sentinel + b"\n", notes, [], {})
-            at, first = stop, i + 1
-        self._line = line
+    def _messages(self, pieces: list[bytes], has_inner: bool) -> Iterable[bytes]:
+        """The N-Quads of messages. Where all end between statements, sentinels there make one text of them, which is
+        faster; if that is refused, they are read one by one, for the place."""
+        if not has_inner:
+            with suppress(BrokenText, JellyLimitError):
+                return self._converter.whole(self._sentinel.join(pieces)).split(self._sentinel + b"\n")
+        return self._converter.pieces(pieces)
 
-    def _delimited(
-        self, nquads: bytes, notes: list[bytes], declared: list[Declaration], known: dict[str, str]
-    ) -> Iterator[Any]:
-        """The N-Quads of messages with delimiters for sentinels, and in their places the prefixes that are new."""
-        sentinel = self._sentinel + b"\n"
-        known = dict(known)
-        new: list[Declaration] = []
-        for number, name, iri in declared:
-            if ":" not in iri or "\\" in iri:
-                iri = self._convert.prefixes.get(name, iri)  # relative, or with an escape: as the parser has it
-            if known.get(name) != iri:
-                known[name] = iri
-                new.append((number, name, iri))
-        delimiter = MESSAGE if self._directive else b"# @message\n"
-        if not new and not any(notes):
-            yield nquads.replace(sentinel, delimiter)
-            return
-        messages = nquads.split(sentinel)
-        for i, message in enumerate(messages):
-            while new and new[0][0] <= i:
-                yield new.pop(0)[1:]
-            yield message
-            if i < len(messages) - 1:
-                yield b"# @message %b\n" % notes[i] if notes else delimiter
+    def _delimiter(self, text: bytes, cut: Cut) -> bytes:
+        if self._directive:
+            return MESSAGE
+        note = text[cut[2] : cut[1]].strip()
+        return b"# @message %b\n" % note if note else b"# @message\n"
 
-    def _located(self, broken: BrokenText, text: bytes, cuts: list[Cut]) -> JellySyntaxError:
+    def _located(self, broken: BrokenText, text: bytes) -> JellySyntaxError:
         """The error of a text that is broken, with its line and the reason."""
         if broken.line is None:
             return JellySyntaxError(broken.reason, line=self._line)
         line = max(broken.line - 1, 1)  # without the head
-        starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
-        lines = [bisect_right(starts, begin) for begin, *_ in cuts]
         reason = broken.reason
-        if line in lines:
-            reason = f"a delimiter inside a statement: {reason.replace(self._sentinel.decode(), '@message')}"
-        elif not self._directive and _DIRECTIVE.match(text, starts[line - 1]):
+        if not self._directive and _DIRECTIVE.match(_LINE_END.split(text)[line - 1]):
             reason = _NOT_ANNOUNCED
             if self._comments:
                 reason = 'comments delimit messages here, not MESSAGE: pass dialect="directive"'

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, overload
 
@@ -44,6 +43,34 @@ BLANK = int(Kind.BNODE)
 INDEX_SHARE, SPOOL_SHARE, HASHES_SHARE = 4.5, 128, 256
 
 
+class _Side:
+    """One of the two datasets: the rows that may differ, in their order, and whether they do."""
+
+    def __init__(self, memory: int, stack: ExitStack) -> None:
+        self.spool = Spool(memory // SPOOL_SHARE, stack)
+        self.hashes: Any = None  # the HashFile of the rows, where their index takes too much memory
+        self.differs: Any = None  # of each row whether the other dataset has not got it
+        self.has_blank = False  # whether rows that may differ have blank nodes
+
+    def keep(self, batch: Batch) -> None:
+        self.spool.add(batch)
+        self.has_blank = self.has_blank or bool((batch.kind == BLANK).any())
+
+    def __call__(self) -> Iterator[tuple[Batch, Any]]:
+        """Batches with the marks of their rows, which may be changed."""
+        at = 0
+        for batch in self.spool.batches():
+            yield batch, self.differs[at : at + len(batch)]
+            at += len(batch)
+
+    def differences(self, op: int, labels: dict[str, str]) -> Iterator[Batch]:
+        """The rows that differ as rows of a patch, with other labels of blank nodes."""
+        for batch, differs in self():
+            if differs.any():
+                batch = select(batch, differs, op=op, quads=True)
+                yield relabel(batch, labels) if labels else batch
+
+
 class _Comparison:
     """Two datasets as sets of statements: give it the Batches of the old one, then those of the new one.
 
@@ -57,103 +84,62 @@ class _Comparison:
         self._bound = int(memory / INDEX_SHARE)
         self._hasher = RowHasher()
         self._index: RowIndex | None = RowIndex()
-        self._spools = [Spool(memory // SPOOL_SHARE, stack) for _ in (OLD, NEW)]
-        self._files: list[HashFile] = []
-        self._file_bound = memory // HASHES_SHARE
-        self._gone: Any = None  # of each row of the old one whether the new one has not got it
-        self._fresh: Any = None  # of each row of the new one whether the old one has not got it
-        self._blank = [False, False]  # whether rows that may differ have blank nodes
+        self._sides = [_Side(memory, stack) for _ in (OLD, NEW)]
 
     @property
     def spilled(self) -> bool:
         """Whether anything is in a file."""
-        return bool(self._files) or any(spool.has_file for spool in self._spools)
+        return any(side.hashes is not None or side.spool.has_file for side in self._sides)
 
-    def add(self, side: int, batch: Batch) -> None:
+    def add(self, number: int, batch: Batch) -> None:
+        side = self._sides[number]
         hashes = self._hasher(batch)
         if self._index is None:
-            self._files[side].add(hashes)
-            self._keep(side, batch)
+            side.hashes.add(hashes)
+            side.keep(batch)
             return
         numbers, new = self._index.add(hashes)
-        if side == NEW:
-            self._gone[numbers[numbers < len(self._gone)]] = False
-        if new.all():
-            self._keep(side, batch)
-        elif new.any():
-            self._keep(side, select(batch, new))
-        if self._index.nbytes + sum(spool.nbytes for spool in self._spools) > self._bound:
-            for spool in self._spools:
-                spool.spill()
+        if number == NEW:
+            gone = self._sides[OLD].differs
+            gone[numbers[numbers < len(gone)]] = False
+        if new.any():
+            side.keep(batch if new.all() else select(batch, new))
+        if self._index.nbytes + sum(side.spool.nbytes for side in self._sides) > self._bound:
+            for side in self._sides:
+                side.spool.spill()
         if self._index.nbytes > self._bound:
             self._leave_memory()
 
-    def _keep(self, side: int, batch: Batch) -> None:
-        self._spools[side].add(batch)
-        self._blank[side] = self._blank[side] or bool((batch.kind == BLANK).any())
-
-    def end_old(self) -> None:
-        """All Batches of the old dataset have been added."""
-        self._gone = self._marks(self._spools[OLD].rows)
-        self._gone[:] = True
-
-    def _marks(self, n: int) -> Any:
-        return marks(n, self._bound, self._stack)
+    def end(self, number: int) -> None:
+        """All Batches of a dataset have been added: until others say so, all of its rows differ."""
+        side = self._sides[number]
+        side.differs = marks(side.spool.rows, self._bound, self._stack)
+        side.differs[:] = True
 
     def _leave_memory(self) -> None:
         """Move the hashes into files; rows have in the files the numbers that they have in the spools."""
         assert self._index is not None
         index, self._index = self._index, None
-        self._files = [HashFile(self._file_bound, self._stack) for _ in (OLD, NEW)]
-        bounds = 0, self._spools[OLD].rows, len(index)
-        for file, start, stop in zip(self._files, bounds, bounds[1:], strict=False):
-            file.move(index, start, stop)
-
-    def _compare_files(self) -> Any:
-        """Whether each row of the new dataset is missing in the old one. Duplicates are marked in both."""
-        fresh = self._marks(self._spools[NEW].rows)
-        old, new = self._files
-        compare(old, new, self._bound, self._gone, fresh)
-        return fresh
+        bounds = 0, self._sides[OLD].spool.rows, len(index)
+        for side, start, stop in zip(self._sides, bounds, bounds[1:], strict=False):
+            side.hashes = HashFile(self._memory // HASHES_SHARE, self._stack)
+            side.hashes.move(index, start, stop)
 
     def batches(self, match_blank_nodes: bool) -> Iterator[Batch]:
         """The rows that turn the old dataset into the new one: deletions in old order, then additions in new order."""
+        old, new = self._sides
         if self._index is None:
-            self._fresh = self._compare_files()
-        else:
-            self._index = None
-            self._fresh = self._marks(self._spools[NEW].rows)
-            self._fresh[:] = True
+            new.differs[:] = False  # `compare` marks those that do, duplicates once
+            compare(old.hashes, new.hashes, self._bound, old.differs, new.differs)
+        self._index = None
         labels: dict[str, str] = {}
         more: list[Batch] = []
-        if match_blank_nodes and all(self._blank):
-            old, new = (partial(_marked, *side) for side in zip(self._spools, (self._gone, self._fresh), strict=True))
-            found = rematch(old, new, self._memory)
-            if found is not None:
-                labels, more = found.labels, found.more
-                for marks, changes in ((self._gone, found.gone), (self._fresh, found.fresh)):
-                    for rows, differs in changes:
-                        marks[rows] = differs
-        yield from _taken(self._spools[OLD], self._gone, DELETE)
-        yield from _taken(self._spools[NEW], self._fresh, ADD, labels)
+        if match_blank_nodes and old.has_blank and new.has_blank:
+            labels, more = rematch(old, new, self._memory)
+        yield from old.differences(DELETE, {})
+        yield from new.differences(ADD, labels)
         for batch in more:
             yield select(batch, slice(None), op=ADD, quads=True)
-
-
-def _taken(spool: Spool, wanted: Any, op: int, labels: dict[str, str] | None = None) -> Iterator[Batch]:
-    """The wanted rows as rows of a patch, with other labels of blank nodes."""
-    for batch, rows in _marked(spool, wanted):
-        if rows.any():
-            batch = select(batch, rows, op=op, quads=True)
-            yield relabel(batch, labels) if labels else batch
-
-
-def _marked(spool: Spool, marks: Any) -> Iterator[tuple[Batch, Any]]:
-    """Batches with the marks of their rows."""
-    at = 0
-    for batch in spool.batches():
-        yield batch, marks[at : at + len(batch)]
-        at += len(batch)
 
 
 def _namespace_changes(old: dict[str, str], new: dict[str, str]) -> list[Operation]:
@@ -180,19 +166,17 @@ def _rows(
     comparison = _Comparison(memory, stack)
     declared: tuple[dict[str, str], dict[str, str]] = {}, {}
 
-    def read(side: int, source: Any) -> Iterator[Batch]:
+    def read(side: int, source: Any) -> None:
         nonlocal namespaces
         reader = Reader(source, **having(settings, format_of(source, settings.get("format")).reading))
         namespaces = namespaces and reader.format.namespaces
-        for batch in reader.source.watched(reader.batches(), progress):
+        for batch in reader.watched(progress):
             declared[side].update((name, iri) for _, _, name, iri in batch.namespaces)
-            yield batch
+            comparison.add(side, batch)
+        comparison.end(side)
 
-    for batch in read(OLD, old):
-        comparison.add(OLD, batch)
-    comparison.end_old()
-    for batch in read(NEW, new):
-        comparison.add(NEW, batch)
+    read(OLD, old)
+    read(NEW, new)
     head = Patch([*headers, Start(), *(_namespace_changes(*declared) if namespaces else ())])
     yield from chain(head.batches(), comparison.batches(match_blank_nodes), [end_of_transaction()])
 

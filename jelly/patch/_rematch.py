@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,28 +25,13 @@ from jelly._tools.blank_nodes import components, match_labels
 from jelly.errors import JellyWarning
 from jelly.patch._changes import SEED_BYTES, RowHasher
 
-__all__ = ["Rematched", "rematch"]
+__all__ = ["rematch"]
 
 # Bytes that matching takes for each statement of either side, and for each blank node, at most.
 ROW_BYTES, NODE_BYTES = 160, 300
 
 # The Batches of a dataset, with each of them a bool for each row: whether the other dataset has not got it.
 Side = Callable[[], Iterable[tuple[Batch, Any]]]
-
-
-@dataclass
-class Rematched:
-    """The result of the comparison with other labels in the second dataset.
-
-    ``labels`` are the new labels. ``gone`` and ``fresh`` are pairs of row numbers in either dataset, and for each
-    whether it now differs. ``more`` are Batches of statements of the second dataset, with their new labels, that the
-    first one had by the old labels only.
-    """
-
-    labels: dict[str, str]
-    gone: list[tuple[Any, Any]]
-    fresh: list[tuple[Any, Any]]
-    more: list[Batch]
 
 
 class _TooMany(Exception):
@@ -166,42 +150,48 @@ def _find_nodes(sides: tuple[Side, Side], bound: int) -> tuple[_Nodes, Any]:
     return nodes, differ
 
 
+# Rows of a dataset: a Batch of them alone, the marks of the Batch that they stand in, and their places there.
+_Rows = tuple[Batch, Any, Any]
+
+
 def _rows_to_match(
     nodes: _Nodes, differ: Any, sides: tuple[Side, Side], bound: int, hasher: RowHasher
-) -> tuple[RowIndex, list[Any], list[Any]]:
-    """The statements of all parts in which one differs: Batches with the numbers of their rows and whether they differ,
-    from the first side each statement once, from the second the differing ones. And an index of the first."""
+) -> tuple[RowIndex, list[_Rows], list[_Rows]]:
+    """The statements of all parts in which one differs: from the first side each statement once, from the second the
+    differing ones. And an index of the first."""
     index = RowIndex()
-    found: tuple[list[Any], list[Any]] = ([], [])
+    found: tuple[list[_Rows], list[_Rows]] = ([], [])
     size = NODE_BYTES * int(np.count_nonzero(differ[nodes.parts]))
     for number, side in enumerate(sides):
-        at = 0
         for batch, differs in side():
             parts = nodes.part_of_rows(batch)
-            if parts is not None:
-                wanted = (parts >= 0) & differ[parts]
-                rows = np.flatnonzero(wanted & differs if number else wanted)
-                if not number:
-                    rows = rows[index.add(hasher(batch)[rows])[1]]
-                if len(rows):
-                    some = select(batch, rows)
-                    size += ROW_BYTES * len(rows) + some.nbytes
-                    if size > bound:
-                        raise _TooMany
-                    found[number].append((some, rows + at, differs[rows]))
-            at += len(batch)
+            if parts is None:
+                continue
+            wanted = (parts >= 0) & differ[parts]
+            rows = np.flatnonzero(wanted & differs if number else wanted)
+            if not number:
+                rows = rows[index.add(hasher(batch)[rows])[1]]
+            if len(rows):
+                some = select(batch, rows)
+                size += ROW_BYTES * len(rows) + some.nbytes
+                if size > bound:
+                    raise _TooMany
+                found[number].append((some, differs, rows))
     return index, *found
 
 
-def rematch(old: Side, new: Side, bound: int) -> Rematched | None:
+def rematch(old: Side, new: Side, bound: int) -> tuple[dict[str, str], list[Batch]]:
     """Match the blank nodes of two datasets by structure, where that makes the difference smaller.
 
-    None where the labels are as good. With a `JellyWarning` where matching takes more than ``bound`` bytes.
+    The marks of the rows are then what they are with the labels of the first dataset. The result is those labels, for
+    the blank nodes of the second one, and statements of the second, with their new labels, that the first had by the
+    old labels only. Nothing changes where the labels are as good, and with a `JellyWarning` where matching takes more
+    than ``bound`` bytes.
     """
     hasher = RowHasher()
     try:
         if not _labels_matter(old, new, bound):
-            return None
+            return {}, []
         nodes, differ = _find_nodes((old, new), bound)
         index, before, after = _rows_to_match(nodes, differ, (old, new), bound, hasher)
     except _TooMany:
@@ -211,11 +201,11 @@ def rematch(old: Side, new: Side, bound: int) -> Rematched | None:
             JellyWarning,
             stacklevel=2,
         )
-        return None
-    both = [select(batch, ~differs) for batch, _, differs in before if not differs.all()]
+        return {}, []
+    both = [select(batch, ~differs[rows]) for batch, differs, rows in before if not differs[rows].all()]
     labels = match_labels((x[0] for x in before), [*both, *(x[0] for x in after)], is_taken=nodes.has)
     if not labels:
-        return None
+        return {}, []
     found = np.zeros(len(index), np.bool_)
 
     def is_new(batch: Batch) -> Any:
@@ -223,17 +213,15 @@ def rematch(old: Side, new: Side, bound: int) -> Rematched | None:
         found[numbers[numbers >= 0]] = True
         return numbers < 0
 
-    result = Rematched(labels, [], [], [])
-    for batch in both:
-        batch = relabel(batch, labels)
-        rows = is_new(batch)
-        if rows.any():
-            result.more.append(select(batch, rows))
-    result.fresh = [(rows, is_new(relabel(batch, labels))) for batch, rows, _ in after]
+    renamed = [relabel(batch, labels) for batch in both]
+    more = [select(batch, rows) for batch in renamed if (rows := is_new(batch)).any()]
+    fresh = [is_new(relabel(batch, labels)) for batch, _, _ in after]
     if np.count_nonzero(found) <= sum(map(len, both)):
-        return None
+        return {}, []
+    for (_, differs, rows), is_fresh in zip(after, fresh, strict=True):
+        differs[rows] = is_fresh
     at = 0
-    for batch, rows, _ in before:
-        result.gone.append((rows, ~found[at : at + len(batch)]))
-        at += len(batch)
-    return result
+    for _, differs, rows in before:
+        differs[rows] = ~found[at : at + len(rows)]
+        at += len(rows)
+    return labels, more
