@@ -44,13 +44,13 @@ from jelly.errors import (
 if TYPE_CHECKING:
     from jelly._core.algebra.graph_ids import GraphDictionary
     from jelly._dataset.append import append
+    from jelly._dataset.conditions.pattern import Datatype, IRIPrefix, LanguageRange, Pattern
     from jelly._dataset.dataset import Dataset
-    from jelly._dataset.file import JellyFile
-    from jelly._dataset.file import open as open
-    from jelly._dataset.ids import GraphIds
+    from jelly._dataset.ids.graph_ids import GraphIds
     from jelly._dataset.output import Conversion
-    from jelly._dataset.pattern import Datatype, IRIPrefix, LanguageRange, Pattern
     from jelly._dataset.scan import convert, find, scan
+    from jelly._dataset.seekable.file import JellyFile
+    from jelly._dataset.seekable.file import open as open
     from jelly._dataset.split import Part
     from jelly._options.keywords import ReadOptions, WriteOptions
     from jelly._tools.canonicalize import Canonical, canonicalize
@@ -134,16 +134,16 @@ _LAZY = {
     "Canonical": "jelly._tools.canonicalize",
     "Conversion": "jelly._dataset.output",
     "Dataset": "jelly._dataset.dataset",
-    "Datatype": "jelly._dataset.pattern",
+    "Datatype": "jelly._dataset.conditions.pattern",
     "FrameInspection": "jelly._tools.inspect",
     "GraphDictionary": "jelly._core.algebra.graph_ids",
-    "GraphIds": "jelly._dataset.ids",
-    "IRIPrefix": "jelly._dataset.pattern",
+    "GraphIds": "jelly._dataset.ids.graph_ids",
+    "IRIPrefix": "jelly._dataset.conditions.pattern",
     "Inspection": "jelly._tools.inspect",
-    "JellyFile": "jelly._dataset.file",
-    "LanguageRange": "jelly._dataset.pattern",
+    "JellyFile": "jelly._dataset.seekable.file",
+    "LanguageRange": "jelly._dataset.conditions.pattern",
     "Part": "jelly._dataset.split",
-    "Pattern": "jelly._dataset.pattern",
+    "Pattern": "jelly._dataset.conditions.pattern",
     "Problem": "jelly._tools.check",
     "ReadOptions": "jelly._options.keywords",
     "WriteOptions": "jelly._options.keywords",
@@ -152,7 +152,7 @@ _LAZY = {
     "convert": "jelly._dataset.scan",
     "find": "jelly._dataset.scan",
     "inspect": "jelly._tools.inspect",
-    "open": "jelly._dataset.file",
+    "open": "jelly._dataset.seekable.file",
     "read_arrow": "jelly.arrow",
     "scan": "jelly._dataset.scan",
     "validate": "jelly._tools.validate",

@@ -55,8 +55,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._bytes.workers import Workers
-from jelly._dataset.file import JellyFile
 from jelly._dataset.read import is_several
+from jelly._dataset.seekable.file import JellyFile
 from jelly._formats.arrow_tables import (
     BATCH_ROWS,
     RecordBatchBuilder,
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from jelly._core.terms.operations import Header
-    from jelly._dataset.pattern import Pattern
+    from jelly._dataset.conditions.pattern import Pattern
     from jelly._options.keywords import ReadOptions, WriteOptions
 
 __all__ = ["from_batches", "from_results", "schema", "to_table"]
@@ -177,7 +177,7 @@ def read_arrow(
     query = None if filter is None else filter.query()
     file = _open_index(src, threads, start, stop, settings)
     if file is None and query is not None:
-        from jelly._dataset.segments import open_filtered
+        from jelly._dataset.seekable.segments import open_filtered
 
         file = open_filtered(src, settings)
     if file is None:

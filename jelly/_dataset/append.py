@@ -21,9 +21,9 @@ from jelly._bytes.source import Progress
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder
 from jelly._dataset.blank_node_scope import Mode
-from jelly._dataset.file import JellyFile
 from jelly._dataset.output import write_stream
-from jelly._dataset.sidecar import SUFFIX, make_sidecar
+from jelly._dataset.seekable.file import JellyFile
+from jelly._dataset.seekable.sidecar import SUFFIX, make_sidecar
 from jelly._dataset.sources import Sources
 from jelly._dataset.stream import Stream
 from jelly._formats.filters import FilterBuilder, read_filters

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jelly._dataset.conditions.where import joined, where
 from jelly._dataset.dataset import Dataset
-from jelly._dataset.where import joined, where
 from jelly._formats.arrow_tables import compute, datasets, from_batches, pa, schema
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError

@@ -15,18 +15,18 @@ from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.model import Quad, Triple
-from jelly._dataset.filter import Selection
-from jelly._dataset.order import MEMORY
+from jelly._dataset.conditions.filter import Selection
+from jelly._dataset.conditions.pattern import Pattern, Wanted
 from jelly._dataset.output import Conversion, Options, bytes_of, converted, copied_table, write_stream
-from jelly._dataset.pattern import Pattern, Wanted
-from jelly._dataset.sample import Sample
-from jelly._dataset.segments import Condition
-from jelly._dataset.sort import Sort
+from jelly._dataset.seekable.segments import Condition
 from jelly._dataset.sources import Sources
 from jelly._dataset.split import Part, split_batches
-from jelly._dataset.steps import MERGED, TRIPLES, Items, Slice, Step
+from jelly._dataset.steps.order import MEMORY
+from jelly._dataset.steps.sample import Sample
+from jelly._dataset.steps.short import MERGED, TRIPLES, Items, Slice, Step
+from jelly._dataset.steps.sort import Sort
+from jelly._dataset.steps.unique import Unique
 from jelly._dataset.stream import Stream
-from jelly._dataset.unique import Unique
 from jelly._formats.registry import JELLY, WRITING, Content, Format, find
 from jelly._options.layouts import Layout
 from jelly._options.settings import checked
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self, Unpack
 
-    from jelly._dataset.ids import GraphIds
+    from jelly._dataset.ids.graph_ids import GraphIds
     from jelly._formats.arrow_tables import pa
     from jelly._options.keywords import WriteOptions
 
@@ -382,7 +382,7 @@ class Dataset:
         >>> ids.edge_index.tolist(), ids.p.tolist(), ids.terms()
         ([[0, 1], [1, 2]], [0, 1], ['<a:x>', '<a:y>', '<a:z>'])
         """
-        from jelly._dataset.ids import to_ids
+        from jelly._dataset.ids.graph_ids import to_ids
 
         batches = self._batches(self._sources.scoped())
         return to_ids(batches, dictionary, literals=literals, apart=apart, dtype=dtype)
@@ -495,7 +495,7 @@ class Dataset:
         return any(step.needs_all for step in self._steps)
 
     def _write_ids(self, folder: Any) -> Conversion:
-        from jelly._dataset.id_tables import write_ids
+        from jelly._dataset.ids.tables import write_ids
 
         if self._sources.labels.mode == "skolemize":
             raise JellyArgumentError('layout="ids" does not go with blank_nodes="skolemize"')

@@ -9,11 +9,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._bytes.source import Progress
+from jelly._dataset.conditions.pattern import Wanted
 from jelly._dataset.dataset import Dataset
-from jelly._dataset.order import check_order
 from jelly._dataset.output import Conversion
-from jelly._dataset.pattern import Wanted
 from jelly._dataset.sources import OF_SOURCES, Sources
+from jelly._dataset.steps.order import check_order
 from jelly._options.layouts import Layout
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked

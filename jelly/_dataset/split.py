@@ -16,8 +16,8 @@ from jelly._bytes.part_file import PartFolder
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
 from jelly._core.terms.materialize import Materializer
-from jelly._dataset.order import Run
-from jelly._dataset.sort import in_order
+from jelly._dataset.steps.order import Run
+from jelly._dataset.steps.sort import in_order
 from jelly._streams.spool import Spool
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
 

@@ -16,10 +16,10 @@ from jelly._bytes.source import Progress
 from jelly._bytes.workers import Workers, pipelined
 from jelly._core.base.batch import Batch
 from jelly._core.rules.needs import refuse_quoted
-from jelly._dataset.file import Indexed, JellyFile, open_indexed
-from jelly._dataset.segments import Condition, open_filtered, query_of
-from jelly._dataset.sort import merged_sources
+from jelly._dataset.seekable.file import Indexed, JellyFile, open_indexed
+from jelly._dataset.seekable.segments import Condition, open_filtered, query_of
 from jelly._dataset.sources import OWN, Sources, is_table
+from jelly._dataset.steps.sort import merged_sources
 from jelly._formats.filters import Query
 from jelly._formats.registry import JELLY, THRIFT, VERSIONS, Format, find, having
 from jelly._options.options import COLUMN_VERSION, PhysicalType, StreamOptions

@@ -17,7 +17,7 @@ from jelly._core.base.constants import NOUNS, Kind, Op, Slot
 from jelly._core.jelly.frame_scan import RowCounter
 from jelly._core.ntriples.statement_table import StatementTable
 from jelly._core.terms.materialize import Materializer
-from jelly._dataset.check import problems_beside
+from jelly._dataset.seekable.check import problems_beside
 from jelly._options.options import ROW_VERSION, PatchOptions, PatchStreamType, StreamOptions
 from jelly._tools.blank_nodes import differences
 from jelly._tools.compare import BlankNodeBijection, as_quad

@@ -21,7 +21,7 @@ from jelly._bytes.source import MAX_EXPANSION, Progress, Source
 from jelly._core.base.constants import Op
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.frame_scan import PLACES, TERM_PARTS, RowCounter
-from jelly._dataset.segments import open_filtered
+from jelly._dataset.seekable.segments import open_filtered
 from jelly._formats.registry import (
     JELLY,
     JELLY_PATCH,

@@ -12,7 +12,7 @@ import click
 import jelly
 from jelly._bytes.names import split_suffix
 from jelly._dataset.dataset import Dataset
-from jelly._dataset.order import MEMORY
+from jelly._dataset.steps.order import MEMORY
 from jelly._formats.registry import FORMATS, JELLY, Content, Format, table_kind
 from jelly._options.keywords import WRITE
 from jelly._options.layouts import LAYOUTS

@@ -14,8 +14,8 @@ import click
 import jelly
 from jelly._bytes.names import split_suffix
 from jelly._core.algebra.select import select
-from jelly._dataset.order import MEMORY
-from jelly._dataset.sidecar import make_sidecar
+from jelly._dataset.seekable.sidecar import make_sidecar
+from jelly._dataset.steps.order import MEMORY
 from jelly._formats.index import SUFFIX
 from jelly._formats.registry import JELLY, JELLY_PATCH, SEEKING, Content
 from jelly._streams.output_options import output_options

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 
-from jelly._dataset.file import IndexedFile, end_of, to_the_end
+from jelly._dataset.seekable.file import IndexedFile, end_of, to_the_end
 from jelly._options.options import PatchOptions
 from jelly._options.settings import checked
 from jelly.patch._patch import Patch, split_patches

@@ -19,7 +19,7 @@ from typing import Any
 
 from jelly._bytes.cut import has_frames
 from jelly._bytes.names import split_suffix
-from jelly._dataset.file import JellyFile
+from jelly._dataset.seekable.file import JellyFile
 from jelly._formats.filters import Query
 from jelly._formats.index import reader_at
 from jelly._formats.registry import JELLY, NQ, NT, SEEKING, TURTLE, Format, find, having

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from jelly._dataset.blank_node_scope import Mode
-from jelly._dataset.pattern import Pattern
+from jelly._dataset.conditions.pattern import Pattern
 from jelly._formats.arrow_tables import pa
 from jelly._formats.registry import RDF_PATCH, Content, find
 from jelly.errors import JellyError, JellyOptionsError, need

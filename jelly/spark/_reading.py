@@ -21,9 +21,9 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._dataset.blank_node_scope import KEEP, BlankNodes
-from jelly._dataset.file import JellyFile
-from jelly._dataset.pattern import Pattern
-from jelly._dataset.segments import query_of
+from jelly._dataset.conditions.pattern import Pattern
+from jelly._dataset.seekable.file import JellyFile
+from jelly._dataset.seekable.segments import query_of
 from jelly._formats.arrow_tables import from_batches, pa
 from jelly._formats.filters import Query
 from jelly._formats.registry import NQ, NT, SEEKING, Format, find, having

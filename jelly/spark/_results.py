@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO, ClassVar
 
-from jelly._dataset.pattern import Pattern
+from jelly._dataset.conditions.pattern import Pattern
 from jelly._formats.arrow_tables import from_results, pa
 from jelly._formats.registry import Content, find
 from jelly._options.layouts import Layout

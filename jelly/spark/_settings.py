@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from jelly._dataset.blank_node_scope import MODES as BLANK_NODE_MODES
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
-from jelly._dataset.pattern import Pattern
+from jelly._dataset.conditions.pattern import Pattern
 from jelly._formats.arrow_tables import pa
 from jelly._formats.registry import PATCH_READING, READING, RESULT_READING, Content, find
 from jelly._options.layouts import LAYOUTS, Layout

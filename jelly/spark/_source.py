@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jelly._dataset.pattern import Pattern
-from jelly._dataset.segments import query_of
-from jelly._dataset.where import joined, where
+from jelly._dataset.conditions.pattern import Pattern
+from jelly._dataset.conditions.where import joined, where
+from jelly._dataset.seekable.segments import query_of
 from jelly._formats.arrow_input import check_columns
 from jelly._formats.arrow_tables import pa
 from jelly._options.layouts import LAYOUTS

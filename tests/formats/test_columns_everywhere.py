@@ -13,7 +13,7 @@ from support.wirefields import split
 import jelly
 import jelly.grpc
 import jelly.messages
-from jelly._dataset.sidecar import make_sidecar
+from jelly._dataset.seekable.sidecar import make_sidecar
 from jelly.cli.commands import cli
 
 both = pytest.mark.parametrize("numbering", "sp")

@@ -29,7 +29,7 @@ THEN_ANOTHER_WAY = {
     "_core/ntriples/text.pyx:MAX_SKIPPED", "_streams/text.py:MAX_SKIPPED", "_formats/arrow_tables.py:MAX_PEEK",
     "_dataset/output.py:MAX_PEEK", "_tools/blank_nodes.py:MAX_ROUNDS_WORK", "_tools/blank_nodes.py:MAX_SEARCH_WORK",
     "_tools/blank_nodes.py:MAX_COMPARE_WORK", "_tools/blank_nodes.py:MAX_VOTES", "_tools/blank_nodes.py:MAX_VOTES_WORK",
-    "_dataset/where.py:MAX_VALUES", "spark/_streaming/directory_offset.py:MAX_SEEN",
+    "_dataset/conditions/where.py:MAX_VALUES", "spark/_streaming/directory_offset.py:MAX_SEEN",
     "spark/_partitions.py:_MAX_NARROWED",
 }  # fmt: skip
 DEFAULTS_OF_SERVERS_AND_JOBS = {

@@ -149,7 +149,7 @@ def test_conditions_of_pyarrow_are_pushed_down(tmp_path: Path, monkeypatch: pyte
     """They are understood by their text: if another version of pyarrow writes them otherwise, all segments are read."""
     pc = pytest.importorskip("pyarrow.compute")
     from jelly._dataset.arrow_dataset import conditions_of
-    from jelly._dataset.file import JellyFile
+    from jelly._dataset.seekable.file import JellyFile
 
     segments = 0
     real = JellyFile._read

@@ -15,7 +15,7 @@ import pytest
 
 import jelly
 from jelly._bytes import part_file
-from jelly._dataset.sidecar import make_sidecar
+from jelly._dataset.seekable.sidecar import make_sidecar
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks /proc which files are open")
 LINES = b"".join(b"<a:s> <a:p%d> <a:o> .\n" % n for n in range(100))

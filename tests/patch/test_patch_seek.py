@@ -21,7 +21,7 @@ import jelly.patch
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.ntriples.text import TextReader
-from jelly._dataset.sidecar import make_sidecar
+from jelly._dataset.seekable.sidecar import make_sidecar
 from jelly.patch import (
     Abort,
     Add,

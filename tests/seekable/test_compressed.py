@@ -26,7 +26,7 @@ from jelly import IRI, Literal, Quad, Triple
 from jelly._bytes import seekable
 from jelly._bytes.seekable import PlainView, compress_frame, pack_table
 from jelly._core.terms.materialize import Materializer
-from jelly._dataset.sidecar import make_sidecar
+from jelly._dataset.seekable.sidecar import make_sidecar
 from jelly.cli.commands import cli
 
 zstandard = pytest.importorskip("zstandard")

@@ -15,7 +15,7 @@ import pytest
 import jelly
 from jelly import IRI, BlankNode, DefaultGraph, IRIPrefix, Literal, Quad, QuotedTriple, Triple
 from jelly._core.algebra.content import fuse_filter, slot_keys
-from jelly._dataset.sidecar import make_sidecar
+from jelly._dataset.seekable.sidecar import make_sidecar
 from jelly._formats import filters as module
 from jelly._formats.filters import FilterBuilder, Filters
 

@@ -27,7 +27,7 @@ from jelly import IRI, BlankNode, Decoder, JellyError, Literal, Quad
 from jelly._bytes.seekable import FrameTable, pack_table
 from jelly._core.algebra.content import fuse_filter
 from jelly._core.terms.materialize import Materializer
-from jelly._dataset.sidecar import make_sidecar
+from jelly._dataset.seekable.sidecar import make_sidecar
 from jelly._formats.filters import _HEAD, _ROW, _TAIL, Row, _holds
 
 pytestmark = pytest.mark.filterwarnings("ignore")

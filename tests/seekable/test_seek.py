@@ -16,7 +16,7 @@ from support.statements import bnodes, iris, quads, rdf, star
 import jelly
 from jelly import IRI, Decoder, Literal, LogicalType, PhysicalType, Quad, StreamOptions, Triple
 from jelly._core.terms.materialize import Materializer
-from jelly._dataset.sidecar import make_sidecar
+from jelly._dataset.seekable.sidecar import make_sidecar
 from jelly._formats.index import INDEX_KEY
 
 PHYSICAL = [PhysicalType.TRIPLES, PhysicalType.QUADS, PhysicalType.GRAPHS]

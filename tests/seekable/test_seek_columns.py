@@ -4,7 +4,7 @@ import pytest
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Triple
-from jelly._dataset.sidecar import make_sidecar
+from jelly._dataset.seekable.sidecar import make_sidecar
 
 STATEMENTS = [
     Triple(IRI(f"http://e/{i // 3}"), IRI(f"http://e/p#{i % 7}"), BlankNode(f"b{i}") if i % 5 else Literal(str(i)))

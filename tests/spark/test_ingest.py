@@ -123,7 +123,7 @@ def test_an_index_that_comes_or_goes_doubles_nothing(src: Path, tmp_path: Path, 
     os.utime(src / "large.jelly", (1, 1))
     out = tmp_path / "out"
     ingest(src / "large.jelly", out, spark=HERE, split_bytes=SMALL)
-    from jelly._dataset.sidecar import make_sidecar
+    from jelly._dataset.seekable.sidecar import make_sidecar
 
     make_sidecar(src / "large.jelly", distance=4096, chunk=4096)
     run.clear()

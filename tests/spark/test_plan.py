@@ -16,9 +16,9 @@ import pytest
 
 import jelly
 from jelly._dataset.blank_node_scope import KEEP
-from jelly._dataset.segments import query_of
-from jelly._dataset.sidecar import make_sidecar
-from jelly._dataset.where import where
+from jelly._dataset.conditions.where import where
+from jelly._dataset.seekable.segments import query_of
+from jelly._dataset.seekable.sidecar import make_sidecar
 from jelly.spark._partitions import Part, narrowed, split
 from jelly.spark._parts.files import File, find_files
 from jelly.spark._reading import read_part

@@ -27,8 +27,8 @@ from test_plan import Handler, numbers
 
 import jelly
 import jelly.spark
-from jelly._dataset.sidecar import make_sidecar
-from jelly._dataset.where import where
+from jelly._dataset.conditions.where import where
+from jelly._dataset.seekable.sidecar import make_sidecar
 from jelly.arrow import from_batches
 from jelly.spark._partitions import Part
 from jelly.spark._parts.files import find_files

@@ -19,8 +19,8 @@ from jelly._core.algebra.graph_names import name_default_graph
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
-from jelly._dataset.pattern import OfKinds, Pattern
-from jelly._dataset.terms import Ids
+from jelly._dataset.conditions.pattern import OfKinds, Pattern
+from jelly._dataset.conditions.terms import Ids
 from jelly._options.layouts import LAYOUTS, Layout
 from jelly.errors import JellyError, JellyFormatError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, BinaryIO
 
-from jelly._dataset.segments import open_filtered
+from jelly._dataset.seekable.segments import open_filtered
 from jelly._formats.filters import Query
 
 __all__ = ["matching", "of_file"]

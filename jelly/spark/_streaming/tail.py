@@ -20,7 +20,7 @@ from jelly._bytes.compression import COMPRESSIONS, suffix_of
 from jelly._bytes.source import CHUNK
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
-from jelly._dataset.keyframes import read_segment
+from jelly._dataset.seekable.keyframes import read_segment
 from jelly._formats.index import Index, Keyframe, checksum_ends, chunks_of, first_options
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError
 

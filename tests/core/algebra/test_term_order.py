@@ -20,7 +20,7 @@ from jelly._core.algebra.dictionary import term_ranks
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
 from jelly._core.terms.batch_builder import BatchBuilder, ResultBatchBuilder
-from jelly._dataset.order import sorted_rows
+from jelly._dataset.steps.order import sorted_rows
 from jelly.errors import JellyArgumentError
 
 S, P = IRI("a:s"), IRI("a:p")

@@ -16,7 +16,7 @@ import jelly.patch
 from fuzz.harness import attempt, harness, read_all
 from fuzz.structures import Delimited
 from jelly import JellyError
-from jelly._dataset.sidecar import make_sidecar
+from jelly._dataset.seekable.sidecar import make_sidecar
 
 FOLDER = Path(tempfile.mkdtemp(prefix="jelly-fuzz-"))
 TAIL = struct.Struct("<qq8s")
@@ -127,7 +127,7 @@ def sidecar(data: bytes, chance: random.Random) -> None:
 
 def resealed(data: bytes) -> bytes:
     """The sidecar with right checksums: of its head, and of each state that lies in it."""
-    from jelly._dataset.sidecar import _RDF, _START, _STATE
+    from jelly._dataset.seekable.sidecar import _RDF, _START, _STATE
 
     magic, _, length = _START.unpack_from(data.ljust(_START.size, b"\0"))
     if length % 8 or not 0 < length <= len(data) - _START.size:

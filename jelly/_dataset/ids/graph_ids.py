@@ -98,7 +98,7 @@ class GraphIds:
         pyarrow.Table
             The table, made anew. It needs pyarrow (extra ``arrow``).
         """
-        from jelly._dataset.id_tables import terms_table
+        from jelly._dataset.ids.tables import terms_table
 
         return terms_table(self.dictionary, 0, self.n_nodes)
 
@@ -111,7 +111,7 @@ class GraphIds:
         pyarrow.Table
             The table, made anew. It needs pyarrow (extra ``arrow``).
         """
-        from jelly._dataset.id_tables import terms_table
+        from jelly._dataset.ids.tables import terms_table
 
         return terms_table(self.dictionary, 0, self.n_relations, relations=True)
 
@@ -267,7 +267,7 @@ def to_ids(
         raise JellyArgumentError(f"dtype is {kind}: expected int32 or int64")
     if not isinstance(dictionary, GraphDictionary):
         if dictionary is not None:
-            from jelly._dataset.id_tables import read_dictionary
+            from jelly._dataset.ids.tables import read_dictionary
 
             dictionary = read_dictionary(dictionary)
         else:

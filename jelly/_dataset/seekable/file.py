@@ -15,8 +15,8 @@ from jelly._bytes.source import MAX_EXPANSION, Progress, open_local
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import Quad, Triple
-from jelly._dataset.keyframes import read_segment
-from jelly._dataset.sidecar import read_sidecar
+from jelly._dataset.seekable.keyframes import read_segment
+from jelly._dataset.seekable.sidecar import read_sidecar
 from jelly._formats.filters import Filters, Query, read_filters
 from jelly._formats.index import (
     Index,

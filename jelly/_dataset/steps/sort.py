@@ -9,7 +9,7 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
-from jelly._dataset.order import MEMORY, check_order, in_slices, merged, sorted_rows
+from jelly._dataset.steps.order import MEMORY, check_order, in_slices, merged, sorted_rows
 from jelly._streams.spool import Spool
 from jelly.errors import JellyArgumentError
 

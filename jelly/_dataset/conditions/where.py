@@ -7,7 +7,7 @@ from typing import Any
 
 from jelly._core.base.constants import Kind
 from jelly._core.rules.capabilities import REPLACED_LABEL
-from jelly._dataset.pattern import OfKinds, Pattern
+from jelly._dataset.conditions.pattern import OfKinds, Pattern
 from jelly._options.layouts import LAYOUTS
 
 __all__ = ["MAX_VALUES", "joined", "where"]

@@ -10,7 +10,7 @@ from jelly._core.algebra.content import row_hash
 from jelly._core.algebra.row_index import RowIndex
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
-from jelly._dataset.order import MEMORY
+from jelly._dataset.steps.order import MEMORY
 from jelly._streams.spool import HashFile, Spool, compare, marks
 
 __all__ = ["Unique", "distinct"]

@@ -27,7 +27,7 @@ from jelly._bytes.source import MAX_EXPANSION, open_local
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
-from jelly._dataset.keyframes import read_segment
+from jelly._dataset.seekable.keyframes import read_segment
 from jelly._formats.filters import FilterBuilder, keyframes_of
 from jelly._formats.index import (
     SUFFIX,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jelly._dataset.file import JellyFile
+from jelly._dataset.seekable.file import JellyFile
 from jelly.errors import JellyError
 
 __all__ = ["problems_beside"]

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Protocol
 from jelly._bytes.names import is_url, is_web, split_suffix
 from jelly._bytes.source import open_local
 from jelly._dataset.blank_node_scope import BlankNodes
-from jelly._dataset.file import JellyFile
+from jelly._dataset.seekable.file import JellyFile
 from jelly._formats.filters import Query
 from jelly._formats.registry import JELLY, SEEKING, find
 from jelly.errors import JellyError

@@ -11,8 +11,8 @@ from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import RDF, Kind
 from jelly._core.terms.model import DefaultGraph
-from jelly._dataset.pattern import Datatype, IRIPrefix, LanguageRange, OfKinds, Pattern, Place
-from jelly._dataset.terms import Ids, Terms
+from jelly._dataset.conditions.pattern import Datatype, IRIPrefix, LanguageRange, OfKinds, Pattern, Place
+from jelly._dataset.conditions.terms import Ids, Terms
 from jelly._formats.filters import Query
 from jelly.errors import JellyArgumentError
 

@@ -1,0 +1,1 @@
+"""Conditions on statements, decided on the term ids of a Batch."""

@@ -1,0 +1,1 @@
+"""Statements as arrays and tables of ids."""

@@ -1,0 +1,1 @@
+"""Steps of a `Dataset`, from Batches to Batches."""
