@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+import gzip
 import zlib
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from jelly._bytes.compression import COMPRESSIONS, zstandard
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyLimitError, JellyTruncatedError
 
-__all__ = ["Compression", "Unpacker", "packer"]
+__all__ = ["Compression", "Shared", "Unpacker", "packer"]
 
 Compression: TypeAlias = Literal["gzip", "zstd"]
 
 _GZIP, _ZSTD = COMPRESSIONS[".gz"], COMPRESSIONS[".zst"]
 # Of zlib: a window of 32 KB, with the head of gzip.
 _GZIP_WINDOW = 31
+
+
+class Shared:
+    """A function that only one thread may call at a time, such as a method of an encoder: each takes one of its own.
+
+    ``make`` makes another one if all are in use. One that failed is not used again.
+    """
+
+    def __init__(self, make: Callable[[], Callable[..., Any]]) -> None:
+        self._make = make
+        self._idle: list[Callable[..., Any]] = []  # a list gives and takes without a lock
+
+    def __call__(self, *args: Any) -> Any:
+        call = self._idle.pop() if self._idle else self._make()
+        made = call(*args)
+        self._idle.append(call)
+        return made
 
 
 def packer(compression: Compression | None, dictionary: Any, level: int | None) -> Callable[[bytes], bytes] | None:
@@ -25,32 +44,15 @@ def packer(compression: Compression | None, dictionary: Any, level: int | None) 
     if compression is None:
         return None
     if compression == "gzip":
-        chosen = 6 if level is None else level
-
-        def pack(data: bytes) -> bytes:
-            stream = zlib.compressobj(chosen, zlib.DEFLATED, _GZIP_WINDOW)
-            return stream.compress(data) + stream.flush()
-
-        return pack
+        return partial(gzip.compress, compresslevel=6 if level is None else level, mtime=0)
     if compression != "zstd":
         raise JellyArgumentError(f'compression is {compression!r}: expected "gzip", "zstd" or None')
     zstd = zstandard()
     settings: dict[str, Any] = {"level": 3 if level is None else level, "write_checksum": False}
     if dictionary is not None:
-        made = _dictionary(dictionary)
-        made.precompute_compress(level=settings["level"])
-        settings["dict_data"] = made
-
-    # Two threads may not use one compressor at a time: each takes one and puts it back.
-    idle: list[Any] = []
-
-    def pack_zstd(data: bytes) -> bytes:
-        compressor = idle.pop() if idle else zstd.ZstdCompressor(**settings)
-        packed: bytes = compressor.compress(data)
-        idle.append(compressor)
-        return packed
-
-    return pack_zstd
+        settings["dict_data"] = _dictionary(dictionary)
+        settings["dict_data"].precompute_compress(level=settings["level"])
+    return Shared(lambda: zstd.ZstdCompressor(**settings).compress)
 
 
 def _dictionary(data: Any) -> Any:
@@ -63,25 +65,21 @@ class Unpacker:
 
     def __init__(self, dictionaries: Iterable[Any], max_bytes: int) -> None:
         self._max = max_bytes
-        self._dictionaries: dict[int, Any] = {}
-        for data in dictionaries:
-            made = _dictionary(data)
-            self._dictionaries[made.dict_id()] = made
-        self._idle: dict[int, list[Any]] = {}  # decompressors by dictionary, as above
+        self._dictionaries: dict[int, Any] = {made.dict_id(): made for made in map(_dictionary, dictionaries)}
+        self._decompressors: dict[int, Shared] = {}  # by dictionary
 
     def unpack(self, data: Any) -> Any:
         """The value, decompressed if it is compressed."""
         head = bytes(data[:4])
         if head == _ZSTD:
-            return self._checked(self._unpack_zstd(data))
-        if head[:2] == _GZIP:
-            return self._checked(self._unpack_gzip(data))
-        return data
-
-    def _checked(self, data: bytes) -> bytes:
-        if len(data) > self._max:
+            made = self._unpack_zstd(data)
+        elif head[:2] == _GZIP:
+            made = self._unpack_gzip(data)
+        else:
+            return data
+        if len(made) > self._max:
             raise self._too_large()
-        return data
+        return made
 
     def _too_large(self) -> JellyLimitError:
         return JellyLimitError(f"the value decompresses to more than {self._max} bytes: raise max_value_bytes")
@@ -100,21 +98,23 @@ class Unpacker:
         zstd = zstandard()
         try:
             head = zstd.get_frame_parameters(data)
-            if head.dict_id and head.dict_id not in self._dictionaries:
-                known = ", ".join(map(str, self._dictionaries)) or "none"
-                raise JellyFormatError(
-                    f"the value needs the zstd dictionary {head.dict_id}: the dictionaries given are {known}"
-                )
             # decompress() trusts the size in the head.
             if zstd.frame_content_size(data) > self._max:
                 raise self._too_large()
-            chosen = {"dict_data": self._dictionaries[head.dict_id]} if head.dict_id else {}
-            idle = self._idle.setdefault(head.dict_id, [])
-            decompressor = idle.pop() if idle else zstd.ZstdDecompressor(**chosen)
             # Without a size in the head memory is taken for as much as may come.
             limit = self._max + 1 if head.content_size == zstd.CONTENTSIZE_UNKNOWN else 0
-            made: bytes = decompressor.decompress(data, max_output_size=limit)
-            idle.append(decompressor)
+            made: bytes = self._decompressor(head.dict_id)(data, limit)
+            return made
         except zstd.ZstdError as error:
             raise JellyFormatError(f"the value is no zstd data: {error}") from None
-        return made
+
+    def _decompressor(self, number: int) -> Shared:
+        """What decompresses values with the dictionary of a number, 0 for none."""
+        if number and number not in self._dictionaries:
+            known = ", ".join(map(str, self._dictionaries)) or "none"
+            raise JellyFormatError(f"the value needs the zstd dictionary {number}: the dictionaries given are {known}")
+        if number not in self._decompressors:
+            settings = {"dict_data": self._dictionaries[number]} if number else {}
+            zstd = zstandard()
+            self._decompressors[number] = Shared(lambda: zstd.ZstdDecompressor(**settings).decompress)
+        return self._decompressors[number]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -13,7 +12,7 @@ from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError
 from jelly.kafka._clients import known_to_clients, serialization_error, set_headers
-from jelly.kafka._compression import Compression, packer
+from jelly.kafka._compression import Compression, Shared, packer
 from jelly.kafka._values import ValueEncoder, is_patch
 
 __all__ = ["JellySerializer"]
@@ -83,12 +82,11 @@ class JellySerializer:
         level: int | None = None,
     ) -> None:
         self._given = (options, namespaces, compression, dictionary, level)
-        self._make = partial(ValueEncoder, options, namespaces)
-        self._make()  # checks the options
+        ValueEncoder(options, namespaces)  # checks the options
+        self._encode_one = Shared(lambda: ValueEncoder(options, namespaces).encode_one)
+        self._encode = Shared(lambda: ValueEncoder(options, namespaces).encode)
         self._pack = packer(compression, dictionary, level)
         self._encoding = None if compression is None else compression.encode()
-        # One of these encodes a value; threads take different ones. A list gives and takes without a lock.
-        self._idle: list[ValueEncoder] = []
         known_to_clients(type(self))
 
     def __call__(self, value: Any, ctx: Any = None) -> bytes | None:
@@ -135,14 +133,12 @@ class JellySerializer:
         ...     jelly.messages.group(jelly.read(rows, format="nt"), 2))]
         [2, 1]
         """
-        encoder = self._idle.pop() if self._idle else self._make()
         made: list[bytes | None] = []
         try:
             for part in _parts(values):
-                made += encoder.encode(part)
+                made += self._encode(part)
         except JellyError as error:
             raise serialization_error(error) from error
-        self._idle.append(encoder)
         if self._pack is not None:
             made = [None if data is None else self._pack(data) for data in made]
         return made
@@ -151,13 +147,10 @@ class JellySerializer:
         """The bytes of a value, and whether it is a patch."""
         if value is None:
             return None, False
-        # After an error an encoder is in no known state: it is not put back.
-        encoder = self._idle.pop() if self._idle else self._make()
         try:
-            made, patch = encoder.encode_one(value)
+            made, patch = self._encode_one(value)
         except JellyError as error:
             raise serialization_error(error) from error
-        self._idle.append(encoder)
         return (made if self._pack is None else self._pack(made)), patch
 
     def headers(self, value: Any = ()) -> list[tuple[str, bytes]]:
