@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -150,7 +149,7 @@ class InputTable:
         """The Batches of the table. The settings are those of `ArrowImporter`."""
         make = partial(ArrowImporter, self.layout, quads=quads, patch=self._patch, **settings)
         if not self._patch and "frame" not in self._names:
-            yield from batches_of(self._each(), make, _load, workers or Workers(1), settings.get("batch_rows"))
+            yield from batches_of(self._each(), make, workers or Workers(1), settings.get("batch_rows"))
             return
         # Frames and patches end where their number changes.
         intake = make()
@@ -239,62 +238,43 @@ def pieces_of(tables: Iterable[Any], rows: int = PIECE_ROWS) -> Iterator[list[An
         yield held
 
 
-@dataclass(slots=True)
-class Intake:
-    """An importer, and the number of rows that it was given."""
-
-    importer: ArrowImporter
-    rows: int = 0
-
-
-@dataclass(slots=True)
-class Imported:
-    """The content of a piece: its Batches, and the error after them with the rows of its importer before the piece."""
-
-    batches: list[Batch] = field(default_factory=list)
-    error: JellyError | None = None
-    before: int = 0
-
-
 def batches_of(
-    tables: Iterable[Any],
-    make: Callable[[], ArrowImporter],
-    load: Callable[[ArrowImporter, Any], None],
-    workers: Workers,
-    batch_rows: int | None = None,
+    tables: Iterable[Any], make: Callable[[], ArrowImporter], workers: Workers, batch_rows: int | None = None
 ) -> Iterator[Batch]:
-    """The Batches of record batches. ``load`` gives an importer, which ``make`` makes, the columns of one of them."""
-    idle: list[Intake] = []
+    """The Batches of record batches, by importers that ``make`` makes."""
+    idle: list[tuple[ArrowImporter, int]] = []  # with the number of rows that each was given
 
-    def work(piece: list[Any]) -> Imported:
+    def work(piece: list[Any]) -> tuple[list[Batch], JellyError | None]:
+        """The Batches of a piece, and the error after them, with a row of the piece."""
         try:
-            intake = idle.pop()
+            importer, given = idle.pop()
         except IndexError:
-            intake = Intake(make())
-        found = Imported(before=intake.rows)
+            importer, given = make(), 0
+        found: list[Batch] = []
         try:
             for table in piece:
-                load(intake.importer, table)
-                intake.rows += len(table)
-                while (batch := intake.importer.pull()) is not None:
-                    found.batches.append(batch)
-            if (batch := intake.importer.pull(True)) is not None:
-                found.batches.append(batch)
-            idle.append(intake)
+                _load(importer, table)
+                while (batch := importer.pull()) is not None:
+                    found.append(batch)
+            if (batch := importer.pull(True)) is not None:
+                found.append(batch)
         except JellyError as error:
-            found.error = error
-        return found
+            if error.row is not None:
+                error.row -= given
+            return found, error
+        idle.append((importer, given + sum(map(len, piece))))
+        return found, None
 
     rows = loaded = 0
     size = max(1, PIECE_ROWS // batch_rows) * batch_rows if batch_rows else PIECE_ROWS
-    for piece, found in in_order(workers, pieces_of(tables, size), work):
-        while found.batches:
-            batch = number_rows(found.batches.pop(0), rows)
+    for piece, (found, error) in in_order(workers, pieces_of(tables, size), work):
+        while found:
+            batch = number_rows(found.pop(0), rows)
             rows += len(batch)
             yield batch
             del batch  # before the next one takes memory
-        if found.error is not None:
-            if found.error.row is not None:
-                found.error.row += loaded - found.before
-            raise found.error
+        if error is not None:
+            if error.row is not None:
+                error.row += loaded
+            raise error
         loaded += sum(map(len, piece))

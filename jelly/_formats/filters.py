@@ -195,8 +195,8 @@ class FilterBuilder:
         """Take away the last segment, which is empty."""
         del self._parts[-len(SLOTS) :]
 
-    def pack(self, keyframes: Sequence[tuple[int, int]], size: int = 0, ends: int = 0) -> bytes:
-        """The filters, the directory and the tail. ``keyframes`` are byte offset and first row of each segment."""
+    def pack(self, keyframes: Sequence[tuple[int, ...]], size: int = 0, ends: int = 0) -> bytes:
+        """The filters, the directory and the tail. ``keyframes`` begin with byte offset and first row of a segment."""
         parts = self._parts
         for first in range(len(SLOTS)):
             own = slice(first, None, len(SLOTS))
@@ -219,7 +219,7 @@ class FilterBuilder:
         )
 
 
-def checksum_keyframes(keyframes: Sequence[tuple[int, int]]) -> int:
+def checksum_keyframes(keyframes: Sequence[tuple[int, ...]]) -> int:
     """A checksum of byte offset and first statement of all keyframes."""
     return zlib.crc32(b"".join(struct.pack("<2q", *key[:2]) for key in keyframes))
 

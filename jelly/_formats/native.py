@@ -194,11 +194,10 @@ class StreamEncoder(Encoder):
         """The filters of all segments. ``own`` are the keyframes of this stream, ``keys`` those of the file."""
         if self._filters is None:
             return b""
-        wanted = [(0, 0), *((key[0], key[1]) for key in own)]
         # The frame that ends the file may be the last of its segment, and a segment begin with it.
-        for offset, statement in wanted[len(self._cuts) :]:
+        for offset, statement, *_ in own[len(self._cuts) - 1 :]:
             self._filters.cut(offset - self._cuts[-1][0])
             self._cuts.append((offset, statement))
-        if len(self._cuts) == len(wanted):
+        if len(self._cuts) == len(own) + 1:
             self._filters.cut(self.n_bytes - self._cuts[-1][0])
-        return self._filters.pack([(0, 0), *((key[0], key[1]) for key in keys)])
+        return self._filters.pack([(0, 0), *keys])
