@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -18,7 +18,7 @@ from jelly.errors import JellyArgumentError, JellyError
 
 __all__ = [
     "INTERRUPTED", "UNREAD", "count_of", "default_threads", "exits", "in_options", "is_unread", "message", "numbers",
-    "progress_bar", "report", "say", "show", "silence_stdout", "size_of", "terminate", "usage",
+    "progress_bar", "report", "say", "show", "silence_stdout", "size_of", "tell", "terminate", "usage",
 ]  # fmt: skip
 
 # 128 and the number of the signal, as in shells: SIGINT, SIGPIPE.
@@ -72,6 +72,16 @@ def silence_stdout() -> None:
 def say(text: str, colour: str | None = None) -> None:
     """Print a line on standard error, with colours only on a terminal and never with NO_COLOR."""
     click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
+
+
+def tell(what: str, lines: Sequence[str], shown: int = 20) -> None:
+    """Print on standard error what the user must know, if there is anything: the first lines, below their number."""
+    if lines:
+        say(what.format(f"{len(lines):,}"), "yellow")
+    for line in lines[:shown]:
+        say(f"  {printable(line)}", "yellow")
+    if len(lines) > shown:
+        say("  ...", "yellow")
 
 
 @contextlib.contextmanager

@@ -27,6 +27,7 @@ from jelly.cli.common import (
     say,
     show,
     size_of,
+    tell,
     usage,
 )
 from jelly.cli.options import (
@@ -190,10 +191,6 @@ def _summary(done: jelly.Conversion, is_fair: bool) -> None:
         f"{numbers(statements=done.statements)}, {size_of(done.bytes_read)} -> {size_of(done.bytes_written)}{ratio}, "
         f"{done.seconds:.2f} s, {count_of(speed)} statements/s"
     )
-    if done.n_skipped:
-        lines = "line" if done.n_skipped == 1 else "lines"
-        say(f"Skipped {done.n_skipped:,} {lines} with errors:", "yellow")
-        for line, reason in done.skipped[:5]:
-            say(f"  line {line}: {message(jelly.JellyError(reason))}", "yellow")
-        if done.n_skipped > 5:
-            say("  ...", "yellow")
+    lines = "line" if done.n_skipped == 1 else "lines"
+    told = [f"line {line}: {message(jelly.JellyError(reason))}" for line, reason in done.skipped]
+    tell(f"Skipped {done.n_skipped:,} {lines} with errors:", told, 5)

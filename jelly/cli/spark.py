@@ -8,14 +8,12 @@ import click
 
 from jelly._options.keywords import NAMED
 from jelly._options.layouts import BUILT, LAYOUTS
-from jelly._options.spelling import printable
-from jelly.cli.common import message, progress_bar, say, show
+from jelly.cli.common import message, progress_bar, show, tell
 from jelly.cli.options import COUNT, STATEMENTS, Files, Given, Pair, command, forms, option, options, reads, together
 from jelly.spark._options import OPTIONS
 
 __all__ = ["spark"]
 
-_SHOWN = 20  # lines
 _LEFT_OUT = "left out, with the suffix of no format, {} files:"
 
 
@@ -103,11 +101,11 @@ def ingest(srcs: Files, form: str | None, reading: Given, **given: Any) -> None:
             done = compact_table(progress=progress, **{name: given[name] for name in kept})
 
     show(done.as_dict(), form, "show_report", done.as_dict(), yaml=False)
-    _tell("skipped broken input, {} errors:", [message(trouble.error()) for trouble in done.errors])
-    _tell("some statements are not in the tables as they are, see the table report:", done.misfits)
-    _tell(_LEFT_OUT, done.unknown)
-    _tell("removed, because their sources are gone, the statements of {} files:", done.pruned)
-    _tell("gone, but their statements are in the table until you use --prune, {} files:", done.vanished)
+    tell("skipped broken input, {} errors:", [message(trouble.error()) for trouble in done.errors])
+    tell("some statements are not in the tables as they are, see the table report:", done.misfits)
+    tell(_LEFT_OUT, done.unknown)
+    tell("removed, because their sources are gone, the statements of {} files:", done.pruned)
+    tell("gone, but their statements are in the table until you use --prune, {} files:", done.vanished)
 
 
 @command("SRC...", group=spark, short_help="Count predicates, classes, graphs, datatypes and languages.")
@@ -141,15 +139,5 @@ def stats(
         plot_stats(found, plot, name)
 
     show(found.as_dict(), form, "show_stats", name, found)
-    _tell("skipped broken input, {} errors:", [message(error) for error in errors])
-    _tell(_LEFT_OUT, unknown)
-
-
-def _tell(what: str, lines: list[str]) -> None:
-    """Print on standard error what the user must know, if there is anything: the first lines, below their number."""
-    if lines:
-        say(what.format(f"{len(lines):,}"), "yellow")
-    for line in lines[:_SHOWN]:
-        say(f"  {printable(line)}", "yellow")
-    if len(lines) > _SHOWN:
-        say("  ...", "yellow")
+    tell("skipped broken input, {} errors:", [message(error) for error in errors])
+    tell(_LEFT_OUT, unknown)
