@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
 from typing import Any
 
 import click
@@ -76,7 +77,10 @@ def head(files: Files, n: int, reading: Given) -> None:
     Example:
       jelly head -n 3 people.jelly
     """
-    jelly.scan(names(files, reading), batch_rows=min(n or 1, HEAD_ROWS), **reading)[:n].write("-", to="nq")
+    statements = jelly.read(names(files, reading), batch_rows=min(n or 1, HEAD_ROWS), **reading)
+    with jelly.Writer("-", format="nq") as writer:
+        writer.extend(islice(statements, n))
+    statements.close()
 
 
 @command("FILE...")

@@ -342,6 +342,18 @@ def test_validate_one_frame(folder):
     run("validate", "g.jelly", "--against", "second.nt", "--frame", 0, code=1)
 
 
+def test_head_does_not_wait_for_more(folder):
+    """Of a pipe that stays open it reads what it needs, prints it and ends."""
+    with subprocess.Popen(
+        [*COMMAND, "head", "-n", "2", "--from", "nq", "-"], env=ENVIRONMENT, stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as command:  # fmt: skip
+        command.stdin.write(TEXT)
+        command.stdin.flush()
+        assert command.wait(240) == 0
+        assert command.stdout.read() == b"".join(TEXT.splitlines(keepends=True)[:2])
+
+
 def test_results_in_json(folder):
     """Each command that tells a result prints it with --json, and nothing else on standard output."""
     for args, wanted in (
