@@ -25,11 +25,11 @@ from jelly._core.terms.operations import (
 )
 from jelly._options.settings import checked
 from jelly.errors import JellyFormatError
-from jelly.patch._changes import Namespace, RowHasher, StatementChanges, changed_namespaces, held
+from jelly.patch._changes import RowHasher, StatementChanges, held
 from jelly.patch._patch import ADD, DELETE, HEADER, NAMESPACE_ADD, NAMESPACE_DELETE, START, Patch
 from jelly.patch._stream import read_patches
 
-__all__ = ["compact", "end_of_transaction", "invert", "patch_of_batches", "patches_of"]
+__all__ = ["compact", "invert", "patch_of_batches", "patches_of", "transaction"]
 
 # By operation, the one that undoes it.
 INVERSE = np.arange(16, dtype=np.int8)
@@ -62,11 +62,17 @@ def patch_of_batches(batches: Iterable[Batch], quads: bool = True) -> Patch:
     return patch
 
 
-def end_of_transaction(quads: bool = True) -> Batch:
-    """The row that ends a transaction which other rows began."""
-    collector = OperationBatchBuilder(4 if quads else 3)
-    collector.add(Commit())
-    return collector.batch
+def transaction(
+    head: Iterable[Operation], rows: Iterable[Batch], quads: bool = True, *, marked: bool = True
+) -> Iterator[Batch]:
+    """The rows of a patch of one transaction: operations, in which it has started, and other rows. If it is not to be
+    ``marked`` as one, nothing ends it."""
+    yield from Patch(head, quads=quads).batches()
+    yield from rows
+    if marked:
+        collector = OperationBatchBuilder(4 if quads else 3)
+        collector.add(Commit())
+        yield collector.batch
 
 
 @checked()
@@ -96,7 +102,6 @@ def compact(patches: Any) -> Patch:
     ['TX .', 'D <a:s> <a:p> <a:x> .', 'D <a:s> <a:p> <a:y> .', 'TC .']
     """
     net = StatementChanges(RowHasher())
-    namespaces: dict[Any, tuple[Namespace, Namespace]] = {}  # the first and the last of each
     headers: dict[str, Header] = {}
     first_prev: Header | None = None
     for number, patch in enumerate(patches_of(patches)):
@@ -106,15 +111,12 @@ def compact(patches: Any) -> Patch:
                 first_prev = header
         for unit in held(patch):
             net.take(unit)
-            for operation in changed_namespaces([unit]):
-                key = operation.name, operation.graph
-                namespaces[key] = namespaces.get(key, (operation, operation))[0], operation
     headers.pop("prev", None)
     if first_prev is not None:
         headers["prev"] = first_prev
     gone: list[Operation] = []
     declared: list[Operation] = []
-    for first, last in namespaces.values():
+    for first, last in net.namespaces.values():
         # A deletion that comes first has the IRI that was there before.
         if isinstance(first, DeleteNamespace) and (first.iri is not None or last is first):
             gone.append(first)
@@ -122,10 +124,9 @@ def compact(patches: Any) -> Patch:
             gone.append(last)
         if isinstance(last, AddNamespace):
             declared.append(last)
-    head = Patch([*headers.values(), Start(), *gone, *declared])
     added = net.added
     rows = chain(net.statements(~added, DELETE), net.statements(added, ADD))
-    return patch_of_batches(chain(head.batches(), rows, [end_of_transaction()]))
+    return patch_of_batches(transaction([*headers.values(), Start(), *gone, *declared], rows))
 
 
 @checked()
@@ -151,10 +152,9 @@ def invert(patch: Patch) -> Patch:
     headers = [header for header in patch.headers if header.key.lower() not in ("id", "prev")]
     if patch.id is not None:
         headers = [Header("id", IRI(f"uuid:{uuid.uuid4()}")), Header("prev", patch.id), *headers]
-    transaction = patch.count(START) > 0
-    head = Patch([*headers, *[Start()] * transaction], quads=patch.quads)
-    end = [end_of_transaction(patch.quads)] * transaction
-    return patch_of_batches(chain(head.batches(), _inverse(ranges), end), patch.quads)
+    marked = patch.count(START) > 0
+    head = [*headers, *[Start()] * marked]
+    return patch_of_batches(transaction(head, _inverse(ranges), patch.quads, marked=marked), patch.quads)
 
 
 def _inverse(ranges: list[tuple[Batch, int, int]]) -> Iterator[Batch]:

@@ -143,7 +143,7 @@ def _apply_to_target(patches: Iterable[Patch], target: Target, on_missing: OnMis
             new = np.flatnonzero(~found & net.added).tolist()
             target.remove([statements[number] for number in old])
             target.add([statements[number] for number in new])
-            for operation in net.namespaces.values():
+            for _, operation in net.namespaces.values():
                 if isinstance(operation, AddNamespace):
                     target.bind(operation.name, operation.iri.value)
             added, deleted, missing = added + len(new), deleted + len(old), missing + net.missing
@@ -169,7 +169,7 @@ def _apply_to_file(
     # What the patch says of namespaces: their IRIs, None for deleted ones. Files have them without graphs.
     declared = {
         operation.name: operation.iri.value if isinstance(operation, AddNamespace) else None
-        for operation in net.namespaces.values()
+        for _, operation in net.namespaces.values()
     }
     added = net.added
     found = np.zeros(len(net), np.bool_)

@@ -40,7 +40,7 @@ from jelly.patch._changes import is_statement
 from jelly.patch._patch import ADD, DELETE, PUNCTUATION, Patch
 from jelly.patch._stream import PatchReader, PatchWriter
 
-__all__ = ["OPERATIONS", "convert_table", "held_rows", "read_arrow", "write_arrow"]
+__all__ = ["OPERATIONS", "held_rows", "read_arrow", "write_arrow"]
 
 OPERATIONS = ("add", "delete")
 
@@ -165,37 +165,3 @@ def write_arrow(
                     break
         raise
     return rows
-
-
-def convert_table(
-    src: Any,
-    dst: Any,
-    options: PatchOptions | Mapping[str, Any] | None = None,
-    *,
-    layout: Layout = "flat",
-    format: str | None = None,
-    to: str | None = None,
-    limits: Mapping[str, Any] | None = None,
-    **settings: Any,
-) -> int:
-    """Convert between a file of a table and a file of patches, as their suffixes say; the number of statements.
-
-    ``layout`` is that of `read_arrow`, ``options`` and ``settings`` those of `write_arrow`, ``limits`` those of
-    `PatchReader`.
-
-    >>> import os, tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> monday, table = (os.path.join(folder, name) for name in ("monday.rdfp", "monday.csv"))
-    >>> with open(monday, "w") as file:
-    ...     _ = file.write("TX .\\nA <a:s> <a:p> <a:o> .\\nTC .\\n")
-    >>> convert_table(monday, table), convert_table(table, monday)
-    (1, 1)
-    """
-    from jelly._formats.table_files import convert_with
-
-    return convert_with(
-        src,
-        dst,
-        lambda: read_arrow(src, layout=layout, format=format, **(limits or {})),
-        lambda table: write_arrow(dst, table, options=options, format=to, **settings),
-    )

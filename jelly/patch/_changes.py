@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from jelly._core.terms.operations import AddNamespace, DeleteNamespace, Operatio
 from jelly.errors import JellyFormatError
 from jelly.patch._patch import ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE, Patch
 
-__all__ = ["Namespace", "RowHasher", "Rows", "StatementChanges", "changed_namespaces", "held", "is_statement"]
+__all__ = ["Namespace", "RowHasher", "Rows", "StatementChanges", "held", "is_statement"]
 
 Rows = tuple[Batch, int, int]  # a Batch, its first row and the row after its last
 Namespace = AddNamespace | DeleteNamespace
@@ -41,15 +41,14 @@ def held(patch: Patch, whole: bool = False) -> Iterator[list[Rows]]:
     yield from transactions.close()
 
 
-def changed_namespaces(units: Iterable[list[Rows]]) -> Iterator[Namespace]:
+def _changed_namespaces(unit: list[Rows]) -> Iterator[Namespace]:
     """The operations on namespaces among some rows."""
-    for unit in units:
-        for batch, start, stop in unit:
-            op = np.asarray(batch.op)[start:stop]
-            rows = np.flatnonzero((op == NAMESPACE_ADD) | (op == NAMESPACE_DELETE)) + start
-            if len(rows):
-                terms = Materializer(batch)
-                yield from OperationIterator((terms, row, row + 1) for row in rows.tolist())
+    for batch, start, stop in unit:
+        op = np.asarray(batch.op)[start:stop]
+        rows = np.flatnonzero((op == NAMESPACE_ADD) | (op == NAMESPACE_DELETE)) + start
+        if len(rows):
+            terms = Materializer(batch)
+            yield from OperationIterator((terms, row, row + 1) for row in rows.tolist())
 
 
 class RowHasher:
@@ -78,7 +77,8 @@ class StatementChanges:
         self._small: list[Batch] = []
         self._strict = strict
         self.missing = 0
-        self.namespaces: dict[Any, Namespace] = {}  # the last on each name and graph
+        # The first and the last operation on each name and graph.
+        self.namespaces: dict[Any, tuple[Namespace, Namespace]] = {}
 
     def __len__(self) -> int:
         return len(self._net)
@@ -92,8 +92,9 @@ class StatementChanges:
                 self._keep(select(batch, np.flatnonzero(first) + start, op=0, quads=True))
             if missed.any():
                 self.miss(int(np.count_nonzero(missed)), batch, int(np.argmax(missed)) + start)
-        for operation in changed_namespaces([unit]):
-            self.namespaces[operation.name, operation.graph] = operation
+        for operation in _changed_namespaces(unit):
+            key = operation.name, operation.graph
+            self.namespaces[key] = self.namespaces.get(key, (operation, operation))[0], operation
 
     def _keep(self, batch: Batch) -> None:
         self._small.append(batch)

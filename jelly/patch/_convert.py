@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
@@ -12,12 +11,12 @@ from jelly._bytes.workers import Workers
 from jelly._dataset.contents import convert_items
 from jelly._dataset.output import Conversion
 from jelly._dataset.seekable.file import Indexed, open_indexed
-from jelly._formats.registry import JELLY_PATCH, PATCH_READING, PATCH_WRITING, Content, find, table_kind
+from jelly._formats.registry import JELLY_PATCH, PATCH_READING, PATCH_WRITING, table_kind
 from jelly._options.layouts import Layout
 from jelly._options.options import MIN_NAME_TABLE, PatchOptions
 from jelly._options.settings import checked
 from jelly._streams.widening import open_fields
-from jelly.patch._arrow import convert_table, read_arrow, write_arrow
+from jelly.patch._arrow import read_arrow, write_arrow
 from jelly.patch._seekable import PatchFile
 from jelly.patch._stream import PatchReader, PatchWriter
 
@@ -44,13 +43,25 @@ def convert(
     """Convert patches, see `jelly.convert`. ``delimited`` is for the output."""
     writing = {name: given.pop(name) for name in given.keys() & PATCH_WRITING} | {**(writing or {})}
     if table_kind(src) or table_kind(dst):
-        rows = convert_table(src, dst, options, layout=layout, limits=given, format=format, to=to, **writing)
+        from jelly._formats.table_files import convert_with
+
+        rows = convert_with(
+            src,
+            dst,
+            lambda: read_arrow(src, layout=layout, format=format, **given),
+            lambda table: write_arrow(dst, table, options=options, format=to, **writing),
+        )
         return Conversion(rows, 0, 0, 0.0, 0, [])
     with ExitStack() as stack:
         workers = stack.enter_context(Workers(threads))
-        file = _open_index(src, format, given) if workers.threads > 1 else None
-        reader: Any = Indexed(file, threads) if file is not None else PatchReader(src, format=format, **given)
+        reader: Any = PatchReader(src, format=format, **given)
         reader.workers = workers
+        file = None
+        if workers.threads > 1 and reader.format is JELLY_PATCH:
+            file = open_indexed(PatchFile, src, given)
+        if file is not None:
+            reader.close()
+            reader = Indexed(file, threads)
 
         def open_writer() -> PatchWriter:
             chosen = options
@@ -65,11 +76,3 @@ def convert(
             return writer
 
         return convert_items(reader, open_writer, progress, "operations")
-
-
-def _open_index(src: Any, format: str | None, limits: Mapping[str, Any]) -> PatchFile | None:
-    """A Jelly-Patch file whose segments several threads can read; None for another source."""
-    if not isinstance(src, str | os.PathLike) or not os.path.isfile(src):
-        return None
-    is_binary = find(format, os.fspath(src), content=Content.PATCH) is JELLY_PATCH
-    return open_indexed(PatchFile, src, limits) if is_binary else None

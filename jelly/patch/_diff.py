@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -22,7 +21,7 @@ from jelly._options.options import PatchOptions
 from jelly._options.settings import checked
 from jelly._streams.reader import Reader
 from jelly._streams.spool import HashFile, Spool, compare, marks
-from jelly.patch._algebra import end_of_transaction, patch_of_batches
+from jelly.patch._algebra import patch_of_batches, transaction
 from jelly.patch._changes import RowHasher
 from jelly.patch._patch import ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE, Patch
 from jelly.patch._rematch import rematch
@@ -177,8 +176,8 @@ def _rows(
 
     read(OLD, old)
     read(NEW, new)
-    head = Patch([*headers, Start(), *(_namespace_changes(*declared) if namespaces else ())])
-    yield from chain(head.batches(), comparison.batches(match_blank_nodes), [end_of_transaction()])
+    head = [*headers, Start(), *(_namespace_changes(*declared) if namespaces else ())]
+    yield from transaction(head, comparison.batches(match_blank_nodes))
 
 
 @dataclass(slots=True)
