@@ -465,46 +465,45 @@ class Dataset:
                 if value and value != _DEFAULTS.get(name):
                     raise JellyArgumentError(f"{name}= does not go with tables")
         if target is None:
-            return self._write_ids(dst)
+            if self._sources.labels.mode == "skolemize":
+                raise JellyArgumentError('layout="ids" does not go with blank_nodes="skolemize"')
+            if not isinstance(dst, str | os.PathLike) or not isinstance(os.fspath(dst), str):
+                raise JellyArgumentError(f"dst is {dst!r:.80}: expected the path of a directory")
         written = self._then(*self._steps, TRIPLES) if drop_graphs else self
         how |= {"options": options, "layout": layout or self._layout, "prefixes": prefixes, "drop_graphs": drop_graphs}
         return written._write(dst, target, progress, threads, how)
 
     def _write(
-        self, dst: Any, target: Format, progress: Progress | None, threads: int, how: dict[str, Any]
+        self, dst: Any, target: Format | None, progress: Progress | None, threads: int, how: dict[str, Any]
     ) -> Conversion:
+        """Write a file, or without a ``target`` the tables of the layout ids."""
         began = time.perf_counter()
         flat = bool(self._steps) or self._sorted_by is not None
         with Workers(threads) as workers:
-            if target.content is Content.TABLE and not flat and (table := self._sources.table) is not None:
+            if target is not None and target.content is Content.TABLE and not flat and self._sources.table is not None:
+                table = self._sources.table
                 rows = copied_table(table, dst, target, workers)
                 return Conversion(rows, bytes_of(table), bytes_of(dst), time.perf_counter() - began, 0, [])
-            source = self._stream(self._sources, workers, as_is=not flat, to_jelly=target is JELLY)
+            sources = self._sources if target is not None else self._sources.scoped()
+            source = self._stream(sources, workers, as_is=not flat, to_jelly=target is JELLY)
             batches: Any = self._run(source.watched(progress, self._condition))
             with closing(batches):
-                rows, size = write_stream(
-                    dst, batches, source, target, flat=flat, known=self._knows_all, workers=workers, **how
-                )
-        return converted(began, source, rows, size)
+                if target is None:
+                    from jelly._dataset.ids.tables import write_ids
 
-    def _stream(self, sources: Sources, threads: int | Workers, **how: Any) -> Stream:
-        return Stream(sources, threads, self._sorted_by, MERGED in self._steps, **how)
+                    rows, size = write_ids(dst, batches), bytes_of(dst)
+                else:
+                    rows, size = write_stream(
+                        dst, batches, source, target, flat=flat, known=self._knows_all, workers=workers, **how
+                    )
+        return converted(began, source, rows, size)
 
     @property
     def _knows_all(self) -> bool:
         return any(step.needs_all for step in self._steps)
 
-    def _write_ids(self, folder: Any) -> Conversion:
-        from jelly._dataset.ids.tables import write_ids
-
-        if self._sources.labels.mode == "skolemize":
-            raise JellyArgumentError('layout="ids" does not go with blank_nodes="skolemize"')
-        if not isinstance(folder, str | os.PathLike) or not isinstance(os.fspath(folder), str):
-            raise JellyArgumentError(f"dst is {folder!r:.80}: expected the path of a directory")
-        began = time.perf_counter()
-        source = self._stream(self._sources.scoped(), self._threads)
-        rows = write_ids(folder, self._run(source.batches(self._condition)))
-        return converted(began, source, rows, bytes_of(folder))
+    def _stream(self, sources: Sources, threads: int | Workers, **how: Any) -> Stream:
+        return Stream(sources, threads, self._sorted_by, MERGED in self._steps, **how)
 
     @checked(_WRITING, elsewhere=_TO)
     def split(

@@ -17,7 +17,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
 from jelly._core.terms.materialize import Materializer
 from jelly._dataset.steps.order import Run
-from jelly._dataset.steps.sort import in_order
+from jelly._dataset.steps.sort import Sort
 from jelly._streams.spool import Spool
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
 
@@ -118,7 +118,7 @@ def split_batches(
     with ExitStack() as stack:
         pieces: Iterator[tuple[str, Any, Iterator[Batch]]]
         if slot is not None:
-            ordered = in_order(_counted(batches, slot, max_files), slot, memory)
+            ordered = Sort(slot, memory)(_counted(batches, slot, max_files))
             pieces = _by_term(ordered, slot)
         elif parts is not None:
             spool = Spool(memory // 4, stack)

@@ -19,7 +19,7 @@ from jelly.errors import JellyArgumentError
 if TYPE_CHECKING:
     from jelly._bytes.workers import Workers
 
-__all__ = ["ACCEPT", "Input", "ItemReader", "by_content", "of_content", "open_input"]
+__all__ = ["ACCEPT", "ItemReader", "by_content", "of_content", "open_input"]
 
 Item = TypeVar("Item")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -59,15 +59,6 @@ def by_content(function: F) -> F:
     return cast(F, call)
 
 
-class Input:
-    """A source, its format, its reader, and the keywords that made the reader."""
-
-    __slots__ = ("format", "reader", "settings", "source")
-
-    def __init__(self, source: Source, format: Format, reader: Any, settings: dict[str, Any]) -> None:
-        self.source, self.format, self.reader, self.settings = source, format, reader, settings
-
-
 # The media types of each content that a web server is asked for.
 ACCEPT = {
     content: ", ".join([format.media_type for format in formats.values()]) + ", */*;q=0.1"
@@ -83,8 +74,8 @@ def open_input(
     *,
     format: Format | None = None,
     tables: bool = False,
-) -> Input:
-    """Open a source: find its format, check the keywords of the format in ``options``, and make its reader.
+) -> tuple[Source, Format, Any, dict[str, Any]]:
+    """Open a source: it, its format, its reader, and the keywords that made the reader, checked.
 
     ``own`` are keywords that all formats of the content have. Errors name the source, and limits follow its size.
     The source is closed after an error.
@@ -102,7 +93,7 @@ def open_input(
         )
         settings = {**(own or {}), **fitted(limits, found.reading, source.size)}
         with source.named():
-            return Input(source, found, found.open_reader(**settings), settings)
+            return source, found, found.open_reader(**settings), settings
     except BaseException:
         source.close()
         raise
@@ -121,9 +112,7 @@ class ItemReader(SourceReader, Generic[Item]):
 
     def _open(self, *source: Any, **how: Any) -> None:
         """Open the source, see `open_input`."""
-        found = open_input(*source, **how)
-        self.source: Source = found.source
-        self.format, self._decoder, self._settings = found.format, found.reader, found.settings
+        self.source, self.format, self._decoder, self._settings = open_input(*source, **how)
 
     @property
     def options(self) -> Any:

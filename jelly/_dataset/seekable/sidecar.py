@@ -24,7 +24,6 @@ from typing import Any, BinaryIO
 from jelly._bytes.seekable import PlainView
 from jelly._bytes.sink import Sink
 from jelly._bytes.source import MAX_EXPANSION, open_local
-from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._dataset.seekable.keyframes import read_segment
@@ -116,21 +115,21 @@ def make_sidecar(
 
         scan.take(drain(decoder, chunks(), is_live=True))
         if builder is not None:
-            builder.cut(size - scan.begin)
+            builder.cut(size - scan.begin[0])
         options = first_options(file, patch, limits)  # in version 3 they may change
         ends = checksum_ends(file, size)
-    places, states, statements = scan.places, scan.states, scan.statements
     version, n_head, n_key = _PATCH if patch else _RDF
-    numbers = [version, size, ends, checksum_options(options), statements, decoder.frames, len(places), decoder.place]
+    n = len(scan.places)
+    numbers = [version, size, ends, checksum_options(options), scan.statements, decoder.frames, n, decoder.place]
     del numbers[n_head:]
-    offset = _START.size + 8 * (n_head + len(places) * (n_key + _STATE))
-    for place, state in zip(places, states, strict=True):
+    offset = _START.size + 8 * (n_head + n * (n_key + _STATE))
+    for place, state in scan.places:
         numbers += [*place[:n_key], offset, len(state), zlib.crc32(state)]
         offset += len(state)
     head = struct.pack(f"<{len(numbers)}q", *numbers)
-    filters = b""
-    if builder is not None:
-        filters = builder.pack([(0, 0), *((place[0], place[1]) for place in places)], size, ends)
+    keys = [(0, 0), *((place[0], place[1]) for place, _ in scan.places)]
+    filters = b"" if builder is None else builder.pack(keys, size, ends)
+    states = (state for _, state in scan.places)
     _write(name + SUFFIX, _START.pack(_MAGIC, zlib.crc32(head), len(head)) + head, *states, filters)
 
 
@@ -183,16 +182,11 @@ class _Scan:
     def __init__(
         self, decoder: Decoder, builder: FilterBuilder | None, distance: int, starts: list[int] | None
     ) -> None:
-        self._decoder = decoder
-        self._builder = builder
-        self._distance = distance
-        self._starts = starts
-        self._last = 0
+        self._decoder, self._builder, self._distance, self._starts = decoder, builder, distance, starts
         self._seen: tuple[int, int, int] | None = None
-        self.places: list[tuple[int, ...]] = []
-        self.states: list[bytes] = []
+        self.places: list[tuple[tuple[int, ...], bytes]] = []  # with the states of the decoder
+        self.begin: tuple[int, int] = (0, 0)  # byte and statement of the last place
         self.statements: int = 0
-        self.begin: int = 0
 
     def take(self, batches: Iterable[Batch]) -> None:
         """Count the statements of some Batches. A frame that restates the options is a place without a state."""
@@ -218,21 +212,19 @@ class _Scan:
             self._place(place, zlib.compress(decoder.save(), 6))
 
     def _is_due(self, offset: int, statement: int, distance: int) -> bool:
-        starts, begin = self._starts, self.begin
-        is_near = starts is None or bisect_right(starts, offset) > bisect_right(starts, begin)
-        return statement - self._last >= distance and is_near
+        begin, last = self.begin
+        is_near = self._starts is None or bisect_right(self._starts, offset) > bisect_right(self._starts, begin)
+        return statement - last >= distance and is_near
 
     def _place(self, place: tuple[int, int, int, int], state: bytes) -> None:
-        self.places.append(place)
-        self.states.append(state)
+        self.places.append((place, state))
         if self._builder is not None:
-            self._builder.cut(place[0] - self.begin)
-        self.begin, self._last = place[:2]
+            self._builder.cut(place[0] - self.begin[0])
+        self.begin = place[:2]
 
     def _add(self, batch: Batch, start: int, stop: int) -> None:
         if self._builder is not None and start < stop:
-            whole = start == 0 and stop == len(batch)
-            self._builder.add(batch if whole else select(batch, slice(start, stop)))
+            self._builder.add(batch, start, stop)
 
 
 def _write(path: str, *parts: bytes) -> None:

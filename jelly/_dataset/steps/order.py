@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -101,12 +101,10 @@ def in_slices(batch: Batch, rows: Rows) -> Iterator[Batch]:
 class Run:
     """Batches, and how far they were taken; in order where that counts."""
 
-    def __init__(
-        self, batches: Iterable[Batch], by: str = "", check: Callable[[Any, Any], None] | None = None
-    ) -> None:
+    def __init__(self, batches: Iterable[Batch], by: str = "", name: str | None = None) -> None:
         self._batches = iter(batches)
         self._by = by
-        self._check = check
+        self._name = name  # of a source, which is refused if it is not in order
         self._last: Any = None  # the key of the last row so far
         self.at = 0
         self.batch: Batch | None = None
@@ -123,19 +121,26 @@ class Run:
             if not len(self.batch):
                 continue
             self._terms = Materializer(self.batch)
-            if self._check is not None:
-                self._in_order(self._check)
+            if self._name is not None:
+                self._check_order()
         return True
 
-    def _in_order(self, check: Callable[[Any, Any], None]) -> None:
-        """Let ``check`` refuse two rows that are not in order, here or where the last Batch ended."""
+    def _check_order(self) -> None:
+        """Refuse rows that are not in order, here or where the last Batch ended."""
         assert self.batch is not None
         if self._last is not None:
-            check(self._last, self.key(0))
+            self._compare(self._last, self.key(0))
         for key, before in _steps(_keys(self.batch, self._by)):
             if (wrong := np.flatnonzero(key[1:] < key[:-1] if before is None else (key[1:] < key[:-1]) & before)).size:
-                check(self.key(int(wrong[0])), self.key(int(wrong[0]) + 1))
+                self._compare(self.key(int(wrong[0])), self.key(int(wrong[0]) + 1))
         self._last = self.key(len(self.batch) - 1)
+
+    def _compare(self, before: tuple[Any, ...], after: tuple[Any, ...]) -> None:
+        if after < before:
+            one, other = (" ".join(map(str, key)) for key in (before, after))
+            raise JellyArgumentError(
+                f"it is not sorted by {self._by!r}: {other} comes behind {one}; sort it first", source=self._name
+            )
 
     def key(self, row: int) -> tuple[Any, ...]:
         """The terms of a row that count, which are ordered."""
@@ -187,15 +192,14 @@ def merged(
     by: str,
     *,
     unique: bool = False,
-    checks: Iterable[Callable[[Any, Any], None] | None] | None = None,
+    names: Iterable[str | None] | None = None,
 ) -> Iterator[Batch]:
     """Merge sources whose Batches are in order; rows with equal terms come in the order of the sources.
 
-    With ``unique`` only the first of them. A function of ``checks`` is called with the keys of two neighbours of its
-    source that are not in order, and those at the ends of its Batches.
+    With ``unique`` only the first of them. Sources with ``names`` are refused if they are not in order.
     """
     each = list(sources)
-    runs = [Run(*pair) for pair in zip(each, [by] * len(each), checks or [None] * len(each), strict=True)]
+    runs = [Run(batches, by, name) for batches, name in zip(each, names or [None] * len(each), strict=True)]
     written: tuple[Any, ...] | None = None  # the last row
     while runs := [run for run in runs if run.fill()]:
         if len(runs) == 1 and not unique:
