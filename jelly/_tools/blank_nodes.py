@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -256,24 +257,19 @@ class _Matching:
         colours, least = self._colours, self._least
         signature = np.zeros(len(colours), np.uint64)
         np.add.at(signature, least[nodes], _mixed(colours[nodes]))
-        hard: set[int] = set()
-        sides = []
-        for side in (True, False):
-            # By signature, component, colour: if all colours in a component differ, both sides have the same order.
-            own = nodes[self._left[nodes] == side]
-            own = own[np.lexsort((colours[own], least[own], signature[least[own]]))]
-            looks = signature[least[own]]
-            twice = (least[own][1:] == least[own][:-1]) & (colours[own][1:] == colours[own][:-1])
-            hard.update(looks[1:][twice].tolist())
-            values, at = np.unique(looks, return_index=True)
-            ends = [*at[1:].tolist(), len(own)]
-            sides.append({look: own[a:b] for look, a, b in zip(values.tolist(), at.tolist(), ends, strict=False)})
+        # By signature, component, colour: if all colours in a component differ, both sides have the same order.
+        nodes = nodes[np.lexsort((colours[nodes], least[nodes], signature[least[nodes]]))]
+        looks = signature[least[nodes]]
+        twice = (least[nodes][1:] == least[nodes][:-1]) & (colours[nodes][1:] == colours[nodes][:-1])
+        hard = set(looks[1:][twice].tolist())
         given_up = False
-        for look, x in sides[0].items():
-            if (y := sides[1].get(look)) is None:
+        for at, end in pairwise([*np.flatnonzero(_starts(looks)).tolist(), len(nodes)]):
+            is_left = self._left[nodes[at:end]]
+            x, y = nodes[at:end][is_left], nodes[at:end][~is_left]
+            n = min(len(x), len(y))  # the components all have the same size
+            if not n:
                 continue
-            if look not in hard:
-                n = min(len(x), len(y))  # the components all have the same size
+            if int(looks[at]) not in hard:
                 self._match(x[:n], y[:n])
                 continue
             try:
