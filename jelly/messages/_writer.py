@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import io
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jelly._bytes.sink import one_thread
 from jelly._core.base.batch import Batch
 from jelly._core.terms.batch_builder import BatchBuilder
-from jelly._formats.registry import MESSAGE_WRITING, Content, Format
-from jelly._options.options import LogicalType, PhysicalType, StreamOptions
+from jelly._formats.registry import JELLY_LOG, MESSAGE_WRITING, Content, Format
+from jelly._options.options import COLUMN_VERSION, LogicalType, PhysicalType, StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.output_options import output_options
 from jelly._streams.outputs import ItemWriter
+from jelly._streams.widening import WideningEncoder, open_fields
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.messages._media import check_members, find_log
 from jelly.messages._message import NOTE, Message
@@ -27,6 +29,8 @@ __all__ = ["MessageWriter", "aencode_messages", "write_messages"]
 
 # Rows, and messages, that are collected before they are written.
 COLLECT_ROWS = 4096
+# Statements after which a frame of columns ends, with the message.
+COLUMN_ROWS = 1 << 14
 
 
 # The default; Python has one empty tuple.
@@ -105,10 +109,15 @@ class MessageWriter(ItemWriter):
         dialect, members = given.pop("dialect", None), given.pop("members", None)
         with self._opening(dst, given):
             check_members(members, self.format)
-            self._encoder = self.format.open_writer(
-                options, dialect=dialect or self._dialect, members=members, writer=self
-            )
-        quads = self.format.quads and (options is None or log_options(options, 4).physical_type != PhysicalType.TRIPLES)
+            self._given = options
+            self._make = partial(self.format.open_writer, dialect=dialect or self._dialect, members=members)
+            known = log_options(options, 4)
+            if self.format is not JELLY_LOG:
+                self._encoder = self._make(options)
+            elif not known.is_grouped:
+                kind = known.logical_type.name
+                raise JellyOptionsError(f"the logical type of a message log is GRAPHS or DATASETS, not {kind}")
+        quads = self.format.quads and known.physical_type != PhysicalType.TRIPLES
         self._collector = BatchBuilder(4 if quads else 3)
         # These find what a format cannot hold when it is written.
         self._each = self.format.name not in ("jelly", "nt", "nq")
@@ -160,6 +169,7 @@ class MessageWriter(ItemWriter):
                 for name, iri in namespaces:
                     collector.namespace(name, iri)
                 collector.extend(iter(message), 1 << 62)
+                rows = len(collector) - before
                 collector.end_frame(entries)
                 if self._each:
                     self._flush()
@@ -171,7 +181,7 @@ class MessageWriter(ItemWriter):
                     error.message = self.messages
                 raise
             self.messages += 1
-            self.statements += len(collector) - before if not self._each else 0
+            self.statements += rows
             self._pending += 1
             if not self._each and (self._pending >= COLLECT_ROWS or len(collector) >= COLLECT_ROWS):
                 self._flush()
@@ -179,10 +189,29 @@ class MessageWriter(ItemWriter):
             self._claim.release()
 
     def _encode(self, batch: Batch) -> None:
-        if len(batch.frames):
-            self._put(lambda: self._encoder.encode(batch))
-        if self._each:
-            self.statements += len(batch)
+        if not len(batch.frames):
+            return
+        if self._encoder is None:
+            self._start(batch.arity)
+        self._put(lambda: self._encoder.encode(batch))
+
+    def _start(self, arity: int) -> None:
+        """Begin a Jelly log, whose options follow from the first messages."""
+        options = log_options(self._given, arity)
+        allowed = open_fields(self._given)
+        if not isinstance(self._given, StreamOptions):
+            allowed -= {"physical_type"}
+        is_live = self._sink.is_live
+        if not options.version and is_live:
+            options = options.replace(version=2)  # namespaces may come late
+        # In columns a frame may have several messages, but those of a live stream do not wait.
+        rows = COLUMN_ROWS if options.version == COLUMN_VERSION and not is_live else 0
+        self._encoder = WideningEncoder(options, partial(self._make, frame_rows=rows), allowed, self)
+
+    def _finish(self) -> None:
+        self._flush()
+        if self._encoder is not None:  # Jelly without messages is a file of no bytes: the shortest stream has a frame
+            super()._finish()
 
     @one_thread
     @checked()
@@ -195,8 +224,7 @@ class MessageWriter(ItemWriter):
         if len(batch) != (int(batch.frames[-1]) if n else 0):
             raise JellyArgumentError("the Batch has rows after its last frame: they are no whole message")
         self._flush()
-        if n:
-            self._put(lambda: self._encoder.encode(batch))
+        self._encode(batch)
         self.messages += n
         self.statements += len(batch)
 
