@@ -54,4 +54,3 @@ class ArrowExporter:
         """int8 codes of the column direction: 0 ltr, 1 rtl, -1 where it is null; None where all of it is."""
     def frames(self, row: int, end: int) -> Buffer:
         """int64 numbers of the frames of some rows."""
-    def __reduce__(self) -> Any: ...

@@ -286,9 +286,6 @@ cdef class ArrowExporter:
         free(self.of_term)
         free(self.picked)
 
-    def __reduce__(self):
-        raise TypeError("Columns cannot be pickled")
-
     def start(self, Batch batch, rows=None, names=None) -> None:
         """Go on to another Batch; None lets go of the last.
 

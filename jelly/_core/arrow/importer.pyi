@@ -45,4 +45,3 @@ class ArrowImporter:
 
         Rows before a wrong value are handed out first, then its error is raised.
         """
-    def __reduce__(self) -> Any: ...

@@ -84,9 +84,6 @@ cdef class ArrowImporter:
         free(self.t.lines.scratch.buf)
         free(self.t.lines.scratch_datatype.buf)
 
-    def __reduce__(self):
-        raise TypeError("an ArrowImporter cannot be pickled")
-
     cdef void release(self):
         """Let go of the present part."""
         cdef int which

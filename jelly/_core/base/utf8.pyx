@@ -4,13 +4,9 @@ from libc.stdint cimport uint64_t
 
 from jelly._core.base.batch cimport load_u64
 
-cdef enum:
-    # Number of ASCII bytes that one step skips.
-    STEP = 8
 
-
-cdef int64_t check_utf8(const uint8_t* at, int64_t n) noexcept nogil:
-    """-1 if `n` bytes are UTF-8, else the offset of the first malformed sequence.
+cdef int64_t find_malformed(const uint8_t* at, int64_t n) noexcept nogil:
+    """`check_utf8` of any text.
 
     Table 3-7 of the Unicode standard: no overlong forms, no surrogates, nothing above U+10FFFF.
     """

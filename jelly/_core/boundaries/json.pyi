@@ -32,4 +32,3 @@ class JsonScanner:
         """Items of arrays so far, but for the first of each."""
     def feed(self, data: Buffer) -> list[tuple[int, int, int, bool]]:
         """The parts of contexts in the next chunk of bytes."""
-    def __reduce__(self) -> Any: ...

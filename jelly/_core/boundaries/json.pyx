@@ -140,9 +140,6 @@ cdef class JsonScanner:
     def __cinit__(self):
         memset(&self.t, 0, sizeof(JsonScan))
 
-    def __reduce__(self):
-        raise TypeError("a JsonScanner cannot be pickled")
-
     @property
     def deepest(self) -> int:
         """The most objects and arrays that were open in one another."""

@@ -31,4 +31,3 @@ class Lexer:
         """
     def feed(self, data: Buffer, final: bool = False) -> list[tuple[str, int, int, int, int, int]]:
         """The finds in the next chunk of bytes; ``final`` if it is the last chunk."""
-    def __reduce__(self) -> Any: ...

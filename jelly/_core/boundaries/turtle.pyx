@@ -445,9 +445,6 @@ cdef class Lexer:
         self.t.directive = directive
         self.rest = b""
 
-    def __reduce__(self):
-        raise TypeError("a Lexer cannot be pickled")
-
     @property
     def depth(self) -> int:
         """Number of open braces."""

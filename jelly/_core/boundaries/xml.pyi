@@ -22,4 +22,3 @@ class DocumentScanner:
         """Whether the input ends inside a document."""
     def feed(self, data: Buffer) -> list[tuple[str, int]]:
         """The finds in the next chunk of bytes."""
-    def __reduce__(self) -> Any: ...

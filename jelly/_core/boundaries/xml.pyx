@@ -171,9 +171,6 @@ cdef class DocumentScanner:
         memset(&self.t, 0, sizeof(Markup))
         self.t.apart = True
 
-    def __reduce__(self):
-        raise TypeError("a DocumentScanner cannot be pickled")
-
     @property
     def begun(self) -> bool:
         """Whether the input ends inside a document."""

@@ -23,4 +23,3 @@ class TextJoiner:
         """Whether the input ends inside a document."""
     def feed(self, data: Buffer) -> bytes:
         """The text of the next chunk of bytes."""
-    def __reduce__(self) -> Any: ...

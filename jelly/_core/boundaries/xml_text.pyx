@@ -152,9 +152,6 @@ cdef class TextJoiner:
         memset(&self.j, 0, sizeof(Joiner))
         self.j.markup.apart = True
 
-    def __reduce__(self):
-        raise TypeError("a TextJoiner cannot be pickled")
-
     @property
     def begun(self) -> bool:
         """Whether the input ends inside a document."""

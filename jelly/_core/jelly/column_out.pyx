@@ -6,8 +6,7 @@ from libc.string cimport memmove
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
-    CARRIED, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData,
-    same_term,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData,
 )
 from jelly._core.base.fault cimport NO_MEMORY, OK, fail
 from jelly._core.base.protobuf cimport (
@@ -18,7 +17,9 @@ from jelly._core.jelly.column_state cimport (
     COLUMN_LITERAL_KINDS, COLUMN_NAME_IDS, COLUMN_PREFIX_IDS, COLUMN_TRIPLES, ENTRY_ID, ENTRY_VALUES, LITERAL_DATATYPE,
     LITERAL_DIRECTION, LITERAL_LANGTAG, LITERAL_LEX, VALUE_BNODE, VALUE_IRI, VALUE_LITERAL, VALUE_TRIPLE,
 )
-from jelly._core.jelly.encoder_state cimport ColumnEncoder, ColumnMemo, ColumnOut, EncoderState, EntriesOut
+from jelly._core.jelly.encoder_state cimport (
+    ColumnEncoder, ColumnMemo, ColumnOut, EncoderState, EntriesOut, is_repeated,
+)
 from jelly._core.jelly.lookup cimport Lru
 
 cdef enum:
@@ -312,15 +313,6 @@ cdef int put_triple(EncoderState* e, ColumnOut* c, uint32_t tag, int32_t term) n
 
 # ---- the column
 
-cdef inline bint goes_on(EncoderState* e, int slot, int32_t last, int32_t term) noexcept nogil:
-    """Whether a term is the one before, though it has another id."""
-    if last == CARRIED:
-        return same_term(&e.carry, e.carried[slot], e.b, term)
-    if last < 0 or e.b.kind[last] != e.b.kind[term] or len_text(e, last) != len_text(e, term):
-        return False
-    return same_term(e.b, last, e.b, term)
-
-
 cdef int put_column(EncoderState* e, int slot, const int32_t* ids, int64_t begin, int64_t end) noexcept nogil:
     """Append the terms of these rows to a column. NULL: the default graph in all of them."""
     cdef ColumnEncoder* k = &e.columns
@@ -357,7 +349,7 @@ cdef int put_column(EncoderState* e, int slot, const int32_t* ids, int64_t begin
             status = end_run(c)
             if status == OK:
                 status = put_iri_value(c, memo.name, memo.prefix)
-        elif goes_on(e, slot, last, term):
+        elif is_repeated(e, slot, last, term):
             c.run += 1
             last = term
             continue

@@ -5,8 +5,8 @@ from libc.string cimport memmove
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
-    CARRIED, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, BatchData, hash_bytes,
-    len_direction, put_direction, same_term,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData, hash_bytes,
+    len_direction, put_direction,
 )
 from jelly._core.base.constants cimport MAX_DEPTH, MAX_QUOTED
 from jelly._core.base.fault cimport (
@@ -19,7 +19,7 @@ from jelly._core.rules.patch_operations cimport (
 from jelly._core.base.protobuf cimport (
     MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve,
 )
-from jelly._core.jelly.encoder_state cimport MAX_TEXT, EncoderState, TermMemo
+from jelly._core.jelly.encoder_state cimport MAX_TEXT, EncoderState, TermMemo, is_repeated
 from jelly._core.jelly.frame_writer cimport (
     ROW_HEAD, end_frame, end_graph, put_metadata, put_row, put_row_head, split_frame, start_frame,
 )
@@ -282,23 +282,12 @@ cdef inline int jelly_put_term(EncoderState* e, int slot, int32_t term, int dept
     return put_literal(e, tag + (24 if slot == 3 else 16), term)
 
 
-cdef inline bint is_repeated(EncoderState* e, int slot, int32_t term) noexcept nogil:
-    cdef int32_t last = e.last[slot]
-    if last == term:
-        return True
-    if last == CARRIED:
-        return same_term(&e.carry, e.carried[slot], e.b, term)
-    if last == UNSET:
-        return False
-    return same_term(e.b, last, e.b, term)
-
-
 # ---- statements
 
 cdef int put_terms(EncoderState* e, int32_t* terms, int n) noexcept nogil:
     cdef int slot, status
     for slot in range(n):
-        if not is_repeated(e, slot, terms[slot]):
+        if not is_repeated(e, slot, e.last[slot], terms[slot]):
             status = jelly_put_term(e, slot, terms[slot], 0)
             if status != OK:
                 return status
@@ -355,7 +344,7 @@ cdef int put_namespace_terms(EncoderState* e, int32_t* terms, bint graph) noexce
     cdef int status = put_key(e, terms[0])
     if status == OK and terms[1] != NO_TERM:
         status = put_iri(e, pb.RDF_NAMESPACE_DECLARATION_VALUE_TAG, terms[1])
-    if status == OK and graph and not is_repeated(e, 3, terms[3]):
+    if status == OK and graph and not is_repeated(e, 3, e.last[3], terms[3]):
         status = put_graph_term(e, pb.RDF_PATCH_NAMESPACE_G_IRI, terms[3])
     return status
 
@@ -396,7 +385,7 @@ cdef int change_graph(EncoderState* e, int32_t graph) noexcept nogil:
     """In a GRAPHS stream: close the open graph and open another."""
     cdef int32_t terms[4]
     cdef int status
-    if e.in_graph and is_repeated(e, 3, graph):
+    if e.in_graph and is_repeated(e, 3, e.last[3], graph):
         return OK
     status = end_graph(e)
     if status != OK:

@@ -223,7 +223,6 @@ class Encoder:
         JellyArgumentError
             If there is metadata but the stream has no keyframes.
         """
-    def __reduce__(self) -> Any: ...
 
 def column_headers(options: StreamOptions) -> tuple[bytes, ...]:
     """The RdfStreamOptions messages of version 3, by the RDF version that they announce; see `column_state.pxd`."""

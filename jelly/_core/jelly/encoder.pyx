@@ -208,9 +208,6 @@ cdef class Encoder:
         free(self.e.out.buf)
         free(self.e.keys.buf)
 
-    def __reduce__(self):
-        raise TypeError("an Encoder cannot be pickled")
-
     @property
     def options(self):
         """The options of the stream; what they left open is decided by the first Batch."""

@@ -88,4 +88,3 @@ class RowCounter:
         """The rows since the last call that are no lookup entries: int64 columns index into ``kinds``, frame, row in
         the frame, offset in the stream.
         """
-    def __reduce__(self) -> Any: ...

@@ -461,9 +461,6 @@ cdef class RowCounter:
         free(self.w.places.buf)
         free(self.w.keys.buf)
 
-    def __reduce__(self):
-        raise TypeError("a RowCounter cannot be pickled")
-
     @property
     def frames(self) -> int:
         """Frames walked to their end."""

@@ -51,4 +51,3 @@ class QuadBatchBuilder:
 
         Statements before an error of the iterator are kept.
         """
-    def __reduce__(self) -> Any: ...

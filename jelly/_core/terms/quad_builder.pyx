@@ -79,9 +79,6 @@ cdef class QuadBatchBuilder:
         free_interner(&self.index)
         free_labels(&self.labels)
 
-    def __reduce__(self):
-        raise TypeError("a QuadBatchBuilder cannot be pickled")
-
     cdef int start(self) except -1:
         self.batch = new_batch(self.arity, self.hint_rows, self.hint_terms, self.hint_text, MAX_TEXT)
         self.batch.first_row = self.statements

@@ -93,9 +93,6 @@ cdef class ObjectTemplate:
             untrack(new)
         return new
 
-    def __reduce__(self):
-        raise TypeError("a Pattern cannot be pickled")
-
 
 cdef int refuse_patch(Batch batch) except -1:
     """Refuse the Batch of a patch, for callers that need statements."""
@@ -174,9 +171,6 @@ cdef class TermAdapter:
                 Py_XDECREF(self.known[i].aux)
                 Py_XDECREF(self.known[i].term)
             PyMem_Free(self.known)
-
-    def __reduce__(self):
-        raise TypeError("a TermAdapter cannot be pickled")
 
     cdef object make(self, int kind, object aux, const uint8_t* text, int64_t n, bint remember):
         """The term of a kind with a text; aux is the language tag, the datatype or None."""

@@ -333,7 +333,7 @@ def test_intake_is_used_in_order():
     with pytest.raises(ValueError, match="at least 1"):
         ArrowImporter("flat", quads=True, batch_rows=0)
     for make in (intake.__reduce__, ArrowExporter("flat").__reduce__):
-        with pytest.raises(TypeError, match="pickled"):
+        with pytest.raises(TypeError):
             make()
 
 

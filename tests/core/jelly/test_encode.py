@@ -295,7 +295,7 @@ def test_settings() -> None:
             Encoder(StreamOptions(), **wrong)
     with pytest.raises(TypeError):
         Encoder(StreamOptions()).encode(None)
-    with pytest.raises(TypeError, match="cannot be pickled"):
+    with pytest.raises(TypeError):
         pickle.dumps(Encoder(StreamOptions()))
     with pytest.raises(JellyOptionsError, match="does not go with"):
         Encoder(StreamOptions(logical_type=LogicalType.FLAT_QUADS)).encode(_make_batch(3))
