@@ -1,7 +1,7 @@
 """Batches to Arrow buffers, with loops that run without the GIL."""
 
 from collections.abc import Iterable
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt

@@ -4,8 +4,6 @@ A parser of JSON-LD keeps all of an object whose context or type may still come,
 it. What is no JSON may be told wrongly; the parser refuses it.
 """
 
-from typing import Any
-
 from typing_extensions import Buffer, Self, disjoint_base
 
 @disjoint_base

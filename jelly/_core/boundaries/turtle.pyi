@@ -1,7 +1,5 @@
 """A lexer of Turtle, TriG, N-Triples and N-Quads that only finds messages, versions and prefixes."""
 
-from typing import Any
-
 from typing_extensions import Buffer, Self, disjoint_base
 
 @disjoint_base

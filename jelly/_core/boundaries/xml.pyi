@@ -1,7 +1,5 @@
 """The ends of XML documents that follow one another: tags are counted, nothing is parsed."""
 
-from typing import Any
-
 from typing_extensions import Buffer, Self, disjoint_base
 
 @disjoint_base

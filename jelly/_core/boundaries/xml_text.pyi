@@ -1,7 +1,5 @@
 """XML whose text is in one piece: without comments, processing instructions and CDATA sections."""
 
-from typing import Any
-
 from typing_extensions import Buffer, Self, disjoint_base
 
 @disjoint_base

@@ -1,7 +1,5 @@
 """The `Encoder`: the Python class over encode. It turns its faults into exceptions."""
 
-from typing import Any
-
 from typing_extensions import Self, disjoint_base
 
 from jelly._core.base.batch import Batch

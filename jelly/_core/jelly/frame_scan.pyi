@@ -1,7 +1,6 @@
 """Counts rows and bytes of a Jelly stream by kind and by frame, and finds where rows are, without decoding it."""
 
 import builtins
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
