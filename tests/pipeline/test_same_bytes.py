@@ -637,3 +637,35 @@ COLUMNS = jelly.StreamOptions(version=3)
 def test_what_only_a_part_of_a_stream_has(options: Any, settings: dict[str, Any], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         jelly.Encoder(options, **settings)
+
+
+@pytest.mark.parametrize("step", ["filter", "sort", "unique", "slice", "without graphs", "ids"])
+def test_steps_by_any_number_of_threads(step: str, tmp_path: Path) -> None:
+    source = tmp_path / "a.nq"
+    source.write_bytes(lines(quads=True) * 2)
+    steps = {
+        "filter": lambda made: made.filter(where="o.kind = literal"),
+        "sort": lambda made: made.sort("p"),
+        "unique": lambda made: made.unique(),
+        "slice": lambda made: made[100:7000],
+    }
+    keywords: dict[str, dict[str, Any]] = {"without graphs": {"drop_graphs": True}, "ids": {"layout": "ids"}}
+    if step == "ids":
+        pytest.importorskip("pyarrow")
+    found = set()
+    for threads in THREADS:
+        sizes: set[tuple[Any, ...]] = set()
+        out = tmp_path / (f"out-{threads}" if step == "ids" else f"out-{threads}.jelly")
+        made = steps.get(step, lambda made: made)(jelly.scan(source, threads=threads))
+
+        def progress(*call: Any, seen: set[tuple[Any, ...]] = sizes) -> None:
+            seen.add(call[1:])
+
+        done = made.write(out, progress=progress, **keywords.get(step, {}))
+        files = sorted(out.iterdir()) if step == "ids" else [out]
+        found.add((done.statements, *(file.read_bytes() for file in files)))
+        assert {size for size, _ in sizes} == {source.stat().st_size}
+        if step != "slice":  # which need not read all
+            assert done.bytes_read == source.stat().st_size
+            assert max(sizes)[1] == 2 * ROWS
+    assert len(found) == 1

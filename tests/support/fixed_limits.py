@@ -128,7 +128,7 @@ FIXED = (
     ),
     Limit("messages/_nquads.py:MAX_EXPANSION", "factor", "N-Quads that are longer than that"),
     Limit("messages/_logs.py:MAX_EARLY", "frames", "a Jelly log before its options"),
-    Limit("messages/_logs.py:MAX_HEAD", "bytes", "what stands before the VERSION that announces directives"),
+    Limit("messages/_turtle.py:MAX_HEAD", "bytes", "what stands before the VERSION that announces directives"),
     Limit("messages/_tar.py:MAX_RECORDS", "bytes", "a name or the records of pax in a TAR archive"),
     Limit("_tools/yaml.py:MAX_DEPTH", "levels", "values of YAML in one another"),
     Limit("_tools/yaml.py:MAX_DIGITS", "digits", "an integer of YAML (3200 in hexadecimal)"),
