@@ -193,12 +193,18 @@ def write_results(dst: Any, variables: Any, rows: Iterable[Any] | None = None, *
     """
     if rows is None:
         results = _results_of(variables)
-        return _write(dst, results.variables, results.batches(), format)
-    names = tuple(variables) if isinstance(variables, Iterable) else (None,)
-    if not all(isinstance(name, str) for name in names):
-        raise JellyArgumentError(f"variables is {variables!r:.80}: expected names of variables, each a str")
-    _check_names(names)
-    return _write(dst, names, _batches(names, rows), format)
+        names: Any = results.variables
+        batches: Iterable[Batch] = results.batches()
+    else:
+        names = tuple(variables) if isinstance(variables, Iterable) else (None,)
+        if not all(isinstance(name, str) for name in names):
+            raise JellyArgumentError(f"variables is {variables!r:.80}: expected names of variables, each a str")
+        _check_names(names)
+        batches = _batches(names, rows)
+    with _Writer(dst, names, format) as writer:
+        for batch in batches:
+            writer.add_batch(batch)
+    return writer.statements
 
 
 def _results_of(results: Any) -> Results:
@@ -253,10 +259,3 @@ class _Writer(ItemWriter):
     def add_batch(self, batch: Batch) -> None:
         self._put(lambda: self._encoder.encode(batch))
         self.statements += len(batch)
-
-
-def _write(dst: Any, variables: Sequence[str], batches: Iterable[Batch], format: str | None) -> int:
-    with _Writer(dst, variables, format) as writer:
-        for batch in batches:
-            writer.add_batch(batch)
-    return writer.statements

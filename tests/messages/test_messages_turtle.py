@@ -10,7 +10,7 @@ from support.contents import convert_messages
 import jelly
 from jelly._formats.registry import TURTLE
 from jelly._formats.syntaxes import SyntaxWriter
-from jelly.messages import MessageReader, MessageWriter
+from jelly.messages import MessageReader, MessageWriter, read_messages
 
 S, P, G = (jelly.IRI(f"http://a/{name}") for name in "spg")
 
@@ -78,3 +78,23 @@ def test_prefixes_of_frames_that_are_refused_are_declared_again():
         log.write([jelly.Triple(S, P, S)], namespaces=[("n", "http://a/")])
     [batch] = MessageReader(out.getvalue()).batches()
     assert writer.frames(batch) == [b"@prefix n: <http://a/> .\nn:s n:p n:s .\n"]
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "line"),
+    [
+        # What breaks before a delimiter that stands in a statement is the error, not the delimiter.
+        ('VERSION "1.2-messages"\n<a:s> <a:p> 1 .\nMESSAGE\nMESSAE\n<a:s> <a:p> 1\nMESSAGE\n', 1, 4),
+        ('VERSION "1.2-messages"\n<a:s> <a:p> 1 .\nMESSAGE\n<a:s> <a:p>\nMESSAGE\n', 1, 5),
+        # No message is given that ends after the place of the error, not even an empty one.
+        ("<a:s> <a:p> 1 ,\n# @message\n2 , 'x .\n# @message\n3 .\n# @message\n", 1, 3),
+        ("<a:s> <a:p> 1 .\n# @message\n<a:s> <a:p .\n# @message\n> <a:o> .\n# @message\n", 1, 3),
+    ],
+)
+@pytest.mark.parametrize("chunk", [1 << 20, 1])
+def test_the_first_thing_that_is_wrong_is_the_error(text: str, given: int, line: int, chunk: int) -> None:
+    data = text.encode()
+    found = []
+    with pytest.raises(jelly.JellySyntaxError) as caught:
+        found += read_messages([data[at : at + chunk] for at in range(0, len(data), chunk)], format="ttl")
+    assert (len(found), caught.value.message, caught.value.line) == (given, given, line)
