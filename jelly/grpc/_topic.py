@@ -128,7 +128,8 @@ class Topic:
                     self.log.failure = error.strerror or str(error)
                 raise
             self.log.failure = ""
-        self._wake()
+        if self._watchers:
+            self._wake()
 
     def _encode(self, batch: Batch, now: float) -> tuple[bytes, bool]:
         """The frame of a message, and whether it is a keyframe."""

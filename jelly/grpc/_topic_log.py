@@ -91,24 +91,27 @@ class Log:
 
     def begins(self, now: float) -> bool:
         """Whether the next message must begin a segment."""
-        last = self.parts[-1] if self.parts else None
-        if last is None or not last.segments or self._is_full(last, now):
+        if not self.parts or not (segments := (last := self.parts[-1]).segments):
             return True
-        number, offset = last.segments[-1]
-        return bool(self.end - number >= SEGMENT_MESSAGES or last.size - offset >= SEGMENT_BYTES)
+        number, offset = segments[-1]
+        if self.end - number >= SEGMENT_MESSAGES or last.size - offset >= SEGMENT_BYTES:
+            return True
+        return self._is_full(last, now)
 
     def append(self, frame: bytes, statements: int, is_keyframe: bool, now: float) -> None:
         """Append a message. After an OSError, such as a full disk, it is not in the log."""
         data = _put_varint(len(frame)) + frame
         with self._lock:
-            self._check()
+            if self._is_deleted:
+                raise self._deleted()
             part = self._part(now) if is_keyframe else self.parts[-1]
             self._write(part, data)
             if is_keyframe:
                 part.segments.append((self.end, part.size))
                 part.frames = []
             part.frames.append(frame)
-            part.began = part.began if part.size else now
+            if not part.size:
+                part.began = now
             self._count(part, len(data), statements, now)
             self._trim(now)
 
@@ -179,7 +182,8 @@ class Log:
         There are none if ``number`` is the next message. Missed if it is no longer kept, or was not published.
         """
         with self._lock:
-            self._check()
+            if self._is_deleted:
+                raise self._deleted()
             if number == self.end:
                 return number, []
             if number > self.end:
@@ -201,9 +205,8 @@ class Log:
         """The frames of a segment that is not in memory."""
         raise NotImplementedError
 
-    def _check(self) -> None:
-        if self._is_deleted:
-            raise Deleted(f"topic {self.name!r} was deleted")
+    def _deleted(self) -> Deleted:
+        return Deleted(f"topic {self.name!r} was deleted")
 
     # ---- the end
 
