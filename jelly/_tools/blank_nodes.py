@@ -400,7 +400,7 @@ def match_labels(
 ) -> dict[str, str]:
     """New labels, by the old ones, for blank nodes of the second dataset: as in the first where both are alike.
 
-    With these labels (see `relabel`) a dataset that is the same but for its labels has the same statements, so a
+    With these labels (see `Relabeling`) a dataset that is the same but for its labels has the same statements, so a
     difference of the two is empty. Where the datasets differ, blank nodes are matched that hang together with the same
     things, and then those that share statements which no other blank node has. Nodes that are not matched keep their
     labels, unless a label is wanted for another node: then they get a new one. The dataset stays the same: labels are

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from jelly._bytes.source import Progress
+from jelly._core.algebra.relabeling import Relabeling
 from jelly._core.algebra.row_index import RowIndex
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
-from jelly._core.ntriples.statement_table import relabel
 from jelly._core.terms.operations import AddNamespace, DeleteNamespace, Header, Operation, Start
 from jelly._formats.registry import READING, format_of, having
 from jelly._options.options import PatchOptions
@@ -64,10 +64,11 @@ class _Side:
 
     def differences(self, op: int, labels: dict[str, str]) -> Iterator[Batch]:
         """The rows that differ as rows of a patch, with other labels of blank nodes."""
+        renamed = Relabeling(labels) if labels else None
         for batch, differs in self():
             if differs.any():
                 batch = select(batch, differs, op=op, quads=True)
-                yield relabel(batch, labels) if labels else batch
+                yield renamed.apply(batch) if renamed else batch
 
 
 class _Comparison:

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from jelly._core.algebra.content import blank_terms, row_hash, term_hash
+from jelly._core.algebra.relabeling import Relabeling
 from jelly._core.algebra.row_index import RowIndex
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
-from jelly._core.ntriples.statement_table import relabel
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.model import BlankNode
 from jelly._tools.blank_nodes import components, match_labels
@@ -213,9 +213,9 @@ def rematch(old: Side, new: Side, bound: int) -> tuple[dict[str, str], list[Batc
         found[numbers[numbers >= 0]] = True
         return numbers < 0
 
-    renamed = [relabel(batch, labels) for batch in both]
-    more = [select(batch, rows) for batch in renamed if (rows := is_new(batch)).any()]
-    fresh = [is_new(relabel(batch, labels)) for batch, _, _ in after]
+    renamed = Relabeling(labels).apply
+    more = [select(batch, rows) for batch in map(renamed, both) if (rows := is_new(batch)).any()]
+    fresh = [is_new(renamed(batch)) for batch, _, _ in after]
     if np.count_nonzero(found) <= sum(map(len, both)):
         return {}, []
     for (_, differs, rows), is_fresh in zip(after, fresh, strict=True):

@@ -19,6 +19,7 @@ from jelly._core.algebra.content import blank_terms, row_hash, slot_keys, term_h
 from jelly._core.algebra.dictionary import TermDictionary, rows_equal, term_ranks, unique_terms
 from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._core.algebra.graph_names import name_default_graph
+from jelly._core.algebra.relabeling import Relabeling
 from jelly._core.algebra.select import select, term_rows
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch import restate
@@ -27,7 +28,7 @@ from jelly._core.base.batch_concat import join_batches, number_rows
 from jelly._core.jelly.encoder import needed_version
 from jelly._core.jena.writer import BinaryWriter
 from jelly._core.ntriples.canonical import Canonicalizer
-from jelly._core.ntriples.statement_table import StatementTable, relabel
+from jelly._core.ntriples.statement_table import StatementTable
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.rules.capabilities import CAPABILITIES, capabilities_of
 from jelly._core.rules.needs import lacking, refuse_quoted
@@ -119,7 +120,7 @@ OTHERS: dict[str, Callable[[Batch], Any]] = {
     "batch_check.check_batch": check_batch,
     "batch_concat.join_batches": lambda batch: join_batches([batch, batch]),
     "batch_concat.number_rows": lambda batch: number_rows(batch, 5),
-    "statement_table.relabel": lambda batch: relabel(batch, {"x": "y"}),
+    "relabeling.apply": Relabeling({"x": "y"}).apply,
     "blank_node_scope.scope_blank_nodes": lambda batch: scope_blank_nodes(batch, b"b1"),
     "capabilities.fit": capabilities_of("jellyp").fit,
     "graph_ids.numbers add": lambda batch: GraphDictionary().numbers(batch, add=True),

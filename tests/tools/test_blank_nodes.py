@@ -14,7 +14,8 @@ from support.statements import generalized, quads, star
 
 import jelly
 from jelly import IRI, BlankNode, QuotedTriple
-from jelly._core.ntriples.statement_table import StatementTable, relabel
+from jelly._core.algebra.relabeling import Relabeling
+from jelly._core.ntriples.statement_table import StatementTable
 from jelly._core.ntriples.text import TextWriter
 from jelly._tools.blank_nodes import differences, match_labels
 from jelly._tools.compare import as_quad
@@ -31,7 +32,7 @@ def of_statements(statements):
 
 def relabel_to_match(old, new, **settings):
     names = match_labels(old, new, **settings)
-    return [relabel(batch, names) for batch in new]
+    return list(map(Relabeling(names).apply, new))
 
 
 def lines(found):
@@ -225,7 +226,7 @@ def test_many_equal_parts_take_little_time():
     assert within(10, lambda: lines(relabel_to_match(batches(text), batches(other)))) == lines(batches(text))
 
 
-# ---- StatementTable and relabel
+# ---- StatementTable and Relabeling
 
 
 def test_differences_are_those_of_multisets():
@@ -271,7 +272,7 @@ def test_triples_that_quote_others_often():
 def test_relabel_keeps_the_rest():
     data = "<< _:a <a:p> _:b >> <a:q> _:a <a:g> .\n<a:s> <a:p> \"x\"@en .\n"
     (batch,) = batches(data)
-    changed = relabel(batch, {"a": "\u00e9" * 50, "c": "d"})
+    changed = Relabeling({"a": "\u00e9" * 50, "c": "d"}).apply(batch)
     changed.check()
     assert lines([changed]) == sorted(line.replace("_:a", "_:" + "\u00e9" * 50) for line in lines([batch]))
     assert (changed.first_row, changed.frames.tolist()) == (batch.first_row, batch.frames.tolist())

@@ -3,10 +3,9 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memchr, memcmp, memcpy
 
-from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, Batch, BatchData, new_batch
-from jelly._core.base.batch_concat cimport copy_arena
+from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, Batch, BatchData
+from jelly._core.base.batch_concat cimport replace_labels
 from jelly._core.base.characters cimport is_digit
-from jelly._core.base.fault cimport OK
 
 from jelly.errors import JellyArgumentError
 
@@ -45,8 +44,11 @@ cdef inline bint is_unreserved(uint8_t byte) noexcept nogil:
     )
 
 
-cdef int64_t len_scoped(Scoping* r, const uint8_t* label, int64_t n) noexcept nogil:
+cdef int64_t len_scoped(void* x, const BatchData* b, int32_t term) noexcept nogil:
     """The bytes that `put_scoped` writes."""
+    cdef Scoping* r = <Scoping*>x
+    cdef const uint8_t* label = b.text + b.start[term]
+    cdef int64_t n = b.start[term + 1] - b.start[term]
     cdef int64_t i
     cdef int64_t more = N_SCOPE if needs_scope(r, label, n) else 0
     if r.genid != NULL:
@@ -57,7 +59,11 @@ cdef int64_t len_scoped(Scoping* r, const uint8_t* label, int64_t n) noexcept no
     return n + more
 
 
-cdef uint8_t* put_scoped(Scoping* r, uint8_t* out, const uint8_t* label, int64_t n) noexcept nogil:
+cdef uint8_t* put_scoped(void* x, uint8_t* out, const BatchData* b, int32_t term) noexcept nogil:
+    """Write a label with its scope, or an IRI made of it."""
+    cdef Scoping* r = <Scoping*>x
+    cdef const uint8_t* label = b.text + b.start[term]
+    cdef int64_t n = b.start[term + 1] - b.start[term]
     cdef const char* digits = b"0123456789ABCDEF"
     cdef int64_t i
     if r.genid != NULL:
@@ -79,42 +85,6 @@ cdef uint8_t* put_scoped(Scoping* r, uint8_t* out, const uint8_t* label, int64_t
     return out
 
 
-cdef int64_t len_text(Scoping* r, const BatchData* b) noexcept nogil:
-    """The bytes of the text of all terms after the change."""
-    cdef int64_t more = 0
-    cdef int64_t n
-    cdef int32_t term
-    for term in range(b.n_terms):
-        if b.kind[term] == KIND_BNODE:
-            n = b.start[term + 1] - b.start[term]
-            more += len_scoped(r, b.text + b.start[term], n) - n
-    return b.n_text + more
-
-
-cdef void put_text(Scoping* r, const BatchData* b, BatchData* copy) noexcept nogil:
-    """Write the text of all terms; that between two blank nodes at once."""
-    cdef uint8_t* out = copy.text
-    cdef const uint8_t* copied = b.text  # up to here
-    cdef const uint8_t* label
-    cdef int64_t n
-    cdef int32_t term
-    for term in range(b.n_terms):
-        label = b.text + b.start[term]
-        # Of terms that were not written yet only the place is known.
-        copy.start[term] = (out - copy.text) + (label - copied)
-        if b.kind[term] == KIND_BNODE:
-            memcpy(out, copied, label - copied)
-            n = b.start[term + 1] - b.start[term]
-            out = put_scoped(r, out + (label - copied), label, n)
-            copied = label + n
-            if r.genid != NULL:
-                copy.kind[term] = KIND_IRI
-    n = b.text + b.n_text - copied
-    memcpy(out, copied, n)
-    copy.n_text = out - copy.text + n
-    copy.start[b.n_terms] = copy.n_text
-
-
 def scope_blank_nodes(Batch batch not None, bytes scope not None, bytes genid=None) -> Batch:
     """The Batch with the label of each blank node behind ``scope``, so that those of other sources are other nodes.
 
@@ -129,31 +99,13 @@ def scope_blank_nodes(Batch batch not None, bytes scope not None, bytes genid=No
     >>> made.term(made.s[0]), made.term(made.o[0])
     ('_:jf00000000000000aa_x', '_:jf0123456789abcdef_y')
     """
-    cdef BatchData* b = &batch.a
     cdef Scoping r
-    cdef Batch copy
-    cdef int64_t n_text
-    cdef bint found
-    cdef int status
     r.scope = <const uint8_t*><const char*>scope
     r.genid, r.n_genid = NULL, 0
     if len(scope) != N_SCOPE or not is_scope(r.scope, N_SCOPE):
         raise JellyArgumentError(f"scope is {scope!r}: expected jf, 16 hexadecimal digits and _")
     if genid is not None:
         r.genid, r.n_genid = <const uint8_t*><const char*>genid, len(genid)
-    with nogil:
-        found = b.n_terms > 0 and memchr(b.kind, KIND_BNODE, b.n_terms) != NULL
-        n_text = len_text(&r, b) if found else 0
-    if not found:
+    if batch.a.n_terms == 0 or memchr(batch.a.kind, KIND_BNODE, batch.a.n_terms) == NULL:
         return batch
-    # Room behind the text, so that the columns of its last terms need no copy.
-    copy = new_batch(b.arity, max(b.n_rows, 1), b.n_terms + 1, n_text + 64, n_text + 64)
-    copy.first_row, copy.first_frame = batch.first_row, batch.first_frame
-    copy.options, copy.variables = batch.options, batch.variables
-    with nogil:
-        status = copy_arena(b, &copy.a)
-        if status == OK:
-            put_text(&r, b, &copy.a)
-    if status < 0:
-        raise MemoryError
-    return copy
+    return replace_labels(batch, KIND_BNODE if genid is None else KIND_IRI, len_scoped, put_scoped, &r)

@@ -17,6 +17,7 @@ ctypedef struct TermTable:
     int64_t cap
 
 
+cdef int32_t find_leaf(TermTable* t, BatchData* b, int32_t term) noexcept nogil
 cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) noexcept nogil
 cdef int check_status(int status) except -1
 

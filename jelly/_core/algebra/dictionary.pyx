@@ -4,13 +4,14 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memset, strlen
 
-from jelly._core.algebra.content cimport Hash128, hash_shallow, memory_of, read_key, same_content
+from jelly._core.algebra.content cimport hash_shallow, memory_of, read_key, same_content
+from jelly._core.algebra.rewrite cimport map_marks, map_rows
 from jelly._core.algebra.select cimport rows_of_terms
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, RESULTS, Batch, BatchData,
-    add_graphs, add_operations, add_quoted, add_row, add_term, make_results, new_batch,
+    add_graphs, add_operations, add_quoted, add_term, new_batch,
 )
-from jelly._core.base.batch_concat cimport copy_marks
+from jelly._core.base.batch_concat cimport stand_as
 from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.constants cimport KIND_ANY, KIND_VARIABLE, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
 from jelly._core.base.fault cimport NO_MEMORY, OK
@@ -69,10 +70,29 @@ cdef int grow_table(TermTable* t) noexcept nogil:
     return OK
 
 
+cdef uint64_t slot_of_term(TermTable* t, BatchData* b, int32_t term, const int32_t* ids, uint64_t* hash) noexcept nogil:
+    """The slot of a term, or a free one, and its hash; `ids` has the terms that it refers to."""
+    cdef uint64_t at
+    hash[0] = hash_shallow(b, term, ids, &t.key).lo
+    at = hash[0] & t.mask
+    while t.slots[at] and (
+        t.slots[at] >> 32 != hash[0] >> 32
+        or not same_content(b, term, ids, t.terms, <int32_t>(<uint32_t>t.slots[at] - 1))
+    ):
+        at = (at + 1) & t.mask
+    return at
+
+
+cdef int32_t find_leaf(TermTable* t, BatchData* b, int32_t term) noexcept nogil:
+    """The id of a term that refers to no other one, NO_TERM if it is not there."""
+    cdef uint64_t hash
+    # A free slot is 0.
+    return <int32_t>(<uint32_t>t.slots[slot_of_term(t, b, term, NULL, &hash)] - 1)
+
+
 cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) noexcept nogil:
     """The id of a term, and of each that it refers to; `ids` has those that are known, else -1. Negative: a code."""
-    cdef Hash128 hash
-    cdef uint64_t at, slot
+    cdef uint64_t hash, at
     cdef int32_t found
     cdef int32_t aux = b.aux[term]
     cdef int32_t inner[3]
@@ -90,22 +110,18 @@ cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) 
             return aux
     if grow_table(t) < 0:
         return NO_MEMORY
-    hash = hash_shallow(b, term, ids, &t.key)
-    at = hash.lo & t.mask
-    while t.slots[at]:
-        slot = t.slots[at]
-        found = <int32_t>(<uint32_t>slot - 1)
-        if slot >> 32 == hash.lo >> 32 and same_content(b, term, ids, t.terms, found):
-            ids[term] = found
-            return found
-        at = (at + 1) & t.mask
+    at = slot_of_term(t, b, term, ids, &hash)
+    found = <int32_t>(<uint32_t>t.slots[at] - 1)
+    if found >= 0:
+        ids[term] = found
+        return found
     if b.kind[term] == KIND_TRIPLE:
         found = add_quoted(t.terms, inner[0], inner[1], inner[2])
     else:
         found = add_term(t.terms, b.kind[term], aux, b.text + b.start[term], b.start[term + 1] - b.start[term])
     if found >= 0:
-        t.hashes[found] = hash.lo
-        t.slots[at] = (hash.lo >> 32 << 32) | <uint64_t>(found + 1)
+        t.hashes[found] = hash
+        t.slots[at] = (hash >> 32 << 32) | <uint64_t>(found + 1)
         ids[term] = found
     return found
 
@@ -236,55 +252,29 @@ cdef int check_status(int status) except -1:
     return 0
 
 
-cdef int copy_columns(BatchData* b, const int32_t* ids, BatchData* made) noexcept nogil:
-    """Copy all but the terms, whose ids are others; there is room for query results."""
-    cdef int64_t row, i
-    if b.arity == RESULTS:
-        for i in range(b.n_rows * b.width):
-            made.cells[i] = ids[b.cells[i]] if b.cells[i] >= 0 else NO_TERM
-        made.n_rows = b.n_rows
-        return OK
-    for row in range(b.n_rows):
-        if add_row(
-            made,
-            ids[b.s[row]] if b.s[row] >= 0 else NO_TERM,
-            ids[b.p[row]] if b.p[row] >= 0 else NO_TERM,
-            ids[b.o[row]] if b.o[row] >= 0 else NO_TERM,
-            ids[b.g[row]] if b.g != NULL and b.g[row] >= 0 else NO_TERM,
-        ) < 0:
-            return NO_MEMORY
-        if b.op != NULL:
-            made.op[row] = b.op[row]
-    if copy_marks(b, made) < 0:
-        return NO_MEMORY
-    i = 0
-    while i < b.n_names:
-        made.names[i].name = ids[b.names[i].name]
-        made.names[i].iri = ids[b.names[i].iri]
-        i += 1
-    return OK
-
-
 def unique_terms(Batch batch not None) -> Batch:
     """The Batch with one id for each distinct term, see `Batch.unique`; the same one where that is so already."""
     cdef TermDictionary dictionary = TermDictionary()
     cdef BatchData* b = &batch.a
     cdef Batch made = dictionary.terms
-    cdef const int32_t* ids
+    cdef int32_t* moved
+    cdef int32_t term
     cdef int status
     found = dictionary.take(batch)
     if made.a.n_terms == b.n_terms:
         return batch
-    if batch.variables is not None:
-        make_results(made, batch.variables, b.n_rows)
+    stand_as(made, batch)
     if b.arity == 4 and add_graphs(&made.a) < 0 or b.op != NULL and add_operations(&made.a) < 0:
         raise MemoryError
-    ids = <const int32_t*>memory_of(found)
+    moved = <int32_t*>memory_of(found)
     with nogil:
-        status = copy_columns(b, ids, &made.a)
+        for term in range(b.n_terms):
+            moved[term] += 1
+        status = map_rows(b, &made.a, 0, NULL, b.n_rows, moved)
+        if status == OK:
+            status = map_marks(b, &made.a, moved)
     check_status(status)
     made.a.text_limit = max(b.text_limit, made.a.n_text)
-    made.first_row, made.first_frame, made.options = batch.first_row, batch.first_frame, batch.options
     return made
 
 

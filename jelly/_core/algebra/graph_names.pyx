@@ -2,24 +2,12 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, NO_TERM, Batch, BatchData, add_row, add_term, need_statements, new_batch,
-)
-from jelly._core.base.batch_concat cimport copy_marks, copy_terms
-from jelly._core.base.fault cimport NO_MEMORY, OK
+from jelly._core.algebra.rewrite cimport map_marks, map_rows
+from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, NO_TERM, Batch, BatchData, add_term, need_statements
+from jelly._core.base.batch_concat cimport copy_terms, like
+from jelly._core.base.fault cimport OK
 
 from jelly.errors import JellyArgumentError
-
-
-cdef int put_rows(const BatchData* b, BatchData* copy, int32_t graph) noexcept nogil:
-    """Append all rows, with a graph for those that have none."""
-    cdef int64_t row
-    cdef int32_t g
-    for row in range(b.n_rows):
-        g = b.g[row] if b.g != NULL else NO_TERM
-        if add_row(copy, b.s[row], b.p[row], b.o[row], graph if g == NO_TERM else g) < 0:
-            return NO_MEMORY
-    return OK
 
 
 def name_default_graph(Batch batch not None, int kind, bytes text not None) -> Batch:
@@ -37,21 +25,24 @@ def name_default_graph(Batch batch not None, int kind, bytes text not None) -> B
     cdef int64_t n = len(text)
     cdef int status
     cdef int32_t graph = NO_TERM
+    cdef int64_t row
     cdef Batch copy
     need_statements(batch)
     if b.op != NULL or kind not in (KIND_IRI, KIND_BNODE):
         raise JellyArgumentError("expected statements, and an IRI or a blank node as the name of a graph")
-    copy = new_batch(4, max(b.n_rows, 1), 16, 256, max(b.text_limit, b.n_text + n + 64))
-    copy.first_row, copy.first_frame, copy.options = batch.first_row, batch.first_frame, batch.options
+    copy = like(batch, 4, b.n_rows, 16, 256, max(b.text_limit, b.n_text + n + 64))
     with nogil:
         status = copy_terms(b, &copy.a)
         if status == OK:
             graph = add_term(&copy.a, kind, NO_TERM, name, n)
             status = OK if graph >= 0 else graph
         if status == OK:
-            status = put_rows(b, &copy.a, graph)
+            status = map_rows(b, &copy.a, 0, NULL, b.n_rows, NULL)
+            for row in range(copy.a.n_rows):
+                if copy.a.g[row] == NO_TERM:
+                    copy.a.g[row] = graph
         if status == OK:
-            status = copy_marks(b, &copy.a)
+            status = map_marks(b, &copy.a, NULL)
     if status < 0:
         raise MemoryError
     return copy

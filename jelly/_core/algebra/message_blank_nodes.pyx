@@ -5,10 +5,11 @@ from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
+from jelly._core.algebra.rewrite cimport map_marks, map_rows
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_TRIPLE, NO_TERM, Batch, MetadataMark, add_frame, add_joined, add_metadata, add_namespace,
-    add_quoted, add_row, move_term, need_statements, new_batch, same_bytes,
+    KIND_BNODE, KIND_TRIPLE, Batch, add_joined, add_namespace, move_term, need_statements, same_bytes,
 )
+from jelly._core.base.batch_concat cimport like
 from jelly._core.base.fault cimport NO_MEMORY, OK, Fault, fail, fault_error
 from jelly._core.rules.blank_node_label cimport KEPT, Labels, clear_labels, free_labels, is_made_up, number_label
 
@@ -29,33 +30,19 @@ cdef void drop_tail(BatchData* b) noexcept nogil:
 
 cdef int move_tail(BatchData* b, BatchData* rest) noexcept nogil:
     """Move what came after the last frame that ended into an empty BatchData."""
-    cdef int64_t row, i
-    cdef int32_t ids[4]
-    cdef int32_t* column[4]
-    cdef int slot
-    cdef int status = OK
+    cdef int64_t whole = count_whole(b)
+    cdef int64_t i
+    cdef int32_t name, iri
+    cdef int status
     cdef int32_t* moved = <int32_t*>calloc(b.n_terms + 1, sizeof(int32_t))
     if moved == NULL:
         return NO_MEMORY
-    column[0], column[1], column[2], column[3] = b.s, b.p, b.o, b.g
-    for row in range(count_whole(b), b.n_rows):
-        for slot in range(4):
-            ids[slot] = NO_TERM
-            if column[slot] != NULL and column[slot][row] != NO_TERM:
-                ids[slot] = move_term(b, column[slot][row], rest, moved)
-                if ids[slot] < 0:
-                    status = ids[slot]
-        if status == OK:
-            status = add_row(rest, ids[0], ids[1], ids[2], ids[3])
-        if status < 0:
-            break
-    i = 0
-    while i < b.n_names and status >= 0:
-        if b.names[i].frame >= b.n_frames:
-            ids[0] = move_term(b, b.names[i].name, rest, moved)
-            ids[1] = move_term(b, b.names[i].iri, rest, moved)
-            status = NO_MEMORY if ids[0] < 0 or ids[1] < 0 else add_namespace(rest, ids[0], ids[1])
-        i += 1
+    status = map_rows(b, rest, whole, NULL, b.n_rows - whole, moved)
+    for i in range(b.n_names):
+        if b.names[i].frame >= b.n_frames and status >= 0:
+            name = move_term(b, b.names[i].name, rest, moved)
+            iri = move_term(b, b.names[i].iri, rest, moved)
+            status = NO_MEMORY if name < 0 or iri < 0 else add_namespace(rest, name, iri)
     free(moved)
     drop_tail(b)
     return status
@@ -64,8 +51,9 @@ cdef int move_tail(BatchData* b, BatchData* rest) noexcept nogil:
 ctypedef struct Relabeling:
     BatchData* source
     BatchData* target
-    int32_t* copied  # the id of a term in the target plus 1, 0: not copied yet
-    int64_t* of  # for which message a blank node, or a quoted triple, was copied
+    int32_t* moved  # the ids of terms in the target plus 1, 0: not there yet
+    int32_t* renamed  # terms of the message that are others in the next one: blank nodes, and quoted triples
+    int32_t n_renamed
     int64_t message
     uint8_t head[LABEL_HEAD]
     int64_t n_head
@@ -111,65 +99,56 @@ cdef void take_marks(BatchData* b, const uint8_t* mark, int64_t n_mark, uint8_t*
     b.start[b.n_terms] = b.n_text
 
 
-cdef int32_t rename_term(Relabeling* r, int32_t term) noexcept nogil:
-    """Copy a term; blank nodes are new ones in each message. A negative code where that fails."""
+cdef int rename_term(Relabeling* r, int32_t term) noexcept nogil:
+    """Copy a blank node or a quoted triple, unless the message had it before. A negative code where that fails."""
     cdef BatchData* b = r.source
-    cdef int32_t ids[3]
     cdef int32_t found
-    cdef int slot
-    cdef int kind = b.kind[term]
-    if kind != KIND_BNODE and kind != KIND_TRIPLE:
-        return move_term(b, term, r.target, r.copied)
-    if r.copied[term] > 0 and r.of[term] == r.message:
-        return r.copied[term] - 1
-    if kind == KIND_BNODE:
+    cdef int k
+    if term < 0 or r.moved[term] > 0 or b.kind[term] != KIND_BNODE and b.kind[term] != KIND_TRIPLE:
+        return OK
+    if b.kind[term] == KIND_BNODE:
         found = rename_label(r, term)
+        r.moved[term] = found + 1
     else:
-        for slot in range(3):
-            ids[slot] = rename_term(r, b.quoted[3 * b.aux[term] + slot])
-            if ids[slot] < 0:
-                return ids[slot]
-        found = add_quoted(r.target, ids[0], ids[1], ids[2])
-    r.copied[term] = found + 1
-    r.of[term] = r.message
-    return found
+        for k in range(3):
+            found = rename_term(r, b.quoted[3 * b.aux[term] + k])
+            if found < 0:
+                return found
+        found = move_term(b, term, r.target, r.moved)
+    if found < 0:
+        return found
+    r.renamed[r.n_renamed] = term
+    r.n_renamed += 1
+    return OK
 
 
 cdef int rename_rows(Relabeling* r, int64_t first_frame) noexcept nogil:
     cdef BatchData* b = r.source
     cdef int64_t row = 0
     cdef int64_t i, end
-    cdef int64_t names = 0
-    cdef int32_t ids[4]
-    cdef int32_t* column[4]
-    cdef int slot
-    column[0], column[1], column[2], column[3] = b.s, b.p, b.o, b.g
+    cdef int status = OK
     for i in range(b.n_frames + 1):
         r.message = first_frame + i
         clear_labels(&r.labels)
         r.n_head = snprintf(<char*>r.head, LABEL_HEAD, b"m%lld-", <long long>r.message)
+        while r.n_renamed > 0:
+            r.n_renamed -= 1
+            r.moved[r.renamed[r.n_renamed]] = 0
         end = b.frames[i] if i < b.n_frames else b.n_rows
-        while True:
-            while names < b.n_names and b.names[names].row <= row and b.names[names].frame <= i:
-                ids[0] = move_term(b, b.names[names].name, r.target, r.copied)
-                ids[1] = move_term(b, b.names[names].iri, r.target, r.copied)
-                if ids[0] < 0 or ids[1] < 0 or add_namespace(r.target, ids[0], ids[1]) < 0:
-                    return NO_MEMORY
-                names += 1
-            if row >= end:
-                break
-            for slot in range(4):
-                ids[slot] = NO_TERM
-                if column[slot] != NULL and column[slot][row] != NO_TERM:
-                    ids[slot] = rename_term(r, column[slot][row])
-                    if ids[slot] < 0:
-                        return ids[slot]
-            if add_row(r.target, ids[0], ids[1], ids[2], ids[3]) < 0:
-                return NO_MEMORY
-            row += 1
-        if i < b.n_frames and add_frame(r.target) < 0:
-            return NO_MEMORY
-    return OK
+        for row in range(r.target.n_rows, end):
+            status = rename_term(r, b.s[row])
+            if status == OK:
+                status = rename_term(r, b.p[row])
+            if status == OK:
+                status = rename_term(r, b.o[row])
+            if status == OK and b.g != NULL:
+                status = rename_term(r, b.g[row])
+            if status < 0:
+                return status
+        status = map_rows(b, r.target, r.target.n_rows, NULL, end - r.target.n_rows, r.moved)
+        if status < 0:
+            return status
+    return map_marks(b, r.target, r.moved)
 
 
 cdef int refuse_operations(Batch batch) except -1:
@@ -235,44 +214,30 @@ def number_labels(Batch batch not None, bytes mark=None) -> Batch:
 cdef Batch renamed(Batch batch, bint numbered, uint8_t* written):
     cdef BatchData* b = &batch.a
     cdef Relabeling r
-    cdef Batch made = new_batch(batch.arity, b.n_rows, b.n_terms, b.n_text, b.text_limit)
+    cdef Batch made = like(batch, b.arity, b.n_rows, b.n_terms, b.n_text, b.text_limit)
     cdef int status
     cdef Fault fault
     memset(&r, 0, sizeof(Relabeling))
-    made.first_row, made.first_frame, made.options = batch.first_row, batch.first_frame, batch.options
     r.numbered = numbered
     r.written = written
     r.source = b
     r.target = &made.a
-    r.copied = <int32_t*>calloc(b.n_terms + 1, sizeof(int32_t))
-    r.of = <int64_t*>malloc((b.n_terms + 1) * sizeof(int64_t))
+    r.moved = <int32_t*>calloc(b.n_terms + 1, sizeof(int32_t))
+    r.renamed = <int32_t*>malloc((b.n_terms + 1) * sizeof(int32_t))
     try:
-        if r.copied == NULL or r.of == NULL:
+        if r.moved == NULL or r.renamed == NULL:
             raise MemoryError
         with nogil:
             status = rename_rows(&r, batch.first_frame)
-        if status >= 0:
-            status = copy_metadata(b, &made.a)
         if status < 0:
             fault.code = OK
             fail(&fault, status, NULL, b.text_limit)
             raise fault_error(&fault, {"frame": r.message})
     finally:
-        free(r.copied)
-        free(r.of)
+        free(r.moved)
+        free(r.renamed)
         free_labels(&r.labels)
     return made
-
-
-cdef int copy_metadata(BatchData* b, BatchData* target) noexcept nogil:
-    cdef int64_t i
-    cdef MetadataMark* m
-    for i in range(b.n_meta):
-        m = &b.meta[i]
-        if add_metadata(target, b.meta_text + m.key, m.value - m.key, b.meta_text + m.value, m.end - m.value) < 0:
-            return NO_MEMORY
-        target.meta[i].frame = m.frame
-    return OK
 
 
 def drop_open_frame(Batch batch not None) -> Batch:

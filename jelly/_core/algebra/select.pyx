@@ -2,13 +2,13 @@
 
 from libc.stdint cimport int8_t, int64_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
 
 from jelly._core.algebra.content cimport memory_of
-from jelly._core.base.batch cimport (
-    NO_TERM, Batch, add_operations, add_row, add_term, make_results, move_term, need_statements, new_batch,
-)
-from jelly._core.base.batch_concat cimport copy_terms
-from jelly._core.base.fault cimport NO_MEMORY, OK
+from jelly._core.algebra.rewrite cimport map_rows
+from jelly._core.base.batch cimport NO_TERM, Batch, add_operations, add_row, need_statements, new_batch
+from jelly._core.base.batch_concat cimport copy_terms, like
+from jelly._core.base.fault cimport OK
 
 import numpy
 
@@ -17,53 +17,6 @@ from jelly.errors import JellyArgumentError
 cdef enum:
     # Where at least so many of 100 rows are wanted, all terms are copied at once, which is faster than one by one.
     MANY = 75
-
-
-cdef int select_rows(
-    BatchData* b, BatchData* target, int64_t first, const int64_t* rows, int64_t n, const int8_t* op, int32_t* moved
-) noexcept nogil:
-    """Append rows of `b` to the target, without `rows` those from the first on; `op` has their operations, else they
-    keep those that they have. Without `moved` the terms are there with their ids."""
-    cdef int64_t i, row
-    cdef int32_t ids[4]
-    cdef int k
-    for i in range(n):
-        row = rows[i] if rows != NULL else first + i
-        ids[0] = b.s[row]
-        ids[1] = b.p[row]
-        ids[2] = b.o[row]
-        ids[3] = b.g[row] if b.g != NULL and target.g != NULL else NO_TERM
-        if moved != NULL:
-            for k in range(4):
-                if ids[k] >= 0:
-                    ids[k] = move_term(b, ids[k], target, moved)
-                    if ids[k] < 0:
-                        return ids[k]
-        if add_row(target, ids[0], ids[1], ids[2], ids[3]) < 0:
-            return NO_MEMORY
-        if target.op != NULL:
-            target.op[i] = op[i] if op != NULL else b.op[row]
-    return OK
-
-
-cdef int select_cells(
-    BatchData* b, BatchData* target, int64_t first, const int64_t* rows, int64_t n, int32_t* moved
-) noexcept nogil:
-    """`select_rows` for query results; the target has room for them."""
-    cdef int64_t i, k
-    cdef int32_t* ids
-    cdef int32_t* cells = target.cells
-    for i in range(n):
-        ids = b.cells + b.width * (rows[i] if rows != NULL else first + i)
-        for k in range(b.width):
-            cells[k] = ids[k]
-            if moved != NULL and ids[k] >= 0:
-                cells[k] = move_term(b, ids[k], target, moved)
-                if cells[k] < 0:
-                    return cells[k]
-        cells += b.width
-    target.n_rows = n
-    return OK
 
 
 cdef object row_numbers(object rows, int64_t n):
@@ -124,13 +77,8 @@ def select(Batch batch not None, rows, *, op=None, bint quads=False, bint triple
             raise JellyArgumentError(f"{op.size} operations do not fit {n} rows")
         op_at = <const int8_t*>memory_of(op)
     cdef int arity = 4 if quads or (b.g != NULL and not triples) else 3
-    cdef Batch made = new_batch(
-        arity, max(n, 1), b.n_terms if share else 16, b.n_text if share else 256, b.text_limit
-    )
-    made.first_row = batch.first_row + first
-    made.first_frame, made.options = batch.first_frame, batch.options
-    if batch.variables is not None:
-        make_results(made, batch.variables, n)
+    cdef Batch made = like(batch, arity, n, b.n_terms if share else 16, b.n_text if share else 256, b.text_limit)
+    made.first_row += first
     if patch and add_operations(&made.a) < 0:
         raise MemoryError
     if not share:
@@ -140,10 +88,10 @@ def select(Batch batch not None, rows, *, op=None, bint quads=False, bint triple
     with nogil:
         if share:
             status = copy_terms(b, &made.a)
-        if status == OK and batch.variables is not None:
-            status = select_cells(b, &made.a, first, row_at, n, moved)
-        elif status == OK:
-            status = select_rows(b, &made.a, first, row_at, n, op_at, moved)
+        if status == OK:
+            status = map_rows(b, &made.a, first, row_at, n, moved)
+        if status == OK and op_at != NULL:
+            memcpy(made.a.op, op_at, n)
         free(moved)
     if status < 0:
         raise MemoryError

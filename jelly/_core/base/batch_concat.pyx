@@ -106,6 +106,21 @@ cdef int copy_terms(BatchData* b, BatchData* copy) noexcept nogil:
     return 0
 
 
+cdef int stand_as(Batch made, Batch batch) except -1:
+    """Give an empty Batch the place of another one in its stream, and its variables."""
+    made.first_row, made.first_frame, made.options = batch.first_row, batch.first_frame, batch.options
+    if batch.variables is not None:
+        make_results(made, batch.variables, made.a.cap_rows)
+    return 0
+
+
+cdef Batch like(Batch batch, int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit):
+    """An empty Batch at the place of another one, with room for a number of rows, terms and bytes of text."""
+    cdef Batch made = new_batch(arity, max(rows, 1), terms, text, text_limit)
+    stand_as(made, batch)
+    return made
+
+
 cdef void append_ids(int32_t* out, const int32_t* ids, int64_t n, int32_t shift) noexcept nogil:
     """Copy term ids, shifted by the number of existing terms; NO_TERM stays."""
     cdef int64_t i

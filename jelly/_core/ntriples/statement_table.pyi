@@ -1,4 +1,4 @@
-"""StatementTable: statements of two datasets as numbers, to compare them. relabel: a Batch with other blank nodes."""
+"""StatementTable: statements of two datasets as numbers, to compare them."""
 
 from typing import Any, final
 
@@ -43,13 +43,3 @@ class StatementTable:
     def text(self, term: int) -> str:
         """A term in N-Triples syntax, with blank nodes as ``_:``; empty for the default graph."""
     def __reduce__(self) -> Any: ...
-
-def relabel(batch: Batch, labels: dict[str, str]) -> Batch:
-    """A copy of a Batch with other labels of blank nodes. Labels that are not in ``labels`` stay.
-
-    >>> import jelly
-    >>> batch = next(jelly.scan(b"_:a <a:p> _:b .", format="nt").batches())
-    >>> changed = relabel(batch, {"a": "b", "b": "long-label"})
-    >>> [changed.term(changed.s[0]), changed.term(changed.o[0])]
-    ['_:b', '_:long-label']
-    """

@@ -1,12 +1,11 @@
-"""StatementTable: statements of two datasets as numbers, to compare them. relabel: a Batch with other blank nodes."""
+"""StatementTable: statements of two datasets as numbers, to compare them."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from jelly._core.base.batch cimport KIND_BNODE, NO_TERM, Batch, BatchData, need_statements, new_batch
-from jelly._core.base.batch_concat cimport copy_arena
+from jelly._core.base.batch cimport NO_TERM, Batch, need_statements
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport IS_PATCH, NO_MEMORY, Fault, fault_error
 from jelly._core.ntriples.term_table cimport (
@@ -263,50 +262,3 @@ cdef class StatementTable:
             return "<<( ... )>>"  # some quote others so often that no memory holds them written out
         memcpy(inner, self.table.text + self.table.start[term], sizeof(inner))
         return "<<( {} {} {} )>>".format(*[self.text_of(inner[k], depth + 1) for k in range(3)])
-
-
-def relabel(Batch batch not None, dict labels not None) -> Batch:
-    """A copy of a Batch with other labels of blank nodes. Labels that are not in ``labels`` stay.
-
-    >>> import jelly
-    >>> batch = next(jelly.scan(b"_:a <a:p> _:b .", format="nt").batches())
-    >>> changed = relabel(batch, {"a": "b", "b": "long-label"})
-    >>> [changed.term(changed.s[0]), changed.term(changed.o[0])]
-    ['_:b', '_:long-label']
-    """
-    cdef BatchData* a = &batch.a
-    cdef BatchData* b
-    cdef Batch copy
-    cdef int32_t term
-    cdef int64_t n
-    cdef int64_t more = 0
-    cdef dict found = {}
-    cdef bytes label
-    for term in range(a.n_terms):
-        if a.kind[term] == KIND_BNODE:
-            n = a.start[term + 1] - a.start[term]
-            other = labels.get((<const char*>a.text)[a.start[term]:a.start[term + 1]].decode())
-            if other is not None:
-                label = other.encode()
-                found[term] = label
-                more += len(label) - n
-    copy = new_batch(a.arity, max(a.n_rows, 1), a.n_terms + 1, a.n_text + more + 1, a.n_text + more + 1)
-    if copy_arena(a, &copy.a) < 0:
-        raise MemoryError
-    b = &copy.a
-    b.n_text = 0
-    for term in range(a.n_terms):
-        if a.kind[term] == KIND_BNODE and term in found:
-            label = found[term]
-            n = len(label)
-            memcpy(b.text + b.n_text, <const char*>label, n)
-        else:
-            n = a.start[term + 1] - a.start[term]
-            memcpy(b.text + b.n_text, a.text + a.start[term], n)
-        b.n_text += n
-        b.start[term + 1] = b.n_text
-    copy.first_row = batch.first_row
-    copy.first_frame = batch.first_frame
-    copy.options = batch.options
-    copy.variables = batch.variables
-    return copy

@@ -9,9 +9,9 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcpy, memset
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData, new_batch,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData,
 )
-from jelly._core.base.batch_concat cimport copy_arena
+from jelly._core.base.batch_concat cimport replace_labels
 from jelly._core.base.constants cimport KIND_ANY, KIND_VARIABLE, MAX_DEPTH, RDF_NAMESPACE, is_text_kind
 from jelly._core.rules.patch_operations cimport OP_ADD, OP_DELETE
 from jelly._core.rules.iri cimport find_iri_fault
@@ -238,45 +238,19 @@ cdef int find_in_cells(Check* c) noexcept nogil:
     return HELD
 
 
-cdef Batch relabelled(Batch batch, const int8_t* bad):
-    """A copy of a Batch in which the marked blank nodes have other labels."""
-    cdef BatchData* a = &batch.a
-    cdef BatchData* b
-    cdef Batch copy
-    cdef int32_t term
-    cdef int64_t n_text = a.n_text
-    cdef const uint8_t* at
-    cdef uint8_t* out
-    for term in range(a.n_terms):
-        if bad[term] == BAD_LABEL:
-            n_text += len_escaped(a.text + a.start[term], a.text + a.start[term + 1]) - (
-                a.start[term + 1] - a.start[term]
-            )
-    copy = copy_batch(batch, n_text)
-    b = &copy.a
-    out = b.text
-    for term in range(a.n_terms):
-        at = a.text + a.start[term]
-        if bad[term] == BAD_LABEL:
-            out = put_escaped(out, at, a.text + a.start[term + 1])
-        elif a.start[term + 1] > a.start[term]:
-            memcpy(out, at, a.start[term + 1] - a.start[term])
-            out += a.start[term + 1] - a.start[term]
-        b.start[term + 1] = out - b.text
-    b.n_text = out - b.text
-    return copy
+cdef int64_t len_held(void* bad, const BatchData* b, int32_t term) noexcept nogil:
+    """The bytes that `put_held` writes."""
+    if (<const int8_t*>bad)[term] == BAD_LABEL:
+        return len_escaped(b.text + b.start[term], b.text + b.start[term + 1])
+    return b.start[term + 1] - b.start[term]
 
 
-cdef Batch copy_batch(Batch batch, int64_t n_text):
-    """A copy of a Batch without its text, with room for a number of bytes of text."""
-    cdef Batch copy = new_batch(batch.a.arity, max(batch.a.n_rows, 1), batch.a.n_terms + 1, n_text + 1, n_text + 1)
-    if copy_arena(&batch.a, &copy.a) < 0:
-        raise MemoryError
-    copy.first_row = batch.first_row
-    copy.first_frame = batch.first_frame
-    copy.options = batch.options
-    copy.variables = batch.variables
-    return copy
+cdef uint8_t* put_held(void* bad, uint8_t* out, const BatchData* b, int32_t term) noexcept nogil:
+    """Write the label of a blank node, or another one that is held."""
+    if (<const int8_t*>bad)[term] == BAD_LABEL:
+        return put_escaped(out, b.text + b.start[term], b.text + b.start[term + 1])
+    memcpy(out, b.text + b.start[term], b.start[term + 1] - b.start[term])
+    return out + (b.start[term + 1] - b.start[term])
 
 
 _LABELS = {"any": LABELS_ANY, "ntriples": LABELS_NTRIPLES, "turtle": LABELS_TURTLE, "xml": LABELS_XML}
@@ -460,7 +434,7 @@ cdef Batch settle(Capabilities self, Batch batch, Check* c, int why):
         if why != HELD:
             raise refusal(self, batch, c, why)
         if c.labels and not c.r.keep_labels:
-            return relabelled(batch, c.bad)
+            return replace_labels(batch, KIND_BNODE, len_held, put_held, <void*>c.bad)
         return batch
     finally:
         free(c.bad)

@@ -29,10 +29,10 @@ from jelly import (
 )
 from jelly._core.algebra.content import row_hash
 from jelly._core.algebra.dictionary import TermDictionary, rows_equal
+from jelly._core.algebra.relabeling import Relabeling
 from jelly._core.algebra.select import select, term_rows
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch_concat import join_batches
-from jelly._core.ntriples.statement_table import relabel
 from jelly._core.rules.capabilities import CAPABILITIES, capabilities_of
 from jelly._core.terms.batch_builder import BatchBuilder, ResultBatchBuilder, _make_batch
 from jelly._core.terms.materialize import Materializer
@@ -158,7 +158,7 @@ def test_algebra_of_results(rows: list[Any], data: Any) -> None:
     for i, row in enumerate(both):
         for j, other in enumerate(both):
             assert (row == other) == (kept[i] == kept[j]) == rows_equal(both, i, one, j)
-    assert list(relabel(batch, {})) == rows
+    assert list(Relabeling({}).apply(batch)) == rows
 
 
 def test_places_and_bounds_count_in_hashes() -> None:
@@ -188,7 +188,7 @@ def test_algebra_that_needs_statements_or_the_same_variables() -> None:
     for wrong in ([None], [5], [batch, None]):
         with pytest.raises(TypeError):
             join_batches(wrong)  # type: ignore[arg-type]
-    renamed = relabel(batch, {"y": "other"})
+    renamed = Relabeling({"y": "other"}).apply(batch)
     renamed.check()
     assert renamed.variables == batch.variables
     assert next(iter(select(renamed, [1])))[1] == BlankNode("other")
@@ -228,7 +228,7 @@ TAKING = {
     "dictionary.ids", "dictionary.unique_terms", "dictionary.rows_equal", "select.select", "select.term_rows",
     "dictionary.term_ranks", "materialize.text_of_term", "batch.restate", "needs.refuse_quoted",
     "batch_check.check_batch", "batch_concat.join_batches", "batch_concat.number_rows",
-    "statement_table.relabel", "ResultWriter.encode",
+    "relabeling.apply", "ResultWriter.encode",
     "blank_node_scope.scope_blank_nodes",
 }  # fmt: skip
 

@@ -1,0 +1,17 @@
+"""Blank nodes of Batches under other labels."""
+
+from jelly._core.base.batch import Batch
+
+class Relabeling:
+    """Other labels of blank nodes, by those that they have: for any number of Batches, and several threads at once.
+
+    >>> import jelly
+    >>> batch = next(jelly.scan(b"_:a <a:p> _:b .", format="nt").batches())
+    >>> changed = Relabeling({"a": "b", "b": "long-label"}).apply(batch)
+    >>> [changed.term(changed.s[0]), changed.term(changed.o[0])]
+    ['_:b', '_:long-label']
+    """
+
+    def __init__(self, labels: dict[str, str]) -> None: ...
+    def apply(self, batch: Batch) -> Batch:
+        """A copy of a Batch with the other labels. Labels that have no other one stay."""

@@ -1,0 +1,1 @@
+"""Rows of a Batch for another one, whose terms have other ids."""
