@@ -129,6 +129,7 @@ class MadeLog(TextLog):
     # The beginning of the input, until the byte order mark is taken off; None afterwards.
     _head: bytes | None = b""
     _line = 1  # of an error that does not say another one
+    _broken: JellyError | None = None
 
     def __init__(self, max_message_bytes: int, **settings: Any) -> None:
         super().__init__(
@@ -166,9 +167,10 @@ class MadeLog(TextLog):
     def _given(self, made: Iterable[Any]) -> Iterator[Batch]:
         """The Batches of N-Quads. An error comes after what stands before it, and names the message that would follow.
         """
+        if self._broken is not None:  # what has failed stays failed
+            raise self._broken
         done: list[bytes] = []
         size = 0
-        broken: JellyError | None = None
         try:
             for part in made:
                 is_text = isinstance(part, bytes)
@@ -181,13 +183,13 @@ class MadeLog(TextLog):
                 if not is_text:
                     self._reader.namespace(*part)
         except JellyError as error:
-            broken = error
+            self._broken = error
         yield from self._read(done)
-        if broken is not None:
-            broken.message = self._reader.messages
-            if broken.line is None:
-                broken.line = self._line
-            raise broken from None
+        if self._broken is not None:
+            self._broken.message = self._reader.messages
+            if self._broken.line is None:
+                self._broken.line = self._line
+            raise self._broken from None
 
     def _read(self, done: list[bytes]) -> Iterator[Batch]:
         """The Batches of N-Quads. Prefixes may make them long, so that they are read in pieces."""

@@ -98,3 +98,19 @@ def test_the_first_thing_that_is_wrong_is_the_error(text: str, given: int, line:
     with pytest.raises(jelly.JellySyntaxError) as caught:
         found += read_messages([data[at : at + chunk] for at in range(0, len(data), chunk)], format="ttl")
     assert (len(found), caught.value.message, caught.value.line) == (given, given, line)
+
+
+@pytest.mark.parametrize(
+    ("format", "data"),
+    [
+        ("ttl", b'VERSION "1.2-messages"\n<a:s> <a:p> 1 , <a:o>\nMESSAGE\n'),
+        ("ndjsonld", b'{"@id": "a:s", "a:p": 1}\n5\n{"@id": "a:s", "a:p": 1}'),
+        ("rdf", b"<a/>oops<b/>"),
+    ],
+)
+def test_a_log_that_has_failed_stays_failed(format: str, data: bytes) -> None:
+    reader = MessageReader(b"", format=format)
+    for step in (lambda: reader.feed(data), lambda: reader.feed(b"\n"), reader.close):
+        with pytest.raises(jelly.JellySyntaxError) as caught:
+            list(step())
+        assert caught.value.message == (format == "ndjsonld")
