@@ -562,15 +562,19 @@ class Dataset:
         >>> [(os.path.basename(part.path), part.statements, part.term) for part in made]
         [('age.jelly', 1, IRI('a:p#age')), ('name.jelly', 2, IRI('a:p#name'))]
         """
-        source = self._stream(self._sources, self._threads)
-        target = find(to, os.fspath(dst) if isinstance(dst, str | os.PathLike) else "", tables=True)
         how: dict[str, Any] = {**writing, "known": self._knows_all or rows is None, "options": options}
+        threads = how.pop("threads", None) or self._threads
+        target = find(to, os.fspath(dst) if isinstance(dst, str | os.PathLike) else "", tables=True)
+        with Workers(threads) as workers:
+            source = self._stream(self._sources, workers)
 
-        def write(path: str, batches: Iterator[Batch]) -> int:
-            return write_stream(path, batches, source, target, flat=True, **how)[0]
+            def write(path: str, batches: Iterator[Batch]) -> int:
+                return write_stream(path, batches, source, target, flat=True, workers=workers, **how)[0]
 
-        batches = self._run(source.watched(progress, self._condition))
-        return split_batches(batches, dst, write, rows=rows, parts=parts, by=by, max_files=max_files, memory=memory)
+            batches = self._run(source.watched(progress, self._condition))
+            return split_batches(
+                batches, dst, write, rows=rows, parts=parts, by=by, max_files=max_files, memory=memory
+            )
 
 
 # What the keywords of writing are where nobody gives them.

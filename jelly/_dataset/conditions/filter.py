@@ -99,7 +99,7 @@ class Selection:
 
     def _mask(self, batch: Batch) -> Ids | None:
         """Of each row whether it is one of these; None if all are."""
-        mask = self._pattern.mask(batch)
+        mask = self._pattern._mask(batch)
         if self._conditions or self._invert:
             mask = np.ones(len(batch), bool) if mask is None else mask
             for condition in self._conditions:

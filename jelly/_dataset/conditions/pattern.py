@@ -279,10 +279,10 @@ class Pattern:
         numpy.ndarray
             Numbers of rows, int64.
         """
-        mask = self.mask(batch)
+        mask = self._mask(batch)
         return np.arange(len(batch)) if mask is None else np.flatnonzero(mask).astype(np.int64, copy=False)
 
-    def mask(self, batch: Batch) -> Ids | None:
+    def _mask(self, batch: Batch) -> Ids | None:
         """Of each row whether it matches; None if all do."""
         terms = Terms(batch)
         mask: Ids | None = None
@@ -307,7 +307,7 @@ class Pattern:
         int
             How many match.
         """
-        mask = self.mask(batch)
+        mask = self._mask(batch)
         return len(batch) if mask is None else int(np.count_nonzero(mask))
 
     @checked()
