@@ -17,9 +17,8 @@ from jelly._core.jelly.column_state cimport (
     COLUMN_LITERAL_KINDS, COLUMN_NAME_IDS, COLUMN_PREFIX_IDS, COLUMN_TRIPLES, ENTRY_ID, ENTRY_VALUES, LITERAL_DATATYPE,
     LITERAL_DIRECTION, LITERAL_LANGTAG, LITERAL_LEX, VALUE_BNODE, VALUE_IRI, VALUE_LITERAL, VALUE_TRIPLE,
 )
-from jelly._core.jelly.encoder_state cimport (
-    ColumnEncoder, ColumnMemo, ColumnOut, EncoderState, EntriesOut, is_repeated,
-)
+from jelly._core.jelly.encode cimport is_repeated
+from jelly._core.jelly.encoder_state cimport ColumnEncoder, ColumnMemo, ColumnOut, EncoderState, EntriesOut
 from jelly._core.jelly.lookup cimport Lru
 
 cdef enum:

@@ -19,7 +19,7 @@ from jelly._core.rules.patch_operations cimport (
 from jelly._core.base.protobuf cimport (
     MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve,
 )
-from jelly._core.jelly.encoder_state cimport MAX_TEXT, EncoderState, TermMemo, is_repeated
+from jelly._core.jelly.encoder_state cimport MAX_TEXT, EncoderState, TermMemo
 from jelly._core.jelly.frame_writer cimport (
     ROW_HEAD, end_frame, end_graph, put_metadata, put_row, put_row_head, split_frame, start_frame,
 )

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from jelly._core.base.batch cimport CARRIED, BatchData, same_term
+from jelly._core.base.batch cimport BatchData
 from jelly._core.base.fault cimport Fault
 from jelly._core.base.protobuf cimport Writer
 from jelly._core.jelly.lookup cimport Lru
@@ -165,17 +165,3 @@ ctypedef struct EncoderState:
     bint whole_names  # this statement does without prefixes
     int64_t most  # bytes of `row` at which a quoted triple is too long
     Fault fault
-
-
-cdef inline bint is_repeated(EncoderState* e, int slot, int32_t last, int32_t term) noexcept nogil:
-    """Whether a term equals the last one of its slot, though it may have another id."""
-    cdef BatchData* b = e.b
-    if last == term:
-        return True
-    if last == CARRIED:
-        return same_term(&e.carry, e.carried[slot], b, term)
-    if last < 0 or term < 0 or b.kind[last] != b.kind[term]:
-        return False
-    if b.start[last + 1] - b.start[last] != b.start[term + 1] - b.start[term]:
-        return False
-    return same_term(b, last, b, term)
