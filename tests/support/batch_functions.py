@@ -16,7 +16,7 @@ from jelly import Batch
 from jelly._core.algebra import changes, message_blank_nodes
 from jelly._core.algebra.blank_node_scope import scope_blank_nodes
 from jelly._core.algebra.content import blank_terms, row_hash, slot_keys, term_hash
-from jelly._core.algebra.dictionary import TermDictionary, rows_equal, term_ranks, unique_terms
+from jelly._core.algebra.dictionary import TermDictionary, term_ranks, unique_terms
 from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._core.algebra.graph_names import name_default_graph
 from jelly._core.algebra.relabeling import Relabeling
@@ -108,7 +108,6 @@ OTHERS: dict[str, Callable[[Batch], Any]] = {
     "content.slot_keys": lambda batch: slot_keys(batch, np.asarray(batch.o)),
     "dictionary.ids": lambda batch: TermDictionary().ids(batch),
     "dictionary.unique_terms": unique_terms,
-    "dictionary.rows_equal": lambda batch: [rows_equal(batch, i, batch, len(batch) - 1 - i) for i in range(len(batch))],
     "materialize.text_of_term": lambda batch: [text_of_term(batch, term) for term in range(batch.n_terms)],
     "batch.restate": lambda batch: restate(batch, batch.options),
     "needs.refuse_quoted": lambda batch: refuse_quoted(batch, batch.options, 2),

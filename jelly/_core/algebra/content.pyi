@@ -1,7 +1,7 @@
 """Hashes of what terms and rows say: SipHash-1-3 with 128 bits, as nobody without the key can find two texts that collide.
 
 So equal hashes are taken for equal rows: among a million million rows, the chance that any two others have one hash is
-below 1 to 10^14. With a key that others may know, compare the rows (`jelly._core.algebra.dictionary.rows_equal`).
+below 1 to 10^14. With a key that others may know, compare the rows.
 """
 
 import numpy as np

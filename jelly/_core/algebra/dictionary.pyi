@@ -47,14 +47,6 @@ class TermDictionary:
 
 def unique_terms(batch: Batch) -> Batch:
     """The Batch with one id for each distinct term, see `Batch.unique`; the same one where that is so already."""
-def rows_equal(batch: Batch, row: int, other: Batch, other_row: int) -> bool:
-    """Whether two rows have equal terms at all places, as `row_hash` counts them. IndexError where there is no such row.
-
-    >>> import jelly
-    >>> one, two = (next(jelly.scan(text, format="nt").batches()) for text in (b'<a:s> <a:p> "x" .', b'<a:s> <a:p> "y" .'))
-    >>> rows_equal(one, 0, one, 0), rows_equal(one, 0, two, 0)
-    (True, False)
-    """
 def term_ranks(batch: Batch, wanted: npt.ArrayLike) -> tuple[npt.NDArray[np.int32], int]:
     """The place of each term in the order of terms, from 1 on, and how many places there are.
 

@@ -8,7 +8,7 @@ from jelly._core.algebra.content cimport hash_shallow, memory_of, read_key, same
 from jelly._core.algebra.rewrite cimport map_marks, map_rows
 from jelly._core.algebra.select cimport rows_of_terms
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, RESULTS, Batch, BatchData,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, Batch, BatchData,
     add_graphs, add_operations, add_quoted, add_term, new_batch,
 )
 from jelly._core.base.batch_concat cimport stand_as
@@ -137,37 +137,6 @@ cdef int ids_of_terms(TermTable* t, BatchData* b, int32_t* ids) noexcept nogil:
     return OK
 
 
-cdef int32_t slot_of(BatchData* b, int64_t row, int64_t slot) noexcept nogil:
-    if b.arity == RESULTS:
-        return b.cells[row * b.width + slot]
-    cdef int32_t* column = b.s if slot == 0 else b.p if slot == 1 else b.o if slot == 2 else b.g
-    return NO_TERM if column == NULL else column[row]
-
-
-cdef int same_rows(TermTable* t, BatchData* b, int64_t i, int32_t* ids, BatchData* c, int64_t j, int32_t* others) noexcept nogil:
-    """1 where the rows are equal, 0 where not; negative: a code."""
-    cdef int64_t slot
-    cdef int32_t x, y
-    if (b.arity == RESULTS) != (c.arity == RESULTS) or b.width != c.width:
-        return 0
-    memset(ids, 0xFF, b.n_terms * sizeof(int32_t))
-    memset(others, 0xFF, c.n_terms * sizeof(int32_t))
-    for slot in range(b.width if b.arity == RESULTS else 4):
-        x = slot_of(b, i, slot)
-        y = slot_of(c, j, slot)
-        if x >= 0:
-            x = id_of_term(t, b, x, ids)
-            if x < 0:
-                return x
-        if y >= 0:
-            y = id_of_term(t, c, y, others)
-            if y < 0:
-                return y
-        if x != y:
-            return 0
-    return 1
-
-
 cdef class TermDictionary:
     """Dense ids, from 0, for the distinct terms of many Batches: equal terms have equal ids, others have others.
 
@@ -276,31 +245,6 @@ def unique_terms(Batch batch not None) -> Batch:
     check_status(status)
     made.a.text_limit = max(b.text_limit, made.a.n_text)
     return made
-
-
-def rows_equal(Batch batch not None, int64_t row, Batch other not None, int64_t other_row) -> bool:
-    """Whether two rows have equal terms at all places, as `row_hash` counts them. IndexError where there is no such row.
-
-    >>> import jelly
-    >>> one, two = (next(jelly.scan(text, format="nt").batches()) for text in (b'<a:s> <a:p> "x" .', b'<a:s> <a:p> "y" .'))
-    >>> rows_equal(one, 0, one, 0), rows_equal(one, 0, two, 0)
-    (True, False)
-    """
-    cdef TermDictionary dictionary
-    cdef int32_t* ids
-    cdef int status
-    for number, of in ((row, batch), (other_row, other)):
-        if not 0 <= number < len(of):
-            raise IndexError(f"no row {number}: the Batch has {len(of)}")
-    dictionary = TermDictionary()
-    ids = <int32_t*>malloc((batch.a.n_terms + other.a.n_terms + 1) * sizeof(int32_t))
-    if ids == NULL:
-        raise MemoryError
-    with nogil:
-        status = same_rows(&dictionary.table, &batch.a, row, ids, &other.a, other_row, ids + batch.a.n_terms)
-        free(ids)
-    check_status(status)
-    return status == 1
 
 
 # ---- the order of terms, which is that of their classes in jelly/_core/terms/model.pyx

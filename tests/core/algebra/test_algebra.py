@@ -18,7 +18,7 @@ import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, Triple
 from jelly._core.algebra.changes import NetChanges, Transactions
 from jelly._core.algebra.content import row_hash, term_hash
-from jelly._core.algebra.dictionary import TermDictionary, rows_equal
+from jelly._core.algebra.dictionary import TermDictionary
 from jelly._core.algebra.row_index import RowIndex
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
@@ -102,7 +102,6 @@ def test_equal_rows_are_equal_statements(made: Any) -> None:
         for j in range(len(rows)):
             same = statements[i] == statements[j]
             assert (hashes[i] == hashes[j]) == same
-            assert rows_equal(batch, i, other, len(rows) - 1 - j) == same
     assert batch.statements() == list(batch) == statements
 
 
@@ -153,9 +152,6 @@ def test_rows_that_are_not_there() -> None:
             select(batch, rows)
     with pytest.raises(jelly.JellyArgumentError, match="do not fit"):
         select(batch, [0, 1], op=np.array([2, 3, 2]))
-    for row, other in ((3, 0), (-1, 0), (0, 3)):
-        with pytest.raises(IndexError):
-            rows_equal(batch, row, batch, other)
 
 
 # ---- numbers and ids
@@ -341,8 +337,6 @@ def test_triples_that_quote_one_another() -> None:
 
     one, two = bomb(), bomb()
     assert row_hash(one, SEED).tolist() == row_hash(two, SEED).tolist()
-    assert rows_equal(one, 0, two, 0)
-    assert not rows_equal(one, 0, two, 1)
     dictionary = TermDictionary()
     # A Batch may have a quoted triple twice.
     assert set(dictionary.ids(one).tolist()) == set(dictionary.ids(two).tolist())

@@ -28,7 +28,7 @@ from jelly import (
     QuotedTriple,
 )
 from jelly._core.algebra.content import row_hash
-from jelly._core.algebra.dictionary import TermDictionary, rows_equal
+from jelly._core.algebra.dictionary import TermDictionary
 from jelly._core.algebra.relabeling import Relabeling
 from jelly._core.algebra.select import select, term_rows
 from jelly._core.arrow.exporter import ArrowExporter
@@ -157,7 +157,7 @@ def test_algebra_of_results(rows: list[Any], data: Any) -> None:
     kept = [tuple(row) for row in hashes.tolist()]
     for i, row in enumerate(both):
         for j, other in enumerate(both):
-            assert (row == other) == (kept[i] == kept[j]) == rows_equal(both, i, one, j)
+            assert (row == other) == (kept[i] == kept[j])
     assert list(Relabeling({}).apply(batch)) == rows
 
 
@@ -169,10 +169,7 @@ def test_places_and_bounds_count_in_hashes() -> None:
     terms = statement.terms()
     for row in (terms, [*terms, None], [*terms, None, None]):
         other = results([row], "abcde"[: len(row)])
-        assert not rows_equal(other, 0, statement, 0)
-        assert not rows_equal(statement, 0, other, 0)
         assert row_hash(other, bytes(16)).tolist() != row_hash(statement, bytes(16)).tolist()
-    assert rows_equal(results([(X, Y)], "ab"), 0, results([(Y, Y), (X, Y)], "xy"), 1)
 
 
 def test_algebra_that_needs_statements_or_the_same_variables() -> None:
@@ -225,7 +222,7 @@ def test_terms_of_results_become_rows() -> None:
 # Those that take results, as the tests above show.
 TAKING = {
     "content.row_hash", "content.term_hash", "content.blank_terms", "content.slot_keys",
-    "dictionary.ids", "dictionary.unique_terms", "dictionary.rows_equal", "select.select", "select.term_rows",
+    "dictionary.ids", "dictionary.unique_terms", "select.select", "select.term_rows",
     "dictionary.term_ranks", "materialize.text_of_term", "batch.restate", "needs.refuse_quoted",
     "batch_check.check_batch", "batch_concat.join_batches", "batch_concat.number_rows",
     "relabeling.apply", "ResultWriter.encode",
