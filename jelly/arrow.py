@@ -54,6 +54,7 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from jelly._bytes.names import is_path
 from jelly._bytes.workers import Workers
 from jelly._dataset.read import is_several
 from jelly._dataset.seekable.file import JellyFile
@@ -199,7 +200,7 @@ def _open_index(
         raise JellyArgumentError(f"threads is {threads}: expected 1 or more")
     if not part and threads <= 1:
         return None
-    if isinstance(src, str | os.PathLike) and os.fspath(src) != "-":
+    if is_path(src) and os.fspath(src) != "-":
         limits = dict(settings)
         own = {name: limits.pop(name) for name in ("format", "strict", "on_error", "delimited") if name in limits}
         if find(own.get("format"), os.fspath(src), tables=True) is JELLY and own.get("delimited") is not False:

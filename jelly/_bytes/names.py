@@ -8,11 +8,13 @@ import re
 import stat
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeGuard
 
 from jelly._bytes.compression import COMPRESSIONS
 
-__all__ = ["Named", "descriptor_of", "is_open_file", "is_url", "is_web", "left_in", "name_of", "split_suffix"]
+__all__ = [
+    "Named", "descriptor_of", "is_open_file", "is_path", "is_url", "is_web", "left_in", "name_of", "split_suffix",
+]  # fmt: skip
 
 _WEB = re.compile("https?://[^/?#]+", re.I)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9]+::")
@@ -45,6 +47,8 @@ def split_suffix(name: str) -> tuple[str, str]:
     >>> split_suffix("data/people.nt.gz"), split_suffix("https://example.org/people.ttl?page=1")
     (('.nt', '.gz'), ('.ttl', ''))
     """
+    if not name:
+        return "", ""
     if (host := _WEB.match(name)) is not None:
         name = re.split("[?#]", name[host.end() :])[0]
     stem, last = os.path.splitext(os.path.basename(name))
@@ -73,6 +77,16 @@ def is_url(path: str) -> bool:
     return _URL.match(path) is not None
 
 
+def is_path(src: Any) -> TypeGuard[str | os.PathLike[Any]]:
+    """Whether this is a path: a str, or an object that has one. For bytes that is known faster than by an ABC.
+
+    >>> import pathlib
+    >>> is_path("data/x.jelly"), is_path(pathlib.Path("x.nt")), is_path(b"<a:s> <a:p> <a:o> .")
+    (True, True, False)
+    """
+    return isinstance(src, str) or hasattr(type(src), "__fspath__")
+
+
 def is_open_file(src: Any) -> bool:
     """Whether this is an ``OpenFile`` of fsspec: the place of a file, which is opened when it is read."""
     return hasattr(src, "full_name") and hasattr(src, "open") and not hasattr(src, "read")
@@ -84,7 +98,7 @@ def name_of(src: Any) -> str:
     >>> name_of("data/x.nt"), name_of(b"<a:s> <a:p> <a:o> .")
     ('data/x.nt', '')
     """
-    if isinstance(src, str | os.PathLike):
+    if is_path(src):
         return str(os.fspath(src))
     name = getattr(src, "name", None) or getattr(src, "full_name", "")
     return name if isinstance(name, str) else ""

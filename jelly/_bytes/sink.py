@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
 
 from jelly._bytes.compression import zstandard
-from jelly._bytes.names import Named, descriptor_of, split_suffix
+from jelly._bytes.names import Named, descriptor_of, is_path, split_suffix
 from jelly._bytes.part_file import PartFile
 from jelly.errors import JellyArgumentError, JellyError
 
@@ -81,9 +81,9 @@ class Sink(_Whole):
         is_memory = type(dst) is io.BytesIO and dst.tell() == len(dst.getbuffer())
         self.begin: int | None = dst.tell() if is_memory else None
         self._file: Any
-        if isinstance(dst, str | os.PathLike) and os.fspath(dst) == "-":
+        if is_path(dst) and os.fspath(dst) == "-":
             self._file, self.label = sys.stdout.buffer, "standard output"
-        elif isinstance(dst, str | os.PathLike):
+        elif is_path(dst):
             self.name = self.label = str(os.fspath(dst))
             try:
                 self._file = self._create(self.name)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from jelly._bytes.compression import COMPRESSIONS, suffix_of, unpacked, unpacking
-from jelly._bytes.names import Named, is_open_file, is_url, is_web, left_in, name_of
+from jelly._bytes.names import Named, is_open_file, is_path, is_url, is_web, left_in, name_of
 from jelly._bytes.raw_bytes import RawBytes, closing_last, interruptible, joined
 from jelly._options.limits import default
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, memory_error
@@ -98,11 +98,11 @@ class Source:
         self._early = 0
         read: Callable[[int], Any]
         media_type = ""
-        if isinstance(src, str | os.PathLike) and os.fspath(src) == "-":
+        if is_path(src) and os.fspath(src) == "-":
             self._src = src = sys.stdin.buffer
         if isinstance(src, str) and is_url(src):
             src = self._at_url(src, accept)
-        if isinstance(src, str | os.PathLike):
+        if is_path(src):
             self.name = str(os.fspath(src))
             self._file = file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
             self.size = os.fstat(file.fileno()).st_size
@@ -185,7 +185,7 @@ class Source:
         try:
             if is_plain and self._whole is not None:
                 yield io.BytesIO(self._whole)
-            elif is_plain and isinstance(self._src, str | os.PathLike) and os.path.isfile(self.name):
+            elif is_plain and is_path(self._src) and os.path.isfile(self.name):
                 self.head = head
                 yield self.name
             elif is_plain and callable(seekable := getattr(self._src, "seekable", None)) and seekable():
@@ -208,7 +208,7 @@ class Source:
 
         Threads read parts of it at their places; `chunks` must not be used any more.
         """
-        if not isinstance(self._src, str | os.PathLike) or not os.path.isfile(self.name) or not hasattr(os, "pread"):
+        if not is_path(self._src) or not os.path.isfile(self.name) or not hasattr(os, "pread"):
             return None
         if suffix_of(self._raw.head(_MAGIC_SIZE)):
             return None
@@ -261,7 +261,7 @@ class Source:
             self._raw = RawBytes(joined(slices.rest()))
             self._raw.count = given
         chunks = self._unpacked(suffix, size, n)
-        is_file = isinstance(self._src, str | os.PathLike)
+        is_file = is_path(self._src)
         yield from read_ahead(chunks) if is_file and known >= AHEAD_BYTES else chunks
 
     def _unpacked(self, suffix: str, size: int, n: int) -> Generator[Any, None, None]:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from jelly._bytes.names import name_of
+from jelly._bytes.names import is_path, name_of
 from jelly._bytes.source import Progress
 from jelly._bytes.workers import Workers
 from jelly._core.algebra.graph_ids import GraphDictionary
@@ -467,7 +467,7 @@ class Dataset:
         if target is None:
             if self._sources.labels.mode == "skolemize":
                 raise JellyArgumentError('layout="ids" does not go with blank_nodes="skolemize"')
-            if not isinstance(dst, str | os.PathLike) or not isinstance(os.fspath(dst), str):
+            if not is_path(dst) or not isinstance(os.fspath(dst), str):
                 raise JellyArgumentError(f"dst is {dst!r:.80}: expected the path of a directory")
         written = self._then(*self._steps, TRIPLES) if drop_graphs else self
         how |= {"options": options, "layout": layout or self._layout, "prefixes": prefixes, "drop_graphs": drop_graphs}
@@ -564,7 +564,7 @@ class Dataset:
         """
         how: dict[str, Any] = {**writing, "known": self._knows_all or rows is None, "options": options}
         threads = how.pop("threads", None) or self._threads
-        target = find(to, os.fspath(dst) if isinstance(dst, str | os.PathLike) else "", tables=True)
+        target = find(to, os.fspath(dst) if is_path(dst) else "", tables=True)
         with Workers(threads) as workers:
             source = self._stream(self._sources, workers)
 

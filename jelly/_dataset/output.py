@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jelly._bytes.names import split_suffix
+from jelly._bytes.names import is_path, split_suffix
 from jelly._bytes.sink import SinkWriter
 from jelly._bytes.workers import Workers, in_order
 from jelly._core.base.batch import Batch
@@ -211,7 +211,7 @@ def copied_table(src: Any, dst: Any, format: Format, workers: Workers) -> int:
 
 def bytes_of(path: Any) -> int:
     """Bytes of a file, or of those in a directory; 0 if there is none."""
-    if not isinstance(path, str | os.PathLike):
+    if not is_path(path):
         return 0
     if os.path.isdir(path):
         return sum(os.path.getsize(os.path.join(path, name)) for name in os.listdir(path))

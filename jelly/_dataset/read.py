@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from jelly._bytes.names import is_url, is_web
+from jelly._bytes.names import is_path, is_url, is_web
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
 from jelly._formats.registry import READING, VERSIONS
@@ -31,14 +31,14 @@ def is_several(src: Any) -> bool:
     >>> is_several("people.nt"), is_several(["a.nt", "b.nt"]), is_several([b"chunk", b"chunk"]), is_several("*.nt")
     (False, True, False, True)
     """
-    return _looks_several(src) or (isinstance(src, str | os.PathLike) and os.path.isdir(src))
+    return _looks_several(src) or (is_path(src) and os.path.isdir(src))
 
 
 def _looks_several(src: Any) -> bool:
     """`is_several`, but for directories: to ask what a path is takes time."""
     if isinstance(src, bytes):
         return False
-    if isinstance(src, str | os.PathLike):
+    if is_path(src):
         name = os.fspath(src)
         if _UNUSUAL.search(name) is None:
             return False
@@ -84,7 +84,7 @@ def uniform_batches(src: Any, settings: dict[str, Any]) -> Iterator[Batch]:
         try:
             return Reader(src, **settings).uniform()
         except (IsADirectoryError, PermissionError):  # the latter on Windows
-            if not isinstance(src, str | os.PathLike) or not os.path.isdir(src):
+            if not is_path(src) or not os.path.isdir(src):
                 raise
     from jelly._dataset.sources import Sources
     from jelly._dataset.stream import Stream

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from jelly._bytes.names import is_open_file, is_url, is_web, name_of, split_suffix
+from jelly._bytes.names import is_open_file, is_path, is_url, is_web, name_of, split_suffix
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
 from jelly._formats.index import SUFFIX
 from jelly._formats.registry import (
@@ -50,7 +50,7 @@ def expand(src: Any) -> list[Any]:
         if _is_chunks(src):
             return [src]
         return [found for each in src for found in expand(each)]
-    if not isinstance(src, str | os.PathLike) or not isinstance(name := os.fspath(src), str) or name == "-":
+    if not is_path(src) or not isinstance(name := os.fspath(src), str) or name == "-":
         return [_refused(src)]
     if is_web(name) or os.path.isfile(name):
         return [src]
@@ -158,8 +158,8 @@ def is_table(source: Any) -> bool:
 
 def _name(source: Any) -> str:
     """What decides the labels of the blank nodes of a source: its path or URL, what bytes say, or nothing."""
-    is_pipe = isinstance(source, str | os.PathLike) and os.path.exists(source) and not os.path.isfile(source)
-    if isinstance(source, str | os.PathLike) and source != "-" and not is_pipe or is_open_file(source):
+    is_pipe = is_path(source) and os.path.exists(source) and not os.path.isfile(source)
+    if is_path(source) and source != "-" and not is_pipe or is_open_file(source):
         return name_of(source)
     if isinstance(source, bytes | bytearray | memoryview):
         source = [source]

@@ -11,7 +11,7 @@ from operator import index
 from threading import Lock
 from typing import Any
 
-from jelly._bytes.names import name_of
+from jelly._bytes.names import is_path, name_of
 from jelly._bytes.source import Progress
 from jelly._bytes.workers import Workers, pipelined
 from jelly._core.base.batch import Batch
@@ -156,7 +156,7 @@ class Stream:
             batches: Any = self._of(number)
             first = next(batches, None)
             reader = self._reading.pop(number, None)
-            if isinstance(source, bytes) or (isinstance(source, str | os.PathLike) and os.path.isfile(source)):
+            if isinstance(source, bytes) or (is_path(source) and os.path.isfile(source)):
                 batches.close()  # there may be more files than a process can open
             else:
                 self._begun[number] = batches if first is None else chain([first], batches)
@@ -243,7 +243,7 @@ class Stream:
     def _indexed(self, source: Any) -> JellyFile | None:
         """The file with its index, if it has one, and if its segments can be read as they are."""
         settings = self.sources.settings
-        if not isinstance(source, str | os.PathLike) or not os.path.isfile(source) or settings.get("strict"):
+        if not is_path(source) or not os.path.isfile(source) or settings.get("strict"):
             return None
         if any(settings.get(name) is not None for name in VERSIONS) or settings.get("delimited") is False:
             return None

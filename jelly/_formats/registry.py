@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jelly._bytes.names import name_of, split_suffix
+from jelly._bytes.names import is_path, name_of, split_suffix
 from jelly._core.rules.capabilities import Capabilities, capabilities_of
 from jelly._formats.protocols import BatchWriter
 from jelly.errors import JellyArgumentError, JellyError
@@ -414,7 +414,7 @@ def table_kind(path: Any) -> str | None:
     >>> table_kind("people.parquet"), table_kind("people.csv.gz"), table_kind("people.nt")
     ('parquet', 'csv', None)
     """
-    if not isinstance(path, str | os.PathLike):
+    if not is_path(path):
         return None
     suffix, compression = split_suffix(str(os.fspath(path)))
     kind = next((format.name for format in _TABLES if suffix in format.suffixes), None)

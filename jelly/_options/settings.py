@@ -54,6 +54,8 @@ def refuse_unknown(
 
 # Types that are remembered for a function, so that classes made at run time do not add up.
 _MOST_TYPES = 100
+# Texts of so many characters are remembered, too: names of formats and the like.
+_SHORT = 32
 
 
 def _is_whole(value: Any) -> bool:
@@ -161,16 +163,20 @@ def _named(kind: Any) -> Iterator[str]:
 class _Kinds:
     """The types of the parameters of a function, by its annotations, which are read when one is first given."""
 
-    __slots__ = ("fine", "function", "known")
+    __slots__ = ("fine", "function", "known", "texts")
 
     def __init__(self, function: Any) -> None:
         self.function = function
         # Of a parameter: its test, and whether that looks at the items of a container.
         self.known: dict[str, tuple[Callable[[Any], bool], bool]] = {}
-        # Types that parameters take whatever the value, so that a small message costs little.
+        # Types that parameters take whatever the value, and short texts that they took, so that a small message costs
+        # little.
         self.fine: set[tuple[str, type]] = set()
+        self.texts: set[tuple[str, str]] = set()
 
     def check(self, name: str, value: Any) -> None:
+        if type(value) is str and (name, value) in self.texts:
+            return
         known = self.known.get(name)
         if known is None:
             kind = self._kind(name)
@@ -196,6 +202,8 @@ class _Kinds:
         )
         if by_type and len(self.fine) < _MOST_TYPES:
             self.fine.add((name, type(value)))
+        if type(value) is str and len(value) < _SHORT and len(self.texts) < _MOST_TYPES:
+            self.texts.add((name, value))
 
     def _kind(self, name: str) -> Any:
         told = self.function.__annotations__.get(name)

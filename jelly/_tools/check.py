@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jelly._bytes.names import is_path
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import NOUNS, Kind, Op, Slot
 from jelly._core.jelly.frame_scan import RowCounter
@@ -146,7 +147,7 @@ class Check:
 
     def add_beside(self, src: Any, joined: bool, limits: Mapping[str, Any], patch: bool = False) -> None:
         """Check what lies beside the stream in a file: its index or sidecar, the table of its frames, its filters."""
-        if isinstance(src, str | os.PathLike) and os.path.isfile(src):
+        if is_path(src) and os.path.isfile(src):
             for message, offset in problems_beside(os.fspath(src), patch, joined, limits):
                 self.add(message, offset=offset)
 

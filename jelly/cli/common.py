@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from jelly._bytes.names import is_path
 from jelly._options.spelling import printable, spelled
 from jelly.errors import JellyArgumentError, JellyError
 
@@ -115,7 +116,7 @@ def default_threads(sources: list[Any]) -> int:
     """All idle cores for files that are large together, else one thread."""
     from jelly._bytes.workers import idle_cores
 
-    paths = [source for source in sources if isinstance(source, str | os.PathLike) and os.path.isfile(source)]
+    paths = [source for source in sources if is_path(source) and os.path.isfile(source)]
     return idle_cores() if sum(map(os.path.getsize, paths)) > LARGE else 1
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from jelly._bytes.names import is_path
 from jelly.errors import JellyFormatError, JellyLimitError, JellySyntaxError, JellyUnsupportedError
 
 __all__ = ["Contexts", "check_entities", "load_json"]
@@ -112,7 +112,7 @@ class Contexts:
         found = self._known[url]
         # What begins like this is JSON text of a context, else it is a path.
         is_text = isinstance(found, str) and found.lstrip().startswith(("{", "[", '"'))
-        if isinstance(found, str | os.PathLike) and not is_text:
+        if is_path(found) and not is_text:
             with open(found, "rb") as file:
                 found = file.read()
         if isinstance(found, str | bytes):

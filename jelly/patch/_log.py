@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jelly._bytes.names import split_suffix
+from jelly._bytes.names import is_path, split_suffix
 from jelly._bytes.source import Source
 from jelly._core.terms.model import IRI, BlankNode, Literal
 from jelly._core.terms.operations import Header
@@ -61,12 +60,12 @@ def _entries(sources: Any, limits: Mapping[str, Any], keep: Keep) -> Iterator[_E
     def entry(patch: Patch, *place: Any) -> _Entry:
         return _Entry(patch.id, patch.prev, keep(patch), *place)
 
-    if isinstance(sources, str | os.PathLike):
+    if is_path(sources):
         sources = [sources]
     if isinstance(sources, bytes) or not isinstance(sources, Iterable):
         raise JellyArgumentError(f"sources is {sources!r:.80}: expected a path, or files and Patches")
     for source in sources:
-        if isinstance(source, str | os.PathLike):
+        if is_path(source):
             path = Path(source)
             files = sorted(path.iterdir()) if path.is_dir() else [path]
             for file in files:

@@ -10,7 +10,7 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, Literal, TypeVar, overload
 
-from jelly._bytes.names import is_open_file, is_url
+from jelly._bytes.names import is_open_file, is_path, is_url
 from jelly._bytes.source import MAX_EXPANSION, Progress, open_local
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer
@@ -180,7 +180,7 @@ class IndexedFile(Generic[Item]):
 
 def open_indexed(kind: type[Opened], src: Any, limits: Mapping[str, Any]) -> Opened | None:
     """The open file if ``src`` is the path of one with an index and all ``limits`` are for such files, else None."""
-    if not isinstance(src, str | os.PathLike) or not os.path.isfile(src) or not limits.keys() <= SEEKING:
+    if not is_path(src) or not os.path.isfile(src) or not limits.keys() <= SEEKING:
         return None
     try:
         return kind(src, **limits)
@@ -479,7 +479,7 @@ def _placed(path: Any) -> tuple[str, Callable[[str], BinaryIO]]:
     """The name of a file, and what opens it and its sidecar."""
     if is_open_file(path):
         return path.path, path.fs.open
-    if not isinstance(path, str | os.PathLike):
+    if not is_path(path):
         raise JellyArgumentError(f"cannot open {type(path).__name__}: expected a path, URL or OpenFile")
     name: str = os.fspath(path)
     if not isinstance(name, str) or not is_url(name) or os.path.exists(name):

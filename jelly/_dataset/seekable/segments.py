@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, Protocol
 
-from jelly._bytes.names import is_url, is_web, split_suffix
+from jelly._bytes.names import is_path, is_url, is_web, split_suffix
 from jelly._bytes.source import open_local
 from jelly._dataset.blank_node_scope import BlankNodes
 from jelly._dataset.seekable.file import JellyFile
@@ -47,7 +47,7 @@ def open_filtered(
 
     ``settings`` are those of `Reader`.
     """
-    if not isinstance(source, str | os.PathLike) or not isinstance(name := os.fspath(source), str) or is_web(name):
+    if not is_path(source) or not isinstance(name := os.fspath(source), str) or is_web(name):
         return None
     is_local = opener is None and not is_url(name)
     if (is_local and not os.path.isfile(name)) or settings.get("delimited") is False:
