@@ -66,10 +66,11 @@ class Measure(ParamType):
 
     def __init__(self, name: str, unit: str, units: Mapping[str, int], expected: str) -> None:
         self.name: str = name
-        self._pattern, self._units, self._expected = f"([0-9]+)({unit}|)", units, expected
+        self._pattern = re.compile(f"([0-9]+)({unit}|)", re.I)
+        self._units, self._expected = units, expected
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        found = re.fullmatch(self._pattern, str(value), re.I)
+        found = self._pattern.fullmatch(str(value))
         if found is None or not int(found[1]):
             self.fail(f"{value!r} is no {self.name}: expected a number such as {self._expected}", param, ctx)
         return int(found[1]) * self._units[found[2].upper()[:1]]

@@ -63,7 +63,8 @@ class Topic:
         self, name: str, options: StreamOptions | PatchOptions | None, *, path: Path | None = None, owner: str = "",
         **limits: Any,
     ) -> None:  # fmt: skip
-        self.name, self.owner = name, owner
+        self.name: str = name
+        self.owner: str = owner
         kept = Limits(**limits)
         self.log: Log = Log(name, kept) if path is None else FileLog(name, kept, path)
         # None before the first publication.

@@ -41,7 +41,9 @@ class Limits:
     def __init__(
         self, *, keep: int | None = None, keep_bytes: int | None = None, keep_age: float | None = None
     ) -> None:
-        self.keep, self.keep_bytes, self.keep_age = keep, keep_bytes, keep_age
+        self.keep: int | None = keep
+        self.keep_bytes: int | None = keep_bytes
+        self.keep_age: float | None = keep_age
 
 
 @dataclass(slots=True, eq=False)
@@ -68,13 +70,16 @@ class Log:
     """
 
     options: Any = None
-    failure = ""  # of the last write
-    lost = 0  # times that what was written could not be put on the disk
+    failure: str = ""  # of the last write
+    lost: int = 0  # times that what was written could not be put on the disk
 
     def __init__(self, name: str, limits: Limits) -> None:
-        self.name, self.limits = name, limits
-        self.end = self.size = self.statements = 0
-        self.updated = 0.0  # in seconds since 1970; 0.0 if there is no message
+        self.name: str = name
+        self.limits: Limits = limits
+        self.end: int = 0
+        self.size: int = 0
+        self.statements: int = 0
+        self.updated: float = 0.0  # in seconds since 1970; 0.0 if there is no message
         self.parts: list[Any] = []
         self._lock = threading.Lock()
         self._is_deleted = False

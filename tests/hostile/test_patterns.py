@@ -30,7 +30,8 @@ SIZE = 1 << 17
 # Patterns that are written where they are used: file, pattern. Their input is a name or a message, yet they are
 # tried too.
 INLINE = {
-    ("cli/options.py", r"([0-9]+)(?:([KMGT])(?:i?B)?)?"),
+    ("cli/options.py", "f'([0-9]+)({unit}|)'"),  # those of sizes and ages are tried
+    ("cli/common.py", "(?<=ch)es$|s$"),
     ("cli/options.py", "^(reading|writing|stream)_"),
     ("cli/options.py", r"(?<=\.) (?=[A-Z])"),
     ("cli/options.py", ",? "),
@@ -71,7 +72,8 @@ def patterns() -> dict[str, re.Pattern[Any]]:
     found = {}
     for module in modules():
         for name, value in vars(module).items():
-            for inner, each in [(name, value), *(vars(value).items() if isinstance(value, type) else ())]:
+            parts = vars(value).items() if isinstance(value, type) or type(getattr(value, "_pattern", None)) is re.Pattern else ()
+            for inner, each in [(name, value), *parts]:
                 if isinstance(each, re.Pattern):
                     found[f"{module.__name__}.{name}.{inner}"] = each
     for front in get_args(Front):

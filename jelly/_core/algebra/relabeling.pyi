@@ -1,7 +1,10 @@
 """Blank nodes of Batches under other labels."""
 
+from typing_extensions import Self, disjoint_base
+
 from jelly._core.base.batch import Batch
 
+@disjoint_base
 class Relabeling:
     """Other labels of blank nodes, by those that they have: for any number of Batches, and several threads at once.
 
@@ -12,6 +15,6 @@ class Relabeling:
     ['_:b', '_:long-label']
     """
 
-    def __init__(self, labels: dict[str, str]) -> None: ...
+    def __new__(cls, labels: dict[str, str]) -> Self: ...
     def apply(self, batch: Batch) -> Batch:
         """A copy of a Batch with the other labels. Labels that have no other one stay."""
