@@ -86,10 +86,10 @@ def test_a_forgotten_writer_of_a_file_object(make: Callable[[Any], Any]) -> None
 
 
 def test_a_forgotten_writer_in_a_circle(tmp_path: Path) -> None:
-    circle: list[Any] = [writer_of(tmp_path / "u.jelly")]
-    circle.append(circle)
-    del circle
     with pytest.warns(ResourceWarning, match=r"u\.jelly was never closed"):
+        circle: list[Any] = [writer_of(tmp_path / "u.jelly")]
+        circle.append(circle)
+        del circle  # Python may collect it at once
         gc.collect()
     assert os.listdir(tmp_path) == []
 
