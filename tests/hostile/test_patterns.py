@@ -72,7 +72,8 @@ def patterns() -> dict[str, re.Pattern[Any]]:
     found = {}
     for module in modules():
         for name, value in vars(module).items():
-            parts = vars(value).items() if isinstance(value, type) or type(getattr(value, "_pattern", None)) is re.Pattern else ()
+            has_parts = isinstance(value, type) or isinstance(getattr(value, "_pattern", None), re.Pattern)
+            parts = vars(value).items() if has_parts else ()
             for inner, each in [(name, value), *parts]:
                 if isinstance(each, re.Pattern):
                     found[f"{module.__name__}.{name}.{inner}"] = each
