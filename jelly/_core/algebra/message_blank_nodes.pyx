@@ -48,7 +48,7 @@ cdef int move_tail(BatchData* b, BatchData* rest) noexcept nogil:
     return status
 
 
-ctypedef struct Relabeling:
+ctypedef struct Renaming:
     BatchData* source
     BatchData* target
     int32_t* moved  # the ids of terms in the target plus 1, 0: not there yet
@@ -62,7 +62,7 @@ ctypedef struct Relabeling:
     uint8_t* written  # of each term: whether it is a label of the text; may be NULL
 
 
-cdef int32_t rename_label(Relabeling* r, int32_t term) noexcept nogil:
+cdef int32_t rename_label(Renaming* r, int32_t term) noexcept nogil:
     cdef BatchData* b = r.source
     cdef const uint8_t* label = b.text + b.start[term]
     cdef int64_t n = b.start[term + 1] - b.start[term]
@@ -99,7 +99,7 @@ cdef void take_marks(BatchData* b, const uint8_t* mark, int64_t n_mark, uint8_t*
     b.start[b.n_terms] = b.n_text
 
 
-cdef int rename_term(Relabeling* r, int32_t term) noexcept nogil:
+cdef int rename_term(Renaming* r, int32_t term) noexcept nogil:
     """Copy a blank node or a quoted triple, unless the message had it before. A negative code where that fails."""
     cdef BatchData* b = r.source
     cdef int32_t found
@@ -122,7 +122,7 @@ cdef int rename_term(Relabeling* r, int32_t term) noexcept nogil:
     return OK
 
 
-cdef int rename_rows(Relabeling* r, int64_t first_frame) noexcept nogil:
+cdef int rename_rows(Renaming* r, int64_t first_frame) noexcept nogil:
     cdef BatchData* b = r.source
     cdef int64_t row = 0
     cdef int64_t i, end
@@ -213,11 +213,11 @@ def number_labels(Batch batch not None, bytes mark=None) -> Batch:
 
 cdef Batch renamed(Batch batch, bint numbered, uint8_t* written):
     cdef BatchData* b = &batch.a
-    cdef Relabeling r
+    cdef Renaming r
     cdef Batch made = like(batch, b.arity, b.n_rows, b.n_terms, b.n_text, b.text_limit)
     cdef int status
     cdef Fault fault
-    memset(&r, 0, sizeof(Relabeling))
+    memset(&r, 0, sizeof(Renaming))
     r.numbered = numbered
     r.written = written
     r.source = b

@@ -4,6 +4,10 @@ from libc.stdint cimport uint64_t
 
 from jelly._core.base.batch cimport load_u64
 
+cdef enum:
+    # Number of ASCII bytes that one step skips.
+    STEP = 8
+
 
 cdef int64_t find_malformed(const uint8_t* at, int64_t n) noexcept nogil:
     """`check_utf8` of any text.

@@ -5,8 +5,9 @@ from cpython.unicode cimport PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_New
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport Batch, load_u64
+from jelly._core.base.batch cimport Batch
 from jelly._core.base.claim cimport Claim
+from jelly._core.base.utf8 cimport is_ascii
 
 
 cdef int refuse_patch(Batch batch) except -1
@@ -15,15 +16,8 @@ cdef int check_rows(Batch batch, int64_t start, int64_t end) except -1
 
 cdef inline str make_str(const uint8_t* text, int64_t n):
     """The str of UTF-8. ASCII text, which is most text, is copied without decoding."""
-    cdef uint64_t high = 0
-    cdef int64_t i
     cdef object made
-    if n < 8:
-        return PyUnicode_DecodeUTF8(<const char*>text, n, NULL)
-    for i in range(0, n - 7, 8):
-        high |= load_u64(text + i)
-    high |= load_u64(text + n - 8)
-    if high & <uint64_t>0x8080808080808080:
+    if n < 8 or not is_ascii(text, n):
         return PyUnicode_DecodeUTF8(<const char*>text, n, NULL)
     made = PyUnicode_New(n, 127)
     memcpy(PyUnicode_DATA(made), text, n)
