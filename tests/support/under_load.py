@@ -21,7 +21,8 @@ while os.getppid() == parent:
         found[i] = (found[i] + i) & 0xff
 """
 
-FILES = [str(path) for path in Path("tests").rglob("test_*.py") if "mark.bounded" in path.read_text()]
+TESTS = Path(__file__).resolve().parents[1]
+FILES = [str(path) for path in TESTS.rglob("test_*.py") if "mark.bounded" in path.read_text()]
 
 
 def main(rounds: int = 50, seconds: int = 0, *arguments: str) -> int:
