@@ -8,9 +8,12 @@ import re
 import stat
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from jelly._bytes.compression import COMPRESSIONS
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 __all__ = [
     "Named", "descriptor_of", "is_open_file", "is_path", "is_url", "is_web", "left_in", "name_of", "split_suffix",
@@ -77,7 +80,7 @@ def is_url(path: str) -> bool:
     return _URL.match(path) is not None
 
 
-def is_path(src: Any) -> TypeGuard[str | os.PathLike[Any]]:
+def is_path(src: Any) -> TypeIs[str | os.PathLike[Any]]:
     """Whether this is a path: a str, or an object that has one. For bytes that is known faster than by an ABC.
 
     >>> import pathlib

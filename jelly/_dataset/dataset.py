@@ -23,8 +23,8 @@ from jelly._dataset.sources import Sources
 from jelly._dataset.split import Part, split_batches
 from jelly._dataset.steps.order import MEMORY
 from jelly._dataset.steps.sample import Sample
-from jelly._dataset.steps.short import MERGED, TRIPLES, Items, Slice, Step
 from jelly._dataset.steps.sort import Sort
+from jelly._dataset.steps.step import MERGED, TRIPLES, Items, Slice, Step
 from jelly._dataset.steps.unique import Unique
 from jelly._dataset.stream import Stream
 from jelly._formats.registry import JELLY, WRITING, Content, Format, find

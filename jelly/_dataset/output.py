@@ -128,11 +128,12 @@ def write_stream(
             if flat:
                 if format is JELLY:
                     source.refuse_quoted(batch, chosen.version)
-                known_names = {name: iri for _, _, name, iri in batch.namespaces}
-                for name, iri in source.namespaces.items() if format.namespaces else ():
-                    if declared.get(name) != iri and known_names.get(name) != iri:
-                        writer.namespace(name, iri)
-                    declared[name] = iri
+                if format.namespaces and not source.namespaces.items() <= declared.items():
+                    own = {name: iri for _, _, name, iri in batch.namespaces}
+                    for name, iri in source.namespaces.items():
+                        if declared.get(name) != iri and own.get(name) != iri:
+                            writer.namespace(name, iri)
+                    declared |= source.namespaces
             # Metadata belongs to its frame, so that frame has to stay one.
             writer.add_batch(batch, keep_frames=True if batch.metadata and not flat else None)
             batch = None  # before the next one takes memory

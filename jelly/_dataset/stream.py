@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from itertools import chain
 from operator import index
@@ -199,7 +199,7 @@ class Stream:
         return self.sources.reader(source) if file is None else Indexed(file, threads, query)
 
     def _of_reader(self, number: int, reader: Reader | Indexed) -> Iterator[Batch]:
-        own = None
+        own: Workers | None = None
         if self.is_one:
             self.format = reader.format
             self._size = reader.size if isinstance(reader, Indexed) else reader.source.size
@@ -208,7 +208,7 @@ class Stream:
             elif self._threads > 1:
                 reader.workers = own = Workers(self._threads)
         self._reading[number] = reader
-        with own or reader, reader:
+        with own or nullcontext(), reader:
             yield from reader.batches() if self._as_is else reader.uniform()
         if reader.skipped:
             self._skipped[number] = reader.skipped

@@ -64,9 +64,9 @@ class Log:
     """The messages of a topic by number, in memory. One thread appends and trims at a time; any thread may read.
 
     Another store has these methods and attributes: ``first`` and ``end`` (the numbers of the oldest message that is
-    kept and of the next one), `begins`, `append`, `read`, `trim` (which drops what the limits do not keep), `sync`,
-    `close` and `delete`; ``size`` and ``statements`` of what is kept, ``updated`` (the time of the newest message), and
-    the ``options`` of the stream that it had before.
+    kept and of the next one), `hold`, `begins`, `append`, `is_quick`, `read`, `trim` (which drops what the ``limits``
+    do not keep), `sync`, `close` and `delete`; ``size`` and ``statements`` of what is kept, ``updated`` (the time of
+    the newest message), the ``options`` of the stream that it had before, ``failure`` and ``lost``.
     """
 
     options: Any = None

@@ -23,8 +23,6 @@ MARK = 400
 
 _PREFIX = re.compile(rb"@?prefix\s+([^\s:<]*):\s*<([^<>\"\s]*)>", re.I)
 _VERSION = re.compile(rb"@?version\s+(?:\"([^\"\n]*)\"|'([^'\n]*)')", re.I)
-
-
 _DIRECTIVE = re.compile(rb"[ \t]*(?:MESSAGE|@message)\b")
 
 # The place of a delimiter in a text: its beginning, its end, and between them where its note begins; then 0 if it is

@@ -360,8 +360,8 @@ class Place:
         if ids is None:  # triples are in the default graph
             return np.full(len(batch), self.default)
         found = self._ids(batch, terms)
-        if len(found) == 1 and not self.default:
-            same: Ids = ids == found[0]
+        if len(found) < 2 and not self.default:
+            same: Ids = ids == found[0] if len(found) else np.zeros(len(batch), bool)
             return same
         # The default graph has id -1, the last index here.
         is_wanted = np.zeros(batch.n_terms + 1, bool)

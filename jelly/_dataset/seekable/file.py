@@ -191,14 +191,14 @@ def open_indexed(kind: type[Opened], src: Any, limits: Mapping[str, Any]) -> Ope
 class Indexed:
     """A file with an index in the place of a reader: threads read it, or only what ``query`` may find is read."""
 
-    skipped: list[tuple[int, str]] = []
-    n_skipped = 0
+    n_skipped = 0  # bytes cannot be skipped, as lines can
 
     def __init__(
         self, file: IndexedFile[Any], threads: int, query: Query | None = None, *, closes: bool = True
     ) -> None:
         self._file, self._threads, self._query, self._closes = file, threads, query, closes
         self._rows = 0
+        self.skipped: list[tuple[int, str]] = []
         self.format: Format = JELLY_PATCH if file._patch else JELLY
         self.options: Any = file.index.options
         self.size: int = file.index.size

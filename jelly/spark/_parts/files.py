@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO
 
-from jelly._bytes.names import is_url
+from jelly._bytes.names import is_path, is_url
 from jelly._bytes.remote import list_url, open_url
 from jelly._bytes.source import open_local
 from jelly._formats.index import SUFFIX
@@ -83,7 +83,7 @@ def absolute(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -
     >>> absolute(["/data/x.jelly", "file:///data/*/", "s3://bucket/day"])
     ['/data/x.jelly', '/data/*/', 's3://bucket/day']
     """
-    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    given = [paths] if is_path(paths) else paths
     names = [local_path(os.fspath(path)) for path in given]
     # A pattern that ends with a slash is for directories only.
     return [
@@ -110,7 +110,7 @@ def find_files(
     Traceback (most recent call last):
     FileNotFoundError: [PATH_NOT_FOUND] there is no such file or directory: no/such/place
     """
-    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    given = [paths] if is_path(paths) else paths
     found: dict[str, File] = {}
     for path in [os.fspath(path) for path in given]:
         local = local_path(path)

@@ -1,4 +1,4 @@
-"""Steps of a `Dataset` that are short, and the iterator over what it gives."""
+"""What a step of a `Dataset` is, the short steps, and the iterator over what a Dataset gives."""
 
 from __future__ import annotations
 
