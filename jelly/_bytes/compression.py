@@ -26,7 +26,9 @@ MAX_XZ_MEMORY = 1 << 28
 COMPRESSIONS = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00"}
 
 # A file of zstd may begin with a frame to skip, as those of pzstd do.
-_TO_SKIP = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
+_TO_SKIP = rb"[\x50-\x5f]\x2a\x4d\x18"
+_KNOWN = re.compile(b"|".join([*(b"(%b)" % re.escape(magic) for magic in COMPRESSIONS.values()), _TO_SKIP]))
+_OF_GROUP = (".zst", *COMPRESSIONS)
 
 
 def suffix_of(head: bytes) -> str:
@@ -35,9 +37,8 @@ def suffix_of(head: bytes) -> str:
     >>> suffix_of(b"BZh91AY"), suffix_of(b"<a:s>")
     ('.bz2', '')
     """
-    if _TO_SKIP.match(head):
-        return ".zst"
-    return next((suffix for suffix, magic in COMPRESSIONS.items() if head.startswith(magic)), "")
+    found = _KNOWN.match(head)
+    return "" if found is None else _OF_GROUP[found.lastindex or 0]
 
 
 def zstandard() -> Any:

@@ -97,7 +97,7 @@ class Source:
         self.workers: Workers | None = None
         self._early = 0
         read: Callable[[int], Any]
-        media_type = ""
+        self.media_type: str | None = None
         if is_path(src) and os.fspath(src) == "-":
             self._src = src = sys.stdin.buffer
         if isinstance(src, str) and is_url(src):
@@ -119,7 +119,8 @@ class Source:
             self.size = left_in(src)
             told = getattr(getattr(src, "headers", None), "get", lambda _: None)("Content-Type")
             if isinstance(told, str):
-                media_type = told
+                if told and not _ANY.fullmatch(told.partition(";")[0].strip().lower()):
+                    self.media_type = told
                 self.name = self.name or str(getattr(src, "url", "") or "")
             # read1 gives what is there instead of waiting for a whole chunk: live streams want that.
             read = getattr(src, "read1", src.read)
@@ -132,8 +133,6 @@ class Source:
                 f"cannot read from {type(src).__name__}: expected a path, URL, bytes, binary file or chunks of bytes"
             )
         self._raw = RawBytes(read)
-        is_any = _ANY.fullmatch(media_type.partition(";")[0].strip().lower())
-        self.media_type: str | None = None if is_any else media_type or None
 
     def _at_url(self, url: str, accept: str) -> Any:
         """The open file at an address or URL; the URL itself if it is the path of a file."""

@@ -133,11 +133,14 @@ class Reader(ItemReader[Statement]):
         JellyOptionsError
             If a quad comes after triples that were yielded, from a source that can be read only once.
         """
-        if self._mixed and self._finds_quads():
+        return self._of_one_kind() if self._mixed else self.batches()
+
+    def _of_one_kind(self) -> Iterator[Batch]:
+        if self._finds_quads():
             self._decoder = self.format.open_reader(**self._settings | {"quads": True})
         arity = 0
         for batch in self.batches():
-            if self._mixed and arity == 3 < batch.arity:
+            if arity == 3 < batch.arity:
                 raise JellyOptionsError(
                     "a quad comes after triples, as in a dataset, and the source cannot be read twice: pass quads=True",
                     source=self.source.name or None,
