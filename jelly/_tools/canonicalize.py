@@ -62,6 +62,10 @@ def canonicalize(
     ``c14n1`` and so on, and the lines are in code point order. The dataset is held in memory: each different term
     once, and 16 bytes for each statement, twice that while the statements are sorted.
 
+    RDFC-1.0 leaves a few symmetric datasets two forms, because its hash of a related blank node (section 4.7) leaves
+    the graph out: where two nodes differ only by the graph in which a third one names them, the order of the input
+    decides between them. `jelly.patch.diff` finds no difference there.
+
     Parameters
     ----------
     src : Any
