@@ -92,7 +92,7 @@ def options_row(pb, options):
     )
 
 
-# Where options are repeated and the ids after them fit the beginning of a stream as well, that is said, see test_joined.
+# Where options are repeated and the ids after them fit the beginning of a stream, too, that is said, see test_joined.
 @pytest.mark.filterwarnings("ignore::jelly.errors.JoinedWarning")
 @many
 @given(
