@@ -437,7 +437,7 @@ def _problems(counter: RowCounter, settings: dict[str, Any]) -> list[str]:
     if (other := counter.rows["other"]) and settings.get("unknown_rows") != "skip":
         found.append(f"{other} rows have no field that this version knows" if other > 1 else UNKNOWN_ROW)
     if counter.restarts and not settings.get("joined"):
-        frame, offset, times = counter.restarts
+        frame, _, offset, times = counter.restarts
         found.append(f"frame {frame}, byte {offset}: {restart_problem(times)}")
     return found
 

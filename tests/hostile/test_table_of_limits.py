@@ -24,8 +24,7 @@ THEN_THE_NEXT_BEGINS = {
 }  # fmt: skip
 THEN_ANOTHER_WAY = {
     "_core/base/batch.pyx:MAX_COMPARED",
-    "_core/jelly/decoder.pyx:MAX_CACHED_NAME", "_core/jelly/joined.pxd:MAX_NEW",
-    "_core/jelly/joined.pxd:MAX_STATEMENTS",
+    "_core/jelly/decoder.pyx:MAX_CACHED_NAME",
     "_core/ntriples/text.pyx:MAX_SKIPPED", "_streams/text.py:MAX_SKIPPED", "_formats/arrow_tables.py:MAX_PEEK",
     "_dataset/output.py:MAX_PEEK", "_tools/blank_nodes.py:MAX_ROUNDS_WORK", "_tools/blank_nodes.py:MAX_SEARCH_WORK",
     "_tools/blank_nodes.py:MAX_COMPARE_WORK", "_tools/blank_nodes.py:MAX_VOTES", "_tools/blank_nodes.py:MAX_VOTES_WORK",

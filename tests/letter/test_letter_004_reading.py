@@ -59,7 +59,7 @@ READ: dict[str, tuple[bytes, list[list[str]]]] = {
     "004-036": (stream([a(pc.NODE, pc.NODE, pc.NODE)], stream=FLAT, statement=TRIPLES), [[T_ADD]]),
     "004-039": (stream([pc.add(), pc.delete(g=None), pc.add(g=DEFAULT), pc.add(g=None)], stream=FLAT),
                 [[ADD, DELETE, T_ADD, T_ADD]]),
-    "004-042": (stream([pc.name("a"), pc.options(), pc.name("b"), o(2), pc.options()], [pc.options(), o()]),
+    "004-042": (stream([pc.name("a"), pc.options(), pc.name("b", 2), o(2), pc.options()], [pc.options(), o()]),
                 [["A _:b _:b <b> _:b .", "A _:b _:b <c> _:b ."]]),
     "004-060": (stream([pc.name("a"), o(1), o(1)], prefixes=0, stream=FLAT), [["A _:b _:b <a> _:b ."] * 2]),
     "004-064": (stream([pc.header("k", LIT), pc.header("k", (LITERAL, pc.literal("x", "en")))], generalized=False,
@@ -120,7 +120,7 @@ MANY = [pc.start(), pc.commit(), pc.start(), pc.abort(), pc.start(), pc.commit()
 MANY_TEXT = ["TX .", "TC .", "TX .", "TA .", "TX .", "TC ."]
 # The third name comes behind the options that come again.
 READ["004-042"] = (
-    stream([pc.name("a"), pc.options(), pc.name("b"), o(2), pc.options()], [pc.name("c"), pc.options(), o()]),
+    stream([pc.name("a"), pc.options(), pc.name("b", 2), o(2), pc.options()], [pc.name("c", 3), pc.options(), o()]),
     READ["004-042"][1],
 )
 

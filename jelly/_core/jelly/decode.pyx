@@ -27,10 +27,9 @@ from jelly._core.jelly.decode_state cimport (
 from jelly._core.jelly.frame_reader cimport (
     FRAME_METADATA, FRAME_ROW, next_frame, take_field, take_metadata, take_part,
 )
-from jelly._core.jelly.joined cimport look_behind, look_on
 from jelly._core.jelly.lookup cimport Table, find_datatype, find_iri, is_xsd_string, set_entry
 from jelly._core.jelly.stream_options cimport (
-    StreamOptionsRow, check_stream_options, read_stream_options, same_stream_options,
+    StreamOptionsRow, check_stream_options, look_at_entry, look_for_restart, read_stream_options, same_stream_options,
 )
 from jelly._core.jelly.unusual cimport (
     check_announced, checked, gathered, merge_terms, much_metadata, repeat_term, simplified, take_key,
@@ -51,8 +50,7 @@ cdef int read_options(DecoderState* d, Reader* r) noexcept nogil:
     if d.has_header and not d.joined:
         if not same_stream_options(&d.header, &h):
             return fail(&d.fault, OPTIONS_CHANGED, at)
-        d.restart.arity = d.arity
-        look_behind(&d.restart, &d.t, d.frame, d.patch, d.n_frames, d.row, d.frame_offset + (d.frame.at - d.frame_start))
+        look_for_restart(&d.restart, d.n_frames, d.row, d.frame_offset + (at - d.frame_start))
         return OK
     if check_stream_options(&h, d.patch, d.strict, &d.limits, at, &d.fault) != OK:
         return d.fault.code
@@ -89,6 +87,8 @@ cdef int read_entry(DecoderState* d, Reader* r, Table* table, int range_code) no
     if check_utf8(value.at, value.end - value.at) >= 0:
         return fail(&d.fault, BAD_UTF8, value.at)
     d.t.serial += 1
+    if d.restart.looking:
+        look_at_entry(&d.restart, id, table.made == 0)
     # Ids are uint32: what is above is cut off, here and below, as in every implementation of Protocol Buffers.
     return set_entry(table, <uint32_t>id, value.at, value.end - value.at, d.t.serial, range_code, &d.fault, at)
 
@@ -338,6 +338,7 @@ cdef inline int read_statement(DecoderState* d, Reader* r, int arity, int op) no
     cdef int slot
     cdef int32_t term
     cdef const uint8_t* at = r.at
+    d.restart.looking = False
     if take_terms(d, r, arity, spans, kinds) != OK:
         return d.fault.code
     for slot in range(3):
@@ -599,8 +600,6 @@ cdef int run(DecoderState* d) noexcept nogil:
             d.in_frame = True
             d.frame_start = d.frame.at
             d.row = 0
-            if d.restart.looking:
-                look_on(&d.restart, d.frame, d.n_frames, 0, d.frame_offset)
         status = read_rows(d)
         if status != OK:
             return status

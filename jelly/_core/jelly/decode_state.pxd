@@ -12,10 +12,9 @@ from jelly._core.rules.patch_operations cimport (
 from jelly._core.base.protobuf cimport Reader
 from jelly._core.jelly.column_state cimport Columns
 from jelly._core.jelly.frame_reader cimport FrameReader
-from jelly._core.jelly.joined cimport Restart
 from jelly._core.jelly.lookup cimport Lookup
 from jelly._core.base.pieces cimport Pieces
-from jelly._core.jelly.stream_options cimport Limits, StreamOptionsRow
+from jelly._core.jelly.stream_options cimport Limits, Restart, StreamOptionsRow
 
 cdef enum:
     # Maximum bytes of text in a Batch: prefixes can expand a small input to a large text.

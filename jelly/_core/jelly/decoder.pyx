@@ -32,11 +32,10 @@ from jelly._core.jelly.saved_state cimport begin_stream, load_options, load_stat
 from jelly._core.jelly.frame_reader cimport (
     FRAMING_BARE, FRAMING_DELIMITED, FRAMING_GIVEN, FRAMING_UNKNOWN, free_feed, init_feed,
 )
-from jelly._core.jelly.joined cimport Restart
 from jelly._core.jelly.lookup cimport DecoderEntry, expect_keyframe, free_entries, set_slots
 from jelly._core.base.pieces cimport free_pieces
 from jelly._core.jelly.stream_options cimport (
-    StreamOptionsRow, check_stream_options, same_stream_options, types_agree,
+    Restart, StreamOptionsRow, check_stream_options, same_stream_options, types_agree,
 )
 
 from jelly.errors import JellyArgumentError, JoinedWarning, OptionsWarning
@@ -224,7 +223,7 @@ cdef class Decoder(PushReader):
         """Where another stream seems to begin though the input is not read as ``joined``: frame, row and byte offset
         of the first such place, and how many there are; empty where there is none."""
         cdef Restart* k = &self.d.restart
-        return [k.frame, k.row, k.offset, k.found] if k.found else []
+        return [k.first.frame, k.first.row, k.first.offset, k.found] if k.found else []
 
     @property
     def restated(self) -> tuple | None:
@@ -325,7 +324,7 @@ cdef class Decoder(PushReader):
         """Say once that the input seems to be joined."""
         if self.n_warned == 0:
             self.say(
-                f"another stream seems to begin at frame {self.d.restart.frame}, byte {self.d.restart.offset}, as in "
+                f"another stream seems to begin at frame {self.d.restart.first.frame}, byte {self.d.restart.first.offset}, as in "
                 "files that were joined with cat: what follows is read wrong; joined=True reads such files",
                 JoinedWarning,
             )

@@ -72,9 +72,7 @@ class RowCounter:
         """Whether the stream is delimited; None as long as that is not known."""
     @property
     def restarts(self) -> list[int]:
-        """Where another stream seems to begin, as in files that were joined: frame and byte offset of the first such
-        place, and how many there are; empty where there is none. See `Decoder.restarts`, which finds some more.
-        """
+        """Where another stream seems to begin, see `Decoder.restarts`."""
     def feed(self, data: Buffer) -> None:
         """Count a chunk of bytes: all frames that are complete by now."""
     def close(self) -> None:

@@ -26,7 +26,7 @@ from jelly._core.jelly.frame_reader cimport (
     FRAME_METADATA, FRAME_ROW, FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, FrameReader, free_feed, init_feed,
     next_frame, take_field, take_metadata, take_part,
 )
-from jelly._core.jelly.joined cimport TABLES, UNKNOWN, Restart, begin_look, look_on
+from jelly._core.jelly.stream_options cimport Restart, look_at_entry, look_for_restart
 
 # The kinds of rows of Jelly-RDF and of Jelly-Patch, in the order of the columns. A row without a known field is of the
 # last kind.
@@ -98,9 +98,6 @@ ctypedef struct FrameScan:
     int64_t row
     int64_t n_frames  # walked to their end
     int64_t max_frames  # of which the counts may be kept
-    int64_t entries[TABLES]  # the last entry of each lookup table
-    int64_t tops[TABLES]  # the highest
-    int64_t sizes[TABLES]  # no limit: the options are not read here
     Restart restart
     bint columnar  # version 3: statements stand in columns
     bint quads  # there
@@ -146,10 +143,14 @@ cdef int walk_row(FrameScan* w, Reader* r) noexcept nogil:
         kind = kind_of(w.patch, field)  # of several fields the last one counts
         if kind == OPTIONS and not w.patch:
             walk_options(w, body)
-    if w.name <= kind < w.name + TABLES:
-        walk_entry(w, body, kind - w.name)
-    elif w.want_parts and (kind == TRIPLE or kind == QUAD):
-        walk_terms(w, body)
+    if kind == OPTIONS and w.all.rows[OPTIONS] > 0 and not w.columnar:
+        look_for_restart(&w.restart, w.n_frames, w.row, w.now.offset + (body.at - w.frame_start))
+    elif w.restart.looking and w.name <= kind <= w.name + 2:
+        look_at_entry(&w.restart, entry_id(body), w.all.rows[kind] == 0)
+    elif kind == TRIPLE or kind == QUAD:
+        w.restart.looking = False
+        if w.want_parts:
+            walk_terms(w, body)
     return kind
 
 
@@ -258,8 +259,8 @@ cdef int walk_columns(FrameScan* w, Reader r, int64_t size) noexcept nogil:
         elif 0 <= table:
             if take_span(&r, &entry) < 0:
                 return fail(&w.fault, MALFORMED, r.at)
-            kind = NAMESPACE if table == TABLES else w.name + table
-            add_rows(w, kind, 1 if table == TABLES else count_values(entry), r.at - begin)
+            kind = NAMESPACE if tag >> 3 == BATCH_NAMESPACES else w.name + table
+            add_rows(w, kind, 1 if kind == NAMESPACE else count_values(entry), r.at - begin)
             size -= r.at - begin
         elif tag < 0 or skip_any(&r, tag) < 0:
             return fail(&w.fault, MALFORMED, r.at)
@@ -303,8 +304,8 @@ cdef inline void add_rows(FrameScan* w, int kind, int64_t n, int64_t size) noexc
     w.all.bytes[kind] += size
 
 
-cdef int walk_entry(FrameScan* w, Reader r, int table) noexcept nogil:
-    """Keep count of the entries of a table; what is malformed in one is left to the Decoder."""
+cdef int64_t entry_id(Reader r) noexcept nogil:
+    """The id of a lookup entry; what is malformed in one is left to the Decoder."""
     cdef int64_t tag
     cdef int64_t id = 0
     while r.at < r.end:
@@ -313,10 +314,7 @@ cdef int walk_entry(FrameScan* w, Reader r, int table) noexcept nogil:
             id = take_varint(&r)
         elif tag < 0 or skip_any(&r, tag) < 0:
             break
-    w.entries[table] = id if id > 0 else w.entries[table] + 1
-    if w.entries[table] > w.tops[table]:
-        w.tops[table] = w.entries[table]
-    return OK
+    return id
 
 
 cdef int walk_metadata(FrameScan* w, Reader* entry, int64_t size) noexcept nogil:
@@ -350,12 +348,8 @@ cdef int walk_frame(FrameScan* w) noexcept nogil:
             kind = walk_row(w, &body)
             if kind < 0:
                 return kind
-            if kind == OPTIONS and w.all.rows[OPTIONS] > 0 and not w.columnar:
-                # Which IRIs came last is not known, as terms are not decoded.
-                begin_look(&w.restart, w.entries, w.tops, w.sizes, UNKNOWN, UNKNOWN, w.patch, 3)
-                look_on(&w.restart, frame[0], w.n_frames, w.row, w.now.offset + (frame.at - w.frame_start))
             add_rows(w, kind, 1, frame.at - begin)
-            if w.want_places and not w.name <= kind < w.name + TABLES:
+            if w.want_places and not w.name <= kind <= w.name + 2:
                 place[0] = kind
                 place[1] = w.n_frames
                 place[2] = w.row
@@ -388,8 +382,6 @@ cdef int walk(FrameScan* w) noexcept nogil:
         w.in_frame = True
         w.frame_start = w.frame.at
         w.row = 0
-        if w.restart.looking:
-            look_on(&w.restart, w.frame, w.n_frames, 0, w.now.offset)
         w.now.size = w.frame.end - w.frame.at
         w.now.metadata_bytes = 0
         memset(w.now.rows, 0, sizeof(w.now.rows))
@@ -447,7 +439,6 @@ cdef class RowCounter:
         self.w.other = PATCH_OTHER if patch else OTHER
         framing = FRAMING_UNKNOWN if delimited is None else FRAMING_DELIMITED if delimited else FRAMING_BARE
         init_feed(&self.w.feed, framing, max_frame_bytes)
-        memset(self.w.sizes, 0x7F, sizeof(self.w.sizes))
         self.w.want_frames = per_frame
         self.w.want_places = places
         self.w.want_parts = sizes
@@ -517,10 +508,9 @@ cdef class RowCounter:
 
     @property
     def restarts(self) -> list:
-        """Where another stream seems to begin, as in files that were joined: frame and byte offset of the first such
-        place, and how many there are; empty where there is none. See `Decoder.restarts`, which finds some more."""
+        """Where another stream seems to begin, see `Decoder.restarts`."""
         cdef Restart* k = &self.w.restart
-        return [k.frame, k.offset, k.found] if k.found else []
+        return [k.first.frame, k.first.row, k.first.offset, k.found] if k.found else []
 
     def feed(self, data) -> None:
         """Count a chunk of bytes: all frames that are complete by now."""

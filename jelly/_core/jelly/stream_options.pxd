@@ -42,3 +42,42 @@ cdef int check_stream_options(
     StreamOptionsRow* h, bint patch, bint strict, Limits* limits, const uint8_t* at, Fault* fault
 ) noexcept nogil
 cdef bint same_stream_options(StreamOptionsRow* x, StreamOptionsRow* y) noexcept nogil
+
+
+# Where another stream seems to begin, as in files that were joined with `cat`.
+#
+# A repeated options row says nothing by itself: the lookup tables stand, and a stream may repeat its options at any place
+# (specification, "Stream options"). But a stream that begins fills its tables from the first entry on, before its first
+# statement, and leaves the ids of entries to be counted. So another one seems to begin where options stand again, and the
+# next entry comes before a statement and without an id, though its table has entries. A stream that goes on may look like
+# that, too: it is read as it is, with a warning. Keyframes give their entries ids.
+
+ctypedef struct Spot:
+    int64_t frame
+    int64_t row
+    int64_t offset
+
+
+ctypedef struct Restart:
+    bint looking  # options stood again, and neither an entry nor a statement has come
+    Spot options  # those
+    # Where another stream seems to begin: how often, and the first place.
+    int64_t found
+    Spot first
+
+
+cdef inline void look_for_restart(Restart* k, int64_t frame, int64_t row, int64_t offset) noexcept nogil:
+    """Options stand again."""
+    k.looking = True
+    k.options.frame = frame
+    k.options.row = row
+    k.options.offset = offset
+
+
+cdef inline void look_at_entry(Restart* k, int64_t id, bint first) noexcept nogil:
+    """An entry has come while looking, with an `id` as it is in the stream, perhaps the `first` one of its table."""
+    k.looking = False
+    if id == 0 and not first:
+        if k.found == 0:
+            k.first = k.options
+        k.found += 1

@@ -1,1 +1,0 @@
-"""Detects files joined with `cat`: whether another stream begins where the options row is repeated."""
