@@ -13,6 +13,7 @@ A build with a switch always compiles everything. `make clean` goes back to a re
 CC="ccache cc" lets a build use what another build, also of another clone, has compiled.
 """
 
+import ast
 import gzip
 import inspect
 import os
@@ -226,18 +227,68 @@ class Source(sdist):
         return made
 
 
+# The head of a class or function in a Cython source, and its docstring.
+PARAMETERS = r"(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?"
+DOCUMENTED = re.compile(
+    rf'^( {{4}})?(?:(?:cdef )?(class)|def|cpdef [\w ]+?) (\w+){PARAMETERS}[^:\n]*:[^\n]*\n\s*(r?""".*?""")', re.M | re.S
+)
+
+
+def docstrings(source):
+    """The docstrings in a Cython source by "" for the module, the name of a class or function, or "Class.method"."""
+    found, owner = {"": source[: source.index('"""', 4) + 3]}, ""
+    for indent, kind, name, text in DOCUMENTED.findall(source):
+        owner = owner if indent else f"{name}." if kind else ""
+        found.setdefault(owner + name if indent else name, text)
+    return {name: inspect.cleandoc(ast.literal_eval(text)) for name, text in found.items()}
+
+
+def documented(stub, source):
+    """A stub with the docstrings of its Cython source. In the tree stubs have none, so that each is there once."""
+    texts, lines = docstrings(source), stub.splitlines()
+    places = [(node, node.name) for node in ast.parse(stub).body if hasattr(node, "body")]
+    places += [
+        (node, f"{owner.name}.{node.name}") for owner, _ in places for node in owner.body if hasattr(node, "body")
+    ]
+    for node, name in sorted(places, key=lambda place: -place[0].lineno):
+        if name not in texts or node.name.startswith("__"):
+            continue
+        first = node.body[0]
+        text = quoted(texts[name], " " * (node.col_offset + 4))
+        if isinstance(first, ast.Expr):  # ...
+            lines[first.lineno - 1 : first.lineno] = [lines[first.lineno - 1][: first.col_offset].rstrip(), *text]
+        else:
+            at = min([first.lineno, *(each.lineno for each in getattr(first, "decorator_list", ()))]) - 1
+            lines[at:at] = text
+    return "\n".join([*quoted(texts[""], ""), "", *lines]) + "\n"
+
+
+def quoted(text, indent):
+    """A docstring as lines of a source."""
+    quote = 'r"""' if "\\" in text else '"""'
+    first, *others = text.splitlines()
+    lines = [f"{indent}{quote}{first}", *((indent + line).rstrip() for line in others)]
+    return [f'{lines[0]}"""'] if not others and first[-1] != '"' else [*lines, f'{indent}"""']
+
+
 # Modules beside the package, by which Spark finds its data sources without being told: copies of one file.
 FOUND_BY_SPARK = ("pyspark_jelly", "pyspark_jelly_patch", "pyspark_jelly_results")
 
 
 class BuildPython(build_py):
-    """The package and the modules that Spark looks for. An editable install has only the package."""
+    """The package with docstrings in its stubs, and the modules that Spark looks for. An editable install has only the
+    package as it is."""
 
     def run(self):
         super().run()
         if not self.editable_mode:
             for path in self.copies():
                 self.copy_file("jelly/spark/_discovery.py", path)
+            for path in glob("jelly/_core/*/*.pyi"):
+                with open(path, encoding="utf-8") as stub, open(f"{path[:-1]}x", encoding="utf-8") as source:
+                    text = documented(stub.read(), source.read())
+                with open(os.path.join(self.build_lib, path), "w", encoding="utf-8", newline="\n") as made:
+                    made.write(text)
 
     def copies(self):
         return [os.path.join(self.build_lib, f"{name}.py") for name in FOUND_BY_SPARK]
@@ -246,8 +297,9 @@ class BuildPython(build_py):
         return [*super().get_outputs(include_bytecode), *([] if self.editable_mode else self.copies())]
 
 
-setup(
-    ext_modules=[SHARED, *(extension(path) for path in sorted(glob("jelly/_core/*/*.pyx")))],
-    cmdclass={"build_ext": Build, "build_py": BuildPython, "sdist": Source},
-    options={"build": {"build_base": BUILD_BASE, "force": bool(switches)}},
-)
+if __name__ == "__main__":
+    setup(
+        ext_modules=[SHARED, *(extension(path) for path in sorted(glob("jelly/_core/*/*.pyx")))],
+        cmdclass={"build_ext": Build, "build_py": BuildPython, "sdist": Source},
+        options={"build": {"build_base": BUILD_BASE, "force": bool(switches)}},
+    )

@@ -1,4 +1,4 @@
-"""Docstrings of compiled classes for mkdocstrings, which takes signatures and types from the stubs beside them."""
+"""Docstrings of compiled modules for mkdocstrings, which takes signatures and types from the stubs beside them."""
 
 from __future__ import annotations
 
@@ -102,6 +102,8 @@ def _fields(stub: griffe.Object) -> dict[str, str]:
 
 def _describe(stub: griffe.Object, thing: Any) -> None:
     """Give what a stub declares the docstrings of the compiled ``thing``."""
+    if stub.docstring is None and thing.__doc__:
+        stub.docstring = griffe.Docstring(inspect.cleandoc(thing.__doc__), parent=stub)
     fields = _fields(stub)
     for name, member in list(stub.members.items()):
         found = inspect.getattr_static(thing, name, None)

@@ -1,1 +1,0 @@
-"""Rows of a Batch for another one, whose terms have other ids."""

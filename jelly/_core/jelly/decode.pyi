@@ -1,1 +1,0 @@
-"""Jelly frames to Batches: rows, lookup entries and statements, without the GIL."""

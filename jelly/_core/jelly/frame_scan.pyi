@@ -1,5 +1,3 @@
-"""Counts rows and bytes of a Jelly stream by kind and by frame, and finds where rows are, without decoding it."""
-
 import builtins
 
 import numpy as np
@@ -14,20 +12,6 @@ PLACES: tuple[str, ...]
 
 @disjoint_base
 class RowCounter:
-    """Counts the rows of a Jelly stream by kind and their bytes. Terms are not decoded, references are not checked.
-
-    With ``patch=True`` the stream is Jelly-Patch; ``kinds`` are the names of the kinds, `KINDS` or `PATCH_KINDS`.
-    Fed like a `Decoder`: ``feed(chunk)``, then ``close()``. With ``per_frame`` the counts of each frame are kept too
-    (`take_frames`), of ``max_frames`` frames at most, with ``places`` where each row stands that is no lookup entry
-    (`take_places`), with ``sizes`` the `parts` of statements.
-
-    >>> import jelly
-    >>> counter = RowCounter()
-    >>> counter.feed(jelly.dumps([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))]))
-    >>> counter.close()
-    >>> counter.frames, counter.rows["triple"], counter.rows["name"]
-    (1, 1, 2)
-    """
     kinds: tuple[str, ...]
     metadata: dict[str, int]
     def __new__(
@@ -42,46 +26,26 @@ class RowCounter:
         sizes: bool = False,
     ) -> Self: ...
     @property
-    def frames(self) -> int:
-        """Frames walked to their end."""
+    def frames(self) -> int: ...
     @property
-    def statements(self) -> int:
-        """Rows of triples and quads; of a patch, of statements added and deleted."""
+    def statements(self) -> int: ...
     @property
-    def bytes(self) -> int:
-        """Bytes of the stream that belong to frames begun so far, with what tells their length."""
+    def bytes(self) -> int: ...
     @property
-    def frame_bytes(self) -> int:
-        """Bytes of the frames themselves."""
+    def frame_bytes(self) -> int: ...
     @property
-    def metadata_bytes(self) -> int:
-        """Bytes of frame metadata."""
+    def metadata_bytes(self) -> int: ...
     @property
-    def rows(self) -> dict[str, int]:
-        """Number of rows of each kind."""
+    def rows(self) -> dict[str, int]: ...
     @property
-    def row_bytes(self) -> dict[str, int]:
-        """Bytes of the rows of each kind, tag and length included."""
+    def row_bytes(self) -> dict[str, int]: ...
     @property
-    def parts(self) -> dict[str, tuple[int, int]]:
-        """With ``sizes``: values and bytes of the terms of rows by kind, of the lists of columns, of the lengths of
-        messages. Those that do not occur are left out.
-        """
+    def parts(self) -> dict[str, tuple[int, int]]: ...
     @property
-    def delimited(self) -> bool | None:
-        """Whether the stream is delimited; None as long as that is not known."""
+    def delimited(self) -> bool | None: ...
     @property
-    def restarts(self) -> list[int]:
-        """Where another stream seems to begin, see `Decoder.restarts`."""
-    def feed(self, data: Buffer) -> None:
-        """Count a chunk of bytes: all frames that are complete by now."""
-    def close(self) -> None:
-        """End the input. Raises JellyTruncatedError inside a frame."""
-    def take_frames(self) -> tuple[NDArray[np.int64], list[tuple[int, str, builtins.bytes, int]]]:
-        """The frames finished since the last call: int64 columns offset, size, bytes of metadata, rows of each of
-        ``kinds``, bytes of each; and the metadata: (frame, key, first bytes of the value, length of the value).
-        """
-    def take_places(self) -> NDArray[np.int64]:
-        """The rows since the last call that are no lookup entries: int64 columns index into ``kinds``, frame, row in
-        the frame, offset in the stream.
-        """
+    def restarts(self) -> list[int]: ...
+    def feed(self, data: Buffer) -> None: ...
+    def close(self) -> None: ...
+    def take_frames(self) -> tuple[NDArray[np.int64], list[tuple[int, str, builtins.bytes, int]]]: ...
+    def take_places(self) -> NDArray[np.int64]: ...

@@ -1,1 +1,0 @@
-"""Saves the state of a DecoderState between two frames as bytes, so that reading can start there later."""

@@ -1,1 +1,0 @@
-"""The stream options row of Jelly-RDF and of Jelly-Patch."""

@@ -1,1 +1,0 @@
-"""Rare parts of decoding: fields that writers do not make, features that are not announced, terms of earlier Batches."""

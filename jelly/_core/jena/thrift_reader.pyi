@@ -1,1 +1,0 @@
-"""RDF Thrift to Batches: rows of graphs, datasets and query results."""

@@ -1,1 +1,0 @@
-"""Batches to RDF Thrift, byte for byte as Jena writes it."""

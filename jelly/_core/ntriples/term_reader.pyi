@@ -1,1 +1,0 @@
-"""N-Triples and N-Quads to Batches: lines, statements and terms, without the GIL and without copying the input."""

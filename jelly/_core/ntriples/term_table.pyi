@@ -1,1 +1,0 @@
-"""The different terms of whole datasets, numbered: equal terms have equal numbers, in all Batches."""

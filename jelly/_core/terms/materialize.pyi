@@ -1,5 +1,3 @@
-"""Batches to Python objects. Only this module creates objects in a loop."""
-
 from collections.abc import Iterable
 from typing import Any, final
 
@@ -12,29 +10,19 @@ from jelly._options.options import StreamOptions
 
 @final
 class Materializer:
-    """The terms of one Batch as objects of `jelly` or of a `TermAdapter`. Each is made once, when first asked for.
-
-    Several threads may use one: what two of them make at once is kept once.
-    """
     def __new__(cls, batch: Batch, library: TermAdapter | None = None) -> Self: ...
-    def term(self, term: int) -> Any:
-        """The object for a term id; IndexError if there is no such term."""
-    def statements(self, start: int = 0, stop: int | None = None) -> list[Any]:
-        """The statements of rows ``start`` to ``stop`` as Triples or Quads, or as objects of the library."""
-    def solutions(self) -> list[tuple[Any, ...]]:
-        """The rows of query results: a tuple each, with None where a variable is unbound."""
+    def term(self, term: int) -> Any: ...
+    def statements(self, start: int = 0, stop: int | None = None) -> list[Any]: ...
+    def solutions(self) -> list[tuple[Any, ...]]: ...
 
 @final
 class StatementIterator:
-    """Iterates over the statements of an iterator of Batches. Statements of a Batch share term objects."""
 
     options: StreamOptions | None
     quoted: frozenset[int]
     def __new__(cls, batches: Iterable[Batch], library: TermAdapter | None = None) -> Self: ...
     def __iter__(self) -> StatementIterator: ...
     def __next__(self) -> Triple | Quad: ...
-    def close(self) -> None:
-        """Close the source, if it can be closed."""
+    def close(self) -> None: ...
 
-def text_of_term(batch: Batch, term: int) -> str:
-    """A term in N-Triples syntax, for `Batch.term`; a text that is no term as it is. IndexError if there is none."""
+def text_of_term(batch: Batch, term: int) -> str: ...

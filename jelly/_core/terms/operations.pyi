@@ -1,5 +1,3 @@
-"""The operations of a patch as small immutable Python objects, made from Batches and collected into them."""
-
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, final
 
@@ -11,30 +9,12 @@ from jelly._core.terms.model import IRI, BlankNode, Literal, Quad, QuotedTriple,
 
 @disjoint_base
 class Operation:
-    """One row of a patch, the base of all operations.
-
-    The operations are `Add`, `Delete`, `AddNamespace`, `DeleteNamespace`, `Header`, `Start`, `Commit` and `Abort`.
-    Operations with equal values are equal, and ``str()`` gives the line of RDF Patch.
-    """
     def __hash__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __reduce__(self) -> Any: ...
 
 @final
 class Add(Operation):
-    """Add a statement (RDF Patch: A).
-
-    Parameters
-    ----------
-    statement : Triple, Quad or sequence of terms
-        The statement.
-
-    Examples
-    --------
-    >>> from jelly import IRI
-    >>> str(Add((IRI("a:s"), IRI("a:p"), IRI("a:o"))))
-    'A <a:s> <a:p> <a:o> .'
-    """
     __match_args__: ClassVar[tuple[str, ...]]
     @property
     def statement(self) -> Triple | Quad: ...
@@ -42,19 +22,6 @@ class Add(Operation):
 
 @final
 class Delete(Operation):
-    """Delete a statement (RDF Patch: D).
-
-    Parameters
-    ----------
-    statement : Triple, Quad or sequence of terms
-        The statement.
-
-    Examples
-    --------
-    >>> from jelly import IRI
-    >>> str(Delete((IRI("a:s"), IRI("a:p"), IRI("a:o"), IRI("a:g"))))
-    'D <a:s> <a:p> <a:o> <a:g> .'
-    """
     __match_args__: ClassVar[tuple[str, ...]]
     @property
     def statement(self) -> Triple | Quad: ...
@@ -62,22 +29,6 @@ class Delete(Operation):
 
 @final
 class AddNamespace(Operation):
-    """Declare a namespace (RDF Patch: PA).
-
-    Parameters
-    ----------
-    name : str
-        The prefix, without a colon.
-    iri : IRI or str
-        The IRI that it stands for.
-    graph : IRI, BlankNode or Literal, optional
-        The graph of the declaration. By default the default graph.
-
-    Examples
-    --------
-    >>> str(AddNamespace("ex", "http://example.org/"))
-    'PA "ex" <http://example.org/> .'
-    """
     __match_args__: ClassVar[tuple[str, ...]]
     @property
     def name(self) -> str: ...
@@ -89,22 +40,6 @@ class AddNamespace(Operation):
 
 @final
 class DeleteNamespace(Operation):
-    """Delete a namespace declaration (RDF Patch: PD).
-
-    Parameters
-    ----------
-    name : str
-        The prefix, without a colon.
-    iri : IRI or str, optional
-        The IRI that it stood for, if known.
-    graph : IRI, BlankNode or Literal, optional
-        The graph of the declaration. By default the default graph.
-
-    Examples
-    --------
-    >>> str(DeleteNamespace("ex"))
-    'PD "ex" .'
-    """
     __match_args__: ClassVar[tuple[str, ...]]
     @property
     def name(self) -> str: ...
@@ -116,26 +51,6 @@ class DeleteNamespace(Operation):
 
 @final
 class Header(Operation):
-    """A header of a patch (RDF Patch: H).
-
-    Parameters
-    ----------
-    key : str
-        Name of the header, for example ``id`` or ``prev``.
-    value : IRI, BlankNode, Literal or QuotedTriple
-        Its value.
-
-    Raises
-    ------
-    JellyArgumentError
-        If the value is not a term.
-
-    Examples
-    --------
-    >>> from jelly import IRI
-    >>> str(Header("id", IRI("uuid:1")))
-    'H id <uuid:1> .'
-    """
     __match_args__: ClassVar[tuple[str, ...]]
     @property
     def key(self) -> str: ...
@@ -144,23 +59,16 @@ class Header(Operation):
     def __init__(self, key: str, value: IRI | BlankNode | Literal | QuotedTriple) -> None: ...
 
 @final
-class Start(Operation):
-    """Start a transaction (RDF Patch: TX)."""
+class Start(Operation): ...
 
 @final
-class Commit(Operation):
-    """End a transaction; its operations take effect (RDF Patch: TC)."""
+class Commit(Operation): ...
 
 @final
-class Abort(Operation):
-    """End a transaction; its operations do not take effect (RDF Patch: TA)."""
+class Abort(Operation): ...
 
 @final
 class OperationIterator:
-    """Operations one by one out of ``parts``: `Materializer` of the Batch of a patch, and the range of its rows.
-
-    The end of a patch is not an operation and left out.
-    """
     def __new__(cls, parts: Iterable[tuple[Materializer, int, int]]) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> Operation: ...
@@ -168,21 +76,12 @@ class OperationIterator:
 
 @disjoint_base
 class OperationBatchBuilder:
-    """Fills the Batch of a patch, as a `BatchBuilder` does with statements (``arity`` 3 or 4).
-
-    ``batch`` is the Batch being filled.
-    """
     @property
-    def batch(self) -> Batch:
-        """The Batch being filled."""
+    def batch(self) -> Batch: ...
     def __new__(cls, arity: int) -> Self: ...
     def __len__(self) -> int: ...
-    def lend(self, function: Callable[[Batch], object]) -> None:
-        """Call a function with the Batch, then empty it, see `BatchBuilder.lend`."""
-    def clear(self) -> None:
-        """Empty the Batch, or begin another one if arrays of it are in use."""
-    def add(self, operation: Operation) -> int:
-        """Append an operation. Return the number of rows, or a larger number if the Batch has much text."""
-    def end_patch(self) -> None:
-        """End the patch here."""
+    def lend(self, function: Callable[[Batch], object]) -> None: ...
+    def clear(self) -> None: ...
+    def add(self, operation: Operation) -> int: ...
+    def end_patch(self) -> None: ...
     def __reduce__(self) -> Any: ...
