@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, ClassVar
@@ -86,8 +87,7 @@ class Patch:
         self._parts: list[tuple[_Source, int, int]] = []
         self.quads = quads
         collector = OperationBatchBuilder(4 if quads else 3)
-        for operation in operations:
-            collector.add(operation)
+        collector.extend(iter(operations), sys.maxsize)
         if len(collector):
             source = _Source(collector.batch)
             check_transactions(source.op)

@@ -213,8 +213,10 @@ class PatchWriter(ItemWriter):
     @checked()
     def extend(self, operations: Iterable[Operation]) -> None:
         """Write operations, such as those of a `Patch`, without ending the patch."""
-        for operation in operations:
-            self.add(operation)
+        self._check_open()
+        iterator = iter(operations)
+        while self._collector.extend(iterator, COLLECT_ROWS):
+            self._flush()
 
     @one_thread
     @checked()

@@ -4,7 +4,7 @@ cimport cython
 from cpython.exc cimport PyErr_Clear
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.ref cimport Py_XDECREF
 from cpython.unicode cimport PyUnicode_Compare
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.string cimport memset
@@ -65,11 +65,6 @@ cdef enum:
     MAX_ROWS = 1 << 30
 
 
-ctypedef struct RecentTerm:
-    PyObject* term  # owned
-    int32_t id
-
-
 cdef class BatchBuilder:
     """Fills a Batch with statements: term objects are found by address first, then by value.
 
@@ -78,18 +73,6 @@ cdef class BatchBuilder:
     ``batch`` is the Batch being filled. While an array of it is in use, nothing can be added (BufferError), and
     ``clear()`` begins another Batch.
     """
-
-    cdef Batch filled
-    cdef Claim claimed
-    cdef list waiting  # statements taken from an iterator and not added yet
-    cdef Interner index
-    cdef RecentTerm* recent
-    cdef uintptr_t recent_mask
-    cdef int arity
-    cdef TermAdapter library
-    # The graph object of the last statement of the library, and its id.
-    cdef object graph
-    cdef int32_t graph_term
 
     def __cinit__(self, int arity, int64_t rows=256, TermAdapter library=None):
         if arity != 3 and arity != 4:
@@ -116,14 +99,13 @@ cdef class BatchBuilder:
             Py_XDECREF(self.recent[i].term)
         memset(self.recent, 0, (self.recent_mask + 1) * sizeof(RecentTerm))
 
-    cdef inline void remember_enough(self) noexcept:
-        """Use all slots from so many terms on. Not while a term is added."""
-        if self.recent_mask != RECENT - 1 and self.filled.a.n_terms > FIRST_RECENT:
-            self.remember_more()
-
     cdef void remember_more(self) noexcept:
-        cdef RecentTerm* wide = <RecentTerm*>PyMem_Calloc(RECENT, sizeof(RecentTerm))
+        """Use all slots from so many terms on. Not while a term is added."""
+        cdef RecentTerm* wide
         cdef uintptr_t i
+        if self.recent_mask == RECENT - 1 or self.filled.a.n_terms <= FIRST_RECENT:
+            return
+        wide = <RecentTerm*>PyMem_Calloc(RECENT, sizeof(RecentTerm))
         if wide == NULL:  # slower, and as good
             return
         for i in range(self.recent_mask + 1):
@@ -198,19 +180,6 @@ cdef class BatchBuilder:
             raise text_error(text, _KINDS[kind])
         return self.checked(intern_term(&self.index, &self.filled.a, kind, aux, <const uint8_t*>utf8, n))
 
-    cdef inline int32_t find(self, object term) except -1:
-        """The id of a term object in the Batch."""
-        cdef RecentTerm* slot = &self.recent[(<uintptr_t><PyObject*>term >> 4) & self.recent_mask]
-        cdef int32_t id
-        if slot.term == <PyObject*>term:
-            return slot.id
-        id = self.add_term(term)
-        Py_INCREF(term)
-        Py_XDECREF(slot.term)
-        slot.term = <PyObject*>term
-        slot.id = id
-        return id
-
     cdef int32_t add_term(self, object term) except -1:
         cdef type kind = type(term)
         cdef Literal literal
@@ -276,6 +245,12 @@ cdef class BatchBuilder:
 
     cdef int32_t find_graph(self, object g) except? -1:
         """The id of a graph's name; NO_TERM for the default graph."""
+        cdef int32_t graph = self.name_of_graph(g)
+        if graph != NO_TERM and self.arity == 3:
+            raise JellyOptionsError(f"a quad in graph {g} cannot go into a stream of triples")
+        return graph
+
+    cdef int32_t name_of_graph(self, object g) except? -1:
         if type(g) is DefaultGraph:
             return NO_TERM
         if self.library is None or self.library.graph_name is None:
@@ -288,7 +263,8 @@ cdef class BatchBuilder:
             self.graph = g
         return self.graph_term
 
-    cdef inline int64_t add_terms(self, object s, object p, object o, object g) except -1:
+    cdef int64_t add_terms(self, object s, object p, object o, object g) except -1:
+        """Append a row. Return the number of rows."""
         cdef int32_t graph = NO_TERM
         check_free(self.filled)
         cdef int32_t subject = self.find(s)
@@ -296,24 +272,22 @@ cdef class BatchBuilder:
         cdef int32_t object_ = self.find(o)
         if g is not None:
             graph = self.find_graph(g)
-            if graph != NO_TERM and self.arity == 3:
-                raise JellyOptionsError(f"a quad in graph {g} cannot go into a stream of triples")
         self.checked(add_row(&self.filled.a, subject, predicate, object_, graph))
         return self.filled.a.n_rows if self.filled.a.n_text < ENOUGH_TEXT else MAX_ROWS
 
-    cpdef int64_t add(self, object statement) except -1:
+    cpdef int64_t add(self, object item) except -1:
         """Append a statement: a Triple, a Quad, or three or four terms. Return the number of rows.
 
         A Batch with much text counts as one of `MAX_ROWS` rows, so that every caller takes it as full.
         """
         claim(&self.claimed, self)
         try:
-            self.remember_enough()
-            return self.add_statement(statement)
+            self.remember_more()
+            return self.add_item(item)
         finally:
             give_back(&self.claimed)
 
-    cdef int64_t add_statement(self, object statement) except -1:
+    cdef int64_t add_item(self, object statement) except -1:
         cdef Triple triple
         cdef Quad quad
         if type(statement) is Triple:
@@ -383,9 +357,9 @@ cdef class BatchBuilder:
                 break
             fetch_terms(group)
             fetch_texts(group)
-            self.remember_enough()
+            self.remember_more()
             for statement in group:
-                self.add_statement(statement)
+                self.add_item(statement)
             self.checked(add_frame(&self.filled.a))
             n += 1
             if self.filled.a.n_rows >= rows or self.filled.a.n_text >= ENOUGH_TEXT:
@@ -396,13 +370,13 @@ cdef class BatchBuilder:
         """Append the statements taken ahead; True if the Batch is full before the last of them."""
         cdef list block = self.waiting
         cdef int n = 0
-        self.remember_enough()
+        self.remember_more()
         fetch_terms(block)
         fetch_texts(block)
         try:
             for statement in block:
                 n += 1
-                if self.add_statement(statement) >= rows:
+                if self.add_item(statement) >= rows:
                     return True
             return False
         except BaseException:

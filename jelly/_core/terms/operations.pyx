@@ -12,10 +12,10 @@ from jelly._core.base.fault cimport utf8_of
 from jelly._core.rules.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
+from jelly._core.terms.batch_builder cimport BatchBuilder
 from jelly._core.terms.materialize cimport Materializer
 from jelly._core.terms.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
 
-from jelly._core.terms.batch_builder import BatchBuilder
 from jelly.errors import JellyArgumentError, JellyOptionsError
 
 
@@ -75,9 +75,23 @@ cdef class Operation:
         return type(self), self.values()
 
 
+@cython.no_gc
+cdef class _Change(Operation):
+    """An operation on a statement."""
+
+    cdef readonly object statement
+    __match_args__ = ("statement",)
+
+    def __init__(self, statement):
+        self.statement = as_statement(statement)
+
+    cdef tuple values(self):
+        return (self.statement,)
+
+
 @cython.final
 @cython.no_gc
-cdef class Add(Operation):
+cdef class Add(_Change):
     """Add a statement (RDF Patch: A).
 
     Parameters
@@ -92,22 +106,13 @@ cdef class Add(Operation):
     'A <a:s> <a:p> <a:o> .'
     """
 
-    cdef readonly object statement
-    __match_args__ = ("statement",)
-
-    def __init__(self, statement):
-        self.statement = as_statement(statement)
-
-    cdef tuple values(self):
-        return (self.statement,)
-
     def __str__(self):
         return f"A {self.statement}"
 
 
 @cython.final
 @cython.no_gc
-cdef class Delete(Operation):
+cdef class Delete(_Change):
     """Delete a statement (RDF Patch: D).
 
     Parameters
@@ -122,22 +127,35 @@ cdef class Delete(Operation):
     'D <a:s> <a:p> <a:o> <a:g> .'
     """
 
-    cdef readonly object statement
-    __match_args__ = ("statement",)
-
-    def __init__(self, statement):
-        self.statement = as_statement(statement)
-
-    cdef tuple values(self):
-        return (self.statement,)
-
     def __str__(self):
         return f"D {self.statement}"
 
 
+@cython.no_gc
+cdef class _Namespace(Operation):
+    """An operation on a namespace declaration."""
+
+    cdef readonly str name
+    cdef readonly IRI iri
+    cdef readonly object graph
+    __match_args__ = ("name", "iri", "graph")
+
+    cdef int hold(self, str name, IRI iri, object graph) except -1:
+        self.name = name
+        self.iri = iri
+        self.graph = as_graph(graph)
+        return 0
+
+    cdef tuple values(self):
+        return self.name, self.iri, self.graph
+
+    cdef str in_graph(self):
+        return "" if self.graph is None else f" {self.graph}"
+
+
 @cython.final
 @cython.no_gc
-cdef class AddNamespace(Operation):
+cdef class AddNamespace(_Namespace):
     """Declare a namespace (RDF Patch: PA).
 
     Parameters
@@ -155,27 +173,16 @@ cdef class AddNamespace(Operation):
     'PA "ex" <http://example.org/> .'
     """
 
-    cdef readonly str name
-    cdef readonly IRI iri
-    cdef readonly object graph
-    __match_args__ = ("name", "iri", "graph")
-
     def __init__(self, str name not None, iri, graph=None):
-        self.name = name
-        self.iri = as_iri(iri)
-        self.graph = as_graph(graph)
-
-    cdef tuple values(self):
-        return self.name, self.iri, self.graph
+        self.hold(name, as_iri(iri), graph)
 
     def __str__(self):
-        graph = "" if self.graph is None else f" {self.graph}"
-        return f"PA {quoted_name(self.name)} {self.iri}{graph} ."
+        return f"PA {quoted_name(self.name)} {self.iri}{self.in_graph()} ."
 
 
 @cython.final
 @cython.no_gc
-cdef class DeleteNamespace(Operation):
+cdef class DeleteNamespace(_Namespace):
     """Delete a namespace declaration (RDF Patch: PD).
 
     Parameters
@@ -193,22 +200,11 @@ cdef class DeleteNamespace(Operation):
     'PD "ex" .'
     """
 
-    cdef readonly str name
-    cdef readonly object iri
-    cdef readonly object graph
-    __match_args__ = ("name", "iri", "graph")
-
     def __init__(self, str name not None, iri=None, graph=None):
-        self.name = name
-        self.iri = None if iri is None else as_iri(iri)
-        self.graph = as_graph(graph)
-
-    cdef tuple values(self):
-        return self.name, self.iri, self.graph
+        self.hold(name, None if iri is None else as_iri(iri), graph)
 
     def __str__(self):
-        graph = "" if self.graph is None else f" {self.graph}"
-        return f"PD {quoted_name(self.name)}{graph} ."
+        return f"PD {quoted_name(self.name)}{self.in_graph()} ."
 
 
 @cython.final
@@ -309,8 +305,7 @@ cdef class OperationIterator:
             give_back(&self.claimed)
 
     cdef object next_operation(self):
-        cdef Add add
-        cdef Delete delete
+        cdef _Change change
         cdef int64_t row
         cdef int op
         while True:
@@ -319,14 +314,10 @@ cdef class OperationIterator:
             row = self.row
             self.row = row + 1
             op = self.terms.batch.a.op[row]
-            if op == OP_ADD:
-                add = Add.__new__(Add)
-                add.statement = self.terms.statement(row)
-                return add
-            if op == OP_DELETE:
-                delete = Delete.__new__(Delete)
-                delete.statement = self.terms.statement(row)
-                return delete
+            if op == OP_ADD or op == OP_DELETE:
+                change = Add.__new__(Add) if op == OP_ADD else Delete.__new__(Delete)
+                change.statement = self.terms.statement(row)
+                return change
             if op != OP_PUNCTUATION:
                 return other_operation(self.terms, row, op)
 
@@ -366,128 +357,61 @@ cdef object other_operation(Materializer terms, int64_t row, int op):
 
 # ---- into a Batch
 
-cdef class OperationBatchBuilder:
-    """Fills the Batch of a patch, as a `BatchBuilder` does with statements (``arity`` 3 or 4).
-
-    ``batch`` is the Batch being filled.
-    """
-
-    cdef object collector
-    cdef Batch filled
-    cdef Claim claimed
+cdef class OperationBatchBuilder(BatchBuilder):
+    """Fills the Batch of a patch with operations, as a `BatchBuilder` does with statements (``arity`` 3 or 4)."""
 
     def __cinit__(self, int arity):
-        self.collector = BatchBuilder(arity)
-        self.filled = self.collector.batch
-        if add_operations(&self.filled.a) < 0:
-            raise MemoryError
+        self.make_patch()
 
-    def __len__(self):
-        with cython.critical_section(self):
-            return self.filled.a.n_rows
-
-    @property
-    def batch(self):
-        """The Batch being filled."""
-        with cython.critical_section(self):
-            return self.filled
-
-    def lend(self, function) -> None:
-        """Call a function with the Batch, then empty it, see `BatchBuilder.lend`."""
-        claim(&self.claimed, self)
-        try:
-            function(self.filled)
-            self.empty()
-        finally:
-            give_back(&self.claimed)
-
-    def clear(self) -> None:
-        """Empty the Batch, or begin another one if arrays of it are in use."""
-        claim(&self.claimed, self)
-        try:
-            self.empty()
-        finally:
-            give_back(&self.claimed)
-
-    cdef int empty(self) except -1:
-        self.collector.clear()
-        cdef Batch batch = self.collector.batch
-        with cython.critical_section(self):
-            self.filled = batch
+    cdef int make_patch(self) except -1:
         if self.filled.a.op == NULL and add_operations(&self.filled.a) < 0:
             raise MemoryError
         return 0
 
-    cdef int mark(self, int op) except -1:
-        check_free(self.filled)
-        if add_row(&self.filled.a, NO_TERM, NO_TERM, NO_TERM, NO_TERM) < 0:
-            raise MemoryError
-        self.filled.a.op[self.filled.a.n_rows - 1] = <int8_t>op
-        return 0
+    cdef int empty(self) except -1:
+        BatchBuilder.empty(self)
+        return self.make_patch()
 
-    cdef int named(self, int op, str name, int slot, object term, object graph) except -1:
-        """A row with a name as its subject, and a term in one place."""
-        cdef BatchData* a = &self.filled.a
-        cdef bytes text = utf8_of(name, "the name")
-        cdef int64_t row
-        cdef int32_t id, key
-        # The BatchBuilder assigns ids to terms, so it gets a statement of these terms only.
-        if term is None and graph is None:
-            self.mark(op)
-        elif term is None:
-            self.collector.add((graph, graph, graph, graph))
-        else:
-            self.collector.add((term, term, term) if graph is None else (term, term, term, graph))
-        key = add_term(a, KIND_TEXT, NO_TERM, <const uint8_t*><const char*>text, len(text))
-        if key < 0:
-            raise MemoryError
-        row = a.n_rows - 1
-        id = NO_TERM if term is None else a.s[row]
-        a.s[row] = key
-        a.p[row] = id if slot == 1 else NO_TERM
-        a.o[row] = id if slot == 2 else NO_TERM
-        a.op[row] = <int8_t>op
-        return 0
-
-    def add(self, operation) -> int:
-        """Append an operation. Return the number of rows, or a larger number if the Batch has much text."""
-        claim(&self.claimed, self)
-        try:
-            return self.take(operation)
-        finally:
-            give_back(&self.claimed)
-
-    cdef int64_t take(self, operation) except -1:
+    cdef int64_t add_item(self, object operation) except -1:
         cdef int64_t rows
         cdef type kind = type(operation)
-        if kind is Add:
-            rows = self.collector.add((<Add>operation).statement)
-            self.filled.a.op[self.filled.a.n_rows - 1] = OP_ADD
-            return rows
-        if kind is Delete:
-            rows = self.collector.add((<Delete>operation).statement)
-            self.filled.a.op[self.filled.a.n_rows - 1] = OP_DELETE
+        if kind is Add or kind is Delete:
+            rows = BatchBuilder.add_item(self, (<_Change>operation).statement)
+            self.filled.a.op[self.filled.a.n_rows - 1] = OP_ADD if kind is Add else OP_DELETE
             return rows
         if kind is Header:
-            self.named(OP_HEADER, operation.key, 2, operation.value, None)
-        elif kind is AddNamespace:
-            self.named(OP_NAMESPACE_ADD, operation.name, 1, operation.iri, operation.graph)
-        elif kind is DeleteNamespace:
-            self.named(OP_NAMESPACE_DELETE, operation.name, 1, operation.iri, operation.graph)
-        elif kind is Start:
-            self.mark(OP_START)
-        elif kind is Commit:
-            self.mark(OP_COMMIT)
-        elif kind is Abort:
-            self.mark(OP_ABORT)
-        else:
-            raise JellyArgumentError(f"expected an operation of a patch (Add, Delete, ...), got {kind.__name__}: {operation!r:.80}")
+            return self.add_named(OP_HEADER, operation.key, NO_TERM, self.find(operation.value), None)
+        if kind is AddNamespace or kind is DeleteNamespace:
+            op = OP_NAMESPACE_ADD if kind is AddNamespace else OP_NAMESPACE_DELETE
+            iri = NO_TERM if operation.iri is None else self.find(operation.iri)
+            return self.add_named(op, operation.name, iri, NO_TERM, operation.graph)
+        if kind is Start:
+            return self.add_operation(OP_START, NO_TERM, NO_TERM, NO_TERM, NO_TERM)
+        if kind is Commit:
+            return self.add_operation(OP_COMMIT, NO_TERM, NO_TERM, NO_TERM, NO_TERM)
+        if kind is Abort:
+            return self.add_operation(OP_ABORT, NO_TERM, NO_TERM, NO_TERM, NO_TERM)
+        raise JellyArgumentError(f"expected an operation of a patch (Add, Delete, ...), got {kind.__name__}: {operation!r:.80}")
+
+    cdef int64_t add_named(self, int op, str name, int32_t p, int32_t o, object graph) except -1:
+        """A row with a name as its subject."""
+        cdef int32_t g = NO_TERM if graph is None else self.find_graph(graph)
+        cdef bytes text = utf8_of(name, "the name")
+        cdef int32_t s = self.checked(
+            add_term(&self.filled.a, KIND_TEXT, NO_TERM, <const uint8_t*><const char*>text, len(text))
+        )
+        return self.add_operation(op, s, p, o, g)
+
+    cdef int64_t add_operation(self, int op, int32_t s, int32_t p, int32_t o, int32_t g) except -1:
+        check_free(self.filled)
+        self.checked(add_row(&self.filled.a, s, p, o, g))
+        self.filled.a.op[self.filled.a.n_rows - 1] = <int8_t>op
         return self.filled.a.n_rows
 
     def end_patch(self) -> None:
         """End the patch here."""
         claim(&self.claimed, self)
         try:
-            self.mark(OP_PUNCTUATION)
+            self.add_operation(OP_PUNCTUATION, NO_TERM, NO_TERM, NO_TERM, NO_TERM)
         finally:
             give_back(&self.claimed)
