@@ -20,7 +20,7 @@ from jelly._core.base.constants import XSD_STRING_IRI
 from jelly._core.jena.reader import ResultReader
 from jelly._core.jena.writer import ResultWriter
 from jelly._core.terms.batch_builder import ResultBatchBuilder
-from jelly._core.terms.materialize import Materializer
+from jelly._core.terms.materialize import SolutionIterator
 from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple
 from jelly._formats.registry import Format
 from jelly._formats.result_tsv import MAX_NESTED, PIECE, check_width, read_tsv
@@ -129,7 +129,7 @@ class SyntaxResultWriter:
 
     def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
         """The text of a Batch, the first time after the variables. Results have no frames."""
-        rows = Materializer(self._capabilities.fit(batch)).solutions()
+        rows = SolutionIterator(self._capabilities.fit(batch))
         if batch.variables != self._variables:
             expected = f"expected {self._variables}, as in the header"
             raise JellyOptionsError(f"the variables are {batch.variables}: {expected}")

@@ -31,3 +31,4 @@ cdef class Materializer:
     cdef object triple(self, int64_t row)
     cdef object quad(self, int64_t row)
     cdef object statement(self, int64_t row)
+    cdef tuple solution(self, int64_t row)

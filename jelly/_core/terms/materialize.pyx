@@ -3,6 +3,7 @@
 cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int32_t, int64_t
 
 from jelly._core.base.batch cimport (
@@ -215,18 +216,15 @@ cdef class Materializer:
         check_rows(self.batch, start, end)
         return [self.statement(row) for row in range(start, end)]
 
-    def solutions(self) -> list:
-        """The rows of query results: a tuple each, with None where a variable is unbound."""
-        cdef BatchData* a = &self.batch.a
-        cdef int64_t i, row
-        cdef list found = []
-        if self.batch.variables is None:
-            raise JellyOptionsError("these are statements, not query results")
-        for row in range(a.n_rows):
-            i = row * a.width
-            found.append(tuple([
-                None if a.cells[i + k] < 0 else self.get(a.cells[i + k]) for k in range(a.width)
-            ]))
+    cdef inline tuple solution(self, int64_t row):
+        cdef const int32_t* cells = &self.batch.a.cells[row * self.batch.a.width]
+        cdef Py_ssize_t width = self.batch.a.width
+        cdef tuple found = PyTuple_New(width)
+        cdef Py_ssize_t i
+        for i in range(width):
+            term = None if cells[i] < 0 else self.get(cells[i])
+            Py_INCREF(term)
+            PyTuple_SET_ITEM(found, i, term)
         return found
 
 
@@ -296,6 +294,35 @@ cdef class StatementIterator:
             close = getattr(self.batches, "close", None)
             if close is not None:
                 close()
+        finally:
+            give_back(&self.claimed)
+
+
+@cython.final
+cdef class SolutionIterator:
+    """Iterates over the rows of a Batch of query results: a tuple each, with None where a variable is unbound."""
+
+    cdef Materializer terms
+    cdef int64_t row
+    cdef Claim claimed
+
+    def __cinit__(self, Batch batch not None):
+        if batch.variables is None:
+            raise JellyOptionsError("these are statements, not query results")
+        self.terms = Materializer(batch)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef int64_t row
+        claim(&self.claimed, self)
+        try:
+            row = self.row
+            if row >= self.terms.batch.a.n_rows:
+                raise StopIteration
+            self.row = row + 1
+            return self.terms.solution(row)
         finally:
             give_back(&self.claimed)
 

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, ClassVar, final
 
 from typing_extensions import Self, disjoint_base
@@ -74,7 +74,6 @@ class OperationIterator:
     def __next__(self) -> Operation: ...
     def __reduce__(self) -> Any: ...
 
-@disjoint_base
 class OperationBatchBuilder(BatchBuilder):
     def __new__(cls, arity: int) -> Self: ...
     def end_patch(self) -> None: ...

@@ -35,7 +35,7 @@ from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch_concat import join_batches
 from jelly._core.rules.capabilities import CAPABILITIES, capabilities_of
 from jelly._core.terms.batch_builder import BatchBuilder, ResultBatchBuilder, _make_batch
-from jelly._core.terms.materialize import Materializer
+from jelly._core.terms.materialize import SolutionIterator
 from jelly._formats.registry import REGISTRY, Content
 from jelly.results import read_results, write_results
 
@@ -88,7 +88,7 @@ def test_statements_have_no_cells() -> None:
         with pytest.raises(JellyOptionsError, match="these are statements, not query results"):
             read()
     with pytest.raises(JellyOptionsError, match="these are statements"):
-        Materializer(batch).solutions()
+        SolutionIterator(batch)
 
 
 @pytest.mark.parametrize("width", [0, 1, 70])
