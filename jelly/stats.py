@@ -467,7 +467,7 @@ def stats(
     progress : callable, optional
         See `jelly.convert`.
     max_keys : int, default 1000000
-        Number of different keys to tell apart in each counter.
+        Number of different keys to distinguish in each counter.
     **options : Unpack[ReadOptions]
         Shared keywords, see `jelly.ReadOptions`. Of one source ``threads`` decode segments, if it is a Jelly file with
         an index.

@@ -1,6 +1,6 @@
-"""Statements behind those of a Jelly file, with its index.
+"""Statements after those of a Jelly file, with its index.
 
-No step of a file system takes the old index away and puts the new end there at once: who writes behind the end of a
+No step of a file system takes the old index away and puts the new end there at once: who writes after the end of a
 file leaves half a frame if it is killed, for readers that know of no journal. So the new file is made beside the old
 one and renamed. The bytes up to the old end are not decoded, and the system copies them (``copy_file_range``): file
 systems that share blocks, such as Btrfs and XFS, do not even copy them.
@@ -236,7 +236,7 @@ def _renew_sidecar(target: str, sidecar: bool, index: Index | None, builder: Fil
 
 
 def _needs_more(options: StreamOptions, batch: Batch) -> bool:
-    """Whether no frames with a Batch can go behind a stream with these options: the file is written anew then.
+    """Whether no frames with a Batch can follow a stream with these options: the file is written anew then.
 
     The tables of frames in columns (Jelly-RDF 1.2) are other ones, and a writer needs more names than a reader.
     """
@@ -248,7 +248,7 @@ def _needs_more(options: StreamOptions, batch: Batch) -> bool:
 def _write_anew(
     target: str, old: str, options: StreamOptions, batches: Iterator[Batch], source: Stream, how: dict[str, Any]
 ) -> int:
-    """Write what a file has, and Batches behind it, with stream options that allow both; the statements of these."""
+    """Write what a file has, and Batches after it, with stream options that allow both; the statements of these."""
     first = next(batches)
     chosen = output_options(options, first.arity)
     chosen = changed(chosen, missing(chosen, first, ALL_FIELDS - {"version"}))
@@ -266,7 +266,7 @@ def _write_anew(
 
 
 def _begun(raw: Any, file: Any, written: Any, end: int) -> Any:
-    """What the new file is written to, with the first bytes of the old one: of a compressed file its frames."""
+    """The output of the new file, with the first bytes of the old one: of a compressed file its frames."""
     if not isinstance(file, PlainView):
         _copy(raw, written, end)
         return written
@@ -345,7 +345,7 @@ def _kept(file: Any, size: int) -> tuple[int, bytes]:
 
 
 def _head(data: bytes, at: int = 0) -> int:
-    """The end of the number that begins at a byte; behind the data, if it has none."""
+    """The end of the number that begins at a byte; after the data, if it has none."""
     while at < len(data) and data[at] & 0x80:
         at += 1
     return at + 1

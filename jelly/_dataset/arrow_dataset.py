@@ -141,7 +141,7 @@ def _plain(text: str) -> str:
 def conditions_of(filter: Any) -> dict[str, list[str]] | None:
     """The columns of an expression of pyarrow, and the texts that they must have, if any; None if it says else.
 
-    pyarrow tells no parts of an expression, only its text. So one is made of what was understood, and compared with it.
+    pyarrow gives no parts of an expression, only its text. So one is made of what was understood, and compared with it.
 
     >>> name = compute.field("predicate")
     >>> conditions_of((name == "a:p") & compute.field("object").isin(["x", "y"]))

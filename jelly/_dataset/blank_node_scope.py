@@ -26,7 +26,7 @@ _OF_FOLDER = re.compile(r"(.*?)(?:/batch=\d+)?/part-(?:\d{5}|[0-9a-f]{16}(?:-[0-
 
 
 def scope_of(source: str) -> bytes:
-    """What the labels of a source begin with: "jf", 16 hexadecimal digits and "_".
+    """The start of the labels of a source: "jf", 16 hexadecimal digits and "_".
 
     It depends on the path or URL alone, made absolute: so it is the same at every reading, for every part of a file, in
     every process, and whatever is read beside it. The part files of one job are one source, because a node may be in
@@ -49,7 +49,7 @@ def scope_of(source: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class BlankNodes:
-    """What becomes of the blank nodes of a source.
+    """The treatment of the blank nodes of a source.
 
     With "scope" their labels begin with `scope_of` the source, with "keep" they are kept, and with "skolemize" the
     nodes become IRIs: ``base``, ``/.well-known/genid/`` and the label that "scope" gives.

@@ -110,7 +110,7 @@ def is_known(path: str) -> bool:
 class Sources:
     """Some sources, each read when its turn comes. With several, blank nodes get a scope by default.
 
-    ``each`` has the sources, ``names`` what they are called: paths and URLs, else something that tells them apart.
+    ``each`` has the sources, ``names`` what they are called: paths and URLs, else something that differs.
     ``settings`` are keywords of `Reader`, for the sources whose format has them.
     """
 
@@ -157,7 +157,7 @@ def is_table(source: Any) -> bool:
 
 
 def _name(source: Any) -> str:
-    """What decides the labels of the blank nodes of a source: its path or URL, what bytes say, or nothing."""
+    """The name that decides the labels of the blank nodes of a source: a path or URL, a hash of bytes, or a new one."""
     is_pipe = is_path(source) and os.path.exists(source) and not os.path.isfile(source)
     if is_path(source) and source != "-" and not is_pipe or is_open_file(source):
         return name_of(source)
@@ -168,4 +168,4 @@ def _name(source: Any) -> str:
         for chunk in source:
             digest.update(chunk)
         return f"bytes://{digest.hexdigest()}"
-    return f"stream://{uuid.uuid4().hex}"  # nothing tells one stream from another
+    return f"stream://{uuid.uuid4().hex}"  # streams have no names

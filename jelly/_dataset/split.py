@@ -86,7 +86,7 @@ def _label(batch: Batch, term: int) -> str:
         return "default"
     text = batch.term_text(term)
     if batch.kind[term] == Kind.IRI:
-        # What stands behind the last of these says most.
+        # What stands after the last of these says most.
         parts = text.rstrip("/#").replace("#", "/").split("/")
         text = parts[-1]
     made = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in text)[:_LONGEST].strip(".")

@@ -187,7 +187,7 @@ class Stream:
         yield from batches if change is None else change(batches)
 
     def _open(self, source: Any, query: Query | None) -> Reader | Indexed:
-        """What reads a source. A file with an index is read in part, or by threads."""
+        """The reader of a source. A file with an index is read in part, or by threads."""
         threads = index(self._threads) if self.is_one else 1
         file = None
         if isinstance(source, JellyFile):
@@ -222,7 +222,7 @@ class Stream:
             yield from pipelined(self._tasks(stack, query), index(self._threads))
 
     def _tasks(self, stack: ExitStack, query: Query | None) -> Iterator[Callable[[], Iterator[Batch]]]:
-        """What threads do: each reads a source, or a segment of one."""
+        """The tasks of threads: each reads a source, or a segment of one."""
         for number, source in enumerate(self.sources.each):
             file = source if isinstance(source, JellyFile) else self._indexed(source)
             if file is None:

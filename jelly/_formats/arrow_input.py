@@ -29,8 +29,8 @@ PIECE_ROWS = 1 << 16
 
 def to_stream(data: Any) -> pa.RecordBatchReader:
     """A reader of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``."""
-    # Objects of pyarrow are used directly: the C interface has no sizes of buffers, so that behind it nobody can
-    # check whether offsets are inside of them.
+    # Objects of pyarrow are used directly: the C interface has no sizes of buffers, so that nobody can check
+    # whether offsets are inside of them.
     if isinstance(data, pa.RecordBatchReader):
         return data
     if isinstance(data, pa.Table):
@@ -81,7 +81,7 @@ def validated(
     JellyFormatError, or JellyLimitError without memory.
 
     If the batches come from a file (``of_file``), an OSError means that it is broken, else the caller raised it.
-    Data of another library behind the C interface must be valid: it has no sizes to check against.
+    Data that another library gives by the C interface must be valid: it has no sizes to check against.
     """
     iterator = iter(batches)
     n = 0

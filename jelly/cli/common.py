@@ -1,4 +1,4 @@
-"""What a command prints: messages, progress and results; and its end: an exit code instead of a traceback."""
+"""The output of a command: messages, progress and results; and its end: an exit code instead of a traceback."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def _pattern(prefixes: Prefixes, given: Given) -> dict[str, Any]:
 
 
 class Prefixes:
-    """What the prefixes of a command stand for: those of its options, else of its files, else well-known ones.
+    """The IRIs of the prefixes of a command: those of its options, else of its files, else well-known ones.
 
     Files are opened only if a text is abbreviated: those on disk and URLs of fsspec, and only their first statements
     are read. A prefix that files declare in several ways stands for all of these.
@@ -158,7 +158,7 @@ class Prefixes:
         return [iri for text in texts for iri in self._iris(text) or [text]]
 
     def note(self) -> None:
-        """Nothing was found: tell which terms look abbreviated and were read as they are."""
+        """Nothing was found: say which terms look abbreviated and were read as they are."""
         for text in self._unknown:
             say(f"note: {text} was read as an IRI: nothing declares its prefix (--prefix NAME=IRI does)", "yellow")
 

@@ -230,8 +230,8 @@ def index(file: str, terms: bool, reading: Given, form: str | None) -> None:
     """Scan a Jelly file and write its index to FILE.idx, for jelly.open in Python.
 
     Files written by "jelly convert" contain an index already, unless they are .gz, .bz2 or .xz, or not delimited. With
-    --terms FILE.idx also tells which terms each part of the file holds, so that "jelly find" reads only what can match;
-    of a file that has an index it holds nothing else. A file compressed with zstd needs a table of its frames, as this
+    --terms FILE.idx also lists the terms in each part of the file, so that "jelly find" reads only what can match; of a
+    file that has an index it holds nothing else. A file compressed with zstd needs a table of its frames, as this
     command and t2sz write it.
 
     \b

@@ -146,7 +146,7 @@ def unpack_subscribe(data: bytes, patch: bool = False) -> tuple[str, StreamOptio
 def unpack_options(data: bytes, patch: bool = False) -> StreamOptions | PatchOptions:
     """The options that an RdfStreamOptions or RdfPatchOptions asks for. Fields that are not set are left open.
 
-    Protobuf does not tell a size of 0 from one that is not set: with a name table of 0, which no stream has, the sizes
+    Protobuf has no difference between a size of 0 and one that is not set: with a name table of 0, which no stream has, the sizes
     that are 0 are open, and become the largest. For patches an open statement type is QUADS, which holds both, and an
     open stream type is FRAME, the only one that is sent.
 

@@ -109,7 +109,7 @@ class Unpacker:
             raise JellyFormatError(f"the value is no zstd data: {error}") from None
 
     def _decompressor(self, number: int) -> Shared:
-        """What decompresses values with the dictionary of a number, 0 for none."""
+        """The decompressor of values with the dictionary of a number, 0 for none."""
         if number and number not in self._dictionaries:
             known = ", ".join(map(str, self._dictionaries)) or "none"
             raise JellyFormatError(f"the value needs the zstd dictionary {number}: the dictionaries given are {known}")

@@ -227,7 +227,7 @@ def _merge(
 
 
 def _query(spark: SparkSession, checkpoint: str) -> str:
-    """The id of the query that has a checkpoint. In the batch of a query under Spark Connect nothing else tells it."""
+    """The id of the query that has a checkpoint. In the batch of a query under Spark Connect nothing else has it."""
     path = re.sub(r"([*?{}\[\]\\])", r"\\\1", f"{checkpoint.rstrip('/')}/metadata")
     row = spark.read.text(path, wholetext=True).first()
     assert row is not None

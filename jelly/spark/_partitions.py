@@ -175,7 +175,7 @@ def _is_jelly(file: File, format: str | None) -> bool:
 
 
 def cost(file: File, format: str | None = None) -> int:
-    """What a byte of a file counts: 8 if it is compressed, and 8 times as much if its format is a slow one."""
+    """The weight of a byte of a file: 8 if it is compressed, and 8 times as much if its format is a slow one."""
     form = _format(file, format)
     slow = form is not None and form.codec == TURTLE.codec
     return (_COST if split_suffix(file.name)[1] else 1) * (_COST if slow else 1)

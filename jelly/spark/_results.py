@@ -55,7 +55,7 @@ class ResultSettings(Settings):
             raise JellyOptionsError("query results must have at least one variable, and columns must name each once")
 
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
-        """What each task reads of some files: whole ones."""
+        """The files that each task reads: whole ones."""
         return split(files, self.split_bytes, format="thrift", storage=self.storage)
 
     def read_part(self, part: Part, keep: Pattern | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:

@@ -161,7 +161,7 @@ def session(spark: SparkSession | str | None, conf: Mapping[str, str] | None = N
 
 @contextmanager
 def described(spark: SparkSession, what: str, files: Collection[File]) -> Iterator[None]:
-    """Within this, Spark's UI tells what the jobs and stages of this thread are, and how much they read.
+    """Within this, Spark's UI shows what the jobs and stages of this thread are, and how much they read.
 
     >>> def count(spark, rdd, files):
     ...     with described(spark, "count", files):
@@ -236,7 +236,7 @@ def check_workers(spark: SparkSession) -> None:
 
 
 def _summary(error: BaseException) -> str:
-    """What went wrong in Spark, on a line: the first error that is not one of its wrappers, else the first."""
+    """The error of Spark, on a line: the first error that is not one of its wrappers, else the first."""
     text = str(error)
     found = _RAISED.findall(text)
     own = [f"{name}: {why}" for name, why in found if not name.startswith(("Py4J", "Spark", "PythonException"))]

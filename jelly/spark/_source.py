@@ -62,7 +62,7 @@ class JellyReader(DataSourceReader):
             files = [file for file in files if file.path in self.only]
         files = [file for file in files if settings.directories.allows(file.path, settings.layout, self.wanted)]
         tasks = settings.tasks(files)
-        if self.keep is not None and settings.mode == "FAILFAST":  # other modes tell what is broken
+        if self.keep is not None and settings.mode == "FAILFAST":  # other modes say what is broken
             query = query_of(self.keep, settings.blank_nodes)
             tasks = narrowed(
                 tasks, query, format=settings.format, storage=settings.storage, limits=settings.limits

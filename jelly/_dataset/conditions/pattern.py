@@ -51,7 +51,7 @@ class _Matcher:
         raise NotImplementedError
 
     def _sought(self) -> Sought | None:
-        """What filters know of it."""
+        """The entries of filters that it may have."""
         return None
 
 
@@ -201,7 +201,7 @@ def parse_term(text: str) -> Any:
 
 
 class Pattern:
-    """What statements to find: those of which each named term matches.
+    """A pattern of statements: each named term must match.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ class Pattern:
         return [(slot, Place(wanted)) for slot in "psog" if (wanted := getattr(self, slot)) is not None]
 
     def query(self, labels: bool = True) -> Query | None:
-        """What filters know of the pattern.
+        """The entries of filters that rows of the pattern have.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ class Pattern:
 
 
 class Place:
-    """What one place of a statement may be."""
+    """The terms that one place of a statement may have."""
 
     def __init__(self, wanted: tuple[Any, ...]) -> None:
         self.default = any(isinstance(one, DefaultGraph) for one in wanted)
@@ -348,7 +348,7 @@ class Place:
 
     @cached_property
     def sought(self) -> tuple[bool, list[Sought]] | None:
-        """What filters know of it; None if it has a datatype or a language range, or very many terms."""
+        """Its entries in filters; None if it has a datatype or a language range, or very many terms."""
         matched = [found for one in self._matchers if (found := one._sought()) is not None]
         if len(self._terms) > MAX_SOUGHT or len(matched) < len(self._matchers):
             return None
@@ -381,7 +381,7 @@ class Place:
 
 
 def _several(wanted: Wanted, is_graph: bool = False) -> tuple[Any, ...] | None:
-    """What a place may be, as a tuple; None if it may be anything."""
+    """The terms that a place may have, as a tuple; None if it may be anything."""
     if wanted is None:
         return None
     # A quoted triple is iterable, and yet one term; terms of RDFLib are texts.

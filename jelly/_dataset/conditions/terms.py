@@ -155,7 +155,7 @@ _ANCHOR = IRI("")
 
 
 def sought(term: Any) -> Sought:
-    """What filters know of a term."""
+    """The entry of a term in filters."""
     builder = BatchBuilder(3, 1)
     builder.add((_ANCHOR, _ANCHOR, term))
     batch = builder.batch

@@ -31,7 +31,7 @@ def terms_table(
 ) -> pa.Table:
     """The terms of a range of numbers: ``kind``, ``value``, ``datatype``, ``lang`` and ``direction``.
 
-    Without ``direction`` a base direction stands behind the language.
+    Without ``direction`` a base direction stands after the language.
     """
     columns = list(_NAMES)[: len(_NAMES) - (not direction)]
     batch = dictionary.batch(first, end, relations=relations)

@@ -24,9 +24,9 @@ class _CheckedPatches(_Checked):
 def problems_beside(
     path: str, patch: bool, joined: bool, limits: Mapping[str, Any]
 ) -> Iterator[tuple[str, int | None]]:
-    """What does not fit the stream, in words, and at what byte of it. The stream itself has no error.
+    """The parts that do not fit the stream, in words, each with its byte in the stream. The stream itself has no error.
 
-    All segments are read to their ends, which tells whether an index fits, see `read_segment`; each statement is then
+    All segments are read to their ends, which shows whether an index fits, see `read_segment`; each statement is then
     looked for in the filters. In ``joined`` files the index that one of them had is ignored.
     """
     kind = _CheckedPatches if patch else JellyFile if joined else _Checked

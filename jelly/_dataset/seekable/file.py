@@ -247,7 +247,7 @@ def end_of(start: int, stop: int | None, n: int) -> int:
 
 
 def to_the_end(batches: Iterator[Batch], items: Iterator[T]) -> Iterator[T]:
-    """The ``items``, which are made of Batches; then the other Batches are read, which tells whether the index fits."""
+    """The ``items``, which are made of Batches; then the other Batches are read, which shows whether the index fits."""
     yield from items
     for _ in batches:
         pass
@@ -381,7 +381,7 @@ class JellyFile(IndexedFile[Triple | Quad]):
 
         def part(segment: tuple[Keyframe, Keyframe]) -> Iterator[tuple[Batch, int, int]]:
             last = min(end, segment[1].statement)
-            # To the end of the segment, which tells whether the index fits.
+            # To the end of the segment, which shows whether the index fits.
             for batch in self._read(segment):
                 if whole or batch.first_row < last:
                     low = min(max(start - batch.first_row, 0), len(batch))

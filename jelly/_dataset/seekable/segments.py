@@ -21,10 +21,10 @@ _ALIKE = frozenset({"format", "strict", "on_error", "delimited"})
 
 
 class Condition(Protocol):
-    """What rows are looked for: a `Pattern` or a `Where`."""
+    """A condition on rows: a `Pattern` or a `Where`."""
 
     def query(self, labels: bool = True) -> Query | None:
-        """What filters know of it."""
+        """The entries of filters that it may have."""
 
 
 def _open_url(name: str) -> BinaryIO:
@@ -34,7 +34,7 @@ def _open_url(name: str) -> BinaryIO:
 
 
 def query_of(condition: Condition | None, blank_nodes: BlankNodes) -> Query | None:
-    """What filters of a file know of a condition, where the blank nodes of the file get other names."""
+    """The query of a condition to the filters of a file, where the blank nodes of the file get other names."""
     if condition is None or blank_nodes.mode == "skolemize":  # any IRI may be a blank node in the file
         return None
     return condition.query(labels=blank_nodes.mode == "keep")
@@ -60,7 +60,7 @@ def open_filtered(
             return None
         file = JellyFile(name, opener=opener or (open_local if is_local else _open_url), **limits)
     except (JellyError, OSError, ValueError):
-        return None  # who reads it from the start tells what is wrong
+        return None  # who reads it from the start says what is wrong
     if file.filters is not None:
         return file
     file.close()

@@ -5,7 +5,7 @@ there. Layout, numbers little-endian: the magic number, a CRC-32 and the length 
 the Jelly file, checksum of its first and last bytes, checksum of the stream options, statements, frames, number of
 places; then offset, statement, frame, and offset, length and CRC-32 of the state for each); the states, compressed with
 zlib. A frame that restates the options (Jelly-RDF 1.2) needs none: its length is 0. That of patches is version 2: the
-place of the end (`Index.place`) stands behind the number of places, and that of each place behind its frame. Behind all
+place of the end (`Index.place`) stands after the number of places, and that of each place after its frame. After all
 that may stand filters; of a file that has an index they are all there is.
 """
 

@@ -68,7 +68,7 @@ def _keys(batch: Batch, by: str) -> list[Rows]:
 def sorted_rows(batch: Batch, by: str, *, unique: bool = False, in_pieces: bool = False) -> Rows:
     """The numbers of the rows of a Batch in order: those with equal terms in the order they have, or only the first.
 
-    ``in_pieces`` tells that the rows are some pieces that are in order.
+    ``in_pieces`` says that the rows are some pieces that are in order.
 
     >>> import jelly
     >>> [batch] = jelly.scan(b"<a:b> <a:p> <a:o> .\\n<a:a> <a:p> <a:o> .\\n<a:b> <a:p> <a:o> .", format="nt").batches()
@@ -139,7 +139,7 @@ class Run:
         if after < before:
             one, other = (" ".join(map(str, key)) for key in (before, after))
             raise JellyArgumentError(
-                f"it is not sorted by {self._by!r}: {other} comes behind {one}; sort it first", source=self._name
+                f"it is not sorted by {self._by!r}: {other} comes after {one}; sort it first", source=self._name
             )
 
     def key(self, row: int) -> tuple[Any, ...]:
@@ -206,7 +206,7 @@ def merged(
             yield from runs[0].rest()
             return
         # All up to here is known: the run whose last row is the first of them may go on with equal ones, which stand
-        # before those of the runs behind it.
+        # before those of the runs after it.
         lasts = [run.last() for run in runs]
         first = min(range(len(runs)), key=lasts.__getitem__)
         cut = lasts[first]

@@ -46,7 +46,7 @@ class Sort:
         self.by, self.memory, self.is_unique = check_order(by), memory, is_unique
 
     def unique(self) -> Sort:
-        """This order, with equal statements once: in all places, which tells statements apart."""
+        """This order, with equal statements once: in all places, so that others are kept."""
         return Sort(self.by + "".join(slot for slot in "spog" if slot not in self.by), self.memory, True)
 
     def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:

@@ -1,4 +1,4 @@
-"""What a step of a `Dataset` is, the short steps, and the iterator over what a Dataset gives."""
+"""The protocol of the steps of a `Dataset`, the short steps, and the iterator over the items of a Dataset."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ COMPRESSIONS = {"none": "", "gzip": ".gz", "zstd": ".zst"}
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a task has written: a part file, or None if there were no rows."""
+    """The part file that a task has written, or None if there were no rows."""
 
     part: int
     file: Staged | None = None

@@ -1,4 +1,4 @@
-"""What a store of the files of jobs does, wherever it keeps them. Independent of Spark; see `store`."""
+"""The interface of a store of the files of jobs, wherever it keeps them. Independent of Spark; see `store`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Staged:
 
 @dataclass(slots=True)
 class Draft:
-    """What an attempt at a task writes: files in a local ``folder``, at any depth. ``stage`` puts them there."""
+    """The files of an attempt at a task: they are in a local ``folder``, at any depth. ``stage`` puts them there."""
 
     store: Store
     job: str
@@ -162,7 +162,7 @@ class Store(ABC):
         """The jobs that have begun and were not swept, and when each gave a last sign, by the clock of the store."""
 
     def content(self) -> Collection[str]:
-        """What readers may see, for an overwrite."""
+        """The files that readers may see, for an overwrite."""
         return [name for name in self.files() if not name.startswith(("_", "."))]
 
     def remove_if_empty(self) -> None:  # noqa: B027 - object stores have no directories

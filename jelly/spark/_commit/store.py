@@ -439,7 +439,7 @@ def store_of(path: str, storage: Mapping[str, Any] | None = None, *, readable: b
 
 
 def _secrets(storage: Any, parts: Any) -> Iterator[str]:
-    """What must not be in an error: long strings of the options that are no addresses, and a password in the URL."""
+    """Texts that must not be in an error: long strings of the options that are no addresses, a password in the URL."""
     if parts is not None and parts.password:
         yield parts.password
     values = storage.values() if isinstance(storage, Mapping) else storage if isinstance(storage, list | tuple) else ()

@@ -30,7 +30,7 @@ _AT_A_TIME = 64
 
 
 def marker_of(job: str) -> str:
-    """The name of the file that tells what a job changes."""
+    """The name of the file that says what a job changes."""
     return f"{MARKER}{job}.json"
 
 
@@ -78,7 +78,7 @@ def roll_back(store: Store, job: str) -> None:
 
 
 def tidy(store: Store, job: str) -> None:
-    """Remove what dead jobs have left. ``job`` has just begun, which tells the time of the store."""
+    """Remove what dead jobs have left. ``job`` has just begun, which gives the time of the store."""
     jobs = store.jobs()
     now = jobs.pop(job, None)
     if now is None:

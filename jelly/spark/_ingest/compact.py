@@ -219,7 +219,7 @@ def _nulls_last(key: Key) -> tuple[tuple[bool, Any], ...]:
 def plan(
     store: Store, tasks: Mapping[str, dict[str, Any]], sort: tuple[str, ...], target: int
 ) -> list[tuple[list[str], list[str], list[Piece]]]:
-    """What to compact: in each group some tasks of a journal, the files of theirs that stay, and the pieces to make.
+    """The plan of a compaction: in each group tasks of a journal, the files of theirs that stay, the pieces to make.
 
     Tasks whose files are large enough, in partitions without small files, are left alone.
     """

@@ -1,4 +1,4 @@
-"""What the executors do for an ingest: read their part of the sources and write files of their own."""
+"""The tasks of an ingest on the executors: read their part of the sources and write files of their own."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What tasks read: parts of text files, and what the directories of files say."""
+"""The parts of files that tasks read, and the columns that the directories of files add."""

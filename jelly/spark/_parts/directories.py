@@ -47,7 +47,7 @@ Said = tuple[tuple[str, Term | None], ...]  # of directories: for s, p or g its 
 
 @dataclass(frozen=True, slots=True)
 class Directories:
-    """What the directories of files say.
+    """The columns that the directories of files add.
 
     ``bases`` are the paths or URLs below which names of directories count. With ``terms`` they say what the
     statements are; ``columns`` are the names of those that are columns.

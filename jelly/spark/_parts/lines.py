@@ -85,7 +85,7 @@ class Lines:
 
 
 def after_line_end(data: bytes, at: int) -> int:
-    """The place behind the first line end at or after ``at``; 0 if there is none."""
+    """The place after the first line end at or after ``at``; 0 if there is none."""
     lf = data.find(b"\n", at)
     cr = data.find(b"\r", at, len(data) if lf < 0 else lf)
     return (cr if cr >= 0 else lf) + 1

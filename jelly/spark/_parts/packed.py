@@ -1,7 +1,7 @@
 """Parts of compressed N-Triples and N-Quads: frames of zstd, members of gzip, streams of bz2.
 
 A part has the frames that begin at or after its first byte and before its last, both bytes of the compressed file. Of
-the text in them it has the lines behind a line end that is in them, and the first part the very first line. So each
+the text in them it has the lines after a line end that is in them, and the first part the very first line. So each
 part leaves out what comes up to its first line end, and reads on, in frames of the next parts, up to the first line end
 there. Every line is in one part, whichever the cuts are, and a part is read without those before it.
 """
@@ -77,7 +77,7 @@ class PackedLines:
         return find_frame(self._read_at, self._size, self._kind, first, last)
 
     def _text(self, start: int, end: int) -> Iterator[bytes]:
-        """What frames hold, which must end at ``end``."""
+        """The contents of frames, which must end at ``end``."""
         at = start
 
         def read_at(offset: int, size: int) -> bytes:

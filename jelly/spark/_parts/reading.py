@@ -32,7 +32,7 @@ def read_lines(
 ) -> Iterator[Batch]:
     """The statements of a part of a file, which is called ``source``. ``limits`` are those of the format.
 
-    ``errors`` gets the errors of lines, which are left out then; else the first one is raised. They tell the byte in
+    ``errors`` gets the errors of lines, which are left out then; else the first one is raised. They name the byte in
     the text, or in a compressed file that is broken; of a part of a compressed file neither is known. The line is told
     only where the part begins the file, because nobody has counted the lines before.
     """

@@ -39,7 +39,7 @@ class RefusedStream(DataSourceStreamReader):
 def refusing(make: Callable[[StructType], DataSourceStreamReader], schema: StructType) -> DataSourceStreamReader:
     """The reader that ``make`` makes, or one that raises its error later.
 
-    Where `DataSource.streamReader` raises an error, Spark tells an UnboundLocalError of its own instead.
+    Where `DataSource.streamReader` raises an error, Spark shows an UnboundLocalError of its own instead.
     """
     try:
         return make(schema)

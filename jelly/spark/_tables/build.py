@@ -71,7 +71,7 @@ class Tables:
             raise JellyOptionsError(f'layout "{self.layout}" has an order of its own: sort is for the other layouts')
 
     def settings(self) -> dict[str, Any]:
-        """What all runs into a directory must have in common."""
+        """The settings that all runs into a directory must share."""
         return {"buckets": self.buckets} | ({"seed": self.seed} if self.layout == "ids" else {})
 
     def write(self, batches: Iterable[Batch], folder: str, name: str) -> int:

@@ -17,7 +17,7 @@ _SAFE = _LETTERS | frozenset("0123456789_")
 def safe_names(
     iris: Iterable[str], known: Mapping[str, str] | None = None, taken: Iterable[str] = ()
 ) -> dict[str, str]:
-    """A name for each IRI: what is behind its last ``/``, ``#`` or ``:``, in letters of ASCII, digits and ``_``.
+    """A name for each IRI: the text after its last ``/``, ``#`` or ``:``, in letters of ASCII, digits and ``_``.
 
     Names differ by more than case, from each other and from those ``taken``: later ones of the same name, in the order
     of the IRIs, get 8 digits of a hash of the IRI. IRIs of ``known`` keep their names.

@@ -1,4 +1,4 @@
-"""What the objects of a predicate are, and the type of the column that holds all of them."""
+"""The kinds of objects of a predicate, and the type of the column that holds all of them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ STRING = "string"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Shape:
-    """What objects have in common: kind, datatype (of literals), type of a column for their values."""
+    """The properties that objects share: kind, datatype (of literals), type of a column for their values."""
 
     kind: str
     datatype: str = ""  # that of literals: xsd:string and rdf:langString are written out

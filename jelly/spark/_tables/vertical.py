@@ -17,7 +17,7 @@ Profiles = dict[str, Profile]  # by predicate
 
 
 def analyse(paths: Sequence[str]) -> Profiles:
-    """What the objects of each predicate are, in some files of statements."""
+    """The kinds of objects of each predicate, in some files of statements."""
     return {
         predicate: Profile(of_objects(rows), graphs=len(rows) - rows["graph"].null_count)
         for predicate, rows in groups_of(read_statements(paths), "predicate")
