@@ -146,9 +146,9 @@ def unpack_subscribe(data: bytes, patch: bool = False) -> tuple[str, StreamOptio
 def unpack_options(data: bytes, patch: bool = False) -> StreamOptions | PatchOptions:
     """The options that an RdfStreamOptions or RdfPatchOptions asks for. Fields that are not set are left open.
 
-    Protobuf has no difference between a size of 0 and one that is not set: with a name table of 0, which no stream has, the sizes
-    that are 0 are open, and become the largest. For patches an open statement type is QUADS, which holds both, and an
-    open stream type is FRAME, the only one that is sent.
+    Protobuf has no difference between a size of 0 and one that is not set: with a name table of 0, which no stream has,
+    the sizes that are 0 are open, and become the largest. For patches an open statement type is QUADS, which holds
+    both, and an open stream type is FRAME, the only one that is sent.
 
     >>> unpack_options(b"").max_name_table_size == unpack_options(b"\\x48\\x00").max_prefix_table_size == 1 << 20
     True
