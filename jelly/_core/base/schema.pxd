@@ -55,10 +55,6 @@ cdef enum:
 cdef enum:
     RDF_TRIPLE_O_LITERAL_TAG = 90
 
-# RdfQuad, rdf.proto
-cdef enum:
-    RDF_QUAD_G_DEFAULT_GRAPH_TAG = 122
-
 # RdfGraphStart, rdf.proto
 cdef enum:
     RDF_GRAPH_START_G_IRI = 1
@@ -129,7 +125,6 @@ cdef enum:
 cdef enum:
     RDF_PATCH_HEADER_KEY = 1
     RDF_PATCH_HEADER_H_IRI = 2
-    RDF_PATCH_HEADER_H_IRI_TAG = 18
     RDF_PATCH_HEADER_H_BNODE = 3
 
 # PatchStatementType, patch.proto

@@ -231,7 +231,7 @@ cdef int put_quoted(EncoderState* e, uint32_t tag, int32_t term, int depth) noex
     put_byte(w, 0)
     begin = w.n
     for slot in range(3):
-        status = jelly_put_term(e, slot, terms[slot], depth)
+        status = jelly_put_term(e, 4 * slot + 1, slot, terms[slot], depth)
         if status != OK:
             return status
     size = w.n - begin
@@ -246,15 +246,18 @@ cdef int put_quoted(EncoderState* e, uint32_t tag, int32_t term, int depth) noex
     return OK
 
 
-cdef inline int jelly_put_term(EncoderState* e, int slot, int32_t term, int depth) noexcept nogil:
-    """A term of an RdfTriple or RdfQuad at position `slot`, or the graph of a quad."""
+cdef inline int jelly_put_term(EncoderState* e, int field, int slot, int32_t term, int depth) noexcept nogil:
+    """A term at position `slot`, 3 for a graph, -1 for the value of a header, which may be any term.
+
+    Its four fields are an IRI, a blank node, a literal and a quoted triple; of a graph an IRI, a blank node, the default
+    graph and a literal. `field` is the first of them.
+    """
     cdef int kind
-    # Fields 1 to 4 are the subject, 5 to 8 the predicate and so on: IRI, blank node, literal, quoted triple.
-    cdef uint32_t tag = (4 * slot + 1) << 3 | 2
+    cdef uint32_t tag = field << 3 | 2
     if slot == 3 and term == NO_TERM:
         if reserve(&e.row, 2) < 0:
             return fail(&e.fault, NO_MEMORY, NULL)
-        put_byte(&e.row, pb.RDF_QUAD_G_DEFAULT_GRAPH_TAG)
+        put_byte(&e.row, <uint8_t>tag + 16)
         put_byte(&e.row, 0)
         return OK
     if term < 0 or term >= e.b.n_terms:
@@ -276,9 +279,8 @@ cdef inline int jelly_put_term(EncoderState* e, int slot, int32_t term, int dept
         return put_quoted(e, tag + 24, term, depth + 1)
     if kind >= KIND_TEXT:
         return fail(&e.fault, BAD_TERM, NULL, term, slot)
-    if slot != 2 and not e.generalized:
+    if 0 <= slot != 2 and not e.generalized:
         return fail(&e.fault, GENERALIZED_OFF, NULL, kind, slot)
-    # The graph has its literal in the place of the quoted triple.
     return put_literal(e, tag + (24 if slot == 3 else 16), term)
 
 
@@ -288,49 +290,10 @@ cdef int put_terms(EncoderState* e, int32_t* terms, int n) noexcept nogil:
     cdef int slot, status
     for slot in range(n):
         if not is_repeated(e, slot, e.last[slot], terms[slot]):
-            status = jelly_put_term(e, slot, terms[slot], 0)
+            status = jelly_put_term(e, 4 * slot + 1, slot, terms[slot], 0)
             if status != OK:
                 return status
     return OK
-
-
-cdef int put_graph_term(EncoderState* e, int first, int32_t term) noexcept nogil:
-    """The graph of a graph start or namespace: like that of a quad, but its four fields begin with `first`."""
-    cdef uint32_t tag = first << 3 | 2
-    cdef int kind
-    if term == NO_TERM:
-        if reserve(&e.row, 2) < 0:
-            return fail(&e.fault, NO_MEMORY, NULL)
-        put_byte(&e.row, <uint8_t>tag + 16)
-        put_byte(&e.row, 0)
-        return OK
-    if term < 0 or term >= e.b.n_terms:
-        return fail(&e.fault, BAD_TERM, NULL, term, 3)
-    kind = e.b.kind[term]
-    if kind == KIND_IRI:
-        return put_iri(e, tag, term)
-    if kind == KIND_BNODE:
-        return put_text(e, tag + 8, e.b.text + e.b.start[term], e.b.start[term + 1] - e.b.start[term])
-    if kind >= KIND_TRIPLE:
-        return fail(&e.fault, BAD_TERM, NULL, term, 3)
-    if not e.generalized:
-        return fail(&e.fault, GENERALIZED_OFF, NULL, kind, 3)
-    return put_literal(e, tag + 24, term)
-
-
-cdef int put_header_value(EncoderState* e, int32_t term) noexcept nogil:
-    """The value of a header, which may be any term and is never left out."""
-    cdef uint32_t tag = pb.RDF_PATCH_HEADER_H_IRI_TAG
-    cdef int kind = e.b.kind[term]
-    if kind == KIND_IRI:
-        return put_iri(e, tag, term)
-    if kind == KIND_BNODE:
-        return put_text(e, tag + 8, e.b.text + e.b.start[term], e.b.start[term + 1] - e.b.start[term])
-    if kind != KIND_TRIPLE:
-        return put_literal(e, tag + 16, term)
-    if not e.star:
-        return fail(&e.fault, STAR_OFF, NULL, kind, -1)
-    return put_quoted(e, tag + 24, term, 1)
 
 
 cdef int put_key(EncoderState* e, int32_t key) noexcept nogil:
@@ -345,7 +308,7 @@ cdef int put_namespace_terms(EncoderState* e, int32_t* terms, bint graph) noexce
     if status == OK and terms[1] != NO_TERM:
         status = put_iri(e, pb.RDF_NAMESPACE_DECLARATION_VALUE_TAG, terms[1])
     if status == OK and graph and not is_repeated(e, 3, e.last[3], terms[3]):
-        status = put_graph_term(e, pb.RDF_PATCH_NAMESPACE_G_IRI, terms[3])
+        status = jelly_put_term(e, pb.RDF_PATCH_NAMESPACE_G_IRI, 3, terms[3], 0)
     return status
 
 
@@ -364,13 +327,13 @@ cdef int put_whole(EncoderState* e, int what, int32_t* terms) noexcept nogil:
         e.whole_names = attempt == 1
         e.row.n = 0
         if what == PUT_GRAPH:
-            status = put_graph_term(e, pb.RDF_GRAPH_START_G_IRI, terms[3])
+            status = jelly_put_term(e, pb.RDF_GRAPH_START_G_IRI, 3, terms[3], 0)
         elif what == PUT_NAMESPACE or what == PUT_PATCH_NAMESPACE:
             status = put_namespace_terms(e, terms, what == PUT_PATCH_NAMESPACE)
         elif what == PUT_HEADER:
             status = put_key(e, terms[0])
             if status == OK:
-                status = put_header_value(e, terms[2])
+                status = jelly_put_term(e, pb.RDF_PATCH_HEADER_H_IRI, -1, terms[2], 0)
         else:
             status = put_terms(e, terms, what)
         if status != NO_PREFIX_LEFT:
