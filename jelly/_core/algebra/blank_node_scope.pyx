@@ -86,7 +86,7 @@ cdef uint8_t* put_scoped(void* x, uint8_t* out, const BatchData* b, int32_t term
 
 
 def scope_blank_nodes(Batch batch not None, bytes scope not None, bytes genid=None) -> Batch:
-    """The Batch with the label of each blank node behind ``scope``, so that those of other sources are other nodes.
+    """The Batch with ``scope`` before the label of each blank node, so that those of other sources are other nodes.
 
     ``scope`` is "jf", 16 hexadecimal digits and "_". Labels that begin with another scope have got it before, and
     stay as they are. No two labels become one. With ``genid`` blank nodes become IRIs that begin with it, and end with

@@ -63,8 +63,8 @@ cdef class Transactions:
         return 0
 
     def take(self, Batch batch not None, int64_t start=0, stop=None) -> list:
-        """What holds now: a list for each transaction that ends, and for the rows between two, of ranges of rows. A range
-        is a Batch, its first row and the row behind its last. None is empty, and no mark of a transaction is in one."""
+        """The rows that hold now: a list for each transaction that ends, and for the rows between two, of ranges of rows. A range
+        is a Batch, its first row and the row after its last. None is empty, and no mark of a transaction is in one."""
         claim(&self.claimed, self)
         try:
             return self.find_units(batch, start, stop)
@@ -101,7 +101,7 @@ cdef class Transactions:
         return units
 
     def close(self) -> list:
-        """What is left when the patch ends; JellyFormatError where a transaction is open."""
+        """The rows that are left when the patch ends; JellyFormatError where a transaction is open."""
         claim(&self.claimed, self)
         try:
             return self.end_patch()
@@ -117,7 +117,7 @@ cdef class Transactions:
 
 
 cdef class NetChanges(RowIndex):
-    """What is left of operations on a set of statements: the last on each.
+    """The net effect of operations on a set of statements: the last on each.
 
     Statements have numbers by their hashes, in the order in which they are first named.
     """

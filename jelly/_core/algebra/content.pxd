@@ -1,4 +1,4 @@
-"""What a term says, whatever its id: the one place that hashes terms, and the one that compares them across Batches.
+"""The content of a term, whatever its id: the one place that hashes terms, and the one that compares them across Batches.
 
 Two terms are equal where kind, text, language tag or datatype, and the terms of a quoted triple are equal, byte by byte:
 "en" and "EN" are two tags, "1"^^xsd:int and "01"^^xsd:int two literals. What else a term may come to say, such as the
@@ -28,7 +28,7 @@ cdef int read_key(object seed, HashKey* key) except -1
 
 
 cdef inline uint64_t kind_word(BatchData* b, int32_t term) noexcept nogil:
-    """What a term says in numbers, beside its text and the terms that it refers to."""
+    """The content of a term in numbers, beside its text and the terms that it refers to."""
     return <uint64_t>b.kind[term]
 
 

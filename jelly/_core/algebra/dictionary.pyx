@@ -280,7 +280,7 @@ cdef inline const uint8_t* datatype_of(BatchData* b, int32_t term, int64_t* n) n
 
 
 cdef int compare_terms(BatchData* b, const int32_t* same, int32_t x, int32_t y, int64_t depth) noexcept nogil:
-    """Less than 0, 0 or more, as one term is before, equal to or behind another; their texts begin with `depth` equal
+    """Less than 0, 0 or more, as one term is before, equal to or after another; their texts begin with `depth` equal
     bytes. `same` has equal numbers for equal terms, so that of two quoted triples only the first terms that differ are
     looked into; without quoted triples it is NULL. Recursion is bounded by their depth."""
     cdef int found, k
@@ -321,7 +321,7 @@ cdef int compare_terms(BatchData* b, const int32_t* same, int32_t x, int32_t y, 
 
 
 cdef inline uint64_t key_at(BatchData* b, int32_t term, int64_t depth) noexcept nogil:
-    """The bytes of a text behind some, so that keys are ordered as texts are."""
+    """The bytes of a text after some, so that keys are ordered as texts are."""
     cdef const uint8_t* at = b.text + b.start[term] + depth
     cdef int64_t n = b.start[term + 1] - b.start[term] - depth
     cdef uint64_t key = 0

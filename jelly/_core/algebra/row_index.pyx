@@ -28,7 +28,7 @@ cdef enum:
 
 
 cdef object checked_hashes(object hashes):
-    """What `row_hash` gave, as an array of which the core can read the memory."""
+    """The hashes of `row_hash`, as an array of which the core can read the memory."""
     found = numpy.ascontiguousarray(hashes)
     if found.dtype != numpy.uint64 or found.ndim != 2 or found.shape[1] != 2:
         raise JellyArgumentError("expected hashes of rows: uint64, shape (rows, 2)")
@@ -40,7 +40,7 @@ cdef void prefetch_slot(RowIndex index, const Hash128* hash) noexcept nogil:
 
 
 cdef inline uint32_t slot_of(RowIndex index, const Hash128* hash, int64_t row) noexcept nogil:
-    """What the slot of a row has: its number plus 1 in as many low bits as there may be, and bits of its hash above."""
+    """The content of the slot of a row: its number plus 1 in as many low bits as there may be, and bits of its hash above."""
     return (<uint32_t>(hash.hi >> 32) & ~<uint32_t>index.mask) | <uint32_t>(row + 1)
 
 

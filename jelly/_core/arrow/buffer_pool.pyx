@@ -105,7 +105,7 @@ cdef Buffer new_buffer(Pool pool, int64_t n):
 
 
 cdef Buffer own_buffer(Pool pool, Writer* w, int64_t n):
-    """What was written, in a Buffer that owns it from now on. It has an address even where nothing was."""
+    """The bytes that were written, in a Buffer that owns them from now on. It has an address even where nothing was."""
     cdef Buffer buffer = Buffer.__new__(Buffer)
     if w.buf == NULL and reserve(w, 1) < 0:
         raise MemoryError

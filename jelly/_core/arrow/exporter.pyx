@@ -63,7 +63,7 @@ cdef int note_null(Nulls* nulls, int64_t row, int64_t rows) noexcept nogil:
 
 
 cdef int grow_data(Writer* data, int64_t n, int64_t size) noexcept nogil:
-    """Make room for `size` bytes behind the first `n`, and slack."""
+    """Make room for `size` bytes after the first `n`, and slack."""
     data.n = n
     return reserve(data, size + SLACK)
 

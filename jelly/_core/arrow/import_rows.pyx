@@ -67,7 +67,7 @@ cdef inline int32_t find_known(ArrowImport* t, Strings* c) noexcept nogil:
 
 
 cdef inline int32_t find_row(ArrowImport* t, Strings* c) noexcept nogil:
-    """What `find_known` would find for the row, without a look at the value: -2 also where that is needed."""
+    """The term that `find_known` would find for the row, without a look at the value: -2 also where that is needed."""
     cdef int64_t i = c.first + t.row
     cdef int64_t place
     if c.known == NULL or not is_valid(c.valid, i):

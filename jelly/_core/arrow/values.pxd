@@ -7,13 +7,13 @@ from jelly._core.base.fault cimport Fault
 from jelly._core.ntriples.term_writer cimport NTriplesWriter
 
 cdef enum:
-    # Readable bytes behind each value, so that it can be copied in steps of this size.
+    # Readable bytes after each value, so that it can be copied in steps of this size.
     SLACK = 32
-    # Bytes that a value may have: an offset of 32 bits must reach behind it.
+    # Bytes that a value may have: an offset of 32 bits must reach its end.
     MAX_VALUE = 0x7FFFFFFF - SLACK
     # Bytes that the terms of one Batch may take that are not written as they are.
     MAX_SIDE = 1 << 28
-    # Bytes of a value of object_kind, with zeros behind.
+    # Bytes of a value of object_kind, with zeros after.
     KIND_WIDTH = 8
 
 cdef enum:
@@ -35,7 +35,7 @@ ctypedef struct Same:
 ctypedef struct Render:
     BatchData* b
     int syntax
-    bint directions  # have a column of their own, and do not stand behind the language tags
+    bint directions  # have a column of their own, and do not stand after the language tags
     Span* spans  # one for each term
     int64_t cap_spans
     NTriplesWriter lengths

@@ -32,7 +32,7 @@ cdef enum:
     INTERN_MAX = 512
     INTERN_MAX_SLOTS = 1 << 15
     INTERN_PROBES = 4
-    # Bytes of a base direction behind a language tag.
+    # Bytes of a base direction after a language tag.
     N_DIRECTION = 5
 
 

@@ -59,7 +59,7 @@ cdef inline Batch replace_labels(Batch batch, int kind, LenLabel length, PutLabe
     cdef Batch copy
     with nogil:
         n_text = len_labels(b, length, x)
-    # Room behind the text, so that the columns of its last terms need no copy.
+    # Room after the text, so that the columns of its last terms need no copy.
     copy = like(batch, b.arity, b.n_rows, b.n_terms + 1, n_text + 64, n_text + 64)
     with nogil:
         status = copy_arena(b, &copy.a)

@@ -243,7 +243,7 @@ _TABLE = {
     DIRECTION_VERSION: (JellyFormatError, "a base direction in a stream that declares RDF 1.1"),
     TRIPLE_VERSION: (JellyFormatError, "a triple term in a stream that declares RDF 1.1 or RDF 1.2 Basic"),
     LAYOUT_SKIP: (JellyFormatError, "a layout skips {a} values of the {slot}, of which fewer are left"),
-    LAYOUT_REPEAT: (JellyFormatError, "a layout repeats a value of the {slot} behind the last one"),
+    LAYOUT_REPEAT: (JellyFormatError, "a layout repeats a value of the {slot} after the last one"),
     LAYOUT_EXTENSION: (JellyFormatError, "a layout of the {slot} lacks the rest of its length"),
     DIRECTION_ALONE: (JellyFormatError, "a literal has a base direction and no language tag"),
     LANG_DATATYPE: (JellyFormatError, "a literal of rdf:langString or rdf:dirLangString has no language tag"),

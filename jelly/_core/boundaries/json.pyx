@@ -20,7 +20,7 @@ cdef inline void match(JsonScan* t, int code) noexcept nogil:
 
 
 cdef void escape(JsonScan* t, uint8_t byte) noexcept nogil:
-    """A byte behind a backslash."""
+    """A byte after a backslash."""
     cdef int digit = byte - 0x30 if byte <= 0x39 else (byte | 0x20) - 0x57
     if t.hex == 0:
         t.hex = 4 if byte == 0x75 else 0
@@ -87,7 +87,7 @@ cdef void close_level(JsonScan* t) noexcept nogil:
 
 
 cdef int step(JsonScan* t) noexcept nogil:
-    """Scan on. 1: a context began at the last byte, 2: one ended behind it; 0: the input is used up."""
+    """Scan on. 1: a context began at the last byte, 2: one ended after it; 0: the input is used up."""
     cdef uint8_t byte
     cdef bint follows
     while t.at < t.end:

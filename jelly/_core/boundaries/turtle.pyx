@@ -394,7 +394,7 @@ cdef bint depends_on_next(Scan* t) noexcept nogil:
 
 
 cdef int scan(Scan* t) noexcept nogil:
-    """Continue to the next find. `t.at` is then behind it, or with USED_UP at the start of the rest."""
+    """Continue to the next find. `t.at` is then after it, or with USED_UP at the start of the rest."""
     cdef int status
     cdef const uint8_t* end
     while True:

@@ -5,11 +5,11 @@ from libc.stdint cimport int64_t, uint8_t
 cdef enum:
     # Where the scan stands. Numbers from BANG on are of constructs without tags in them.
     CONTENT = 0
-    LESS = 1  # behind <
+    LESS = 1  # after <
     TAG = 2
     TAG_QUOTED = 3
     CLOSING = 4
-    BANG = 5  # behind <!
+    BANG = 5  # after <!
     BANG_DASH = 6
     COMMENT = 7
     CDATA = 8

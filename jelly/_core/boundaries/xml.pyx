@@ -9,7 +9,7 @@ cdef inline bint is_space(uint8_t byte) noexcept nogil:
 
 
 cdef bint skip_to(Markup* t, const char* stop, int n) noexcept nogil:
-    """Step behind `stop`, whose bytes are equal except the last: "-->" "]]>" "?>". False if the input ends before it."""
+    """Step past `stop`, whose bytes are equal except the last: "-->" "]]>" "?>". False if the input ends before it."""
     cdef uint8_t byte
     while t.at < t.end:
         byte = t.at[0]
@@ -31,7 +31,7 @@ cdef bint skip_quoted(Markup* t) noexcept nogil:
 
 
 cdef int skip_content(Markup* t) noexcept nogil:
-    """Step behind the next <."""
+    """Step past the next <."""
     cdef const uint8_t* found
     if t.depth > 0:
         found = <const uint8_t*>memchr(t.at, 0x3C, t.end - t.at)
@@ -154,7 +154,7 @@ cdef class DocumentScanner:
     """Finds where XML documents end that follow each other on new lines, in chunks cut anywhere (section 2.4).
 
     ``feed`` gives a list of what it is (``"end"``, ``"doctype"`` or, at something that belongs to no document,
-    ``"stray"``) and the offset in all of the input behind it; after a stray byte it gives nothing more.
+    ``"stray"``) and the offset in all of the input after it; after a stray byte it gives nothing more.
 
     >>> from jelly._core.boundaries.xml import DocumentScanner
     >>> scanner = DocumentScanner()

@@ -9,7 +9,7 @@ from jelly._core.boundaries.xml cimport (
 )
 
 cdef enum:
-    # Bytes of "CDATA[", behind "<![".
+    # Bytes of "CDATA[", after "<![".
     CDATA_HEAD = 6
     # Line ends that are kept of what stands between two tags.
     MAX_LINES = 65536
@@ -47,7 +47,7 @@ cdef void drop(Joiner* j, const uint8_t* begin, const uint8_t* end) noexcept nog
 
 
 cdef const uint8_t* put_name(Joiner* j, const uint8_t* begin, bint opening) noexcept nogil:
-    """The name of a tag and, behind it, the line ends of what was left out; the place behind the name."""
+    """The name of a tag and, after it, the line ends of what was left out; the place after the name."""
     cdef const uint8_t* at = begin
     cdef int64_t n = min(j.lines, <int64_t>MAX_LINES)
     while at < j.markup.at and at[0] > 0x20 and at[0] != 0x3E and not (opening and at[0] == 0x2F):
@@ -68,7 +68,7 @@ cdef void give_up(Joiner* j, const uint8_t* head, int64_t n) noexcept nogil:
 
 
 cdef void put_cdata(Joiner* j, const uint8_t* begin, int before) noexcept nogil:
-    """What came of a CDATA section, before which `before` brackets waited; brackets at its end wait again."""
+    """The output of a CDATA section, before which `before` brackets waited; brackets at its end wait again."""
     cdef const uint8_t* head = <const uint8_t*>b"<![CDATA["
     cdef const uint8_t* end = j.markup.at
     cdef int waiting = j.markup.matched
@@ -81,7 +81,7 @@ cdef void put_cdata(Joiner* j, const uint8_t* begin, int before) noexcept nogil:
         j.skip -= 1
     put(j, <const uint8_t*>b"]]", before)
     if j.markup.state == CONTENT:
-        end -= 1  # the > behind the brackets
+        end -= 1  # the > after the brackets
         waiting = 2
     put_escaped(j, begin, end)
     j.out -= waiting

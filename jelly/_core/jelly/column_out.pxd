@@ -1,4 +1,4 @@
-"""What is in a frame of columns (Jelly-RDF 1.2): packed lookup entries, and terms as runs, kinds, ids and strings."""
+"""The parts of a frame of columns (Jelly-RDF 1.2): packed lookup entries, and terms as runs, kinds, ids and strings."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 

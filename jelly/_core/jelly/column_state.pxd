@@ -90,7 +90,7 @@ cdef enum:
 ctypedef struct Numbers:
     # A list of numbers, packed or not, that is being read.
     Reader part  # packed values
-    Reader rest  # the fields behind them
+    Reader rest  # the fields after them
     int64_t n  # values of the list
     int field
 

@@ -92,7 +92,7 @@ cdef int find_tag_kind(DecoderState* d, Reader* tag, int64_t direction, LiteralK
 
 
 cdef int find_literal_kind(DecoderState* d, Column* c, int64_t number, const uint8_t* at, LiteralKind* found) noexcept nogil:
-    """What a number in the list of literal kinds means in this Batch."""
+    """The meaning of a number in the list of literal kinds in this Batch."""
     cdef Tag* tag
     cdef int status = OK
     if number == 0:

@@ -210,7 +210,7 @@ cdef class Decoder(PushReader):
 
     @property
     def oddities(self) -> list:
-        """What was read of a patch though it should not be there, in words; ``strict`` refuses it."""
+        """The parts of a patch that should not be there and were read, in words; ``strict`` refuses it."""
         return [
             text for feature, text in (
                 (GRAPH_IGNORED, "a graph is set in a patch of triples: it is ignored"),
@@ -576,7 +576,7 @@ cdef class Decoder(PushReader):
         return 0
 
     cdef int make_tables(self) except -1:
-        """What the options ask for: lookup tables, rows that may occur."""
+        """Take the options: lookup tables, rows that may occur."""
         cdef StreamOptionsRow* h = &self.d.header
         cdef DecoderEntry* at
         h.name.at = <const uint8_t*><const char*>self.stream_name

@@ -491,7 +491,7 @@ cdef int end_bounds(EncoderState* e, int64_t row, int64_t limit, int64_t* bound)
 
 
 cdef inline bint ends_here(EncoderState* e, int64_t row, int64_t bound, int64_t n_bounds) noexcept nogil:
-    """Whether a frame of the Batch that is kept ends behind the row before this one."""
+    """Whether a frame of the Batch that is kept ends after the row before this one."""
     return e.keep_frames and bound < n_bounds and e.b.frames[bound] == row
 
 

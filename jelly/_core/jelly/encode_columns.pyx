@@ -389,7 +389,7 @@ cdef int end_columns(EncoderState* e, BatchData* meta, int64_t frame) noexcept n
     cdef Writer* w = &e.body
     cdef int64_t begin
     cdef int slot
-    # Metadata that came before the rows goes behind them.
+    # Metadata that came before the rows goes after them.
     if reserve(&k.metadata, w.n) < 0:
         return fail(&e.fault, NO_MEMORY, NULL)
     put_bytes(&k.metadata, w.buf, w.n)
@@ -432,7 +432,7 @@ cdef inline bint is_key_due(EncoderState* e) noexcept nogil:
 
 
 cdef int end_message(EncoderState* e) noexcept nogil:
-    """End the present message behind the rows so far."""
+    """End the present message after the rows so far."""
     cdef ColumnEncoder* k = &e.columns
     if reserve(&k.lengths, MAX_VARINT32) < 0:
         return fail(&e.fault, NO_MEMORY, NULL)

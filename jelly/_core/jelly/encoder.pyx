@@ -184,7 +184,7 @@ cdef class Encoder:
             forget_tables(&self.e)
 
     cdef int prepare_columns(self, options, frame_rows, int64_t frame_bytes) except -1:
-        """What else a stream in columns needs."""
+        """The further fields of a stream in columns."""
         cdef ColumnEncoder* k = &self.e.columns
         self.e.columnar = True
         k.is_log = options.is_grouped
@@ -570,7 +570,7 @@ cdef class Encoder:
         return out
 
     cdef list take_frames(self):
-        """What was written, cut where the frames end."""
+        """The bytes that were written, cut where the frames end."""
         cdef Reader r
         cdef Reader frame
         cdef list found = []
@@ -680,7 +680,7 @@ def patch_options_row(options) -> bytes:
 
 
 cdef tuple shared_fields(options):
-    """What both have, with the same numbers."""
+    """The fields that both have, with the same numbers."""
     return (
         (pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG, options.generalized_statements),
         (pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG, options.rdf_star),

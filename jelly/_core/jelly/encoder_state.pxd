@@ -124,7 +124,7 @@ ctypedef struct EncoderState:
     int64_t frame_bytes  # bytes at which a frame ends; 0: never
     bint independent  # each frame is a stream of its own
     int64_t key_rows  # statements from one keyframe to the next; 0: no keyframes
-    int64_t cut_rows  # the same where a frame may end behind any statement; else 0
+    int64_t cut_rows  # the same where a frame may end after any statement; else 0
     const uint8_t* options  # the options row, ready to write
     int64_t n_options
     # tables
@@ -157,7 +157,7 @@ ctypedef struct EncoderState:
     bint started  # the options are written
     bint in_graph
     int transaction  # CLOSED or OPEN
-    bint in_patch  # rows stand behind the last punctuation
+    bint in_patch  # rows stand after the last punctuation
     int64_t n_patches  # ended by a punctuation or frame
     bint goes_on  # it is a part of a stream, and rows of a patch are before it
     int64_t bound  # frames of the Batch that are behind

@@ -400,7 +400,7 @@ cdef int walk(FrameScan* w) noexcept nogil:
 
 
 cdef object take_table(Writer* w, int columns):
-    """What a Writer of int64 holds as a numpy array; the Writer is empty after it."""
+    """The numbers in a Writer of int64 as a numpy array; the Writer is empty after it."""
     data = (<const char*>w.buf)[:w.n] if w.n else b""
     w.n = 0
     return numpy.frombuffer(data, numpy.int64).reshape(-1, columns)

@@ -182,7 +182,7 @@ cdef int end_frame(EncoderState* e, BatchData* meta, int64_t frame) noexcept nog
 
 
 cdef int split_frame(EncoderState* e, int64_t n, int64_t rows) noexcept nogil:
-    """End the frame before the last statement, which made it too long: behind `n` bytes and `rows` rows of it.
+    """End the frame before the last statement, which made it too long: after `n` bytes and `rows` rows of it.
 
     Not where a keyframe would begin, as the statement refers to what is before, nor where nothing else is in the frame.
     """

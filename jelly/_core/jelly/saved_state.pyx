@@ -218,7 +218,7 @@ cdef int load_state(DecoderState* d, bytes data) except -1:
 
 cdef int begin_stream(DecoderState* d, bint in_patch) noexcept nogil:
     """Take the options in `d.next`, those of the first stream or of another that was joined to it: nothing that was
-    before counts any more. `in_patch`: rows stand behind the end of the last patch."""
+    before counts any more. `in_patch`: rows stand after the end of the last patch."""
     cdef int slot
     if d.has_header:
         if d.transaction == OPEN:

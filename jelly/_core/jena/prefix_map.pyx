@@ -124,7 +124,7 @@ cdef void index_spaces(Prefixes* p) noexcept nogil:
 
 
 cdef int32_t find_space(Prefixes* p, const uint8_t* iri, int64_t n) noexcept nogil:
-    """The item whose namespace an IRI begins with, or -1; what comes behind it has no / and no #, as Jena wants it.
+    """The item whose namespace an IRI begins with, or -1; what comes after it has no / and no #, as Jena wants it.
 
     The namespace that ends with the last / or # comes first, else the longest.
     """

@@ -419,7 +419,7 @@ cdef int read_triple(JenaReader* t, Reader* r) noexcept nogil:
 cdef int find_message(JenaReader* t) noexcept nogil:
     """Whether the input is an RDF_Stream, an RDF_Graph or rows, by its first bytes; or NEED_MORE.
 
-    A message begins with a tag of 0A. A row of 10 bytes, too: but behind its tag is a length of 8, where a message has
+    A message begins with a tag of 0A. A row of 10 bytes, too: but after its tag is a length of 8, where a message has
     the tag of its first row or term. That fills the row; a triple has more terms.
     """
     cdef Reader r = t.r
@@ -447,7 +447,7 @@ cdef int find_message(JenaReader* t) noexcept nogil:
 
 
 cdef int64_t take_length(JenaReader* t, bint* known) noexcept nogil:
-    """The length of the next row, behind the tag that it has in a message; negative where it is cut off or wrong."""
+    """The length of the next row, after the tag that it has in a message; negative where it is cut off or wrong."""
     cdef int64_t tag
     known[0] = True
     if t.message != ROWS:

@@ -251,7 +251,7 @@ cdef int write_header(JenaWriter* d, Reader* names) noexcept nogil:
 
 
 cdef int write_cells(JenaWriter* d, const int32_t* ids, int64_t* row, int64_t rows) noexcept nogil:
-    """Rows of a result set, from `ids` on; `row` moves behind the last."""
+    """Rows of a result set, from `ids` on; `row` moves past the last."""
     cdef Writer* w = &d.out
     cdef int64_t i, n, size
     while row[0] < rows:

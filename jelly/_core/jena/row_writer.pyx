@@ -121,7 +121,7 @@ cdef bint is_default_name(BatchData* b, int32_t graph) noexcept nogil:
 
 
 cdef int write_rows(JenaWriter* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil:
-    """Write rows and prefixes until there are `limit` bytes or no more; `row` and `name` move behind the last."""
+    """Write rows and prefixes until there are `limit` bytes or no more; `row` and `name` move past the last."""
     cdef BatchData* b = d.b
     cdef Reader text, iri
     while d.out.n < limit:

@@ -84,7 +84,7 @@ cdef class BinaryWriter:
         raise TypeError("a BinaryWriter cannot be pickled")
 
     def encode(self, Batch batch not None, keep_frames=None) -> bytes:
-        """The rows of a Batch, at the first time behind the prefixes. ``keep_frames`` is ignored: there are no frames."""
+        """The rows of a Batch, at the first time after the prefixes. ``keep_frames`` is ignored: there are no frames."""
         return b"".join(self.chunks(batch, NO_LIMIT))
 
     def chunks(self, Batch batch not None, int64_t size=1 << 20):
@@ -137,7 +137,7 @@ cdef class BinaryWriter:
         return 0
 
     def close(self) -> bytes:
-        """What is left to write: the prefixes, where there was no Batch."""
+        """The rest to write: the prefixes, where there was no Batch."""
         self.enter()
         try:
             if self.started:
@@ -214,7 +214,7 @@ cdef class ResultWriter:
         return 0
 
     def encode(self, Batch batch not None, keep_frames=None) -> bytes:
-        """The rows of a Batch, at the first time behind the variables. ``keep_frames`` is ignored: there are no frames."""
+        """The rows of a Batch, at the first time after the variables. ``keep_frames`` is ignored: there are no frames."""
         cdef int64_t row = 0
         cdef int status
         batch = self.capabilities.fit(batch)
@@ -234,7 +234,7 @@ cdef class ResultWriter:
             give_back(&self.claimed)
 
     def close(self) -> bytes:
-        """What is left to write: the variables, where there was no Batch."""
+        """The rest to write: the variables, where there was no Batch."""
         claim(&self.claimed, self)
         try:
             self.start()

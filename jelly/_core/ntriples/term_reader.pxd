@@ -50,7 +50,7 @@ ctypedef struct NTriplesReader:
     int asked  # version of RDF that was asked for
     int version  # of RDF, if strict: RDF_11, RDF_12_BASIC or RDF_12; VERSION lines reduce it
     bint patch  # RDF Patch: <_:label>, numbers and booleans as in Turtle
-    bint open_text  # the fault: a string in three quotes continues behind `end`
+    bint open_text  # the fault: a string in three quotes continues after `end`
     int transaction  # CLOSED or OPEN
     int64_t max_rows
     int64_t max_text

@@ -122,7 +122,7 @@ cdef int64_t take_escape(NTriplesReader* t, const uint8_t* at, bint iri, Writer*
 cdef int take_text(
     NTriplesReader* t, uint8_t stop, int open_code, Writer* scratch, const uint8_t** text, int64_t* n
 ) noexcept nogil:
-    """Step over an IRI or a string to behind its closing `stop`; the text is in the input, or had escapes: in `scratch`."""
+    """Step over an IRI or a string past its closing `stop`; the text is in the input, or had escapes: in `scratch`."""
     cdef bint iri = stop == 0x3E
     cdef const uint8_t* begin = t.at + 1
     cdef const uint8_t* copied = begin  # up to here, `scratch` has it
@@ -327,7 +327,7 @@ cdef int take_datatype(NTriplesReader* t, int32_t* term) noexcept nogil:
 cdef int take_tag(NTriplesReader* t, int32_t* term) noexcept nogil:
     """The language tag after @. Strict: letters, then subtags of up to 8 letters and digits, each after a hyphen.
 
-    RDF 1.2 may have a base direction behind it.
+    RDF 1.2 may have a base direction after it.
     """
     cdef const uint8_t* begin = t.at + 1
     cdef const uint8_t* end = find_tag_end(begin, t.end)

@@ -210,7 +210,7 @@ cdef uint8_t* put_leaf(NTriplesWriter* t, uint8_t* out, int32_t term) noexcept n
 
 
 cdef int64_t len_rows(NTriplesWriter* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil:
-    """Bytes of rows from `row` to `end`, until they reach `limit`; `row` moves behind the last row. Negative: a code."""
+    """Bytes of rows from `row` to `end`, until they reach `limit`; `row` moves past the last row. Negative: a code."""
     cdef int64_t total = 0
     cdef int64_t n
     while row[0] < end and total < limit:

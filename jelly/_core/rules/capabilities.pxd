@@ -1,4 +1,4 @@
-"""What a format can hold: which terms, in which positions. One check of a Batch for all writers."""
+"""The terms that a format can hold, and in which positions. One check of a Batch for all writers."""
 
 from jelly._core.base.batch cimport Batch
 from jelly._core.rules.term_rules cimport Rules

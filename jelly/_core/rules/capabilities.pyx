@@ -1,4 +1,4 @@
-"""What a format can hold: which terms, in which positions. One check of a Batch for all writers.
+"""The terms that a format can hold, and in which positions. One check of a Batch for all writers.
 
 Each term is checked once. Rows are checked if some kind of term is not allowed everywhere, or if a term of
 the Batch is not allowed: a Batch may have terms that no row uses.
@@ -273,7 +273,7 @@ cdef object chosen_of(dict known, str name, value):
 
 
 cdef class Capabilities:
-    """What a format can hold. A writer calls `fit` for each Batch before it writes any of it.
+    """The terms that a format can hold. A writer calls `fit` for each Batch before it writes any of it.
 
     Parameters
     ----------

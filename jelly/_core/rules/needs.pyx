@@ -1,4 +1,4 @@
-"""What the statements of a Batch need of stream options."""
+"""The stream options that the statements of a Batch need."""
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free
@@ -133,7 +133,7 @@ cdef void count_entries(BatchData* a, int32_t term, Count* count, int depth) noe
 
 
 cdef int look(BatchData* a, Needs* needs) noexcept nogil:
-    """What the quoted triples of a Batch need; -1 without memory."""
+    """The needs of the quoted triples of a Batch; -1 without memory."""
     cdef int64_t i
     cdef Count count
     count.seen = <int64_t*>calloc(2 * a.n_terms + 1, sizeof(int64_t))

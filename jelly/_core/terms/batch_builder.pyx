@@ -338,7 +338,7 @@ cdef class BatchBuilder:
         """Append lists of statements from ``groups[start]`` on, each as a frame, until the Batch has a number of rows.
 
         It stops before a list that is empty, longer than ``longest`` or begins with another class than ``kind``, and
-        before what is no list. Return the number of the list behind the last one.
+        before what is no list. Return the number of the list after the last one.
         """
         claim(&self.claimed, self)
         try:

@@ -15,7 +15,7 @@ from jelly.errors import JellyLimitError
 # The order of terms: kinds as ORDER BY of SPARQL has them, and texts by their code points.
 
 cdef tuple key_of(object x):
-    """What terms are ordered by; None if it is no term."""
+    """The sort key of a term; None if it is no term."""
     cdef type kind = type(x)
     if kind is IRI:
         return 2, (<IRI>x).value
@@ -35,7 +35,7 @@ cdef object key_with(object x, dict known):
 
 
 cdef object key_in(object x, dict known):
-    """What terms are ordered by, one object for all terms that are equal: ``known`` has those of their ids and parts."""
+    """The sort key of a term, one object for all terms that are equal: ``known`` has those of their ids and parts."""
     cdef QuotedTriple triple
     found = known.get(id(x))
     if found is not None:
@@ -79,7 +79,7 @@ def need_writable(QuotedTriple x not None) -> None:
 
 
 cdef tuple key_of_statement(object x, dict known):
-    """What statements are ordered by: a triple stands before the quad that has the same terms in the default graph."""
+    """The sort key of a statement: a triple stands before the quad that has the same terms in the default graph."""
     if type(x) is Triple:
         return key_with((<Triple>x).s, known), key_with((<Triple>x).p, known), key_with((<Triple>x).o, known), (0,), 3
     if type(x) is Quad:

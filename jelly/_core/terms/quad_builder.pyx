@@ -116,7 +116,7 @@ cdef class QuadBatchBuilder:
 
     @property
     def mark(self):
-        """What the texts contain that `mend` is to replace; None: no text does."""
+        """The text that `mend` is to replace; None: no text contains it."""
         claim(&self.claimed, self)
         try:
             return self.sign
