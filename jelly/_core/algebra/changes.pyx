@@ -1,13 +1,14 @@
 """Which operations of patches hold, and what is left of them: the last on each statement."""
 
 from libc.stdint cimport int8_t, int64_t, uint8_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memset
 
 from jelly._core.algebra.content cimport Hash128, memory_of
 from jelly._core.algebra.row_index cimport RowIndex, checked_hashes, prefetch_slot
 from jelly._core.base.batch cimport Batch, need_statements
 from jelly._core.base.claim cimport Claim, claim, give_back
+from jelly._core.base.memory cimport make_room
 from jelly._core.rules.patch_operations cimport OP_ABORT, OP_ADD, OP_DELETE, OP_PUNCTUATION, OP_START
 
 import numpy
@@ -157,7 +158,7 @@ cdef class NetChanges(RowIndex):
         hashes = checked_hashes(hashes)
         op = numpy.ascontiguousarray(op, numpy.int8)
         cdef int64_t n = len(hashes)
-        cdef uint8_t* grown
+        cdef int64_t known = self.cap_state
         if op.ndim != 1 or len(op) != n:
             raise JellyArgumentError(f"{len(op)} operations do not fit {n} rows")
         first, missed = numpy.empty(n, numpy.bool_), numpy.empty(n, numpy.bool_)
@@ -166,14 +167,11 @@ cdef class NetChanges(RowIndex):
         cdef char* is_first = <char*>memory_of(first)
         cdef char* is_missed = <char*>memory_of(missed)
         self.enter(n)
-        if self.cap_state < self.cap:
-            grown = <uint8_t*>realloc(self.state, self.cap)
-            if grown == NULL:
-                give_back(&self.claimed)
-                raise MemoryError
-            memset(grown + self.cap_state, 0, self.cap - self.cap_state)
-            self.state = grown
-            self.cap_state = self.cap
+        if make_room(<void**>&self.state, &self.cap_state, self.cap, 1) < 0:
+            give_back(&self.claimed)
+            raise MemoryError
+        if self.cap_state > known:
+            memset(self.state + known, 0, self.cap_state - known)
         with nogil:
             self.take_rows(at, code, n, is_first, is_missed)
         give_back(&self.claimed)

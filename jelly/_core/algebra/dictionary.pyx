@@ -1,7 +1,7 @@
 """Ids that are equal for equal terms, over one Batch or many: exact, and no slower for quoted triples in quoted triples."""
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memset, strlen
 
 from jelly._core.algebra.content cimport hash_shallow, memory_of, read_key, same_content
@@ -15,6 +15,7 @@ from jelly._core.base.batch_concat cimport stand_as
 from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.constants cimport KIND_ANY, KIND_VARIABLE, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
 from jelly._core.base.fault cimport NO_MEMORY, OK
+from jelly._core.base.memory cimport make_room
 
 import numpy
 from os import urandom
@@ -42,18 +43,13 @@ ctypedef struct Range:
 
 cdef int grow_table(TermTable* t) noexcept nogil:
     """Make room for one more term, at most three of four slots taken."""
-    cdef int64_t cap = 2 * t.cap
     cdef int32_t n = t.terms.n_terms
     cdef int32_t i
     cdef uint64_t at
     cdef uint64_t n_slots = t.mask + 1
     cdef uint64_t* grown
-    if n + 1 > t.cap:
-        grown = <uint64_t*>realloc(t.hashes, cap * sizeof(uint64_t))
-        if grown == NULL:
-            return NO_MEMORY
-        t.hashes = grown
-        t.cap = cap
+    if make_room(<void**>&t.hashes, &t.cap, n + 1, sizeof(uint64_t)) < 0:
+        return NO_MEMORY
     if <uint64_t>(n + 1) * 4 <= n_slots * 3:
         return OK
     grown = <uint64_t*>calloc(2 * n_slots, sizeof(uint64_t))
@@ -376,15 +372,10 @@ cdef inline void swap(Item* items, int64_t x, int64_t y) noexcept nogil:
 
 
 cdef int push_range(Range** waiting, int64_t* n, int64_t* cap, int64_t first, int64_t end, int64_t depth) noexcept nogil:
-    cdef Range* grown
     if end - first < 2:
         return OK
-    if n[0] == cap[0]:
-        grown = <Range*>realloc(waiting[0], 2 * cap[0] * sizeof(Range))
-        if grown == NULL:
-            return NO_MEMORY
-        waiting[0] = grown
-        cap[0] *= 2
+    if make_room(<void**>waiting, cap, n[0] + 1, sizeof(Range)) < 0:
+        return NO_MEMORY
     waiting[0][n[0]].first = first
     waiting[0][n[0]].end = end
     waiting[0][n[0]].depth = depth

@@ -1,7 +1,7 @@
 """Statements of many Batches as columns of numbers: one numbering of all nodes, from 0 without gaps."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from jelly._core.algebra.content cimport memory_of
@@ -11,6 +11,7 @@ from jelly._core.base.batch cimport (
 )
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport NO_MEMORY, whole_number
+from jelly._core.base.memory cimport make_room
 
 import numpy
 
@@ -33,23 +34,13 @@ cdef void free_numbers(Numbers* numbers) noexcept nogil:
 
 cdef int32_t new_number(Numbers* numbers, int32_t id) noexcept nogil:
     """The next number, for an id that has none; a negative code without memory."""
-    cdef int64_t grown
-    cdef int32_t* moved
-    if id >= numbers.n_ids:
-        grown = max(2 * numbers.n_ids, <int64_t>id + 1024)
-        moved = <int32_t*>realloc(numbers.number, grown * sizeof(int32_t))
-        if moved == NULL:
+    cdef int64_t known = numbers.n_ids
+    if id >= known:
+        if make_room(<void**>&numbers.number, &numbers.n_ids, <int64_t>id + 1, sizeof(int32_t)) < 0:
             return NO_MEMORY
-        memset(moved + numbers.n_ids, 0xFF, (grown - numbers.n_ids) * sizeof(int32_t))
-        numbers.number = moved
-        numbers.n_ids = grown
-    if numbers.n >= numbers.cap:
-        grown = 2 * numbers.cap + 1024
-        moved = <int32_t*>realloc(numbers.id, grown * sizeof(int32_t))
-        if moved == NULL:
-            return NO_MEMORY
-        numbers.id = moved
-        numbers.cap = grown
+        memset(numbers.number + known, 0xFF, (numbers.n_ids - known) * sizeof(int32_t))
+    if make_room(<void**>&numbers.id, &numbers.cap, numbers.n + 1, sizeof(int32_t)) < 0:
+        return NO_MEMORY
     numbers.id[numbers.n] = id
     numbers.number[id] = numbers.n
     numbers.n += 1

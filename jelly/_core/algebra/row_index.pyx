@@ -1,11 +1,12 @@
 """Rows told apart by what they say: a set of row hashes that numbers the different ones."""
 
 from libc.stdint cimport uint32_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.base.claim cimport claim, give_back
+from jelly._core.base.memory cimport make_room
 
 import numpy
 
@@ -91,19 +92,12 @@ cdef class RowIndex:
 
     cdef int reserve(self, int64_t more) noexcept nogil:
         """Make room for more rows; -1 without memory."""
-        cdef int64_t cap = self.cap
         cdef uint64_t n_slots = self.mask + 1
         cdef uint64_t at
         cdef uint32_t* slots
-        cdef Hash128* rows
         cdef int64_t i
-        if self.n + more > cap:
-            cap = max(self.n + more, 2 * cap)
-            rows = <Hash128*>realloc(self.rows, cap * sizeof(Hash128))
-            if rows == NULL:
-                return -1
-            self.rows = rows
-            self.cap = cap
+        if make_room(<void**>&self.rows, &self.cap, self.n + more, sizeof(Hash128)) < 0:
+            return -1
         # At most three of four slots are taken.
         while <uint64_t>(self.n + more) * 4 > n_slots * 3:
             n_slots *= 2

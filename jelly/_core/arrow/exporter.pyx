@@ -2,7 +2,7 @@
 
 from cython cimport final
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcpy, memset
 
 from jelly._core.arrow.buffer_pool cimport Buffer, Pool, new_buffer, own_buffer
@@ -14,6 +14,7 @@ from jelly._core.base.batch cimport KIND_LANG, KIND_TYPED, NO_TERM, Batch, Batch
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.constants cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error
+from jelly._core.base.memory cimport make_room
 from jelly._core.base.protobuf cimport Writer, reserve
 from jelly._core.rules.capabilities cimport Capabilities
 
@@ -335,14 +336,9 @@ cdef class ArrowExporter:
     cdef int choose(self, rows) except -1:
         cdef int64_t n = len(rows)
         cdef int64_t all_rows = self.n_rows
-        cdef void* grown
         cdef int slot
-        if 4 * n > self.cap_picked:
-            grown = realloc(self.picked, 4 * n * sizeof(int32_t))
-            if grown == NULL:
-                raise MemoryError
-            self.picked = <int32_t*>grown
-            self.cap_picked = 4 * n
+        if make_room(<void**>&self.picked, &self.cap_picked, 4 * n, sizeof(int32_t)) < 0:
+            raise MemoryError
         self.chosen = numpy.ascontiguousarray(rows, numpy.int64)
         self.numbers = <const int64_t*><size_t>self.chosen.ctypes.data
         for slot in range(4):
@@ -380,18 +376,13 @@ cdef class ArrowExporter:
         cdef BatchData* b = &self.batch.a
         cdef int kind = KIND_TYPED if slot == DATATYPE else KIND_LANG
         cdef int64_t column
-        cdef void* grown
         cdef int status
         if slot <= GRAPH:
             return NULL if self.spog[slot] == NULL else self.spog[slot] + row
         if slot != VALUE and (b.n_terms == 0 or memchr(b.kind, kind, b.n_terms) == NULL):
             return NULL
-        if end - row > self.cap_scratch:
-            grown = realloc(self.scratch, (end - row) * sizeof(int32_t))
-            if grown == NULL:
-                raise MemoryError
-            self.scratch = <int32_t*>grown
-            self.cap_scratch = end - row
+        if make_room(<void**>&self.scratch, &self.cap_scratch, end - row, sizeof(int32_t)) < 0:
+            raise MemoryError
         if slot == VALUE:
             column = self.batch.variables.index(name)
             with nogil:
@@ -460,7 +451,6 @@ cdef class ArrowExporter:
         cdef const int32_t* ids
         cdef int64_t status
         cdef int32_t n_terms
-        cdef void* grown
         self.enter(row, end)
         memset(&values, 0, sizeof(Values))
         nulls.valid = NULL
@@ -471,12 +461,8 @@ cdef class ArrowExporter:
             if ids == NULL:
                 return None
             self.need_same()
-            if n_terms > self.cap_of_term:
-                grown = realloc(self.of_term, n_terms * sizeof(int32_t))
-                if grown == NULL:
-                    raise MemoryError
-                self.of_term = <int32_t*>grown
-                self.cap_of_term = n_terms
+            if make_room(<void**>&self.of_term, &self.cap_of_term, n_terms, sizeof(int32_t)) < 0:
+                raise MemoryError
             values.of_term = self.of_term
             indices = new_buffer(self.pool, (end - row) * sizeof(int32_t))
             with nogil:

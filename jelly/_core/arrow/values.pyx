@@ -1,7 +1,7 @@
 """Terms of a Batch as values of Arrow columns: where the text of each term is, and which terms have the same text."""
 
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort, realloc
+from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memchr, memcmp, memcpy, memset
 
 from jelly._core.base.batch cimport (
@@ -9,6 +9,7 @@ from jelly._core.base.batch cimport (
     same_bytes,
 )
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, RENDER_LIMIT, VALUE_LIMIT, fail
+from jelly._core.base.memory cimport make_room
 from jelly._core.ntriples.term_reader cimport OBJECT
 from jelly._core.ntriples.term_writer cimport len_term, nt_put_term
 
@@ -23,17 +24,12 @@ cdef enum:
 
 cdef int start_render(Render* r, BatchData* b, int syntax, bint directions) noexcept nogil:
     """Set up for the terms of a Batch; `end_render` must come before the next."""
-    cdef void* grown
     r.b = b
     r.syntax = syntax
     r.directions = directions
     r.fault.code = OK
-    if b.n_terms > r.cap_spans:
-        grown = realloc(r.spans, b.n_terms * sizeof(Span))
-        if grown == NULL:
-            return NO_MEMORY
-        r.spans = <Span*>grown
-        r.cap_spans = b.n_terms
+    if make_room(<void**>&r.spans, &r.cap_spans, b.n_terms, sizeof(Span)) < 0:
+        return NO_MEMORY
     if b.n_terms:
         memset(r.spans, 0, b.n_terms * sizeof(Span))
     return OK
@@ -42,22 +38,13 @@ cdef int start_render(Render* r, BatchData* b, int syntax, bint directions) noex
 cdef int start_same(Render* r) noexcept nogil:
     """Set up for `find_same`."""
     cdef int64_t n = 256
-    cdef void* grown
     cdef BatchData* b = r.b
-    if b.n_terms > r.cap_first:
-        grown = realloc(r.first, b.n_terms * sizeof(int32_t))
-        if grown == NULL:
-            return NO_MEMORY
-        r.first = <int32_t*>grown
-        r.cap_first = b.n_terms
+    if make_room(<void**>&r.first, &r.cap_first, b.n_terms, sizeof(int32_t)) < 0:
+        return NO_MEMORY
     while n < 2 * <int64_t>b.n_terms:
         n *= 2
-    if n > r.n_table:
-        grown = realloc(r.table, n * sizeof(Same))
-        if grown == NULL:
-            return NO_MEMORY
-        r.table = <Same*>grown
-        r.n_table = n
+    if make_room(<void**>&r.table, &r.n_table, n, sizeof(Same)) < 0:
+        return NO_MEMORY
     r.mask = <uint32_t>(n - 1)
     memset(r.table, 0xFF, n * sizeof(Same))
     if b.n_terms:
@@ -88,7 +75,6 @@ cdef void free_render(Render* r) noexcept nogil:
 cdef uint8_t* take_side(Render* r, int64_t n) noexcept nogil:
     """Room for a value beside the text of the Batch; NULL with a fault where there is none."""
     cdef int64_t size = CHUNK if n + SLACK <= CHUNK else n + SLACK
-    cdef void* grown
     cdef uint8_t* at
     if n > MAX_VALUE:
         fail(&r.fault, VALUE_LIMIT, NULL, n, MAX_VALUE)
@@ -97,13 +83,9 @@ cdef uint8_t* take_side(Render* r, int64_t n) noexcept nogil:
         if r.n_side + size > MAX_SIDE:
             fail(&r.fault, RENDER_LIMIT, NULL, MAX_SIDE)
             return NULL
-        if r.n_chunks == r.cap_chunks:
-            grown = realloc(r.chunks, (2 * r.cap_chunks + 16) * sizeof(uint8_t*))
-            if grown == NULL:
-                fail(&r.fault, NO_MEMORY, NULL)
-                return NULL
-            r.chunks = <uint8_t**>grown
-            r.cap_chunks = 2 * r.cap_chunks + 16
+        if make_room(<void**>&r.chunks, &r.cap_chunks, r.n_chunks + 1, sizeof(uint8_t*)) < 0:
+            fail(&r.fault, NO_MEMORY, NULL)
+            return NULL
         at = <uint8_t*>malloc(size)
         if at == NULL:
             fail(&r.fault, NO_MEMORY, NULL)

@@ -2,12 +2,13 @@
 
 cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from jelly._core.base.claim cimport add_to
 from jelly._core.base.constants cimport KIND_VARIABLE
 from jelly._core.base.fault cimport whole_number
+from jelly._core.base.memory cimport make_room, resize
 
 import numpy
 from importlib import import_module
@@ -20,15 +21,6 @@ cdef enum:
     SHOWN_ROWS = 10  # in a table for notebooks
     # Comparisons of the terms in two quoted triples, before they count as different.
     MAX_COMPARED = 1 << 12
-
-
-cdef int resize(void** block, int64_t n, size_t size) noexcept nogil:
-    """Give `block` room for `n` items. -1 if there is no memory; the old block is then unchanged."""
-    cdef void* grown = realloc(block[0], (n if n > 0 else 1) * size)
-    if grown == NULL:
-        return NO_MEMORY
-    block[0] = grown
-    return 0
 
 
 cdef int init_arena(BatchData* b, int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit) noexcept nogil:
@@ -168,21 +160,9 @@ cdef int32_t add_quoted(BatchData* b, int32_t s, int32_t p, int32_t o) noexcept 
     return add_term(b, KIND_TRIPLE, n, NULL, 0)
 
 
-cdef int room(void** block, int64_t n, int64_t* cap, size_t size) noexcept nogil:
-    """Make room for item `n` of `block`; items have `size` bytes."""
-    cdef int64_t larger
-    if n < cap[0]:
-        return 0
-    larger = 2 * cap[0] if cap[0] > 0 else 16
-    if resize(block, larger, size) < 0:
-        return NO_MEMORY
-    cap[0] = larger
-    return 0
-
-
 cdef int add_frame(BatchData* b) noexcept nogil:
     """Note that a frame ends at the present row."""
-    if room(<void**>&b.frames, b.n_frames, &b.cap_frames, sizeof(int64_t)) < 0:
+    if make_room(<void**>&b.frames, &b.cap_frames, b.n_frames + 1, sizeof(int64_t)) < 0:
         return NO_MEMORY
     b.frames[b.n_frames] = b.n_rows
     b.n_frames += 1
@@ -191,7 +171,7 @@ cdef int add_frame(BatchData* b) noexcept nogil:
 
 cdef int add_namespace(BatchData* b, int32_t name, int32_t iri) noexcept nogil:
     cdef NamespaceMark* mark
-    if room(<void**>&b.names, b.n_names, &b.cap_names, sizeof(NamespaceMark)) < 0:
+    if make_room(<void**>&b.names, &b.cap_names, b.n_names + 1, sizeof(NamespaceMark)) < 0:
         return NO_MEMORY
     mark = &b.names[b.n_names]
     mark.row, mark.frame, mark.name, mark.iri = b.n_rows, b.n_frames, name, iri
@@ -201,18 +181,12 @@ cdef int add_namespace(BatchData* b, int32_t name, int32_t iri) noexcept nogil:
 
 cdef int add_metadata(BatchData* b, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value) noexcept nogil:
     """Append one entry of the metadata of the frame that ends next."""
-    cdef int64_t cap
     cdef MetadataMark* mark
     if n_key + n_value > b.text_limit - b.n_meta_text:
         return TEXT_LIMIT
-    if n_key + n_value > b.cap_meta_text - b.n_meta_text:
-        cap = 2 * b.cap_meta_text
-        if cap < b.n_meta_text + n_key + n_value:
-            cap = b.n_meta_text + n_key + n_value
-        if resize(<void**>&b.meta_text, cap, 1) < 0:
-            return NO_MEMORY
-        b.cap_meta_text = cap
-    if room(<void**>&b.meta, b.n_meta, &b.cap_meta, sizeof(MetadataMark)) < 0:
+    if make_room(<void**>&b.meta_text, &b.cap_meta_text, b.n_meta_text + n_key + n_value, 1) < 0:
+        return NO_MEMORY
+    if make_room(<void**>&b.meta, &b.cap_meta, b.n_meta + 1, sizeof(MetadataMark)) < 0:
         return NO_MEMORY
     mark = &b.meta[b.n_meta]
     mark.frame, mark.key = b.n_frames, b.n_meta_text

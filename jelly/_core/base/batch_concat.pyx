@@ -1,7 +1,7 @@
 """Batches from Batches: terms that the next Batch repeats, copies, and many small Batches merged into one."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport malloc, realloc
+from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport (
@@ -9,6 +9,7 @@ from jelly._core.base.batch cimport (
     add_variables, copy_term, free_arena, init_arena, make_results, new_batch,
 )
 from jelly._core.base.fault cimport NO_MEMORY
+from jelly._core.base.memory cimport resize
 
 from jelly.errors import JellyArgumentError
 
@@ -43,11 +44,9 @@ cdef int carry_terms(BatchData* b, BatchData* carry, int32_t* last, int32_t* car
 cdef int duplicate(void** block, const void* source, int64_t n, size_t size) noexcept nogil:
     if n == 0 or source == NULL:
         return 0
-    cdef void* grown = realloc(block[0], n * size)
-    if grown == NULL:
+    if resize(block, n, size) < 0:
         return NO_MEMORY
-    block[0] = grown
-    memcpy(grown, source, n * size)
+    memcpy(block[0], source, n * size)
     return 0
 
 

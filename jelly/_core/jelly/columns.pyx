@@ -6,7 +6,7 @@ given out in several Batches; the term of the run is carried on as the terms of 
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memset
 
 from jelly._core.base.batch cimport BatchData, add_frame, add_namespace, grow_rows
@@ -16,6 +16,7 @@ from jelly._core.base.fault cimport (
     KINDS_MISSING, KINDS_SIZE, LENGTHS, LENGTHS_IN_FLAT, LIST_LENGTH, MALFORMED, NAMESPACE_UNSET, NAME_ENTRY, NEED_TABLES,
     NOT_KEYFRAME, NO_MEMORY, OK, OPTIONS_CHANGED, PREFIX_ENTRY, ROW_COUNT, TAGS_LIMIT, TRIPLE_VERSION, fail,
 )
+from jelly._core.base.memory cimport make_room
 from jelly._core.base.pieces cimport free_pieces
 from jelly._core.base.protobuf cimport Reader, WIRE_LEN, WIRE_VARINT, skip_any, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
@@ -156,17 +157,12 @@ cdef int read_tags(DecoderState* d, Column* c, bint keep) noexcept nogil:
     cdef Columns* f = d.columns
     cdef Numbers texts = c.lists[COLUMN_LANGTAGS]
     cdef Numbers directions = c.lists[COLUMN_DIRECTIONS]
-    cdef Tag* tags
     cdef Reader text
     cdef int64_t i, direction
     if texts.n > MAX_COLUMN_TAGS:
         return fail(&d.fault, TAGS_LIMIT, texts.rest.at, texts.n, MAX_COLUMN_TAGS)
-    if texts.n > f.cap_tags:
-        tags = <Tag*>realloc(f.tags, texts.n * sizeof(Tag))
-        if tags == NULL:
-            return fail(&d.fault, NO_MEMORY, NULL)
-        f.tags = tags
-        f.cap_tags = texts.n
+    if make_room(<void**>&f.tags, &f.cap_tags, texts.n, sizeof(Tag)) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
     for i in range(texts.n):
         take_item(&texts, &text)
         if check_utf8(text.at, text.end - text.at) >= 0:

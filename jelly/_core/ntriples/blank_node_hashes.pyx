@@ -1,11 +1,12 @@
 """See blank_node_hashes.pxd. Numbers such as 4.8.3 are sections of the Recommendation."""
 
 from libc.stdint cimport uint32_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from jelly._core.base.fault cimport NO_MEMORY
 from jelly._core.algebra.sha2 cimport add_sha, begin_sha, end_sha
+from jelly._core.base.memory cimport make_room
 
 cdef enum:
     IS_NODE = 1
@@ -201,8 +202,6 @@ cdef int label_of(Labeller* c, int32_t node, uint8_t* out) noexcept nogil:
 cdef int add_related(Labeller* c, int32_t node, int32_t rank, Statement* statement, const char* position) noexcept nogil:
     """If a term in a statement of `node` is another blank node, add its relation to `node`."""
     cdef int32_t other = node_of(c, rank)
-    cdef int64_t cap
-    cdef Related* grown
     cdef Sha2 sha
     cdef uint8_t label[LABEL_BYTES]
     cdef int n, kind
@@ -211,13 +210,8 @@ cdef int add_related(Labeller* c, int32_t node, int32_t rank, Statement* stateme
     cdef Known* known
     if other < 0 or other == node:
         return 0
-    if c.n_related == c.cap_related:
-        cap = max(2 * c.cap_related, 64)
-        grown = <Related*>realloc(c.related, cap * sizeof(Related))
-        if grown == NULL:
-            return NO_MEMORY
-        c.related = grown
-        c.cap_related = cap
+    if make_room(<void**>&c.related, &c.cap_related, c.n_related + 1, sizeof(Related)) < 0:
+        return NO_MEMORY
     c.steps += 1
     predicate = -1 if position[0] == 0x67 else statement.p
     if c.canonical[other] >= 0:

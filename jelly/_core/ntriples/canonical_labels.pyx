@@ -5,10 +5,11 @@ and a copy of it is dropped or becomes the issuer: so there is one list of issue
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from jelly._core.base.fault cimport CANONICAL_STEPS, NO_MEMORY, fail
+from jelly._core.base.memory cimport make_room
 from jelly._core.base.protobuf cimport Writer, put_byte, put_bytes, reserve
 from jelly._core.algebra.sha2 cimport SHA_HEX, add_sha, begin_sha, end_sha
 from jelly._core.ntriples.blank_node_hashes cimport (
@@ -78,15 +79,8 @@ cdef void take_back(Labeller* c, int64_t n) noexcept nogil:
 
 
 cdef int push_number(Labeller* c, int32_t number) noexcept nogil:
-    cdef int64_t cap
-    cdef int32_t* grown
-    if c.n_numbers == c.cap_numbers:
-        cap = max(2 * c.cap_numbers, 256)
-        grown = <int32_t*>realloc(c.numbers, cap * sizeof(int32_t))
-        if grown == NULL:
-            return NO_MEMORY
-        c.numbers = grown
-        c.cap_numbers = cap
+    if make_room(<void**>&c.numbers, &c.cap_numbers, c.n_numbers + 1, sizeof(int32_t)) < 0:
+        return NO_MEMORY
     c.numbers[c.n_numbers] = number
     c.n_numbers += 1
     return 0
@@ -94,18 +88,13 @@ cdef int push_number(Labeller* c, int32_t number) noexcept nogil:
 
 cdef int enter(Labeller* c, int32_t node) noexcept nogil:
     """Steps 1 to 3: begin a visit with the related nodes."""
-    cdef Visit* visits
     cdef Visit* visit
     cdef Statement* statement
-    cdef int64_t i, cap
-    if c.n_visits == c.cap_visits:
-        cap = max(2 * c.cap_visits, 16)
-        visits = <Visit*>realloc(c.visits, cap * sizeof(Visit))
-        if visits == NULL:
-            return NO_MEMORY
-        memset(visits + c.cap_visits, 0, (cap - c.cap_visits) * sizeof(Visit))
-        c.visits = visits
-        c.cap_visits = cap
+    cdef int64_t i
+    cdef int64_t known = c.cap_visits
+    if make_room(<void**>&c.visits, &c.cap_visits, c.n_visits + 1, sizeof(Visit)) < 0:
+        return NO_MEMORY
+    memset(c.visits + known, 0, (c.cap_visits - known) * sizeof(Visit))
     visit = &c.visits[c.n_visits]
     c.n_visits += 1
     visit.related_at = c.n_related
@@ -222,7 +211,6 @@ cdef int leave(Labeller* c, Visit* visit, const uint8_t* hash) noexcept nogil:
 cdef int choose(Labeller* c, Visit* visit) noexcept nogil:
     """5.4.6: keep the path if it is the least so far, with the labels that it issued."""
     cdef int64_t n = c.n_issued - visit.n_issued
-    cdef int32_t* grown
     cdef int order
     if visit.chosen.n:
         order = memcmp(visit.path.buf, visit.chosen.buf, min(visit.path.n, visit.chosen.n))
@@ -236,12 +224,8 @@ cdef int choose(Labeller* c, Visit* visit) noexcept nogil:
     if visit.order_end - visit.order_at == 1:
         return 0  # the only permutation: its labels stay as they are
     c.steps += n // EXTRA
-    if n > visit.cap_chosen:
-        grown = <int32_t*>realloc(visit.issued, 2 * n * sizeof(int32_t))
-        if grown == NULL:
-            return NO_MEMORY
-        visit.issued = grown
-        visit.cap_chosen = 2 * n
+    if make_room(<void**>&visit.issued, &visit.cap_chosen, n, sizeof(int32_t)) < 0:
+        return NO_MEMORY
     memcpy(visit.issued, c.issued + visit.n_issued, n * sizeof(int32_t))
     return 0
 

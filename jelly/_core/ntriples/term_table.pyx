@@ -1,7 +1,7 @@
 """The different terms of whole datasets, numbered: equal terms have equal numbers, in all Batches."""
 
 from libc.stdint cimport uint32_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from jelly._core.algebra.content cimport hash_text
@@ -10,6 +10,7 @@ from jelly._core.base.batch cimport (
 )
 from jelly._core.base.constants cimport KIND_VARIABLE, MAX_DEPTH, N_XSD_STRING, XSD_STRING
 from jelly._core.base.fault cimport BAD_TERM, DEPTH, NO_MEMORY, TERMS_LIMIT, fail
+from jelly._core.base.memory cimport make_room, resize
 from jelly._core.ntriples.term_writer cimport len_text, put_text
 
 cdef enum:
@@ -74,18 +75,7 @@ cdef uint8_t* put_lexical(uint8_t* out, const uint8_t* text, int64_t n, int64_t 
 
 
 cdef int reserve_text(TermTable* t, int64_t need) noexcept nogil:
-    cdef uint8_t* grown
-    cdef int64_t cap = 2 * t.cap_text
-    if need <= t.cap_text - t.n_text:
-        return 0
-    if cap < t.n_text + need:
-        cap = t.n_text + need
-    grown = <uint8_t*>realloc(t.text, cap)
-    if grown == NULL:
-        return NO_MEMORY
-    t.text = grown
-    t.cap_text = cap
-    return 0
+    return make_room(<void**>&t.text, &t.cap_text, t.n_text + need, 1)
 
 
 cdef bint is_xsd_string(BatchData* b, int32_t term) noexcept nogil:
@@ -181,7 +171,6 @@ cdef int32_t number_text(TermTable* t, int64_t n, int sort, Fault* fault) noexce
     cdef int64_t i = <uint32_t>hash & (t.n_slots - 1)
     cdef int64_t cap
     cdef int32_t term
-    cdef void* grown
     while t.slots[i].term >= 0:
         term = t.slots[i].term
         if (
@@ -195,14 +184,8 @@ cdef int32_t number_text(TermTable* t, int64_t n, int sort, Fault* fault) noexce
         return fail(fault, TERMS_LIMIT, NULL, MAX_TERMS)
     if term == t.cap_terms:
         cap = min(2 * <int64_t>t.cap_terms, MAX_TERMS)
-        grown = realloc(t.start, (cap + 1) * sizeof(int64_t))
-        if grown == NULL:
+        if resize(<void**>&t.start, cap + 1, sizeof(int64_t)) < 0 or resize(<void**>&t.sort, cap, 1) < 0:
             return fail(fault, NO_MEMORY, NULL)
-        t.start = <int64_t*>grown
-        grown = realloc(t.sort, cap)
-        if grown == NULL:
-            return fail(fault, NO_MEMORY, NULL)
-        t.sort = <int8_t*>grown
         t.cap_terms = <int32_t>cap
     t.n_text += n
     t.start[term + 1] = t.n_text
@@ -265,16 +248,9 @@ cdef int add_statements(
     TermTable* t, Statements* into, BatchData* b, int64_t row, int64_t end, int32_t* numbers, int blank, Fault* fault
 ) noexcept nogil:
     """Number the terms of some rows of a Batch. `numbers` is -1 for each of its terms, or as an earlier call left it."""
-    cdef Statement* rows
     cdef Statement* statement
-    cdef int64_t cap
-    if end - row > into.cap - into.n:
-        cap = max(2 * into.cap, into.n + end - row)
-        rows = <Statement*>realloc(into.rows, cap * sizeof(Statement))
-        if rows == NULL:
-            return fail(fault, NO_MEMORY, NULL)
-        into.rows = rows
-        into.cap = cap
+    if make_room(<void**>&into.rows, &into.cap, into.n + end - row, sizeof(Statement)) < 0:
+        return fail(fault, NO_MEMORY, NULL)
     while row < end:
         statement = &into.rows[into.n]
         statement.s = number_slot(t, b, b.s[row], numbers, blank, fault)
