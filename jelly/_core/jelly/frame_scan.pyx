@@ -59,7 +59,6 @@ cdef enum:
     NAMESPACE = 5
     NAME = 6
     OTHER = 9
-    N_KINDS = 10
     PATCH_NAME = 8
     PATCH_OTHER = 13
     N_PATCH_KINDS = 14

@@ -22,7 +22,6 @@ from jelly._core.jena.row_reader cimport (
 cdef enum:
     # The fields of RDF_Term that are values.
     PB_INTEGER = 20
-    PB_DOUBLE = 21
     PB_DECIMAL = 22
     # The tag of field 1, where that is a message.
     FIRST_FIELD = 1 << 3 | WIRE_LEN
