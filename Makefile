@@ -72,7 +72,7 @@ wheel: $(VENV)/pip
 	cmp $(WHEEL)/again/*.tar.gz $(WHEEL)/dist/*.tar.gz
 	# Once more in another folder, with a sample of the modules, or with all: JELLY_LONG=1.
 	mkdir $(WHEEL)/elsewhere && tar -xzf $(WHEEL)/dist/*.tar.gz -C $(WHEEL)/elsewhere --strip-components=1
-	$(if $(JELLY_LONG),,find $(WHEEL)/elsewhere/jelly -name '*.pyx' ! -path '*/rules/*' -delete)
+	$(if $(JELLY_LONG),,find $(WHEEL)/elsewhere/jelly -name '*.py[xi]' ! -path '*/rules/*' -delete)
 	$(BIN)/python -m build --wheel --outdir $(WHEEL)/again $(WHEEL)/elsewhere > /dev/null
 	$(BIN)/python tests/support/same_wheel.py $(WHEEL)/again/*.whl $(WHEEL)/dist/*.whl
 	$(REPAIR)

@@ -1,6 +1,6 @@
 """Compares two wheels of one version, built in different folders: python tests/support/same_wheel.py SECOND FIRST.
 
-The second may have fewer compiled modules. With all of them the files themselves are compared.
+The second may have fewer compiled modules and stubs. With all of them the files themselves are compared.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import zipfile
 from pathlib import Path
 
 COMPILED = (".so", ".pyd")
+STUB = ".pyi"
 
 
 def differences(second: Path, first: Path) -> list[str]:
     """What differs between two wheels."""
     with zipfile.ZipFile(second) as one, zipfile.ZipFile(first) as other:
         found, whole = ({name: wheel.read(name) for name in wheel.namelist()} for wheel in (one, other))
-    missing = [name for name in whole if name not in found and not name.endswith(COMPILED)]
+    missing = [name for name in whole if name not in found and not name.endswith((*COMPILED, STUB))]
     new = [name for name in found if name not in whole]
     # RECORD has a line for each file.
     other_bytes = [
