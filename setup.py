@@ -297,9 +297,8 @@ class BuildPython(build_py):
         return [*super().get_outputs(include_bytecode), *([] if self.editable_mode else self.copies())]
 
 
-if __name__ == "__main__":
-    setup(
-        ext_modules=[SHARED, *(extension(path) for path in sorted(glob("jelly/_core/*/*.pyx")))],
-        cmdclass={"build_ext": Build, "build_py": BuildPython, "sdist": Source},
-        options={"build": {"build_base": BUILD_BASE, "force": bool(switches)}},
-    )
+setup(
+    ext_modules=[SHARED, *(extension(path) for path in sorted(glob("jelly/_core/*/*.pyx")))],
+    cmdclass={"build_ext": Build, "build_py": BuildPython, "sdist": Source},
+    options={"build": {"build_base": BUILD_BASE, "force": bool(switches)}},
+)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib
-import importlib.util
 import inspect
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,11 @@ NODES = ast.ClassDef | ast.FunctionDef
 
 def documented(stub: Path) -> str:
     """A stub as it is in a wheel."""
-    made = importlib.util.spec_from_file_location("setup_of_jelly", ROOT / "setup.py")
-    assert made is not None
-    assert made.loader is not None
-    setup = importlib.util.module_from_spec(made)
-    made.loader.exec_module(setup)
-    text: str = setup.documented(stub.read_text(), stub.with_suffix(".pyx").read_text())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("setuptools.setup", lambda **_: None)
+        patch.chdir(ROOT)
+        fill = runpy.run_path("setup.py")["documented"]
+    text: str = fill(stub.read_text(), stub.with_suffix(".pyx").read_text())
     return text
 
 
