@@ -6,7 +6,7 @@ import ast
 import importlib
 import inspect
 import runpy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,14 @@ STUBS = {
 NODES = ast.ClassDef | ast.FunctionDef
 
 
-def documented(stub: Path) -> str:
-    """A stub as it is in a wheel."""
+@pytest.fixture(scope="module")
+def documented() -> Callable[[str, str], str]:
+    """What makes a stub as it is in a wheel, of the stub and the source."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("setuptools.setup", lambda **_: None)
         patch.chdir(ROOT)
-        fill = runpy.run_path("setup.py")["documented"]
-    text: str = fill(stub.read_text(), stub.with_suffix(".pyx").read_text())
-    return text
+        made: Callable[[str, str], str] = runpy.run_path("setup.py")["documented"]
+    return made
 
 
 def docstring_of(owner: Any, name: str) -> str | None:
@@ -38,11 +38,11 @@ def docstring_of(owner: Any, name: str) -> str | None:
 
 
 @pytest.mark.parametrize("name", STUBS)
-def test_docstrings_stand_in_the_sources_alone(name: str) -> None:
+def test_docstrings_stand_in_the_sources_alone(name: str, documented: Callable[[str, str], str]) -> None:
     stub, module = STUBS[name], importlib.import_module(name)
     plain = ast.walk(ast.parse(stub.read_text()))
     assert [node for node in plain if isinstance(node, NODES) and ast.get_docstring(node)] == []
-    tree = ast.parse(documented(stub))
+    tree = ast.parse(documented(stub.read_text(), stub.with_suffix(".pyx").read_text()))
     assert ast.get_docstring(tree) == inspect.cleandoc(module.__doc__ or "")
     for node in tree.body:
         if isinstance(node, NODES):
@@ -64,6 +64,10 @@ def constructors() -> Iterator[tuple[str, str, ast.FunctionDef]]:
 
 
 CONSTRUCTORS = list(constructors())
+
+
+def test_there_are_constructors_to_look_at() -> None:
+    assert len(CONSTRUCTORS) > 40
 
 
 @pytest.mark.parametrize(("module", "name", "node"), CONSTRUCTORS, ids=[f"{m}.{n}" for m, n, _ in CONSTRUCTORS])

@@ -118,7 +118,7 @@ READ: dict[str, tuple[bytes, list[list[str]]]] = {
 # Three transactions in one frame, of every stream type.
 MANY = [pc.start(), pc.commit(), pc.start(), pc.abort(), pc.start(), pc.commit()]
 MANY_TEXT = ["TX .", "TC .", "TX .", "TA .", "TX .", "TC ."]
-# The third name comes behind the options that come again.
+# The third name comes after the options that come again.
 READ["004-042"] = (
     stream([pc.name("a"), pc.options(), pc.name("b", 2), o(2), pc.options()], [pc.name("c", 3), pc.options(), o()]),
     READ["004-042"][1],
