@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 from jelly._bytes.compression import suffix_of
 from jelly._bytes.source import CHUNK, MAX_EXPANSION
 from jelly._core.jelly.decoder import Decoder
-from jelly._core.jelly.encoder import options_row, patch_options_row
+from jelly._core.jelly.stream_options import options_row
 from jelly._options.options import ROW_VERSION, PatchOptions, StreamOptions
 from jelly.errors import JellyError, JellyFormatError
 
@@ -152,7 +152,7 @@ def _kind(options: StreamOptions | PatchOptions) -> tuple[int, int, int]:
 
 def checksum_options(options: StreamOptions | PatchOptions) -> int:
     """A checksum of the options row."""
-    return zlib.crc32(patch_options_row(options) if isinstance(options, PatchOptions) else options_row(options))
+    return zlib.crc32(options_row(options))
 
 
 def ignore(what: str, why: CorruptIndex, check: bool, stacklevel: int) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 from jelly._bytes.workers import Window, Workers
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Op
-from jelly._core.jelly.encoder import needed_version, settled
+from jelly._core.jelly.encoder import needed_version
+from jelly._core.jelly.stream_options import settled
 from jelly._core.ntriples.text import TextWriter
 from jelly._formats.native import StreamEncoder
 from jelly._formats.protocols import Framing

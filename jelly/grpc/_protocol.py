@@ -11,7 +11,7 @@ import zlib
 from importlib import resources
 from typing import Any, Literal
 
-from jelly._core.jelly.encoder import options_row, patch_options_row
+from jelly._core.jelly.stream_options import options_row
 from jelly._options.options import (
     MAX_TABLE_SIZE,
     MIN_NAME_TABLE,
@@ -80,7 +80,7 @@ def message(name: str, data: bytes = b"") -> Any:
 
 def pack_options(options: StreamOptions | PatchOptions) -> bytes:
     """An RdfStreamOptions or RdfPatchOptions."""
-    return patch_options_row(options) if isinstance(options, PatchOptions) else options_row(options)
+    return options_row(options)
 
 
 def pack_subscribe(topic: str, options: StreamOptions | PatchOptions | None = None) -> bytes:

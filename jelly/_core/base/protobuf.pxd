@@ -112,9 +112,11 @@ ctypedef struct Writer:
     uint8_t* buf
     int64_t n
     int64_t cap
+    bint failed  # there was no memory for some of the bytes
 
 
 cdef int grow_writer(Writer* w, int64_t need) noexcept nogil
+cdef void insert_length(Writer* w, int64_t begin) noexcept nogil
 
 
 cdef inline int reserve(Writer* w, int64_t need) noexcept nogil:
@@ -158,3 +160,47 @@ cdef inline int len_varint(uint64_t value) noexcept nogil:
 cdef inline int64_t len_field(int64_t n) noexcept nogil:
     """Bytes of a field with a one-byte tag, a length and `n` bytes."""
     return 1 + len_varint(n) + n
+
+
+cdef inline int len_number(uint64_t value) noexcept nogil:
+    """Bytes of a number field with a one-byte tag, which is left out where it is 0."""
+    return 1 + len_varint(value) if value else 0
+
+
+cdef inline void put_number(Writer* w, uint8_t tag, uint64_t value) noexcept nogil:
+    if value:
+        put_byte(w, tag)
+        put_varint(w, value)
+
+
+cdef inline void put_field(Writer* w, uint8_t tag, const uint8_t* data, int64_t n) noexcept nogil:
+    put_byte(w, tag)
+    put_varint(w, n)
+    put_bytes(w, data, n)
+
+
+# The write_* functions make room themselves. Where there is no memory, they write nothing; `failed` tells at the end.
+
+cdef inline void write_byte(Writer* w, uint8_t byte) noexcept nogil:
+    if reserve(w, 1) == 0:
+        put_byte(w, byte)
+
+
+cdef inline void write_varint(Writer* w, uint64_t value) noexcept nogil:
+    if reserve(w, MAX_VARINT) == 0:
+        put_varint(w, value)
+
+
+cdef inline void write_bytes(Writer* w, const uint8_t* data, int64_t n) noexcept nogil:
+    if reserve(w, n) == 0:
+        put_bytes(w, data, n)
+
+
+cdef inline void write_number(Writer* w, uint8_t tag, uint64_t value) noexcept nogil:
+    if reserve(w, 1 + MAX_VARINT) == 0:
+        put_number(w, tag, value)
+
+
+cdef inline void write_field(Writer* w, uint8_t tag, const uint8_t* data, int64_t n) noexcept nogil:
+    if reserve(w, 1 + MAX_VARINT + n) == 0:
+        put_field(w, tag, data, n)

@@ -1,6 +1,7 @@
 """Protocol Buffers wire format: a Reader of two pointers and a growing Writer. Independent of message types."""
 
 from libc.stdlib cimport free, realloc
+from libc.string cimport memmove, memset
 
 
 cdef int grow_writer(Writer* w, int64_t need) noexcept nogil:
@@ -10,10 +11,24 @@ cdef int grow_writer(Writer* w, int64_t need) noexcept nogil:
         cap *= 2
     buf = <uint8_t*>realloc(w.buf, cap)
     if buf == NULL:
+        w.failed = True
         return -1
     w.buf = buf
     w.cap = cap
     return 0
+
+
+cdef void insert_length(Writer* w, int64_t begin) noexcept nogil:
+    """Put the length of what has been written since `begin` in front of it, into the byte there and more if need be."""
+    cdef int64_t size = w.n - begin
+    cdef int64_t more = len_varint(size) - 1
+    if w.failed or reserve(w, more) < 0:
+        return
+    if more > 0:
+        memmove(w.buf + begin + more, w.buf + begin, size)
+    w.n = begin - 1
+    put_varint(w, size)
+    w.n += size
 
 
 cdef int64_t take_low_bits(Reader* r) noexcept nogil:
@@ -91,11 +106,8 @@ def _put_varint(value):
     """The varint of `value` (0 to 2**64 - 1), checked against its measured length."""
     cdef Writer w
     cdef uint64_t v = value
-    w.buf = NULL
-    w.n = w.cap = 0
-    if reserve(&w, MAX_VARINT) < 0:
-        raise MemoryError
-    put_varint(&w, v)
+    memset(&w, 0, sizeof(Writer))
+    write_varint(&w, v)
     out = (<const char*>w.buf)[:w.n]
     free(w.buf)
     if len(out) != len_varint(v):

@@ -1,29 +1,26 @@
 """Batches to Jelly frames: LRU lookup tables, repeated terms and ids of 0, without the GIL."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memmove
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData, hash_bytes,
-    len_direction, put_direction,
+    KIND_BNODE, KIND_IRI, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData,
 )
 from jelly._core.base.constants cimport MAX_DEPTH, MAX_QUOTED
 from jelly._core.base.fault cimport (
     BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMESPACES_OFF, NAMES_FULL,
-    NO_MEMORY, OK, ONE_PATCH, OPEN_TRANSACTION, QUOTED_LIMIT, STAR_OFF, TEXT_LIMIT, fail,
+    OK, ONE_PATCH, OPEN_TRANSACTION, QUOTED_LIMIT, STAR_OFF, fail,
 )
 from jelly._core.rules.patch_operations cimport (
     OPEN, OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, step_transaction,
 )
-from jelly._core.base.protobuf cimport (
-    MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve,
+from jelly._core.base.protobuf cimport Writer, insert_length, write_byte, write_field, write_varint
+from jelly._core.jelly.encoder_state cimport DATATYPES, NAMES, PREFIXES, EncoderState, LastIds, TermMemo
+from jelly._core.jelly.frame_writer cimport end_frame, end_graph, put_metadata, put_row, split_frame, start_frame
+from jelly._core.jelly.lookup cimport Lru, is_current, touch
+from jelly._core.jelly.term_out cimport (
+    entry_id, is_repeated, len_text, split_iri, write_iri, write_literal, write_text,
 )
-from jelly._core.jelly.encoder_state cimport MAX_TEXT, EncoderState, TermMemo
-from jelly._core.jelly.frame_writer cimport (
-    ROW_HEAD, end_frame, end_graph, put_metadata, put_row, put_row_head, split_frame, start_frame,
-)
-from jelly._core.jelly.lookup cimport Lru, add_entry, entry_delta, find_entry, name_delta, prefix_delta, touch
 
 cdef enum:
     # Not faults: the statement needs more prefixes than the table has and is written again without them.
@@ -37,212 +34,103 @@ cdef enum:
     PUT_HEADER = 5
 
 
-# ---- lookups
-
-cdef int put_entry(EncoderState* e, uint8_t tag, Lru* table, int32_t id, const uint8_t* text, int64_t n) noexcept nogil:
-    cdef int64_t wire = entry_delta(table, id)
-    cdef int64_t size = 0
-    if wire != 0:
-        size += 1 + len_varint(wire)
-    if n != 0:
-        size += len_field(n)
-    if reserve(&e.body, size + ROW_HEAD) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_row_head(&e.body, tag, size)
-    if wire != 0:
-        put_byte(&e.body, pb.RDF_NAME_ENTRY_ID_TAG)
-        put_varint(&e.body, wire)
-    if n != 0:
-        put_byte(&e.body, pb.RDF_NAME_ENTRY_VALUE_TAG)
-        put_varint(&e.body, n)
-        put_bytes(&e.body, text, n)
-    e.rows += 1
-    return OK
-
-
-cdef int32_t entry_id(EncoderState* e, Lru* table, uint8_t tag, const uint8_t* text, int64_t n) noexcept nogil:
-    """The id of the entry with this text, made and written if need be. 0: the statement uses all there are."""
-    cdef uint32_t hash = <uint32_t>hash_bytes(text, n, 0)
-    cdef int32_t id = find_entry(table, text, n, hash)
-    if id != 0:
-        touch(table, id, e.statement)
-        return id
-    id = add_entry(table, text, n, hash, e.statement)
-    if id < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    if id > 0 and put_entry(e, tag, table, id, text, n) < 0:
-        return NO_MEMORY
-    return id
-
+# ---- terms
 
 cdef int find_ids(EncoderState* e, int32_t term, int32_t* name, int32_t* prefix) noexcept nogil:
     """The lookup ids of an IRI. OK, NO_PREFIX_LEFT or a fault."""
     cdef TermMemo* memo = &e.memo[term]
+    cdef Lru* names = &e.tables[NAMES]
+    cdef Lru* prefixes = &e.tables[PREFIXES]
     cdef const uint8_t* text
     cdef int64_t n, cut
-    if not e.whole_names and memo.name > 0 and e.names.entries[memo.name].serial == memo.name_serial:
-        if memo.prefix == 0 or e.prefixes.entries[memo.prefix].serial == memo.prefix_serial:
+    if not e.whole_names and memo.name > 0 and is_current(names, memo.name, memo.name_serial):
+        if memo.prefix == 0 or is_current(prefixes, memo.prefix, memo.prefix_serial):
             name[0] = memo.name
             prefix[0] = memo.prefix
-            touch(&e.names, memo.name, e.statement)
+            touch(names, memo.name, e.statement)
             if memo.prefix != 0:
-                touch(&e.prefixes, memo.prefix, e.statement)
+                touch(prefixes, memo.prefix, e.statement)
             return OK
     text = e.b.text + e.b.start[term]
-    n = e.b.start[term + 1] - e.b.start[term]
+    n = len_text(e, term)
     cut = 0
     prefix[0] = 0
-    if e.prefixes.size > 0:
+    if prefixes.size > 0:
         cut = 0 if e.whole_names else split_iri(text, n)
-        prefix[0] = entry_id(e, &e.prefixes, e.prefix_tag, text, cut)
+        prefix[0] = entry_id(e, PREFIXES, text, cut)
         if prefix[0] <= 0:
             return NO_PREFIX_LEFT if prefix[0] == 0 else e.fault.code
-    name[0] = entry_id(e, &e.names, e.name_tag, text + cut, n - cut)
+    name[0] = entry_id(e, NAMES, text + cut, n - cut)
     if name[0] == 0:
-        return fail(&e.fault, NAMES_FULL, NULL, e.names.size)
+        return fail(&e.fault, NAMES_FULL, NULL, names.size)
     if name[0] < 0:
         return e.fault.code
     if not e.whole_names:
         memo.name = name[0]
-        memo.name_serial = e.names.entries[name[0]].serial
+        memo.name_serial = names.entries[name[0]].serial
         memo.prefix = prefix[0]
         if prefix[0] != 0:
-            memo.prefix_serial = e.prefixes.entries[prefix[0]].serial
+            memo.prefix_serial = prefixes.entries[prefix[0]].serial
     return OK
 
 
 cdef int32_t find_datatype_id(EncoderState* e, int32_t term) noexcept nogil:
     """The lookup id of a datatype, or a negative code."""
     cdef TermMemo* memo = &e.memo[term]
+    cdef Lru* table = &e.tables[DATATYPES]
     cdef int32_t id
-    if e.datatypes.size == 0:
+    if table.size == 0:
         return fail(&e.fault, DATATYPES_OFF, NULL)
-    if memo.name < 0 and e.datatypes.entries[-memo.name].serial == memo.name_serial:
-        touch(&e.datatypes, -memo.name, e.statement)
+    if memo.name < 0 and is_current(table, -memo.name, memo.name_serial):
+        touch(table, -memo.name, e.statement)
         return -memo.name
-    id = entry_id(
-        e, &e.datatypes, e.datatype_tag, e.b.text + e.b.start[term],
-        e.b.start[term + 1] - e.b.start[term],
-    )
+    id = entry_id(e, DATATYPES, e.b.text + e.b.start[term], len_text(e, term))
     if id == 0:
-        return fail(&e.fault, DATATYPES_FULL, NULL, e.datatypes.size)
+        return fail(&e.fault, DATATYPES_FULL, NULL, table.size)
     if id > 0:
         memo.name = -id
-        memo.name_serial = e.datatypes.entries[id].serial
+        memo.name_serial = table.entries[id].serial
     return id
 
-
-# ---- terms
 
 cdef inline int put_iri(EncoderState* e, uint32_t tag, int32_t term) noexcept nogil:
     cdef int32_t name = 0
     cdef int32_t prefix = 0
-    cdef int64_t wire_name
-    cdef int64_t wire_prefix = 0
-    cdef Writer* w = &e.row
     cdef int status = find_ids(e, term, &name, &prefix)
-    if status != OK:
-        return status
-    if prefix != 0:
-        wire_prefix = prefix_delta(&e.last_prefix, prefix)
-    wire_name = name_delta(&e.last_name, name)
-    if reserve(w, 4 + 2 * MAX_VARINT32) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_varint(w, tag)
-    put_varint(
-        w, (1 + len_varint(wire_prefix) if wire_prefix else 0) + (1 + len_varint(wire_name) if wire_name else 0)
-    )
-    if wire_prefix != 0:
-        put_byte(w, pb.RDF_IRI_PREFIX_ID_TAG)
-        put_varint(w, wire_prefix)
-    if wire_name != 0:
-        put_byte(w, pb.RDF_IRI_NAME_ID_TAG)
-        put_varint(w, wire_name)
-    return OK
-
-
-cdef int put_text(EncoderState* e, uint32_t tag, const uint8_t* text, int64_t n) noexcept nogil:
-    if n > MAX_TEXT:
-        return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
-    if reserve(&e.row, n + 2 * MAX_VARINT32) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_varint(&e.row, tag)
-    put_varint(&e.row, n)
-    put_bytes(&e.row, text, n)
-    return OK
+    if status == OK:
+        write_iri(&e.row, tag, &e.ids, prefix, name)
+    return status
 
 
 cdef int put_literal(EncoderState* e, uint32_t tag, int32_t term) noexcept nogil:
-    cdef BatchData* b = e.b
-    cdef int64_t n = b.start[term + 1] - b.start[term]
-    cdef int32_t aux = b.aux[term]
-    cdef int64_t n_aux = 0
-    cdef int64_t n_direction = 0
-    cdef int64_t size = len_field(n) if n else 0
     cdef int32_t datatype = 0
-    if b.kind[term] == KIND_LANG:
-        # Jelly 1.0 and 1.1 have no base direction: it goes with the tag.
-        n_aux = b.start[aux + 1] - b.start[aux]
-        n_direction = len_direction(b.kind[aux])
-        size += len_field(n_aux + n_direction)
-    elif b.kind[term] == KIND_TYPED:
-        datatype = find_datatype_id(e, aux)
+    if e.b.kind[term] == KIND_TYPED:
+        datatype = find_datatype_id(e, e.b.aux[term])
         if datatype < 0:
             return e.fault.code
-        size += 1 + len_varint(datatype)
-    if size > MAX_TEXT:
-        return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
-    if reserve(&e.row, size + 2 * MAX_VARINT32) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_varint(&e.row, tag)
-    put_varint(&e.row, size)
-    if n != 0:
-        put_byte(&e.row, pb.RDF_LITERAL_LEX_TAG)
-        put_varint(&e.row, n)
-        put_bytes(&e.row, b.text + b.start[term], n)
-    if datatype != 0:
-        put_byte(&e.row, pb.RDF_LITERAL_DATATYPE_TAG)
-        put_varint(&e.row, datatype)
-    elif b.kind[term] == KIND_LANG:
-        put_byte(&e.row, pb.RDF_LITERAL_LANGTAG_TAG)
-        put_varint(&e.row, n_aux + n_direction)
-        put_bytes(&e.row, b.text + b.start[aux], n_aux)
-        if n_direction:
-            put_direction(e.row.buf + e.row.n, b.kind[aux])
-            e.row.n += n_direction
-    return OK
+    return write_literal(e, &e.row, tag, term, datatype)
 
 
 cdef int put_quoted(EncoderState* e, uint32_t tag, int32_t term, int depth) noexcept nogil:
     """A quoted triple: its length is filled in afterwards, its terms are never left out."""
     cdef int32_t* terms = &e.b.quoted[3 * e.b.aux[term]]
-    cdef int64_t begin, size
-    cdef int slot, status, more
+    cdef int64_t begin
+    cdef int slot, status
     cdef Writer* w = &e.row
     if depth > MAX_DEPTH:
         return fail(&e.fault, DEPTH, NULL, MAX_DEPTH)
-    if reserve(w, 2 * MAX_VARINT32) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
     if depth == 1:
         e.most = w.n + MAX_QUOTED + e.b.n_text
     elif w.n > e.most:
         return fail(&e.fault, QUOTED_LIMIT, NULL, MAX_QUOTED)
-    put_varint(w, tag)
-    put_byte(w, 0)
+    write_varint(w, tag)
+    write_byte(w, 0)
     begin = w.n
     for slot in range(3):
         status = jelly_put_term(e, 4 * slot + 1, slot, terms[slot], depth)
         if status != OK:
             return status
-    size = w.n - begin
-    more = len_varint(size) - 1
-    if more > 0:
-        if reserve(w, more) < 0:
-            return fail(&e.fault, NO_MEMORY, NULL)
-        memmove(w.buf + begin + more, w.buf + begin, size)
-    w.n = begin - 1
-    put_varint(w, size)
-    w.n += size
+    insert_length(w, begin)
     return OK
 
 
@@ -252,23 +140,24 @@ cdef inline int jelly_put_term(EncoderState* e, int field, int slot, int32_t ter
     Its four fields are an IRI, a blank node, a literal and a quoted triple; of a graph an IRI, a blank node, the default
     graph and a literal. `field` is the first of them.
     """
+    if 0 <= term < e.b.n_terms and e.b.kind[term] == KIND_IRI:
+        return put_iri(e, field << 3 | 2, term)
+    return put_other(e, field << 3 | 2, slot, term, depth)
+
+
+cdef int put_other(EncoderState* e, uint32_t tag, int slot, int32_t term, int depth) noexcept nogil:
+    """A term that is no IRI, see jelly_put_term; `tag` is that of an IRI."""
     cdef int kind
-    cdef uint32_t tag = field << 3 | 2
     if slot == 3 and term == NO_TERM:
-        if reserve(&e.row, 2) < 0:
-            return fail(&e.fault, NO_MEMORY, NULL)
-        put_byte(&e.row, <uint8_t>tag + 16)
-        put_byte(&e.row, 0)
+        write_field(&e.row, <uint8_t>tag + 16, NULL, 0)
         return OK
     if term < 0 or term >= e.b.n_terms:
         return fail(&e.fault, BAD_TERM, NULL, term, slot)
     kind = e.b.kind[term]
-    if kind == KIND_IRI:
-        return put_iri(e, tag, term)
     if kind == KIND_BNODE:
         if slot == 1 and not e.generalized:
             return fail(&e.fault, GENERALIZED_OFF, NULL, kind, slot)
-        return put_text(e, tag + 8, e.b.text + e.b.start[term], e.b.start[term + 1] - e.b.start[term])
+        return write_text(e, &e.row, tag + 8, term)
     if kind == KIND_TRIPLE:
         if slot == 3:
             return fail(&e.fault, BAD_TERM, NULL, term, slot)
@@ -298,8 +187,9 @@ cdef int put_terms(EncoderState* e, int32_t* terms, int n) noexcept nogil:
 
 cdef int put_key(EncoderState* e, int32_t key) noexcept nogil:
     """Field 1 of a namespace or header, a text."""
-    cdef int64_t n = e.b.start[key + 1] - e.b.start[key]
-    return put_text(e, pb.RDF_NAMESPACE_DECLARATION_NAME_TAG, e.b.text + e.b.start[key], n) if n > 0 else OK
+    if len_text(e, key) == 0:
+        return OK
+    return write_text(e, &e.row, pb.RDF_NAMESPACE_DECLARATION_NAME_TAG, key)
 
 
 cdef int put_namespace_terms(EncoderState* e, int32_t* terms, bint graph) noexcept nogil:
@@ -318,8 +208,7 @@ cdef int put_whole(EncoderState* e, int what, int32_t* terms) noexcept nogil:
     Entry rows stand before the row that needs them, and no entry of this row may be evicted by another. Where the
     prefix table is too small for that, the row is put again with whole IRIs as names and one empty prefix.
     """
-    cdef int32_t last_name = e.last_name
-    cdef int32_t last_prefix = e.last_prefix
+    cdef LastIds ids = e.ids
     cdef int status
     cdef int attempt
     for attempt in range(2):
@@ -338,8 +227,7 @@ cdef int put_whole(EncoderState* e, int what, int32_t* terms) noexcept nogil:
             status = put_terms(e, terms, what)
         if status != NO_PREFIX_LEFT:
             break
-        e.last_name = last_name
-        e.last_prefix = last_prefix
+        e.ids = ids
     e.whole_names = False
     return status
 
@@ -350,15 +238,14 @@ cdef int change_graph(EncoderState* e, int32_t graph) noexcept nogil:
     cdef int status
     if e.in_graph and is_repeated(e, 3, e.last[3], graph):
         return OK
-    status = end_graph(e)
-    if status != OK:
-        return status
+    end_graph(e)
     terms[3] = graph
     status = put_whole(e, PUT_GRAPH, terms)
     if status != OK:
         return status
     e.in_graph = True
-    return put_row(e, pb.RDF_STREAM_ROW_GRAPH_START_TAG)
+    put_row(e, pb.RDF_STREAM_ROW_GRAPH_START_TAG)
+    return OK
 
 
 cdef int put_statement(EncoderState* e, int64_t row, uint8_t op_tag) noexcept nogil:
@@ -382,9 +269,10 @@ cdef int put_statement(EncoderState* e, int64_t row, uint8_t op_tag) noexcept no
         return status
     for slot in range(4):
         e.last[slot] = terms[slot]
-    if op_tag:
-        return put_row(e, op_tag)
-    return put_row(e, pb.RDF_STREAM_ROW_QUAD_TAG if n == 4 else pb.RDF_STREAM_ROW_TRIPLE_TAG)
+    if not op_tag:
+        op_tag = pb.RDF_STREAM_ROW_QUAD_TAG if n == 4 else pb.RDF_STREAM_ROW_TRIPLE_TAG
+    put_row(e, op_tag)
+    return OK
 
 
 cdef int put_namespace(EncoderState* e, int32_t name, int32_t iri) noexcept nogil:
@@ -399,9 +287,9 @@ cdef int put_namespace(EncoderState* e, int32_t name, int32_t iri) noexcept nogi
     terms[0] = name
     terms[1] = iri
     status = put_whole(e, PUT_NAMESPACE, terms)
-    if status != OK:
-        return status
-    return put_row(e, pb.RDF_STREAM_ROW_NAMESPACE_TAG)
+    if status == OK:
+        put_row(e, pb.RDF_STREAM_ROW_NAMESPACE_TAG)
+    return status
 
 
 cdef inline bint is_text(EncoderState* e, int32_t term) noexcept nogil:
@@ -418,7 +306,8 @@ cdef int end_patch(EncoderState* e, int64_t row) noexcept nogil:
     e.n_patches += 1
     if e.stream_type == pb.PATCH_STREAM_TYPE_PUNCTUATED:
         e.row.n = 0
-        return put_row(e, pb.RDF_PATCH_ROW_PUNCTUATION_TAG)
+        put_row(e, pb.RDF_PATCH_ROW_PUNCTUATION_TAG)
+        return OK
     if e.b == NULL or e.b.n_meta == 0:
         return end_frame(e, NULL, 0)
     while e.bound < e.b.n_frames and e.b.frames[e.bound] < row:
@@ -462,9 +351,9 @@ cdef int put_operation(EncoderState* e, int64_t row) noexcept nogil:
         e.last[3] = terms[3]
     else:
         e.row.n = 0
-    if status != OK:
-        return status
-    return put_row(e, <uint8_t>(op << 3 | 2))
+    if status == OK:
+        put_row(e, <uint8_t>(op << 3 | 2))
+    return status
 
 
 cdef inline int put_patch_row(EncoderState* e, int64_t row) noexcept nogil:
@@ -484,7 +373,8 @@ cdef int end_bounds(EncoderState* e, int64_t row, int64_t limit, int64_t* bound)
     if not e.keep_frames:
         return OK
     while bound[0] < limit and e.b.frames[bound[0]] == row:
-        if end_graph(e) != OK or end_frame(e, e.b, bound[0]) != OK:
+        end_graph(e)
+        if end_frame(e, e.b, bound[0]) != OK:
             return e.fault.code
         bound[0] += 1
     return OK
@@ -506,8 +396,8 @@ cdef int encode_rows(EncoderState* e, int64_t* row) noexcept nogil:
     while name < b.n_names and b.names[name].row < row[0]:
         name += 1
     # Of streams of one frame each begins with its first row.
-    if not e.independent and start_frame(e) != OK:
-        return e.fault.code
+    if not e.independent:
+        start_frame(e)
     while True:
         if e.part and row[0] == e.stop:
             return OK
@@ -515,8 +405,7 @@ cdef int encode_rows(EncoderState* e, int64_t* row) noexcept nogil:
             # Frames that ended at this row before the namespace was declared end before it.
             if end_bounds(e, row[0], min(b.names[name].frame, n_bounds), &bound) != OK:
                 return e.fault.code
-            if not e.started and start_frame(e) != OK:
-                return e.fault.code
+            start_frame(e)
             if put_namespace(e, b.names[name].name, b.names[name].iri) != OK:
                 return e.fault.code
             name += 1
@@ -524,9 +413,11 @@ cdef int encode_rows(EncoderState* e, int64_t* row) noexcept nogil:
             return e.fault.code
         if row[0] == b.n_rows:
             # Metadata that stands before the rows of a frame which a later Batch ends.
-            return put_metadata(e, b, n_bounds) if e.keep_frames and b.n_meta else OK
-        if not e.started and start_frame(e) != OK:
-            return e.fault.code
+            if e.keep_frames and b.n_meta:
+                put_metadata(e, b, n_bounds)
+            return OK
+        if not e.started:
+            start_frame(e)
         # Before it is written: what ends a patch may begin a keyframe.
         e.n_statements += 1
         e.since_key += 1

@@ -13,3 +13,4 @@ cdef bint has_columns(EncoderState* e) noexcept nogil
 cdef int finish_columns(EncoderState* e) noexcept nogil
 cdef void start_columns(EncoderState* e) noexcept nogil
 cdef void free_columns_out(EncoderState* e) noexcept nogil
+cdef bint columns_failed(EncoderState* e) noexcept nogil

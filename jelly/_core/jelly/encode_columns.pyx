@@ -21,25 +21,26 @@ from jelly._core.base.fault cimport (
     ABOVE_RDF_VERSION, BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, NAMED_GRAPH_IN_TRIPLES, NAMES_FULL, NOT_IN_COLUMNS,
     NO_MEMORY, OK, STAR_IN_COLUMNS, TEXT_LIMIT, UNTAGGED_LITERAL, fail,
 )
-from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, put_byte, put_bytes, put_varint, reserve
-from jelly._core.jelly.column_out cimport (
-    clear_column, clear_entries, free_column, free_entries, len_text, put_column, put_entries, put_inner_iri,
-    put_length, put_lists, put_packed, put_part, put_string,
+from jelly._core.base.protobuf cimport (
+    MAX_VARINT32, Writer, insert_length, write_byte, write_bytes, write_field, write_number, write_varint,
 )
+from jelly._core.jelly.column_out cimport clear_column, column_failed, free_column, put_column, put_lists
 from jelly._core.jelly.column_state cimport (
-    BATCH_LENGTHS_P, BATCH_LENGTHS_S, BATCH_NAMES, BATCH_NAMESPACES, BATCH_ROW_COUNT, COLUMN_LANGTAGS,
+    BATCH_LENGTHS_P, BATCH_LENGTHS_S, BATCH_NAMESPACES, BATCH_ROW_COUNT, COLUMN_DIRECTIONS, COLUMN_LANGTAGS,
     FRAME_COLUMNS, RDF_11, RDF_12, RDF_12_BASIC,
 )
-from jelly._core.jelly.encode cimport split_iri
-from jelly._core.jelly.encoder_state cimport MAX_TEXT, RECENT, ColumnEncoder, ColumnMemo, EncoderState, EntriesOut
+from jelly._core.jelly.encoder_state cimport (
+    DATATYPES, MAX_TEXT, NAMES, PREFIXES, RECENT, TABLES, TAGS, ColumnEncoder, ColumnMemo, EncoderState,
+)
 from jelly._core.jelly.frame_writer cimport end_frame, put_metadata, restart_stream, start_frame
-from jelly._core.jelly.lookup cimport Lru, LruEntry, add_entry, find_entry, forget_lru, free_lru, touch
+from jelly._core.jelly.lookup cimport Lru, LruEntry, add_entry, find_entry, forget_lru, free_lru, is_current, touch
+from jelly._core.jelly.term_out cimport (
+    VALUE_COST, clear_entries, entry_id, free_entries, len_text, put_entries, split_iri, take_cost, write_iri,
+)
 
 cdef enum:
     # Rows whose entries are made sure of before the columns take them.
     CHUNK_ROWS = 512
-    # Bytes that a run value takes at the most beside its text: ids, kind, its part of the layout.
-    VALUE_COST = 16
     # Rows of a frame at the most: readers have limits.
     MAX_FRAME_ROWS = 1 << 24
     # And a frame, without options, metadata and what is in its lists.
@@ -50,50 +51,12 @@ cdef enum:
     ROW_FULL = 1  # a table has no entry left, or the frame not so many bytes
     ROW_RESTATE = 2  # it needs another RDF version
 
-cdef enum:
-    # What is full.
-    BYTES = 0
-    NAMES = 1
-    PREFIXES = 2
-    DATATYPES = 3
-    TAGS = 4
 
 # ---- lookup entries
 
-cdef inline bint take_cost(EncoderState* e, int64_t n) noexcept nogil:
-    """Count `n` bytes; False if the frame has rows and would become too long."""
-    cdef ColumnEncoder* k = &e.columns
-    if e.frame_bytes > 0 and k.rows > 0 and k.cost + n > e.frame_bytes:
-        k.full = BYTES
-        return False
-    k.cost += n
-    return True
-
-
-cdef int32_t pin_entry(EncoderState* e, int which, const uint8_t* text, int64_t n) noexcept nogil:
-    """The id of an entry that stays until the frame ends, made and written if need be. 0: the frame is full."""
-    cdef ColumnEncoder* k = &e.columns
-    cdef Lru* table = &e.names if which == NAMES else &e.prefixes if which == PREFIXES else &e.datatypes
-    cdef EntriesOut* out = &k.names if which == NAMES else &k.prefixes if which == PREFIXES else &k.datatypes
-    cdef uint32_t hash = <uint32_t>hash_bytes(text, n, 0)
-    cdef int32_t id = find_entry(table, text, n, hash)
-    if id != 0:
-        touch(table, id, e.statement)
-        return id
-    if not take_cost(e, n + VALUE_COST):
-        return 0
-    id = add_entry(table, text, n, hash, e.statement)
-    if id == 0:
-        k.full = which
-        return 0
-    if id < 0 or put_packed(out, (BATCH_NAMES + which - NAMES) << 3 | 2, table, id, text, n) != OK:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    return id
-
-
 cdef inline bint is_pinned(EncoderState* e, int32_t prefix, const uint8_t* text, int64_t n) noexcept nogil:
     """Whether this entry is the prefix `text`, and the frame holds it: most prefixes come again, so none is hashed."""
-    cdef LruEntry* entry = &e.prefixes.entries[prefix]
+    cdef LruEntry* entry = &e.tables[PREFIXES].entries[prefix]
     return prefix > 0 and entry.used == e.statement and entry.n == n and same_bytes(entry.text, text, n)
 
 
@@ -101,39 +64,41 @@ cdef int pin_new_iri(EncoderState* e, int32_t term) noexcept nogil:
     """Make sure of the entries of an IRI that the frame does not have yet."""
     cdef ColumnEncoder* k = &e.columns
     cdef ColumnMemo* memo = &k.memo[term]
+    cdef Lru* names = &e.tables[NAMES]
+    cdef Lru* prefixes = &e.tables[PREFIXES]
     cdef const uint8_t* text
     cdef int64_t n
     cdef int64_t cut = 0
     cdef int32_t prefix = 0
     cdef int32_t name
-    if memo.name > 0 and e.names.entries[memo.name].serial == memo.name_serial and (memo.prefix > 0) == k.prefixed:
-        if memo.prefix == 0 or e.prefixes.entries[memo.prefix].serial == memo.prefix_serial:
-            touch(&e.names, memo.name, e.statement)
+    if memo.name > 0 and is_current(names, memo.name, memo.name_serial) and (memo.prefix > 0) == k.prefixed:
+        if memo.prefix == 0 or is_current(prefixes, memo.prefix, memo.prefix_serial):
+            touch(names, memo.name, e.statement)
             if memo.prefix > 0:
-                touch(&e.prefixes, memo.prefix, e.statement)
+                touch(prefixes, memo.prefix, e.statement)
             memo.frame = <uint32_t>e.statement
             return OK
     text = e.b.text + e.b.start[term]
-    n = e.b.start[term + 1] - e.b.start[term]
+    n = len_text(e, term)
     if n > MAX_TEXT:
         return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
     if k.prefixed:
         cut = split_iri(text, n)
         prefix = k.recent[cut & (RECENT - 1)]
         if is_pinned(e, prefix, text, cut):
-            touch(&e.prefixes, prefix, e.statement)
+            touch(prefixes, prefix, e.statement)
         else:
-            prefix = pin_entry(e, PREFIXES, text, cut)
+            prefix = entry_id(e, PREFIXES, text, cut)
             if prefix <= 0:
                 return ROW_FULL if prefix == 0 else e.fault.code
             k.recent[cut & (RECENT - 1)] = prefix
-    name = pin_entry(e, NAMES, text + cut, n - cut)
+    name = entry_id(e, NAMES, text + cut, n - cut)
     if name <= 0:
         return ROW_FULL if name == 0 else e.fault.code
     memo.name = name
-    memo.name_serial = e.names.entries[name].serial
+    memo.name_serial = names.entries[name].serial
     memo.prefix = prefix
-    memo.prefix_serial = e.prefixes.entries[prefix].serial if prefix > 0 else 0
+    memo.prefix_serial = prefixes.entries[prefix].serial if prefix > 0 else 0
     memo.frame = <uint32_t>e.statement
     return OK
 
@@ -144,14 +109,15 @@ cdef inline int pin_iri(EncoderState* e, int32_t term) noexcept nogil:
 
 cdef int pin_new_datatype(EncoderState* e, int32_t term) noexcept nogil:
     cdef ColumnMemo* memo = &e.columns.memo[term]
+    cdef Lru* table = &e.tables[DATATYPES]
     cdef const uint8_t* text = e.b.text + e.b.start[term]
-    cdef int64_t n = e.b.start[term + 1] - e.b.start[term]
+    cdef int64_t n = len_text(e, term)
     cdef int32_t id
-    if memo.datatype > 0 and e.datatypes.entries[memo.datatype].serial == memo.datatype_serial:
-        touch(&e.datatypes, memo.datatype, e.statement)
+    if memo.datatype > 0 and is_current(table, memo.datatype, memo.datatype_serial):
+        touch(table, memo.datatype, e.statement)
         memo.datatype_frame = <uint32_t>e.statement
         return OK
-    if e.datatypes.size == 0:
+    if table.size == 0:
         return fail(&e.fault, DATATYPES_OFF, NULL)
     if (n == N_RDF_LANG_STRING and memcmp(text, RDF_LANG_STRING, n) == 0) or (
         n == N_RDF_DIR_LANG_STRING and memcmp(text, RDF_DIR_LANG_STRING, n) == 0
@@ -159,11 +125,11 @@ cdef int pin_new_datatype(EncoderState* e, int32_t term) noexcept nogil:
         return fail(&e.fault, UNTAGGED_LITERAL, NULL)
     if n > MAX_TEXT:
         return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
-    id = pin_entry(e, DATATYPES, text, n)
+    id = entry_id(e, DATATYPES, text, n)
     if id <= 0:
         return ROW_FULL if id == 0 else e.fault.code
     memo.datatype = id
-    memo.datatype_serial = e.datatypes.entries[id].serial
+    memo.datatype_serial = table.entries[id].serial
     memo.datatype_frame = <uint32_t>e.statement
     return OK
 
@@ -221,6 +187,7 @@ cdef int pin_tag(EncoderState* e, int32_t tag) noexcept nogil:
     cdef ColumnEncoder* k = &e.columns
     cdef BatchData* b = e.b
     cdef ColumnMemo* memo = &k.memo[tag]
+    cdef Writer* lists = k.of[2].lists
     cdef int64_t n = len_text(e, tag)
     cdef int direction = b.kind[tag] - KIND_TEXT
     cdef uint32_t hash
@@ -235,27 +202,21 @@ cdef int pin_tag(EncoderState* e, int32_t tag) noexcept nogil:
     if n > MAX_TEXT:
         return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
     e.row.n = 0
-    if reserve(&e.row, n + 2 * MAX_VARINT32) < 0 or reserve(&k.langtags, n + 2 * MAX_VARINT32) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_bytes(&e.row, b.text + b.start[tag], n)
-    put_byte(&e.row, <uint8_t>direction)
+    write_bytes(&e.row, b.text + b.start[tag], n)
+    write_byte(&e.row, <uint8_t>direction)
     hash = <uint32_t>hash_bytes(e.row.buf, e.row.n, 0)
     id = find_entry(&k.tags, e.row.buf, e.row.n, hash)
     if id == 0:
         if not take_cost(e, n + VALUE_COST):
             return ROW_FULL
-        if reserve(&k.directions, 1) < 0:
-            return fail(&e.fault, NO_MEMORY, NULL)
         id = add_entry(&k.tags, e.row.buf, e.row.n, hash, 0)
         if id == 0:
             k.full = TAGS
             return ROW_FULL
         if id < 0:
             return fail(&e.fault, NO_MEMORY, NULL)
-        put_byte(&k.langtags, COLUMN_LANGTAGS << 3 | 2)
-        put_varint(&k.langtags, n)
-        put_bytes(&k.langtags, b.text + b.start[tag], n)
-        put_byte(&k.directions, <uint8_t>direction)
+        write_field(&lists[COLUMN_LANGTAGS], COLUMN_LANGTAGS << 3 | 2, b.text + b.start[tag], n)
+        write_byte(&lists[COLUMN_DIRECTIONS], <uint8_t>direction)
         if direction != 0:
             k.directed = True
     memo.name = id
@@ -353,15 +314,14 @@ cdef void start_columns(EncoderState* e) noexcept nogil:
     for slot in range(4):
         clear_column(&k.of[slot])
         e.last[slot] = UNSET
-    clear_entries(&k.names)
-    clear_entries(&k.prefixes)
-    clear_entries(&k.datatypes)
-    k.namespaces.n = k.lengths.n = k.langtags.n = k.directions.n = k.metadata.n = 0
+    for slot in range(TABLES):
+        clear_entries(&k.entries[slot])
+    k.namespaces.n = k.lengths.n = k.metadata.n = 0
     k.directed = False
-    k.last_name = k.last_prefix = 0
+    k.last.name = k.last.prefix = 0
     k.rows = k.told = 0
     k.cost = FRAME_COST + e.n_options
-    k.prefixed = e.prefixes.size > 0
+    k.prefixed = e.tables[PREFIXES].size > 0
     if k.tags.n_used > 0:
         forget_lru(&k.tags)
     release_entries(e)
@@ -377,10 +337,11 @@ cdef void release_entries(EncoderState* e) noexcept nogil:
 cdef bint has_columns(EncoderState* e) noexcept nogil:
     """Whether anything waits for the end of the frame."""
     cdef ColumnEncoder* k = &e.columns
-    return (
-        k.rows > 0 or k.namespaces.n > 0 or k.lengths.n > 0 or e.body.n > 0 or k.names.open or k.prefixes.open
-        or k.datatypes.open
-    )
+    cdef int which
+    for which in range(TABLES):
+        if k.entries[which].open:
+            return True
+    return k.rows > 0 or k.namespaces.n > 0 or k.lengths.n > 0 or e.body.n > 0
 
 
 cdef int end_columns(EncoderState* e, BatchData* meta, int64_t frame) noexcept nogil:
@@ -390,39 +351,28 @@ cdef int end_columns(EncoderState* e, BatchData* meta, int64_t frame) noexcept n
     cdef int64_t begin
     cdef int slot
     # Metadata that came before the rows goes after them.
-    if reserve(&k.metadata, w.n) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_bytes(&k.metadata, w.buf, w.n)
+    write_bytes(&k.metadata, w.buf, w.n)
     w.n = 0
-    if start_frame(e) != OK:
-        return e.fault.code
-    if reserve(w, 2 * MAX_VARINT32) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_byte(w, FRAME_COLUMNS)
+    start_frame(e)
+    write_byte(w, FRAME_COLUMNS)
+    write_byte(w, 0)
     begin = w.n
-    if k.rows > 0:
-        put_byte(w, BATCH_ROW_COUNT)
-        put_varint(w, k.rows)
-    if put_entries(e, &k.names) != OK or put_entries(e, &k.prefixes) != OK or put_entries(e, &k.datatypes) != OK:
-        return e.fault.code
-    if reserve(w, k.namespaces.n) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_bytes(w, k.namespaces.buf, k.namespaces.n)
+    write_number(w, BATCH_ROW_COUNT, k.rows)
+    for slot in range(TABLES):
+        put_entries(e, &k.entries[slot])
+    write_bytes(w, k.namespaces.buf, k.namespaces.n)
     if k.rows > 0:
         for slot in range(4):
             # A column of graphs that are all the default one has no values.
-            if (slot < 3 or k.of[3].n > 0) and put_lists(e, slot) != OK:
-                return e.fault.code
-    if reserve(w, k.lengths.n + k.metadata.n + 2 * MAX_VARINT32) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_part(w, BATCH_LENGTHS_P if k.numbering_p else BATCH_LENGTHS_S, k.lengths.buf, k.lengths.n)
+            if slot < 3 or k.of[3].n > 0:
+                put_lists(e, slot)
+    if k.lengths.n > 0:
+        write_field(w, (BATCH_LENGTHS_P if k.numbering_p else BATCH_LENGTHS_S) << 3 | 2, k.lengths.buf, k.lengths.n)
     if w.n == begin:
-        w.n = begin - 1
-    elif put_length(w, begin) != OK:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    if reserve(w, k.metadata.n) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_bytes(w, k.metadata.buf, k.metadata.n)
+        w.n = begin - 2
+    else:
+        insert_length(w, begin)
+    write_bytes(w, k.metadata.buf, k.metadata.n)
     start_columns(e)
     return end_frame(e, meta, frame)
 
@@ -431,17 +381,14 @@ cdef inline bint is_key_due(EncoderState* e) noexcept nogil:
     return e.key_rows > 0 and e.since_key >= e.key_rows
 
 
-cdef int end_message(EncoderState* e) noexcept nogil:
+cdef void end_message(EncoderState* e) noexcept nogil:
     """End the present message after the rows so far."""
     cdef ColumnEncoder* k = &e.columns
-    if reserve(&k.lengths, MAX_VARINT32) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_varint(&k.lengths, k.rows - k.told)
+    write_varint(&k.lengths, k.rows - k.told)
     k.cost += MAX_VARINT32
     k.told = k.rows
     k.open = False
     e.n_frames += 1
-    return OK
 
 
 cdef int end_bounds(EncoderState* e, int64_t row, int64_t limit, int64_t* bound) noexcept nogil:
@@ -451,8 +398,8 @@ cdef int end_bounds(EncoderState* e, int64_t row, int64_t limit, int64_t* bound)
         return OK
     while bound[0] < limit and e.b.frames[bound[0]] == row:
         bound[0] += 1
-        if k.is_log and end_message(e) != OK:
-            return e.fault.code
+        if k.is_log:
+            end_message(e)
         # Several messages to a frame, but metadata belongs to one.
         if k.is_log and k.rows < e.frame_rows and e.b.n_meta == 0 and not is_key_due(e):
             continue
@@ -473,7 +420,7 @@ cdef int make_room(EncoderState* e, int status) noexcept nogil:
         if k.full != PREFIXES or not k.prefixed:
             return fail(
                 &e.fault, NAMES_FULL if k.full == NAMES else DATATYPES_FULL, NULL,
-                e.names.size if k.full == NAMES else e.datatypes.size,
+                e.tables[NAMES if k.full == NAMES else DATATYPES].size,
             )
         # One row with more prefixes than there can be: IRIs without prefixes.
         k.prefixed = False
@@ -512,16 +459,13 @@ cdef int put_namespace(EncoderState* e, int32_t name, int32_t iri) noexcept nogi
             status = pin_iri(e, iri)
     if status != OK:
         return status
-    if reserve(w, 1) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_byte(w, BATCH_NAMESPACES << 3 | 2)
+    write_byte(w, BATCH_NAMESPACES << 3 | 2)
+    write_byte(w, 0)
     begin = w.n
-    if (
-        (len_text(e, name) > 0 and put_string(w, pb.RDF_NAMESPACE_DECLARATION_NAME_TAG, e.b, name) != OK)
-        or put_inner_iri(w, pb.RDF_NAMESPACE_DECLARATION_VALUE_TAG, &k.last_prefix, &k.last_name, &k.memo[iri]) != OK
-        or put_length(w, begin) != OK
-    ):
-        return fail(&e.fault, NO_MEMORY, NULL)
+    if len_text(e, name) > 0:
+        write_field(w, pb.RDF_NAMESPACE_DECLARATION_NAME_TAG, e.b.text + e.b.start[name], len_text(e, name))
+    write_iri(w, pb.RDF_NAMESPACE_DECLARATION_VALUE_TAG, &k.last, k.memo[iri].prefix, k.memo[iri].name)
+    insert_length(w, begin)
     k.cost += len_text(e, name) + VALUE_COST
     return OK
 
@@ -577,7 +521,9 @@ cdef int encode_columns(EncoderState* e, int64_t* row) noexcept nogil:
             return e.fault.code
         if row[0] == e.stop:
             # Metadata that stands before the rows of a frame which a later Batch ends.
-            return put_metadata(e, b, n_bounds) if e.keep_frames and b.n_meta else OK
+            if e.keep_frames and b.n_meta:
+                put_metadata(e, b, n_bounds)
+            return OK
         most = e.frame_rows if 0 < e.frame_rows < MAX_FRAME_ROWS else MAX_FRAME_ROWS
         end = min(min(e.stop, row[0] + CHUNK_ROWS), row[0] + most - k.rows)
         if e.key_rows > 0 and e.since_key < e.key_rows:
@@ -597,8 +543,8 @@ cdef int encode_columns(EncoderState* e, int64_t* row) noexcept nogil:
 
 cdef int finish_columns(EncoderState* e) noexcept nogil:
     """End the last message and frame, where the stream ends. It has a frame at least."""
-    if e.columns.is_log and e.columns.open and end_message(e) != OK:
-        return e.fault.code
+    if e.columns.is_log and e.columns.open:
+        end_message(e)
     return end_columns(e, NULL, 0) if has_columns(e) or e.n_bytes == 0 else OK
 
 
@@ -613,17 +559,27 @@ cdef int needed_rdf_version(BatchData* b) noexcept nogil:
     return RDF_11
 
 
+cdef bint columns_failed(EncoderState* e) noexcept nogil:
+    """Whether there was no memory for something that the frame holds."""
+    cdef ColumnEncoder* k = &e.columns
+    cdef int i
+    for i in range(4):
+        if column_failed(&k.of[i]):
+            return True
+    for i in range(TABLES):
+        if k.entries[i].closed.failed or k.entries[i].values.failed:
+            return True
+    return k.namespaces.failed or k.lengths.failed or k.metadata.failed
+
+
 cdef void free_columns_out(EncoderState* e) noexcept nogil:
     cdef ColumnEncoder* k = &e.columns
     cdef int i
     for i in range(4):
         free_column(&k.of[i])
-    free_entries(&k.names)
-    free_entries(&k.prefixes)
-    free_entries(&k.datatypes)
+    for i in range(TABLES):
+        free_entries(&k.entries[i])
     free(k.namespaces.buf)
     free(k.lengths.buf)
     free(k.metadata.buf)
-    free(k.langtags.buf)
-    free(k.directions.buf)
     free_lru(&k.tags)

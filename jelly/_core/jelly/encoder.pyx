@@ -1,27 +1,26 @@
 """The `Encoder`: the Python class over encode. It turns its faults into exceptions."""
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 
 import numpy
-from functools import lru_cache
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, Batch, free_arena, need_statements
 from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.claim cimport Claim, claim, give_back
-from jelly._core.base.fault cimport BAD_TERM, OK, fail, fault_error, utf8_of, whole_number
-from jelly._core.base.protobuf cimport (
-    MAX_VARINT32, Reader, Writer, len_varint, put_byte, put_bytes, put_varint, reserve, take_span,
-)
-from jelly._core.jelly.column_state cimport OPTIONS_TYPES
+from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error, utf8_of, whole_number
+from jelly._core.base.protobuf cimport Reader, len_varint, take_span
 from jelly._core.jelly.encode cimport encode_rows, finish_patch
 from jelly._core.jelly.encode_columns cimport (
-    encode_columns, end_columns, finish_columns, free_columns_out, has_columns, needed_rdf_version, start_columns,
+    columns_failed, encode_columns, end_columns, finish_columns, free_columns_out, has_columns,
+    needed_rdf_version, start_columns,
 )
-from jelly._core.jelly.encoder_state cimport KEY_NUMBERS, MAX_TEXT, ColumnEncoder, ColumnMemo, EncoderState, TermMemo
+from jelly._core.jelly.encoder_state cimport (
+    DATATYPES, KEY_NUMBERS, MAX_TEXT, NAMES, PREFIXES, TABLES, ColumnEncoder, ColumnMemo, EncoderState, TermMemo,
+)
 from jelly._core.jelly.frame_writer cimport (
     end_frame, end_graph, find_place, forget_tables, put_metadata_entry, release_frame,
 )
@@ -29,9 +28,10 @@ from jelly._core.jelly.lookup cimport free_lru, init_lru, lru_bytes
 from jelly._core.rules.patch_operations cimport CLOSED, IN_TRANSACTION, OPEN
 
 from jelly._core.rules.capabilities import capabilities_of
+from jelly._core.jelly.stream_options import column_headers, options_row, settled
 from jelly._core.rules.needs import refuse_quoted
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
-from jelly._options.options import COLUMN_VERSION, MIN_NAME_TABLE, RDF_VERSIONS, PatchOptions, PhysicalType, StreamOptions
+from jelly._options.options import COLUMN_VERSION, MIN_NAME_TABLE, RDF_VERSIONS, PatchOptions, StreamOptions
 
 cdef enum:
     # Rows of a frame where nobody says: lookup entries included; and statements of a stream in columns.
@@ -112,7 +112,7 @@ cdef class Encoder:
     ):
         cdef int slot
         cdef int64_t rows
-        cdef int32_t names, prefixes, datatypes
+        cdef int32_t[TABLES] sizes
         cdef uint8_t* at
         if not isinstance(options, (StreamOptions, PatchOptions)):
             raise JellyArgumentError(f"options is {options!r:.80}: expected StreamOptions or PatchOptions")
@@ -165,18 +165,18 @@ cdef class Encoder:
             self.e.last[slot] = UNSET
         self.e.patch = isinstance(options, PatchOptions)
         self.e.name_tag = pb.RDF_PATCH_ROW_NAME_TAG if self.e.patch else pb.RDF_STREAM_ROW_NAME_TAG
-        self.e.prefix_tag = pb.RDF_PATCH_ROW_PREFIX_TAG if self.e.patch else pb.RDF_STREAM_ROW_PREFIX_TAG
-        self.e.datatype_tag = pb.RDF_PATCH_ROW_DATATYPE_TAG if self.e.patch else pb.RDF_STREAM_ROW_DATATYPE_TAG
-        names, prefixes = options.max_name_table_size, options.max_prefix_table_size
-        datatypes = options.max_datatype_table_size
+        sizes[NAMES] = options.max_name_table_size
+        sizes[PREFIXES] = options.max_prefix_table_size
+        sizes[DATATYPES] = options.max_datatype_table_size
         # One array for all tables: for a small message three take longer.
         self.tables = numpy.empty(
-            lru_bytes(names) + lru_bytes(prefixes) + lru_bytes(datatypes) + (lru_bytes(MAX_TAGS) if columnar else 0),
+            lru_bytes(sizes[NAMES]) + lru_bytes(sizes[PREFIXES]) + lru_bytes(sizes[DATATYPES])
+            + (lru_bytes(MAX_TAGS) if columnar else 0),
             numpy.uint8,
         )
-        at = init_lru(&self.e.names, <uint8_t*>memory_of(self.tables), names)
-        at = init_lru(&self.e.prefixes, at, prefixes)
-        at = init_lru(&self.e.datatypes, at, datatypes)
+        at = <uint8_t*>memory_of(self.tables)
+        for slot in range(TABLES):
+            at = init_lru(&self.e.tables[slot], at, sizes[slot])
         if columnar:
             init_lru(&self.e.columns.tags, at, MAX_TAGS)
             start_columns(&self.e)
@@ -197,10 +197,11 @@ cdef class Encoder:
         return 0
 
     def __dealloc__(self):
-        free_columns_out(&self.e)
-        free_lru(&self.e.names)
-        free_lru(&self.e.prefixes)
-        free_lru(&self.e.datatypes)
+        cdef int which
+        if self.e.columnar:
+            free_columns_out(&self.e)
+        for which in range(TABLES):
+            free_lru(&self.e.tables[which])
         free_arena(&self.e.carry)
         free(self.e.row.buf)
         free(self.e.body.buf)
@@ -266,21 +267,8 @@ cdef class Encoder:
             give_back(&self.claimed)
 
     def _encode_part(self, Batch batch not None, int64_t start, stop: int | None) -> bytes:
-        """Encode some rows of a Batch, of which other streams have the rest. Frames of the Batch are not kept.
-
-        Parameters
-        ----------
-        batch : Batch
-            The statements.
-        start : int
-            The first row. Namespaces before it are left out, those at it are not.
-        stop : int, optional
-            The row before which to stop, and before the namespaces at it. By default the whole rest.
-
-        Returns
-        -------
-        bytes
-            The frames that are finished by now.
+        """Encode the rows from `start` to `stop` (by default to the end), with the namespaces at `start` but not those at
+        `stop`: other streams have the rest. Frames of the Batch are not kept.
         """
         if not 0 <= start <= (batch.a.n_rows if stop is None else stop) <= batch.a.n_rows:
             raise IndexError(f"rows {start} to {stop} are not within 0 to {batch.a.n_rows}")
@@ -292,24 +280,14 @@ cdef class Encoder:
             give_back(&self.claimed)
 
     def encode_frames(self, Batch batch not None, keep_frames: bool | None = None) -> list:
-        """Encode a Batch, like `encode`, as separate frames without lengths, as gRPC and Kafka send them.
+        """Encode a Batch, like `encode`, as separate frames (bytes) without lengths, as gRPC and Kafka send them.
 
         Parameters
         ----------
         batch : Batch
             The statements.
         keep_frames : bool, optional
-            Whether a frame ends wherever a frame of the Batch ends. By default only in a grouped stream.
-
-        Returns
-        -------
-        list of bytes
-            The frames that are finished by now.
-
-        Raises
-        ------
-        JellyOptionsError
-            If the options do not allow a statement of the Batch. The Encoder then raises it again at each call.
+            As in `encode`.
         """
         self.enter()
         try:
@@ -331,13 +309,7 @@ cdef class Encoder:
     def cut(self) -> bytes:
         """Give all that was encoded, the frame that is open included; no graph or patch is ended.
 
-        For a stream that is written again, see `repeat`: nothing can be encoded after it.
-
-        Returns
-        -------
-        bytes
-            The remaining frames.
-        """
+        For a stream that is written again, see `repeat`: nothing can be encoded after it."""
         cdef int status = OK
         self.enter()
         try:
@@ -346,7 +318,7 @@ cdef class Encoder:
             elif self.e.body.n > 0:
                 status = end_frame(&self.e, NULL, 0)
             if status == OK:
-                status = release_frame(&self.e)
+                release_frame(&self.e)
             self.leave(status, 0)
             return self.take_out()
         finally:
@@ -475,7 +447,8 @@ cdef class Encoder:
             self.settle(3, False, 0)
         if self.e.columnar:
             return self.leave(finish_columns(&self.e), 0)
-        if end_graph(&self.e) != OK or (self.e.patch and finish_patch(&self.e) != OK):
+        end_graph(&self.e)
+        if self.e.patch and finish_patch(&self.e) != OK:
             status = self.e.fault.code
         elif self.e.rows > 0 or self.e.n_frames == 0:
             status = end_frame(&self.e, NULL, 0)
@@ -507,13 +480,7 @@ cdef class Encoder:
             give_back(&self.claimed)
 
     def close_frames(self) -> list:
-        """End the stream, like `close`, with separate frames without lengths.
-
-        Returns
-        -------
-        list of bytes
-            The remaining frames.
-        """
+        """End the stream, like `close`, with separate frames (bytes) without lengths."""
         self.enter()
         try:
             self.end(None)
@@ -523,21 +490,17 @@ cdef class Encoder:
 
     cdef int end(self, dict metadata) except -1:
         cdef bytes key, value
-        cdef int status = OK
         self.end_rows()
         if metadata and not self.e.has_held:
             raise JellyArgumentError("metadata can be added at the end of a stream with keyframes only")
         for name, data in (metadata or {}).items():
             key = utf8_of(name, "the key of metadata")
             value = data
-            if status == OK:
-                status = put_metadata_entry(
-                    &self.e, &self.e.held, <const uint8_t*><const char*>key, len(key),
-                    <const uint8_t*><const char*>value, len(value),
-                )
-        if status == OK:
-            status = release_frame(&self.e)
-        return self.leave(status, 0)
+            put_metadata_entry(
+                &self.e.held, <const uint8_t*><const char*>key, len(key), <const uint8_t*><const char*>value, len(value)
+            )
+        release_frame(&self.e)
+        return self.leave(OK, 0)
 
     cdef int enter(self) except -1:
         """Claim the Encoder, if it did not fail."""
@@ -559,6 +522,13 @@ cdef class Encoder:
         return 0
 
     cdef int leave(self, int status, int64_t row) except -1:
+        cdef EncoderState* e = &self.e
+        # Who writes looks at no memory: here it is seen whether some was missing.
+        if status == OK and (
+            e.row.failed | e.body.failed | e.held.failed | e.out.failed | e.keys.failed
+            or (e.columnar and columns_failed(e))
+        ):
+            status = fail(&e.fault, NO_MEMORY, NULL)
         if status != OK:
             self.error = fault_error(&self.e.fault, {"frame": self.e.n_frames, "row": self.rows_in + row})
             raise self.error
@@ -590,7 +560,7 @@ cdef class Encoder:
         """Fix what the options left open and make the options row. `rdf_version` is what the first Batch needs."""
         cdef ColumnEncoder* k = &self.e.columns
         if self.e.patch:
-            options, self.header = self.settled_options, patch_options_row(self.settled_options)
+            options, self.header = self.settled_options, options_row(self.settled_options)
             self.e.physical = options.statement_type
             self.e.stream_type = options.stream_type
         else:
@@ -618,17 +588,6 @@ cdef class Encoder:
         return 0
 
 
-# Small messages are common, and so are their options: making these anew would take longer than the rest.
-@lru_cache(64)
-def settled(options, arity, namespaces):
-    """The options with nothing left open, and their row."""
-    if options.physical_type == PhysicalType.UNSPECIFIED:
-        options = options.replace(physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS)
-    if options.version == 0:
-        options = options.replace(version=2 if namespaces else 1)
-    return options, b"" if options.version == COLUMN_VERSION else options_row(options)
-
-
 def needed_version(Batch batch not None) -> int:
     """The RDF version that terms of a Batch need, as its number in `RDF_VERSIONS`.
 
@@ -639,72 +598,3 @@ def needed_version(Batch batch not None) -> int:
     """
     need_statements(batch)
     return needed_rdf_version(&batch.a)
-
-
-def options_row(options) -> bytes:
-    """The RdfStreamOptions message of some StreamOptions; fields that are zero are left out."""
-    return message(utf8_of(options.stream_name, "stream_name"), (
-        (pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG, options.physical_type),
-        *shared_fields(options),
-        (pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE_TAG, options.logical_type),
-        (pb.RDF_STREAM_OPTIONS_VERSION_TAG, options.version),
-    ))
-
-
-@lru_cache(64)
-def column_headers(options) -> tuple:
-    """The RdfStreamOptions messages of version 3, by the RDF version that they announce; see `column_state.pxd`."""
-    cdef int statement = pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG if options.numbering == "P" else OPTIONS_TYPES << 3
-    cdef int stream = (OPTIONS_TYPES + (options.numbering == "S")) << 3
-    return tuple(
-        message(utf8_of(options.stream_name, "stream_name"), (
-            (statement, options.physical_type),
-            (stream, options.is_grouped),
-            (stream + 8, rdf_version),
-            *shared_fields(options),
-            (pb.RDF_STREAM_OPTIONS_VERSION_TAG, options.version),
-        ))
-        for rdf_version in range(4)
-    )
-
-
-@lru_cache(64)
-def patch_options_row(options) -> bytes:
-    """The RdfPatchOptions message of some PatchOptions."""
-    return message(b"", (
-        (pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE_TAG, options.statement_type),
-        (pb.RDF_PATCH_OPTIONS_STREAM_TYPE_TAG, options.stream_type),
-        *shared_fields(options),
-        (pb.RDF_PATCH_OPTIONS_VERSION_TAG, options.version),
-    ))
-
-
-cdef tuple shared_fields(options):
-    """The fields that both have, with the same numbers."""
-    return (
-        (pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG, options.generalized_statements),
-        (pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG, options.rdf_star),
-        (pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE_TAG, options.max_name_table_size),
-        (pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE_TAG, options.max_prefix_table_size),
-        (pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE_TAG, options.max_datatype_table_size),
-    )
-
-
-cdef bytes message(bytes name, tuple fields):
-    cdef Writer w
-    cdef uint8_t* text = <uint8_t*><char*>name
-    w.buf = NULL
-    w.n = w.cap = 0
-    if reserve(&w, len(name) + 20 * MAX_VARINT32) < 0:
-        raise MemoryError
-    if name:
-        put_byte(&w, pb.RDF_STREAM_OPTIONS_STREAM_NAME_TAG)
-        put_varint(&w, len(name))
-        put_bytes(&w, text, len(name))
-    for tag, value in fields:
-        if value:
-            put_varint(&w, tag)
-            put_varint(&w, value)
-    row = (<const char*>w.buf)[:w.n]
-    free(w.buf)
-    return row

@@ -5,7 +5,17 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from jelly._core.base.batch cimport BatchData
 from jelly._core.base.fault cimport Fault
 from jelly._core.base.protobuf cimport Writer
+from jelly._core.jelly.column_state cimport COLUMN_FIELDS
 from jelly._core.jelly.lookup cimport Lru
+
+cdef enum:
+    # The lookup tables, and what else a frame in columns can be full of: language tags and bytes.
+    NAMES = 0
+    PREFIXES = 1
+    DATATYPES = 2
+    TABLES = 3
+    TAGS = 3
+    BYTES = 4
 
 cdef enum:
     # Maximum bytes of a string on the wire.
@@ -35,16 +45,15 @@ ctypedef struct ColumnMemo:
     uint32_t datatype_frame
 
 
+ctypedef struct LastIds:
+    # Of the last IRI: what an id of 0 counts from.
+    int32_t name
+    int32_t prefix
+
+
 ctypedef struct ColumnOut:
-    # A column of the frame being written (Jelly-RDF 1.2). Strings and triple terms are whole fields.
-    Writer kinds
-    Writer layouts
-    Writer name_ids
-    Writer prefix_ids
-    Writer strings
-    Writer literal_kinds
-    Writer bnodes
-    Writer triples
+    # A column of the frame being written (Jelly-RDF 1.2).
+    Writer lists[COLUMN_FIELDS]  # by field; strings and triple terms are whole fields
     int64_t n  # run values
     int64_t of[4]  # by kind
     int first_kind
@@ -52,14 +61,12 @@ ctypedef struct ColumnOut:
     int kind  # of the value whose run goes on
     int64_t run  # its cells so far
     int64_t skip  # values since the last token of the layout
-    int32_t last_name
-    int32_t last_prefix
+    LastIds last
     int32_t one_prefix  # of all IRIs so far
     bint prefixes_differ
     uint32_t one_literal_kind  # of all literals so far
     bint literal_kinds_differ
-    int32_t inner_name  # of triple terms
-    int32_t inner_prefix
+    LastIds inner  # of triple terms
 
 
 ctypedef struct EntriesOut:
@@ -74,18 +81,13 @@ ctypedef struct ColumnEncoder:
     # The frame being written of a stream in columns.
     ColumnMemo* memo
     ColumnOut of[4]
-    EntriesOut names
-    EntriesOut prefixes
-    EntriesOut datatypes
+    EntriesOut entries[TABLES]
     Writer namespaces
     Writer lengths
     Writer metadata
     Lru tags  # language tags of the objects
-    Writer langtags  # fields
-    Writer directions
     bint directed
-    int32_t last_name  # of the namespaces
-    int32_t last_prefix
+    LastIds last  # of the namespaces
     int64_t rows
     int64_t told  # rows in messages that have ended
     bint is_log  # a stream of messages
@@ -110,9 +112,7 @@ ctypedef struct EncoderState:
     bint patch  # Jelly-Patch; else Jelly-RDF
     int physical  # of a patch the statement type, whose numbers are the same
     int stream_type  # of a patch
-    uint8_t name_tag  # of the entry rows
-    uint8_t prefix_tag
-    uint8_t datatype_tag
+    uint8_t name_tag  # of a row with a name entry; those of prefixes and datatypes follow
     bint generalized
     bint star
     bint namespaces
@@ -128,11 +128,8 @@ ctypedef struct EncoderState:
     const uint8_t* options  # the options row, ready to write
     int64_t n_options
     # tables
-    Lru names
-    Lru prefixes
-    Lru datatypes
-    int32_t last_name
-    int32_t last_prefix
+    Lru tables[TABLES]
+    LastIds ids
     int64_t statement  # counts attempts: what is pinned in the tables
     # input
     BatchData* b

@@ -12,17 +12,18 @@ cdef enum:
     ROW_HEAD = 2 + 2 * MAX_VARINT32
 
 
-cdef int start_frame(EncoderState* e) noexcept nogil
-cdef int put_row(EncoderState* e, uint8_t tag) noexcept nogil
-cdef int end_graph(EncoderState* e) noexcept nogil
+cdef void start_frame(EncoderState* e) noexcept nogil
+cdef void put_row(EncoderState* e, uint8_t tag) noexcept nogil
+cdef void end_graph(EncoderState* e) noexcept nogil
 cdef int64_t find_place(EncoderState* e) noexcept nogil
 cdef int end_frame(EncoderState* e, BatchData* meta, int64_t frame) noexcept nogil
+cdef int split_frame(EncoderState* e, int64_t n, int64_t rows) noexcept nogil
 cdef void forget_tables(EncoderState* e) noexcept nogil
 cdef void restart_stream(EncoderState* e) noexcept nogil
-cdef int release_frame(EncoderState* e) noexcept nogil
-cdef int put_metadata(EncoderState* e, BatchData* a, int64_t frame) noexcept nogil
-cdef int put_metadata_entry(
-    EncoderState* e, Writer* w, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value
+cdef void release_frame(EncoderState* e) noexcept nogil
+cdef void put_metadata(EncoderState* e, BatchData* a, int64_t frame) noexcept nogil
+cdef void put_metadata_entry(
+    Writer* w, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value
 ) noexcept nogil
 
 
@@ -32,4 +33,3 @@ cdef inline void put_row_head(Writer* w, uint8_t tag, int64_t n) noexcept nogil:
     put_varint(w, len_field(n))
     put_byte(w, tag)
     put_varint(w, n)
-cdef int split_frame(EncoderState* e, int64_t n, int64_t rows) noexcept nogil

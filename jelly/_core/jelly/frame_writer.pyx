@@ -5,69 +5,56 @@ from libc.string cimport memcmp
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, BatchData, MetadataMark
-from jelly._core.base.fault cimport NO_MEMORY, OK, ONE_FRAME, fail
+from jelly._core.base.fault cimport OK, ONE_FRAME, fail
 from jelly._core.rules.patch_operations cimport pack_place
 from jelly._core.base.protobuf cimport (
-    MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve,
+    Writer, len_field, len_varint, put_bytes, reserve, write_byte, write_bytes, write_field, write_varint,
 )
-from jelly._core.jelly.encoder_state cimport KEY_NUMBERS, EncoderState
+from jelly._core.jelly.encoder_state cimport KEY_NUMBERS, TABLES, EncoderState
 from jelly._core.jelly.lookup cimport forget_lru
 
 
 # ---- rows
 
-cdef int start_frame(EncoderState* e) noexcept nogil:
+cdef inline void write_row(EncoderState* e, uint8_t tag, const uint8_t* data, int64_t n) noexcept nogil:
+    if reserve(&e.body, n + ROW_HEAD) == 0:
+        put_row_head(&e.body, tag, n)
+        put_bytes(&e.body, data, n)
+    e.rows += 1
+
+
+cdef void start_frame(EncoderState* e) noexcept nogil:
     """The first frame begins with the options row."""
     if not e.started:
-        if reserve(&e.body, e.n_options + ROW_HEAD) < 0:
-            return fail(&e.fault, NO_MEMORY, NULL)
-        put_row_head(&e.body, pb.RDF_STREAM_ROW_OPTIONS_TAG, e.n_options)
-        put_bytes(&e.body, e.options, e.n_options)
+        write_row(e, pb.RDF_STREAM_ROW_OPTIONS_TAG, e.options, e.n_options)
         e.started = True
-        e.rows += 1
-    return OK
 
 
-cdef int put_row(EncoderState* e, uint8_t tag) noexcept nogil:
+cdef void put_row(EncoderState* e, uint8_t tag) noexcept nogil:
     """Append a row of the bytes that `e.row` has collected, and empty it."""
-    if reserve(&e.body, e.row.n + ROW_HEAD) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_row_head(&e.body, tag, e.row.n)
-    put_bytes(&e.body, e.row.buf, e.row.n)
+    write_row(e, tag, e.row.buf, e.row.n)
     e.row.n = 0
-    e.rows += 1
-    return OK
 
 
-cdef int end_graph(EncoderState* e) noexcept nogil:
+cdef void end_graph(EncoderState* e) noexcept nogil:
     """Close the graph that is open in a GRAPHS stream."""
-    if not e.in_graph:
-        return OK
-    e.row.n = 0
-    e.in_graph = False
-    return put_row(e, pb.RDF_STREAM_ROW_GRAPH_END_TAG)
+    if e.in_graph:
+        e.in_graph = False
+        write_row(e, pb.RDF_STREAM_ROW_GRAPH_END_TAG, NULL, 0)
 
 
 # ---- frames
 
-cdef int put_metadata_entry(
-    EncoderState* e, Writer* w, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value
+cdef void put_metadata_entry(
+    Writer* w, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value
 ) noexcept nogil:
-    cdef int64_t size = len_field(n_key) + len_field(n_value)
-    if reserve(w, size + ROW_HEAD) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_byte(w, pb.RDF_STREAM_FRAME_METADATA_TAG)
-    put_varint(w, size)
-    put_byte(w, pb.RDF_STREAM_FRAME_METADATA_KEY_TAG)
-    put_varint(w, n_key)
-    put_bytes(w, key, n_key)
-    put_byte(w, pb.RDF_STREAM_FRAME_METADATA_VALUE_TAG)
-    put_varint(w, n_value)
-    put_bytes(w, value, n_value)
-    return OK
+    write_byte(w, pb.RDF_STREAM_FRAME_METADATA_TAG)
+    write_varint(w, len_field(n_key) + len_field(n_value))
+    write_field(w, pb.RDF_STREAM_FRAME_METADATA_KEY_TAG, key, n_key)
+    write_field(w, pb.RDF_STREAM_FRAME_METADATA_VALUE_TAG, value, n_value)
 
 
-cdef int put_metadata(EncoderState* e, BatchData* a, int64_t frame) noexcept nogil:
+cdef void put_metadata(EncoderState* e, BatchData* a, int64_t frame) noexcept nogil:
     """The metadata that came with a frame. An index (see jelly/_formats/index.py) is left out: it fits the old bytes only."""
     cdef int64_t i
     cdef MetadataMark* m
@@ -75,49 +62,47 @@ cdef int put_metadata(EncoderState* e, BatchData* a, int64_t frame) noexcept nog
         m = &a.meta[i]
         if m.value - m.key == 11 and memcmp(a.meta_text + m.key, b"jelly.index", 11) == 0:
             continue
-        if m.frame == frame and put_metadata_entry(
-            e, &e.body, a.meta_text + m.key, m.value - m.key, a.meta_text + m.value, m.end - m.value
-        ) != OK:
-            return e.fault.code
-    return OK
+        if m.frame == frame:
+            put_metadata_entry(
+                &e.body, a.meta_text + m.key, m.value - m.key, a.meta_text + m.value, m.end - m.value
+            )
 
 
-cdef int put_frame(EncoderState* e, Writer* body) noexcept nogil:
+cdef void put_frame(EncoderState* e, Writer* body) noexcept nogil:
     """Move a frame to `e.out`."""
-    if reserve(&e.out, body.n + MAX_VARINT32) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
     if e.delimited:
-        put_varint(&e.out, body.n)
-    put_bytes(&e.out, body.buf, body.n)
+        write_varint(&e.out, body.n)
+    write_bytes(&e.out, body.buf, body.n)
     body.n = 0
-    return OK
 
 
-cdef int release_frame(EncoderState* e) noexcept nogil:
+cdef void release_frame(EncoderState* e) noexcept nogil:
     """Move the frame that was held back, if any, to `e.out`."""
-    if not e.has_held:
-        return OK
-    e.has_held = False
-    return put_frame(e, &e.held)
+    if e.has_held:
+        e.has_held = False
+        put_frame(e, &e.held)
 
 
 cdef void forget_tables(EncoderState* e) noexcept nogil:
     """Refer to nothing that is before: no term, no entry, and no id that is told by the last one."""
-    cdef int slot
-    forget_lru(&e.names)
-    forget_lru(&e.prefixes)
-    forget_lru(&e.datatypes)
-    # No id is one more than this, so the first one is written out.
-    e.names.last = e.prefixes.last = e.datatypes.last = e.last_name = -2
-    e.last_prefix = 0
+    cdef int which, slot
+    for which in range(TABLES):
+        forget_lru(&e.tables[which])
+        # No id is one more than this, so the first one is written out.
+        e.tables[which].last = -2
+    e.ids.name = -2
+    e.ids.prefix = 0
     for slot in range(4):
         e.last[slot] = UNSET
 
 
 cdef void restart_stream(EncoderState* e) noexcept nogil:
     """Begin another stream with the next frame: with its options, and as if nothing had been before."""
+    cdef int which
     forget_tables(e)
-    e.names.last = e.prefixes.last = e.datatypes.last = e.last_name = 0
+    for which in range(TABLES):
+        e.tables[which].last = 0
+    e.ids.name = 0
     e.started = False
 
 
@@ -128,24 +113,16 @@ cdef int64_t find_place(EncoderState* e) noexcept nogil:
     return pack_place(e.n_patches, e.in_patch, e.transaction)
 
 
-cdef int start_key(EncoderState* e) noexcept nogil:
+cdef void start_key(EncoderState* e) noexcept nogil:
     """Make the next frame a keyframe: a reader that starts there with the options alone sees the same statements."""
-    cdef int64_t* key
-    if reserve(&e.keys, KEY_NUMBERS * sizeof(int64_t)) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    key = <int64_t*>(e.keys.buf + e.keys.n)
-    key[0] = e.n_bytes
-    key[1] = e.n_statements
-    key[2] = e.n_frames
-    key[3] = find_place(e)
-    e.keys.n += KEY_NUMBERS * sizeof(int64_t)
+    cdef int64_t[KEY_NUMBERS] key = [e.n_bytes, e.n_statements, e.n_frames, find_place(e)]
+    write_bytes(&e.keys, <uint8_t*>key, sizeof(key))
     e.since_key = 0
     if e.columnar:
         # Its options again are all that a reader needs.
         restart_stream(e)
     else:
         forget_tables(e)
-    return OK
 
 
 cdef int end_frame(EncoderState* e, BatchData* meta, int64_t frame) noexcept nogil:
@@ -158,12 +135,13 @@ cdef int end_frame(EncoderState* e, BatchData* meta, int64_t frame) noexcept nog
     if e.columnar and e.columns.is_log and e.columns.open:
         # Options within a message would end it.
         due = False
-    if (due or e.independent) and end_graph(e) != OK:
-        return e.fault.code
+    if due or e.independent:
+        end_graph(e)
     if not e.delimited and e.n_bytes > 0:
         return fail(&e.fault, ONE_FRAME, NULL)
-    if start_frame(e) != OK or (meta != NULL and put_metadata(e, meta, frame) != OK):
-        return e.fault.code
+    start_frame(e)
+    if meta != NULL:
+        put_metadata(e, meta, frame)
     e.rows = 0
     if not (e.columnar and e.columns.is_log):  # where messages count as frames, however many frames they take
         e.n_frames += 1
@@ -171,14 +149,16 @@ cdef int end_frame(EncoderState* e, BatchData* meta, int64_t frame) noexcept nog
     if e.independent:
         restart_stream(e)
     if e.key_rows == 0:
-        return put_frame(e, &e.body)
-    if release_frame(e) != OK:
-        return e.fault.code
+        put_frame(e, &e.body)
+        return OK
+    release_frame(e)
     swap = e.held
     e.held = e.body
     e.body = swap
     e.has_held = True
-    return start_key(e) if due else OK
+    if due:
+        start_key(e)
+    return OK
 
 
 cdef int split_frame(EncoderState* e, int64_t n, int64_t rows) noexcept nogil:
@@ -190,15 +170,11 @@ cdef int split_frame(EncoderState* e, int64_t n, int64_t rows) noexcept nogil:
     if n == 0 or n > e.frame_bytes or (rows == 1 and e.n_frames == 0) or (e.key_rows > 0 and e.since_key >= e.key_rows):
         return OK
     e.row.n = 0
-    if reserve(&e.row, e.body.n - n) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_bytes(&e.row, e.body.buf + n, e.body.n - n)
+    write_bytes(&e.row, e.body.buf + n, e.body.n - n)
     e.body.n = n
     if end_frame(e, NULL, 0) != OK:
         return e.fault.code
-    if reserve(&e.body, e.row.n) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_bytes(&e.body, e.row.buf, e.row.n)
+    write_bytes(&e.body, e.row.buf, e.row.n)
     e.row.n = 0
     e.rows = more
     return OK

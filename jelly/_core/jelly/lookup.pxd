@@ -185,15 +185,6 @@ cdef inline int64_t entry_delta(Lru* table, int32_t id) noexcept nogil:
     return wire
 
 
-cdef inline int64_t name_delta(int32_t* last, int32_t id) noexcept nogil:
-    """The name id to write in an IRI: 0 where it is the last one plus 1."""
-    cdef int64_t wire = 0 if id == last[0] + 1 else id
-    last[0] = id
-    return wire
-
-
-cdef inline int64_t prefix_delta(int32_t* last, int32_t id) noexcept nogil:
-    """The prefix id to write in an IRI: 0 where it is the last one."""
-    cdef int64_t wire = 0 if id == last[0] else id
-    last[0] = id
-    return wire
+cdef inline bint is_current(Lru* table, int32_t id, uint32_t serial) noexcept nogil:
+    """Whether an entry that was found before still is the same one."""
+    return table.entries[id].serial == serial

@@ -1,20 +1,25 @@
 """The stream options row of Jelly-RDF and of Jelly-Patch."""
 
 from libc.stdint cimport int32_t, uint32_t
+from libc.stdlib cimport free
 from libc.string cimport memcmp, memset
+
+from functools import lru_cache
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.fault cimport (
     BAD_LOGICAL, BAD_MESSAGES_TYPE, BAD_PHYSICAL, BAD_RDF_VERSION, BAD_STATEMENT_TYPE, BAD_STREAM_TYPE, BAD_UTF8,
     BAD_VERSION, DATATYPE_TABLE_LIMIT, IS_PATCH, IS_RDF, MALFORMED, NAME_TABLE_LIMIT, NAME_TABLE_SMALL, OK,
-    PREFIX_TABLE_LIMIT, ROW_OPTION, TYPES_DISAGREE, fail,
+    PREFIX_TABLE_LIMIT, ROW_OPTION, TYPES_DISAGREE, fail, utf8_of,
 )
-from jelly._core.base.protobuf cimport skip_any, take_low_bits, take_span, take_varint
+from jelly._core.base.protobuf cimport Writer, skip_any, take_low_bits, take_span, take_varint, write_field, write_number
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jelly.column_state cimport (
     COLUMN_VERSION, MIN_COLUMN_NAMES, NUMBERING_P, NUMBERING_S, OPTIONS_TYPES, OPTIONS_TYPES_END, RDF_12, TYPE_FLAT,
     TYPE_MESSAGES,
 )
+
+from jelly._options.options import PatchOptions, PhysicalType
 
 cdef enum:
     # Bit n: field n of the options is a number that we read.
@@ -162,3 +167,77 @@ cdef bint same_stream_options(StreamOptionsRow* x, StreamOptionsRow* y) noexcept
         and x.version == y.version and n == y.name.end - y.name.at
         and (n == 0 or memcmp(x.name.at, y.name.at, n) == 0)
     )
+
+
+# ---- writing
+
+# Small messages are common, and so are their options: making these anew would take longer than the rest.
+@lru_cache(64)
+def settled(options, arity, namespaces):
+    """The options with nothing left open, and their row."""
+    if options.physical_type == PhysicalType.UNSPECIFIED:
+        options = options.replace(physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS)
+    if options.version == 0:
+        options = options.replace(version=2 if namespaces else 1)
+    return options, b"" if options.version == COLUMN_VERSION else options_row(options)
+
+
+@lru_cache(64)
+def options_row(options) -> bytes:
+    """The RdfStreamOptions or RdfPatchOptions message of some options; fields that are zero are left out."""
+    if isinstance(options, PatchOptions):
+        return message(b"", (
+            (pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE_TAG, options.statement_type),
+            (pb.RDF_PATCH_OPTIONS_STREAM_TYPE_TAG, options.stream_type),
+            *shared_fields(options),
+            (pb.RDF_PATCH_OPTIONS_VERSION_TAG, options.version),
+        ))
+    return message(utf8_of(options.stream_name, "stream_name"), (
+        (pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG, options.physical_type),
+        *shared_fields(options),
+        (pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE_TAG, options.logical_type),
+        (pb.RDF_STREAM_OPTIONS_VERSION_TAG, options.version),
+    ))
+
+
+@lru_cache(64)
+def column_headers(options) -> tuple:
+    """The RdfStreamOptions messages of version 3, by the RDF version that they announce; see `column_state.pxd`."""
+    cdef int statement = pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG if options.numbering == "P" else OPTIONS_TYPES << 3
+    cdef int stream = (OPTIONS_TYPES + (options.numbering == "S")) << 3
+    return tuple(
+        message(utf8_of(options.stream_name, "stream_name"), (
+            (statement, options.physical_type),
+            (stream, options.is_grouped),
+            (stream + 8, rdf_version),
+            *shared_fields(options),
+            (pb.RDF_STREAM_OPTIONS_VERSION_TAG, options.version),
+        ))
+        for rdf_version in range(4)
+    )
+
+
+cdef tuple shared_fields(options):
+    """The fields that both have, with the same numbers."""
+    return (
+        (pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG, options.generalized_statements),
+        (pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG, options.rdf_star),
+        (pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE_TAG, options.max_name_table_size),
+        (pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE_TAG, options.max_prefix_table_size),
+        (pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE_TAG, options.max_datatype_table_size),
+    )
+
+
+cdef bytes message(bytes name, tuple fields):
+    cdef Writer w
+    memset(&w, 0, sizeof(Writer))
+    if name:
+        write_field(&w, pb.RDF_STREAM_OPTIONS_STREAM_NAME_TAG, <const uint8_t*><const char*>name, len(name))
+    for tag, value in fields:
+        write_number(&w, tag, value)
+    try:
+        if w.failed:
+            raise MemoryError
+        return (<const char*>w.buf)[:w.n]
+    finally:
+        free(w.buf)

@@ -1,0 +1,152 @@
+"""Terms as rows and columns write them: lookup entries, IRIs and literals."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+from jelly._core.base cimport schema as pb
+from jelly._core.base.batch cimport (
+    CARRIED, KIND_LANG, KIND_TEXT, BatchData, hash_bytes, len_direction, put_direction, same_term,
+)
+from jelly._core.base.fault cimport OK, TEXT_LIMIT, fail
+from jelly._core.base.protobuf cimport (
+    MAX_VARINT32, Writer, len_field, len_number, put_byte, put_bytes, put_field, put_number, put_varint, reserve,
+)
+from jelly._core.jelly.column_state cimport LITERAL_DIRECTION
+from jelly._core.jelly.encoder_state cimport BYTES, MAX_TEXT, ColumnEncoder, EncoderState, EntriesOut, LastIds
+from jelly._core.jelly.lookup cimport Lru, find_entry, touch
+
+cdef enum:
+    # Bytes that a run value or entry of a frame in columns takes at the most beside its text: ids, kind, its part of the
+    # layout.
+    VALUE_COST = 16
+
+
+cdef int32_t new_entry(EncoderState* e, int which, const uint8_t* text, int64_t n, uint32_t hash) noexcept nogil
+cdef void put_entries(EncoderState* e, EntriesOut* out) noexcept nogil
+cdef void clear_entries(EntriesOut* out) noexcept nogil
+cdef void free_entries(EntriesOut* out) noexcept nogil
+
+
+cdef inline int64_t len_text(EncoderState* e, int32_t term) noexcept nogil:
+    return e.b.start[term + 1] - e.b.start[term]
+
+
+# ---- lookup entries
+
+cdef inline bint take_cost(EncoderState* e, int64_t n) noexcept nogil:
+    """Count `n` bytes of a frame in columns; False if it has rows and would become too long."""
+    cdef ColumnEncoder* k = &e.columns
+    if e.frame_bytes > 0 and k.rows > 0 and k.cost + n > e.frame_bytes:
+        k.full = BYTES
+        return False
+    k.cost += n
+    return True
+
+
+cdef inline int32_t entry_id(EncoderState* e, int which, const uint8_t* text, int64_t n) noexcept nogil:
+    """The id of the entry with this text, made and written if need be, and used by the present statement or frame. 0: it
+    uses all there are, or the frame is full."""
+    cdef Lru* table = &e.tables[which]
+    cdef uint32_t hash = <uint32_t>hash_bytes(text, n, 0)
+    cdef int32_t id = find_entry(table, text, n, hash)
+    if id == 0:
+        return new_entry(e, which, text, n, hash)
+    touch(table, id, e.statement)
+    return id
+
+
+# ---- terms
+
+cdef inline int64_t split_iri(const uint8_t* text, int64_t n) noexcept nogil:
+    """Bytes of the prefix: up to the last #, else the last /, else the last colon."""
+    cdef int64_t i = n
+    cdef int64_t slash = 0
+    cdef int64_t colon = 0
+    while i > 0:
+        i -= 1
+        if text[i] == 35:  # '#'
+            return i + 1
+        if text[i] == 47:  # '/'
+            if slash == 0:
+                slash = i + 1
+        elif text[i] == 58 and colon == 0:  # ':'
+            colon = i + 1
+    return slash if slash > 0 else colon
+
+
+cdef inline bint is_repeated(EncoderState* e, int slot, int32_t last, int32_t term) noexcept nogil:
+    """Whether a term equals the last one of its slot, though it may have another id. Kind and length tell most terms
+    apart, without a call."""
+    cdef BatchData* b = e.b
+    if last == term:
+        return True
+    if last == CARRIED:
+        return same_term(&e.carry, e.carried[slot], b, term)
+    if last < 0 or term < 0 or b.kind[last] != b.kind[term]:
+        return False
+    if b.start[last + 1] - b.start[last] != b.start[term + 1] - b.start[term]:
+        return False
+    return same_term(b, last, b, term)
+
+
+cdef inline int write_text(EncoderState* e, Writer* w, uint32_t tag, int32_t term) noexcept nogil:
+    """A field with the text of a term."""
+    cdef int64_t n = len_text(e, term)
+    if n > MAX_TEXT:
+        return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
+    if reserve(w, n + 2 * MAX_VARINT32) == 0:
+        put_varint(w, tag)
+        put_varint(w, n)
+        put_bytes(w, e.b.text + e.b.start[term], n)
+    return OK
+
+
+cdef inline void write_iri(Writer* w, uint32_t tag, LastIds* last, int32_t prefix, int32_t name) noexcept nogil:
+    """An RdfIri: the prefix is left out where it is that of the last IRI, the name where it is the one after the last."""
+    cdef int64_t wire_prefix = 0 if prefix == last.prefix else prefix
+    cdef int64_t wire_name = 0 if name == last.name + 1 else name
+    last.prefix = prefix
+    last.name = name
+    if reserve(w, 4 + 2 * MAX_VARINT32) < 0:
+        return
+    put_varint(w, tag)
+    put_byte(w, <uint8_t>(len_number(wire_prefix) + len_number(wire_name)))
+    put_number(w, pb.RDF_IRI_PREFIX_ID_TAG, wire_prefix)
+    put_number(w, pb.RDF_IRI_NAME_ID_TAG, wire_name)
+
+
+cdef inline int write_literal(EncoderState* e, Writer* w, uint32_t tag, int32_t term, int32_t datatype) noexcept nogil:
+    """An RdfLiteral, with the lookup id of its datatype (0: none). Jelly 1.0 and 1.1 have no base direction: there it goes
+    with the language tag."""
+    cdef BatchData* b = e.b
+    cdef int64_t n = len_text(e, term)
+    cdef int64_t n_tag = 0
+    cdef int64_t n_joined = 0
+    cdef int direction = 0
+    cdef int32_t aux = b.aux[term]
+    cdef int64_t size = (len_field(n) if n else 0) + len_number(datatype)
+    if b.kind[term] == KIND_LANG:
+        n_tag = len_text(e, aux)
+        if e.columnar:
+            direction = b.kind[aux] - KIND_TEXT
+        else:
+            n_joined = len_direction(b.kind[aux])
+        size += len_field(n_tag + n_joined) + len_number(direction)
+    if size > MAX_TEXT:
+        return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
+    if reserve(w, size + 2 * MAX_VARINT32) < 0:
+        return OK
+    put_varint(w, tag)
+    put_varint(w, size)
+    if n:
+        put_field(w, pb.RDF_LITERAL_LEX_TAG, b.text + b.start[term], n)
+    if b.kind[term] == KIND_LANG:
+        put_byte(w, pb.RDF_LITERAL_LANGTAG_TAG)
+        put_varint(w, n_tag + n_joined)
+        put_bytes(w, b.text + b.start[aux], n_tag)
+        if n_joined:
+            put_direction(w.buf + w.n, b.kind[aux])
+            w.n += n_joined
+        put_number(w, LITERAL_DIRECTION, direction)
+    else:
+        put_number(w, pb.RDF_LITERAL_DATATYPE_TAG, datatype)
+    return OK
