@@ -1,7 +1,7 @@
 """Read and write RDF in Jelly, N-Triples, Turtle and other formats, at high speed."""
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jelly import _start as _start  # before all others
 from jelly._core.base.batch import Batch
@@ -59,6 +59,9 @@ if TYPE_CHECKING:
     from jelly._tools.validate import validate
     from jelly.arrow import read_arrow, write_arrow
 
+# What a part of a statement can be, for annotations: each has a value, its text.
+Term: TypeAlias = IRI | BlankNode | Literal | QuotedTriple | Variable | DefaultGraph
+
 # Without open, which `from jelly import *` would put in the place of that of Python.
 __all__ = [
     "ANY",
@@ -105,6 +108,7 @@ __all__ = [
     "ReadOptions",
     "Reader",
     "StreamOptions",
+    "Term",
     "Triple",
     "Variable",
     "WriteOptions",

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
-__all__ = ["parts_of"]
+__all__ = ["Foreign", "parts_of"]
+
+
+class _OfRDFLib(Protocol):
+    def n3(self) -> str: ...
+
+
+class _OfPyoxigraph(Protocol):
+    @property
+    def value(self) -> str: ...
+
+
+# For type checkers.
+Foreign: TypeAlias = _OfRDFLib | _OfPyoxigraph
 
 # The kinds of terms, by the class and the first part of its module.
 _KINDS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jelly._bytes.sink import one_thread
 from jelly._core.base.batch import Batch
@@ -25,9 +25,15 @@ from jelly.errors import JellyArgumentError
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from jelly._core.terms.model import Quad, Triple
     from jelly._options.keywords import WriteOptions
 
-__all__ = ["COLLECT_ROWS", "Writer", "arity_of", "dumps", "refuse_read", "write"]
+    # Terms may be those of RDFLib, too.
+    Statement: TypeAlias = Triple | Quad | tuple[Any, Any, Any] | tuple[Any, Any, Any, Any] | list[Any]
+else:
+    Statement = Any  # each is looked at where it is taken
+
+__all__ = ["COLLECT_ROWS", "Statement", "Writer", "arity_of", "dumps", "iterate", "refuse_read", "write"]
 
 
 class Writer(ItemWriter):
@@ -177,7 +183,7 @@ class Writer(ItemWriter):
             self._collector = collector
         return self._collector
 
-    def add(self, statement: Any) -> None:
+    def add(self, statement: Statement) -> None:
         """Write one statement."""
         collector = self._collector
         if collector is None:
@@ -187,7 +193,7 @@ class Writer(ItemWriter):
 
     @one_thread
     @checked()
-    def extend(self, statements: Iterable[Any]) -> None:
+    def extend(self, statements: Iterable[Statement] | Batch) -> None:
         """Write many statements. This is faster than `add` in a loop.
 
         Parameters
@@ -292,6 +298,8 @@ def refuse_read(statements: Iterable[Any], version: int) -> None:
 
 def arity_of(statement: Any) -> int:
     """The number of terms of a statement. The first statement decides whether a stream has triples or quads."""
+    if type(statement) is str:
+        raise JellyArgumentError(f"expected a statement (Triple, Quad or 3 or 4 terms), got str: {statement!r:.80}")
     if isinstance(statement, Batch):
         raise JellyArgumentError("expected a statement (Triple, Quad or 3 or 4 terms), got Batch: use add_batch")
     try:
@@ -309,7 +317,7 @@ def _check_options(options: Any) -> None:
 @checked(WRITING)
 def write(
     dst: Any,
-    statements: Iterable[Any],
+    statements: Iterable[Statement] | Batch,
     options: StreamOptions | Mapping[str, Any] | None = None,
     **settings: Unpack[WriteOptions],
 ) -> int:
@@ -344,7 +352,7 @@ def write(
 
 @checked(elsewhere={"format": "dumps writes Jelly; use jelly.write(io.BytesIO(), statements, format=...)"})
 def dumps(
-    statements: Iterable[Any],
+    statements: Iterable[Statement] | Batch,
     options: StreamOptions | Mapping[str, Any] | None = None,
     *,
     delimited: bool = True,

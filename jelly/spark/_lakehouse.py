@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from jelly._options.layouts import TableLayout, guess_layout
 from jelly._options.settings import checked
@@ -39,6 +39,28 @@ _DELETED = ("delete", "update_preimage", "update_before")
 _VERSIONS = ("_commit_version", "_change_ordinal")
 
 
+@overload
+def merge(
+    patches: DataFrame,
+    table: str,
+    *,
+    order: Sequence[str] = ...,
+    create: Literal["delta", "iceberg"] | None = ...,
+    check_blank_nodes: bool = ...,
+    checkpoint: str,
+    trigger: Mapping[str, Any] | None = ...,
+) -> StreamingQuery: ...
+@overload
+def merge(
+    patches: DataFrame,
+    table: str,
+    *,
+    order: Sequence[str] = ...,
+    transaction: tuple[str, int] | None = ...,
+    create: Literal["delta", "iceberg"] | None = ...,
+    check_blank_nodes: bool = ...,
+    checkpoint: None = ...,
+) -> bool: ...
 @checked()
 def merge(
     patches: DataFrame,

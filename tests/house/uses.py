@@ -45,6 +45,24 @@ def misspelt(path: str, triple: jelly.Triple) -> None:
     for statement in jelly.find(path, p="a:p"):
         assert_type(statement, jelly.Triple | jelly.Quad)
     jelly.read(path).clsoe()  # type: ignore[attr-defined]
+    jelly.read(path, formt="nt")  # type: ignore[call-arg]
+    jelly.write(path, "hello")  # type: ignore[arg-type]
+    jelly.write(path, [1, 2])  # type: ignore[list-item]
+    jelly.dumps("hello")  # type: ignore[arg-type]
+    jelly.Writer(path).add("x")  # type: ignore[arg-type]
+    jelly.Triple("s", "p", "o")  # type: ignore[arg-type]
+
+
+def values(statement: jelly.Triple | jelly.Quad) -> str:
+    assert_type(statement.p, jelly.IRI)
+    assert_type(statement.s.value, str)
+    for s, p, o in [statement]:
+        assert_type(s.value + p.value + o.value, str)
+    for s, _, o, g in [statement]:
+        named: jelly.Term = g
+        print(s.value, isinstance(named, jelly.DefaultGraph))
+        return o.value
+    return ""
 
 
 async def read_asynchronously(path: str) -> int:

@@ -54,6 +54,11 @@ def programs(page: Path | str) -> list[str]:
     return [block.text for block in blocks(page) if block.kind == "python"]
 
 
+def programs_at(page: Path | str) -> list[tuple[int, str]]:
+    """The blocks of Python of a page, in order, each with the number of the line before its first."""
+    return [(block.line, block.text) for block in blocks(page) if block.kind == "python"]
+
+
 def pages() -> Iterator[str]:
     """All pages of docs/, relative to it."""
     for path in sorted(DOCS.rglob("*.md")):

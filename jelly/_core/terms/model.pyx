@@ -494,13 +494,14 @@ cdef class QuotedTriple:
 
     __match_args__ = ("s", "p", "o")
 
+    @property
+    def value(self):
+        return str(self)
+
     def __init__(self, s, p, o):
         if self.s is not None:
             raise unchangeable(self)
-        s = as_term(s, "the subject")
-        p = as_term(p, "the predicate")
-        o = as_term(o, "the object")
-        self.hold(s, p, o)
+        self.hold(as_term(s, "the subject"), as_term(p, "the predicate"), as_term(o, "the object"))
 
     cdef int hold(self, object s, object p, object o) except -1:
         """Take the three terms. The depth has a limit: hashing, comparing and freeing recurse. The size stops growing where it
@@ -568,6 +569,8 @@ cdef class DefaultGraph:
     >>> jelly.DefaultGraph() == jelly.DefaultGraph()
     True
     """
+
+    value = ""
 
     def __hash__(self):
         return 0x2545F491
@@ -640,11 +643,7 @@ cdef class Triple:
     def __init__(self, s, p, o):
         if self.s is not None:
             raise unchangeable(self)
-        s = as_term(s, "the subject")
-        p = as_term(p, "the predicate")
-        self.o = as_term(o, "the object")
-        self.s = s
-        self.p = p
+        self.s, self.p, self.o = as_term(s, "the subject"), as_term(p, "the predicate"), as_term(o, "the object")
 
     @property
     def subject(self):

@@ -18,7 +18,7 @@ from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, need
 
 if TYPE_CHECKING:
-    from jelly._core.terms.model import AnyTerm
+    from jelly._core.terms.model import _Part, _Term
     from jelly._formats.arrow_tables import pa
 
 __all__ = ["GraphIds", "to_ids"]
@@ -116,7 +116,7 @@ class GraphIds:
         return terms_table(self.dictionary, 0, self.n_relations, relations=True)
 
     @checked()
-    def node(self, id: int) -> AnyTerm:
+    def node(self, id: int) -> _Term:
         """The node of an id. For many of them `nodes` or `terms` is faster.
 
         Parameters
@@ -126,13 +126,13 @@ class GraphIds:
 
         Returns
         -------
-        AnyTerm
+        Term
             The term. IndexError if no node has this id.
         """
         return self._term(id, self.n_nodes, relations=False)
 
     @checked()
-    def relation(self, id: int) -> AnyTerm:
+    def relation(self, id: int) -> _Term:
         """The predicate of an id.
 
         Parameters
@@ -142,24 +142,24 @@ class GraphIds:
 
         Returns
         -------
-        AnyTerm
+        Term
             The term. IndexError if no predicate has this id.
         """
         return self._term(id, self.n_relations, relations=True) if self.apart else self.node(id)
 
-    def _term(self, id: int, n: int, relations: bool) -> AnyTerm:
+    def _term(self, id: int, n: int, relations: bool) -> _Term:
         if not 0 <= id < n:
             raise IndexError(f"no {'relation' if relations else 'node'} {id}: there are {n}")
         batch = self.dictionary.batch(int(id), int(id) + 1, relations=relations)
-        found: AnyTerm = Materializer(batch).term(int(batch.o[0]))
+        found: _Term = Materializer(batch).term(int(batch.o[0]))
         return found
 
-    def id_of(self, term: AnyTerm, *, relation: bool = False) -> int | None:
+    def id_of(self, term: _Part, *, relation: bool = False) -> int | None:
         """The id of a term.
 
         Parameters
         ----------
-        term : AnyTerm
+        term : Term
             The term. Blank nodes have the labels that they have here, see `Dataset.to_ids`.
         relation : bool, default False
             Ask for its id as a predicate.
