@@ -20,10 +20,11 @@ from jelly._core.terms.model import (
     Variable,
 )
 from jelly._dataset.read import read
+from jelly._dataset.write import write
 from jelly._options.options import LogicalType, PhysicalType, StreamOptions
 from jelly._public import name_public
 from jelly._streams.reader import Frame, Reader, loads, read_options
-from jelly._streams.writer import Writer, dumps, write
+from jelly._streams.writer import Writer, dumps
 from jelly._version import __version__
 from jelly.errors import (
     JellyArgumentError,
@@ -51,11 +52,12 @@ if TYPE_CHECKING:
     from jelly._dataset.scan import convert, find, scan
     from jelly._dataset.seekable.file import JellyFile
     from jelly._dataset.seekable.file import open as open
+    from jelly._dataset.seekable.sidecar import index
     from jelly._dataset.split import Part
     from jelly._options.keywords import ReadOptions, WriteOptions
     from jelly._tools.canonicalize import Canonical, canonicalize
     from jelly._tools.check import Problem
-    from jelly._tools.inspect import FrameInspection, Inspection, inspect
+    from jelly._tools.inspect import FrameInspection, Inspection, count, inspect
     from jelly._tools.validate import validate
     from jelly.arrow import read_arrow, write_arrow
 
@@ -117,8 +119,10 @@ __all__ = [
     "append",
     "canonicalize",
     "convert",
+    "count",
     "dumps",
     "find",
+    "index",
     "inspect",
     "loads",
     "read",
@@ -154,7 +158,9 @@ _LAZY = {
     "append": "jelly._dataset.append",
     "canonicalize": "jelly._tools.canonicalize",
     "convert": "jelly._dataset.scan",
+    "count": "jelly._tools.inspect",
     "find": "jelly._dataset.scan",
+    "index": "jelly._dataset.seekable.sidecar",
     "inspect": "jelly._tools.inspect",
     "open": "jelly._dataset.seekable.file",
     "read_arrow": "jelly.arrow",

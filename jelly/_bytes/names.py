@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 __all__ = [
-    "Named", "descriptor_of", "is_open_file", "is_path", "is_url", "is_web", "left_in", "name_of", "split_suffix",
+    "Named", "can_have_index", "descriptor_of", "is_open_file", "is_path", "is_url", "is_web", "left_in", "name_of",
+    "split_suffix",
 ]  # fmt: skip
 
 _WEB = re.compile("https?://[^/?#]+", re.I)
@@ -117,6 +118,19 @@ def descriptor_of(path: str) -> int | None:
     if found is None:
         return None
     return int(found[2]) if found[2] else {"stdout": 1, "stderr": 2}[found[1]]
+
+
+def can_have_index(dst: Any) -> bool:
+    """Whether an index is useful: not in a stream, a device, or a file compressed without random access.
+
+    >>> can_have_index("x.jelly"), can_have_index("x.jelly.gz"), can_have_index("-"), can_have_index(io.BytesIO())
+    (True, False, False, False)
+    """
+    if not (is_path(dst) or is_open_file(dst)) or (name := name_of(dst)) == "-":
+        return False
+    if split_suffix(name)[1] not in ("", ".zst") or descriptor_of(name) is not None:
+        return False
+    return os.path.isfile(name) or not os.path.exists(name)
 
 
 def left_in(file: Any) -> int | None:

@@ -8,6 +8,8 @@ import io
 import math
 import os
 import re
+import shutil
+import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -19,11 +21,12 @@ from http.client import HTTPException, HTTPResponse
 from time import monotonic
 from typing import Any, BinaryIO
 
-from jelly._bytes.names import is_web
+from jelly._bytes.names import is_open_file, is_web, name_of
+from jelly._bytes.part_file import PartFile
 from jelly._version import __version__
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyTruncatedError, MissingExtraError, need
 
-__all__ = ["Body", "change_time", "file_system", "list_url", "open_url"]
+__all__ = ["Body", "Upload", "change_time", "file_system", "list_url", "open_url"]
 
 # Keys under which fsspec gives the time of the last change.
 _TIMES = ("mtime", "LastModified", "last_modified", "Last-Modified", "updated", "created")
@@ -47,6 +50,38 @@ def open_url(url: str, storage: Mapping[str, Any]) -> BinaryIO:
     """
     filesystem, path = file_system(url, storage)
     return filesystem.open(path, "rb")  # type: ignore[no-any-return]
+
+
+class Upload(PartFile):
+    """A part file in the folder for temporary files, which `commit` makes the file at a URL or of an ``OpenFile``.
+
+    That file is there as a whole or, as on S3 and on disks, not at all.
+    """
+
+    def __init__(self, dst: Any) -> None:
+        if is_web(dst):
+            raise JellyArgumentError(
+                f"{dst}: web servers are only read from; write a file, or to a file system of fsspec such as s3://"
+            )
+        url = name_of(dst)
+        self._file_system, self._place = (dst.fs, dst.path) if is_open_file(dst) else file_system(url, {})
+        self._folder = tempfile.mkdtemp(prefix="jelly-")
+        super().__init__(os.path.join(self._folder, "upload"))
+
+    def commit(self) -> None:
+        out = self._file_system.open(self._place, "wb", autocommit=False)
+        try:
+            with open(self.path, "rb") as file, out:
+                shutil.copyfileobj(file, out, 1 << 22)
+        except BaseException:
+            out.discard()
+            raise
+        out.commit()
+        self.discard()
+
+    def discard(self) -> None:
+        super().discard()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def list_url(url: str, storage: Mapping[str, Any]) -> list[tuple[str, int, float]] | None:

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
 
 from jelly._bytes.compression import zstandard
-from jelly._bytes.names import Named, descriptor_of, is_path, split_suffix
+from jelly._bytes.names import Named, descriptor_of, is_open_file, is_path, is_url, name_of, split_suffix
 from jelly._bytes.part_file import PartFile
 from jelly.errors import JellyArgumentError, JellyError
 
@@ -58,7 +58,8 @@ class _Whole:
 
 
 class Sink(_Whole):
-    """Something to write bytes to: a path, ``-`` for standard output, or a binary file object.
+    """Something to write bytes to: a path, ``-`` for standard output, a URL of fsspec or an ``OpenFile`` of it, or a
+    binary file object.
 
     A file gets its final name only if ``close()`` is reached without an error; ``abort()`` removes it.
     A replaced file keeps its mode, a link stays a link. Pipes, devices and ``/dev/fd/N`` are written
@@ -71,6 +72,7 @@ class Sink(_Whole):
     """
 
     def __init__(self, dst: Any, *, seekable: bool = False, workers: Workers | None = None) -> None:
+        self.dst = dst
         self.seekable: bool = seekable
         self.workers: Workers | None = workers
         self._frames: FrameWriter | None = None
@@ -83,8 +85,8 @@ class Sink(_Whole):
         self._file: Any
         if is_path(dst) and os.fspath(dst) == "-":
             self._file, self.label = sys.stdout.buffer, "standard output"
-        elif is_path(dst):
-            self.name = self.label = str(os.fspath(dst))
+        elif is_path(dst) or is_open_file(dst):
+            self.name = self.label = name_of(dst)
             try:
                 self._file = self._create(self.name)
             except OSError as error:
@@ -150,6 +152,11 @@ class Sink(_Whole):
         if (descriptor := descriptor_of(path)) is not None:
             # Opening it again would truncate the output that the shell has put there before.
             return open(os.dup(descriptor), "wb")
+        if not is_path(self.dst) or (is_url(path) and not os.path.isdir(os.path.dirname(path) or ".")):
+            from jelly._bytes.remote import Upload
+
+            self._part = Upload(self.dst)
+            return os.fdopen(self._part.handle, "wb")
         try:
             mode = os.stat(path).st_mode
         except FileNotFoundError:
@@ -347,7 +354,7 @@ class SinkWriter(_Whole):
         old = self._sink
         try:
             path = old.part()
-            self._sink = Sink(old.name, seekable=old.seekable, workers=old.workers)
+            self._sink = Sink(old.dst, seekable=old.seekable, workers=old.workers)
             yield path
         finally:
             old.abort()

@@ -17,7 +17,15 @@ from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.model import Quad, Triple
 from jelly._dataset.conditions.filter import Selection
 from jelly._dataset.conditions.pattern import Pattern, Wanted
-from jelly._dataset.output import Conversion, Options, bytes_of, converted, copied_table, write_stream
+from jelly._dataset.output import (
+    Conversion,
+    Options,
+    bytes_of,
+    converted,
+    copied_table,
+    refuse_for_tables,
+    write_stream,
+)
 from jelly._dataset.seekable.segments import Condition
 from jelly._dataset.sources import Sources
 from jelly._dataset.split import Part, split_batches
@@ -461,9 +469,7 @@ class Dataset:
         prefixes = dict(how.pop("prefixes", None) or {})
         target = None if layout == "ids" else find(to, name_of(dst), tables=True)
         if target is None or target.content is Content.TABLE:
-            for name, value in {"options": options, "prefixes": prefixes, "drop_graphs": drop_graphs, **how}.items():
-                if value and value != _DEFAULTS.get(name):
-                    raise JellyArgumentError(f"{name}= does not go with tables")
+            refuse_for_tables({"options": options, "prefixes": prefixes, "drop_graphs": drop_graphs, **how})
         if target is None:
             if self._sources.labels.mode == "skolemize":
                 raise JellyArgumentError('layout="ids" does not go with blank_nodes="skolemize"')
@@ -575,8 +581,4 @@ class Dataset:
             return split_batches(
                 batches, dst, write, rows=rows, parts=parts, by=by, max_files=max_files, memory=memory
             )
-
-
-# What the keywords of writing are where nobody gives them.
-_DEFAULTS: dict[str, Any] = {"frame_bytes": 1_000_000, "delimited": True}
 

@@ -20,9 +20,12 @@ from jelly._options.options import COLUMN_VERSION, ROW_VERSION, PhysicalType, St
 from jelly._streams.output_options import join_options, output_options
 from jelly._streams.widening import changed, missing, open_fields
 from jelly._streams.writer import Writer
-from jelly.errors import JellyOptionsError, JellyUnsupportedError
+from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
 
-__all__ = ["Conversion", "Options", "bytes_of", "converted", "copied_table", "look", "write_stream", "written_bytes"]
+__all__ = [
+    "Conversion", "Options", "bytes_of", "converted", "copied_table", "look", "refuse_for_tables", "write_stream",
+    "write_table", "written_bytes",
+]  # fmt: skip
 
 Options = StreamOptions | Mapping[str, Any] | None
 
@@ -98,7 +101,7 @@ def write_stream(
     `jelly._streams.widening`.
     """
     if format.content is Content.TABLE:
-        return _write_table(dst, batches, format, flat, layout, workers or Workers(1)), bytes_of(dst)
+        return write_table(dst, batches, format, flat, layout, workers or Workers(1)), bytes_of(dst)
     allowed = open_fields(options)
     held: list[Batch] = []
     # What is in a pipe cannot be written again: it announces what may come late.
@@ -185,13 +188,25 @@ def _advice(drop_graphs: bool) -> Iterator[None]:
         raise
 
 
-def _write_table(
+# What the keywords of writing are where nobody gives them.
+_DEFAULTS: dict[str, Any] = {"frame_bytes": 1_000_000, "delimited": True}
+
+
+def refuse_for_tables(given: Mapping[str, Any]) -> None:
+    """JellyArgumentError for a keyword of writing that tables do not have."""
+    for name, value in given.items():
+        if value and value != _DEFAULTS.get(name):
+            raise JellyArgumentError(f"{name}= does not go with tables")
+
+
+def write_table(
     dst: Any, batches: Iterator[Batch], format: Format, flat: bool, layout: Layout, workers: Workers
 ) -> int:
+    """Write Batches as a table: the number of rows. ``flat`` says that they may be small."""
     from jelly._formats.arrow_tables import BATCH_ROWS, RecordBatchBuilder, from_batches
     from jelly._formats.table_files import write_record_batches
 
-    if flat:  # Batches may be small
+    if flat:
         reader = from_batches(batches, layout=layout)
         return write_record_batches(dst, reader.schema, reader, kind=format.name, workers=workers)
     maker = RecordBatchBuilder(layout, False, None, BATCH_ROWS)

@@ -148,7 +148,7 @@ def convert(
     options: StreamOptions | Mapping[str, Any] | None = None,
     frame_rows: int | None = None,
     frame_bytes: int = 1_000_000,
-    seekable: bool = False,
+    seekable: bool | None = None,
     index: Literal["terms"] | None = None,
     layout: Layout | Literal["ids"] = "flat",
     prefixes: Mapping[str, str] | None = None,

@@ -130,7 +130,9 @@ class Sources:
         """The source, if it is one file of a table that is to be taken as it is."""
         settings = self.settings
         is_plain = len(self.each) == 1 and self.labels.mode == "keep" and settings.get("format") is None
-        return self.each[0] if is_plain and table_kind(self.each[0]) and not any(map(settings.get, VERSIONS)) else None
+        if not is_plain or not table_kind(self.each[0]) or is_url(os.fspath(self.each[0])):
+            return None
+        return None if any(map(settings.get, VERSIONS)) else self.each[0]
 
     def but(self, **defaults: Any) -> Sources:
         """The same, with keywords of `Reader` where they are not given."""

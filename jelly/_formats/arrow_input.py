@@ -18,7 +18,7 @@ from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import number_rows
 from jelly._formats.arrow_tables import MAX_PEEK, compute, pa
-from jelly._options.layouts import Layout, find_layout, guess_layout
+from jelly._options.layouts import LAYOUTS, Layout, find_layout, guess_layout
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyOptionsError, memory_error
 
 __all__ = ["InputTable", "buffers_of", "check_columns", "pyarrow_errors", "to_stream", "validated"]
@@ -69,8 +69,19 @@ def check_columns(names: list[str], layout: Layout | None = None, patch: bool = 
         raise JellyOptionsError(
             f'the columns are not those of layout="{found.name}": {"; ".join(problems)}; '
             f"expected {', '.join((*first, *found.columns))} and perhaps {', '.join((*found.optional, number))}"
+            f"; {_others(found.name)}"
         )
     return found.name
+
+
+# What columns may hold, by the syntax of a layout.
+_VALUES = {"plain": "object_kind is iri, bnode, literal or triple", "ntriples": "values are in N-Triples syntax"}
+
+
+def _others(name: str) -> str:
+    """The values of a layout, and what other layouts there are, for errors."""
+    others = (f'layout="{one}" has {", ".join(found.columns)}' for one, found in LAYOUTS.items() if one != name)
+    return "; ".join((_VALUES[LAYOUTS[name].syntax], *others))
 
 
 def validated(
@@ -207,6 +218,8 @@ def buffers_of(name: str, array: pa.Array) -> tuple[Any, ...] | None:
         return None
     wide = pa.types.is_large_string(values)
     if not wide and not pa.types.is_string(values):
+        if array.null_count == len(array):  # pandas takes an empty column for one of numbers
+            return None
         if not str(values).startswith("string_view"):
             raise JellyOptionsError(f"column {name!r} is of type {type}: expected strings, plain or dictionary")
         array, wide = _cast(name, array, pa.large_string()), True

@@ -133,8 +133,8 @@ WRITE = _table(
             1_000_000, "Jelly, Jelly-Patch", metavar="N"),
     Keyword("delimited", "Write the length of each frame before it. Without it the output is one frame.", True,
             "Jelly, Jelly-Patch", "--no-delimited", False),
-    Keyword("seekable", "Write an index for random access and several threads. The command does so by default, but not "
-            "for .gz, .bz2 and .xz.", False, "Jelly, Jelly-Patch", "--seekable/--no-seekable", True),
+    Keyword("seekable", "Write an index for random access and several threads. By default files have one, but not "
+            ".gz, .bz2 and .xz.", None, "Jelly, Jelly-Patch", "--seekable/--no-seekable", True),
     Keyword("keyframe_rows", "Statements from one keyframe to the next.", 131072, "Jelly, Jelly-Patch", **_NO_OPTION),
     Keyword("index", "Also write the terms that each part of the file holds, so that a search reads little of it.",
             None, "Jelly"),
@@ -247,7 +247,7 @@ class WriteOptions(TypedDict, total=False):
     frame_rows: int | None
     frame_bytes: int
     delimited: bool
-    seekable: bool
+    seekable: bool | None
     keyframe_rows: int
     index: Literal["terms"] | None
     threads: int

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from jelly._bytes.names import can_have_index, name_of
 from jelly._bytes.sink import Sink, SinkWriter, one_thread
 from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextWriter
@@ -41,7 +42,11 @@ class ItemWriter(SinkWriter):
 
         With ``keyframes`` it is seekable even if ``seekable`` is not given. An error in here leaves no file.
         """
-        keyframes = given.pop("seekable", False) or keyframes
+        seekable = given.pop("seekable", None)
+        if seekable is None:
+            able = given.get("delimited", True) and can_have_index(dst)
+            seekable = able and find(given.get("format"), name_of(dst), content=self.content) in (JELLY, JELLY_PATCH)
+        keyframes = seekable or keyframes
         rows = given.pop("keyframe_rows", KEYFRAME_ROWS)
         self._framing = Framing(
             frame_rows=given.pop("frame_rows", None),

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 else:
     Statement = Any  # each is looked at where it is taken
 
-__all__ = ["COLLECT_ROWS", "Statement", "Writer", "arity_of", "dumps", "iterate", "refuse_read", "write"]
+__all__ = ["COLLECT_ROWS", "Statement", "Writer", "arity_of", "dumps", "iterate", "refuse_read"]
 
 
 class Writer(ItemWriter):
@@ -312,42 +312,6 @@ def arity_of(statement: Any) -> int:
 def _check_options(options: Any) -> None:
     if isinstance(options, Mapping):
         refuse_unknown(options, [field.name for field in fields(StreamOptions)], "StreamOptions")
-
-
-@checked(WRITING)
-def write(
-    dst: Any,
-    statements: Iterable[Statement] | Batch,
-    options: StreamOptions | Mapping[str, Any] | None = None,
-    **settings: Unpack[WriteOptions],
-) -> int:
-    """Write statements.
-
-    Parameters
-    ----------
-    dst : Any
-        The output: a path or a binary file object.
-    statements : iterable of Triple, Quad or sequences of terms
-        The statements.
-    options : StreamOptions or mapping, optional
-        Options of a Jelly stream, or some of their fields.
-    **settings : Unpack[WriteOptions]
-        Shared keywords, see `WriteOptions`.
-
-    Raises
-    ------
-    JellyError
-        See `Writer`. If writing fails, no partial file is left.
-
-    Examples
-    --------
-    >>> import io, jelly
-    >>> jelly.write(io.BytesIO(), jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
-    1
-    """
-    with Writer(dst, options, **settings) as writer:
-        writer.extend(statements)
-    return writer.statements
 
 
 @checked(elsewhere={"format": "dumps writes Jelly; use jelly.write(io.BytesIO(), statements, format=...)"})

@@ -21,7 +21,10 @@ from jelly._bytes.source import MAX_EXPANSION, Progress, Source
 from jelly._core.base.constants import Op
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.frame_scan import PLACES, TERM_PARTS, RowCounter
+from jelly._dataset.dataset import Dataset
+from jelly._dataset.seekable.file import JellyFile
 from jelly._dataset.seekable.segments import open_filtered
+from jelly._dataset.sources import Sources, expand, is_table
 from jelly._formats.registry import (
     JELLY,
     JELLY_PATCH,
@@ -43,7 +46,7 @@ from jelly._streams.inputs import ACCEPT, of_content
 from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError, JellyError
 
-__all__ = ["FrameInspection", "Inspection", "format_to_check", "inspect", "open_jelly", "reader_of"]
+__all__ = ["FrameInspection", "Inspection", "count", "format_to_check", "inspect", "open_jelly", "reader_of"]
 
 ROW_TERMS = frozenset().union(*TERM_PARTS)
 UNKNOWN_ROW = "the row has no field that this version knows"
@@ -338,6 +341,37 @@ def inspect(
         filter_bytes=_filter_bytes(src) if known is JELLY else 0,
         parts={name: number for name, (number, _) in parts.items()},
         part_bytes={name: of_part for name, (_, of_part) in parts.items()},
+    )
+
+
+@checked(READING, PATCH_READING, MESSAGE_READING, RESULT_READING)
+def count(
+    src: Any, *, content: Literal["statements", "patches", "messages", "results"] | None = None, **options: Any
+) -> int:
+    """Count the statements of one or several sources; of Jelly without decoding them.
+
+    Of patches the statements that are added or deleted are counted, of query results the rows.
+
+    Parameters
+    ----------
+    src : Any
+        The input, as for `scan`.
+    content : {"statements", "patches", "messages", "results"}, optional
+        By default the format decides.
+    **options : Any
+        Keywords of `ReadOptions`.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> jelly.count(b"<a:s> <a:p> <a:o> .", format="nt")
+    1
+    """
+    return sum(
+        Dataset(Sources(each, **options)).count()
+        if is_table(each) or isinstance(each, JellyFile)
+        else inspect(each, content=content, **options).statements
+        for each in expand(src)
     )
 
 

@@ -178,8 +178,10 @@ def inspect_patches(file: str, reading: Given) -> dict[str, Any]:
 
 def _index(file: str) -> dict[str, int] | None:
     """The contents of the index or sidecar of a file; None without one."""
+    from jelly.patch import PatchFile
+
     try:
-        with jelly.open(file, content="patches") as opened:
+        with PatchFile(file) as opened:
             keyframes = len(opened.index.keyframes)
             return {"keyframes": keyframes, "patches": len(opened), "operations": opened.operations}
     except (jelly.JellyError, OSError):

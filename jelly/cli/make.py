@@ -12,9 +12,7 @@ from typing import Any
 import click
 
 import jelly
-from jelly._bytes.names import split_suffix
 from jelly._core.algebra.select import select
-from jelly._dataset.seekable.sidecar import make_sidecar
 from jelly._dataset.steps.order import MEMORY
 from jelly._formats.index import SUFFIX
 from jelly._formats.registry import JELLY, JELLY_PATCH, SEEKING, Content
@@ -242,12 +240,10 @@ def index(file: str, terms: bool, reading: Given, form: str | None) -> None:
     """
     with progress_bar("Indexing") as progress:
         update = None if progress is None else lambda done, total: progress(done, total, None)
-        patch = split_suffix(file)[0] in JELLY_PATCH.suffixes
-        make_sidecar(file, progress=update, patch=patch, terms=terms, **reading)
-    if terms or form:
-        size, whole = (os.path.getsize(path) for path in (file + SUFFIX, file))
-        told = f"{file}{SUFFIX}: {size:,} bytes, {size / max(whole, 1):.1%} of the file"
-        report(told, form, {"file": file + SUFFIX, "bytes": size})
+        jelly.index(file, progress=update, terms=terms, **reading)
+    size, whole = (os.path.getsize(path) for path in (file + SUFFIX, file))
+    told = f"{file}{SUFFIX}: {size:,} bytes, {size / max(whole, 1):.1%} of the file"
+    report(told, form, {"file": file + SUFFIX, "bytes": size})
 
 
 def _parse_range(ctx: click.Context, param: click.Parameter, value: str) -> slice:
@@ -277,7 +273,7 @@ def slice_(file: str, wanted: slice, frames: bool, output: str, reading: Given, 
 
     The first has the number 0; of Jelly -10 is the tenth from the end.
 
-    Of Jelly and Jelly-Patch only the needed part of the file is read: it has an index. Other files are read up to B.
+    Of Jelly and Jelly-Patch only the needed part of the file is read, by its index. Other files are read up to B.
 
     \b
     Examples:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
@@ -15,7 +14,7 @@ from jelly._bytes.names import descriptor_of, is_web, split_suffix
 from jelly._bytes.source import Source
 from jelly._dataset.sources import expand
 from jelly._formats import registry
-from jelly._formats.registry import JELLY, JELLY_PATCH, MESSAGE_READING, Content, Format, having
+from jelly._formats.registry import JELLY, MESSAGE_READING, Content, Format, having
 from jelly._options.keywords import READ
 from jelly._options.options import COLUMN_VERSION
 from jelly._streams.inputs import ACCEPT
@@ -24,7 +23,7 @@ from jelly.cli.options import ALLOWED, Given
 from jelly.errors import LateError
 
 __all__ = [
-    "can_have_index", "check_options", "content_of", "expanded", "format_of", "inputs", "names", "opened",
+    "check_options", "content_of", "expanded", "format_of", "inputs", "names", "opened",
     "output_of", "refuse_json", "stream_of", "wide_advice",
 ]  # fmt: skip
 
@@ -118,13 +117,6 @@ def refuse_json() -> None:
         raise click.UsageError("--json goes with an output file: data and a result cannot both be on standard output")
 
 
-def can_have_index(dst: str) -> bool:
-    """Whether an index is useful: not in a stream, a device, or a file compressed without random access."""
-    if dst == "-" or split_suffix(dst)[1] not in ("", ".zst") or descriptor_of(dst) is not None:
-        return False
-    return os.path.isfile(dst) or not os.path.exists(dst)
-
-
 def output_of(
     dst: str,
     writing: Given,
@@ -146,9 +138,7 @@ def output_of(
         if target.binary and sys.stdout.isatty():
             raise click.UsageError(f"{target.title} is binary: send it to a file or a pipe instead of the terminal")
         refuse_json()
-    if "seekable" not in keywords:
-        able = target in (JELLY, JELLY_PATCH) and keywords.get("delimited", True)
-        keywords["seekable"] = able and can_have_index(dst)
+    keywords.setdefault("seekable", None)  # the writer decides
     return target, keywords | {"to": target.name, "options": stream_of(stream or {}, target) or None}
 
 

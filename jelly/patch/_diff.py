@@ -238,7 +238,7 @@ def diff(
     match_blank_nodes: bool = ...,
     headers: Iterable[Header] = ...,
     to: str | None = ...,
-    seekable: bool = ...,
+    seekable: bool | None = ...,
     progress: Progress | None = ...,
     **settings: Unpack[ReadOptions],
 ) -> DiffStat: ...
@@ -254,7 +254,7 @@ def diff(
     match_blank_nodes: bool = True,
     headers: Iterable[Header] = (),
     to: str | None = None,
-    seekable: bool = False,
+    seekable: bool | None = None,
     progress: Progress | None = None,
     **settings: Unpack[ReadOptions],
 ) -> Patch | DiffStat:
@@ -286,8 +286,8 @@ def diff(
         Headers of the patch.
     to : str, optional
         Format of the output. By default the suffix decides.
-    seekable : bool, default False
-        Write keyframes and an index, see `PatchWriter`.
+    seekable : bool, optional
+        Write keyframes and an index, see `PatchWriter`. By default files have them.
     progress : callable, optional
         See `jelly.convert`. It is called for ``old`` and then for ``new``.
     **settings : Unpack[ReadOptions]

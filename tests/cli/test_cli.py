@@ -39,7 +39,7 @@ IMPATIENT = [
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a.nt").write_bytes(TEXT)
-    jelly.convert("a.nt", "a.jelly")
+    jelly.convert("a.nt", "a.jelly", seekable=False)
     out = [Quad(IRI("a:s"), IRI("a:p"), Literal(str(i)), IRI(f"a:g{i}")) for i in range(3)]
     jelly.write("q.jelly", out)
     return tmp_path
@@ -446,7 +446,7 @@ def test_count(folder):
 
 
 def test_index(folder):
-    assert run("index", "a.jelly").output == ""
+    assert re.fullmatch(r"a\.jelly\.idx: \d+ bytes, .*% of the file\n", run("index", "a.jelly").stderr)
     with jelly.open("a.jelly") as file:
         assert file[29].o.value == "29"
     run("convert", "-q", "a.nt", "a.jelly.gz")
@@ -497,8 +497,7 @@ def test_slice_frames(frames):
 
 
 def test_slice_errors(frames):
-    assert run("slice", "a.jelly", "0:1", code=1).stdout == ""
-    assert "jelly index" in run("slice", "a.jelly", "0:1", code=1).stderr
+    assert run("slice", "a.jelly", "0:1").stdout_bytes == TEXT.splitlines(keepends=True)[0]  # an index in memory
     for wanted in ("5", "a:b", "5:3", "1:2:3", "1.5:2"):
         assert repr(wanted) in run("slice", "f.jelly", wanted, code=2).stderr
     run("index", "a.jelly")

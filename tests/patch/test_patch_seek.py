@@ -127,7 +127,7 @@ def test_any_patches(tmp_path_factory, found, kind, every, rows, data):
     # The same without keyframes.
     path.write_bytes(dumps(found, PatchOptions(rdf_star=True, stream_type=kind), frame_rows=rows))
     with pytest.raises(jelly.JellyError, match="no index"):
-        jelly.open(path)
+        jelly.patch.PatchFile(path)
     make_sidecar(path, distance=every, chunk=48, patch=True)
     agrees(path, a, b)
 
@@ -203,7 +203,7 @@ def test_opener_and_index_of_another_format_version(tmp_path):
         assert patches_in(file.batches(2)) == some(3, 9)
     (tmp_path / "x.jellyp").write_bytes(forged(data, lambda numbers: numbers.__setitem__(0, 1)))
     with pytest.warns(RuntimeWarning, match="version 1, this is version 2"), pytest.raises(jelly.JellyError):
-        jelly.open(tmp_path / "x.jellyp")
+        jelly.patch.PatchFile(tmp_path / "x.jellyp")
 
 
 def test_convert_and_size(tmp_path):
@@ -239,7 +239,7 @@ def check(path: Path, expected: list[Patch]) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         try:
-            file = jelly.open(path)
+            file = jelly.patch.PatchFile(path)
         except jelly.JellyError:
             return "refused"
     with file:
@@ -286,7 +286,7 @@ def test_cut_flipped_and_joined(seekable):
         assert check(path, expected) == "refused", at
     path.write_bytes(data + data)
     with pytest.warns(RuntimeWarning, match="changed"), pytest.raises(jelly.JellyError, match="no index"):
-        jelly.open(path)
+        jelly.patch.PatchFile(path)
     assert list(read_patches(path)) == 2 * expected
 
 
@@ -304,7 +304,7 @@ def test_flips_in_the_rows(seekable):
         except jelly.JellyError:
             expected = None
         try:
-            with jelly.open(path) as file:
+            with jelly.patch.PatchFile(path) as file:
                 assert list(file) == expected
             found.add("right")
         except jelly.JellyError:
@@ -329,7 +329,7 @@ def test_misuse_of_transactions_across_keyframes(tmp_path, kind):
             try:
                 expected = list(read_patches(path))
             except jelly.JellyError:
-                with jelly.open(path) as file:
+                with jelly.patch.PatchFile(path) as file:
                     for threads in (1, 2):
                         with pytest.raises(jelly.JellyError):
                             list(file.batches(threads))

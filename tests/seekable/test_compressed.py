@@ -325,7 +325,9 @@ def test_a_sidecar_of_what_others_compressed(tmp_path: Path, size: int, terms: b
     path = tmp_path / "x.jelly.zst"
     path.write_bytes(by_others(out.getvalue(), min(size, len(out.getvalue()) // 2)))
     with pytest.raises(jelly.JellyError, match="jelly index"):
-        jelly.open(path)
+        jelly.JellyFile(path)
+    with jelly.open(path) as file:
+        assert file[1234:1240] == STATEMENTS[1234:1240]
     make_sidecar(path, terms=terms, distance=100, chunk=1000)
     with jelly.open(path) as file:
         assert list(file) == STATEMENTS
@@ -336,7 +338,7 @@ def test_a_sidecar_of_what_others_compressed(tmp_path: Path, size: int, terms: b
         assert list(jelly.scan(file).filter(o=sought)) == [each for each in STATEMENTS if each.o == sought]
     path.write_bytes(by_others(out.getvalue(), len(out.getvalue()) // 4))
     with pytest.warns(RuntimeWarning, match="changed"), pytest.raises(jelly.JellyError, match="no index"):
-        jelly.open(path)
+        jelly.JellyFile(path)
 
 
 @pytest.mark.parametrize("terms", [False, True])
@@ -396,7 +398,7 @@ def check(path: Path) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         try:
-            file = jelly.open(path)
+            file = jelly.JellyFile(path)
         except jelly.JellyError:
             return "refused"
     with file:

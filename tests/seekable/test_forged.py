@@ -65,7 +65,7 @@ def with_index(path: Path, **settings: Any) -> Files:
 
 
 def with_sidecar(path: Path, options: dict[str, Any] | None = None, **settings: Any) -> Files:
-    jelly.write(path, STATEMENTS, options=options or {**SMALL, "physical_type": 2}, frame_rows=15)
+    jelly.write(path, STATEMENTS, options=options or {**SMALL, "physical_type": 2}, frame_rows=15, seekable=False)
     make_sidecar(path, distance=25 if options else 50, chunk=200, **settings)
     return {"": path.read_bytes(), ".idx": path.with_name(path.name + ".idx").read_bytes()}
 

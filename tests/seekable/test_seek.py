@@ -144,9 +144,11 @@ class TestSeekable:
     def test_sidecar(self, case, tmp_path, physical, grouped):
         _, statements, options = case
         path = tmp_path / "foreign.jelly"
-        jelly.write(path, statements, options.replace(logical_type=0), frame_rows=8)
+        jelly.write(path, statements, options.replace(logical_type=0), frame_rows=8, seekable=False)
         with pytest.raises(jelly.JellyError, match="jelly index"):
-            jelly.open(path)
+            jelly.JellyFile(path)
+        with jelly.open(path) as file:  # an index in memory
+            assert file[333:337] == statements[333:337]
         make_sidecar(path, distance=50, chunk=100)
         with jelly.open(path) as file:
             assert len(file.index.keyframes) > 5
@@ -239,7 +241,7 @@ def check(path, statements):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         try:
-            file = jelly.open(path)
+            file = jelly.JellyFile(path)
         except jelly.JellyError:
             return "refused"
     with file:
@@ -286,7 +288,7 @@ def test_appended_and_joined(seekable):
     path, statements, data = seekable
     path.write_bytes(data + data)
     with pytest.warns(RuntimeWarning, match="changed"), pytest.raises(jelly.JellyError, match="no index"):
-        jelly.open(path)
+        jelly.JellyFile(path)
     # The first frame refers to nothing before it either, so files can be joined.
     assert list(jelly.read(path)) == 2 * statements
 
@@ -326,7 +328,7 @@ def test_forged_counts_take_no_memory(seekable, number, count):
     path, _, data = seekable
     path.write_bytes(forged(data, lambda numbers: numbers.__setitem__(number, count)))
     with pytest.warns(RuntimeWarning, match="it counts what the file cannot hold"), pytest.raises(jelly.JellyError):
-        jelly.open(path)
+        jelly.JellyFile(path)
 
 
 def test_forged_offset_of_a_frame_that_is_no_keyframe(seekable):
@@ -351,7 +353,7 @@ def test_forged_offset_of_a_frame_that_is_no_keyframe(seekable):
 def test_sidecar_that_lies(tmp_path):
     path = tmp_path / "x.jelly"
     statements = some(300)
-    jelly.write(path, statements, frame_rows=8)
+    jelly.write(path, statements, frame_rows=8, seekable=False)
     make_sidecar(path, distance=60, chunk=200)
     sidecar = tmp_path / "x.jelly.idx"
     good = sidecar.read_bytes()
@@ -366,9 +368,9 @@ def test_sidecar_that_lies(tmp_path):
         sidecar.write_bytes(good[:n])
         check(path, statements)
     sidecar.write_bytes(good)
-    jelly.write(path, statements[:-1], frame_rows=8)
+    jelly.write(path, statements[:-1], frame_rows=8, seekable=False)
     with pytest.warns(RuntimeWarning, match="changed"), pytest.raises(jelly.JellyError, match="no index"):
-        jelly.open(path)
+        jelly.JellyFile(path)
 
 
 # The options of the same stream stand in the middle, and a forged state makes what follows look like another.
@@ -417,7 +419,7 @@ def test_what_has_no_index(tmp_path):
 
 def test_a_state_beyond_the_end_of_the_sidecar(tmp_path):
     path = tmp_path / "x.jelly"
-    jelly.write(path, some(50), frame_rows=5)
+    jelly.write(path, some(50), frame_rows=5, seekable=False)
     make_sidecar(path, distance=10, chunk=200)
     sidecar = tmp_path / "x.jelly.idx"
     magic, _, length = struct.unpack_from("<8sqq", data := sidecar.read_bytes())

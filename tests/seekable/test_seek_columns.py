@@ -11,7 +11,7 @@ STATEMENTS = [
     for i in range(2000)
 ]
 SEEKABLE = {"seekable": True, "keyframe_rows": 500}
-PLAIN = {}
+PLAIN = {"seekable": False}
 # Sizes of the tables of a second file.
 OTHER = {"max_name_table_size": 300, "max_prefix_table_size": 20, "max_datatype_table_size": 5}
 
@@ -63,7 +63,7 @@ def test_joined(tmp_path, numbering, first, second):
     found = jelly.inspect(path)
     assert (found.statements, found.problems) == (len(expected), [])
     with pytest.raises(jelly.JellyError, match="no index"):
-        jelly.open(path)
+        jelly.JellyFile(path)
     make_sidecar(path, distance=300, chunk=512)
     check(path, expected, 7)
 
@@ -77,7 +77,7 @@ def restating(path, numbering, keyframe_rows=500):
     *frames, _ = frames_of(data := path.read_bytes())
     path.write_bytes(data[: frames[-1][1]])
     with pytest.raises(jelly.JellyError, match="no index"):
-        jelly.open(path)
+        jelly.JellyFile(path)
     statements = list(jelly.read(path))
     assert statements == STATEMENTS[:1900]
     return keyframes, statements

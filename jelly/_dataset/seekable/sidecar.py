@@ -19,7 +19,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 from jelly._bytes.seekable import PlainView
 from jelly._bytes.sink import Sink
@@ -42,14 +42,14 @@ from jelly._formats.index import (
     read_exactly,
     read_index,
 )
-from jelly._formats.registry import SEEKING
+from jelly._formats.registry import SEEKING, Content, content_of
 from jelly._formats.sniff import HEAD, refuse_other
 from jelly._options.options import COLUMN_VERSION, PatchOptions, StreamOptions
 from jelly._options.settings import checked, fitted
 from jelly._streams.drain import drain
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
 
-__all__ = ["SUFFIX", "make_sidecar", "read_sidecar"]
+__all__ = ["SUFFIX", "index", "make_sidecar", "read_sidecar"]
 
 _MAGIC = b"JELLYSID"
 _START = struct.Struct("<8sqq")
@@ -70,6 +70,54 @@ _CHUNK = 1 << 20
 
 
 @checked(SEEKING)
+def index(
+    path: str | os.PathLike[str],
+    *,
+    terms: bool = False,
+    content: Literal["statements", "patches"] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    **limits: Any,
+) -> None:
+    """Scan a Jelly or Jelly-Patch file and write its index beside it, to ``<path>.idx``, for `jelly.open` and threads.
+
+    A file written with ``seekable=True`` has an index already.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file: delimited, and not compressed or seekable zstd.
+    terms : bool, default False
+        Also write the terms that each part of the file holds, so that `jelly.find` reads little of it. Of a file that
+        has an index nothing else is written.
+    content : {"statements", "patches"}, optional
+        The content of the file. By default the suffix ``.jellyp`` means patches.
+    progress : callable, optional
+        Called with the bytes read and the size of the file.
+    **limits : Any
+        Limits of the `Decoder`.
+
+    Raises
+    ------
+    JellyError
+        If the file is compressed and not seekable, not delimited, or broken.
+
+    Examples
+    --------
+    >>> import jelly, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "numbers.jelly")
+    >>> numbers = [jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal(str(i))) for i in range(1000)]
+    >>> jelly.write(path, numbers, seekable=False)
+    1000
+    >>> jelly.index(path)
+    >>> with jelly.open(path) as file:
+    ...     file[500].o.value
+    '500'
+    """
+    patch = content_of(content, (path, None)) is Content.PATCH
+    make_sidecar(path, terms=terms, patch=patch, progress=progress, **limits)
+
+
+@checked(SEEKING)
 def make_sidecar(
     path: str | os.PathLike[str],
     *,
@@ -78,15 +126,16 @@ def make_sidecar(
     chunk: int = _CHUNK,
     patch: bool = False,
     terms: bool = False,
+    dst: Any = None,
     **limits: Any,
 ) -> None:
     """Scan a Jelly file and write ``<path>.idx``, with which `jelly.open` can read any part of it.
 
-    With ``patch`` it is a file of Jelly-Patch. With ``terms`` the sidecar also has filters, see
-    `jelly._formats.filters`; where the file has an index of its own, nothing else.
+    With ``dst``, a file object, it is written there. With ``patch`` it is a file of Jelly-Patch. With ``terms`` the
+    sidecar also has filters, see `jelly._formats.filters`; where the file has an index of its own, nothing else.
     ``progress`` is called with the bytes read and the size. A place is at the end of a ``chunk`` of bytes, at least
-    ``distance`` statements after the place before; of a compressed file, where one of its frames begins. ``limits`` are
-    those of the `Decoder`. JellyError if the file is compressed and not seekable, not delimited, or broken.
+    ``distance`` statements after the place before; of a compressed file, where one of its frames begins. ``limits``
+    are those of the `Decoder`. JellyError if the file is compressed and not seekable, not delimited, or broken.
     """
     name = os.fspath(path)
     if terms and patch:
@@ -130,7 +179,7 @@ def make_sidecar(
     keys = [(0, 0), *((place[0], place[1]) for place, _ in scan.places)]
     filters = b"" if builder is None else builder.pack(keys, size, ends)
     states = (state for _, state in scan.places)
-    _write(name + SUFFIX, _START.pack(_MAGIC, zlib.crc32(head), len(head)) + head, *states, filters)
+    _write(dst or name + SUFFIX, _START.pack(_MAGIC, zlib.crc32(head), len(head)) + head, *states, filters)
 
 
 @contextmanager
@@ -227,7 +276,7 @@ class _Scan:
             self._builder.add(batch, start, stop)
 
 
-def _write(path: str, *parts: bytes) -> None:
+def _write(path: Any, *parts: bytes) -> None:
     sink = Sink(path)
     try:
         for part in parts:

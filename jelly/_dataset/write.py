@@ -1,0 +1,105 @@
+"""``jelly.write``: statements by a `Writer`, tables as a `Dataset`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from jelly._bytes.names import name_of
+from jelly._core.base.batch import Batch
+from jelly._core.terms.batch_builder import BatchBuilder
+from jelly._formats.registry import WRITING, Content, find
+from jelly._options.layouts import Layout
+from jelly._options.options import StreamOptions
+from jelly._options.settings import checked
+from jelly._streams.outputs import COLLECT_ROWS
+from jelly._streams.writer import Statement, Writer, iterate
+from jelly.errors import JellyArgumentError
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import WriteOptions
+
+    class _Table(Protocol):
+        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+    Statements: TypeAlias = Iterable[Statement] | Batch | _Table
+else:
+    Statements = Any  # looked at in `write`
+
+__all__ = ["Statements", "write"]
+
+
+@checked(WRITING)
+def write(
+    dst: Any,
+    statements: Statements,
+    options: StreamOptions | Mapping[str, Any] | None = None,
+    *,
+    layout: Layout = "flat",
+    **settings: Unpack[WriteOptions],
+) -> int:
+    """Write statements, or a table of statements.
+
+    Parameters
+    ----------
+    dst : Any
+        The output, as for `Writer`: a path, a URL of fsspec, or a binary file object; also a table (``.parquet``,
+        ``.arrow``, ``.csv``).
+    statements : iterable of Triple, Quad or sequences of terms; or table
+        The statements. A table is one of pyarrow, polars, pandas or DuckDB, with the columns of a layout of
+        `jelly.arrow`.
+    options : StreamOptions or mapping, optional
+        Options of a Jelly stream, or some of their fields.
+    layout : {"flat", "ntriples"}, default "flat"
+        Columns of a table that is written.
+    **settings : Unpack[WriteOptions]
+        Shared keywords, see `WriteOptions`.
+
+    Raises
+    ------
+    JellyError
+        See `Writer`. If writing fails, no partial file is left.
+
+    Examples
+    --------
+    >>> import io, jelly
+    >>> jelly.write(io.BytesIO(), jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
+    1
+    """
+    is_table = hasattr(statements, "__arrow_c_stream__") and not hasattr(statements, "write")
+    if not is_table and (isinstance(statements, str) or not isinstance(statements, Iterable | Batch)):
+        raise JellyArgumentError(
+            f"statements is {statements!r:.80}: expected an iterable of triples or quads, or a table;"
+            " jelly.convert takes files"
+        )
+    target = find(settings.get("format"), name_of(dst), tables=True)
+    if is_table or target.content is Content.TABLE:
+        from jelly._bytes.workers import Workers
+        from jelly._dataset.dataset import Dataset
+        from jelly._dataset.output import refuse_for_tables, write_table
+        from jelly._dataset.sources import Sources
+
+        given: dict[str, Any] = {**settings}
+        given.pop("format", None)
+        if is_table:
+            made = Dataset(Sources(statements)).write(dst, to=target.name, options=options, layout=layout, **given)
+            return made.statements
+        threads = given.pop("threads", 1)
+        refuse_for_tables(given | {"options": options})
+        with Workers(threads) as workers:
+            return write_table(dst, _batches(statements), target, True, layout, workers)
+    with Writer(dst, options, **settings) as writer:
+        writer.extend(statements)
+    return writer.statements
+
+
+def _batches(statements: Iterable[Any]) -> Iterator[Batch]:
+    iterator, more = iterate(statements), True
+    while more:
+        builder = BatchBuilder(4)
+        more = builder.extend(iterator, COLLECT_ROWS)
+        yield builder.batch
