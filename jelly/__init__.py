@@ -190,4 +190,4 @@ if not TYPE_CHECKING:  # or type checkers would take every name for one of the m
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_LAZY})
+    return sorted([*__all__, "open"])

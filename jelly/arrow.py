@@ -73,6 +73,7 @@ from jelly._formats.registry import JELLY, READING, SEVERAL, WRITING, find
 from jelly._options.layouts import Layout
 from jelly._options.options import PatchOptions, PhysicalType, StreamOptions
 from jelly._options.settings import checked
+from jelly._public import name_public
 from jelly._streams.inputs import by_content
 from jelly._streams.reader import Reader
 from jelly._streams.writer import Writer
@@ -329,3 +330,5 @@ def write_arrow(
             writer.add_batch(batch)
     return writer.statements
 
+
+name_public(__name__, __all__, globals())

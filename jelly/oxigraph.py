@@ -22,6 +22,7 @@ from jelly._formats.registry import READING, WRITING
 from jelly._formats.syntaxes import BATCH_BYTES, CLASSES, Quads, library_of, ox, refusal
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
+from jelly._public import name_public
 from jelly._streams.reader import READ_ROWS
 from jelly._streams.writer import COLLECT_ROWS, Writer
 from jelly.errors import JellyArgumentError, JellyError, memory_error
@@ -244,3 +245,6 @@ def load(store: Any, src: Any, *, to_graph: Any = None, **options: Unpack[ReadOp
     except SyntaxError as error:
         raise refusal("pyoxigraph", error, 0) from None
     return n
+
+
+name_public(__name__, __all__, globals())

@@ -9,6 +9,7 @@ from typing import Any
 
 from jelly._bytes.sink import Sink
 from jelly._options.settings import checked
+from jelly._public import name_public
 from jelly.errors import JellyError, need
 from jelly.stats import Counts, Stats
 
@@ -179,3 +180,6 @@ def _power(tick: float) -> str:
         if tick >= size:
             return f"{int(tick) // size} {unit}"
     return str(int(tick))
+
+
+name_public(__name__, __all__, globals())

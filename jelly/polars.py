@@ -17,6 +17,7 @@ from jelly._dataset.sources import OF_SOURCES
 from jelly._formats.arrow_tables import compute, schema
 from jelly._options.layouts import Layout
 from jelly._options.settings import checked
+from jelly._public import name_public
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -115,3 +116,6 @@ def _condition(expression: pl.Expr) -> Any:
         if expression.meta.eq(column.is_in(literal)):
             return compute.field(name).isin(values.to_list())
     return None
+
+
+name_public(__name__, __all__, globals())

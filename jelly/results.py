@@ -38,6 +38,7 @@ from jelly._formats.registry import RESULT_READING, Content
 from jelly._formats.result_syntaxes import batches_of
 from jelly._html import html_table
 from jelly._options.settings import checked
+from jelly._public import name_public
 from jelly._streams.inputs import ItemReader
 from jelly._streams.outputs import ItemWriter
 from jelly.errors import JellyArgumentError, JellyFormatError
@@ -259,3 +260,6 @@ class _Writer(ItemWriter):
     def add_batch(self, batch: Batch) -> None:
         self._put(lambda: self._encoder.encode(batch))
         self.statements += len(batch)
+
+
+name_public(__name__, __all__, globals())

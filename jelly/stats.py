@@ -24,6 +24,7 @@ from jelly._formats.registry import MESSAGE_READING, READING, RESULT_READING, SE
 from jelly._html import html_table
 from jelly._options.namespaces import KNOWN
 from jelly._options.settings import checked
+from jelly._public import name_public
 from jelly._streams.inputs import of_content
 from jelly.errors import JellyArgumentError
 from jelly.results import Results, read_results
@@ -526,3 +527,6 @@ def _result_stats(results: Results, top: int, progress: Progress | None, max_key
         bound = int(kinds[name].sum())
         found[name] = VariableStats(bound, rows - bound, _kinds(kinds[name]), tally.result(top))
     return ResultStats(rows, found)
+
+
+name_public(__name__, __all__, globals())

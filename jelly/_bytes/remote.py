@@ -64,7 +64,8 @@ class Upload(PartFile):
                 f"{dst}: web servers are only read from; write a file, or to a file system of fsspec such as s3://"
             )
         url = name_of(dst)
-        self._file_system, self._place = (dst.fs, dst.path) if is_open_file(dst) else file_system(url, {})
+        place: tuple[Any, str] = (dst.fs, dst.path) if is_open_file(dst) else file_system(url, {})
+        self._file_system, self._place = place
         self._folder = tempfile.mkdtemp(prefix="jelly-")
         super().__init__(os.path.join(self._folder, "upload"))
 

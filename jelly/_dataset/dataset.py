@@ -109,7 +109,9 @@ class Dataset:
 
     def __repr__(self) -> str:
         steps = "".join(f", {type(step).__name__.lower()}" for step in self._steps)
-        return f"<jelly.Dataset of {len(self._sources.each)} sources{steps}>"
+        first, *others = self._sources.each
+        name = name_of(first) or type(first).__name__
+        return f"<jelly.Dataset of {name}{f' and {len(others)} more' if others else ''}{steps}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._sources, self._layout, self._threads, self._sorted_by, self._steps)

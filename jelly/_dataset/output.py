@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from jelly._bytes.names import is_path, split_suffix
@@ -15,6 +15,7 @@ from jelly._bytes.workers import Workers, in_order
 from jelly._core.base.batch import Batch
 from jelly._dataset.stream import Stream
 from jelly._formats.registry import JELLY, Content, Format
+from jelly._html import html_table
 from jelly._options.layouts import Layout
 from jelly._options.options import COLUMN_VERSION, ROW_VERSION, PhysicalType, StreamOptions
 from jelly._streams.output_options import join_options, output_options
@@ -62,6 +63,9 @@ class Conversion:
     n_skipped: int
     skipped: list[tuple[int, str]]
     messages: int = 0
+
+    def _repr_html_(self) -> str:
+        return html_table("jelly.Conversion", ["", ""], asdict(self).items())
 
 
 def converted(began: float, source: Any, rows: int, size: int, messages: int = 0) -> Conversion:

@@ -71,6 +71,7 @@ def write(
     1
     """
     is_table = hasattr(statements, "__arrow_c_stream__") and not hasattr(statements, "write")
+    items: Any = statements
     if not is_table and (isinstance(statements, str) or not isinstance(statements, Iterable | Batch)):
         raise JellyArgumentError(
             f"statements is {statements!r:.80}: expected an iterable of triples or quads, or a table;"
@@ -91,9 +92,9 @@ def write(
         threads = given.pop("threads", 1)
         refuse_for_tables(given | {"options": options})
         with Workers(threads) as workers:
-            return write_table(dst, _batches(statements), target, True, layout, workers)
+            return write_table(dst, _batches(items), target, True, layout, workers)
     with Writer(dst, options, **settings) as writer:
-        writer.extend(statements)
+        writer.extend(items)
     return writer.statements
 
 

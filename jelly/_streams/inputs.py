@@ -138,6 +138,10 @@ class ItemReader(SourceReader, Generic[Item]):
         """Iterate over the Batches, like `batches`, and call ``progress`` after each, see `jelly.convert`."""
         return self.source.watched(self.batches(), progress)
 
+    def __repr__(self) -> str:
+        where = f" of {self.source.name}" if self.source.name else ""
+        return f"<{type(self).__module__}.{type(self).__name__}{where}: {self.format.title}>"
+
     def batches(self) -> Iterator[Batch]:
         """Iterate over the Batches of the stream. All rows before an error are yielded before it is raised."""
         if self._taken:

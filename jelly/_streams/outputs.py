@@ -71,6 +71,10 @@ class ItemWriter(SinkWriter):
         else never be freed."""
         return partial(_open_encoder, self.format, self._workers, settings | {"framing": self._framing})
 
+    def __repr__(self) -> str:
+        where = f" to {self.label}" if self.label else ""
+        return f"<{type(self).__module__}.{type(self).__name__}{where}: {self.format.title}>"
+
     @property
     def options(self) -> Any:
         """The stream options in use, or None for formats without them and before the first row."""

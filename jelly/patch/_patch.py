@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from jelly._core.base.constants import Op
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.operations import Header, Operation, OperationBatchBuilder, OperationIterator
+from jelly._html import html_table
 from jelly._options.settings import checked
 from jelly.errors import JellyFormatError
 
@@ -122,6 +124,9 @@ class Patch:
 
     def __repr__(self) -> str:
         return f"<jelly.patch.Patch: {len(self)} operations>"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), ["operation"], ([one] for one in islice(self, 10)), more=len(self) > 10)
 
     def batches(self) -> Iterator[Batch]:
         """Iterate over the rows as Batches, whose array ``op`` has the operation of each row.

@@ -81,3 +81,32 @@ def test_names_that_are_imported_late_are_listed(name):
     assert name in dir(jelly)
     with pytest.raises(AttributeError, match="no attribute 'raed'"):
         jelly.raed  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["arrow", "messages", "oxigraph", "patch", "plot", "polars", "results", "stats"])
+def test_dir_of_a_module_is_its_public_names(name):
+    module = pytest.importorskip(f"jelly.{name}")
+    assert [each for each in dir(module) if each not in module.__all__] == []
+    assert [each for each in dir(jelly) if each not in (*jelly.__all__, "open")] == []
+
+
+def test_all_that_is_returned_says_what_it_is(tmp_path):
+    path = tmp_path / "x.nt"
+    path.write_bytes(LINES)
+    (tmp_path / "none.nt").write_bytes(b"")
+    patch = jelly.patch.diff(tmp_path / "none.nt", path)
+    ids = jelly.scan(path).to_ids()
+    done = jelly.convert(path, tmp_path / "x.jelly")
+    with jelly.open(tmp_path / "x.jelly") as file:
+        for thing in (patch, ids, done, file, next(jelly.scan(path).batches())):
+            shown = thing._repr_html_()
+            assert shown.startswith("<table>")
+            assert shown.endswith("</table>")
+        assert "a:s" in file._repr_html_() or "http" in file._repr_html_()
+    messages = jelly.messages.MessageReader(path)
+    statements = jelly.read(path)
+    for thing in (statements, jelly.scan(path), jelly.scan(path).sort()[1:], jelly.scan(path).frames(), messages):
+        assert " at 0x" not in repr(thing)
+    messages.source.close()
+    list(statements)
+    assert repr(jelly.scan([path, path]).sort()) == f"<jelly.Dataset of {path} and 1 more, sort>"

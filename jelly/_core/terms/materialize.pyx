@@ -247,6 +247,9 @@ cdef class StatementIterator:
         self.batches = iter(batches)
         self.library = library
 
+    def __repr__(self):
+        return "<statements of jelly.read, to be iterated over once>"
+
     def __iter__(self):
         return self
 

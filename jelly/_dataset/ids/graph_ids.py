@@ -14,6 +14,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, Triple
+from jelly._html import html_table
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, need
 
@@ -77,6 +78,11 @@ class GraphIds:
 
     def __repr__(self) -> str:
         return f"<jelly.GraphIds: {len(self)} statements, {self.n_nodes} nodes, {self.n_relations} relations>"
+
+    def _repr_html_(self) -> str:
+        columns = {name: ids for name in "spog" if (ids := getattr(self, name, None)) is not None}
+        rows = zip(*(ids[:10].tolist() for ids in columns.values()), strict=True)
+        return html_table(repr(self), columns, rows, more=len(self) > 10)
 
     @property
     def edge_index(self) -> npt.NDArray[np.int64]:

@@ -30,6 +30,7 @@ from jelly._formats.index import (
 )
 from jelly._formats.registry import JELLY, JELLY_PATCH, SEEKING, Content, Format, content_of
 from jelly._formats.sniff import HEAD, refuse_other
+from jelly._html import html_table
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked, fitted
 from jelly._streams.inputs import of_content
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 __all__ = ["Indexed", "IndexedFile", "JellyFile", "open", "open_indexed"]
 
 Item = TypeVar("Item")
+# Items of a file that a notebook shows.
+_SHOWN = 10
 Opened = TypeVar("Opened", bound="IndexedFile[Any]")
 T = TypeVar("T")
 
@@ -101,6 +104,11 @@ class IndexedFile(Generic[Item]):
 
     def __len__(self) -> int:
         raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        first: list[Any] = self[:_SHOWN]
+        shown = [[repr(item)] if self._patch else item for item in first]
+        return html_table(repr(self), [self._item], shown, more=len(self) > _SHOWN)
 
     def _between(self, start: int, stop: int) -> Iterator[Item]:
         """The items ``start`` to ``stop``. The caller has checked the range."""

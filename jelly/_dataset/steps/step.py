@@ -82,6 +82,9 @@ class Items(Iterator[T]):
         self._dataset, self._read = dataset, read
         self._items: Iterator[T] | None = None
 
+    def __repr__(self) -> str:
+        return f"<items of {self._dataset!r}>"
+
     def __iter__(self) -> Iterator[T]:
         if self._items is None:
             self._items = iter(self._read(self._dataset))
