@@ -31,6 +31,7 @@ from jelly._formats.registry import (
     MESSAGE_READING,
     PATCH_READING,
     READING,
+    REGISTRY,
     RESULT_READING,
     Content,
     Format,
@@ -300,7 +301,7 @@ def inspect(
                 raise JellyArgumentError(f"per_frame=, size= and delimited= are of Jelly, this is {known.title}")
             return _inspect_items(source, known, progress, limits)
         refuse_unknown(limits, known.reading - {"batch_rows"}, known.title)
-        source.explain = explainer(known.name)
+        source.explain = explainer(known.name, REGISTRY[known.content], "format")
         # The Decoder reads the options; after them it is not needed.
         decoder, counter = open_jelly(
             source, known, {**limits, "delimited": delimited, "batch_rows": 1},

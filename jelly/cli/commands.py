@@ -108,6 +108,7 @@ class Commands(click.Group):
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except KeyboardInterrupt:
+            say("interrupted; no unfinished file is left")
             ctx.exit(INTERRUPTED)
         except Exception as error:
             if is_unread(error):
@@ -124,7 +125,7 @@ class Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     no_args_is_help=True,
 )
-@click.version_option(jelly.__version__, prog_name="jelly", message="%(prog)s %(version)s")
+@click.version_option(jelly.__version__, "-V", "--version", prog_name="jelly", message="%(prog)s %(version)s")
 def cli() -> None:
     """Convert, inspect and check RDF in Jelly, N-Triples, N-Quads and other formats.
 

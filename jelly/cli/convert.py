@@ -183,10 +183,14 @@ def _check(dst: str, srcs: Files, target: Format | None, writing: Given) -> None
                 raise click.UsageError(f"{WRITE[name].switch} does not go with {target.title}, only with {titles}")
 
 
+# Bytes read from which on the ratio of sizes tells something: less is for the most part options and index.
+_LEAST = 10_000
+
+
 def _summary(done: jelly.Conversion, is_fair: bool) -> None:
     """Print what was done; the ratio of sizes only if both files are compressed in the same way, or not at all."""
     speed = done.statements / done.seconds if done.seconds else 0
-    ratio = f" ({done.bytes_written / done.bytes_read:.1%})" if is_fair and done.bytes_read else ""
+    ratio = f" ({done.bytes_written / done.bytes_read:.1%})" if is_fair and done.bytes_read >= _LEAST else ""
     say(
         f"{numbers(statements=done.statements)}, {size_of(done.bytes_read)} -> {size_of(done.bytes_written)}{ratio}, "
         f"{done.seconds:.2f} s, {count_of(speed)} statements/s"

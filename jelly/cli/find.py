@@ -38,12 +38,25 @@ def _conditions(ctx: click.Context, param: click.Parameter, values: tuple[str, .
         raise click.BadParameter(error.reason) from None
 
 
+# Literals that Turtle writes without quotes.
+_BARE = {"integer": r"[+-]?\d+", "decimal": r"[+-]?\d*\.\d+", "double": r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+",
+         "boolean": "true|false"}  # fmt: skip
+
+
+def _parsed(text: str) -> Any:
+    """A term by its text: as in N-Triples, a bare IRI, or a literal that Turtle writes without quotes."""
+    for name, pattern in _BARE.items():
+        if re.fullmatch(pattern, text):
+            return jelly.Literal(text, datatype=KNOWN["xsd"][0] + name)
+    return parse_term(text)
+
+
 def _terms(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Texts that `Prefixes` reads; wrong ones are refused before anything is opened."""
     for value in values:
         if not value.startswith(":"):
             try:
-                parse_term(value)
+                _parsed(value)
             except jelly.JellyError as error:
                 raise click.BadParameter(error.reason) from None
     return values
@@ -167,7 +180,7 @@ class Prefixes:
             return [jelly.IRI(iri) for iri in found]
         if text.startswith(":"):
             raise click.UsageError(f"{text}: no file declares the empty prefix; --prefix =IRI does")
-        return [parse_term(text)]
+        return [_parsed(text)]
 
     def _iris(self, text: str) -> list[str] | None:
         """The IRIs that an abbreviated one stands for; None for what is none."""

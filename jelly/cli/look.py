@@ -68,8 +68,9 @@ def cat(files: Files, reading: Given, writing: Given, stream: Given) -> None:
 @command("FILE...")
 @option("-n N", "Number of statements.", 10, COUNT)
 @reads()
-def head(files: Files, n: int, reading: Given) -> None:
-    """Print the first statements of files as N-Quads: N of all together. Only the needed parts of files are read.
+@writes()
+def head(files: Files, n: int, reading: Given, writing: Given) -> None:
+    """Print the first statements of files: N of all together, as N-Quads or --to. Only the needed parts are read.
 
     Files may also be tables (Parquet, Arrow, CSV), directories and glob patterns in quotation marks.
 
@@ -77,9 +78,9 @@ def head(files: Files, n: int, reading: Given) -> None:
     Example:
       jelly head -n 3 people.jelly
     """
+    target, _ = output_of("-", writing)
     statements = jelly.read(names(files, reading), batch_rows=min(n or 1, HEAD_ROWS), **reading)
-    with jelly.Writer("-", format="nq") as writer:
-        writer.extend(islice(statements, n))
+    jelly.write("-", islice(statements, n), format=target.name)
     statements.close()
 
 

@@ -13,13 +13,13 @@ import click
 
 import jelly
 from jelly._core.algebra.select import select
-from jelly._dataset.steps.order import MEMORY
+from jelly._dataset.steps.order import MEMORY, check_order
 from jelly._formats.index import SUFFIX
 from jelly._formats.registry import JELLY, JELLY_PATCH, SEEKING, Content
 from jelly._streams.output_options import output_options
 from jelly._tools.inspect import format_to_check, reader_of
 from jelly.cli import contents
-from jelly.cli.common import progress_bar, report, show
+from jelly.cli.common import progress_bar, report, show, usage
 from jelly.cli.options import (
     COUNT,
     STATEMENTS,
@@ -100,6 +100,8 @@ def sort(
     each = names(files, reading)
     _, how = output_of(output, writing, stream, named=True)
     with progress_bar("Reading", quiet or output == "-") as progress:
+        with usage():
+            check_order(by)
         found = jelly.scan(each, sorted_by=by if merge else None, **reading)
         found = found if merge else found.sort(by, memory=memory)
         written = (found.unique() if unique else found).write(output, progress=progress, **how).statements

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
@@ -127,12 +128,15 @@ def output_of(
 ) -> tuple[Format, dict[str, Any]]:
     """The format of an output, and the keywords for writing it: ``writing``, the index and the options of a ``stream``.
 
-    ``text`` is the format on standard output if none is given. ``named`` refuses a file without a suffix, else Jelly.
+    ``text`` is the format on standard output if none is given. A file without a suffix is Jelly if it is a new one, and
+    ``named`` refuses it.
     """
     keywords = dict(writing)
     to = keywords.pop("format", None)
-    if named and to is None and dst != "-" and descriptor_of(dst) is None and not split_suffix(dst)[0]:
-        raise click.UsageError(f"{dst} has no suffix, which would say its format; use --to")
+    plain = to is None and dst != "-" and descriptor_of(dst) is None and not split_suffix(dst)[0]
+    if plain and (named or (os.path.isfile(dst) and os.path.getsize(dst))):
+        there = "" if named else " is there already and"
+        raise click.UsageError(f"{dst}{there} has no suffix, which would say its format; use --to")
     target = format_of(to or (text if dst == "-" else None), dst, "--to", content)
     if dst == "-":
         if target.binary and sys.stdout.isatty():

@@ -98,7 +98,7 @@ def script(code):
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst", ".bz2", ".xz"])
 def test_convert_there_and_back(folder, suffix):
     result = run("convert", "a.nt", f"b.jelly{suffix}")
-    ratio = "" if suffix else r" \(.*%\)"  # not of text and compressed Jelly
+    ratio = ""  # which tells nothing of so few bytes
     assert re.fullmatch(rf"30 statements, [^(]* -> [^(]*{ratio}, .* s, .* statements/s\n", result.stderr)
     assert result.stdout == ""
     run("convert", "-q", f"b.jelly{suffix}", f"c.nq{suffix}")
@@ -619,8 +619,32 @@ def test_interrupted_leaves_no_file(folder, number, code):
         wait_for(lambda: any(".part" in name for name in os.listdir()))
         command.send_signal(number)
         out, err = command.communicate(timeout=240)
-    assert (command.returncode, out, err) == (code, b"", b"")
+    told = b"interrupted; no unfinished file is left\n" if number == signal.SIGINT else b""
+    assert (command.returncode, out, err) == (code, b"", told)
     assert sorted(os.listdir()) == ["a.jelly", "a.nt", "q.jelly"]
+
+
+def test_a_file_without_a_suffix_is_not_replaced(folder):
+    Path("precious").write_bytes(b"what it holds")
+    for command in ("convert", "diff", "sort"):
+        files = ["a.nt", "-o", "precious"] if command == "sort" else ["a.nt"] * (1 + (command == "diff")) + ["precious"]
+        assert "has no suffix, which would say its format; use --to" in run(command, *files, code=2).stderr
+    assert Path("precious").read_bytes() == b"what it holds"
+    run("convert", "-q", "a.nt", "precious", "--to", "jelly")
+    run("convert", "-q", "a.nt", "new")
+    assert Path("new").read_bytes() == Path("precious").read_bytes()
+
+
+def test_small_things_that_newcomers_type(folder):
+    assert run("-V").stdout == run("--version").stdout
+    assert "expected some of the letters" in run("sort", "--by", "xyz", "a.nt", code=2).stderr
+    assert run("head", "-n", "2", "--to", "csv", "a.jelly").stdout.count("\n") == 3
+    Path("w.jelly").write_bytes(b"@prefix e: <a:> . e:s e:p 36, 4.5, 1e3, true .\n")
+    assert "use --from ttl" in run("count", "w.jelly", code=1).stderr
+    run("convert", "--from", "ttl", "w.jelly", "w.nt")
+    for word in ("36", "4.5", "1e3", "true"):
+        assert f'"{word}"^^' in run("find", "w.nt", "--object", word).stdout
+    assert "is not a term" in run("find", "w.nt", "--object", "Ada", code=2).stderr
 
 
 def test_full_disk(folder):
