@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jelly._bytes.source import Progress
+from jelly._core.algebra.content import term_hash
+from jelly._core.algebra.row_index import RowIndex
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI, Kind
 from jelly._dataset.sources import Sources
@@ -45,6 +47,7 @@ _IRI = int(Kind.IRI)
 DEFAULT_GRAPH = "(default graph)"
 
 MAX_KEYS = 1_000_000
+_SEED = bytes(16)  # of the hashes of nodes: the same in all processes
 _MAX_TEXT = 1 << 28  # maximum characters of the keys of one counter
 _MAX_NAMESPACES = 10_000
 
@@ -236,14 +239,43 @@ class Tally:
         return Counts(dict(ranked[:top]), rest + self.folded, len(ranked), self.folded)
 
 
+class _Nodes:
+    """Counts of nodes by their hashes, with bounded memory as in a `Tally`."""
+
+    def __init__(self, max_keys: int) -> None:
+        self.index = RowIndex()
+        self.counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self.folded: int = 0
+        self._max_keys = max_keys
+
+    def add(self, hashes: npt.NDArray[np.uint64], n: npt.NDArray[np.int64]) -> None:
+        """Count ``n`` occurrences of each of the nodes."""
+        room = self._max_keys - len(self.index)
+        if len(hashes) <= room:
+            places, _ = self.index.add(hashes)
+        else:
+            unknown = hashes[self.index.find(hashes) < 0]
+            firsts = np.unique(unknown[:, 0], return_index=True)[1]
+            self.index.add(unknown[np.sort(firsts)[:room]])
+            places = self.index.find(hashes)
+            self.folded += int(n[places < 0].sum())
+            places, n = places[places >= 0], n[places >= 0]
+        if len(self.index) > len(self.counts):
+            self.counts.resize(max(len(self.index), min(2 * len(self.counts), self._max_keys)), refcheck=False)
+        np.add.at(self.counts, places, n)
+
+    def degrees(self) -> dict[int, int]:
+        """The number of nodes by how often they occur."""
+        return _plain(_by_power(self.counts[: len(self.index)]))
+
+
 _LISTS = ("predicates", "classes", "graphs", "datatypes", "languages")
 
 
 class Counting:
     """All the counters of `stats`, to be fed with Batches. Each distinguishes at most ``max_keys`` different keys.
 
-    Countings can be pickled and merged if the processes have the same PYTHONHASHSEED, because nodes are compared by
-    hash.
+    Countings can be pickled and merged, also those of other processes. Nodes are compared by their hashes.
 
     Examples
     --------
@@ -262,7 +294,8 @@ class Counting:
         self.kinds: dict[str, npt.NDArray[np.int64]] = {
             name: np.zeros(len(_KINDS) + 1, np.int64) for name in _POSITIONS
         }
-        self.tallies: dict[str, Tally] = {name: Tally(max_keys) for name in (*_LISTS, "subjects", "objects")}
+        self.tallies: dict[str, Tally] = {name: Tally(max_keys) for name in _LISTS}
+        self.nodes: dict[str, _Nodes] = {name: _Nodes(max_keys) for name in "so"}
         self.runs: npt.NDArray[np.int64] = np.zeros(65, np.int64)
         self.sizes: npt.NDArray[np.int64] = np.zeros(65, np.int64)
         self.namespaces: dict[str, str] = {}
@@ -278,7 +311,8 @@ class Counting:
         if not len(batch):
             return
         self.statements += len(batch)
-        n, kind = batch.n_terms, batch.kind
+        n, kind, hashes = batch.n_terms, batch.kind, term_hash(batch, _SEED)
+        are_nodes = (kind == Kind.IRI) | (kind == Kind.BNODE)
         uses = np.zeros(n, np.int64)  # occurrences of each term in all positions
         for name in _POSITIONS:
             ids = getattr(batch, name)
@@ -287,22 +321,22 @@ class Counting:
                 self.tallies["graphs"].add(DEFAULT_GRAPH, len(batch))
                 self.kinds[name][-1] += len(batch)
                 continue
-            used = np.bincount(ids[ids >= 0] if name == "g" else ids, minlength=n)
+            ids = ids[ids >= 0] if name == "g" else ids
+            used = np.bincount(ids, minlength=n)
             uses += used
-            self.kinds[name][:-1] += np.bincount(kind, used, minlength=len(_KINDS)).astype(np.int64)
+            self.kinds[name][:-1] += np.bincount(kind[ids], minlength=len(_KINDS))
             if name == "p":
                 self._count_classes(batch, _tally(batch, used, self.tallies["predicates"]))
             elif name == "g":
                 _tally(batch, used, self.tallies["graphs"])
-                if missing := len(ids) - int(used.sum()):
+                if missing := len(batch) - len(ids):
                     self.tallies["graphs"].add(DEFAULT_GRAPH, missing)
                     self.kinds[name][-1] += missing
-            elif name == "s":
-                self._count_subjects(batch, used)
             else:
-                nodes = np.flatnonzero((used > 0) & ((kind == Kind.IRI) | (kind == Kind.BNODE)))
-                for i, times in zip(nodes.tolist(), used[nodes].tolist(), strict=True):
-                    self.tallies["objects"].add(hash(_name(batch, i)), times)
+                nodes = np.flatnonzero(used if name == "s" else (used > 0) & are_nodes)
+                self.nodes[name].add(hashes[nodes], used[nodes])
+                if name == "s":
+                    self._count_runs(hashes[ids, 0])
         self._count_literals(batch, uses)
 
     def _count_classes(self, batch: Batch, predicates: dict[int, str]) -> None:
@@ -332,29 +366,17 @@ class Counting:
         start = batch.start
         self.sizes += _by_power(start[ids + 1] - start[ids], uses[ids])
 
-    def _count_subjects(self, batch: Batch, used: npt.NDArray[np.int64]) -> None:
-        """Statements by subject and by run. Keys are hashes, which are smaller than texts."""
-        subjects = np.flatnonzero(used)
-        first: dict[int, int] = {}
-        # A term may be in a Batch twice: equal subjects get the same number.
-        numbers = np.zeros(batch.n_terms, np.int64)
-        keys: list[int] = []
-        for i, n in zip(subjects.tolist(), used[subjects].tolist(), strict=True):
-            key = hash(_name(batch, i))
-            number = numbers[i] = first.setdefault(key, len(keys))
-            if number == len(keys):
-                keys.append(key)
-            self.tallies["subjects"].add(key, n)
-        column = numbers[batch.s]
+    def _count_runs(self, column: npt.NDArray[np.uint64]) -> None:
+        """Statements by run of one subject, from the hash of each."""
         begins = np.concatenate([[0], np.flatnonzero(np.diff(column)) + 1, [len(column)]])
         lengths = np.diff(begins)
-        if keys[column[0]] == self.last:
+        if column[0] == self.last:
             lengths[0] += self.run
         elif self.run:
             self.runs += _by_power(np.array([self.run]))
         # The last run may continue in the next Batch.
         self.runs += _by_power(lengths[:-1])
-        self.last, self.run = keys[column[-1]], int(lengths[-1])
+        self.last, self.run = column[-1], int(lengths[-1])
 
     @checked()
     def merge(self, other: Counting) -> None:
@@ -366,6 +388,9 @@ class Counting:
             self.kinds[name] += kinds
         for name, tally in other.tallies.items():
             self.tallies[name].merge(tally)
+        for name, nodes in other.nodes.items():
+            self.nodes[name].add(nodes.index.hashes(), nodes.counts[: len(nodes.index)])
+            self.nodes[name].folded += nodes.folded
         self.runs += other.runs
         self.sizes += other.sizes
         self.namespaces |= other.namespaces
@@ -379,17 +404,17 @@ class Counting:
     def result(self, top: int = 20) -> Stats:
         """Summarise the counts."""
         self._end_run()
-        subjects, objects = self.tallies["subjects"], self.tallies["objects"]
+        subjects, objects = self.nodes["s"], self.nodes["o"]
         return Stats(
             statements=self.statements,
             terms={title: _kinds(self.kinds[name]) for name, title in _POSITIONS.items()},
             **{name: self.tallies[name].result(top) for name in _LISTS},
-            subjects=len(subjects.counts),
+            subjects=len(subjects.index),
             subjects_folded=subjects.folded,
-            objects=len(objects.counts),
+            objects=len(objects.index),
             objects_folded=objects.folded,
-            degrees=_degrees(subjects),
-            in_degrees=_degrees(objects),
+            degrees=subjects.degrees(),
+            in_degrees=objects.degrees(),
             runs=_plain(self.runs),
             literal_bytes=_plain(self.sizes),
             namespaces=self.namespaces,
@@ -410,14 +435,17 @@ def _name(batch: Batch, term: int) -> str:
     return batch.term_text(term) if batch.kind[term] == _IRI else batch.term(term)
 
 
-def _degrees(nodes: Tally) -> dict[int, int]:
-    return _plain(_by_power(np.fromiter(nodes.counts.values(), np.int64, len(nodes.counts))))
+def _digits(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The number of binary digits. frexp() gives it exactly because no length reaches 2 ** 53."""
+    return np.frexp(values.astype(np.float64))[1]
+
+
+_DIGITS = _digits(np.arange(1 << 12))  # of the most frequent values: a table is faster
 
 
 def _by_power(values: npt.NDArray[Any], weights: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
     """Histogram: the number of values that are 0, 1, 2 to 3, 4 to 7 and so on."""
-    # frexp() gives the number of binary digits. It is exact because no length reaches 2 ** 53.
-    digits = np.frexp(values.astype(np.float64))[1]
+    digits = _DIGITS[values] if len(values) and values.max() < len(_DIGITS) else _digits(values)
     return np.bincount(digits, weights, minlength=65).astype(np.int64)
 
 
