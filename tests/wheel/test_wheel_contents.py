@@ -43,11 +43,11 @@ def test_what_is_in_it() -> None:
     with zipfile.ZipFile(WHEEL) as archive:
         names = archive.namelist()
     suffixes = {Path(name).suffix for name in names if name.startswith("jelly/") and name[-1] != "/"}
-    assert suffixes == {".py", ".pyi", ".pxd", ".typed", ".binpb", ".md", MODULES[0].suffix}
+    assert suffixes == {".py", ".pyi", ".typed", ".binpb", MODULES[0].suffix}
     assert {name.split("/")[0].split("-")[0] for name in names} == {
         "jelly", "jelly_rdf", "pyspark_jelly.py", "pyspark_jelly_patch.py", "pyspark_jelly_results.py",
     }  # fmt: skip
-    for needed in ("jelly/py.typed", "jelly/data/service.binpb", "jelly/docs/pyjelly.md"):
+    for needed in ("jelly/py.typed", "jelly/data/service.binpb"):
         assert needed in names
     assert sum(name.endswith("LICENSE") for name in names) == 1
 
