@@ -40,13 +40,14 @@ class Page:
 PAGES = (
     Page(
         "reading-and-writing.md", "Read and write", "jelly",
-        ("read", "Reader", "loads", "Frame", "read_options", "write", "Writer", "dumps",
+        ("read", "Reader", "loads", "Frame", "count", "read_options", "write", "Writer", "dumps",
          "ReadOptions", "WriteOptions"),
         "Statements as Python objects, from and to any format.",
     ),
     Page(
         "terms.md", "Terms and statements", "jelly",
-        ("IRI", "BlankNode", "Literal", "QuotedTriple", "DefaultGraph", "Triple", "Quad", "Variable", "AnyTerm", "ANY"),
+        ("IRI", "BlankNode", "Literal", "QuotedTriple", "DefaultGraph", "Triple", "Quad", "Variable", "AnyTerm", "ANY",
+         "Term"),
         "Small immutable objects. They compare by value, have a hash and can be pickled; `str` is N-Triples. They have "
         "an order: the default graph, blank nodes, IRIs, literals, quoted triples, variables, ANY; each by the code "
         "points of its text, literals then by datatype, language and direction. Statements are ordered by subject, "
@@ -59,7 +60,7 @@ PAGES = (
     ),
     Page(
         "files.md", "Tools for files", "jelly",
-        ("convert", "Conversion", "open", "JellyFile", "inspect", "Inspection", "FrameInspection", "validate",
+        ("convert", "Conversion", "open", "index", "JellyFile", "inspect", "Inspection", "FrameInspection", "validate",
          "Problem", "canonicalize", "Canonical"),
     ),
     Page("tables.md", "Tables of pyarrow", "jelly", ("read_arrow", "write_arrow")),
