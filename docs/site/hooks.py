@@ -43,10 +43,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Let links to other files of the project lead to its repository, and the search find the page."""
-    boosts = [boost for start, boost in _BOOSTS.items() if page.file.src_uri.startswith(start)]
-    if boosts:
-        page.meta.setdefault("search", {"boost": boosts[0]})
+    """Let links to other files of the project lead to its repository."""
     folder = posixpath.dirname(f"docs/{page.file.src_uri}")
 
     def absolute(match: re.Match[str]) -> str:
@@ -55,6 +52,13 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         return match[0] if is_page else f"]({_FILES}{path})"
 
     return _OUTSIDE.sub(absolute, markdown)
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> None:
+    """Let the search prefer pages, see `_BOOSTS`."""
+    for start, boost in _BOOSTS.items():
+        if page.file.src_uri.startswith(start):
+            page.meta.setdefault("search", {"boost": boost})
 
 
 def on_post_build(config: Any) -> None:

@@ -142,3 +142,16 @@ def test_links_to_files_of_the_project_lead_to_its_repository() -> None:
             elif not link.startswith("https://"):
                 assert (DOCS / path).parent.joinpath(link).resolve().is_relative_to(DOCS), f"{path}: {link}"
     assert {"proto/broker.proto", "docs/examples/Containerfile", "tests/letter/requirements.csv"} <= set(found)
+
+
+def test_the_search_prefers_what_newcomers_ask() -> None:
+    pytest.importorskip("mkdocs", reason="mkdocs is not installed: run `make docs`")
+    import hooks
+
+    boosts = {}
+    for path in (*pages(), "performance.md", "reference/api/patch.md", "reference/command-line.md"):
+        page = SimpleNamespace(file=SimpleNamespace(src_uri=path), meta={})
+        hooks.on_page_content("", page, None, None)
+        boosts[path] = page.meta.get("search", {}).get("boost", 1)
+    assert boosts["install.md"] > boosts["how-to/files.md"] > boosts["limits.md"] > boosts["performance.md"]
+    assert boosts["how-to/streams.md"] > boosts["reference/api/patch.md"]
