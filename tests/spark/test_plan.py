@@ -107,7 +107,7 @@ def test_a_file_with_an_index_becomes_many_parts(tmp_path: Path, indexed: str, g
     if indexed.startswith("index"):
         jelly.write(path, numbers(10_000, graph), seekable=True, keyframe_rows=200)
     else:
-        jelly.write(path, numbers(10_000, graph))
+        jelly.write(path, numbers(10_000, graph), seekable=False)
         make_sidecar(path, distance=500, chunk=1000)
     with jelly.open(path) as file:
         size = file.index.size  # of what a compressed file holds
@@ -126,7 +126,7 @@ def test_a_file_with_an_index_becomes_many_parts(tmp_path: Path, indexed: str, g
 
 def test_a_file_without_an_index_is_one_part(tmp_path: Path) -> None:
     path = tmp_path / "n.jelly"
-    jelly.write(path, numbers(2000))
+    jelly.write(path, numbers(2000), seekable=False)
     assert split(find_files(path), 100) == [[Part(*find_files(path))]]
     make_sidecar(path, distance=100, chunk=500)
     # A later index is seen.
@@ -236,7 +236,7 @@ def test_memory(tmp_path: Path) -> None:
         assert len(tasks) > 2
         assert objects(tasks) == list(range(5001))
         # The sidecar stands beside the file there too.
-        jelly.write(path, numbers(5000))
+        jelly.write(path, numbers(5000), seekable=False)
         make_sidecar(path, distance=500, chunk=500)
         memory.pipe("/plan/day/n.jelly", path.read_bytes())
         memory.pipe("/plan/day/n.jelly.idx", (tmp_path / "n.jelly.idx").read_bytes())

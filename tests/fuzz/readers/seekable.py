@@ -101,7 +101,7 @@ def plain() -> Path:
     """A file without an index of its own."""
     path = FOLDER / "sidecar.jelly"
     if not path.exists():
-        jelly.convert(file(), path, format="jelly", frame_rows=4)
+        jelly.convert(file(), path, format="jelly", frame_rows=4, seekable=False)
     return path
 
 
