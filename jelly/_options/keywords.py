@@ -134,7 +134,8 @@ WRITE = _table(
     Keyword("delimited", "Write the length of each frame before it. Without it the output is one frame.", True,
             "Jelly, Jelly-Patch", "--no-delimited", False),
     Keyword("seekable", "Write an index for random access and several threads. By default files have one, but not "
-            ".gz, .bz2 and .xz.", None, "Jelly, Jelly-Patch", "--seekable/--no-seekable", True),
+            ".gz, .bz2 and .xz. Other readers see it as metadata of the last frame, jelly.index.",
+            None, "Jelly, Jelly-Patch", "--seekable/--no-seekable", True),
     Keyword("keyframe_rows", "Statements from one keyframe to the next.", 131072, "Jelly, Jelly-Patch", **_NO_OPTION),
     Keyword("index", "Also write the terms that each part of the file holds, so that a search reads little of it.",
             None, "Jelly"),

@@ -45,7 +45,7 @@ def samples(tmp_path, monkeypatch):
     jelly.rdflib.write("people.jelly", graph, stream_name="people")
     jelly.rdflib.write("facts.jelly", [(*t, x) for t in triples for x in (None, g)], stream_name="all facts")
     options = jelly.StreamOptions(1, jelly.LogicalType.GRAPHS)
-    with jelly.Writer("graphs.jelly", options, library=jelly.rdflib.library()) as writer:
+    with jelly.Writer("graphs.jelly", options, library=jelly.rdflib.library(), seekable=False) as writer:
         for i, triple in enumerate(triples):
             writer.add(triple)
             writer.end_frame({"number": b"%d" % i})
