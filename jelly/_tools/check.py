@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from math import inf
 from typing import Any
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from jelly._bytes.names import is_path
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import NOUNS, Kind, Op, Slot
-from jelly._core.jelly.frame_scan import RowCounter
+from jelly._core.jelly.row_counter import RowCounter
 from jelly._core.ntriples.statement_table import StatementTable
 from jelly._core.terms.materialize import Materializer
 from jelly._dataset.seekable.check import problems_beside
@@ -23,7 +23,6 @@ from jelly._options.options import ROW_VERSION, PatchOptions, PatchStreamType, S
 from jelly._tools.blank_nodes import differences
 from jelly._tools.compare import BlankNodeBijection, as_quad
 from jelly._tools.inspect import UNKNOWN_ROW
-from jelly.errors import JellyError
 
 __all__ = ["AnyOrder", "Check", "InOrder", "Problem"]
 
@@ -112,8 +111,11 @@ class Check:
         self._skips_unknown = skips_unknown  # rows of unknown kinds are not a problem
         self._options: StreamOptions | PatchOptions | None = None
         self._last_op = PUNCTUATION
-        # Of a chunk: where its rows and options are. Of a Batch: the number of each row in the chunk.
-        self._rows = self._headers = np.empty((0, 3), np.int64)
+        # Where the first options are, the namespaces that were not checked yet, and the rows of a Batch. Of each of its
+        # statements the number of the row.
+        self._headers: list[list[int]] = []
+        self._declared: deque[list[int]] = deque()
+        self._rows = np.empty((0, 3), np.int64)
         self._numbers = np.empty(0, np.int64)
 
     @property
@@ -161,32 +163,37 @@ class Check:
                 self.compare.take(batch)
             self.failed = False
 
-    def take(self, counter: RowCounter, batches: Iterator[Batch], chunk: Any) -> None:
+    def take(self, decoder: RowCounter, chunk: Any) -> None:
         """Check the Batches of a chunk (None: the end)."""
-        with suppress(JellyError):  # the message of the Decoder is better
-            if chunk is None:
-                counter.close()
-            else:
-                counter.feed(chunk)
-        places = counter.take_places()
+        try:
+            self._take_batches(decoder, decoder.close() if chunk is None else decoder.feed(chunk))
+        finally:
+            self._find_rows(decoder)  # those after the last Batch
 
-        def of(is_wanted: Callable[[str], bool]) -> Any:
-            return places[np.array([is_wanted(kind) for kind in counter.kinds])[places[:, 0]], 1:]
+    def _find_rows(self, decoder: RowCounter) -> None:
+        """Take the positions of the rows that were read since the last time."""
+        places, kinds = decoder.take_places(), decoder.kinds
 
-        self._rows = of(lambda kind: kind not in _NO_ROWS)
-        self._headers, declared = of("options".__eq__), iter(of("namespace".__eq__).tolist())
-        for place in () if self._skips_unknown else of("other".__eq__).tolist():
+        def of(*names: str) -> Any:
+            return places[np.isin(places[:, 0], [kinds[name] for name in names]), 1:]
+
+        self._rows = of(*(kinds.keys() - _NO_ROWS))
+        self._headers = self._headers or of("options").tolist()
+        if getattr(decoder.options, "version", 0) == 1 and "namespace" in kinds:
+            self._declared += of("namespace").tolist()
+        for place in () if self._skips_unknown else of("other").tolist():
             self.add(UNKNOWN_ROW, *place)
-        rows = 0
+
+    def _take_batches(self, decoder: RowCounter, batches: Iterator[Batch]) -> None:
         for batch in batches:
+            self._find_rows(decoder)
             is_row = np.ones(len(batch), bool)
             if (op := batch.op) is not None and len(op):
                 self._last_op = int(op[-1])
                 self.rows -= int(np.count_nonzero(op == PUNCTUATION))  # the ends of patches are no operations
                 if getattr(batch.options, "stream_type", None) == PatchStreamType.FRAME:
                     is_row = op != PUNCTUATION  # the end of a patch that is a frame has no row
-            self._numbers = rows + np.cumsum(is_row) - 1
-            rows += int(is_row.sum())
+            self._numbers = np.cumsum(is_row) - 1
             self.rows += len(batch)
             if self._options is None:
                 self._check_options(batch.options)
@@ -195,17 +202,17 @@ class Check:
             if options is not None and options.version <= ROW_VERSION:
                 for _, _, name, _ in batch.namespaces if op is None and options.version == 1 else ():
                     message = f"namespace declaration {name!r} in a stream of version 1: version 2 brought them"
-                    self.add(message, *next(declared, ()))
+                    self.add(message, *(self._declared.popleft() if self._declared else ()))
                 self._check_terms(batch, options)
             self.compare_with(batch)
             if self.is_full:
                 return
 
-    def finish(self, counter: RowCounter, options: StreamOptions | PatchOptions | None) -> None:
+    def finish(self, decoder: RowCounter) -> None:
         """Check the end of the stream."""
-        if counter.rows.get("graph_start", 0) > counter.rows.get("graph_end", 0):
-            self.add("the stream ends inside a graph: a graph end row is missing", counter.frames - 1)
-        if getattr(options, "stream_type", None) == PatchStreamType.PUNCTUATED and self._last_op != PUNCTUATION:
+        if decoder.rows.get("graph_start", 0) > decoder.rows.get("graph_end", 0):
+            self.add("the stream ends inside a graph: a graph end row is missing", decoder.frames - 1)
+        if getattr(decoder.options, "stream_type", None) == PatchStreamType.PUNCTUATED and self._last_op != PUNCTUATION:
             self.add("no punctuation row ends the last patch")
         self.compare_with(None)
 
@@ -218,7 +225,7 @@ class Check:
         self._options = options
         if not isinstance(options, StreamOptions):
             return
-        place = self._headers[0].tolist() if len(self._headers) else ()
+        place = self._headers[0] if self._headers else ()
         if not options.types_agree:
             self.add(
                 f"logical type {options.logical_type.name} does not go with physical type {options.physical_type.name}",

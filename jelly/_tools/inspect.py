@@ -6,7 +6,7 @@ import contextlib
 import warnings
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields
 from enum import IntEnum
@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from jelly._bytes.source import MAX_EXPANSION, Progress, Source
 from jelly._core.base.constants import Op
-from jelly._core.jelly.decoder import Decoder
-from jelly._core.jelly.frame_scan import PLACES, TERM_PARTS, RowCounter
+from jelly._core.jelly.row_counter import PLACES, TERM_PARTS, RowCounter
 from jelly._dataset.dataset import Dataset
 from jelly._dataset.seekable.file import JellyFile
 from jelly._dataset.seekable.segments import open_filtered
@@ -42,7 +41,7 @@ from jelly._formats.sniff import explainer
 from jelly._html import html_table
 from jelly._options.limits import default
 from jelly._options.options import PatchOptions, StreamOptions
-from jelly._options.settings import LIMITS, checked, fitted, refuse_unknown
+from jelly._options.settings import checked, fitted, refuse_unknown
 from jelly._streams.inputs import ACCEPT, of_content
 from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError, JellyError
@@ -168,8 +167,8 @@ class Inspection:
 class _Frames(Sequence[FrameInspection]):
     """The counts of frames as arrays of the counter: objects would take ten times the memory."""
 
-    def __init__(self, kinds: tuple[str, ...]) -> None:
-        self._kinds = kinds
+    def __init__(self, kinds: Iterable[str]) -> None:
+        self._kinds = (*kinds,)
         self._tables: list[NDArray[np.int64]] = []
         self._starts: list[int] = []
         self._keys: dict[int, dict[str, str]] = {}
@@ -302,32 +301,21 @@ def inspect(
             return _inspect_items(source, known, progress, limits)
         refuse_unknown(limits, known.reading - {"batch_rows"}, known.title)
         source.explain = explainer(known.name, REGISTRY[known.content], "format")
-        # The Decoder reads the options; after them it is not needed.
-        decoder, counter = open_jelly(
-            source, known, {**limits, "delimited": delimited, "batch_rows": 1},
-            per_frame=per_frame, max_frames=max_frames, sizes=size,
-        )  # fmt: skip
+        counter = open_jelly(source, known, {**limits, "delimited": delimited, "unknown_rows": "skip"})
+        counter.want(skim=True, sizes=size, max_frames=max_frames if per_frame else -1)
         options: StreamOptions | PatchOptions | None = None
         frames = _Frames(counter.kinds)
         with source.named():
             for chunk in chain(source.chunks(), [None]):
-                if options is None:
-                    if chunk is None:
-                        decoder.finish()
-                    else:
-                        decoder.push(chunk)
-                    options = _find_options(decoder)
-                if chunk is None:
-                    counter.close()
-                else:
-                    counter.feed(chunk)
+                for batch in counter.close() if chunk is None else counter.feed(chunk):
+                    options = options or batch.options
                 frames.take(counter)
                 if progress is not None and chunk is not None:
                     progress(source.bytes_read, source.size, counter.statements)
     parts = _parts(counter) if size else {}
     return Inspection(
         format=known.name,
-        options=options,
+        options=options or counter.options,
         delimited=bool(counter.delimited),
         statements=counter.statements,
         n_frames=counter.frames,
@@ -416,17 +404,13 @@ def format_to_check(format: str | None, name: str, content: Content = Content.ST
         return JELLY
 
 
-def open_jelly(
-    source: Source, format: Format, limits: dict[str, Any], **counting: Any
-) -> tuple[Decoder, RowCounter]:
-    """Make a Decoder of a source of Jelly or Jelly-Patch and a counter of its rows, which take the same chunks."""
+def open_jelly(source: Source, format: Format, limits: dict[str, Any]) -> RowCounter:
+    """Make a Decoder of a source of Jelly or Jelly-Patch that counts its rows."""
     limits = fitted(limits, format.reading, source.size) | {"patch": format is JELLY_PATCH}
     limits.pop("max_expansion", None)  # the source has it
-    decoder = Decoder(**limits)
-    decoder.quiet = True
-    most = limits.get("max_frame_bytes", LIMITS["max_frame_bytes"])
-    counting |= {name: limits[name] for name in ("delimited", "patch")}
-    return decoder, RowCounter(max_frame_bytes=most, **counting)
+    counter = RowCounter(**limits)
+    counter.quiet = True
+    return counter
 
 
 def reader_of(content: Content) -> Any:
@@ -436,7 +420,7 @@ def reader_of(content: Content) -> Any:
 
 def _parts(counter: RowCounter) -> dict[str, tuple[int, int]]:
     """The number and bytes of each part. Bytes of no named part belong to the frames and to the statements."""
-    statements = counter.kinds[_KINDS]
+    statements = [*counter.kinds][_KINDS]
     rows = {kind: (n, counter.row_bytes[kind]) for kind, n in counter.rows.items() if kind not in statements and n}
     terms = counter.parts
     of_statements = sum(counter.row_bytes[kind] for kind in statements)
@@ -484,17 +468,6 @@ def restart_problem(times: int) -> str:
         f"another stream seems to begin here{more}, as in files that were joined with cat; read on as one, statements "
         "come out wrong: joined=True reads them as the streams they are"
     )
-
-
-def _find_options(decoder: Decoder) -> StreamOptions | PatchOptions | None:
-    """The options, as soon as the Decoder has them. Later errors are left to `validate`."""
-    try:
-        while decoder.options is None and decoder.pull() is not None:
-            pass
-    except JellyError:
-        if decoder.options is None:
-            raise
-    return decoder.options
 
 
 def _shown(value: bytes, size: int) -> str:

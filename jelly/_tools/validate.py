@@ -186,12 +186,13 @@ def _validate_jelly(
     own = {name: limits[name] for name in limits.keys() & SEEKING} | {"unknown_rows": "skip"}
     # Rows of unknown kinds are reported, and the rows after them are checked.
     limits |= {"unknown_rows": "skip", "delimited": delimited, "joined": joined}
-    decoder, counter = open_jelly(source, format, limits, places=True)
+    decoder = open_jelly(source, format, limits)
+    decoder.want(places=True)
     try:
         for chunk in chain(source.chunks(), [None]):
-            check.take(counter, decoder.close() if chunk is None else decoder.feed(chunk), chunk)
+            check.take(decoder, chunk)
             if chunk is None:
-                check.finish(counter, decoder.options)
+                check.finish(decoder)
                 check.add_beside(src, joined, own, patch=patch)
             if progress is not None:
                 progress(source.bytes_read, source.size, check.rows)

@@ -24,7 +24,7 @@ from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.boundaries.turtle import Lexer
 from jelly._core.boundaries.xml import DocumentScanner
 from jelly._core.boundaries.xml_text import TextJoiner
-from jelly._core.jelly.frame_scan import RowCounter
+from jelly._core.jelly.row_counter import RowCounter
 from jelly._core.jena.reader import BinaryReader, ResultReader
 from jelly._core.jena.writer import BinaryWriter, ResultWriter
 from jelly._core.ntriples.canonical import Canonicalizer
@@ -249,7 +249,7 @@ OBJECTS: dict[str, Callable[[], Callable[[], Any]]] = {
     "TextReader": lambda: parts(TextReader(quads=False, on_error="skip"), TEXT),
     "BinaryReader": lambda: parts(BinaryReader("thrift"), THRIFT),
     "ResultReader": lambda: parts(ResultReader("thrift"), RESULT_BYTES),
-    "RowCounter": lambda: parts(RowCounter(per_frame=True, places=True), DATA),
+    "RowCounter": lambda: parts(RowCounter(), DATA),
     "Encoder": encoding,
     "BinaryWriter": binary_writing,
     "ResultWriter": result_writing,
@@ -376,8 +376,9 @@ def test_errors_give_back() -> None:
 
     counter = RowCounter()
     failing(counter.feed, 5)
-    counter.feed(DATA)
-    counter.close()
+    assert sum(map(len, counter.feed(DATA))) == ROWS
+    assert not list(counter.close())
+    assert counter.statements == ROWS
 
     builder = BatchBuilder(3)
     failing(builder.add, "no statement")

@@ -102,6 +102,9 @@ def test_graph_that_does_not_end():
 def test_unknown_rows():
     data = craft.frame(craft.options(), craft.row(7, b"x"), craft.triple(), craft.field(1, b""))
     assert [(p.frame, p.row) for p in jelly.validate(data)] == [(0, 1), (0, 3)]
+    # What follows an error is not looked at.
+    data += craft.frame(craft.name("x", id=99), craft.row(7, b"x"))
+    assert [(p.frame, p.row) for p in jelly.validate(data)] == [(0, 1), (0, 3), (1, 0)]
 
 
 def test_logical_type_that_does_not_fit():

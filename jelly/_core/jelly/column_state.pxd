@@ -135,6 +135,7 @@ ctypedef struct Columns:
     int64_t begin  # byte of the stream, with its length in front; -1: a message goes on
     Reader walk  # what is left of metadata or namespaces
     Reader batch
+    int64_t size  # of its fields in the frame
     Column of[4]
     int64_t row_count
     int64_t rows  # given out

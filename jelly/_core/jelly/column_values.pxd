@@ -9,6 +9,7 @@ from jelly._core.jelly.decode_state cimport DecoderState
 
 cdef int64_t take_number32(Reader* r) noexcept nogil
 cdef int64_t next_number(Numbers* list) noexcept nogil
+cdef int64_t count_runs(Numbers layouts) noexcept nogil
 cdef int check_layout(DecoderState* d, int slot) noexcept nogil
 cdef int fill(DecoderState* d, int slot, int32_t* out, int64_t n) noexcept nogil
 

@@ -356,6 +356,15 @@ cdef int take_token(Numbers* layouts, int64_t* skip, int64_t* length, bint* unbo
     return OK if more >= 0 else MALFORMED
 
 
+cdef int64_t count_runs(Numbers layouts) noexcept nogil:
+    cdef int64_t n = 0
+    cdef int64_t skip, length
+    cdef bint unbound
+    while layouts.n > 0 and take_token(&layouts, &skip, &length, &unbound) == OK:
+        n += 1
+    return n
+
+
 cdef int check_layout(DecoderState* d, int slot) noexcept nogil:
     """Whether the tokens give as many cells as there are rows."""
     cdef Column* c = &d.columns.of[slot]

@@ -5,15 +5,16 @@ Then its rows are read in steps, column by column. A step may end in the middle 
 given out in several Batches; the term of the run is carried on as the terms of the last statement are in rows.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from jelly._core.base.batch cimport BatchData, add_frame, add_namespace, grow_rows
+from jelly._core.base cimport schema as pb
+from jelly._core.base.batch cimport BatchData, add_frame, grow_rows
 from jelly._core.base.constants cimport GRAPH, KIND_BNODE, KIND_LITERAL, KIND_TRIPLE, NO_LIMIT, OBJECT, PREDICATE
 from jelly._core.base.fault cimport (
     BAD_UTF8, COLUMN_KIND, COLUMN_MISSING, COLUMN_ROW, DATATYPE_ENTRY, FRAME_ROWS, FULL, GRAPHS_COLUMN, KINDS_BITS,
-    KINDS_MISSING, KINDS_SIZE, LENGTHS, LENGTHS_IN_FLAT, LIST_LENGTH, MALFORMED, NAMESPACE_UNSET, NAME_ENTRY, NEED_TABLES,
+    KINDS_MISSING, KINDS_SIZE, LENGTHS, LENGTHS_IN_FLAT, LIST_LENGTH, MALFORMED, NAME_ENTRY, NEED_TABLES,
     NOT_KEYFRAME, NO_MEMORY, OK, OPTIONS_CHANGED, PREFIX_ENTRY, ROW_COUNT, TAGS_LIMIT, TRIPLE_VERSION, fail,
 )
 from jelly._core.base.memory cimport make_room
@@ -22,19 +23,22 @@ from jelly._core.base.protobuf cimport Reader, WIRE_LEN, WIRE_VARINT, skip_any, 
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jelly.column_state cimport (
     BATCH_LENGTHS_P, BATCH_LENGTHS_S, BATCH_NAMES, BATCH_NAMESPACES, BATCH_ROW_COUNT, BATCH_SUBJECTS, COLUMN_BNODES,
-    COLUMN_DIRECTIONS, COLUMN_FIELDS, COLUMN_KINDS, COLUMN_LANGTAGS, COLUMN_LEX_VALUES, COLUMN_LITERAL_KINDS,
+    COLUMN_DIRECTIONS, COLUMN_FIELDS, COLUMN_KINDS, COLUMN_LANGTAGS, COLUMN_LAYOUTS, COLUMN_LEX_VALUES, COLUMN_LITERAL_KINDS,
     COLUMN_NAME_IDS, COLUMN_NUMBERS, COLUMN_PREFIX_IDS, COLUMN_TRIPLES, COLUMN_VERSION, Column, Columns, ENTRY_ID,
     ENTRY_VALUES, FRAME_COLUMNS, MAX_COLUMN_TAGS, MAX_ROW_COUNT, NUMBERING_P, Numbers, RDF_11, RDF_12_BASIC,
     STEP_ROWS, Tag, VALUE_BNODE, VALUE_IRI, VALUE_LITERAL, VALUE_TRIPLE,
     WHOLE_ROWS,
 )
-from jelly._core.jelly.column_values cimport check_layout, fill, take_item, take_number, take_number32
-from jelly._core.jelly.decode cimport add_text, jelly_read_term, malformed, read_metadata
+from jelly._core.jelly.column_values cimport check_layout, count_runs, fill, take_item, take_number, take_number32
+from jelly._core.jelly.counts cimport add_rows, begin_of, note_frame, note_row, skims, wants_parts
+from jelly._core.jelly.decode cimport malformed, read_metadata, read_namespace
 from jelly._core.jelly.decode_state cimport KNOWN_ROWS
 from jelly._core.jelly.frame_reader cimport FRAME_METADATA, FRAME_ROW, next_frame, take_part
 from jelly._core.jelly.lookup cimport Table, set_entry
-from jelly._core.jelly.stream_options cimport StreamOptionsRow, check_stream_options, read_stream_options
-from jelly._core.jelly.unusual cimport gathered, much_metadata, take_key
+from jelly._core.jelly.stream_options cimport (
+    StreamOptionsRow, check_stream_options, look_for_restart, read_stream_options,
+)
+from jelly._core.jelly.unusual cimport gathered, much_metadata
 
 cdef enum:
     # What is left to do for a frame.
@@ -241,8 +245,12 @@ cdef int open_column(DecoderState* d, int slot) noexcept nogil:
                 return malformed(d, &r)
         elif tag < 0 or skip_any(&r, tag) < 0:
             return malformed(d, &r)
+        if 0 < field < COLUMN_FIELDS and wants_parts(d):
+            d.counts.columns[slot][field].bytes += r.at - begin
     for i in range(COLUMN_FIELDS):
         c.lists[i].field = i
+        if wants_parts(d):
+            d.counts.columns[slot][i].number += count_runs(c.lists[i]) if i == COLUMN_LAYOUTS else c.lists[i].n
     if (
         check_kinds(d, c, slot) != OK
         or check_length(d, c, COLUMN_PREFIX_IDS, COLUMN_NAME_IDS, True) != OK
@@ -261,12 +269,14 @@ cdef int open_column(DecoderState* d, int slot) noexcept nogil:
     return OK
 
 
-cdef int read_entries(DecoderState* d, Reader r, Table* table, int range_code) noexcept nogil:
+cdef int read_entries(DecoderState* d, Reader r, int which, Table* table, int range_code) noexcept nogil:
     """Entries of consecutive ids. The first id is looked for before: fields may stand in any order."""
     cdef Reader whole = r
     cdef Reader value
     cdef int64_t tag
     cdef int64_t id = 0
+    cdef int64_t n = 0
+    cdef int64_t n_bytes
     while r.at < r.end:
         tag = take_varint(&r)
         if tag == ENTRY_ID:
@@ -276,8 +286,15 @@ cdef int read_entries(DecoderState* d, Reader r, Table* table, int range_code) n
         elif tag == ENTRY_VALUES:
             if take_span(&r, &value) < 0:
                 return malformed(d, &r)
+            n += 1
         elif tag < 0 or skip_any(&r, tag) < 0:
             return malformed(d, &r)
+    if d.counts != NULL:
+        n_bytes = r.end - begin_of(whole.at)
+        add_rows(d.counts, d.first_entry + which, n, n_bytes)
+        d.columns.size -= n_bytes
+        if d.counts.skim:
+            return OK
     r = whole
     while r.at < r.end:
         tag = take_varint(&r)
@@ -294,24 +311,6 @@ cdef int read_entries(DecoderState* d, Reader r, Table* table, int range_code) n
             return d.fault.code
         id = 0
     return OK
-
-
-cdef int read_declaration(DecoderState* d, Reader r) noexcept nogil:
-    cdef Reader name, value
-    cdef int32_t text, iri
-    cdef int field
-    if take_key(d, r, &name) != OK:
-        return d.fault.code
-    field = gathered(d, r, 1 << 2, 0, &value)
-    if field <= 0:
-        return field if field < 0 else fail(&d.fault, NAMESPACE_UNSET, r.end)
-    iri = jelly_read_term(d, 0, &value, 0, 0)
-    if iri < 0:
-        return iri
-    text = add_text(d, &name)
-    if text < 0:
-        return text
-    return OK if add_namespace(d.b, text, iri) == 0 else fail(&d.fault, NO_MEMORY, name.at)
 
 
 cdef int check_lengths(DecoderState* d) noexcept nogil:
@@ -363,19 +362,30 @@ cdef int open_batch(DecoderState* d) noexcept nogil:
         elif tag == lengths << 3 or tag == (lengths << 3 | WIRE_LEN):
             if note_field(&f.lengths, &r, begin, True, tag & 7) < 0:
                 return malformed(d, &r)
+            if wants_parts(d):
+                d.counts.lengths.bytes += r.at - begin
         elif tag & 7 == WIRE_LEN and BATCH_NAMES <= tag >> 3 < BATCH_NAMESPACES:
             if take_span(&r, &span) < 0:
                 return malformed(d, &r)
             if tag >> 3 == BATCH_NAMES:
-                read_entries(d, span, &d.t.names, NAME_ENTRY)
+                read_entries(d, span, 0, &d.t.names, NAME_ENTRY)
             elif tag >> 3 == BATCH_NAMES + 1:
-                read_entries(d, span, &d.t.prefixes, PREFIX_ENTRY)
+                read_entries(d, span, 1, &d.t.prefixes, PREFIX_ENTRY)
             else:
-                read_entries(d, span, &d.t.datatypes, DATATYPE_ENTRY)
+                read_entries(d, span, 2, &d.t.datatypes, DATATYPE_ENTRY)
             if d.fault.code != OK:
                 return d.fault.code
         elif tag < 0 or skip_any(&r, tag) < 0:
             return malformed(d, &r)
+        elif d.counts != NULL and tag == (BATCH_NAMESPACES << 3 | WIRE_LEN):
+            add_rows(d.counts, pb.RDF_STREAM_ROW_NAMESPACE, 1, r.at - begin)
+            f.size -= r.at - begin
+    if d.counts != NULL:
+        # The rest of the bytes are those of statements.
+        add_rows(d.counts, pb.RDF_STREAM_ROW_QUAD if d.arity == 4 else pb.RDF_STREAM_ROW_TRIPLE, f.row_count, f.size)
+        if d.counts.skim and not d.counts.want_parts:
+            return OK
+        d.counts.lengths.number += f.lengths.n
     if f.row_count > MAX_ROW_COUNT:
         return fail(&d.fault, ROW_COUNT, f.batch.at, f.row_count, MAX_ROW_COUNT)
     # A message that is kept whole is no longer than a frame.
@@ -400,6 +410,7 @@ cdef int restate(DecoderState* d, Reader row, const uint8_t* behind) noexcept no
     cdef StreamOptionsRow h
     cdef Reader body
     cdef int field = gathered(d, row, KNOWN_ROWS, 0, &body)
+    cdef const uint8_t* at = body.at
     if field != 1:
         return field if field < 0 else fail(&d.fault, COLUMN_ROW, row.at)
     if (
@@ -407,10 +418,14 @@ cdef int restate(DecoderState* d, Reader row, const uint8_t* behind) noexcept no
         or check_stream_options(&h, False, d.strict, &d.limits, row.at, &d.fault) != OK
     ):
         return d.fault.code
-    if not d.joined and (
+    if d.counts != NULL and note_row(d, row, body, field) != OK:
+        return d.fault.code
+    if not (d.joined or skims(d)) and (
         h.version != COLUMN_VERSION or h.physical != d.header.physical or h.logical != d.header.logical
     ):
         return fail(&d.fault, OPTIONS_CHANGED, row.at)
+    if skims(d) and h.version != COLUMN_VERSION:
+        look_for_restart(&d.restart, d.n_frames, 0, d.frame_offset + (at - d.frame_start))
     if d.columns.open and end_message(d) != OK:
         return d.fault.code
     d.frame.at = behind  # where rows go on, should they
@@ -421,6 +436,7 @@ cdef int restate(DecoderState* d, Reader row, const uint8_t* behind) noexcept no
 cdef int open_frame(DecoderState* d) noexcept nogil:
     cdef Columns* f = d.columns
     cdef Reader r, span, row, whole
+    cdef const uint8_t* begin
     cdef const uint8_t* behind = d.frame_start
     cdef int field
     cdef int rows = 0
@@ -428,7 +444,9 @@ cdef int open_frame(DecoderState* d) noexcept nogil:
     whole.at = d.frame_start
     whole.end = d.frame.end
     r = whole
+    f.size = 0
     while r.at < r.end:
+        begin = r.at
         field = take_part(&r, &span)
         if field < 0:
             return malformed(d, &r)
@@ -440,6 +458,7 @@ cdef int open_frame(DecoderState* d) noexcept nogil:
         elif field == FRAME_COLUMNS:
             batches += 1
             f.batch = span
+            f.size += r.at - begin
     if rows > 0 and not f.restated:
         field = restate(d, row, behind)
         if field != NEED_TABLES or d.next.version != COLUMN_VERSION:
@@ -462,6 +481,10 @@ cdef int open_frame(DecoderState* d) noexcept nogil:
         f.batch.at = f.batch.end = whole.end
     elif open_batch(d) != OK:
         return d.fault.code
+    if skims(d):
+        f.batch.at = f.batch.end
+        f.row_count = 0
+        f.gap = NO_LIMIT
     f.walk = whole
     f.stage = METADATA
     return OK
@@ -488,7 +511,7 @@ cdef int read_marks(DecoderState* d) noexcept nogil:
             skip_any(&f.walk, tag)
             continue
         take_span(&f.walk, &span)
-        if read_declaration(d, span) != OK:
+        if read_namespace(d, &span, 0) != OK:
             return d.fault.code
         if is_full(d):
             return FULL
@@ -527,6 +550,8 @@ cdef int run_columns(DecoderState* d) noexcept nogil:
             return fail(&d.fault, NO_MEMORY, NULL)
         d.in_frame = False
         d.n_frames += 1
+        if d.counts != NULL and note_frame(d) != OK:
+            return d.fault.code
         if is_full(d) or much_metadata(d.b) or (d.whole and d.b.n_rows >= WHOLE_ROWS and not f.open):
             return FULL
 

@@ -12,5 +12,5 @@ cdef int malformed(DecoderState* d, Reader* r) noexcept nogil
 cdef int32_t find_tag(DecoderState* d, const uint8_t* at, int64_t n, int kind) noexcept nogil
 cdef int32_t read_bnode(DecoderState* d, Reader* r) noexcept nogil
 cdef int32_t jelly_read_term(DecoderState* d, int kind, Reader* r, int slot, int depth) noexcept nogil
-cdef int32_t add_text(DecoderState* d, Reader* text) noexcept nogil
+cdef int read_namespace(DecoderState* d, Reader* r, int op) noexcept nogil
 cdef int read_metadata(DecoderState* d, Reader* r) noexcept nogil

@@ -21,6 +21,7 @@ from jelly._core.rules.patch_operations cimport (
 from jelly._core.base.protobuf cimport Reader, skip_field, skip_fields, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jelly.column_state cimport FRAME_COLUMNS
+from jelly._core.jelly.counts cimport begin_of, note_frame, note_metadata, note_row, skims
 from jelly._core.jelly.decode_state cimport (
     BNODES, GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, LANGUAGES, STAR,
 )
@@ -45,13 +46,16 @@ cdef int read_options(DecoderState* d, Reader* r) noexcept nogil:
     """The options row. NEED_TABLES for the first one of a stream."""
     cdef const uint8_t* at = r.at
     cdef StreamOptionsRow h
+    cdef bint same
     if read_stream_options(r, &h, d.patch, &d.fault) != OK:
         return d.fault.code
     if d.has_header and not d.joined:
-        if not same_stream_options(&d.header, &h):
+        same = same_stream_options(&d.header, &h)
+        if not (same or skims(d)):
             return fail(&d.fault, OPTIONS_CHANGED, at)
         look_for_restart(&d.restart, d.n_frames, d.row, d.frame_offset + (at - d.frame_start))
-        return OK
+        if same:
+            return OK
     if check_stream_options(&h, d.patch, d.strict, &d.limits, at, &d.fault) != OK:
         return d.fault.code
     d.next = h
@@ -59,13 +63,6 @@ cdef int read_options(DecoderState* d, Reader* r) noexcept nogil:
 
 
 # ---- lookup entries
-
-cdef int read_odd_entry(DecoderState* d, const uint8_t* begin, Reader* r, Table* table, int range_code) noexcept nogil:
-    cdef Reader plain
-    if simplified(d, begin, r, &plain) < 0:
-        return d.fault.code
-    return read_entry(d, &plain, table, range_code)
-
 
 cdef int read_entry(DecoderState* d, Reader* r, Table* table, int range_code) noexcept nogil:
     cdef int64_t tag
@@ -80,10 +77,10 @@ cdef int read_entry(DecoderState* d, Reader* r, Table* table, int range_code) no
                 return malformed(d, r)
         elif tag == pb.RDF_NAME_ENTRY_ID_TAG:
             id = take_varint(r)
-            if id < 0:
-                return read_odd_entry(d, at, r, table, range_code)
-        elif tag < 0 or skip_field(r, tag) < 0:
-            return read_odd_entry(d, at, r, table, range_code)
+            if id < 0 and simplified(d, at, r) != OK:
+                return d.fault.code
+        elif (tag < 0 or skip_field(r, tag) < 0) and simplified(d, at, r) != OK:
+            return d.fault.code
     if check_utf8(value.at, value.end - value.at) >= 0:
         return fail(&d.fault, BAD_UTF8, value.at)
     d.t.serial += 1
@@ -95,13 +92,6 @@ cdef int read_entry(DecoderState* d, Reader* r, Table* table, int range_code) no
 
 # ---- terms
 
-cdef int32_t read_odd_iri(DecoderState* d, const uint8_t* begin, Reader* r) noexcept nogil:
-    cdef Reader plain
-    if simplified(d, begin, r, &plain) < 0:
-        return d.fault.code
-    return read_iri(d, &plain)
-
-
 cdef inline int32_t read_iri(DecoderState* d, Reader* r) noexcept nogil:
     cdef int64_t prefix = 0
     cdef int64_t name = 0
@@ -112,14 +102,14 @@ cdef inline int32_t read_iri(DecoderState* d, Reader* r) noexcept nogil:
         tag = take_varint(r)
         if tag == pb.RDF_IRI_NAME_ID_TAG:
             name = take_varint(r)
-            if name < 0:
-                return read_odd_iri(d, at, r)
+            if name < 0 and simplified(d, at, r) != OK:
+                return d.fault.code
         elif tag == pb.RDF_IRI_PREFIX_ID_TAG:
             prefix = take_varint(r)
-            if prefix < 0:
-                return read_odd_iri(d, at, r)
-        elif tag < 0 or skip_field(r, tag) < 0:
-            return read_odd_iri(d, at, r)
+            if prefix < 0 and simplified(d, at, r) != OK:
+                return d.fault.code
+        elif (tag < 0 or skip_field(r, tag) < 0) and simplified(d, at, r) != OK:
+            return d.fault.code
     term = find_iri(&d.t, d.b, <uint32_t>prefix, <uint32_t>name, &d.fault, at)
     return term if term >= 0 else checked(d, term, at)
 
@@ -151,13 +141,6 @@ cdef int32_t find_tag(DecoderState* d, const uint8_t* at, int64_t n, int kind) n
     return term
 
 
-cdef int32_t read_odd_literal(DecoderState* d, const uint8_t* begin, Reader* r) noexcept nogil:
-    cdef Reader plain
-    if simplified(d, begin, r, &plain) < 0:
-        return d.fault.code
-    return read_literal(d, &plain)
-
-
 cdef int32_t read_literal(DecoderState* d, Reader* r) noexcept nogil:
     cdef const uint8_t* begin = r.at
     cdef Reader lex, language
@@ -180,12 +163,12 @@ cdef int32_t read_literal(DecoderState* d, Reader* r) noexcept nogil:
             datatype = -1
         elif tag == pb.RDF_LITERAL_DATATYPE_TAG:
             datatype = take_varint(r)
-            if datatype < 0:
-                return read_odd_literal(d, begin, r)
+            if datatype < 0 and simplified(d, begin, r) != OK:
+                return d.fault.code
             datatype = <uint32_t>datatype
             has_language = False
-        elif tag < 0 or skip_field(r, tag) < 0:
-            return read_odd_literal(d, begin, r)
+        elif (tag < 0 or skip_field(r, tag) < 0) and simplified(d, begin, r) != OK:
+            return d.fault.code
     if check_utf8(lex.at, lex.end - lex.at) >= 0:
         return fail(&d.fault, BAD_UTF8, lex.at)
     if datatype >= 0:
@@ -513,6 +496,17 @@ cdef inline int read_rdf_row(DecoderState* d, Reader* body, int field) noexcept 
     return read_options(d, body)
 
 
+cdef int count_row(DecoderState* d, Reader row, Reader body, int field) noexcept nogil:
+    """A row to be counted, or one that may not occur."""
+    if d.counts != NULL and d.counts.allowed >> field & 1:
+        return note_row(d, row, body, field)
+    if not d.has_header:
+        return fail(&d.fault, NO_OPTIONS, body.at)
+    if d.patch:
+        return fail(&d.fault, PATCH_ROW_FORBIDDEN, body.at, field, d.header.logical)
+    return fail(&d.fault, ROW_FORBIDDEN, body.at, field, d.header.physical)
+
+
 cdef int read_row(DecoderState* d, Reader* r) noexcept nogil:
     cdef Reader whole = r[0]
     cdef Reader body
@@ -529,11 +523,8 @@ cdef int read_row(DecoderState* d, Reader* r) noexcept nogil:
             if field < 0:
                 return field
         if d.allowed >> field & 1 == 0:
-            if not d.has_header:
-                return fail(&d.fault, NO_OPTIONS, body.at)
-            if d.patch:
-                return fail(&d.fault, PATCH_ROW_FORBIDDEN, body.at, field, d.header.logical)
-            return fail(&d.fault, ROW_FORBIDDEN, body.at, field, d.header.physical)
+            if count_row(d, whole, body, field) != OK or (d.counts.skim and field != pb.RDF_STREAM_ROW_OPTIONS):
+                return d.fault.code
         if field == d.first_entry:
             return read_entry(d, &body, &d.t.names, NAME_ENTRY)
         if field == d.first_entry + 1:
@@ -544,15 +535,18 @@ cdef int read_row(DecoderState* d, Reader* r) noexcept nogil:
             return read_patch_row(d, &body, field)
         return read_rdf_row(d, &body, field)
     if d.skip_unknown:
-        return OK
+        return OK if d.counts == NULL else note_row(d, whole, whole, 0)
     return fail(&d.fault, ROW_UNKNOWN if d.has_header else NO_OPTIONS, whole.at)
 
 
 # ---- frames
 
 cdef int read_metadata(DecoderState* d, Reader* r) noexcept nogil:
+    cdef const uint8_t* begin = r.at
     cdef Reader key, value
     if take_metadata(r, &key, &value, &d.fault) != OK:
+        return d.fault.code
+    if d.counts != NULL and note_metadata(d, key, value, r.end - begin_of(begin)) != OK:
         return d.fault.code
     if key.end - key.at == 11 and memcmp(key.at, b"jelly.index", 11) == 0:
         return OK  # of the file, not of the frame: jelly/_formats/index.py reads it
@@ -610,5 +604,7 @@ cdef int run(DecoderState* d) noexcept nogil:
             return fail(&d.fault, NO_MEMORY, NULL)
         d.in_frame = False
         d.n_frames += 1
+        if d.counts != NULL and note_frame(d) != OK:
+            return d.fault.code
         if d.b.n_frames >= d.max_rows or much_metadata(d.b):
             return FULL

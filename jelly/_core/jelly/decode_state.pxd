@@ -9,8 +9,8 @@ from jelly._core.base.fault cimport Fault
 from jelly._core.rules.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
-from jelly._core.base.protobuf cimport Reader
-from jelly._core.jelly.column_state cimport Columns
+from jelly._core.base.protobuf cimport Reader, Writer
+from jelly._core.jelly.column_state cimport COLUMN_FIELDS, Columns
 from jelly._core.jelly.frame_reader cimport FrameReader
 from jelly._core.jelly.lookup cimport Lookup
 from jelly._core.base.pieces cimport Pieces
@@ -54,6 +54,42 @@ cdef enum:
     # What a patch may not have either: a graph among triples, a namespace of quads before any graph.
     GRAPH_IGNORED = 4
     GRAPH_ASSUMED = 8
+
+
+cdef enum:
+    # The numbers kept for a stream and for each frame: of rows and their bytes by the number of their field, 0 for others.
+    OFFSET = 0  # in the stream, of the frame's first byte
+    SIZE = 1  # of whole frames
+    METADATA = 2
+    ROWS = 3
+    N_ROWS = 16
+    BYTES = ROWS + N_ROWS
+    NUMBERS = BYTES + N_ROWS
+    N_PLACES = 4  # of terms
+    TERM_FIELDS = 4  # in each place of a row
+    SHOWN = 100  # bytes that are kept of a value of metadata
+
+
+ctypedef struct Parts:
+    # The values and bytes of a kind of terms, or of a list of a column.
+    int64_t number
+    int64_t bytes
+
+
+ctypedef struct Counts:
+    bint skim  # nothing but options and metadata is decoded
+    uint32_t allowed  # that of the DecoderState, where none is so that each row comes by here
+    int64_t all[NUMBERS]  # so far, of a frame that failed, too
+    int64_t before[NUMBERS]  # when the last frame ended
+    int64_t max_frames  # of which the numbers may be kept; -1: none are
+    bint want_places
+    bint want_parts
+    Parts terms[N_PLACES][TERM_FIELDS]  # of rows
+    Parts columns[N_PLACES][COLUMN_FIELDS]
+    Parts lengths  # of messages
+    Writer frames  # NUMBERS of each
+    Writer places  # field, frame, row, offset of each row that is no lookup entry
+    Writer keys  # metadata: frame, lengths of key and value, the key, and the first bytes of the value
 
 
 ctypedef struct DecoderState:
@@ -100,3 +136,4 @@ ctypedef struct DecoderState:
     bint whole  # a Batch ends where a message does
     bint has_columns  # the frame does, and it is not known yet whether it may
     Columns* columns  # NULL until a stream is of version 3
+    Counts* counts  # NULL: nothing is counted

@@ -115,19 +115,6 @@ cdef class Decoder(PushReader):
     [1]
     """
 
-    cdef DecoderState d
-    cdef object tables  # the numpy array behind the lookup tables
-    cdef bytes stream_name
-    cdef bint in_frame_call  # of decode_frame, which alone may give chunks once it was called
-    cdef bint in_patch
-    cdef bint begins  # another stream, when the Batch before it is given away
-    cdef int64_t n_warned  # of the restarts
-    cdef int told  # the features in `unannounced` that a warning was about
-    cdef public bint quiet  # no warnings: the caller looks at `restarts` and at the statements
-    cdef int64_t n_patches  # that a punctuation or frame ended, of those handed out
-    cdef object read_options
-    cdef tuple last_restated
-
     def __cinit__(
         self, *, delimited: bool | None = None, batch_rows=32768, batch_bytes=1 << 24, max_frame_bytes=1 << 28,
         max_names=4096, max_prefixes=1024, max_datatypes=256, max_frame_rows=1 << 24, options=None, state=None,
@@ -586,16 +573,17 @@ cdef class Decoder(PushReader):
         at = set_slots(&self.d.t.prefixes, at, h.prefixes)
         set_slots(&self.d.t.datatypes, at, h.datatypes)
         self.tables = slots
-        self.d.arity = 3
+        # The statement types of patches have the same numbers.
+        self.d.arity = 3 if h.physical == pb.PHYSICAL_STREAM_TYPE_TRIPLES else 4
         if self.d.patch:
             self.d.allowed = ROWS_PUNCTUATED if h.logical == pb.PATCH_STREAM_TYPE_PUNCTUATED else ROWS_PATCH
-            self.d.arity = 4 if h.physical == pb.PATCH_STATEMENT_TYPE_QUADS else 3
-            return 0
-        if h.physical == pb.PHYSICAL_STREAM_TYPE_TRIPLES:
+        elif self.d.arity == 3:
             self.d.allowed = ROWS_TRIPLES
-            return 0
-        self.d.allowed = ROWS_QUADS if h.physical == pb.PHYSICAL_STREAM_TYPE_QUADS else ROWS_GRAPHS
-        self.d.arity = 4
+        else:
+            self.d.allowed = ROWS_QUADS if h.physical == pb.PHYSICAL_STREAM_TYPE_QUADS else ROWS_GRAPHS
+        if self.d.counts != NULL:
+            self.d.counts.allowed = self.d.known if self.d.counts.skim else self.d.allowed
+            self.d.allowed = 0
         return 0
 
 

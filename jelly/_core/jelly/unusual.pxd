@@ -8,7 +8,7 @@ from jelly._core.base.protobuf cimport Reader
 from jelly._core.jelly.decode_state cimport META_ENTRIES, META_TEXT, DecoderState
 
 
-cdef int simplified(DecoderState* d, const uint8_t* begin, Reader* r, Reader* plain) noexcept nogil
+cdef int simplified(DecoderState* d, const uint8_t* begin, Reader* r) noexcept nogil
 cdef int check_announced(DecoderState* d, int feature, const uint8_t* at) noexcept nogil
 cdef int gathered(DecoderState* d, Reader r, uint32_t fields, uint32_t strings, Reader* span) noexcept nogil
 cdef int merge_terms(DecoderState* d, Reader r, int arity, Reader* spans, int* kinds) noexcept nogil

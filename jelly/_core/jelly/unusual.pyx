@@ -9,14 +9,14 @@ from jelly._core.jelly.decode_state cimport STAR
 from jelly._core.base.pieces cimport gather, simplify
 
 
-cdef int simplified(DecoderState* d, const uint8_t* begin, Reader* r, Reader* plain) noexcept nogil:
-    """`simplify` the message up to the end of `r`. A fault is noted, at the place that `r` has come to."""
-    cdef Reader whole
+cdef int simplified(DecoderState* d, const uint8_t* begin, Reader* r) noexcept nogil:
+    """`simplify` the message up to the end of `r`, which is then to be read anew. A fault is noted, at the place that `r`
+    has come to."""
+    cdef const uint8_t* at = r.at
     cdef int status
-    whole.at = begin
-    whole.end = r.end
-    status = simplify(&d.pieces, whole, d.frame.at, plain)
-    return fail(&d.fault, status, r.at) if status < 0 else OK
+    r.at = begin
+    status = simplify(&d.pieces, r[0], d.frame.at, r)
+    return fail(&d.fault, status, at) if status < 0 else OK
 
 
 cdef int check_announced(DecoderState* d, int feature, const uint8_t* at) noexcept nogil:
