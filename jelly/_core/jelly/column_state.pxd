@@ -69,15 +69,11 @@ cdef enum:
         1 << COLUMN_LAYOUTS | 1 << COLUMN_NAME_IDS | 1 << COLUMN_PREFIX_IDS | 1 << COLUMN_LITERAL_KINDS
         | 1 << COLUMN_DIRECTIONS
     )
-    # of a literal, and of a triple term: the bits of the fields of subject, predicate and object
+    # of a literal
     LITERAL_LEX = 1 << 3 | 2
     LITERAL_LANGTAG = 2 << 3 | 2
     LITERAL_DATATYPE = 3 << 3
     LITERAL_DIRECTION = 4 << 3
-    TRIPLE_SUBJECT = 0b110
-    TRIPLE_PREDICATE = 1 << 5
-    TRIPLE_OBJECT = 0b1111 << 9
-    TRIPLE_STRINGS = 1 << 2 | 1 << 10
 
 cdef enum:
     # Kinds of run values.

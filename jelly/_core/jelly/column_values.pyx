@@ -1,30 +1,25 @@
 """The values of a column of Jelly-RDF 1.2, and the cells that its layout makes of them. The layout is not final."""
 
 from cython cimport likely
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint8_t
-from libc.string cimport memcmp, memset
+from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint8_t
+from libc.string cimport memset
 
-from jelly._core.base.batch cimport BatchData, CARRIED, NO_TERM, UNSET, add_quoted, add_term, split_tag
-from jelly._core.base.constants cimport (
-    GRAPH, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, MAX_DEPTH, NO_LIMIT, N_RDF_DIR_LANG_STRING,
-    N_RDF_LANG_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING,
-)
+from jelly._core.base.batch cimport CARRIED, NO_TERM, UNSET, add_term
+from jelly._core.base.constants cimport GRAPH, KIND_LANG, KIND_LITERAL, KIND_TYPED, NO_LIMIT
 from jelly._core.base.fault cimport (
-    BAD_UTF8, CELLS_LEFT, CELLS_MISSING, DATATYPE_ID, DEPTH, DIRECTION_ALONE, DIRECTION_NUMBER, DIRECTION_VERSION,
-    EMPTY_LANGUAGE, KINDS_VALUES, LANG_DATATYPE, LAYOUT_EXTENSION, LAYOUT_REPEAT, LAYOUT_SKIP, MALFORMED, OK, PREFIX_ID,
-    QUOTED_INCOMPLETE, TAG_INDEX, fail,
+    BAD_UTF8, CELLS_LEFT, CELLS_MISSING, KINDS_VALUES, LAYOUT_EXTENSION, LAYOUT_REPEAT, LAYOUT_SKIP, MALFORMED, OK,
+    PREFIX_ID, TAG_INDEX, fail,
 )
 from jelly._core.base.protobuf cimport Reader, WIRE_LEN, skip_any, take_low_bits, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jelly.column_state cimport (
     COLUMN_BNODES, COLUMN_LANGTAGS, COLUMN_LAYOUTS, COLUMN_LEX_VALUES, COLUMN_LITERAL_KINDS, COLUMN_NAME_IDS,
-    COLUMN_PREFIX_IDS, COLUMN_TRIPLES, Column, Columns, LITERAL_DATATYPE, LITERAL_DIRECTION, LITERAL_KINDS,
-    LITERAL_LANGTAG, LITERAL_LEX, LiteralKind, Numbers, RDF_11, TRIPLE_OBJECT, TRIPLE_PREDICATE, TRIPLE_STRINGS,
-    TRIPLE_SUBJECT, Tag, VALUE_BNODE, VALUE_IRI, VALUE_LITERAL,
+    COLUMN_PREFIX_IDS, COLUMN_TRIPLES, Column, Columns, LITERAL_KINDS, LiteralKind, Numbers, Tag, VALUE_BNODE, VALUE_IRI,
+    VALUE_LITERAL,
 )
-from jelly._core.jelly.decode cimport find_tag, jelly_read_term, malformed, read_bnode
-from jelly._core.jelly.lookup cimport DecoderEntry, find_datatype, find_iri, is_xsd_string
-from jelly._core.jelly.unusual cimport checked, gathered, repeat_term
+from jelly._core.jelly.decode cimport find_language, find_type, read_bnode, read_quoted
+from jelly._core.jelly.lookup cimport DecoderEntry, find_iri
+from jelly._core.jelly.unusual cimport checked, repeat_term
 
 
 # ---- numbers
@@ -56,135 +51,25 @@ cdef int64_t next_number(Numbers* list) noexcept nogil:
 
 # ---- literals
 
-cdef int find_datatype_kind(DecoderState* d, int64_t id, const uint8_t* at, LiteralKind* found) noexcept nogil:
-    cdef BatchData* b = d.b
-    cdef int32_t aux = checked(d, find_datatype(&d.t, b, id, &d.fault, at), at)
-    cdef int64_t n
-    if aux < 0:
-        return d.fault.code
-    found.aux = NO_TERM
-    found.kind = KIND_LITERAL
-    if is_xsd_string(b, aux):
-        return OK
-    found.aux = aux
-    found.kind = KIND_TYPED
-    n = b.start[aux + 1] - b.start[aux]
-    if (n == N_RDF_LANG_STRING and memcmp(b.text + b.start[aux], RDF_LANG_STRING, n) == 0) or (
-        n == N_RDF_DIR_LANG_STRING and memcmp(b.text + b.start[aux], RDF_DIR_LANG_STRING, n) == 0
-    ):
-        return fail(&d.fault, LANG_DATATYPE, at)
-    return OK
-
-
-cdef int find_tag_kind(DecoderState* d, Reader* tag, int64_t direction, LiteralKind* found) noexcept nogil:
-    cdef int64_t n = tag.end - tag.at
-    cdef int kind = KIND_TEXT
-    if direction > 2:
-        return fail(&d.fault, DIRECTION_NUMBER, tag.at, direction)
-    if direction > 0 and d.header.rdf == RDF_11:
-        return fail(&d.fault, DIRECTION_VERSION, tag.at)
-    if n == 0:
-        return fail(&d.fault, EMPTY_LANGUAGE, tag.at)
-    kind = KIND_TEXT + <int>direction if direction > 0 else split_tag(tag.at, &n)
-    found.aux = find_tag(d, tag.at, n, kind)
-    found.kind = KIND_LANG
-    return OK if found.aux >= 0 else d.fault.code
-
-
 cdef int find_literal_kind(DecoderState* d, Column* c, int64_t number, const uint8_t* at, LiteralKind* found) noexcept nogil:
     """The meaning of a number in the list of literal kinds in this Batch."""
     cdef Tag* tag
-    cdef int status = OK
-    if number == 0:
-        found.aux = NO_TERM
-        found.kind = KIND_LITERAL
-    elif number & 1:
-        status = find_datatype_kind(d, (number + 1) >> 1, at, found)
-    elif number >> 1 > c.lists[COLUMN_LANGTAGS].n:
-        status = fail(&d.fault, TAG_INDEX, at, number >> 1, c.lists[COLUMN_LANGTAGS].n)
-    else:
-        tag = &d.columns.tags[(number >> 1) - 1]
-        status = find_tag_kind(d, &tag.text, tag.direction, found)
-    if status == OK:
-        found.number = number
-    return status
-
-
-cdef int32_t read_column_literal(DecoderState* d, Reader r) noexcept nogil:
-    """An RdfLiteral, in a triple term."""
-    cdef const uint8_t* begin = r.at
-    cdef Reader lex, language
-    cdef LiteralKind found
-    cdef int64_t tag
-    cdef int64_t datatype = -1
-    cdef int64_t direction = 0
-    cdef bint has_language = False
-    lex.at = lex.end = language.at = language.end = r.at
-    while r.at < r.end:
-        tag = take_varint(&r)
-        if tag == LITERAL_LEX:
-            if take_span(&r, &lex) < 0:
-                return malformed(d, &r)
-        elif tag == LITERAL_LANGTAG:
-            if take_span(&r, &language) < 0:
-                return malformed(d, &r)
-            has_language = True
-            datatype = -1
-        elif tag == LITERAL_DATATYPE or tag == LITERAL_DIRECTION:
-            direction = take_number32(&r) if tag == LITERAL_DIRECTION else direction
-            if tag == LITERAL_DATATYPE:
-                datatype = take_number32(&r)
-                has_language = False
-                if datatype < 0:
-                    return malformed(d, &r)
-            if direction < 0:
-                return malformed(d, &r)
-        elif tag < 0 or skip_any(&r, tag) < 0:
-            return malformed(d, &r)
-    if check_utf8(lex.at, lex.end - lex.at) >= 0:
-        return fail(&d.fault, BAD_UTF8, lex.at)
+    cdef int kind = KIND_LITERAL
     found.aux = NO_TERM
-    found.kind = KIND_LITERAL
-    if has_language:
-        find_tag_kind(d, &language, direction, &found)
-    elif direction != 0:
-        fail(&d.fault, DIRECTION_ALONE, begin)
-    elif datatype == 0:
-        fail(&d.fault, DATATYPE_ID, begin, 0, d.t.datatypes.size)
-    elif datatype > 0:
-        find_datatype_kind(d, datatype, begin, &found)
-    if d.fault.code != OK:
-        return d.fault.code
-    return checked(d, add_term(d.b, found.kind, found.aux, lex.at, lex.end - lex.at), lex.at)
-
-
-# ---- triple terms
-
-cdef int32_t read_triple_term(DecoderState* d, Reader r, int depth) noexcept nogil:
-    """A triple term and those in it. Their IRIs have ids in order, whatever the order of the fields."""
-    cdef uint32_t fields[3]
-    cdef int32_t terms[3]
-    cdef Reader span
-    cdef int slot, kind
-    fields[0], fields[1], fields[2] = TRIPLE_SUBJECT, TRIPLE_PREDICATE, TRIPLE_OBJECT
-    if depth > MAX_DEPTH:
-        return fail(&d.fault, DEPTH, r.at, MAX_DEPTH)
-    for slot in range(3):
-        kind = gathered(d, r, fields[slot], TRIPLE_STRINGS, &span)
-        if kind < 0:
-            return kind
-        if kind == 0:
-            return fail(&d.fault, QUOTED_INCOMPLETE, r.end, 0, slot)
-        kind = (kind - 1) & 3
-        if kind < 2:
-            terms[slot] = jelly_read_term(d, kind, &span, slot, depth)
-        elif kind == 2:
-            terms[slot] = read_column_literal(d, span)
-        else:
-            terms[slot] = read_triple_term(d, span, depth + 1)
-        if terms[slot] < 0:
-            return terms[slot]
-    return checked(d, add_quoted(d.b, terms[0], terms[1], terms[2]), r.at)
+    if number & 1:
+        found.aux = find_type(d, (number + 1) >> 1, at)
+        if found.aux >= 0:
+            kind = KIND_TYPED
+    elif number >> 1 > c.lists[COLUMN_LANGTAGS].n:
+        return fail(&d.fault, TAG_INDEX, at, number >> 1, c.lists[COLUMN_LANGTAGS].n)
+    elif number > 0:
+        kind = KIND_LANG
+        tag = &d.columns.tags[(number >> 1) - 1]
+        found.aux = find_language(d, &tag.text, tag.direction, tag.text.at)
+    found.kind = <int8_t>kind
+    if d.fault.code == OK:
+        found.number = number
+    return d.fault.code
 
 
 # ---- run values
@@ -297,7 +182,7 @@ cdef int take_others(DecoderState* d, Column* c, int kind, int32_t* out, int64_t
         else:
             d.t.last_name = c.inner_name
             d.t.last_prefix = c.inner_prefix
-            out[i] = read_triple_term(d, item, 1)
+            out[i] = read_quoted(d, &item, 1)
             c.inner_name = d.t.last_name
             c.inner_prefix = d.t.last_prefix
         if out[i] < 0:

@@ -13,9 +13,9 @@ from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport BatchData, add_frame, grow_rows
 from jelly._core.base.constants cimport GRAPH, KIND_BNODE, KIND_LITERAL, KIND_TRIPLE, NO_LIMIT, OBJECT, PREDICATE
 from jelly._core.base.fault cimport (
-    BAD_UTF8, COLUMN_KIND, COLUMN_MISSING, COLUMN_ROW, DATATYPE_ENTRY, FRAME_ROWS, FULL, GRAPHS_COLUMN, KINDS_BITS,
-    KINDS_MISSING, KINDS_SIZE, LENGTHS, LENGTHS_IN_FLAT, LIST_LENGTH, MALFORMED, NAME_ENTRY, NEED_TABLES,
-    NOT_KEYFRAME, NO_MEMORY, OK, OPTIONS_CHANGED, PREFIX_ENTRY, ROW_COUNT, TAGS_LIMIT, TRIPLE_VERSION, fail,
+    BAD_UTF8, COLUMN_KIND, COLUMN_MISSING, COLUMN_ROW, FRAME_ROWS, FULL, GRAPHS_COLUMN, KINDS_BITS,
+    KINDS_MISSING, KINDS_SIZE, LENGTHS, LENGTHS_IN_FLAT, LIST_LENGTH, MALFORMED, NEED_TABLES,
+    NOT_KEYFRAME, NO_MEMORY, OK, OPTIONS_CHANGED, ROW_COUNT, TAGS_LIMIT, TRIPLE_VERSION, fail,
 )
 from jelly._core.base.memory cimport make_room
 from jelly._core.base.pieces cimport free_pieces
@@ -31,14 +31,13 @@ from jelly._core.jelly.column_state cimport (
 )
 from jelly._core.jelly.column_values cimport check_layout, count_runs, fill, take_item, take_number, take_number32
 from jelly._core.jelly.counts cimport add_rows, begin_of, note_frame, note_row, skims, wants_parts
-from jelly._core.jelly.decode cimport malformed, read_metadata, read_namespace
+from jelly._core.jelly.decode cimport keep_entry, malformed, read_namespace
 from jelly._core.jelly.decode_state cimport KNOWN_ROWS
 from jelly._core.jelly.frame_reader cimport FRAME_METADATA, FRAME_ROW, next_frame, take_part
-from jelly._core.jelly.lookup cimport Table, set_entry
 from jelly._core.jelly.stream_options cimport (
     StreamOptionsRow, check_stream_options, look_for_restart, read_stream_options,
 )
-from jelly._core.jelly.unusual cimport gathered, much_metadata
+from jelly._core.jelly.unusual cimport gathered, much_metadata, read_metadata
 
 cdef enum:
     # What is left to do for a frame.
@@ -269,7 +268,7 @@ cdef int open_column(DecoderState* d, int slot) noexcept nogil:
     return OK
 
 
-cdef int read_entries(DecoderState* d, Reader r, int which, Table* table, int range_code) noexcept nogil:
+cdef int read_entries(DecoderState* d, Reader r, int which) noexcept nogil:
     """Entries of consecutive ids. The first id is looked for before: fields may stand in any order."""
     cdef Reader whole = r
     cdef Reader value
@@ -302,12 +301,7 @@ cdef int read_entries(DecoderState* d, Reader r, int which, Table* table, int ra
             skip_any(&r, tag)
             continue
         take_span(&r, &value)
-        if check_utf8(value.at, value.end - value.at) >= 0:
-            return fail(&d.fault, BAD_UTF8, value.at)
-        d.t.serial += 1
-        if set_entry(
-            table, id, value.at, value.end - value.at, d.t.serial, range_code, &d.fault, value.at
-        ) != OK:
+        if keep_entry(d, which, id, &value, value.at) != OK:
             return d.fault.code
         id = 0
     return OK
@@ -367,13 +361,7 @@ cdef int open_batch(DecoderState* d) noexcept nogil:
         elif tag & 7 == WIRE_LEN and BATCH_NAMES <= tag >> 3 < BATCH_NAMESPACES:
             if take_span(&r, &span) < 0:
                 return malformed(d, &r)
-            if tag >> 3 == BATCH_NAMES:
-                read_entries(d, span, 0, &d.t.names, NAME_ENTRY)
-            elif tag >> 3 == BATCH_NAMES + 1:
-                read_entries(d, span, 1, &d.t.prefixes, PREFIX_ENTRY)
-            else:
-                read_entries(d, span, 2, &d.t.datatypes, DATATYPE_ENTRY)
-            if d.fault.code != OK:
+            if read_entries(d, span, <int>(tag >> 3) - BATCH_NAMES) != OK:
                 return d.fault.code
         elif tag < 0 or skip_any(&r, tag) < 0:
             return malformed(d, &r)

@@ -2,69 +2,45 @@
 
 from cython cimport likely
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memcmp
+
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
     CARRIED, INTERN_MAX, KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, UNSET, add_frame,
-    add_metadata, add_namespace, add_quoted, add_row, add_term, hash_bytes, same_bytes, split_tag,
+    add_namespace, add_quoted, add_row, add_term, hash_bytes, same_bytes, split_tag,
 )
 from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.fault cimport (
-    BAD_UTF8, COLUMNS_IN_ROWS, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, EMPTY_LANGUAGE, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN,
-    GRAPH_OPEN, GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAMESPACE_UNSET, NAME_ENTRY, NEED_TABLES, NO_MEMORY, NO_OPTIONS,
-    OK, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE, ROW_FORBIDDEN,
-    ROW_UNKNOWN, fail,
+    BAD_UTF8, COLUMNS_IN_ROWS, DEPTH, DIRECTION_ALONE, DIRECTION_NUMBER, DIRECTION_VERSION, EMPTY_LANGUAGE, FULL,
+    GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN, GRAPH_OPEN, GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAMESPACE_UNSET, NO_MEMORY,
+    NO_OPTIONS, OK, PATCH_ROW_FORBIDDEN, QUOTED_INCOMPLETE, ROW_FORBIDDEN, ROW_UNKNOWN, fail,
 )
 from jelly._core.rules.patch_operations cimport (
     OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, step_transaction,
 )
 from jelly._core.base.protobuf cimport Reader, skip_field, skip_fields, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
-from jelly._core.jelly.column_state cimport FRAME_COLUMNS
-from jelly._core.jelly.counts cimport begin_of, note_frame, note_metadata, note_row, skims
+from jelly._core.jelly.column_state cimport FRAME_COLUMNS, LITERAL_DIRECTION, RDF_11
+from jelly._core.jelly.counts cimport note_frame, note_row
 from jelly._core.jelly.decode_state cimport (
     BNODES, GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, LANGUAGES, STAR,
 )
 from jelly._core.jelly.frame_reader cimport (
-    FRAME_METADATA, FRAME_ROW, next_frame, take_field, take_metadata, take_part,
+    FRAME_METADATA, FRAME_ROW, next_frame, take_field, take_part,
 )
-from jelly._core.jelly.lookup cimport Table, find_datatype, find_iri, is_xsd_string, set_entry
-from jelly._core.jelly.stream_options cimport (
-    StreamOptionsRow, check_stream_options, look_at_entry, look_for_restart, read_stream_options, same_stream_options,
-)
+from jelly._core.jelly.lookup cimport find_iri
+from jelly._core.jelly.stream_options cimport look_at_entry
 from jelly._core.jelly.unusual cimport (
-    check_announced, checked, gathered, merge_terms, much_metadata, repeat_term, simplified, take_key,
+    check_announced, checked, gathered, merge_terms, much_metadata, read_metadata, read_options, repeat_term, simplified,
+    take_key,
 )
-
-# ---- stream options
 
 cdef int malformed(DecoderState* d, Reader* r) noexcept nogil:
     return fail(&d.fault, MALFORMED, r.at)
 
 
-cdef int read_options(DecoderState* d, Reader* r) noexcept nogil:
-    """The options row. NEED_TABLES for the first one of a stream."""
-    cdef const uint8_t* at = r.at
-    cdef StreamOptionsRow h
-    cdef bint same
-    if read_stream_options(r, &h, d.patch, &d.fault) != OK:
-        return d.fault.code
-    if d.has_header and not d.joined:
-        same = same_stream_options(&d.header, &h)
-        if not (same or skims(d)):
-            return fail(&d.fault, OPTIONS_CHANGED, at)
-        look_for_restart(&d.restart, d.n_frames, d.row, d.frame_offset + (at - d.frame_start))
-        if same:
-            return OK
-    if check_stream_options(&h, d.patch, d.strict, &d.limits, at, &d.fault) != OK:
-        return d.fault.code
-    d.next = h
-    return NEED_TABLES
-
-
 # ---- lookup entries
 
-cdef int read_entry(DecoderState* d, Reader* r, Table* table, int range_code) noexcept nogil:
+cdef int read_entry(DecoderState* d, Reader* r, int which) noexcept nogil:
     cdef int64_t tag
     cdef int64_t id = 0
     cdef const uint8_t* at = r.at
@@ -81,13 +57,10 @@ cdef int read_entry(DecoderState* d, Reader* r, Table* table, int range_code) no
                 return d.fault.code
         elif (tag < 0 or skip_field(r, tag) < 0) and simplified(d, at, r) != OK:
             return d.fault.code
-    if check_utf8(value.at, value.end - value.at) >= 0:
-        return fail(&d.fault, BAD_UTF8, value.at)
-    d.t.serial += 1
     if d.restart.looking:
-        look_at_entry(&d.restart, id, table.made == 0)
+        look_at_entry(&d.restart, id, table_of(d, which).made == 0)
     # Ids are uint32: what is above is cut off, here and below, as in every implementation of Protocol Buffers.
-    return set_entry(table, <uint32_t>id, value.at, value.end - value.at, d.t.serial, range_code, &d.fault, at)
+    return keep_entry(d, which, <uint32_t>id, &value, at)
 
 
 # ---- terms
@@ -102,22 +75,18 @@ cdef inline int32_t read_iri(DecoderState* d, Reader* r) noexcept nogil:
         tag = take_varint(r)
         if tag == pb.RDF_IRI_NAME_ID_TAG:
             name = take_varint(r)
-            if name < 0 and simplified(d, at, r) != OK:
-                return d.fault.code
+            if name < 0:
+                break
         elif tag == pb.RDF_IRI_PREFIX_ID_TAG:
             prefix = take_varint(r)
-            if prefix < 0 and simplified(d, at, r) != OK:
-                return d.fault.code
-        elif (tag < 0 or skip_field(r, tag) < 0) and simplified(d, at, r) != OK:
-            return d.fault.code
-    term = find_iri(&d.t, d.b, <uint32_t>prefix, <uint32_t>name, &d.fault, at)
-    return term if term >= 0 else checked(d, term, at)
-
-
-cdef int32_t find_language(DecoderState* d, Reader* tag) noexcept nogil:
-    """The term of a language tag, with a base direction or not."""
-    cdef int64_t n = tag.end - tag.at
-    return find_tag(d, tag.at, n, split_tag(tag.at, &n))
+            if prefix < 0:
+                break
+        elif tag < 0 or skip_field(r, tag) < 0:
+            break
+    else:
+        term = find_iri(&d.t, d.b, <uint32_t>prefix, <uint32_t>name, &d.fault, at)
+        return term if term >= 0 else checked(d, term, at)
+    return read_iri(d, r) if simplified(d, at, r) == OK else d.fault.code
 
 
 cdef int32_t find_tag(DecoderState* d, const uint8_t* at, int64_t n, int kind) noexcept nogil:
@@ -141,10 +110,25 @@ cdef int32_t find_tag(DecoderState* d, const uint8_t* at, int64_t n, int kind) n
     return term
 
 
+cdef int32_t find_language(DecoderState* d, Reader* tag, int64_t direction, const uint8_t* at) noexcept nogil:
+    """The term of a language tag. Its base direction is a number in columns, and part of the tag in rows."""
+    cdef int64_t n = tag.end - tag.at
+    if direction > 2:
+        return fail(&d.fault, DIRECTION_NUMBER, at, direction)
+    if direction > 0 and d.header.rdf == RDF_11:
+        return fail(&d.fault, DIRECTION_VERSION, at)
+    if n == 0:
+        return fail(&d.fault, EMPTY_LANGUAGE, at)
+    if direction > 0:
+        return find_tag(d, tag.at, n, KIND_TEXT + <int>direction)
+    return find_tag(d, tag.at, n, split_tag(tag.at, &n))
+
+
 cdef int32_t read_literal(DecoderState* d, Reader* r) noexcept nogil:
     cdef const uint8_t* begin = r.at
     cdef Reader lex, language
     cdef int64_t datatype = -1
+    cdef int64_t direction = 0
     cdef bint has_language = False
     cdef int64_t tag
     cdef int32_t aux = NO_TERM
@@ -167,28 +151,28 @@ cdef int32_t read_literal(DecoderState* d, Reader* r) noexcept nogil:
                 return d.fault.code
             datatype = <uint32_t>datatype
             has_language = False
+        elif tag == LITERAL_DIRECTION and d.columnar:
+            direction = take_varint(r)
+            if direction < 0 and simplified(d, begin, r) != OK:
+                return d.fault.code
+            direction = <uint32_t>direction
         elif (tag < 0 or skip_field(r, tag) < 0) and simplified(d, begin, r) != OK:
             return d.fault.code
     if check_utf8(lex.at, lex.end - lex.at) >= 0:
         return fail(&d.fault, BAD_UTF8, lex.at)
-    if datatype >= 0:
-        if datatype == 0:
-            return fail(&d.fault, DATATYPE_ID, begin, 0, d.t.datatypes.size)
-        aux = checked(d, find_datatype(&d.t, d.b, datatype, &d.fault, begin), begin)
-        if aux < 0:
-            return aux
-        # A literal typed xsd:string is the plain literal (RDF 1.1 section 3.3).
-        if not is_xsd_string(d.b, aux):
-            kind = KIND_TYPED
-        else:
-            aux = NO_TERM
-    elif has_language:
-        if language.end == language.at:
-            return fail(&d.fault, EMPTY_LANGUAGE, begin)
-        aux = find_language(d, &language)
-        if aux < 0:
-            return aux
+    if has_language:
         kind = KIND_LANG
+        aux = find_language(d, &language, direction, begin)
+        if aux < 0:
+            return aux
+    elif direction != 0:
+        return fail(&d.fault, DIRECTION_ALONE, begin)
+    elif datatype >= 0:
+        aux = find_type(d, datatype, begin)
+        if aux >= 0:
+            kind = KIND_TYPED
+        elif d.fault.code != OK:
+            return d.fault.code
     return checked(d, add_term(d.b, kind, aux, lex.at, lex.end - lex.at), lex.at)
 
 
@@ -284,11 +268,11 @@ cdef int32_t read_quoted(DecoderState* d, Reader* r, int depth) noexcept nogil:
     cdef int slot
     if depth > MAX_DEPTH:
         return fail(&d.fault, DEPTH, r.at, MAX_DEPTH)
-    if take_terms(d, r, 3, spans, kinds) != OK:
+    if (merge_terms(d, r[0], 3, spans, kinds) if d.columnar else take_terms(d, r, 3, spans, kinds)) != OK:
         return d.fault.code
     for slot in range(3):
         if kinds[slot] < 0:
-            return fail(&d.fault, QUOTED_INCOMPLETE, r.at, 0, slot)
+            return fail(&d.fault, QUOTED_INCOMPLETE, r.end, 0, slot)
         terms[slot] = jelly_read_term(d, kinds[slot], &spans[slot], slot, depth)
         if terms[slot] < 0:
             return terms[slot]
@@ -525,12 +509,8 @@ cdef int read_row(DecoderState* d, Reader* r) noexcept nogil:
         if d.allowed >> field & 1 == 0:
             if count_row(d, whole, body, field) != OK or (d.counts.skim and field != pb.RDF_STREAM_ROW_OPTIONS):
                 return d.fault.code
-        if field == d.first_entry:
-            return read_entry(d, &body, &d.t.names, NAME_ENTRY)
-        if field == d.first_entry + 1:
-            return read_entry(d, &body, &d.t.prefixes, PREFIX_ENTRY)
-        if field == d.first_entry + 2:
-            return read_entry(d, &body, &d.t.datatypes, DATATYPE_ENTRY)
+        if d.first_entry <= field < d.first_entry + 3:
+            return read_entry(d, &body, field - d.first_entry)
         if d.patch:
             return read_patch_row(d, &body, field)
         return read_rdf_row(d, &body, field)
@@ -540,18 +520,6 @@ cdef int read_row(DecoderState* d, Reader* r) noexcept nogil:
 
 
 # ---- frames
-
-cdef int read_metadata(DecoderState* d, Reader* r) noexcept nogil:
-    cdef const uint8_t* begin = r.at
-    cdef Reader key, value
-    if take_metadata(r, &key, &value, &d.fault) != OK:
-        return d.fault.code
-    if d.counts != NULL and note_metadata(d, key, value, r.end - begin_of(begin)) != OK:
-        return d.fault.code
-    if key.end - key.at == 11 and memcmp(key.at, b"jelly.index", 11) == 0:
-        return OK  # of the file, not of the frame: jelly/_formats/index.py reads it
-    return checked(d, add_metadata(d.b, key.at, key.end - key.at, value.at, value.end - value.at), key.at)
-
 
 cdef int read_rows(DecoderState* d) noexcept nogil:
     """The rows of the present frame. OK at its end, FULL or NEED_TABLES in the middle, negative on a fault."""

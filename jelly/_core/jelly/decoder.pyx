@@ -1,7 +1,7 @@
 """The `Decoder`: the Python class over frame_reader and decode. It turns their faults into exceptions."""
 
 cimport cython
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int64_t, uint8_t
 from libc.string cimport memchr, memset
 
 import numpy
@@ -26,7 +26,7 @@ from jelly._core.jelly.columns cimport end_message, free_columns, run_columns
 from jelly._core.jelly.decode cimport run
 from jelly._core.jelly.decode_state cimport (
     GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED,
-    ROWS_QUADS, ROWS_TRIPLES, STAR, TERMS_A_ROW, DecoderState,
+    ROWS_QUADS, ROWS_TRIPLES, STAR, TERMS_A_ROW,
 )
 from jelly._core.jelly.saved_state cimport begin_stream, load_options, load_state, make_columns, save_state
 from jelly._core.jelly.frame_reader cimport (

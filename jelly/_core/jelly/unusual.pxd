@@ -1,4 +1,4 @@
-"""Rare parts of decoding: fields that writers do not make, features that are not announced, terms of earlier Batches."""
+"""Rare parts of decoding: options, fields that writers do not make, features that are not announced, terms of earlier Batches."""
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
@@ -8,6 +8,8 @@ from jelly._core.base.protobuf cimport Reader
 from jelly._core.jelly.decode_state cimport META_ENTRIES, META_TEXT, DecoderState
 
 
+cdef int read_options(DecoderState* d, Reader* r) noexcept nogil
+cdef int read_metadata(DecoderState* d, Reader* r) noexcept nogil
 cdef int simplified(DecoderState* d, const uint8_t* begin, Reader* r) noexcept nogil
 cdef int check_announced(DecoderState* d, int feature, const uint8_t* at) noexcept nogil
 cdef int gathered(DecoderState* d, Reader r, uint32_t fields, uint32_t strings, Reader* span) noexcept nogil

@@ -1,12 +1,52 @@
-"""Rare parts of decoding: fields that writers do not make, features that are not announced, terms of earlier Batches."""
+"""Rare parts of decoding: options, fields that writers do not make, features that are not announced, terms of earlier Batches."""
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.string cimport memcmp
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport CARRIED, UNSET, copy_term
-from jelly._core.base.fault cimport GENERALIZED_UNANNOUNCED, NO_TERM_TO_REPEAT, OK, STAR_UNANNOUNCED, fail
+from jelly._core.base.batch cimport CARRIED, UNSET, add_metadata, copy_term
+from jelly._core.base.fault cimport (
+    GENERALIZED_UNANNOUNCED, NEED_TABLES, NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, STAR_UNANNOUNCED, fail,
+)
+from jelly._core.jelly.counts cimport begin_of, note_metadata, skims
 from jelly._core.jelly.decode_state cimport STAR
+from jelly._core.jelly.frame_reader cimport take_metadata
+from jelly._core.jelly.stream_options cimport (
+    StreamOptionsRow, check_stream_options, look_for_restart, read_stream_options, same_stream_options,
+)
 from jelly._core.base.pieces cimport gather, simplify
+
+
+cdef int read_options(DecoderState* d, Reader* r) noexcept nogil:
+    """The options row. NEED_TABLES for the first one of a stream."""
+    cdef const uint8_t* at = r.at
+    cdef StreamOptionsRow h
+    cdef bint same
+    if read_stream_options(r, &h, d.patch, &d.fault) != OK:
+        return d.fault.code
+    if d.has_header and not d.joined:
+        same = same_stream_options(&d.header, &h)
+        if not (same or skims(d)):
+            return fail(&d.fault, OPTIONS_CHANGED, at)
+        look_for_restart(&d.restart, d.n_frames, d.row, d.frame_offset + (at - d.frame_start))
+        if same:
+            return OK
+    if check_stream_options(&h, d.patch, d.strict, &d.limits, at, &d.fault) != OK:
+        return d.fault.code
+    d.next = h
+    return NEED_TABLES
+
+
+cdef int read_metadata(DecoderState* d, Reader* r) noexcept nogil:
+    cdef const uint8_t* begin = r.at
+    cdef Reader key, value
+    if take_metadata(r, &key, &value, &d.fault) != OK:
+        return d.fault.code
+    if d.counts != NULL and note_metadata(d, key, value, r.end - begin_of(begin)) != OK:
+        return d.fault.code
+    if key.end - key.at == 11 and memcmp(key.at, b"jelly.index", 11) == 0:
+        return OK  # of the file, not of the frame: jelly/_formats/index.py reads it
+    return checked(d, add_metadata(d.b, key.at, key.end - key.at, value.at, value.end - value.at), key.at)
 
 
 cdef int simplified(DecoderState* d, const uint8_t* begin, Reader* r) noexcept nogil:
@@ -21,6 +61,8 @@ cdef int simplified(DecoderState* d, const uint8_t* begin, Reader* r) noexcept n
 
 cdef int check_announced(DecoderState* d, int feature, const uint8_t* at) noexcept nogil:
     """Note a statement that needs an option which the stream does not have; with `strict` it is a fault."""
+    if d.columnar:
+        return OK  # there the version tells
     if d.header.star if feature == STAR else d.header.generalized:
         return OK
     if d.strict:
@@ -36,10 +78,13 @@ cdef int gathered(DecoderState* d, Reader r, uint32_t fields, uint32_t strings, 
 
 
 cdef int merge_terms(DecoderState* d, Reader r, int arity, Reader* spans, int* kinds) noexcept nogil:
-    """`take_terms` where a position is set more than once, or where a field is malformed or a group."""
+    """`take_terms` where a position is set more than once, or where a field is malformed or a group; and in columns,
+    where subject and predicate have fewer fields."""
     cdef int slot, field
+    cdef uint32_t fields
     for slot in range(arity):
-        field = gathered(d, r, 0b1111 << (4 * slot + 1), 1 << (4 * slot + 2), &spans[slot])
+        fields = 0b1111 if slot >= 2 or not d.columnar else 0b11 >> slot
+        field = gathered(d, r, fields << (4 * slot + 1), 1 << (4 * slot + 2), &spans[slot])
         if field < 0:
             return field
         kinds[slot] = field - (4 * slot + 1) if field > 0 else -1
