@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from jelly.errors import JellyArgumentError, JellyOptionsError
@@ -136,6 +137,7 @@ _IRIS = {
 # The table of section "Consistency with physical stream types".
 _OF_TRIPLES = (LogicalType.UNSPECIFIED, LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS)
 _OF_QUADS = (LogicalType.UNSPECIFIED, LogicalType.FLAT_QUADS, LogicalType.DATASETS)
+_LOGICAL_TYPES = frozenset(LogicalType)
 
 
 def _check_types(options: StreamOptions | PatchOptions) -> None:
@@ -205,14 +207,6 @@ Options = TypeVar("Options", "StreamOptions", "PatchOptions")
 
 # Values that a stream may have though no writer is to choose them, and a value that is always allowed.
 _LOOSE: dict[str, Any] = {"max_name_table_size": MIN_COLUMN_NAMES, "logical_type": LogicalType.UNSPECIFIED}
-
-
-def options_read(kind: type[Options], **fields: Any) -> Options:
-    """Options as a stream has them: its name table may be smaller, its types another pair than a writer may choose."""
-    options = object.__new__(kind)
-    for name, value in fields.items():
-        object.__setattr__(options, name, value)
-    return options
 
 
 def _replaced(options: Options, changes: dict[str, Any]) -> Options:
@@ -452,3 +446,44 @@ class PatchOptions:
     def is_flat(self) -> bool:
         """Whether the whole stream is one patch."""
         return self.stream_type == PatchStreamType.FLAT
+
+
+# Small messages are common, and so are their options: making these anew would take as long as decoding.
+@lru_cache(64)
+def options_read(
+    patch: bool,
+    physical: int,
+    logical: int,
+    name: bytes,
+    generalized: int,
+    star: int,
+    names: int,
+    prefixes: int,
+    datatypes: int,
+    version: int,
+    rdf: int,
+    numbering: str,
+) -> StreamOptions | PatchOptions:
+    """Options as a stream has them: its name table may be smaller, its types another pair than a writer may choose.
+
+    A logical subtype that we do not know counts as its base type.
+    """
+    options: StreamOptions | PatchOptions
+    options = object.__new__(PatchOptions) if patch else object.__new__(StreamOptions)
+    found: dict[str, Any] = {
+        "generalized_statements": bool(generalized), "rdf_star": bool(star), "max_name_table_size": names,
+        "max_prefix_table_size": prefixes, "max_datatype_table_size": datatypes, "version": version,
+    }  # fmt: skip
+    if patch:
+        found |= {"stream_type": PatchStreamType(logical), "statement_type": StatementType(physical)}
+    else:
+        found |= {
+            "physical_type": PhysicalType(physical),
+            "logical_type": LogicalType(logical if logical in _LOGICAL_TYPES else logical % 10),
+            "stream_name": name.decode(),
+            "rdf_version": RDF_VERSIONS[rdf] if version == COLUMN_VERSION else "",
+            "numbering": numbering,
+        }
+    for field, value in found.items():
+        object.__setattr__(options, field, value)
+    return options

@@ -6,7 +6,6 @@ from libc.string cimport memchr, memset
 
 import numpy
 import warnings
-from functools import lru_cache
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.base cimport schema as pb
@@ -39,16 +38,11 @@ from jelly._core.jelly.stream_options cimport (
 )
 
 from jelly.errors import JellyArgumentError, JoinedWarning, OptionsWarning
-from jelly._options.options import (
-    MAX_TABLE_SIZE, RDF_VERSIONS, LogicalType, PatchOptions, PatchStreamType, PhysicalType, StatementType, StreamOptions,
-    options_read,
-)
+from jelly._options.options import MAX_TABLE_SIZE, NUMBERINGS, RDF_VERSIONS, PatchOptions, StreamOptions, options_read
 
 cdef enum:
     # Options with a stream name longer than this are made anew each time.
     MAX_CACHED_NAME = 1024
-
-_LOGICAL_TYPES = frozenset(LogicalType)
 
 
 @cython.no_gc_clear
@@ -540,10 +534,10 @@ cdef class Decoder(PushReader):
         cdef bint first = self.read_options is None
         self.stream_name = (<const char*>h.name.at)[:h.name.end - h.name.at]
         # Very long names must not stay in the cache.
-        make = make_options if len(self.stream_name) <= MAX_CACHED_NAME else make_options.__wrapped__
+        make = options_read if len(self.stream_name) <= MAX_CACHED_NAME else options_read.__wrapped__
         options = make(
             self.d.patch, h.physical, h.logical, self.stream_name, h.generalized, h.star, h.names, h.prefixes,
-            h.datatypes, h.version, h.rdf, h.numbering,
+            h.datatypes, h.version, h.rdf, NUMBERINGS[h.numbering == NUMBERING_S],
         )
         with cython.critical_section(self):
             self.read_options = options
@@ -585,38 +579,6 @@ cdef class Decoder(PushReader):
             self.d.counts.allowed = self.d.known if self.d.counts.skim else self.d.allowed
             self.d.allowed = 0
         return 0
-
-
-# Small messages are common, and so are their options: making these anew would take as long as decoding.
-@lru_cache(64)
-def make_options(patch, physical, logical, name, generalized, star, names, prefixes, datatypes, version, rdf, numbering):
-    """The options from the numbers of the wire; a logical subtype that we do not know counts as its base type."""
-    if patch:
-        return options_read(
-            PatchOptions,
-            stream_type=PatchStreamType(logical),
-            statement_type=StatementType(physical),
-            generalized_statements=bool(generalized),
-            rdf_star=bool(star),
-            max_name_table_size=names,
-            max_prefix_table_size=prefixes,
-            max_datatype_table_size=datatypes,
-            version=version,
-        )
-    return options_read(
-        StreamOptions,
-        physical_type=PhysicalType(physical),
-        logical_type=LogicalType(logical if logical in _LOGICAL_TYPES else logical % 10),
-        stream_name=name.decode(),
-        generalized_statements=bool(generalized),
-        rdf_star=bool(star),
-        max_name_table_size=names,
-        max_prefix_table_size=prefixes,
-        max_datatype_table_size=datatypes,
-        version=version,
-        rdf_version=RDF_VERSIONS[rdf] if version == COLUMN_VERSION else "",
-        numbering="S" if numbering == NUMBERING_S else "P",
-    )
 
 
 cdef bint is_empty(BatchData* a) noexcept:
