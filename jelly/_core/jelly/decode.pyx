@@ -543,7 +543,7 @@ cdef int read_rows(DecoderState* d) noexcept nogil:
             if much_metadata(d.b):
                 return FULL
         elif field == FRAME_COLUMNS:
-            d.has_columns = not d.patch  # options of version 3 may follow: columns.pyx then reads the frame
+            d.has_columns = not d.patch  # options of version 3 may follow: column_reader.pyx then reads the frame
         elif field < 0:
             return malformed(d, frame)
     if d.has_columns:

@@ -21,7 +21,7 @@ from jelly._core.rules.patch_operations cimport (
 )
 from jelly._core.base.push_reader cimport PushReader
 from jelly._core.jelly.column_state cimport COLUMN_VERSION, NUMBERING_P, NUMBERING_S
-from jelly._core.jelly.columns cimport end_message, free_columns, run_columns
+from jelly._core.jelly.column_reader cimport end_message, free_columns, run_columns
 from jelly._core.jelly.decode cimport run
 from jelly._core.jelly.decode_state cimport (
     GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED,

@@ -29,7 +29,7 @@ from jelly._core.jelly.column_state cimport (
     STEP_ROWS, Tag, VALUE_BNODE, VALUE_IRI, VALUE_LITERAL, VALUE_TRIPLE,
     WHOLE_ROWS,
 )
-from jelly._core.jelly.column_values cimport check_layout, count_runs, fill, take_item, take_number, take_number32
+from jelly._core.jelly.column_cells cimport check_layout, count_runs, fill, take_item, take_number, take_number32
 from jelly._core.jelly.counts cimport add_rows, begin_of, note_frame, note_row, skims, wants_parts
 from jelly._core.jelly.decode cimport keep_entry, malformed, read_namespace
 from jelly._core.jelly.decode_state cimport KNOWN_ROWS
