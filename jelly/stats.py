@@ -19,7 +19,8 @@ from jelly._bytes.source import Progress
 from jelly._core.algebra.content import term_hash
 from jelly._core.algebra.row_index import RowIndex
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI, Kind
+from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI
+from jelly._core.base.kinds import Kind, kinds_of
 from jelly._dataset.sources import Sources
 from jelly._dataset.stream import Stream
 from jelly._formats.registry import MESSAGE_READING, READING, RESULT_READING, SEVERAL, Content, content_of
@@ -312,7 +313,7 @@ class Counting:
             return
         self.statements += len(batch)
         n, kind, hashes = batch.n_terms, batch.kind, term_hash(batch, _SEED)
-        are_nodes = (kind == Kind.IRI) | (kind == Kind.BNODE)
+        are_nodes = np.isin(kind, kinds_of("node"))
         uses = np.zeros(n, np.int64)  # occurrences of each term in all positions
         for name in _POSITIONS:
             ids = getattr(batch, name)
@@ -362,7 +363,7 @@ class Counting:
         ):
             if times:
                 self.tallies["datatypes"].add(name, times)
-        ids = np.flatnonzero((kind >= Kind.LITERAL) & (kind <= Kind.TYPED) & (uses > 0))
+        ids = np.flatnonzero(np.isin(kind, kinds_of("literal")) & (uses > 0))
         start = batch.start
         self.sizes += _by_power(start[ids + 1] - start[ids], uses[ids])
 

@@ -14,7 +14,7 @@ import numpy as np
 from jelly._bytes.names import split_suffix
 from jelly._bytes.part_file import PartFolder
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import Kind
+from jelly._core.base.kinds import Kind
 from jelly._core.terms.materialize import Materializer
 from jelly._dataset.steps.order import Run
 from jelly._dataset.steps.sort import Sort

@@ -18,7 +18,7 @@ from typing import Any
 from jelly._bytes.sink import SinkWriter
 from jelly._bytes.source import Source
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import Kind
+from jelly._core.base.kinds import Kind
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.rules.needs import lacking

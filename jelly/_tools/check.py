@@ -10,11 +10,11 @@ from math import inf
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from jelly._bytes.names import is_path
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import NOUNS, Kind, Op, Slot
+from jelly._core.base.constants import Op, Slot
+from jelly._core.base.kinds import Kind, kinds_of, with_article
 from jelly._core.jelly.row_counter import RowCounter
 from jelly._core.ntriples.statement_table import StatementTable
 from jelly._core.terms.materialize import Materializer
@@ -32,24 +32,9 @@ DELETE, HEADER, PUNCTUATION = map(int, (Op.DELETE, Op.HEADER, Op.PUNCTUATION))
 _NO_ROWS = ("options", "graph_start", "graph_end", "namespace", "other")
 
 
-def _marked(*kinds: Kind) -> npt.NDArray[np.bool_]:
-    """For each kind of term, whether it is one of these."""
-    return np.isin(np.arange(max(Kind) + 1), kinds)
-
-
-def noun_of(kind: int) -> str:
-    """The noun of a kind of term, with its article."""
-    noun = NOUNS[kind]
-    return f"{'an' if noun == 'IRI' else 'a'} {noun}"
-
-
+_NODES, _TRIPLES = kinds_of("node"), kinds_of("triple")
 # Kinds of terms that RDF 1.1 and RDF-star allow, by slot.
-ALLOWED = (
-    _marked(Kind.IRI, Kind.BNODE, Kind.TRIPLE),
-    _marked(Kind.IRI),
-    _marked(Kind.IRI, Kind.BNODE, Kind.LITERAL, Kind.LANG, Kind.TYPED, Kind.TRIPLE),
-    _marked(Kind.IRI, Kind.BNODE),
-)
+ALLOWED = (_NODES + _TRIPLES, (Kind.IRI,), kinds_of("term"), _NODES)
 # Maximum number of differing statements to show; after a missing statement all others differ.
 _SHOWN = 10
 
@@ -144,7 +129,7 @@ class Check:
         """Report statements whose graph is a quoted triple: no version of RDF has these, and Jelly cannot hold them."""
         if batch.variables is not None or batch.g is None or not len(batch.quoted):
             return
-        for row in np.flatnonzero((batch.g >= 0) & (batch.kind[batch.g] == Kind.TRIPLE)).tolist():
+        for row in np.flatnonzero((batch.g >= 0) & (np.isin(batch.kind[batch.g], _TRIPLES))).tolist():
             self.add(f"statement {batch.first_row + row}: a quoted triple as graph, which no version of RDF allows")
 
     def add_beside(self, src: Any, joined: bool, limits: Mapping[str, Any], patch: bool = False) -> None:
@@ -249,7 +234,9 @@ class Check:
                 generalized = np.append(generalized_terms(batch), False)
             masks = []
             for slot, ids in enumerate(columns):
-                mask = kinds[ids] == Kind.TRIPLE if is_star else ~ALLOWED[slot][kinds[ids]] | generalized[ids]
+                mask = np.isin(kinds[ids], _TRIPLES if is_star else ALLOWED[slot])
+                if not is_star:
+                    mask = ~mask | generalized[ids]
                 used = ids >= 0
                 if batch.op is not None and slot < 3:
                     used &= (batch.op <= DELETE) | ((batch.op == HEADER) & (slot == 2) & is_star)
@@ -257,7 +244,7 @@ class Check:
             for row in np.flatnonzero(np.logical_or.reduce(masks)).tolist():
                 slot = next(i for i, mask in enumerate(masks) if mask[row])
                 is_header = batch.op is not None and batch.op[row] == HEADER
-                noun = noun_of(batch.kind[columns[slot][row]])
+                noun = with_article(batch.kind[columns[slot][row]])
                 where = "value of a header" if is_header else SLOTS[slot]
                 self.add(f"{where} is {noun}, but {flag} is false", *self.place(row))
                 if self.is_full:
@@ -274,12 +261,12 @@ def generalized_terms(batch: Batch) -> Any:
     wrong = np.zeros(len(kinds), bool)
     if not len(quoted):
         return wrong
-    is_quoted = kinds == Kind.TRIPLE
+    is_compound = np.isin(kinds, kinds_of("compound"))
     bad = np.zeros(len(quoted), bool)
     for slot in range(3):
-        bad |= ~ALLOWED[slot][kinds[quoted[:, slot]]]
+        bad |= ~np.isin(kinds[quoted[:, slot]], ALLOWED[slot])
     while True:
-        wrong[is_quoted] = bad[batch.aux[is_quoted]]
+        wrong[is_compound] = bad[batch.aux[is_compound]]
         after = bad | wrong[quoted].any(axis=1)
         if (after == bad).all():
             return wrong

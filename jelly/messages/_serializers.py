@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import RDF, Kind
+from jelly._core.base.constants import RDF
+from jelly._core.base.kinds import Kind
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.rules.capabilities import Capabilities, capabilities_of
 from jelly._core.terms.materialize import Materializer

@@ -14,7 +14,7 @@ from jelly._core.algebra.relabeling import Relabeling
 from jelly._core.algebra.row_index import RowIndex
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import Kind
+from jelly._core.base.kinds import Kind
 from jelly._core.terms.operations import AddNamespace, DeleteNamespace, Header, Operation, Start
 from jelly._formats.registry import READING, format_of, having
 from jelly._options.options import PatchOptions

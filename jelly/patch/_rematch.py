@@ -18,7 +18,7 @@ from jelly._core.algebra.relabeling import Relabeling
 from jelly._core.algebra.row_index import RowIndex
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import Kind
+from jelly._core.base.kinds import kinds_of
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.model import BlankNode
 from jelly._tools.blank_nodes import components, match_labels
@@ -98,7 +98,7 @@ class _Nodes:
         if numbers is None:
             return
         places = _columns(batch, numbers, -1)
-        triples = np.flatnonzero((numbers >= 0) & (batch.kind == int(Kind.TRIPLE)))
+        triples = np.flatnonzero((numbers >= 0) & np.isin(batch.kind, kinds_of("compound")))
         if len(triples):
             parts = numbers[batch.quoted.reshape(-1, 3)[batch.aux[triples]]]
             places = np.concatenate([places, np.column_stack([numbers[triples], parts])])

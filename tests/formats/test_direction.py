@@ -14,7 +14,8 @@ import jelly
 import jelly.stats
 from jelly import IRI, Literal, QuotedTriple, Triple
 from jelly._core.base.batch_concat import join_batches
-from jelly._core.base.constants import Kind, Op, Slot
+from jelly._core.base.constants import Op, Slot
+from jelly._core.base.kinds import Kind
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.rules.capabilities import capabilities_of
 from jelly._core.terms.batch_builder import BatchBuilder

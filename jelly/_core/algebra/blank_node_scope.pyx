@@ -3,9 +3,10 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memchr, memcmp, memcpy
 
-from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, Batch, BatchData
+from jelly._core.base.batch cimport Batch, BatchData
 from jelly._core.base.batch_concat cimport replace_labels
 from jelly._core.base.characters cimport is_digit
+from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI
 
 from jelly.errors import JellyArgumentError
 

@@ -7,7 +7,8 @@ base direction of a literal, belongs into `kind_word` and into `same_content`, a
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from jelly._core.base.batch cimport KIND_TRIPLE, BatchData, same_bytes
+from jelly._core.base.batch cimport BatchData, TermView, same_bytes, view_term
+from jelly._core.base.kinds cimport ATTRIBUTED, COMPOUND, among
 
 ctypedef struct HashKey:
     uint64_t a
@@ -38,14 +39,14 @@ cdef inline bint same_content(
     """Whether term `i` of `x` is term `j` of `y`. `ids` tells for the terms of `x` that others refer to which ones of
     `y` they are; in `y`, equal terms have equal ids."""
     cdef int64_t n = x.start[i + 1] - x.start[i]
-    cdef int32_t a = x.aux[i]
-    cdef int32_t b = y.aux[j]
-    if kind_word(x, i) != kind_word(y, j) or n != y.start[j + 1] - y.start[j] or (a < 0) != (b < 0):
+    cdef TermView v, w
+    cdef int k
+    if kind_word(x, i) != kind_word(y, j) or n != y.start[j + 1] - y.start[j]:
         return False
-    if x.kind[i] == KIND_TRIPLE:
-        return (
-            ids[x.quoted[3 * a]] == y.quoted[3 * b]
-            and ids[x.quoted[3 * a + 1]] == y.quoted[3 * b + 1]
-            and ids[x.quoted[3 * a + 2]] == y.quoted[3 * b + 2]
-        )
-    return (a < 0 or ids[a] == b) and same_bytes(x.text + x.start[i], y.text + y.start[j], n)
+    if among(x.kind[i], ATTRIBUTED | COMPOUND):
+        view_term(x, i, &v)
+        view_term(y, j, &w)
+        for k in range(v.n_refs):
+            if ids[v.refs[k]] != w.refs[k]:
+                return False
+    return same_bytes(x.text + x.start[i], y.text + y.start[j], n)

@@ -9,7 +9,8 @@ from libc.stdint cimport uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-from jelly._core.base.batch cimport KIND_BNODE, KIND_LANG, KIND_TYPED, RESULTS, Batch, load_u64
+from jelly._core.base.batch cimport RESULTS, Batch, TermView, load_u64, view_term
+from jelly._core.base.kinds cimport ATTRIBUTED, COMPOUND, KIND_BNODE, among
 
 import math
 
@@ -112,50 +113,44 @@ cdef void hash_terms(BatchData* b, const HashKey* key, bint alike, Hash128* out)
     """The hashes of all terms; where `alike`, blank nodes have one. A quoted triple has the hashes of its terms in it, so
     nested ones cost no more."""
     cdef Sip s
-    cdef int32_t i, aux
-    cdef int k, kind
+    cdef TermView v
+    cdef int32_t i
+    cdef int k
     cdef bint refer = False
     for i in range(b.n_terms):
-        kind = b.kind[i]
-        if kind == KIND_LANG or kind == KIND_TYPED or kind == KIND_TRIPLE:
+        if among(b.kind[i], ATTRIBUTED | COMPOUND):
             refer = True
             continue
         sip_start(&s, key)
-        if alike and kind == KIND_BNODE:
-            sip_word(&s, kind)
+        if alike and b.kind[i] == KIND_BNODE:
+            sip_word(&s, KIND_BNODE)
         else:
             sip_term(&s, b, i)
         out[i] = sip_end(&s)
     if not refer:
         return
-    # Language tags and datatypes refer to nothing, and the terms of a quoted triple come before it.
+    # Language tags and datatypes refer to nothing, and the terms of a compound term come before it.
     for i in range(b.n_terms):
-        kind = b.kind[i]
-        aux = b.aux[i]
-        if kind != KIND_LANG and kind != KIND_TYPED and kind != KIND_TRIPLE:
+        if not among(b.kind[i], ATTRIBUTED | COMPOUND):
             continue
+        view_term(b, i, &v)
         sip_start(&s, key)
         sip_term(&s, b, i)
-        if kind == KIND_TRIPLE:
-            for k in range(3):
-                sip_hash(&s, &out[b.quoted[3 * aux + k]])
-        else:
-            sip_hash(&s, &out[aux])
+        for k in range(v.n_refs):
+            sip_hash(&s, &out[v.refs[k]])
         out[i] = sip_end(&s)
 
 
 cdef Hash128 hash_shallow(BatchData* b, int32_t term, const int32_t* ids, const HashKey* key) noexcept nogil:
     """A hash of a term whose language tag, datatype or quoted terms have got ids that are the same for equal ones."""
     cdef Sip s
+    cdef TermView v
     cdef int k
-    cdef int32_t aux = b.aux[term]
+    view_term(b, term, &v)
     sip_start(&s, key)
     sip_term(&s, b, term)
-    if b.kind[term] == KIND_TRIPLE:
-        for k in range(3):
-            sip_word(&s, ids[b.quoted[3 * aux + k]])
-    elif aux >= 0:
-        sip_word(&s, ids[aux])
+    for k in range(v.n_refs):
+        sip_word(&s, ids[v.refs[k]])
     return sip_end(&s)
 
 
@@ -298,7 +293,7 @@ def blank_terms(Batch batch not None):
     with nogil:
         for i in range(b.n_terms):
             is_blank[i] = b.kind[i] == KIND_BNODE
-            if b.kind[i] == KIND_TRIPLE:
+            if among(b.kind[i], COMPOUND):
                 # Its terms come before it.
                 parts = b.quoted + 3 * b.aux[i]
                 is_blank[i] = is_blank[parts[0]] or is_blank[parts[1]] or is_blank[parts[2]]
@@ -339,7 +334,7 @@ cdef int take_keys(BatchData* b, const int32_t* ids, int64_t n, SlotKeys* k) noe
         if seen[term]:
             continue
         seen[term] = 1
-        if b.kind[term] == KIND_TRIPLE:
+        if among(b.kind[term], COMPOUND):
             if all_terms == NULL:
                 all_terms = <Hash128*>malloc((b.n_terms + 1) * sizeof(Hash128))
                 if all_terms == NULL:

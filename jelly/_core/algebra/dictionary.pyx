@@ -7,14 +7,14 @@ from libc.string cimport memcmp, memset, strlen
 from jelly._core.algebra.content cimport hash_shallow, memory_of, read_key, same_content
 from jelly._core.algebra.rewrite cimport map_marks, map_rows
 from jelly._core.algebra.select cimport rows_of_terms
-from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, Batch, BatchData,
-    add_graphs, add_operations, add_quoted, add_term, new_batch,
-)
+from jelly._core.base.batch cimport Batch, BatchData, TermView, add_graphs, add_operations, add_view, new_batch, view_term
 from jelly._core.base.batch_concat cimport stand_as
 from jelly._core.base.claim cimport claim, give_back
-from jelly._core.base.constants cimport KIND_ANY, KIND_VARIABLE, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
+from jelly._core.base.constants cimport RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
 from jelly._core.base.fault cimport NO_MEMORY, OK
+from jelly._core.base.kinds cimport (
+    COMPOUND, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, LITERALS, N_KINDS, among, row_of_kind,
+)
 from jelly._core.base.memory cimport make_room
 
 import numpy
@@ -89,21 +89,17 @@ cdef int32_t find_leaf(TermTable* t, BatchData* b, int32_t term) noexcept nogil:
 cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) noexcept nogil:
     """The id of a term, and of each that it refers to; `ids` has those that are known, else -1. Negative: a code."""
     cdef uint64_t hash, at
+    cdef TermView v
     cdef int32_t found
-    cdef int32_t aux = b.aux[term]
     cdef int32_t inner[3]
     cdef int k
     if ids[term] >= 0:
         return ids[term]
-    if b.kind[term] == KIND_TRIPLE:
-        for k in range(3):
-            inner[k] = id_of_term(t, b, b.quoted[3 * aux + k], ids)
-            if inner[k] < 0:
-                return inner[k]
-    elif aux >= 0:
-        aux = id_of_term(t, b, aux, ids)
-        if aux < 0:
-            return aux
+    view_term(b, term, &v)
+    for k in range(v.n_refs):
+        inner[k] = id_of_term(t, b, v.refs[k], ids)
+        if inner[k] < 0:
+            return inner[k]
     if grow_table(t) < 0:
         return NO_MEMORY
     at = slot_of_term(t, b, term, ids, &hash)
@@ -111,10 +107,7 @@ cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) 
     if found >= 0:
         ids[term] = found
         return found
-    if b.kind[term] == KIND_TRIPLE:
-        found = add_quoted(t.terms, inner[0], inner[1], inner[2])
-    else:
-        found = add_term(t.terms, b.kind[term], aux, b.text + b.start[term], b.start[term + 1] - b.start[term])
+    found = add_view(t.terms, &v, inner)
     if found >= 0:
         t.hashes[found] = hash
         t.slots[at] = (hash >> 32 << 32) | <uint64_t>(found + 1)
@@ -245,18 +238,6 @@ def unique_terms(Batch batch not None) -> Batch:
 
 # ---- the order of terms, which is that of their classes in jelly/_core/terms/model.pyx
 
-cdef inline int rank_of_kind(int kind) noexcept nogil:
-    if kind == KIND_BNODE:
-        return 1
-    if kind == KIND_IRI:
-        return 2
-    if kind == KIND_TRIPLE:
-        return 4
-    if kind == KIND_VARIABLE:
-        return 5
-    return 6 if kind == KIND_ANY else 3
-
-
 cdef inline int compared(const uint8_t* x, int64_t n, const uint8_t* y, int64_t m) noexcept nogil:
     cdef int found = memcmp(x, y, min(n, m))
     return found if found else (n > m) - (n < m)
@@ -286,10 +267,10 @@ cdef int compare_terms(BatchData* b, const int32_t* same, int32_t x, int32_t y, 
     cdef const uint8_t* other
     if x == y:
         return 0
-    found = rank_of_kind(b.kind[x]) - rank_of_kind(b.kind[y])
+    found = row_of_kind(b.kind[x]).rank - row_of_kind(b.kind[y]).rank
     if found:
         return found
-    if b.kind[x] == KIND_TRIPLE:
+    if among(b.kind[x], COMPOUND):
         for k in range(3):
             one_inner = b.quoted[3 * b.aux[x] + k]
             other_inner = b.quoted[3 * b.aux[y] + k]
@@ -300,7 +281,7 @@ cdef int compare_terms(BatchData* b, const int32_t* same, int32_t x, int32_t y, 
         b.text + b.start[x] + depth, b.start[x + 1] - b.start[x] - depth,
         b.text + b.start[y] + depth, b.start[y + 1] - b.start[y] - depth,
     )
-    if found or rank_of_kind(b.kind[x]) != 3 or b.kind[x] == b.kind[y] == KIND_LITERAL:
+    if found or not among(b.kind[x], LITERALS) or b.kind[x] == b.kind[y] == KIND_LITERAL:
         return found
     one = datatype_of(b, x, &n)
     other = datatype_of(b, y, &m)
@@ -394,7 +375,7 @@ cdef int sort_terms(BatchData* b, const int32_t* same, Item* items, Range** wait
         first = waiting[0][n].first
         end = waiting[0][n].end
         depth = waiting[0][n].depth
-        if depth < 0 or end - first <= FEW or b.kind[items[first].term] == KIND_TRIPLE:
+        if depth < 0 or end - first <= FEW or among(b.kind[items[first].term], COMPOUND):
             sort_alike(b, same, items + first, end - first, max(depth, <int64_t>0))
             continue
         noise ^= noise << 13
@@ -429,7 +410,7 @@ cdef int rank_terms(
     BatchData* b, const int32_t* same, const int8_t* wanted, Item* items, int32_t* ranks, int32_t* most
 ) noexcept nogil:
     """The ranks of some terms from 1 on, equal ones for equal terms; 0 for the others."""
-    cdef int64_t sizes[8]
+    cdef int64_t sizes[N_KINDS + 1]
     cdef int64_t n = 0
     cdef int64_t cap = 64
     cdef int64_t i, first
@@ -442,14 +423,14 @@ cdef int rank_terms(
     memset(sizes, 0, sizeof(sizes))
     for i in range(b.n_terms):
         if wanted[i]:
-            sizes[rank_of_kind(b.kind[i]) + 1] += 1
-    for kind in range(1, 8):
+            sizes[row_of_kind(b.kind[i]).rank + 1] += 1
+    for kind in range(1, N_KINDS + 1):
         sizes[kind] += sizes[kind - 1]
         push_range(&waiting, &n, &cap, sizes[kind - 1], sizes[kind], 0)
-    first = sizes[7]
+    first = sizes[N_KINDS]
     for i in range(b.n_terms):
         if wanted[i]:
-            kind = rank_of_kind(b.kind[i])
+            kind = row_of_kind(b.kind[i]).rank
             items[sizes[kind]].term = <int32_t>i
             items[sizes[kind]].key = key_at(b, <int32_t>i, 0)
             sizes[kind] += 1

@@ -6,11 +6,10 @@ from libc.string cimport memset
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.algebra.dictionary cimport TermDictionary, TermTable, check_status, id_of_term
-from jelly._core.base.batch cimport (
-    KIND_LANG, KIND_LITERAL, KIND_TYPED, NO_TERM, Batch, BatchData, need_statements,
-)
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, need_statements
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport NO_MEMORY, whole_number
+from jelly._core.base.kinds cimport LITERALS, among
 from jelly._core.base.memory cimport make_room
 
 import numpy
@@ -59,10 +58,6 @@ cdef inline int32_t number_of(TermTable* t, Numbers* numbers, BatchData* b, int3
     return new_number(numbers, id)
 
 
-cdef inline bint is_literal(BatchData* b, int32_t term) noexcept nogil:
-    return b.kind[term] == KIND_LITERAL or b.kind[term] == KIND_LANG or b.kind[term] == KIND_TYPED
-
-
 cdef int64_t number_rows(
     TermTable* t, Numbers* nodes, Numbers* relations, BatchData* b, bint literals, int32_t* ids,
     int32_t* s, int32_t* p, int32_t* o, int32_t* g
@@ -72,7 +67,7 @@ cdef int64_t number_rows(
     cdef int64_t kept = 0
     memset(ids, 0xFF, b.n_terms * sizeof(int32_t))
     for row in range(b.n_rows):
-        if not literals and (is_literal(b, b.s[row]) or is_literal(b, b.o[row])):
+        if not literals and (among(b.kind[b.s[row]], LITERALS) or among(b.kind[b.o[row]], LITERALS)):
             continue
         s[kept] = number_of(t, nodes, b, b.s[row], ids)
         p[kept] = number_of(t, relations, b, b.p[row], ids)

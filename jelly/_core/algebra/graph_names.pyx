@@ -3,9 +3,10 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from jelly._core.algebra.rewrite cimport map_marks, map_rows
-from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, NO_TERM, Batch, BatchData, add_term, need_statements
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, add_term, need_statements
 from jelly._core.base.batch_concat cimport copy_terms, like
 from jelly._core.base.fault cimport OK
+from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI
 
 from jelly.errors import JellyArgumentError
 

@@ -7,10 +7,11 @@ from libc.string cimport memset
 
 from jelly._core.algebra.rewrite cimport map_marks, map_rows
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_TRIPLE, Batch, add_joined, add_namespace, move_term, need_statements, same_bytes,
+    Batch, TermView, add_joined, add_namespace, move_term, need_statements, same_bytes, view_term,
 )
 from jelly._core.base.batch_concat cimport like
 from jelly._core.base.fault cimport NO_MEMORY, OK, Fault, fail, fault_error
+from jelly._core.base.kinds cimport COMPOUND, KIND_BNODE, among
 from jelly._core.rules.blank_node_label cimport KEPT, Labels, clear_labels, free_labels, is_made_up, number_label
 
 from jelly.errors import JellyOptionsError
@@ -102,16 +103,18 @@ cdef void take_marks(BatchData* b, const uint8_t* mark, int64_t n_mark, uint8_t*
 cdef int rename_term(Renaming* r, int32_t term) noexcept nogil:
     """Copy a blank node or a quoted triple, unless the message had it before. A negative code where that fails."""
     cdef BatchData* b = r.source
+    cdef TermView v
     cdef int32_t found
     cdef int k
-    if term < 0 or r.moved[term] > 0 or b.kind[term] != KIND_BNODE and b.kind[term] != KIND_TRIPLE:
+    if term < 0 or r.moved[term] > 0 or not among(b.kind[term], (1 << KIND_BNODE) | COMPOUND):
         return OK
     if b.kind[term] == KIND_BNODE:
         found = rename_label(r, term)
         r.moved[term] = found + 1
     else:
-        for k in range(3):
-            found = rename_term(r, b.quoted[3 * b.aux[term] + k])
+        view_term(b, term, &v)
+        for k in range(v.n_refs):
+            found = rename_term(r, v.refs[k])
             if found < 0:
                 return found
         found = move_term(b, term, r.target, r.moved)

@@ -5,9 +5,10 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from jelly._core.algebra.dictionary cimport TermDictionary, TermTable, find_leaf
-from jelly._core.base.batch cimport KIND_BNODE, NO_TERM, Batch, BatchData, add_term, new_batch
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, add_term, new_batch
 from jelly._core.base.batch_concat cimport replace_labels
 from jelly._core.base.constants cimport NO_LIMIT
+from jelly._core.base.kinds cimport KIND_BNODE
 
 
 ctypedef struct Labels:

@@ -10,10 +10,11 @@ from jelly._core.arrow.values cimport (
     KIND_WIDTH, NTRIPLES, PLAIN, SLACK, Render, Span, all_differ, end_render, fill_kind_codes, fill_kinds,
     find_directions, find_same, free_render, render, start_render, start_same,
 )
-from jelly._core.base.batch cimport KIND_LANG, KIND_TYPED, NO_TERM, Batch, BatchData, need_statements
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, need_statements
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.constants cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error
+from jelly._core.base.kinds cimport KIND_LANG, KIND_TYPED
 from jelly._core.base.memory cimport make_room
 from jelly._core.base.protobuf cimport Writer, reserve
 from jelly._core.rules.capabilities cimport Capabilities

@@ -5,15 +5,15 @@ from libc.string cimport memcmp
 
 from jelly._core.arrow.values cimport PLAIN
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED, NO_TERM,
-    BatchData, add_frame, add_row, add_term, intern_term, same_bytes, split_tag,
+    NO_TERM, BatchData, add_frame, add_row, add_term, intern_term, kind_of_direction, same_bytes, split_tag,
 )
-from jelly._core.base.constants cimport (
-    N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, N_XSD_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING,
-)
+from jelly._core.base.constants cimport is_tag_datatype, is_xsd_string
 from jelly._core.base.fault cimport (
     BAD_DIRECTION, BOTH_KINDS, COLUMN_INDEX, COLUMN_NULL, COLUMN_OFFSETS, COLUMN_UTF8, EMPTY_VALUE, FULL,
     NAMED_GRAPH_IN_TRIPLES, NOT_BNODE, NOT_LITERAL, NO_MEMORY, OBJECT_KIND, OK, PATCH_FALLS, PATCH_OPERATION, fail,
+)
+from jelly._core.base.kinds cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED,
 )
 from jelly._core.rules.patch_operations cimport OP_ADD, OP_COMMIT, OP_DELETE, OP_PUNCTUATION, OP_START
 from jelly._core.base.utf8 cimport check_utf8
@@ -178,7 +178,7 @@ cdef int take_aux(ArrowImport* t, int which, int32_t* term) noexcept nogil:
             n = c.n
             kind = split_tag(c.at, &n)
             known = new_term(t, c, kind, NO_TERM, c.at, n)
-        elif c.n == N_XSD_STRING and memcmp(c.at, XSD_STRING, N_XSD_STRING) == 0:
+        elif is_xsd_string(c.at, c.n):
             known = NO_TERM
         else:
             known = new_term(t, c, KIND_IRI, NO_TERM, c.at, c.n)
@@ -189,28 +189,16 @@ cdef int take_aux(ArrowImport* t, int which, int32_t* term) noexcept nogil:
     return OK
 
 
-cdef bint is_lang_string(ArrowImport* t, int32_t term) noexcept nogil:
-    """Whether this is the datatype of literals with a language."""
-    cdef const uint8_t* text = t.lines.batch.text + t.lines.batch.start[term]
-    cdef int64_t n = t.lines.batch.start[term + 1] - t.lines.batch.start[term]
-    return (n == N_RDF_LANG_STRING and memcmp(text, RDF_LANG_STRING, n) == 0) or (
-        n == N_RDF_DIR_LANG_STRING and memcmp(text, RDF_DIR_LANG_STRING, n) == 0
-    )
-
-
 cdef int take_direction(ArrowImport* t, int32_t* tag) noexcept nogil:
     """Give the language tag of the row, NO_TERM where there is none, the base direction that stands beside it."""
     cdef Strings* c = &t.columns[DIRECTION]
     cdef int status = get_value(t, DIRECTION)
-    cdef int kind = 0
+    cdef int kind
     cdef int64_t n
     if status <= 0:
         return status
-    if c.n == 3 and memcmp(c.at, b"ltr", 3) == 0:
-        kind = KIND_TEXT_LTR
-    elif c.n == 3 and memcmp(c.at, b"rtl", 3) == 0:
-        kind = KIND_TEXT_RTL
-    if kind == 0 or tag[0] == NO_TERM or t.lines.batch.kind[tag[0]] == KIND_TEXT_LTR + KIND_TEXT_RTL - kind:
+    kind = kind_of_direction(c.at, c.n)
+    if kind == KIND_TEXT or tag[0] == NO_TERM or t.lines.batch.kind[tag[0]] == KIND_TEXT_LTR + KIND_TEXT_RTL - kind:
         t.at_fault = DIRECTION
         return fail(&t.lines.fault, BAD_DIRECTION, NULL)
     # The text of the tag comes from its column: that of the Batch may move.
@@ -254,6 +242,7 @@ cdef int take_object(ArrowImport* t, int32_t* term) noexcept nogil:
     """The object of a layout with plain values: what kind it has, other columns tell."""
     cdef Strings* c = &t.columns[OBJECT]
     cdef int kind = take_kind(t)
+    cdef BatchData* b = t.lines.batch
     cdef int32_t datatype, lang
     cdef int32_t known
     cdef int32_t aux = NO_TERM
@@ -272,20 +261,20 @@ cdef int take_object(ArrowImport* t, int32_t* term) noexcept nogil:
         if kind != KIND_LITERAL:
             return fail(&t.lines.fault, NOT_LITERAL, NULL)
         # Many tools name the datatype of literals that have a language.
-        if datatype >= 0 and lang >= 0 and not is_lang_string(t, datatype):
+        if datatype >= 0 and lang >= 0 and not is_tag_datatype(
+            b.text + b.start[datatype], b.start[datatype + 1] - b.start[datatype]
+        ):
             return fail(&t.lines.fault, BOTH_KINDS, NULL)
         kind = KIND_LANG if lang >= 0 else KIND_TYPED
         aux = lang if lang >= 0 else datatype
     known = find_known(t, c)
-    if known >= 0 and t.lines.batch.kind[known] == kind and (
-        kind == KIND_TRIPLE or t.lines.batch.aux[known] == aux
-    ):
+    if known >= 0 and b.kind[known] == kind and (kind == KIND_TRIPLE or b.aux[known] == aux):
         term[0] = known
         return OK
     t.at_fault = OBJECT
     if kind == KIND_TRIPLE:
         status = take_parsed(t, OBJECT, term)
-        if status == OK and t.lines.batch.kind[term[0]] != KIND_TRIPLE:
+        if status == OK and b.kind[term[0]] != KIND_TRIPLE:
             t.at_fault = KIND
             return fail(&t.lines.fault, OBJECT_KIND, NULL)
     elif kind == KIND_BNODE:

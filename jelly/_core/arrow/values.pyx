@@ -4,11 +4,11 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memchr, memcmp, memcpy, memset
 
-from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, len_direction, load_u64, put_direction,
-    same_bytes,
-)
+from jelly._core.base.batch cimport len_direction, load_u64, put_direction, refuse_term, same_bytes
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, RENDER_LIMIT, VALUE_LIMIT, fail
+from jelly._core.base.kinds cimport (
+    COMPOUND, KIND_BNODE, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, LITERALS, NODES, TERMS, TRIPLES, among,
+)
 from jelly._core.base.memory cimport make_room
 from jelly._core.ntriples.term_reader cimport OBJECT
 from jelly._core.ntriples.term_writer cimport len_term, nt_put_term
@@ -109,7 +109,7 @@ cdef int render(Render* r, int32_t term) noexcept nogil:
     cdef const uint8_t* text = b.text + b.start[term]
     cdef int64_t n = b.start[term + 1] - b.start[term]
     cdef uint8_t* at
-    if r.syntax == PLAIN and kind != KIND_TRIPLE:
+    if r.syntax == PLAIN and not among(kind, COMPOUND):
         if kind == KIND_BNODE:
             at = take_side(r, n + 2)
             if at == NULL:
@@ -118,7 +118,7 @@ cdef int render(Render* r, int32_t term) noexcept nogil:
             at[1] = 0x3A
             memcpy(at + 2, text, n)
             n += 2
-        elif kind > KIND_TEXT and not r.directions:
+        elif len_direction(kind) and not r.directions:
             at = take_side(r, n + len_direction(kind))
             if at == NULL:
                 return r.fault.code
@@ -135,8 +135,6 @@ cdef int render(Render* r, int32_t term) noexcept nogil:
         else:
             at = <uint8_t*>text
     else:
-        if kind >= KIND_TEXT:
-            return fail(&r.fault, BAD_TERM, NULL, term, -1)
         if r.lengths.of_term == NULL:
             r.lengths.batch = b
             r.lengths.fault.code = OK
@@ -187,7 +185,7 @@ cdef int sort_same(Render* r) noexcept nogil:
     if keys == NULL:
         return fail(&r.fault, NO_MEMORY, NULL)
     for term in range(b.n_terms):
-        if b.kind[term] >= KIND_TEXT and r.syntax != PLAIN:
+        if not among(b.kind[term], TERMS) and r.syntax != PLAIN:
             continue
         if r.spans[term].at == NULL and render(r, term) < 0:
             free(keys)
@@ -287,7 +285,7 @@ cdef int all_differ(Render* r) noexcept nogil:
     cdef int32_t touched = 0
     cdef int n, i
     cdef bint differ = True
-    if r.syntax != PLAIN or b.n_terms == 0 or memchr(b.kind, KIND_TRIPLE, b.n_terms) != NULL:
+    if r.syntax != PLAIN or b.n_terms == 0 or b.n_quoted > 0:
         return 0
     if (
         memchr(b.kind, KIND_BNODE, b.n_terms) != NULL or memchr(b.kind, KIND_TEXT_LTR, b.n_terms) != NULL
@@ -365,7 +363,9 @@ cdef inline int kind_of(Render* r, int32_t term) noexcept nogil:
     if term < 0 or term >= r.b.n_terms:
         return fail(&r.fault, BAD_TERM, NULL, term, OBJECT)
     kind = r.b.kind[term]
-    return kind if kind < 3 else 3 if kind == KIND_TRIPLE else 0
+    if among(kind, NODES):
+        return kind
+    return 0 if among(kind, LITERALS) else 3 if among(kind, TRIPLES) else refuse_term(&r.fault, r.b, term, OBJECT)
 
 
 cdef int64_t fill_kind_codes(Render* r, const int32_t* ids, int64_t rows, int8_t* out) noexcept nogil:

@@ -9,10 +9,10 @@ from libc.string cimport memcmp, memcpy, memmove
 
 from jelly._core.base.batch_views cimport BatchViews
 from jelly._core.base.claim cimport Count, value_of
-from jelly._core.base.constants cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED,
+from jelly._core.base.fault cimport BAD_TERM, BATCH_TERMS, NO_MEMORY, TEXT_LIMIT, UNKNOWN_KIND, Fault, fail
+from jelly._core.base.kinds cimport (
+    ATTRIBUTED, COMPOUND, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, PATTERNS, SPARES, among,
 )
-from jelly._core.base.fault cimport BATCH_TERMS, NO_MEMORY, TEXT_LIMIT
 
 cdef enum:
     # In column g: the default graph. In any other place: no term.
@@ -97,6 +97,14 @@ ctypedef struct BatchData:
     int64_t cap_meta_text
 
 
+ctypedef struct TermView:
+    int kind
+    const uint8_t* at  # its text
+    int64_t n
+    int n_refs  # the terms that it refers to: none; a language tag or datatype; the three of a compound term
+    const int32_t* refs
+
+
 cdef int init_arena(BatchData* b, int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit) noexcept nogil
 cdef int add_graphs(BatchData* b) noexcept nogil
 cdef int add_operations(BatchData* b) noexcept nogil
@@ -106,7 +114,7 @@ cdef void free_arena(BatchData* b) noexcept nogil
 cdef int grow_terms(BatchData* b) noexcept nogil
 cdef int grow_text(BatchData* b, int64_t need) noexcept nogil
 cdef int grow_rows(BatchData* b) noexcept nogil
-cdef int32_t add_quoted(BatchData* b, int32_t s, int32_t p, int32_t o) noexcept nogil
+cdef int32_t add_compound(BatchData* b, int kind, const int32_t* terms) noexcept nogil
 cdef int add_frame(BatchData* b) noexcept nogil
 cdef int add_namespace(BatchData* b, int32_t name, int32_t iri) noexcept nogil
 cdef int add_metadata(BatchData* b, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value) noexcept nogil
@@ -164,6 +172,53 @@ cdef inline int32_t add_joined(
     return term
 
 
+cdef inline int32_t add_quoted(BatchData* b, int32_t s, int32_t p, int32_t o) noexcept nogil:
+    """Append a quoted triple of three terms; return its id, or a negative code."""
+    cdef int32_t[3] terms
+    terms[0], terms[1], terms[2] = s, p, o
+    return add_compound(b, KIND_TRIPLE, terms)
+
+
+cdef inline void view_term(const BatchData* b, int32_t term, TermView* v) noexcept nogil:
+    """What a term of a Batch is made of."""
+    v.kind = b.kind[term]
+    v.at = b.text + b.start[term]
+    v.n = b.start[term + 1] - b.start[term]
+    v.n_refs = 0
+    v.refs = b.aux + term
+    if among(v.kind, ATTRIBUTED | COMPOUND):
+        v.n_refs = 1
+        if among(v.kind, COMPOUND):
+            v.n_refs = 3
+            v.refs = b.quoted + 3 * <int64_t>b.aux[term]
+
+
+cdef inline int32_t add_view(BatchData* b, const TermView* v, const int32_t* refs) noexcept nogil:
+    """Append such a term, which refers to `refs` here; return its id, or a negative code."""
+    if v.n_refs == 3:
+        return add_compound(b, v.kind, refs)
+    return add_term(b, v.kind, refs[0] if v.n_refs else NO_TERM, v.at, v.n)
+
+
+cdef inline int refuse_term(Fault* fault, const BatchData* b, int32_t term, int slot) noexcept nogil:
+    """The fault of an id of a term that cannot be written: it is of a kind that the format has not, or no term."""
+    if 0 <= term < b.n_terms and among(b.kind[term], PATTERNS | SPARES):
+        return fail(fault, UNKNOWN_KIND, NULL, b.kind[term], slot)
+    return fail(fault, BAD_TERM, NULL, term, slot)
+
+
+cdef inline int64_t len_direction(int kind) noexcept nogil:
+    """Bytes that `put_direction` appends to a language tag of this kind."""
+    return N_DIRECTION if KIND_TEXT_LTR <= kind <= KIND_TEXT_RTL else 0
+
+
+cdef inline int kind_of_direction(const uint8_t* at, int64_t n) noexcept nogil:
+    """The kind of language tags that have a base direction; KIND_TEXT where this is none."""
+    if n != 3:
+        return KIND_TEXT
+    return KIND_TEXT_LTR if memcmp(at, b"ltr", 3) == 0 else KIND_TEXT_RTL if memcmp(at, b"rtl", 3) == 0 else KIND_TEXT
+
+
 cdef inline int split_tag(const uint8_t* tag, int64_t* n) noexcept nogil:
     """The kind of a language tag that may end with a base direction, as RDF 1.2 N-Triples writes it: `ar--rtl`.
     `n` is reduced by the length of the direction."""
@@ -171,23 +226,13 @@ cdef inline int split_tag(const uint8_t* tag, int64_t* n) noexcept nogil:
     cdef int kind
     if n[0] <= N_DIRECTION or (end - 5)[0] != 0x2D or (end - 4)[0] != 0x2D:
         return KIND_TEXT
-    if memcmp(end - 3, b"ltr", 3) == 0:
-        kind = KIND_TEXT_LTR
-    elif memcmp(end - 3, b"rtl", 3) == 0:
-        kind = KIND_TEXT_RTL
-    else:
-        return KIND_TEXT
-    n[0] -= N_DIRECTION
+    kind = kind_of_direction(end - 3, 3)
+    n[0] -= len_direction(kind)
     return kind
 
 
-cdef inline int64_t len_direction(int kind) noexcept nogil:
-    """Bytes that `put_direction` appends to a language tag of this kind."""
-    return N_DIRECTION if kind > KIND_TEXT else 0
-
-
 cdef inline void put_direction(uint8_t* out, int kind) noexcept nogil:
-    if kind > KIND_TEXT:
+    if len_direction(kind):
         memcpy(out, b"--ltr" if kind == KIND_TEXT_LTR else b"--rtl", N_DIRECTION)
 
 

@@ -6,8 +6,8 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from jelly._core.base.claim cimport add_to
-from jelly._core.base.constants cimport KIND_VARIABLE
 from jelly._core.base.fault cimport whole_number
+from jelly._core.base.kinds cimport COMPOUND, among
 from jelly._core.base.memory cimport make_room, resize
 
 import numpy
@@ -144,8 +144,8 @@ cdef int grow_rows(BatchData* b) noexcept nogil:
     return 0
 
 
-cdef int32_t add_quoted(BatchData* b, int32_t s, int32_t p, int32_t o) noexcept nogil:
-    """Append a quoted triple of three terms and its KIND_TRIPLE term; return the id of that term."""
+cdef int32_t add_compound(BatchData* b, int kind, const int32_t* terms) noexcept nogil:
+    """Append a term of three others; return its id, or a negative code."""
     cdef int32_t n = b.n_quoted
     cdef int32_t cap
     if n >= b.cap_quoted:
@@ -153,11 +153,9 @@ cdef int32_t add_quoted(BatchData* b, int32_t s, int32_t p, int32_t o) noexcept 
         if resize(<void**>&b.quoted, 3 * <int64_t>cap, sizeof(int32_t)) < 0:
             return NO_MEMORY
         b.cap_quoted = cap
-    b.quoted[3 * n] = s
-    b.quoted[3 * n + 1] = p
-    b.quoted[3 * n + 2] = o
+    memcpy(b.quoted + 3 * <int64_t>n, terms, 3 * sizeof(int32_t))
     b.n_quoted = n + 1
-    return add_term(b, KIND_TRIPLE, n, NULL, 0)
+    return add_term(b, kind, n, NULL, 0)
 
 
 cdef int add_frame(BatchData* b) noexcept nogil:
@@ -203,52 +201,40 @@ cdef int add_metadata(BatchData* b, const uint8_t* key, int64_t n_key, const uin
 
 cdef int32_t move_term(BatchData* b, int32_t term, BatchData* target, int32_t* moved) noexcept nogil:
     """Copy a term, and each that it refers to, once; `moved` has the ids in the target plus 1, 0 for those that are not
-    there yet. A negative code where there is no room. Depth is bounded by that of quoted triples."""
+    there yet, or is NULL. A negative code where there is no room. Depth is bounded by that of quoted triples."""
+    cdef TermView v
     cdef int32_t ids[3]
-    cdef int32_t aux = b.aux[term]
+    cdef int32_t made
     cdef int k
-    if moved[term] > 0:
+    if moved != NULL and moved[term] > 0:
         return moved[term] - 1
-    if b.kind[term] == KIND_TRIPLE:
-        for k in range(3):
-            ids[k] = move_term(b, b.quoted[3 * aux + k], target, moved)
-            if ids[k] < 0:
-                return ids[k]
-        aux = add_quoted(target, ids[0], ids[1], ids[2])
-    else:
-        if aux != NO_TERM:
-            aux = move_term(b, aux, target, moved)
-            if aux < 0:
-                return aux
-        aux = add_term(target, b.kind[term], aux, b.text + b.start[term], b.start[term + 1] - b.start[term])
-    if aux >= 0:
-        moved[term] = aux + 1
-    return aux
+    view_term(b, term, &v)
+    for k in range(v.n_refs):
+        ids[k] = move_term(b, v.refs[k], target, moved)
+        if ids[k] < 0:
+            return ids[k]
+    made = add_view(target, &v, ids)
+    if made >= 0 and moved != NULL:
+        moved[term] = made + 1
+    return made
 
 
 cdef int32_t copy_term(BatchData* source, int32_t term, BatchData* target) noexcept nogil:
     """Copy a term and the terms it refers to into another BatchData; return its id there."""
-    cdef int32_t aux = source.aux[term]
-    cdef int32_t* moved
-    if source.kind[term] == KIND_TRIPLE:
+    cdef int32_t made
+    cdef int32_t* moved = NULL
+    if among(source.kind[term], COMPOUND):
         # A part may stand in many places.
         moved = <int32_t*>calloc(source.n_terms, sizeof(int32_t))
         if moved == NULL:
             return NO_MEMORY
-        aux = move_term(source, term, target, moved)
-        free(moved)
-        return aux
-    if aux != NO_TERM:
-        aux = copy_term(source, aux, target)
-        if aux < 0:
-            return aux
-    return add_term(
-        target, source.kind[term], aux, source.text + source.start[term], source.start[term + 1] - source.start[term]
-    )
+    made = move_term(source, term, target, moved)
+    free(moved)
+    return made
 
 
-cdef bint same_quoted(BatchData* x, int32_t i, BatchData* y, int32_t j, int* left) noexcept nogil:
-    """Whether two quoted triples are equal; False where that takes more than `left` comparisons."""
+cdef bint same_compound(BatchData* x, int32_t i, BatchData* y, int32_t j, int* left) noexcept nogil:
+    """Whether two compound terms of a kind are equal; False where that takes more than `left` comparisons."""
     cdef int32_t one, other
     cdef int k
     for k in range(3):
@@ -259,8 +245,8 @@ cdef bint same_quoted(BatchData* x, int32_t i, BatchData* y, int32_t j, int* lef
         left[0] -= 1
         if left[0] < 0:
             return False
-        if x.kind[one] == KIND_TRIPLE == y.kind[other]:
-            if not same_quoted(x, one, y, other, left):
+        if x.kind[one] == y.kind[other] and among(x.kind[one], COMPOUND):
+            if not same_compound(x, one, y, other, left):
                 return False
         elif not same_term(x, one, y, other):
             return False
@@ -287,8 +273,8 @@ cdef bint same_term(BatchData* x, int32_t i, BatchData* y, int32_t j) noexcept n
         return False
     a = x.aux[i]
     b = y.aux[j]
-    if x.kind[i] == KIND_TRIPLE:
-        return same_quoted(x, i, y, j, &left)
+    if among(x.kind[i], COMPOUND):
+        return same_compound(x, i, y, j, &left)
     if not same_bytes(x.text + x.start[i], y.text + y.start[j], n):
         return False
     return same_term(x, a, y, b)

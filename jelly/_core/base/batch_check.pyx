@@ -1,18 +1,20 @@
 """The invariants of a Batch, for `Batch.check`."""
 
-from jelly._core.base.batch cimport (
-    KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED, N_DIRECTION,
-    NO_TERM, RESULTS, Batch, BatchData, NamespaceMark,
-)
+from jelly._core.base.batch cimport N_DIRECTION, NO_TERM, RESULTS, Batch, BatchData, NamespaceMark
 from jelly._core.base.constants cimport (
-    KIND_ANY, OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE,
-    OP_PUNCTUATION, OP_START,
+    OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION,
+    OP_START,
 )
+from jelly._core.base.kinds cimport KIND_ANY, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TYPED
 
 import numpy
 
-# The kinds that are no terms.
-_TAGS = (KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL)
+from jelly._core.base.kinds import NOUNS, kinds_of
+
+_TAGS = kinds_of("text")
+_COMPOUND = kinds_of("compound")
+_SPARES = kinds_of("spare")
+_KNOWN = kinds_of("term") + _TAGS + kinds_of("pattern")
 
 # By operation what stands in s, p, o and g: a term, a teXt, an Iri, an iri or nothing (J), a term Or nothing, nothing.
 _ROWS = {
@@ -43,8 +45,9 @@ def check_batch(Batch batch not None) -> None:
     kind, aux, start, text = batch.kind, batch.aux, batch.start, batch.text
     if start[0] != 0 or (start[1:] < start[:-1]).any() or start[-1] != a.n_text:
         raise ValueError("start does not run from 0 to the end of text")
-    if len(kind) and (kind.min() < KIND_IRI or kind.max() > KIND_ANY):
-        raise ValueError("unknown kind of term")
+    unknown = kind[~numpy.isin(kind, _KNOWN)]
+    if len(unknown):
+        raise ValueError(f"unknown kind of term: {NOUNS[unknown[0]] if unknown[0] in _SPARES else unknown[0]}")
     bytes(text).decode()
     for i in range(a.n_terms):
         bytes(text[start[i]:start[i + 1]]).decode()
@@ -55,14 +58,14 @@ def check_batch(Batch batch not None) -> None:
             tag = batch.term_text(aux[i])
             if len(tag) > N_DIRECTION and tag.endswith(("--ltr", "--rtl")):
                 raise ValueError(f"term {i} has a base direction in its language tag")
-        if kind[i] == KIND_TRIPLE:
+        if kind[i] in _COMPOUND:
             if not 0 <= aux[i] < a.n_quoted:
-                raise ValueError(f"term {i} is a quoted triple out of range")
-            # The terms of a quoted triple come before it, so it can never contain itself.
+                raise ValueError(f"term {i} is a {NOUNS[kind[i]]} out of range")
+            # The terms of a compound term come before it, so it can never contain itself.
             inner = batch.quoted[aux[i]]
             if inner.min() < 0 or inner.max() >= i or numpy.isin(kind[inner], _TAGS).any():
-                raise ValueError(f"term {i} is a quoted triple of terms that are none")
-        if kind[i] not in (KIND_LANG, KIND_TYPED, KIND_TRIPLE) and aux[i] != NO_TERM:
+                raise ValueError(f"term {i} is a {NOUNS[kind[i]]} of terms that are none")
+        elif wanted is None and aux[i] != NO_TERM:
             raise ValueError(f"term {i} has an aux of its own")
         if kind[i] == KIND_ANY and start[i] != start[i + 1]:
             raise ValueError(f"term {i} is ANY and has a text")

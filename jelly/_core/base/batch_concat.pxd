@@ -1,7 +1,8 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport KIND_BNODE, Batch, BatchData
+from jelly._core.base.batch cimport Batch, BatchData
+from jelly._core.base.kinds cimport KIND_BNODE
 
 ctypedef int64_t (*LenLabel)(void* x, const BatchData* b, int32_t term) noexcept nogil
 ctypedef uint8_t* (*PutLabel)(void* x, uint8_t* out, const BatchData* b, int32_t term) noexcept nogil

@@ -5,10 +5,11 @@ from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport (
-    CARRIED, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, RESULTS, UNSET, Batch, BatchData, MetadataMark, NamespaceMark,
-    add_variables, copy_term, free_arena, init_arena, make_results, new_batch,
+    CARRIED, NO_TERM, RESULTS, UNSET, Batch, BatchData, MetadataMark, NamespaceMark, add_variables, copy_term,
+    free_arena, init_arena, make_results, new_batch,
 )
 from jelly._core.base.fault cimport NO_MEMORY
+from jelly._core.base.kinds cimport ATTRIBUTED, COMPOUND, among
 from jelly._core.base.memory cimport resize
 
 from jelly.errors import JellyArgumentError
@@ -130,7 +131,6 @@ cdef void append_ids(int32_t* out, const int32_t* ids, int64_t n, int32_t shift)
 cdef void append_arena(BatchData* b, const BatchData* more) noexcept nogil:
     """Copy terms and rows; there must be room for them."""
     cdef int32_t shift = b.n_terms
-    cdef int32_t kind
     cdef int64_t i
     if more.n_text:
         memcpy(b.text + b.n_text, more.text, more.n_text)
@@ -138,11 +138,10 @@ cdef void append_arena(BatchData* b, const BatchData* more) noexcept nogil:
         memcpy(b.kind + shift, more.kind, more.n_terms)
     for i in range(more.n_terms):
         b.start[shift + i + 1] = b.n_text + more.start[i + 1]
-        kind = more.kind[i]
         b.aux[shift + i] = more.aux[i]
-        if kind == KIND_LANG or kind == KIND_TYPED:
+        if among(more.kind[i], ATTRIBUTED):
             b.aux[shift + i] += shift
-        elif kind == KIND_TRIPLE:
+        elif among(more.kind[i], COMPOUND):
             b.aux[shift + i] += b.n_quoted
     if more.n_quoted:
         append_ids(b.quoted + 3 * b.n_quoted, more.quoted, 3 * more.n_quoted, shift)

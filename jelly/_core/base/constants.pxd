@@ -1,28 +1,9 @@
 """Numbers and texts that more than one module must agree on. `constants.pyx` gives the same ones to Python."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcmp
 
 from jelly._core.base cimport schema as pb
-
-cdef enum:
-    # Kinds of terms. `aux` is a term id (language, datatype) or an index of `quoted`.
-    KIND_IRI = 1
-    KIND_BNODE = 2
-    KIND_LITERAL = 3  # xsd:string
-    KIND_LANG = 4  # aux: the language tag, a KIND_TEXT or, where the literal has a base direction, one of the last two
-    KIND_TYPED = 5  # aux: the datatype, a KIND_IRI
-    KIND_TRIPLE = 6  # aux: index of a quoted triple; no text
-    # The kinds below are not RDF terms.
-    KIND_TEXT = 7  # a language tag, the short name of a namespace
-    KIND_TEXT_LTR = 8  # the language tag of literals that are written from left to right
-    KIND_TEXT_RTL = 9  # and from right to left
-    # Terms of patterns: they stand in statements as RDF terms do, of the few formats that can hold them.
-    KIND_VARIABLE = 10  # its name, without ?
-    KIND_ANY = 11  # no text
-
-cdef inline bint is_text_kind(int kind) noexcept nogil:
-    """Whether a kind is that of a text, which is never a term of a statement."""
-    return KIND_TEXT <= kind <= KIND_TEXT_RTL
 
 cdef enum:
     # Slots of a statement.
@@ -69,3 +50,15 @@ cdef extern from *:
     const int64_t N_XSD_STRING "((int64_t)sizeof(JELLY_XSD_STRING) - 1)"
     const int64_t N_RDF_LANG_STRING "((int64_t)sizeof(JELLY_LANG_STRING) - 1)"
     const int64_t N_RDF_DIR_LANG_STRING "((int64_t)sizeof(JELLY_DIR_LANG_STRING) - 1)"
+
+
+cdef inline bint is_xsd_string(const uint8_t* iri, int64_t n) noexcept nogil:
+    """Whether this is the datatype of literals without one."""
+    return n == N_XSD_STRING and memcmp(iri, XSD_STRING, N_XSD_STRING) == 0
+
+
+cdef inline bint is_tag_datatype(const uint8_t* iri, int64_t n) noexcept nogil:
+    """Whether this is a datatype that only literals with a language tag can have."""
+    return (n == N_RDF_LANG_STRING and memcmp(iri, RDF_LANG_STRING, N_RDF_LANG_STRING) == 0) or (
+        n == N_RDF_DIR_LANG_STRING and memcmp(iri, RDF_DIR_LANG_STRING, N_RDF_DIR_LANG_STRING) == 0
+    )

@@ -2,33 +2,6 @@
 
 from enum import IntEnum
 
-
-class Kind(IntEnum):
-    """Kinds of terms, as in `Batch.kind`. ``TEXT`` and later kinds are not RDF terms; the last two are terms of patterns.
-
-    >>> Kind(4).name, Kind.TEXT_RTL - Kind.TEXT
-    ('LANG', 2)
-    """
-
-    IRI = KIND_IRI
-    BNODE = KIND_BNODE
-    LITERAL = KIND_LITERAL
-    LANG = KIND_LANG
-    TYPED = KIND_TYPED
-    TRIPLE = KIND_TRIPLE
-    TEXT = KIND_TEXT
-    TEXT_LTR = KIND_TEXT_LTR
-    TEXT_RTL = KIND_TEXT_RTL
-    VARIABLE = KIND_VARIABLE
-    ANY = KIND_ANY
-
-
-# What a term of each kind is called, by the number of the kind.
-NOUNS = (
-    "default graph", "IRI", "blank node", "literal", "literal", "literal", "quoted triple", "text", "text", "text", "variable",
-    "ANY",
-)
-
 _SUBJECT, _PREDICATE, _OBJECT, _GRAPH = SUBJECT, PREDICATE, OBJECT, GRAPH
 
 

@@ -180,6 +180,7 @@ cdef enum:
     TAGS_LIMIT = -188
     QUOTED_LIMIT = -189
     BATCH_TERMS = -190
+    UNKNOWN_KIND = -191
     # not faults: reasons why a loop returned
     FULL = 1
     NEED_MORE = 2

@@ -2,14 +2,14 @@
 
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 
-from jelly._core.base.constants cimport GRAPH, KIND_TEXT_LTR, KIND_TEXT_RTL, OBJECT, PREDICATE, SUBJECT
+from jelly._core.base.constants cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 
 cdef enum:
     MAX_PROTOBUF = 0x7FFFFFFF  # bytes of a message
 
 from operator import index
 
-from jelly._core.base.constants import NOUNS
+from jelly._core.base.kinds import NOUNS
 from jelly._options.options import RDF_VERSIONS
 from jelly.errors import (
     JellyArgumentError,
@@ -101,6 +101,7 @@ _TABLE = {
     ),
     NAMED_GRAPH_IN_TRIPLES: (JellyOptionsError, "a quad in a named graph cannot go into a stream of triples"),
     NAMESPACES_OFF: (JellyOptionsError, "namespace declarations need version=2 in the stream options"),
+    UNKNOWN_KIND: (JellyUnsupportedError, "the {slot} is a {a_kind}: there is no such term here"),
     BAD_TERM: (JellyFormatError, "column {slot} has a term id of {a}, which is not a term of the Batch"),
     ONE_FRAME: (JellyOptionsError, "a stream that is not delimited holds one frame only"),
     NOT_IN_COLUMNS: (
@@ -261,8 +262,6 @@ _KINDS = dict(enumerate(NOUNS)) | {
     UNTAGGED: "literal of rdf:langString or rdf:dirLangString without a language tag",
     VERSION_LINE: "later or unknown version",
     LONG_SUBTAG: "language subtag of more than 8 characters",
-    KIND_TEXT_LTR: "base direction",
-    KIND_TEXT_RTL: "base direction",
 }
 
 

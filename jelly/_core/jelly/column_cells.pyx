@@ -5,11 +5,12 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint8_t
 from libc.string cimport memset
 
 from jelly._core.base.batch cimport CARRIED, NO_TERM, UNSET, add_term
-from jelly._core.base.constants cimport GRAPH, KIND_LANG, KIND_LITERAL, KIND_TYPED, NO_LIMIT
+from jelly._core.base.constants cimport GRAPH, NO_LIMIT
 from jelly._core.base.fault cimport (
     BAD_UTF8, CELLS_LEFT, CELLS_MISSING, KINDS_VALUES, LAYOUT_EXTENSION, LAYOUT_REPEAT, LAYOUT_SKIP, MALFORMED, OK,
     PREFIX_ID, TAG_INDEX, fail,
 )
+from jelly._core.base.kinds cimport KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED
 from jelly._core.base.protobuf cimport Reader, WIRE_LEN, skip_any, take_low_bits, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jelly.column_state cimport (

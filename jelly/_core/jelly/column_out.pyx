@@ -3,8 +3,9 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free
 
-from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, KIND_TYPED, NO_TERM
+from jelly._core.base.batch cimport NO_TERM
 from jelly._core.base.fault cimport OK
+from jelly._core.base.kinds cimport COMPOUND, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TYPED, among
 from jelly._core.base.protobuf cimport (
     Writer, insert_length, len_field, write_byte, write_bytes, write_field, write_varint,
 )
@@ -164,7 +165,7 @@ cdef int put_triple(EncoderState* e, ColumnOut* c, uint32_t tag, int32_t term) n
             write_iri(w, first, &c.inner, memo.prefix, memo.name)
         elif kind == KIND_BNODE:
             status = write_text(e, w, first + 8, terms[slot])
-        elif kind == KIND_TRIPLE:
+        elif among(kind, COMPOUND):
             status = put_triple(e, c, first + 24, terms[slot])
         else:
             status = write_literal(
@@ -223,7 +224,7 @@ cdef int put_column(EncoderState* e, int slot, const int32_t* ids, int64_t begin
             if kind == KIND_BNODE:
                 put_kind(c, VALUE_BNODE)
                 status = write_text(e, &c.lists[COLUMN_BNODES], COLUMN_BNODES << 3 | 2, term)
-            elif kind == KIND_TRIPLE:
+            elif among(kind, COMPOUND):
                 put_kind(c, VALUE_TRIPLE)
                 status = put_triple(e, c, COLUMN_TRIPLES << 3 | 2, term)
             else:

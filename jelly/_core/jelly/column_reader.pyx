@@ -11,12 +11,13 @@ from libc.string cimport memset
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport BatchData, add_frame, grow_rows
-from jelly._core.base.constants cimport GRAPH, KIND_BNODE, KIND_LITERAL, KIND_TRIPLE, NO_LIMIT, OBJECT, PREDICATE
+from jelly._core.base.constants cimport GRAPH, NO_LIMIT, OBJECT, PREDICATE
 from jelly._core.base.fault cimport (
     BAD_UTF8, COLUMN_KIND, COLUMN_MISSING, COLUMN_ROW, FRAME_ROWS, FULL, GRAPHS_COLUMN, KINDS_BITS,
     KINDS_MISSING, KINDS_SIZE, LENGTHS, LENGTHS_IN_FLAT, LIST_LENGTH, MALFORMED, NEED_TABLES,
     NOT_KEYFRAME, NO_MEMORY, OK, OPTIONS_CHANGED, ROW_COUNT, TAGS_LIMIT, TRIPLE_VERSION, fail,
 )
+from jelly._core.base.kinds cimport KIND_BNODE, KIND_LITERAL, KIND_TRIPLE
 from jelly._core.base.memory cimport make_room
 from jelly._core.base.pieces cimport free_pieces
 from jelly._core.base.protobuf cimport Reader, WIRE_LEN, WIRE_VARINT, skip_any, take_span, take_varint

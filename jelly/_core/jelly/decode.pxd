@@ -3,11 +3,12 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from jelly._core.base.batch cimport NO_TERM
+from jelly._core.base.constants cimport is_tag_datatype, is_xsd_string
 from jelly._core.base.fault cimport BAD_UTF8, DATATYPE_ID, LANG_DATATYPE, NAME_ENTRY, fail
 from jelly._core.base.protobuf cimport Reader
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jelly.decode_state cimport DecoderState
-from jelly._core.jelly.lookup cimport Table, find_datatype, is_of_tags, is_xsd_string, set_entry
+from jelly._core.jelly.lookup cimport Table, find_datatype, set_entry
 from jelly._core.jelly.unusual cimport checked
 
 
@@ -36,14 +37,18 @@ cdef inline int keep_entry(DecoderState* d, int which, int64_t id, Reader* value
 cdef inline int32_t find_type(DecoderState* d, int64_t id, const uint8_t* at) noexcept nogil:
     """The term of a datatype. NO_TERM for xsd:string, whose literals are the plain ones (RDF 1.1 section 3.3): it is
     negative like an error."""
+    cdef const uint8_t* text
     cdef int32_t term
+    cdef int64_t n
     if id == 0:
         return fail(&d.fault, DATATYPE_ID, at, 0, d.t.datatypes.size)
     term = checked(d, find_datatype(&d.t, d.b, id, &d.fault, at), at)
     if term < 0:
         return term
-    if is_xsd_string(d.b, term):
+    text = d.b.text + d.b.start[term]
+    n = d.b.start[term + 1] - d.b.start[term]
+    if is_xsd_string(text, n):
         return NO_TERM
-    if d.columnar and is_of_tags(d.b, term):
+    if d.columnar and is_tag_datatype(text, n):
         return fail(&d.fault, LANG_DATATYPE, at)
     return term

@@ -5,8 +5,8 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
-    CARRIED, INTERN_MAX, KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, UNSET, add_frame,
-    add_namespace, add_quoted, add_row, add_term, hash_bytes, same_bytes, split_tag,
+    CARRIED, INTERN_MAX, NO_TERM, UNSET, add_frame, add_namespace, add_quoted, add_row, add_term, hash_bytes, same_bytes,
+    split_tag,
 )
 from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.fault cimport (
@@ -14,6 +14,7 @@ from jelly._core.base.fault cimport (
     GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN, GRAPH_OPEN, GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAMESPACE_UNSET, NO_MEMORY,
     NO_OPTIONS, OK, PATCH_ROW_FORBIDDEN, QUOTED_INCOMPLETE, ROW_FORBIDDEN, ROW_UNKNOWN, fail,
 )
+from jelly._core.base.kinds cimport KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED
 from jelly._core.rules.patch_operations cimport (
     OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, step_transaction,
 )

@@ -3,13 +3,14 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData,
-)
+from jelly._core.base.batch cimport NO_TERM, BatchData
 from jelly._core.base.constants cimport MAX_DEPTH, MAX_QUOTED
 from jelly._core.base.fault cimport (
     BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMESPACES_OFF, NAMES_FULL,
     OK, ONE_PATCH, OPEN_TRANSACTION, QUOTED_LIMIT, STAR_OFF, fail,
+)
+from jelly._core.base.kinds cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, LITERALS, TERMS, among,
 )
 from jelly._core.rules.patch_operations cimport (
     OPEN, OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, step_transaction,
@@ -166,7 +167,7 @@ cdef int put_other(EncoderState* e, uint32_t tag, int slot, int32_t term, int de
         if slot == 1 and not e.generalized:
             return fail(&e.fault, GENERALIZED_OFF, NULL, kind, slot)
         return put_quoted(e, tag + 24, term, depth + 1)
-    if kind >= KIND_TEXT:
+    if not among(kind, LITERALS):
         return fail(&e.fault, BAD_TERM, NULL, term, slot)
     if 0 <= slot != 2 and not e.generalized:
         return fail(&e.fault, GENERALIZED_OFF, NULL, kind, slot)
@@ -331,7 +332,7 @@ cdef int put_operation(EncoderState* e, int64_t row) noexcept nogil:
     if op == OP_PUNCTUATION:
         return end_patch(e, row + 1)
     if op == OP_HEADER:
-        if not is_text(e, terms[0]) or terms[2] < 0 or terms[2] >= b.n_terms or b.kind[terms[2]] >= KIND_TEXT:
+        if not is_text(e, terms[0]) or terms[2] < 0 or terms[2] >= b.n_terms or not among(b.kind[terms[2]], TERMS):
             return fail(&e.fault, BAD_TERM, NULL, terms[2], 2)
         status = put_whole(e, PUT_HEADER, terms)
     elif op == OP_NAMESPACE_ADD or op == OP_NAMESPACE_DELETE:

@@ -7,19 +7,17 @@ these rows, one column after another.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free
-from libc.string cimport memchr, memcmp
+from libc.string cimport memchr
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET,
-    BatchData, hash_bytes, same_bytes,
-)
-from jelly._core.base.constants cimport (
-    MAX_DEPTH, N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING,
-)
+from jelly._core.base.batch cimport NO_TERM, UNSET, BatchData, hash_bytes, same_bytes
+from jelly._core.base.constants cimport MAX_DEPTH, is_tag_datatype
 from jelly._core.base.fault cimport (
     ABOVE_RDF_VERSION, BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, NAMED_GRAPH_IN_TRIPLES, NAMES_FULL, NOT_IN_COLUMNS,
     NO_MEMORY, OK, STAR_IN_COLUMNS, TEXT_LIMIT, UNTAGGED_LITERAL, fail,
+)
+from jelly._core.base.kinds cimport (
+    KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED, LITERALS, NODES, TERMS, among,
 )
 from jelly._core.base.protobuf cimport (
     MAX_VARINT32, Writer, insert_length, write_byte, write_bytes, write_field, write_number, write_varint,
@@ -119,9 +117,7 @@ cdef int pin_new_datatype(EncoderState* e, int32_t term) noexcept nogil:
         return OK
     if table.size == 0:
         return fail(&e.fault, DATATYPES_OFF, NULL)
-    if (n == N_RDF_LANG_STRING and memcmp(text, RDF_LANG_STRING, n) == 0) or (
-        n == N_RDF_DIR_LANG_STRING and memcmp(text, RDF_DIR_LANG_STRING, n) == 0
-    ):
+    if is_tag_datatype(text, n):
         return fail(&e.fault, UNTAGGED_LITERAL, NULL)
     if n > MAX_TEXT:
         return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
@@ -163,9 +159,9 @@ cdef int pin_triple(EncoderState* e, int32_t term, int depth) noexcept nogil:
         kind = b.kind[inner]
         if kind == KIND_IRI:
             status = pin_iri(e, inner)
-        elif kind >= KIND_TEXT:
+        elif not among(kind, TERMS):
             status = fail(&e.fault, BAD_TERM, NULL, inner, slot)
-        elif kind == KIND_BNODE and slot != 1:
+        elif among(kind, NODES) and slot != 1:
             status = OK
         elif slot != 2:
             status = fail(&e.fault, STAR_IN_COLUMNS if kind == KIND_TRIPLE else NOT_IN_COLUMNS, NULL, kind, slot)
@@ -236,9 +232,9 @@ cdef int pin_term(EncoderState* e, int slot, int32_t term) noexcept nogil:
     kind = b.kind[term]
     if kind == KIND_IRI:
         status = pin_iri(e, term)
-    elif kind >= KIND_TEXT or (kind == KIND_TRIPLE and slot == 3):
+    elif not among(kind, TERMS if slot != 3 else NODES | LITERALS):
         return fail(&e.fault, BAD_TERM, NULL, term, slot)
-    elif kind == KIND_BNODE:
+    elif among(kind, NODES):
         if slot == 1:
             return fail(&e.fault, NOT_IN_COLUMNS, NULL, kind, slot)
     elif kind == KIND_TRIPLE:

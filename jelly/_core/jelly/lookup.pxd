@@ -1,13 +1,10 @@
 """Lookup tables: arrays by id for the decoder, LRU tables for the encoder. Only this module interprets an id of 0."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcmp
 
-from jelly._core.base.batch cimport KIND_IRI, NO_TERM, BatchData, add_joined, add_term, same_bytes
-from jelly._core.base.constants cimport (
-    N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, N_XSD_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING,
-)
+from jelly._core.base.batch cimport NO_TERM, BatchData, add_joined, add_term, same_bytes
 from jelly._core.base.fault cimport DATATYPE_ID, NAME_ID, NOT_KEYFRAME, PREFIX_ID, Fault, fail
+from jelly._core.base.kinds cimport KIND_IRI
 
 cdef enum:
     # Prefixes under which a name slot remembers the IRIs it built.
@@ -111,20 +108,6 @@ cdef inline int32_t find_datatype(Lookup* t, BatchData* b, int64_t id, Fault* fa
         slot.batch = t.batch
         slot.term[0] = term
     return term
-
-
-cdef inline bint is_xsd_string(BatchData* b, int32_t iri) noexcept nogil:
-    cdef int64_t n = b.start[iri + 1] - b.start[iri]
-    return n == N_XSD_STRING and memcmp(b.text + b.start[iri], XSD_STRING, N_XSD_STRING) == 0
-
-
-cdef inline bint is_of_tags(BatchData* b, int32_t datatype) noexcept nogil:
-    """Whether it is that of literals with a language tag."""
-    cdef const uint8_t* at = b.text + b.start[datatype]
-    cdef int64_t n = b.start[datatype + 1] - b.start[datatype]
-    return (n == N_RDF_LANG_STRING and memcmp(at, RDF_LANG_STRING, n) == 0) or (
-        n == N_RDF_DIR_LANG_STRING and memcmp(at, RDF_DIR_LANG_STRING, n) == 0
-    )
 
 
 # ---- encoder

@@ -4,10 +4,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 
 from jelly._core.base.batch cimport (
-    CARRIED, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, BatchData, add_quoted, add_row,
-    add_term, free_arena, init_arena, len_direction, put_direction, split_tag,
+    CARRIED, NO_TERM, UNSET, BatchData, TermView, add_quoted, add_row, add_term, free_arena, init_arena,
+    len_direction, put_direction, split_tag, view_term,
 )
 from jelly._core.base.fault cimport NAME_ENTRY, NO_MEMORY, OK, OPEN_PATCH, fail
+from jelly._core.base.kinds cimport ATTRIBUTED, COMPOUND, KIND_IRI, KIND_LANG, KIND_TEXT, TERMS, TEXTS, among
 from jelly._core.rules.patch_operations cimport OPEN, OP_PUNCTUATION
 from jelly._core.base.protobuf cimport (
     MAX_VARINT, Reader, Writer, put_bytes, put_varint, reserve, take_span, take_varint,
@@ -54,23 +55,21 @@ cdef int put_table(Writer* w, Table* table) except -1:
 
 
 cdef int state_put_term(Writer* w, BatchData* a, int32_t term) except -1:
-    cdef int32_t aux = a.aux[term]
+    cdef TermView v
     cdef int k
-    cdef int kind = a.kind[term]
+    view_term(a, term, &v)
     # A base direction stands with its tag, as in Jelly and in states that were saved before.
-    put_number(w, min(kind, KIND_TEXT))
-    if kind == KIND_TRIPLE:
-        for k in range(3):
-            state_put_term(w, a, a.quoted[3 * aux + k])
+    put_number(w, min(v.kind, KIND_TEXT))
+    for k in range(v.n_refs):
+        state_put_term(w, a, v.refs[k])
+    if among(v.kind, COMPOUND):
         return 0
-    if aux != NO_TERM:
-        state_put_term(w, a, aux)
-    put_number(w, a.start[term + 1] - a.start[term] + len_direction(kind))
-    if reserve(w, a.start[term + 1] - a.start[term] + len_direction(kind)) < 0:
+    put_number(w, v.n + len_direction(v.kind))
+    if reserve(w, v.n + len_direction(v.kind)) < 0:
         raise MemoryError
-    put_bytes(w, a.text + a.start[term], a.start[term + 1] - a.start[term])
-    put_direction(w.buf + w.n, kind)
-    w.n += len_direction(kind)
+    put_bytes(w, v.at, v.n)
+    put_direction(w.buf + w.n, v.kind)
+    w.n += len_direction(v.kind)
     return 0
 
 
@@ -145,16 +144,16 @@ cdef int32_t load_term(Reader* r, BatchData* a, int depth) except -1:
     cdef Reader text
     if kind < KIND_IRI or depth > MAX_DEPTH + 1:
         raise broken()
-    if kind == KIND_TRIPLE:
+    if among(<int>kind, COMPOUND):
         for k in range(3):
             terms[k] = load_term(r, a, depth + 1)
-            if a.kind[terms[k]] >= KIND_TEXT:
+            if not among(a.kind[terms[k]], TERMS):
                 raise broken()
         term = add_quoted(a, terms[0], terms[1], terms[2])
     else:
-        if kind == KIND_LANG or kind == KIND_TYPED:
+        if among(<int>kind, ATTRIBUTED):
             aux = load_term(r, a, depth + 1)
-            if a.kind[aux] < KIND_TEXT if kind == KIND_LANG else a.kind[aux] != KIND_IRI:
+            if not among(a.kind[aux], TEXTS if kind == KIND_LANG else 1 << KIND_IRI):
                 raise broken()
         if take_span(r, &text) < 0 or check_utf8(text.at, text.end - text.at) >= 0:
             raise broken()
@@ -207,7 +206,7 @@ cdef int load_state(DecoderState* d, bytes data) except -1:
         d.carried[slot] = NO_TERM
         if state == STATE_TERM:
             d.carried[slot] = load_term(&r, &d.carry, 0)
-            if d.carry.kind[d.carried[slot]] >= KIND_TEXT:
+            if not among(d.carry.kind[d.carried[slot]], TERMS):
                 raise broken()
         elif slot < 3:
             raise broken()

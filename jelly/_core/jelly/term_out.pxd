@@ -3,10 +3,9 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport (
-    CARRIED, KIND_LANG, KIND_TEXT, BatchData, hash_bytes, len_direction, put_direction, same_term,
-)
+from jelly._core.base.batch cimport CARRIED, BatchData, hash_bytes, len_direction, put_direction, same_term
 from jelly._core.base.fault cimport OK, TEXT_LIMIT, fail
+from jelly._core.base.kinds cimport KIND_LANG, KIND_TEXT
 from jelly._core.base.protobuf cimport (
     MAX_VARINT32, Writer, len_field, len_number, put_byte, put_bytes, put_field, put_number, put_varint, reserve,
 )

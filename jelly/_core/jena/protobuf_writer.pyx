@@ -3,11 +3,9 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, NO_TERM, len_direction, put_direction,
-)
-from jelly._core.base.constants cimport KIND_ANY, KIND_VARIABLE
+from jelly._core.base.batch cimport NO_TERM, len_direction, put_direction
 from jelly._core.base.fault cimport NO_MEMORY, OK, fail
+from jelly._core.base.kinds cimport KIND_ANY, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_VARIABLE
 from jelly._core.base.protobuf cimport (
     MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve,
 )
@@ -160,7 +158,7 @@ cdef void pb_put_term(JenaWriter* d, Writer* w, uint8_t tag, int32_t term) noexc
     cdef Encoded* memo = &d.memo[term]
     cdef int32_t* inner
     put_head(w, tag, memo.n)
-    if d.b.kind[term] != KIND_TRIPLE:
+    if memo.depth == 0:
         put_bytes(w, d.terms.buf + memo.at, memo.n)
         return
     inner = &d.b.quoted[3 * d.b.aux[term]]

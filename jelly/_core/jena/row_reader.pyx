@@ -4,17 +4,18 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memcmp, memset
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TYPED, NO_TERM, UNSET,
-    add_graphs, add_namespace, add_quoted, add_row, copy_term, free_arena, free_interner, grow_rows, init_arena,
-    intern_term, split_tag,
+    NO_TERM, UNSET, add_graphs, add_namespace, add_quoted, add_row, copy_term, free_arena, free_interner, grow_rows,
+    init_arena, intern_term, kind_of_direction, split_tag,
 )
 from jelly._core.base.constants cimport (
-    KIND_ANY, KIND_VARIABLE, N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, N_XSD_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING,
-    XSD_STRING,
+    N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING, is_xsd_string,
 )
 from jelly._core.base.fault cimport (
     BAD_DIRECTION, BAD_UTF8, BOTH_KINDS, BY_ROW, NESTED_REPEAT, NOTHING_TO_REPEAT, NO_MEMORY, NO_PREFIX, OK, PATTERN_TERM,
     ROW_WIDTH, SCALE_LIMIT, TERM_MISSING, VARIABLES_LIMIT, fail,
+)
+from jelly._core.base.kinds cimport (
+    KIND_ANY, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, KIND_VARIABLE,
 )
 from jelly._core.base.protobuf cimport MAX_VARINT32, put_bytes, put_varint, reserve
 from jelly._core.base.utf8 cimport check_utf8
@@ -86,12 +87,8 @@ cdef inline bint is_text(Reader* text, const char* wanted, int64_t n) noexcept n
 
 cdef int32_t add_directed(JenaReader* t, Parts* parts) noexcept nogil:
     """The language tag of a literal that has a base direction."""
-    cdef int kind = 0
-    if is_text(&parts.direction, b"ltr", 3):
-        kind = KIND_TEXT_LTR
-    elif is_text(&parts.direction, b"rtl", 3):
-        kind = KIND_TEXT_RTL
-    if kind == 0 or parts.tag.end == parts.tag.at:
+    cdef int kind = kind_of_direction(parts.direction.at, parts.direction.end - parts.direction.at)
+    if kind == KIND_TEXT or parts.tag.end == parts.tag.at:
         return fail(&t.fault, BAD_DIRECTION, parts.direction.at)
     return intern(t, kind, NO_TERM, parts.tag.at, parts.tag.end - parts.tag.at)
 
@@ -119,7 +116,7 @@ cdef int32_t add_literal(JenaReader* t, Parts* parts) noexcept nogil:
             aux = intern(t, tag_kind, NO_TERM, parts.tag.at, n)
         if aux < 0:
             return aux
-    elif parts.datatype.at != NULL and not is_text(&parts.datatype, XSD_STRING, N_XSD_STRING):
+    elif parts.datatype.at != NULL and not is_xsd_string(parts.datatype.at, parts.datatype.end - parts.datatype.at):
         kind = KIND_TYPED
         aux = intern(t, KIND_IRI, NO_TERM, parts.datatype.at, parts.datatype.end - parts.datatype.at)
         if aux < 0:

@@ -2,9 +2,9 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from jelly._core.base.batch cimport KIND_IRI, KIND_TRIPLE, NO_TERM, BatchData
-from jelly._core.base.constants cimport is_text_kind
+from jelly._core.base.batch cimport NO_TERM, BatchData, refuse_term
 from jelly._core.base.fault cimport BAD_TERM, OK, Fault, fail
+from jelly._core.base.kinds cimport COMPOUND, PATTERNS, TERMS, among
 from jelly._core.base.protobuf cimport Reader, Writer
 from jelly._core.jena.numeric cimport Value
 from jelly._core.jena.prefix_map cimport Prefixes
@@ -15,7 +15,7 @@ ctypedef struct Encoded:
     int64_t at  # in JenaWriter.terms
     int64_t n  # 0: not known yet
     int64_t body  # of a triple term: n without what tells its length
-    int32_t depth
+    int32_t depth  # 0: it holds no other term
 
 
 ctypedef struct JenaWriter:
@@ -61,22 +61,21 @@ cdef int declare_name(JenaWriter* d, Reader* name, Reader* iri) noexcept nogil
 
 cdef inline int check_term(JenaWriter* d, int32_t term, int slot) noexcept nogil:
     """A term id may come from anywhere."""
-    if 0 <= term < d.b.n_terms and KIND_IRI <= d.b.kind[term] and not is_text_kind(d.b.kind[term]):
-        if d.b.kind[term] != KIND_TRIPLE or 0 <= d.b.aux[term] < d.b.n_quoted:
+    if 0 <= term < d.b.n_terms and among(d.b.kind[term], TERMS | PATTERNS):
+        if not among(d.b.kind[term], COMPOUND) or 0 <= d.b.aux[term] < d.b.n_quoted:
             return OK
-    return fail(&d.fault, BAD_TERM, NULL, term, slot)
+    return refuse_term(&d.fault, d.b, term, slot)
 
 
 cdef inline int64_t measure(JenaWriter* d, int32_t term, int slot, int depth=0) noexcept nogil:
     """Bytes of a term, encoded if need be; or a code."""
-    cdef Encoded* memo
+    if 0 <= term < d.b.n_terms and d.memo[term].n > 0:
+        return d.memo[term].n
     if check_term(d, term, slot) < 0:
         return d.fault.code
-    memo = &d.memo[term]
-    if memo.n == 0:
-        if (measure_triple(d, term, depth) if d.b.kind[term] == KIND_TRIPLE else d.put_leaf(d, term)) < 0:
-            return d.fault.code
-    return memo.n
+    if (measure_triple(d, term, depth) if among(d.b.kind[term], COMPOUND) else d.put_leaf(d, term)) < 0:
+        return d.fault.code
+    return d.memo[term].n
 
 
 cdef inline int find_terms(JenaWriter* d, int64_t row, int32_t* ids) noexcept nogil:

@@ -2,9 +2,10 @@
 
 from libc.string cimport memcmp, memset
 
-from jelly._core.base.batch cimport KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, NamespaceMark
+from jelly._core.base.batch cimport NO_TERM, NamespaceMark
 from jelly._core.base.constants cimport MAX_QUOTED
 from jelly._core.base.fault cimport BAD_TERM, DEPTH, OK, QUOTED_LIMIT, fail
+from jelly._core.base.kinds cimport KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TYPED, TEXTS, among
 from jelly._core.base.protobuf cimport len_field
 from jelly._core.jena.numeric cimport NO_VALUE, parse_value
 from jelly._core.jena.prefix_map cimport Prefix, find_space, set_prefix
@@ -40,7 +41,7 @@ cdef int load_leaf(JenaWriter* d, int32_t term, TermParts* leaf) noexcept nogil:
         if d.shorten:
             find_short(d, &leaf.text, &leaf.prefix)
     elif kind == KIND_LANG:
-        if aux < 0 or aux >= b.n_terms or b.kind[aux] < KIND_TEXT:
+        if aux < 0 or aux >= b.n_terms or not among(b.kind[aux], TEXTS):
             return fail(&d.fault, BAD_TERM, NULL, aux, -1)
         term_text(b, aux, tag)
         if tag.end == tag.at:

@@ -3,13 +3,12 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from jelly._core.base.batch cimport (
-    KIND_TEXT, KIND_TRIPLE, NO_TERM, UNSET, BatchData, add_row, add_term, clear_interner, same_bytes,
-)
+from jelly._core.base.batch cimport NO_TERM, UNSET, BatchData, add_row, add_term, clear_interner, same_bytes
 from jelly._core.base.fault cimport (
     BAD_SEGMENT, BAD_UTF8, DEPTH, EMPTY_UNION, FIELD_MISSING, FULL, NEED_MORE, NEED_TABLES, NO_HEADER, NO_MEMORY, OK,
     OPEN_PATCH, PATCH_GRAPH_TRIPLE, ROW_CUT, ROW_LIMIT, THRIFT_MALFORMED, TWO_FIELDS, UNKNOWN_ROW, UNKNOWN_TERM, fail,
 )
+from jelly._core.base.kinds cimport COMPOUND, KIND_TEXT, among
 from jelly._core.rules.patch_operations cimport (
     OPEN, OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_START, step_transaction,
 )
@@ -340,7 +339,7 @@ cdef int read_named(JenaReader* t, Reader* r, int op, int32_t* ids, const uint8_
         ids[1] = add_iri(t, &iri)
     if header:
         ids[2] = term
-    elif term >= 0 and t.batch.kind[term] == KIND_TRIPLE:
+    elif term >= 0 and among(t.batch.kind[term], COMPOUND):
         return fail(&t.fault, PATCH_GRAPH_TRIPLE, at)
     elif term >= 0 and not is_default(t.batch, term):
         ids[3] = term

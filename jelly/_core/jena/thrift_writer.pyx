@@ -3,11 +3,11 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData,
-)
-from jelly._core.base.constants cimport KIND_ANY, KIND_VARIABLE
+from jelly._core.base.batch cimport NO_TERM, BatchData
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail
+from jelly._core.base.kinds cimport (
+    KIND_ANY, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TYPED, KIND_VARIABLE,
+)
 from jelly._core.rules.patch_operations cimport (
     OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
@@ -129,7 +129,7 @@ cdef int put_leaf(JenaWriter* d, int32_t term) noexcept nogil:
 cdef void thrift_put_term(JenaWriter* d, Writer* w, int32_t term) noexcept nogil:
     """A term that was measured."""
     cdef Encoded* memo = &d.memo[term]
-    if d.b.kind[term] != KIND_TRIPLE:
+    if memo.depth == 0:
         put_bytes(w, d.terms.buf + memo.at, memo.n)
         return
     put_byte(w, STRUCT_9)

@@ -6,12 +6,13 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, Batch, BatchData, need_statements
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, need_statements
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport (
     BAD_TERM, CANONICAL_PLACE, CANONICAL_TRIPLE, IS_PATCH, NO_MEMORY, Fault, fail, fault_error,
 )
 from jelly._core.algebra.sha2 cimport SHA_NUMBERS, fill_sha_numbers
+from jelly._core.base.kinds cimport TRIPLES, among, plain_kinds
 from jelly._core.ntriples.blank_node_hashes cimport Labeller
 from jelly._core.ntriples.canonical_labels cimport free_labeller, label_nodes
 from jelly._core.ntriples.term_table cimport (
@@ -44,9 +45,9 @@ cdef int check_rows(BatchData* b, int64_t* row, Fault* fault) noexcept nogil:
             if not 0 <= terms[slot] < b.n_terms:
                 return fail(fault, BAD_TERM, NULL, terms[slot], slot)
             kind = b.kind[terms[slot]]
-            if kind == KIND_IRI or slot == 2 and kind < KIND_TRIPLE or slot != 1 and kind == KIND_BNODE:
+            if among(kind, plain_kinds(slot, 0)):
                 continue
-            if kind == KIND_TRIPLE:
+            if among(kind, TRIPLES):
                 return fail(fault, CANONICAL_TRIPLE, NULL, kind, slot)
             return fail(fault, CANONICAL_PLACE, NULL, kind, slot)
     return 0

@@ -3,11 +3,12 @@
 from libc.stdint cimport int8_t, int32_t
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport KIND_IRI, KIND_TEXT, KIND_TRIPLE, NO_TERM, BatchData, add_row
+from jelly._core.base.batch cimport NO_TERM, BatchData, add_row
 from jelly._core.base.characters cimport is_digit, is_letter, is_line_end
 from jelly._core.base.fault cimport (
     BAD_TERM, FULL, HEADER_KEY, NO_MEMORY, OK, OPERATION, PATCH_GRAPH, PREFIX_IRI, PREFIX_NAME, TEXT_UTF8, fail,
 )
+from jelly._core.base.kinds cimport COMPOUND, KIND_IRI, KIND_TEXT, among
 from jelly._core.rules.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
     step_transaction,
@@ -129,7 +130,7 @@ cdef int take_namespace(NTriplesReader* t, int op, int32_t* ids) noexcept nogil:
     if t.at < t.end and t.at[0] != 0x2E:
         token = t.at
         status = take_term(t, GRAPH, 0, &ids[GRAPH])
-        if status == OK and t.batch.kind[ids[GRAPH]] == KIND_TRIPLE:
+        if status == OK and among(t.batch.kind[ids[GRAPH]], COMPOUND):
             return miss(t, PATCH_GRAPH, token, 0)
     return status
 

@@ -3,22 +3,18 @@
 from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, strlen
 
-from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, add_quoted,
-    intern_term, len_direction, same_bytes, split_tag,
-)
+from jelly._core.base.batch cimport NO_TERM, add_quoted, intern_term, len_direction, same_bytes, split_tag
 from jelly._core.base.characters cimport (
     INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_stop, find_tag_end, is_digit,
     is_letter, is_line_end,
 )
-from jelly._core.base.constants cimport (
-    MAX_DEPTH, N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, N_XSD_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING,
-)
+from jelly._core.base.constants cimport MAX_DEPTH, is_tag_datatype, is_xsd_string
 from jelly._core.base.fault cimport (
     AFTER_TERM, BNODE_LABEL, DEPTH, ESCAPE, ESCAPE_HEX, ESCAPE_RANGE, FOURTH_TERM, IRI_CHARACTER, IRI_OPEN, LANG_TAG,
     LINE_CUT, LITERAL_OPEN, LONG_SUBTAG, NOT_STRICT, NO_DATATYPE, NO_DOT, NO_MEMORY, OK, PATCH_NUMBER, QUOTED_END,
     RELATIVE_IRI, SYNTAX, TEXT_UTF8, UNTAGGED, fail,
 )
+from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED
 from jelly._core.base.protobuf cimport put_byte, put_bytes, reserve
 from jelly._core.base.utf8 cimport check_utf8
 
@@ -286,13 +282,6 @@ cdef void forget_tokens(NTriplesReader* t) noexcept nogil:
         t.last[slot].n = 0
 
 
-cdef bint is_tagged(const uint8_t* text, int64_t n) noexcept nogil:
-    """Whether this is a datatype that only literals with a language tag can have."""
-    return (n == N_RDF_LANG_STRING and memcmp(text, RDF_LANG_STRING, n) == 0) or (
-        n == N_RDF_DIR_LANG_STRING and memcmp(text, RDF_DIR_LANG_STRING, n) == 0
-    )
-
-
 cdef int take_datatype(NTriplesReader* t, int32_t* term) noexcept nogil:
     """The IRI after ^^; NO_TERM if it is xsd:string."""
     cdef Token* last = &t.last[DATATYPE]
@@ -313,9 +302,9 @@ cdef int take_datatype(NTriplesReader* t, int32_t* term) noexcept nogil:
     status = take_iri(t, &t.scratch_datatype, &text, &n)
     if status < 0:
         return status
-    if t.strict and is_tagged(text, n):
+    if t.strict and is_tag_datatype(text, n):
         return fail(&t.fault, NOT_STRICT, token, UNTAGGED, OBJECT)
-    if n == N_XSD_STRING and memcmp(text, XSD_STRING, N_XSD_STRING) == 0:
+    if is_xsd_string(text, n):
         term[0] = NO_TERM
     else:
         status = intern(t, KIND_IRI, NO_TERM, text, n, term)

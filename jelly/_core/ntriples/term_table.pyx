@@ -5,11 +5,12 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from jelly._core.algebra.content cimport hash_text
-from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, len_direction, put_direction,
-)
-from jelly._core.base.constants cimport KIND_VARIABLE, MAX_DEPTH, N_XSD_STRING, XSD_STRING
+from jelly._core.base.batch cimport NO_TERM, len_direction, put_direction, refuse_term
+from jelly._core.base.constants cimport MAX_DEPTH, is_xsd_string
 from jelly._core.base.fault cimport BAD_TERM, DEPTH, NO_MEMORY, TERMS_LIMIT, fail
+from jelly._core.base.kinds cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TYPED, KIND_VARIABLE, PATTERNS, TERMS, TRIPLES, among,
+)
 from jelly._core.base.memory cimport make_room, resize
 from jelly._core.ntriples.term_writer cimport len_text, put_text
 
@@ -78,11 +79,6 @@ cdef int reserve_text(TermTable* t, int64_t need) noexcept nogil:
     return make_room(<void**>&t.text, &t.cap_text, t.n_text + need, 1)
 
 
-cdef bint is_xsd_string(BatchData* b, int32_t term) noexcept nogil:
-    cdef int64_t n = b.start[term + 1] - b.start[term]
-    return n == N_XSD_STRING and memcmp(b.text + b.start[term], XSD_STRING, n) == 0
-
-
 cdef int64_t put_content(TermTable* t, BatchData* b, int32_t term) noexcept nogil:
     """Append the text of an IRI, blank node or literal to that of the table; return its length, or a negative code."""
     cdef int kind = b.kind[term]
@@ -105,7 +101,7 @@ cdef int64_t put_content(TermTable* t, BatchData* b, int32_t term) noexcept nogi
         out = put_text(out + 1, text, n, need, True)
         out[0] = 0x3E
         return need + 2
-    if kind >= KIND_VARIABLE:
+    if among(kind, PATTERNS):
         # As no RDF term is written: ?name, or * for ANY.
         if reserve_text(t, n + 1) < 0:
             return NO_MEMORY
@@ -117,7 +113,7 @@ cdef int64_t put_content(TermTable* t, BatchData* b, int32_t term) noexcept nogi
     n_aux = 0
     if kind == KIND_LANG:
         n_aux = b.start[aux + 1] - b.start[aux] + 1 + len_direction(b.kind[aux])
-    elif kind == KIND_TYPED and not is_xsd_string(b, aux):
+    elif kind == KIND_TYPED and not is_xsd_string(b.text + b.start[aux], b.start[aux + 1] - b.start[aux]):
         n_aux = len_text(b.text + b.start[aux], b.start[aux + 1] - b.start[aux], True) + 4
     if reserve_text(t, need + n_aux) < 0:
         return NO_MEMORY
@@ -211,7 +207,9 @@ cdef int32_t number_term(
         return fail(fault, BAD_TERM, NULL, term, -1)
     if numbers[term] >= 0:
         return numbers[term]
-    if b.kind[term] == KIND_TRIPLE:
+    if not among(b.kind[term], TERMS | PATTERNS):
+        return refuse_term(fault, b, term, -1)
+    if among(b.kind[term], TRIPLES):
         if depth >= MAX_DEPTH:
             return fail(fault, DEPTH, NULL, MAX_DEPTH)
         parts = b.quoted + 3 * b.aux[term]

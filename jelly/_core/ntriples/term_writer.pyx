@@ -2,12 +2,13 @@
 
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, len_direction, put_direction,
-)
+from jelly._core.base.batch cimport len_direction, put_direction, refuse_term
 from jelly._core.base.characters cimport UCHAR, find_escape, len_character, short_escape
 from jelly._core.base.constants cimport MAX_DEPTH, MAX_QUOTED
 from jelly._core.base.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, QUOTED_LIMIT, fail
+from jelly._core.base.kinds cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, TEXTS, TRIPLES, among,
+)
 from jelly._core.ntriples.term_reader cimport OBJECT
 from jelly._core.rules.term_rules cimport is_ntriples_label, is_plain_tag
 
@@ -94,7 +95,7 @@ cdef int64_t len_term(NTriplesWriter* t, int32_t term, int slot, int depth) noex
         length = AROUND_LITERAL + len_text(text, n, False)
     elif kind == KIND_LANG:
         length = AROUND_LANG + len_text(text, n, False)
-        if aux < 0 or aux >= b.n_terms or b.kind[aux] < KIND_TEXT:
+        if aux < 0 or aux >= b.n_terms or not among(b.kind[aux], TEXTS):
             return fail(&t.fault, BAD_TERM, NULL, aux, -1)
         text = b.text + b.start[aux]
         n = b.start[aux + 1] - b.start[aux]
@@ -105,10 +106,10 @@ cdef int64_t len_term(NTriplesWriter* t, int32_t term, int slot, int depth) noex
         if aux < 0 or aux >= b.n_terms or b.kind[aux] != KIND_IRI:
             return fail(&t.fault, BAD_TERM, NULL, aux, -1)
         length = AROUND_TYPED + len_text(text, n, False) + len_term(t, aux, OBJECT, depth)
-    elif kind == KIND_TRIPLE and 0 <= aux < b.n_quoted:
+    elif among(kind, TRIPLES) and 0 <= aux < b.n_quoted:
         return len_triple(t, term, slot, depth)
     else:
-        return fail(&t.fault, BAD_TERM, NULL, term, -1)
+        return refuse_term(&t.fault, b, term, -1)
     t.of_term[term] = length
     return length
 

@@ -8,8 +8,7 @@ from libc.string cimport memmove, memset
 
 from jelly._core.algebra.message_blank_nodes cimport count_whole, drop_tail, move_tail
 from jelly._core.base.batch cimport (
-    KIND_IRI, KIND_TEXT, NO_TERM, Batch, BatchData, add_namespace, add_term, clear_interner, free_interner,
-    init_interner, need_statements,
+    NO_TERM, Batch, BatchData, add_namespace, add_term, clear_interner, free_interner, init_interner, need_statements,
 )
 from jelly._core.base.characters cimport column_of, find_last_line, find_line_end, is_line_end
 from jelly._core.base.claim cimport claim, give_back, try_claim
@@ -18,6 +17,7 @@ from jelly._core.base.fault cimport (
     BAD_LABEL, BAD_TAG, BAD_TERM, LINE_LIMIT, NAMED_GRAPH_IN_TRIPLES, NEED_MORE, OK, OPEN_PATCH, Fault, fail, fault_error,
     utf8_of,
 )
+from jelly._core.base.kinds cimport KIND_IRI, KIND_TEXT
 from jelly._core.rules.patch_operations cimport OPEN
 from jelly._core.base.protobuf cimport Writer, put_bytes, reserve
 from jelly._core.base.push_reader cimport PushReader

@@ -8,11 +8,13 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcpy, memset
 
-from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData,
-)
+from jelly._core.base.batch cimport NO_TERM, BatchData
 from jelly._core.base.batch_concat cimport replace_labels
-from jelly._core.base.constants cimport KIND_ANY, KIND_VARIABLE, MAX_DEPTH, RDF_NAMESPACE, is_text_kind
+from jelly._core.base.constants cimport MAX_DEPTH, RDF_NAMESPACE
+from jelly._core.base.kinds cimport (
+    COMPOUND, KIND_ANY, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TYPED, KIND_VARIABLE, LITERALS, NODES, N_KINDS,
+    PATTERNS, STANDING, TERMS, TEXTS, TRIPLES, among, plain_kinds,
+)
 from jelly._core.rules.patch_operations cimport OP_ADD, OP_DELETE
 from jelly._core.rules.iri cimport find_iri_fault
 from jelly._core.rules.term_rules cimport (
@@ -24,16 +26,11 @@ from jelly._core.rules.term_rules cimport (
 
 import numpy
 
+from jelly._core.base.kinds import with_article
 from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
 
 cdef enum:
     NONE = 1
-    NODES = (1 << KIND_IRI) | (1 << KIND_BNODE)
-    LITERALS = (1 << KIND_LITERAL) | (1 << KIND_LANG) | (1 << KIND_TYPED)
-    TRIPLE = 1 << KIND_TRIPLE
-    TERMS = NODES | LITERALS | TRIPLE
-    PATTERNS = (1 << KIND_VARIABLE) | (1 << KIND_ANY)
-    EVERY = TERMS | PATTERNS
 
 cdef struct Check:
     BatchData* b
@@ -101,10 +98,9 @@ cdef void check_terms(Check* c) noexcept nogil:
         c.kinds = (NODES | LITERALS) & ~(1 << KIND_BNODE | 1 << KIND_LANG)
         check_kind(c, KIND_BNODE)
         check_kind(c, KIND_LANG)
-        if memchr(b.kind, KIND_TRIPLE, b.n_terms) != NULL:
-            c.kinds |= TRIPLE
-        if memchr(b.kind, KIND_VARIABLE, b.n_terms) != NULL or memchr(b.kind, KIND_ANY, b.n_terms) != NULL:
-            c.kinds |= PATTERNS
+        for kind in range(N_KINDS):
+            if among(kind, STANDING & ~(NODES | LITERALS)) and memchr(b.kind, kind, b.n_terms) != NULL:
+                c.kinds |= 1 << kind
     else:
         bare = r.iris == IRIS_BARE or r.iris == IRIS_NOT_BNODE
         literals = LITERALS if r.texts == TEXT_ANY and not r.tagged and r.tags == TAGS_ANY and r.directions else 0
@@ -112,7 +108,7 @@ cdef void check_terms(Check* c) noexcept nogil:
             kind = b.kind[term]
             c.kinds |= 1 << kind
             # For most terms a test of the first byte is enough.
-            if (literals >> kind) & 1:
+            if among(kind, literals):
                 continue
             if kind == KIND_IRI and bare:
                 at = b.text + b.start[term]
@@ -121,7 +117,7 @@ cdef void check_terms(Check* c) noexcept nogil:
             why = check_term(b, r, term)
             if why != HELD and not note(c, term, why):
                 return
-    if c.kinds & TRIPLE and b.n_quoted > 0 and not c.no_memory:
+    if c.kinds & COMPOUND and b.n_quoted > 0 and not c.no_memory:
         c.done = <int8_t*>calloc(b.n_quoted, 1)
         c.no_memory = c.done == NULL
 
@@ -140,10 +136,10 @@ cdef int find_in_term(Check* c, int32_t term, int place, int depth) noexcept nog
     c.place = place
     kind = b.kind[term]
     aux = b.aux[term]
-    if is_text_kind(kind):
+    if among(kind, TEXTS):
         return HELD
-    if not (c.r.kinds[place] >> kind) & 1:
-        if kind >= KIND_VARIABLE:
+    if not among(kind, c.r.kinds[place]):
+        if among(kind, PATTERNS):
             return BAD_PATTERN
         return BAD_GRAPH if place == 3 and c.r.kinds[3] == NONE else BAD_PLACE
     if c.bad != NULL:
@@ -158,7 +154,7 @@ cdef int find_in_term(Check* c, int32_t term, int place, int depth) noexcept nog
     if c.r.names and (place == 1 or place == IN_TRIPLE + 1):
         if check_name(b.text + b.start[term], b.text + b.start[term + 1]) != HELD:
             return BAD_NAME
-    if kind == KIND_TRIPLE and 0 <= aux < b.n_quoted and not c.done[aux] and depth < MAX_DEPTH:
+    if among(kind, COMPOUND) and 0 <= aux < b.n_quoted and not c.done[aux] and depth < MAX_DEPTH:
         c.done[aux] = True
         for k in range(3):
             why = find_in_term(c, b.quoted[3 * aux + k], IN_TRIPLE + k, depth + 1)
@@ -168,7 +164,7 @@ cdef int find_in_term(Check* c, int32_t term, int place, int depth) noexcept nog
 
 
 cdef inline bint may_stand(BatchData* b, int allowed, int32_t term) noexcept nogil:
-    return term < 0 or term >= b.n_terms or (allowed >> b.kind[term]) & 1
+    return term < 0 or term >= b.n_terms or among(b.kind[term], allowed)
 
 
 cdef bint has_bad_kinds(Check* c, int slots, const int64_t* chosen, int64_t n) noexcept nogil:
@@ -182,7 +178,7 @@ cdef bint has_bad_kinds(Check* c, int slots, const int64_t* chosen, int64_t n) n
     for slot in range(4):
         ids = column[slot]
         allowed = c.r.kinds[slot]
-        if ids == NULL or not (slots >> slot) & 1 or not c.kinds & EVERY & ~allowed:
+        if ids == NULL or not (slots >> slot) & 1 or not c.kinds & STANDING & ~allowed:
             continue
         if chosen == NULL:
             for i in range(n):
@@ -263,7 +259,6 @@ _RDF = RDF_NAMESPACE.decode()
 REPLACED_LABEL = "esc_"
 _PLACES = ("subject", "predicate", "object", "graph", "subject of a quoted triple", "predicate of a quoted triple",
            "object of a quoted triple", "value")
-_KINDS = ("nothing", "an IRI", "a blank node", "a literal", "a literal", "a literal", "a quoted triple", "a text")
 
 
 cdef object chosen_of(dict known, str name, value):
@@ -339,8 +334,8 @@ cdef class Capabilities:
         cdef int k
         if quoted not in _QUOTED:
             raise JellyArgumentError(f"quoted is {quoted!r}: expected one of {', '.join(_QUOTED)}")
-        cdef int triple = TRIPLE if quoted == "any" else 0
-        cdef int every = EVERY if patterns else TERMS
+        cdef int triple = TRIPLES if quoted == "any" else 0
+        cdef int every = TERMS | PATTERNS if patterns else TERMS
         cdef int other = every if literal_subjects else every & ~LITERALS
         self.title = title
         r.keep_labels = self.keep_labels = keep_labels
@@ -351,21 +346,15 @@ cdef class Capabilities:
             "inner_labels": inner_labels, "quoted_graphs": quoted_graphs,
         }
         self.results = results
-        if generalized:
-            r.kinds[0] = r.kinds[1] = r.kinds[3] = other
-            for k in range(3):
-                r.kinds[IN_TRIPLE + k] = every
-        else:
-            r.kinds[0] = r.kinds[IN_TRIPLE] = NODES | triple
-            r.kinds[1] = r.kinds[IN_TRIPLE + 1] = 1 << KIND_IRI
-            r.kinds[3] = NODES
-            r.kinds[IN_TRIPLE + 2] = every
-        r.kinds[2] = r.kinds[IN_CELL] = every
+        for k in range(4):
+            r.kinds[k] = other if generalized else plain_kinds(k, triple)
+            r.kinds[IN_TRIPLE + k] = every if generalized else r.kinds[k]
+        r.kinds[2] = r.kinds[IN_TRIPLE + 2] = r.kinds[IN_CELL] = every
         if quoted == "none":
             for k in range(8):
-                r.kinds[k] &= ~TRIPLE
+                r.kinds[k] &= ~TRIPLES
         if not quoted_graphs:
-            r.kinds[3] &= ~TRIPLE
+            r.kinds[3] &= ~TRIPLES
         r.kinds[3] |= NONE
         if not named_graphs:
             r.kinds[3] = NONE
@@ -420,7 +409,7 @@ cdef class Capabilities:
             check_terms(&c)
             deep = c.bad != NULL or c.r.names or c.done != NULL
             if self.results:
-                if not c.no_memory and (deep or c.kinds & EVERY & ~c.r.kinds[IN_CELL]):
+                if not c.no_memory and (deep or c.kinds & STANDING & ~c.r.kinds[IN_CELL]):
                     why = find_in_cells(&c)
             elif not c.no_memory and (deep or needs_rows(&c, columns)):
                 why = find_in_rows(&c, columns, chosen, n, deep)
@@ -450,9 +439,9 @@ cdef object refusal(Capabilities self, Batch batch, Check* c, int why):
         reason = f"{self.title} has no named graphs, such as {shown}"
     elif why == BAD_LABEL:
         reason = f"{self.title} cannot hold the label of {shown}, here as {_PLACES[c.place]}"
-    elif why == BAD_PLACE and kind == KIND_TRIPLE and c.place == 3 and self.settings["quoted"] != "none":
+    elif why == BAD_PLACE and among(kind, TRIPLES) and c.place == 3 and self.settings["quoted"] != "none":
         reason = f"{self.title} cannot hold a quoted triple as graph"
-    elif why == BAD_PLACE and kind == KIND_TRIPLE:
+    elif why == BAD_PLACE and among(kind, TRIPLES):
         reason = f"{self.title} " + (
             "cannot hold quoted triples" if self.settings["quoted"] == "none"
             else f"holds quoted triples as objects only (RDF 1.2), here is one as {_PLACES[c.place]}: read with "
@@ -468,7 +457,7 @@ cdef object refusal(Capabilities self, Batch batch, Check* c, int why):
             BAD_TEXT: _no_xml(text),
             BAD_DATATYPE: "it has no language tag, which its datatype asks for",
             BAD_NAME: "its name is reserved" if text.startswith(_RDF) else "its end is no name of an element",
-            BAD_PLACE: "" if kind >= KIND_TEXT else f"{_KINDS[kind]} cannot stand there",
+            BAD_PLACE: f"{with_article(kind)} cannot stand there",
             BAD_PATTERN: "it is no RDF term",
         }[why]
         reason = f"{self.title} cannot hold {shown}, here as {_PLACES[c.place]}: {because}"
@@ -487,14 +476,14 @@ cdef object _shown(int kind, str text, Batch batch, int32_t term):
         return f"the IRI <{_printable(text)}>"
     if kind == KIND_BNODE:
         return f"the blank node {text!r}"
-    if kind == KIND_TRIPLE:
-        return "a quoted triple"
-    if kind >= KIND_VARIABLE:
-        return f"the variable {batch.term(term)}" if kind == KIND_VARIABLE else "ANY"
     if kind == KIND_LANG:
         tag = batch.term(batch.a.aux[term])
         return f"the literal {text!r} with the language tag {tag[:80]!r}"
-    return f"the literal {text!r}"
+    if among(kind, LITERALS):
+        return f"the literal {text!r}"
+    if kind == KIND_VARIABLE:
+        return f"the variable {batch.term(term)}"
+    return "ANY" if kind == KIND_ANY else with_article(kind)
 
 
 cdef object _printable(str text):
@@ -526,7 +515,7 @@ cdef bint needs_rows(Check* c, int columns) noexcept nogil:
     """Whether a column does not allow some kind of term that the Batch has."""
     cdef int slot
     for slot in range(4):
-        if (columns >> slot) & 1 and (slot < 3 or c.b.g != NULL) and c.kinds & EVERY & ~c.r.kinds[slot]:
+        if (columns >> slot) & 1 and (slot < 3 or c.b.g != NULL) and c.kinds & STANDING & ~c.r.kinds[slot]:
             return True
     return False
 

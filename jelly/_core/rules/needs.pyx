@@ -4,8 +4,9 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, KIND_TYPED, NO_TERM, Batch, BatchData, need_statements
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, TermView, need_statements, view_term
 from jelly._core.base.constants cimport MAX_DEPTH
+from jelly._core.base.kinds cimport COMPOUND, KIND_IRI, KIND_TYPED, NODES, among, plain_kinds
 from jelly._core.rules.patch_operations cimport OP_ADD, OP_DELETE
 
 from jelly._options.options import COLUMN_VERSION, MAX_TABLE_SIZE, PhysicalType, StreamOptions
@@ -30,17 +31,9 @@ ctypedef struct Count:
 cdef bint is_generalized(BatchData* a, int slot, int32_t term, const int8_t* inner) noexcept nogil:
     """Whether a term that stands there needs generalized statements, as `put_term` has it. `inner` says it of the terms
     in each quoted triple."""
-    cdef int kind
     if term < 0 or term >= a.n_terms:
         return False
-    kind = a.kind[term]
-    if kind == KIND_IRI:
-        return False
-    if kind == KIND_BNODE:
-        return slot == 1
-    if kind != KIND_TRIPLE:
-        return slot != 2
-    return slot == 1 or inner[term]
+    return not among(a.kind[term], plain_kinds(slot, COMPOUND)) or (among(a.kind[term], COMPOUND) and inner[term])
 
 
 cdef void look_inside(BatchData* a, int8_t* inner) noexcept nogil:
@@ -48,7 +41,7 @@ cdef void look_inside(BatchData* a, int8_t* inner) noexcept nogil:
     cdef int32_t term
     cdef int32_t* terms
     for term in range(a.n_terms):
-        if a.kind[term] == KIND_TRIPLE:
+        if among(a.kind[term], COMPOUND):
             terms = &a.quoted[3 * a.aux[term]]
             inner[term] = (
                 is_generalized(a, 0, terms[0], inner) or is_generalized(a, 1, terms[1], inner)
@@ -77,17 +70,17 @@ cdef bint has_generalized(BatchData* a, const int8_t* inner) noexcept nogil:
         # Nearly all rows are plain.
         if (
             plain and <uint32_t>p[i] < n_terms and <uint32_t>s[i] < n_terms and kind[p[i]] == KIND_IRI
-            and kind[s[i]] <= KIND_BNODE
+            and among(kind[s[i]], NODES)
         ):
             continue
-        if a.n_quoted == 0 and kind_at(a, a.p[i]) == KIND_IRI and kind_at(a, a.s[i]) <= KIND_BNODE:
+        if a.n_quoted == 0 and kind_at(a, a.p[i]) == KIND_IRI and among(kind_at(a, a.s[i]), NODES):
             pass
         elif is_statement(a, i) and (
             is_generalized(a, 1, a.p[i], inner) or is_generalized(a, 0, a.s[i], inner)
             or is_generalized(a, 2, a.o[i], inner)
         ):
             return True
-        if a.g != NULL and kind_at(a, a.g[i]) > KIND_BNODE and is_generalized(a, 3, a.g[i], inner):
+        if a.g != NULL and not among(kind_at(a, a.g[i]), NODES) and is_generalized(a, 0, a.g[i], inner):
             return True
     return False
 
@@ -102,7 +95,7 @@ cdef bint has_named_graph(BatchData* a) noexcept nogil:
 
 
 cdef inline bint is_quoted(BatchData* a, int32_t term) noexcept nogil:
-    return 0 <= term < a.n_terms and a.kind[term] == KIND_TRIPLE
+    return 0 <= term < a.n_terms and among(a.kind[term], COMPOUND)
 
 
 cdef bint has_quoted(BatchData* a, int64_t row) noexcept nogil:
@@ -112,24 +105,24 @@ cdef bint has_quoted(BatchData* a, int64_t row) noexcept nogil:
 
 cdef void count_entries(BatchData* a, int32_t term, Count* count, int depth) noexcept nogil:
     """Count the IRIs and datatypes in a term, each once."""
-    cdef int32_t aux
+    cdef TermView v
     cdef int i
     if term < 0 or term >= a.n_terms or depth > MAX_DEPTH:
         return
-    aux = a.aux[term]
-    if a.kind[term] == KIND_TYPED:
-        if count.datatype_seen[aux] != count.row:
-            count.datatype_seen[aux] = count.row
+    view_term(a, term, &v)
+    if v.kind == KIND_TYPED:
+        if count.datatype_seen[v.refs[0]] != count.row:
+            count.datatype_seen[v.refs[0]] = count.row
             count.datatypes += 1
         return
     if count.seen[term] == count.row:
         return
     count.seen[term] = count.row
-    if a.kind[term] == KIND_IRI:
+    if v.kind == KIND_IRI:
         count.names += 1
-    elif a.kind[term] == KIND_TRIPLE:
-        for i in range(3):
-            count_entries(a, a.quoted[3 * aux + i], count, depth + 1)
+    elif among(v.kind, COMPOUND):
+        for i in range(v.n_refs):
+            count_entries(a, v.refs[i], count, depth + 1)
 
 
 cdef int look(BatchData* a, Needs* needs) noexcept nogil:

@@ -3,11 +3,9 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp, memcpy
 
-from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED
 from jelly._core.base.characters cimport describe, find_label_end, is_digit, is_label_letter, is_letter, len_character
-from jelly._core.base.constants cimport (
-    N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, N_RDF_NAMESPACE, RDF_DIR_LANG_STRING, RDF_LANG_STRING, RDF_NAMESPACE,
-)
+from jelly._core.base.constants cimport N_RDF_NAMESPACE, RDF_NAMESPACE, is_tag_datatype
+from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TYPED, LITERALS, among
 from jelly._core.rules.iri cimport find_iri_fault
 from jelly._core.rules.language_tag cimport is_well_formed
 
@@ -92,14 +90,6 @@ cdef bint is_held_iri(Rules* r, const uint8_t* at, const uint8_t* end) noexcept 
     return True
 
 
-cdef bint is_tag_datatype(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """rdf:langString, rdf:dirLangString"""
-    cdef int64_t n = end - at
-    return (n == N_RDF_LANG_STRING and memcmp(at, RDF_LANG_STRING, n) == 0) or (
-        n == N_RDF_DIR_LANG_STRING and memcmp(at, RDF_DIR_LANG_STRING, n) == 0
-    )
-
-
 cdef int check_tag(Rules* r, int kind, const uint8_t* at, const uint8_t* end) noexcept nogil:
     if kind > KIND_TEXT and not r.directions:
         return BAD_DIRECTION
@@ -161,7 +151,7 @@ cdef int check_term(BatchData* b, Rules* r, int32_t term) noexcept nogil:
         return HELD if r.iris == IRIS_ANY or is_held_iri(r, at, end) else BAD_IRI
     if kind == KIND_BNODE:
         return HELD if r.labels == LABELS_ANY or is_held_label(r, at, end) else BAD_LABEL
-    if kind >= KIND_TRIPLE:
+    if not among(kind, LITERALS):
         return HELD
     if r.texts == TEXT_XML and not is_xml_text(at, end):
         return BAD_TEXT
@@ -172,7 +162,7 @@ cdef int check_term(BatchData* b, Rules* r, int32_t term) noexcept nogil:
         return check_tag(r, b.kind[aux], b.text + b.start[aux], b.text + b.start[aux + 1])
     if kind == KIND_TYPED and r.tagged:
         aux = b.aux[term]
-        if 0 <= aux < b.n_terms and is_tag_datatype(b.text + b.start[aux], b.text + b.start[aux + 1]):
+        if 0 <= aux < b.n_terms and is_tag_datatype(b.text + b.start[aux], b.start[aux + 1] - b.start[aux]):
             return BAD_DATATYPE
     return HELD
 

@@ -11,14 +11,17 @@ from libc.string cimport memset
 
 from jelly._core.algebra.message_blank_nodes cimport drop_tail
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED,
     NO_TERM, Batch, BatchData, Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row,
-    add_term as append_term, check_free, clear_arena, clear_interner, free_interner, grow_rows, init_interner, intern_term,
-    make_results, new_batch,
+    add_term as append_term, check_free, clear_arena, clear_interner, free_interner, grow_rows, init_interner,
+    intern_term, make_results, new_batch,
 )
 from jelly._core.base.claim cimport Claim, claim, give_back, value_of
-from jelly._core.base.constants cimport KIND_ANY, KIND_VARIABLE, XSD_STRING
+from jelly._core.base.constants cimport XSD_STRING
 from jelly._core.base.fault cimport Fault, fail, fault_error, text_error, utf8_of
+from jelly._core.base.kinds cimport (
+    COMPOUND, KIND_ANY, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL,
+    KIND_TYPED, KIND_VARIABLE, among,
+)
 from jelly._core.terms.model cimport (
     IRI, AnyTerm, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, Variable, of_library, split_language,
 )
@@ -218,7 +221,7 @@ cdef class BatchBuilder:
 
     cdef int32_t add_foreign(self, object term, int kind) except -1:
         cdef int32_t aux, s, p, o
-        if kind == KIND_TRIPLE:
+        if among(kind, COMPOUND):
             subject, predicate, object_ = term
             s = self.find(subject)
             p = self.find(predicate)

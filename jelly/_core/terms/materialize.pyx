@@ -6,11 +6,13 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int32_t, int64_t
 
-from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, BatchData, need_statements,
-)
+from jelly._core.base.batch cimport NO_TERM, UNSET, BatchData, copy_term, len_direction, need_statements, new_batch
 from jelly._core.base.claim cimport Claim, claim, give_back, keep_made, load_made
-from jelly._core.base.constants cimport KIND_TEXT_LTR, KIND_VARIABLE, is_text_kind
+from jelly._core.base.constants cimport NO_LIMIT
+from jelly._core.base.kinds cimport (
+    COMPOUND, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TRIPLE, KIND_TYPED, KIND_VARIABLE,
+    LITERALS, NODES, PATTERNS, TERMS, TEXTS, TRIPLES, among, plain_kinds, row_of_kind,
+)
 from jelly._core.terms.model cimport IRI, BlankNode, Literal, Quad, QuotedTriple, Triple, Variable
 from jelly._core.terms.term_adapter cimport check_rows, make_str, refuse_patch
 
@@ -83,8 +85,12 @@ cdef class Materializer:
                 self.get(a.quoted[3 * aux]), self.get(a.quoted[3 * aux + 1]), self.get(a.quoted[3 * aux + 2])
             )
             new = quoted
-        elif kind >= KIND_TEXT:
-            new = self.text(term) if kind < KIND_VARIABLE else self.pattern(kind, term)
+        elif among(kind, TEXTS):
+            new = self.text(term)
+        elif among(kind, PATTERNS):
+            new = self.pattern(kind, term)
+        elif not among(kind, LITERALS):
+            raise no_class("jelly", kind)
         else:
             literal = Literal.__new__(Literal)
             literal.value = self.text(term)
@@ -109,7 +115,9 @@ cdef class Materializer:
         cdef BatchData* a = &self.batch.a
         cdef int kind = a.kind[term]
         cdef int32_t aux = a.aux[term]
-        if kind == KIND_TRIPLE:
+        if among(kind, COMPOUND):
+            if kind != KIND_TRIPLE:
+                raise no_class(self.library.name, kind)
             return self.library.make_quoted(
                 self.get(a.quoted[3 * aux]), self.get(a.quoted[3 * aux + 1]), self.get(a.quoted[3 * aux + 2])
             )
@@ -132,9 +140,8 @@ cdef class Materializer:
         cdef BatchData* a = &self.batch.a
         cdef TermAdapter library = self.library
         cdef int32_t graph = NO_TERM if a.g == NULL else a.g[row]
-        cdef int s = a.kind[a.s[row]]
-        if a.kind[a.p[row]] != KIND_IRI or (s != KIND_IRI and s != KIND_BNODE and s != KIND_TRIPLE) or (
-            graph >= 0 and a.kind[graph] != KIND_IRI and a.kind[graph] != KIND_BNODE
+        if a.kind[a.p[row]] != KIND_IRI or not among(a.kind[a.s[row]], plain_kinds(0, TRIPLES)) or (
+            graph >= 0 and not among(a.kind[graph], NODES)
         ):
             self.refuse_generalized(row, graph)
         subject = self.get(a.s[row])
@@ -161,21 +168,17 @@ cdef class Materializer:
     cdef int refuse_generalized(self, int64_t row, int32_t graph) except -1:
         """The library may have variables, and these in every place, but else no generalized statements."""
         cdef BatchData* a = &self.batch.a
-        cdef int s = a.kind[a.s[row]]
-        cdef int p = a.kind[a.p[row]]
-        cdef int g = KIND_IRI if graph < 0 else a.kind[graph]
-        if p >= KIND_VARIABLE:
-            self.get(a.p[row])
-            p = KIND_IRI
-        if s >= KIND_VARIABLE:
-            self.get(a.s[row])
-            s = KIND_IRI
-        if g >= KIND_VARIABLE:
-            self.get(graph)
-            g = KIND_IRI
-        if p != KIND_IRI or (s != KIND_IRI and s != KIND_BNODE and s != KIND_TRIPLE) or (
-            g != KIND_IRI and g != KIND_BNODE
-        ):
+        cdef int32_t[4] ids
+        cdef int slot
+        cdef bint refused = False
+        ids[0], ids[1], ids[2], ids[3] = a.s[row], a.p[row], a.o[row], graph
+        for slot in range(4):
+            if ids[slot] >= 0 and not among(a.kind[ids[slot]], plain_kinds(slot, TRIPLES)):
+                if among(a.kind[ids[slot]], TERMS):
+                    refused = True
+                else:
+                    self.get(ids[slot])
+        if refused:
             raise JellyUnsupportedError(
                 f"{self.library.name} has no generalized statements, such as number {self.batch.first_row + row}, from 0"
             )
@@ -330,49 +333,21 @@ cdef class SolutionIterator:
             give_back(&self.claimed)
 
 
-cdef object make_alone(Batch batch, int32_t term, dict made):
-    """One term as an object, without the table of all terms that a Materializer has; `made` has those in it."""
-    cdef BatchData* a = &batch.a
-    cdef int kind = a.kind[term]
-    cdef int32_t* inner
-    cdef Literal literal
-    found = made.get(term)
-    if found is not None:
-        return found
-    if kind == KIND_TRIPLE:
-        inner = &a.quoted[3 * a.aux[term]]
-        found = QuotedTriple(
-            make_alone(batch, inner[0], made), make_alone(batch, inner[1], made), make_alone(batch, inner[2], made)
-        )
-    else:
-        text = make_str(a.text + a.start[term], a.start[term + 1] - a.start[term])
-        if kind == KIND_IRI:
-            found = IRI(text)
-        elif kind == KIND_BNODE:
-            found = BlankNode(text)
-        elif kind < KIND_TEXT:
-            literal = Literal.__new__(Literal)
-            literal.value = text
-            if kind == KIND_LANG:
-                literal.language = make_alone(batch, a.aux[term], made)
-                literal.base = a.kind[a.aux[term]] - KIND_TEXT
-            elif kind == KIND_TYPED:
-                literal.typed = make_alone(batch, a.aux[term], made)
-            found = literal
-        elif kind < KIND_VARIABLE:
-            found = text
-        else:
-            found = Variable(text) if kind == KIND_VARIABLE else ANY
-    made[term] = found
-    return found
+cdef object no_class(str name, int kind):
+    return JellyUnsupportedError(f"{name} has no class for a {row_of_kind(kind).noun.decode()}")
 
 
 def text_of_term(Batch batch not None, int32_t term) -> str:
     """A term in N-Triples syntax, for `Batch.term`; a text that is no term as it is. IndexError if there is none."""
+    # Alone, as a Materializer has a table of all terms.
+    cdef Batch alone = new_batch(3, 1, 4, 64, NO_LIMIT)
     cdef int kind
     if not 0 <= term < batch.a.n_terms:
         raise IndexError(f"no term {term}: the Batch has {batch.a.n_terms}")
     kind = batch.a.kind[term]
-    text = str(make_alone(batch, term, {}))
+    term = copy_term(&batch.a, term, &alone.a)
+    if term < 0:
+        raise MemoryError
+    text = str(Materializer(alone).get(term))
     # A language tag has the base direction with it.
-    return text + ("--ltr" if kind == KIND_TEXT_LTR else "--rtl") if is_text_kind(kind) and kind != KIND_TEXT else text
+    return text + ("--ltr" if kind == KIND_TEXT_LTR else "--rtl") if len_direction(kind) else text

@@ -5,10 +5,11 @@ from cpython.object cimport Py_EQ, Py_NE
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
 from jelly._core.base.batch cimport (
-    KIND_TEXT, NO_TERM, Batch, BatchData, add_operations, add_row, add_term, check_free, need_statements,
+    NO_TERM, Batch, BatchData, add_operations, add_row, add_term, check_free, need_statements,
 )
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport utf8_of
+from jelly._core.base.kinds cimport KIND_TEXT
 from jelly._core.rules.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )

@@ -6,12 +6,13 @@ from libc.stdio cimport snprintf
 from libc.string cimport memset
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, Batch, Interner, add_namespace,
-    add_quoted, add_row, clear_interner, free_interner, init_interner, intern_term, new_batch,
+    NO_TERM, Batch, Interner, add_namespace, add_quoted, add_row, clear_interner, free_interner, init_interner,
+    intern_term, new_batch,
 )
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.constants cimport XSD_STRING
 from jelly._core.base.fault cimport Fault, fail, fault_error
+from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED
 from jelly._core.rules.blank_node_label cimport KEPT, Labels, free_labels, number_label
 from jelly._core.terms.model cimport split_language
 

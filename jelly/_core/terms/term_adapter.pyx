@@ -6,13 +6,13 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.type cimport PyType_IsSubtype
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
-from jelly._core.base.batch cimport (
-    INTERN_MAX, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TRIPLE, KIND_TYPED,
-    hash_bytes, need_statements, same_bytes,
-)
+from jelly._core.base.batch cimport INTERN_MAX, hash_bytes, need_statements, same_bytes
 from jelly._core.base.claim cimport give_back, try_claim
-from jelly._core.base.constants cimport KIND_VARIABLE
 from jelly._core.base.fault cimport OK
+from jelly._core.base.kinds cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TRIPLE, KIND_TYPED, KIND_VARIABLE,
+    TEXTS, among, row_of_kind,
+)
 from jelly._core.rules.patch_operations cimport only_statements
 
 from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
@@ -237,15 +237,15 @@ cdef class TermAdapter:
                 return self.directed(text, aux[0], aux[1])
             if kind == KIND_TYPED:
                 return self.typed(text, aux)
-            if kind >= KIND_VARIABLE:
-                return self.build_variable(kind, text)
-            return text if kind == KIND_TEXT else (text, "ltr" if kind == KIND_TEXT_LTR else "rtl")
+            if among(kind, TEXTS):
+                return text if kind == KIND_TEXT else (text, "ltr" if kind == KIND_TEXT_LTR else "rtl")
+            return self.build_variable(kind, text)
         except (TypeError, ValueError) as error:
             raise JellyUnsupportedError(f"{self.name} refuses the term {text!r:.200}: {error}") from error
 
     cdef object build_variable(self, int kind, str text):
         if kind != KIND_VARIABLE:
-            raise JellyUnsupportedError(f"{self.name} has no term for ANY")
+            raise JellyUnsupportedError(f"{self.name} has no term for {row_of_kind(kind).noun.decode()}")
         if self.variable_class is None:
             raise JellyUnsupportedError(f"{self.name} has no variables, such as ?{text:.200}")
         return of_text(self.variable_class, text)

@@ -9,7 +9,8 @@ import numpy as np
 
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import RDF, Kind
+from jelly._core.base.constants import RDF
+from jelly._core.base.kinds import Kind, kinds_of
 from jelly._core.terms.model import DefaultGraph
 from jelly._dataset.conditions.pattern import Datatype, IRIPrefix, LanguageRange, OfKinds, Pattern, Place
 from jelly._dataset.conditions.terms import Ids, Terms
@@ -21,8 +22,8 @@ __all__ = ["Condition", "Selection"]
 _KINDS: dict[str, tuple[int, ...]] = {
     "iri": (Kind.IRI,),
     "blank": (Kind.BNODE,),
-    "literal": (Kind.LITERAL, Kind.LANG, Kind.TYPED),
-    "quoted": (Kind.TRIPLE,),
+    "literal": kinds_of("literal"),
+    "quoted": kinds_of("triple"),
     "default": (),  # which has no term
 }
 _SHORT = {"xsd:": "http://www.w3.org/2001/XMLSchema#", "rdf:": RDF}

@@ -11,7 +11,7 @@ import numpy as np
 
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import Kind
+from jelly._core.base.kinds import Kind
 from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, Literal, QuotedTriple, to_term
 from jelly._dataset.conditions.terms import HashedTerms, Ids, Terms, sought
 from jelly._formats.filters import MAX_SOUGHT, Query, Sought

@@ -12,7 +12,8 @@ import numpy as np
 
 from jelly._core.algebra.content import slot_keys, term_hash
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, XSD_STRING_IRI, Kind
+from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, XSD_STRING_IRI
+from jelly._core.base.kinds import Kind
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.model import IRI, BlankNode, QuotedTriple
 from jelly._formats.filters import Sought

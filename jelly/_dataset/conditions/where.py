@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from jelly._core.base.constants import Kind
+from jelly._core.base.kinds import Kind, kinds_of
 from jelly._core.rules.capabilities import REPLACED_LABEL
 from jelly._dataset.conditions.pattern import OfKinds, Pattern
 from jelly._options.layouts import LAYOUTS
@@ -15,7 +15,7 @@ __all__ = ["MAX_VALUES", "joined", "where"]
 # Each value costs a scan of all terms of a Batch.
 MAX_VALUES = 32
 
-_LITERALS = (Kind.LITERAL, Kind.LANG, Kind.TYPED)
+_LITERALS = kinds_of("literal")
 _SLOTS = {"subject": "s", "predicate": "p", "object": "o", "graph": "g"}
 # The slot and the syntax of a column, by its name.
 _COLUMNS = {

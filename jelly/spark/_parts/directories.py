@@ -18,7 +18,7 @@ from jelly._bytes.names import is_url
 from jelly._core.algebra.graph_names import name_default_graph
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import Kind
+from jelly._core.base.kinds import Kind
 from jelly._dataset.conditions.pattern import OfKinds, Pattern
 from jelly._dataset.conditions.terms import Ids
 from jelly._options.layouts import LAYOUTS, Layout

@@ -14,7 +14,7 @@ import jelly
 from jelly import IRI, BlankNode, DefaultGraph, JellyArgumentError, Quad
 from jelly._core.algebra.graph_names import name_default_graph
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import Kind
+from jelly._core.base.kinds import Kind
 from jelly._core.terms.batch_builder import BatchBuilder
 
 

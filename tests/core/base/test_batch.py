@@ -18,7 +18,7 @@ from support.statements import anything
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, Triple
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import Kind
+from jelly._core.base.kinds import Kind
 from jelly._core.terms.batch_builder import BatchBuilder, _Interner, _make_batch
 from jelly._core.terms.materialize import Materializer
 

@@ -1,6 +1,6 @@
 """What the tests of text share: Batches as tuples, reading and writing in one call."""
 
-from jelly._core.base.constants import Kind
+from jelly._core.base.kinds import Kind
 from jelly._core.ntriples.text import TextReader, TextWriter
 
 IRI, BNODE, LITERAL, LANG, TYPED, TRIPLE, *_ = map(int, Kind)
