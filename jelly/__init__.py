@@ -20,7 +20,6 @@ from jelly._core.terms.model import (
     Variable,
 )
 from jelly._dataset.read import read
-from jelly._dataset.write import write
 from jelly._options.options import LogicalType, PhysicalType, StreamOptions
 from jelly._public import name_public
 from jelly._streams.reader import Frame, Reader, loads, read_options
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from jelly._dataset.seekable.file import open as open
     from jelly._dataset.seekable.sidecar import index
     from jelly._dataset.split import Part
+    from jelly._dataset.write import write
     from jelly._options.keywords import ReadOptions, WriteOptions
     from jelly._tools.canonicalize import Canonical, canonicalize
     from jelly._tools.check import Problem
@@ -166,6 +166,7 @@ _LAZY = {
     "read_arrow": "jelly.arrow",
     "scan": "jelly._dataset.scan",
     "validate": "jelly._tools.validate",
+    "write": "jelly._dataset.write",
     "write_arrow": "jelly.arrow",
 }
 # So are the public modules. dir() leaves them out: help() would import them all, with what they need.

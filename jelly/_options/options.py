@@ -121,7 +121,7 @@ class LogicalType(IntEnum):
     @property
     def is_grouped(self) -> bool:
         """Whether each frame is one graph or one dataset."""
-        return self.base in (LogicalType.GRAPHS, LogicalType.DATASETS)
+        return self % 10 in (LogicalType.GRAPHS, LogicalType.DATASETS)
 
 
 _IRIS = {

@@ -237,7 +237,7 @@ def test_media_type_and_suffix(tmp_path: Any) -> None:
     assert data == dumps(EVERYTHING, format="jellyp")
     assert b"".join(varint(len(body)) + body for body in wire.split(data)) == data
     path = tmp_path / "x.jellyp"
-    with PatchWriter(path) as writer:
+    with PatchWriter(path, seekable=False) as writer:
         for operation in EVERYTHING:
             writer.add(operation)
     assert path.read_bytes() == data

@@ -41,7 +41,7 @@ ctypedef struct Range:
     int64_t depth  # bytes that the texts have in common; -1: they are equal
 
 
-cdef int grow_table(TermTable* t) noexcept nogil:
+cdef inline int grow_table(TermTable* t) noexcept nogil:
     """Make room for one more term, at most three of four slots taken."""
     cdef int32_t n = t.terms.n_terms
     cdef int32_t i
@@ -97,21 +97,23 @@ cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) 
         return ids[term]
     view_term(b, term, &v)
     for k in range(v.n_refs):
-        inner[k] = id_of_term(t, b, v.refs[k], ids)
+        inner[k] = ids[v.refs[k]]
+        if inner[k] < 0:
+            inner[k] = id_of_term(t, b, v.refs[k], ids)
         if inner[k] < 0:
             return inner[k]
     if grow_table(t) < 0:
         return NO_MEMORY
     at = slot_of_term(t, b, term, ids, &hash)
+    # A free slot is 0.
     found = <int32_t>(<uint32_t>t.slots[at] - 1)
-    if found >= 0:
-        ids[term] = found
-        return found
-    found = add_view(t.terms, &v, inner)
-    if found >= 0:
+    if found < 0:
+        found = add_view(t.terms, &v, inner)
+        if found < 0:
+            return found
         t.hashes[found] = hash
         t.slots[at] = (hash >> 32 << 32) | <uint64_t>(found + 1)
-        ids[term] = found
+    ids[term] = found
     return found
 
 

@@ -10,7 +10,7 @@ from jelly._core.base.fault cimport (
     BAD_UTF8, CELLS_LEFT, CELLS_MISSING, KINDS_VALUES, LAYOUT_EXTENSION, LAYOUT_REPEAT, LAYOUT_SKIP, MALFORMED, OK,
     PREFIX_ID, TAG_INDEX, fail,
 )
-from jelly._core.base.kinds cimport KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED
+from jelly._core.base.kinds cimport KIND_LANG, KIND_LITERAL, KIND_TYPED
 from jelly._core.base.protobuf cimport Reader, WIRE_LEN, skip_any, take_low_bits, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jelly.column_state cimport (

@@ -10,7 +10,7 @@ from jelly._core.base.fault cimport (
     OK, ONE_PATCH, OPEN_TRANSACTION, QUOTED_LIMIT, STAR_OFF, fail,
 )
 from jelly._core.base.kinds cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, LITERALS, TERMS, among,
+    KIND_BNODE, KIND_IRI, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, LITERALS, TERMS, among,
 )
 from jelly._core.rules.patch_operations cimport (
     OPEN, OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, step_transaction,

@@ -10,7 +10,7 @@ triple is << s p o >>, as in RDF-star.
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from jelly._core.base.batch cimport NO_TERM, BatchData
-from jelly._core.base.fault cimport BAD_TERM, NAMED_GRAPH_IN_TRIPLES, Fault, fail
+from jelly._core.base.fault cimport BAD_TERM, NAMED_GRAPH_IN_TRIPLES, UNKNOWN_KIND, Fault, fail
 from jelly._core.ntriples.term_reader cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 
 cdef enum:
@@ -45,7 +45,7 @@ cdef inline int64_t len_slot(NTriplesWriter* t, int32_t term, int slot) noexcept
     if 0 <= term < t.batch.n_terms and t.of_term[term] > 0:
         return t.of_term[term]
     length = len_term(t, term, slot, 0)
-    if length < 0 and t.fault.code == BAD_TERM and t.fault.b < 0:
+    if length < 0 and (t.fault.code == BAD_TERM or t.fault.code == UNKNOWN_KIND) and t.fault.b < 0:
         t.fault.b = slot
     return length
 

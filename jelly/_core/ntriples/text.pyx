@@ -14,8 +14,8 @@ from jelly._core.base.characters cimport column_of, find_last_line, find_line_en
 from jelly._core.base.claim cimport claim, give_back, try_claim
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport (
-    BAD_LABEL, BAD_TAG, BAD_TERM, LINE_LIMIT, NAMED_GRAPH_IN_TRIPLES, NEED_MORE, OK, OPEN_PATCH, Fault, fail, fault_error,
-    utf8_of,
+    BAD_LABEL, BAD_TAG, BAD_TERM, LINE_LIMIT, NAMED_GRAPH_IN_TRIPLES, NEED_MORE, OK, OPEN_PATCH, UNKNOWN_KIND, Fault, fail,
+    fault_error, utf8_of,
 )
 from jelly._core.base.kinds cimport KIND_IRI, KIND_TEXT
 from jelly._core.rules.patch_operations cimport OPEN
@@ -430,7 +430,7 @@ cdef class TextWriter:
         cdef Batch fitted = batch
         if (
             fault.code == BAD_LABEL or fault.code == BAD_TAG or fault.code == NAMED_GRAPH_IN_TRIPLES
-            or fault.code == BAD_TERM
+            or fault.code == BAD_TERM or fault.code == UNKNOWN_KIND
         ):
             fitted = self.capabilities.fit(batch)
         if fitted is batch or t.fitted:
