@@ -22,7 +22,7 @@ ctypedef struct Hash128:
 
 cdef void hash_terms(BatchData* b, const HashKey* key, bint alike, Hash128* out) noexcept nogil
 cdef void hash_rows(BatchData* b, const Hash128* terms, Hash128* out) noexcept nogil
-cdef Hash128 hash_shallow(BatchData* b, int32_t term, const int32_t* ids, const HashKey* key) noexcept nogil
+cdef uint64_t hash_shallow(BatchData* b, int32_t term, const int32_t* ids, const HashKey* key) noexcept nogil
 cdef uint64_t hash_text(const uint8_t* at, int64_t n, const HashKey* key, int kind) noexcept nogil
 cdef void* memory_of(object array) except NULL
 cdef int read_key(object seed, HashKey* key) except -1

@@ -141,7 +141,7 @@ cdef void hash_terms(BatchData* b, const HashKey* key, bint alike, Hash128* out)
         out[i] = sip_end(&s)
 
 
-cdef Hash128 hash_shallow(BatchData* b, int32_t term, const int32_t* ids, const HashKey* key) noexcept nogil:
+cdef uint64_t hash_shallow(BatchData* b, int32_t term, const int32_t* ids, const HashKey* key) noexcept nogil:
     """A hash of a term whose language tag, datatype or quoted terms have got ids that are the same for equal ones."""
     cdef Sip s
     cdef TermView v
@@ -151,7 +151,7 @@ cdef Hash128 hash_shallow(BatchData* b, int32_t term, const int32_t* ids, const 
     sip_term(&s, b, term)
     for k in range(v.n_refs):
         sip_word(&s, ids[v.refs[k]])
-    return sip_end(&s)
+    return sip_end(&s).lo
 
 
 cdef inline uint64_t mixed(uint64_t x) noexcept nogil:

@@ -69,7 +69,7 @@ cdef inline int grow_table(TermTable* t) noexcept nogil:
 cdef uint64_t slot_of_term(TermTable* t, BatchData* b, int32_t term, const int32_t* ids, uint64_t* hash) noexcept nogil:
     """The slot of a term, or a free one, and its hash; `ids` has the terms that it refers to."""
     cdef uint64_t at
-    hash[0] = hash_shallow(b, term, ids, &t.key).lo
+    hash[0] = hash_shallow(b, term, ids, &t.key)
     at = hash[0] & t.mask
     while t.slots[at] and (
         t.slots[at] >> 32 != hash[0] >> 32
