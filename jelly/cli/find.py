@@ -39,15 +39,16 @@ def _conditions(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 
 
 # Literals that Turtle writes without quotes.
-_BARE = {"integer": r"[+-]?\d+", "decimal": r"[+-]?\d*\.\d+", "double": r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+",
-         "boolean": "true|false"}  # fmt: skip
+_BARE = re.compile(
+    r"(?P<integer>[+-]?[0-9]+)|(?P<decimal>[+-]?[0-9]*\.[0-9]+)"
+    r"|(?P<double>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+)|(?P<boolean>true|false)"
+)
 
 
 def _parsed(text: str) -> Any:
     """A term by its text: as in N-Triples, a bare IRI, or a literal that Turtle writes without quotes."""
-    for name, pattern in _BARE.items():
-        if re.fullmatch(pattern, text):
-            return jelly.Literal(text, datatype=KNOWN["xsd"][0] + name)
+    if found := _BARE.fullmatch(text):
+        return jelly.Literal(text, datatype=f"{KNOWN['xsd'][0]}{found.lastgroup}")
     return parse_term(text)
 
 

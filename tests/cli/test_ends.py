@@ -57,7 +57,9 @@ def test_a_signal_at_any_import_ends_it_without_a_traceback(is_script: bool, tmp
     numbers = cycle([signal.SIGINT, signal.SIGTERM])
     for wanted, number in zip([*range(2, count, step), count], numbers, strict=False):
         done = run(tmp_path, wanted, number, how)
-        assert (done.returncode, done.stdout, done.stderr) == (128 + number, b"", b""), wanted
+        assert (done.returncode, done.stdout) == (128 + number, b""), wanted
+        told = b"interrupted; no unfinished file is left\n" if number == signal.SIGINT else b""  # once it is at work
+        assert done.stderr in (b"", told), wanted
 
 
 def test_a_program_that_imports_jelly_keeps_its_signals() -> None:
