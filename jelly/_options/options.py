@@ -141,9 +141,15 @@ _LOGICAL_TYPES = frozenset(LogicalType)
 
 
 def _check_types(options: StreamOptions | PatchOptions) -> None:
-    """Each field is of the type of its default; truth values and types of streams may be numbers."""
+    """Each field is of the type of its default; truth values and types of streams may be numbers, types also names."""
     for field in fields(options):
         value, kind = getattr(options, field.name), str if isinstance(field.default, str) else int
+        if isinstance(value, str) and isinstance(field.default, IntEnum):
+            names = type(field.default).__members__
+            if value.upper() not in names:
+                expected = ", ".join(names).lower()
+                raise JellyArgumentError(f"{field.name} is {value!r:.80}: expected one of {expected}")
+            value = names[value.upper()]
         is_bool = isinstance(field.default, bool)
         if not isinstance(value, kind) or (is_bool and value not in (0, 1)):
             expected = "a str" if kind is str else "a bool" if is_bool else "a whole number"
@@ -229,7 +235,8 @@ class StreamOptions:
     Parameters
     ----------
     physical_type : PhysicalType, default UNSPECIFIED
-        Layout of the statements. A writer replaces UNSPECIFIED by the type of the first statement.
+        Layout of the statements; a writer replaces UNSPECIFIED by the type of the first statement. Like other types
+        it may be given by its name: ``"quads"``.
     logical_type : LogicalType, default UNSPECIFIED
         Meaning of a frame.
     stream_name : str, default ""

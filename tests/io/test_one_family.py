@@ -177,3 +177,12 @@ def test_conditions_of_pyarrow_are_pushed_down(tmp_path: Path, monkeypatch: pyte
     segments = 0
     assert jelly.scan(path).count_rows((subject == "a:s7") | (literal == "8")) == 2
     assert segments in (0, 40)  # as a whole
+
+
+def test_types_of_streams_by_name() -> None:
+    """As the command takes them, in any case."""
+    options = jelly.StreamOptions(physical_type="quads", logical_type="Datasets")
+    assert (options.physical_type, options.logical_type) == (jelly.PhysicalType.QUADS, jelly.LogicalType.DATASETS)
+    assert jelly.read_options(jelly.dumps([], {"physical_type": "graphs"})).physical_type == jelly.PhysicalType.GRAPHS
+    with pytest.raises(jelly.JellyArgumentError, match="is 'quad': expected one of unspecified, triples, quads, gr"):
+        jelly.StreamOptions(physical_type="quad")
