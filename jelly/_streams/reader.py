@@ -67,7 +67,7 @@ class Reader(ItemReader[Statement]):
 
     Notes
     -----
-    Labels of blank nodes are given as they stand, and the scope of a blank node is the input: in all frames the same
+    Blank node labels are returned unchanged, and the scope of a blank node is the input: in all frames the same
     label is the same node, and in another input it is another one, although equal in Python. Where each frame has a
     scope of its own, as in a message log, read with `jelly.messages`. In the formats of pyoxigraph, nodes without a
     label are ``anon0``, ``anon1`` and so on.

@@ -57,8 +57,8 @@ def spark() -> None:
 @option("--partition-by [predicate|graph]", "Write one Parquet directory per value, as Hive does.")
 @option("--sort NAMES", "Sort the rows of each task by subject, predicate, object or graph, with commas: smaller "
         "files that are searched faster.", callback=_names)
-@option("--compact", "Then make few files out of many, sorted as a whole with --sort. Without SRC: of the table as it "
-        "is.")
+@option("--compact", "Afterwards, merge small files into few large ones, sorted as a whole with --sort. Without SRC: "
+        "of the table as it is.")
 @option("--target-size SIZE", "Bytes of the files that --compact makes.", "128M", name="target_file_bytes")
 @option("--prune", "Remove the statements of sources that are gone.")
 @forms("json")

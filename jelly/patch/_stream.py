@@ -49,7 +49,7 @@ class PatchReader(ItemReader[Patch]):
 
     Notes
     -----
-    Labels of blank nodes are given as they stand; their scope is the dataset that the patches are for.
+    Blank node labels are returned unchanged; their scope is the dataset that the patches are for.
 
     RDF Patch is read as Jena reads it: strings in single or triple quotes, several rows on a line, and ``Z .``, which
     is ignored. With ``strict=True`` these are errors, and so is everything else that RDF 1.1 does not allow.

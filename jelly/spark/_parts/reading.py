@@ -34,7 +34,7 @@ def read_lines(
 
     ``errors`` gets the errors of lines, which are left out then; else the first one is raised. They name the byte in
     the text, or in a compressed file that is broken; of a part of a compressed file neither is known. The line is told
-    only where the part begins the file, because nobody has counted the lines before.
+    only where the part begins the file, because the lines before it were not counted.
     """
     file.seek(0)
     kind = suffix_of(file.read(HEAD))
