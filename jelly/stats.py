@@ -249,6 +249,15 @@ class _Nodes:
         self.folded: int = 0
         self._max_keys = max_keys
 
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._max_keys, self.index.hashes(), self.counts[: len(self.index)], self.folded
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        """An index is made again from its hashes: tasks of Spark send what they counted."""
+        self._max_keys, hashes, counts, self.folded = state
+        self.index, self.counts = RowIndex(), np.zeros(0, np.int64)
+        self.add(hashes, counts)
+
     def add(self, hashes: npt.NDArray[np.uint64], n: npt.NDArray[np.int64]) -> None:
         """Count ``n`` occurrences of each of the nodes."""
         room = self._max_keys - len(self.index)

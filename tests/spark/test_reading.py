@@ -106,7 +106,7 @@ def test_one_file_is_read_by_many_tasks(reader: Any, tmp_path: Path) -> None:
         assert df.columns == ["object", "graph"]
         assert df.rdd.getNumPartitions() in (3, 4)
         assert rows(df) == expected(path, columns=["object", "graph"])
-    jelly.write(path, numbers(30_000))
+    jelly.write(path, numbers(30_000), seekable=False)
     df = reader(splitBytes=size // 4).schema("object string").load(str(path))
     assert df.rdd.getNumPartitions() == 1
     make_sidecar(path, distance=1000, chunk=1 << 14)

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import pickle
 import re
 from collections import Counter
 from itertools import groupby, pairwise
@@ -17,7 +18,7 @@ from support.statements import anything, generalized, quads, rdf, star
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, StreamOptions, Triple
-from jelly.stats import DEFAULT_GRAPH, RDF, Stats, stats
+from jelly.stats import DEFAULT_GRAPH, RDF, Counting, Stats, stats
 
 EVERYTHING = 1_000_000_000
 REAL = ["iot-weather/assist-iot-weather-100k.nt.gz", "vocabs-quads/vocabs.nq.gz", "vocabs-star/vocabs-star.nt.gz"]
@@ -251,3 +252,17 @@ def test_results_on_the_command_line(tmp_path):
     told = CliRunner().invoke(cli, ["stats", str(path), "--json", "--top", "1"])
     assert json.loads(told.output) == stats(path, top=1).as_dict()
     assert json.loads(told.output)["variables"]["who"]["values"]["top"] == {"a:b": 2}
+
+
+def test_counts_go_to_another_process() -> None:
+    """Tasks of Spark send what they counted; it is merged there."""
+    found = []
+    for send in (lambda counting: counting, lambda counting: pickle.loads(pickle.dumps(counting))):
+        one, two = Counting(), Counting()
+        for counting, object in ((one, b"a:o"), (two, b"a:x")):
+            data = b"<a:s> <a:p> <%s> .\n<a:s> <a:q> _:b .\n<a:t> <a:p> <a:s> .\n" % object
+            counting.add(next(jelly.scan(data, format="nt").batches()))
+        one.merge(send(two))
+        found.append(one.result())
+    assert found[0] == found[1]
+    assert found[0].statements == 6
