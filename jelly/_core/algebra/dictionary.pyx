@@ -41,7 +41,7 @@ ctypedef struct Range:
     int64_t depth  # bytes that the texts have in common; -1: they are equal
 
 
-cdef inline int grow_table(TermTable* t) noexcept nogil:
+cdef int grow_table(TermTable* t) noexcept nogil:
     """Make room for one more term, at most three of four slots taken."""
     cdef int32_t n = t.terms.n_terms
     cdef int32_t i
@@ -97,9 +97,7 @@ cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) 
         return ids[term]
     view_term(b, term, &v)
     for k in range(v.n_refs):
-        inner[k] = ids[v.refs[k]]
-        if inner[k] < 0:
-            inner[k] = id_of_term(t, b, v.refs[k], ids)
+        inner[k] = id_of_term(t, b, v.refs[k], ids)
         if inner[k] < 0:
             return inner[k]
     if grow_table(t) < 0:
