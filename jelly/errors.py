@@ -33,6 +33,7 @@ __all__ = [
     "LateError",
     "MissingExtraError",
     "OptionsWarning",
+    "QueryError",
 ]
 
 
@@ -145,6 +146,10 @@ class JellyLimitError(JellyFormatError):
 
 class JellyUnsupportedError(JellyError, NotImplementedError):
     """A version or feature that this package does not read, or a term that a format cannot hold."""
+
+
+class QueryError(JellyError, RuntimeError):
+    """The query failed whose results these are: the stream says so at its end. The rows before are given out."""
 
 
 class JellyOptionsError(JellyError, ValueError):

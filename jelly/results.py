@@ -1,8 +1,9 @@
-"""SPARQL results of SELECT queries in RDF Thrift, RDF Protobuf, JSON, XML, CSV and TSV.
+"""SPARQL results: Jelly-SPARQL, RDF Thrift, RDF Protobuf, JSON, XML, CSV and TSV.
 
 =========== ============= ============================================
 format      suffixes      media type
 =========== ============= ============================================
+jellys      .jellys       application/x-jelly-sparql
 thrift      .srt          application/sparql-results+thrift
 protobuf    .srp          application/sparql-results+protobuf
 json        .srj .json    application/sparql-results+json
@@ -11,7 +12,8 @@ csv         .csv          text/csv (write only)
 tsv         .tsv          text/tab-separated-values
 =========== ============= ============================================
 
-Files may be compressed. pyoxigraph reads TSV. Results of ASK queries are not supported.
+Files may be compressed. pyoxigraph reads TSV. Answers of ASK queries are in Jelly-SPARQL, JSON and XML; sequences of
+result sets in Jelly-SPARQL alone.
 
 >>> import io, jelly
 >>> out = io.BytesIO()
@@ -34,25 +36,34 @@ from jelly._bytes.source import Progress
 from jelly._core.base.batch import Batch
 from jelly._dataset.contents import convert_items
 from jelly._dataset.output import Conversion
-from jelly._formats.registry import RESULT_READING, Content
-from jelly._formats.result_syntaxes import batches_of
+from jelly._formats.registry import JELLY_RESULTS, RESULT_READING, Content
+from jelly._formats.result_syntaxes import Head, batches_of
 from jelly._html import html_table
+from jelly._options.options import ResultOptions, ResultStreamType
 from jelly._options.settings import checked
 from jelly._public import name_public
 from jelly._streams.inputs import ItemReader
 from jelly._streams.outputs import ItemWriter
-from jelly.errors import JellyArgumentError, JellyFormatError
+from jelly.errors import JellyArgumentError, JellyFormatError, JellyUnsupportedError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from jelly._options.keywords import ReadOptions
 
-__all__ = ["Results", "read_results", "write_results"]
+__all__ = [
+    "ResultOptions",
+    "ResultStreamType",
+    "Results",
+    "read_result_sets",
+    "read_results",
+    "write_result_sets",
+    "write_results",
+]
 
 
 class Results(ItemReader[tuple[Any, ...]]):
-    """Results of a SELECT query, as `read_results` returns them. They can be consumed only once.
+    """Results of a query, as `read_results` returns them. They can be consumed only once.
 
     Iterate for rows: each is a tuple of `jelly` terms, with None for an unbound variable. Or call `arrow`, or
     `batches` for Batches whose columns are the variables: their term ids are in ``batch.column("x")`` and in
@@ -68,7 +79,7 @@ class Results(ItemReader[tuple[Any, ...]]):
     Attributes
     ----------
     variables : tuple of str
-        Names of the variables.
+        Names of the variables; none of the answer of an ASK query.
 
     Examples
     --------
@@ -86,11 +97,32 @@ class Results(ItemReader[tuple[Any, ...]]):
                 if self._decoder.variables is None:
                     first = next(self._batches, None)
                     self._batches = self._batches if first is None else chain([first], self._batches)
+                if getattr(self.options, "stream_type", None) == ResultStreamType.PUNCTUATED:
+                    raise JellyUnsupportedError(
+                        "this stream is a sequence of result sets: read it with jelly.results.read_result_sets"
+                    )
                 self.variables: tuple[str, ...] = self._decoder.variables or ()
-                _check_names(self.variables)
+                if self.format is not JELLY_RESULTS:
+                    _check_names(self.variables)  # there rows go by position
         except BaseException:
             self.close()
             raise
+        self._set = getattr(self._decoder, "result_set", None)
+
+    @property
+    def boolean(self) -> bool | None:
+        """The answer of an ASK query; None for rows."""
+        return getattr(self._set, "boolean", None)
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """IRIs of further information that the results come with."""
+        return getattr(self._set, "links", ())
+
+    @property
+    def complete(self) -> bool | None:
+        """Jelly-SPARQL, when the rows were read: whether a trailer said that these are all. Else None."""
+        return getattr(self._set, "complete", None)
 
     def _read(self) -> Iterator[Batch]:
         return self._batches
@@ -100,7 +132,8 @@ class Results(ItemReader[tuple[Any, ...]]):
 
     def __repr__(self) -> str:
         where = f" of {self.source.name}" if self.source.name else ""
-        return f"<jelly.results.Results{where}: {self.format.name}, variables {', '.join(self.variables)}>"
+        what = f"variables {', '.join(self.variables)}" if self.boolean is None else str(self.boolean).lower()
+        return f"<jelly.results.Results{where}: {self.format.name}, {what}>"
 
     def _repr_html_(self) -> str:
         # The rows can be taken only once, so that none is shown.
@@ -135,7 +168,7 @@ def _check_names(variables: Sequence[str]) -> None:
 
 @checked(RESULT_READING)
 def read_results(src: Any, **options: Unpack[ReadOptions]) -> Results:
-    """Read the results of a SELECT query.
+    """Read the results of a query: rows of a SELECT query, or the answer of an ASK query.
 
     Parameters
     ----------
@@ -157,26 +190,116 @@ def read_results(src: Any, **options: Unpack[ReadOptions]) -> Results:
     >>> results = jelly.results.read_results(bytes.fromhex("191c1801780000191c3c180161000000"), format="srt")
     >>> results.variables, list(results)
     (('x',), [(Literal('a'),)])
+    >>> jelly.results.read_results(b'{"head":{},"boolean":true}', format="json").boolean
+    True
     """
     return Results(src, **options)
 
 
+@checked(RESULT_READING)
+def read_result_sets(src: Any, **options: Unpack[ReadOptions]) -> Iterator[Results]:
+    """Iterate over the result sets of a PUNCTUATED stream of Jelly-SPARQL, or over the one of any other input.
+
+    Rows of a result set that are not taken before the next one are skipped.
+
+    Parameters
+    ----------
+    src : Any
+        The input, as for `jelly.Reader`.
+    **options : Unpack[ReadOptions]
+        Shared keywords, see `ReadOptions`.
+
+    Raises
+    ------
+    JellyError
+        If the input is wrong or its format is unknown.
+
+    Examples
+    --------
+    >>> import io, jelly
+    >>> out = io.BytesIO()
+    >>> jelly.results.write_result_sets(out, [True, (["x"], [[jelly.Literal("a")]])])
+    2
+    >>> [(found.boolean, list(found)) for found in jelly.results.read_result_sets(out.getvalue(), format="jellys")]
+    [(True, []), (None, [(Literal('a'),)])]
+    """
+    return iter(_ResultSets(src, **options))
+
+
+class _ResultSets(ItemReader[Results]):
+    """Reads a sequence of result sets."""
+
+    def __init__(self, src: Any, **options: Any) -> None:
+        self._open(src, Content.RESULTS, options)
+
+    def _items(self, batches: Iterator[Batch]) -> Iterator[Results]:
+        sets = getattr(self._decoder, "sets", None)
+        first = next(batches, None)
+        if sets is None:  # of another format there is one
+            yield _View(self, self._decoder.result_set or self._decoder, first, batches)
+            return
+        while first is not None or sets:
+            found = _View(self, sets.popleft(), first, batches)
+            yield found
+            found.skip()
+            first = next(batches, None)
+
+
+class _View(Results):
+    """A result set among others."""
+
+    def __init__(self, reader: _ResultSets, result_set: Any, first: Batch | None, batches: Iterator[Batch]) -> None:
+        self.source, self.format, self._decoder = reader.source, reader.format, reader._decoder
+        self._set = result_set
+        self.variables = result_set.variables or ()
+        self._rest = self._until_end(first, batches)
+
+    def _until_end(self, batch: Batch | None, batches: Iterator[Batch]) -> Iterator[Batch]:
+        while batch is not None:
+            yield batch
+            batch = next(batches, None) if not len(batch.frames) else None
+
+    def batches(self) -> Iterator[Batch]:
+        """Iterate over the Batches of the result set."""
+        return self._rest
+
+    def skip(self) -> None:
+        """Pass over the rows that are left."""
+        for _ in self._rest:
+            pass
+
+
 @checked()
-def write_results(dst: Any, variables: Any, rows: Iterable[Any] | None = None, *, format: str | None = None) -> int:
-    """Write results of a SELECT query, and count their rows. If writing fails, no partial file is left.
+def write_results(
+    dst: Any,
+    variables: Any,
+    rows: Iterable[Any] | None = None,
+    *,
+    format: str | None = None,
+    options: ResultOptions | Mapping[str, Any] | None = None,
+    links: Sequence[str] = (),
+    frame_cells: int | None = None,
+) -> int:
+    """Write results of a query, and count their rows. If writing fails, no partial file is left.
 
     Parameters
     ----------
     dst : Any
         The output, as for `jelly.Writer`.
-    variables : sequence of str, or results
-        Names of the variables. Or, without ``rows``, the results of a query: `Results`, or results of pyoxigraph
-        and RDFLib, which are serialized in memory.
+    variables : sequence of str, results or bool
+        Names of the variables. Or, without ``rows``, the results of a query: `Results`, results of pyoxigraph
+        and RDFLib, which are serialized in memory, or the answer of an ASK query.
     rows : iterable of sequences or mappings, or of Batches, optional
         Each row is a sequence of terms in the order of the variables, with None for an unbound variable, or a dict of
         terms by variable. Or they are Batches of query results with these variables.
     format : str, optional
         Name, suffix or media type. By default the suffix of the file decides.
+    options : ResultOptions or mapping, optional
+        Jelly-SPARQL only: options of the stream, or some of their fields.
+    links : sequence of str, optional
+        IRIs of further information, by default those of the results. Jelly-SPARQL, JSON and XML have them.
+    frame_cells : int, optional
+        Jelly-SPARQL only: maximum cells (rows times variables) of a frame, by default 4096.
 
     Raises
     ------
@@ -192,20 +315,83 @@ def write_results(dst: Any, variables: Any, rows: Iterable[Any] | None = None, *
     >>> jelly.results.write_results(out, ["x"], [[jelly.Literal("a")], {}], format="csv"), out.getvalue()
     (2, b'x\\r\\na\\r\\n\\r\\n')
     """
-    if rows is None:
-        results = _results_of(variables)
-        names: Any = results.variables
-        batches: Iterable[Batch] = results.batches()
-    else:
-        names = tuple(variables) if isinstance(variables, Iterable) else (None,)
-        if not all(isinstance(name, str) for name in names):
-            raise JellyArgumentError(f"variables is {variables!r:.80}: expected names of variables, each a str")
-        _check_names(names)
-        batches = _batches(names, rows)
-    with _Writer(dst, names, format) as writer:
+    head, batches = _result_set(variables, rows)
+    with _Writer(dst, head._replace(links=tuple(links) or head.links), format, options, frame_cells) as writer:
         for batch in batches:
             writer.add_batch(batch)
     return writer.statements
+
+
+@checked()
+def write_result_sets(
+    dst: Any,
+    sets: Iterable[Any],
+    *,
+    options: ResultOptions | Mapping[str, Any] | None = None,
+    frame_cells: int | None = None,
+) -> int:
+    """Write a sequence of result sets as a PUNCTUATED stream of Jelly-SPARQL, and count them.
+
+    Parameters
+    ----------
+    dst : Any
+        The output, as for `jelly.Writer`.
+    sets : iterable
+        At least one result set: `Results` or those of pyoxigraph and RDFLib, the answer of an ASK query (bool), or a
+        pair of variables and rows as for `write_results`.
+    options : ResultOptions or mapping, optional
+        Options of the stream, or some of their fields.
+    frame_cells : int, optional
+        Maximum cells (rows times variables) of a frame, by default 4096.
+
+    Raises
+    ------
+    JellyError
+        If there is no result set, or a term that the stream cannot hold.
+
+    Examples
+    --------
+    >>> import io, jelly
+    >>> jelly.results.write_result_sets(io.BytesIO(), [False, True])
+    2
+    """
+    pairs = (_result_set(*found) if isinstance(found, tuple) else _result_set(found, None) for found in sets)
+    number = 0
+    writer: _Writer | None = None
+    try:
+        for head, batches in pairs:
+            if writer is None:
+                given = {} if options is None else options
+                if isinstance(given, Mapping):
+                    given = {"stream_type": ResultStreamType.PUNCTUATED, **given}
+                writer = _Writer(dst, head, JELLY_RESULTS.name, given, frame_cells)
+            else:
+                writer.begin(head)
+            for batch in batches:
+                writer.add_batch(batch)
+            number += 1
+        if writer is None:
+            raise JellyArgumentError("sets is empty: a stream has at least one result set")
+        writer.close()
+    except BaseException:
+        if writer is not None:
+            writer.abort()
+        raise
+    return number
+
+
+def _result_set(variables: Any, rows: Iterable[Any] | None) -> tuple[Head, Iterable[Batch]]:
+    """What a result set says beside its rows, and its rows."""
+    if rows is None and isinstance(variables, bool):
+        return Head((), variables), ()
+    if rows is None:
+        results = _results_of(variables)
+        return Head(results.variables, results.boolean, results.links), results.batches()
+    names = tuple(variables) if isinstance(variables, Iterable) else (None,)
+    if not all(isinstance(name, str) for name in names):
+        raise JellyArgumentError(f"variables is {variables!r:.80}: expected names of variables, each a str")
+    _check_names(names)
+    return Head(names), _batches(names, rows)
 
 
 def _results_of(results: Any) -> Results:
@@ -244,7 +430,8 @@ def convert(
 ) -> Conversion:
     """Convert results, see `jelly.convert`."""
     results = Results(src, format=format, **reading)
-    return convert_items(results, lambda: _Writer(dst, results.variables, to, **(writing or {})), progress)
+    head = Head(results.variables, results.boolean, results.links)
+    return convert_items(results, lambda: _Writer(dst, head, to, **(writing or {})), progress)
 
 
 class _Writer(ItemWriter):
@@ -252,14 +439,27 @@ class _Writer(ItemWriter):
 
     content = Content.RESULTS
 
-    def __init__(self, dst: Any, variables: Sequence[str], format: str | None) -> None:
+    def __init__(
+        self,
+        dst: Any,
+        head: Head,
+        format: str | None,
+        options: ResultOptions | Mapping[str, Any] | None = None,
+        frame_cells: int | None = None,
+    ) -> None:
         self.statements = 0
+        stream = ResultOptions(**options) if isinstance(options, Mapping) else options
         with self._opening(dst, {"format": format}):
-            self._encoder = self.format.open_writer(variables)
+            self._encoder = self.format.open_writer(head, stream=stream, frame_cells=frame_cells)
 
     def add_batch(self, batch: Batch) -> None:
         self._put(lambda: self._encoder.encode(batch))
         self.statements += len(batch)
+
+    def begin(self, head: Head) -> None:
+        """Begin another result set, in Jelly-SPARQL."""
+        self._put(self._encoder.end)
+        self._encoder.begin(*head)
 
 
 name_public(__name__, __all__, globals())

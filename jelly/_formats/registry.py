@@ -268,7 +268,12 @@ def _results(
     )  # fmt: skip
 
 
+JELLY_RESULTS = _results(
+    "jellys", "Jelly-SPARQL", "application/x-jelly-sparql", ".jellys",
+    _FRAMES - {"joined", "unknown_rows"} | {"delimited", "max_frame_rows", "require_trailer"}, True,
+)  # fmt: skip
 _RESULTS = (
+    JELLY_RESULTS,
     _results("thrift", "RDF Thrift", "application/sparql-results+thrift", ".srt", _ROWS, True),
     _results("protobuf", "RDF Protobuf", "application/sparql-results+protobuf", ".srp", _ROWS, True),
     _results("json", "JSON", "application/sparql-results+json", ".srj .json", _SOURCE | {"max_document_bytes"}),

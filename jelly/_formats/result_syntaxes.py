@@ -1,4 +1,4 @@
-"""Codec of SPARQL results: JSON, XML, CSV and TSV here, RDF Thrift and RDF Protobuf in the core.
+"""Codec of SPARQL results: JSON, XML, CSV and TSV here, Jelly-SPARQL, RDF Thrift and RDF Protobuf in the core.
 
 In the texts each row is a sequence of `jelly` terms; None marks an unbound variable. TSV is read by `result_tsv`.
 (The parser of XML of pyoxigraph takes the spaces around values away.) CSV is written only: its values
@@ -17,15 +17,19 @@ from xml.sax.saxutils import escape, quoteattr
 from jelly._bytes.source import Source
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import XSD_STRING_IRI
+from jelly._core.jelly.result_decoder import ResultDecoder
+from jelly._core.jelly.result_encoder import ResultEncoder
 from jelly._core.jena.reader import ResultReader
 from jelly._core.jena.writer import ResultWriter
 from jelly._core.terms.batch_builder import ResultBatchBuilder
 from jelly._core.terms.materialize import SolutionIterator
 from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple
-from jelly._formats.registry import Format
+from jelly._formats.registry import JELLY_RESULTS, Format
 from jelly._formats.result_tsv import MAX_NESTED, PIECE, check_width, read_tsv
 from jelly._options.limits import default
+from jelly._options.options import ResultOptions
 from jelly.errors import (
+    JellyArgumentError,
     JellyError,
     JellyFormatError,
     JellyLimitError,
@@ -47,8 +51,17 @@ BATCH_ROWS = 4096
 BATCH_CELLS = 1 << 18
 
 
+# Sizes of tables that readers of Jelly-SPARQL should take, and rows of a frame, of which a few bytes can claim many.
+_LIMITS = {"max_names": 1 << 14, "max_prefixes": 1 << 12, "max_frame_rows": 1 << 20}
+
+
 def open_reader(format: Format, **limits: Any) -> Any:
     """Make a reader of query results, whose ``variables`` are known at the latest when it gave the first Batch."""
+    if format is JELLY_RESULTS:
+        require_trailer = limits.pop("require_trailer", False)
+        reader = ResultDecoder(**{"delimited": True, **_LIMITS, **limits})
+        reader.require_trailer = require_trailer
+        return reader
     if format.binary:
         return ResultReader(format.name, **limits)
     if format.name not in _READERS:
@@ -56,9 +69,33 @@ def open_reader(format: Format, **limits: Any) -> Any:
     return SyntaxResultReader(format, limits)
 
 
-def open_writer(format: Format, variables: Sequence[str]) -> Any:
-    """Make a writer of query results, a `jelly._formats.protocols.BatchWriter`."""
-    return ResultWriter(format.name, variables) if format.binary else SyntaxResultWriter(format, variables)
+class Head(NamedTuple):
+    """What a result set says beside its rows."""
+
+    variables: tuple[str, ...]
+    boolean: bool | None = None  # the answer of an ASK query
+    links: tuple[str, ...] = ()
+
+
+def open_writer(
+    format: Format, head: Head, *, stream: ResultOptions | None = None, frame_cells: int | None = None
+) -> Any:
+    """Make a writer of a result set, a `jelly._formats.protocols.BatchWriter`. Jelly-SPARQL has stream options, and
+    frames of ``frame_cells``."""
+    if format is JELLY_RESULTS:
+        writer = ResultEncoder(stream or ResultOptions(), frame_cells=4096 if frame_cells is None else frame_cells)
+        writer.begin(*head)
+        return writer
+    if stream is not None or frame_cells is not None:
+        raise JellyArgumentError(f"options and frame_cells are for Jelly-SPARQL, not for {format.title} of query results")
+    if (head.boolean is not None or head.links) and format.name not in ("json", "xml"):
+        what = "the answer of an ASK query" if head.boolean is not None else "links"
+        raise JellyUnsupportedError(
+            f"{format.title} of query results cannot hold {what}: use Jelly-SPARQL, JSON or XML"
+        )
+    if format.binary:
+        return ResultWriter(format.name, head.variables)
+    return SyntaxResultWriter(format, head)
 
 
 class SyntaxResultReader:
@@ -67,14 +104,18 @@ class SyntaxResultReader:
     def __init__(self, format: Format, limits: dict[str, Any]) -> None:
         self._read = _READERS[format.name]
         self._limits = limits
-        self.variables: tuple[str, ...] | None = None
+        self.result_set: Head | None = None
         self.statements = 0
+
+    @property
+    def variables(self) -> tuple[str, ...] | None:
+        """The names of the variables; None before they are read."""
+        return None if self.result_set is None else self.result_set.variables
 
     def batches(self, source: Source) -> Iterator[Batch]:
         """The Batches. The variables are read at once, and known then."""
-        names, rows = self._read(source, **self._limits)
-        self.variables = tuple(names)
-        return self._counted(batches_of(self.variables, rows))
+        self.result_set, rows = self._read(source, **self._limits)
+        return self._counted(batches_of(self.result_set.variables, rows))
 
     def _counted(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         for batch in batches:
@@ -106,20 +147,21 @@ def batches_of(variables: tuple[str, ...], rows: Iterable[Any]) -> Iterator[Batc
 class Syntax(NamedTuple):
     """How a text of results is written."""
 
-    header: Callable[[Sequence[str]], str]
+    header: Callable[[Head], str]
     row: Callable[[Sequence[str], Row], str]
     between: str  # two rows
-    footer: str
+    footer: str  # after rows
 
 
 class SyntaxResultWriter:
     """Writes results in JSON, XML, CSV or TSV."""
 
-    def __init__(self, format: Format, variables: Sequence[str]) -> None:
+    def __init__(self, format: Format, head: Head) -> None:
         self._capabilities = format.capabilities
-        self._variables = tuple(variables)
+        self._variables = head.variables
         self._syntax = _WRITERS[format.name]
-        self._header = self._syntax.header(variables)
+        self._header = self._syntax.header(head)
+        self._footer = "" if head.boolean is not None else self._syntax.footer
         self._between = ""
 
     def _text(self, text: str) -> bytes:
@@ -140,13 +182,13 @@ class SyntaxResultWriter:
 
     def close(self) -> bytes:
         """The end of the document."""
-        return self._text(self._syntax.footer)
+        return self._text(self._footer)
 
 
 # ---- JSON
 
 
-def read_json(source: Source, *, max_document_bytes: int = MAX_DOCUMENT) -> tuple[list[str], Iterator[Row]]:
+def read_json(source: Source, *, max_document_bytes: int = MAX_DOCUMENT) -> tuple[Head, Iterator[Row]]:
     """SPARQL 1.1 Query Results JSON Format, with the triple terms and directions of 1.2. It is read as a whole, which
     takes about ten times ``max_document_bytes`` (256 MiB) of memory at most."""
     parts: list[bytes] = []
@@ -163,12 +205,15 @@ def read_json(source: Source, *, max_document_bytes: int = MAX_DOCUMENT) -> tupl
         document = json.loads(data)
         if not isinstance(document, dict):
             raise JellyFormatError("expected a JSON object with head and results")
-        if "boolean" in document:
-            raise _boolean(str(document["boolean"]))
+        boolean = document.get("boolean")
+        if not (boolean is None or isinstance(boolean, bool)):
+            raise JellyFormatError(f"boolean is {boolean!r:.80}: expected true or false")
         variables = [str(name) for name in document["head"].get("vars", [])]
+        links = [str(link) for link in document["head"].get("link", [])]
         check_width(len(variables))
-        "".join(variables).encode()  # no half of a surrogate pair
-        bindings = list(document["results"]["bindings"])
+        "".join(variables + links).encode()  # no half of a surrogate pair
+        bindings = [] if boolean is not None else list(document["results"]["bindings"])
+        head = Head(() if boolean is not None else tuple(variables), boolean, tuple(links))
     except RecursionError:
         raise JellyLimitError("the JSON is nested too deep") from None
     except ValueError as error:
@@ -178,7 +223,7 @@ def read_json(source: Source, *, max_document_bytes: int = MAX_DOCUMENT) -> tupl
         raise JellySyntaxError(str(error), line=getattr(error, "lineno", None)) from None
     except (KeyError, TypeError, AttributeError):
         raise JellyFormatError('expected a JSON object with "head" and "results", in it "bindings"') from None
-    return variables, _rows_of_json(variables, bindings)
+    return head, _rows_of_json(variables, bindings)
 
 
 def _rows_of_json(variables: list[str], bindings: list[Any]) -> Iterator[Row]:
@@ -228,8 +273,14 @@ def _to_json(term: Any) -> dict[str, Any]:
     return made
 
 
-def _json_header(variables: Sequence[str]) -> str:
-    return f'{{"head":{{"vars":{json.dumps(list(variables), ensure_ascii=False)}}},"results":{{"bindings":['
+def _json_header(head: Head) -> str:
+    about: dict[str, Any] = {"vars": head.variables} if head.boolean is None else {}
+    if head.links:
+        about["link"] = head.links
+    text = f'{{"head":{json.dumps(about, ensure_ascii=False, separators=(",", ":"))},'
+    if head.boolean is not None:
+        return f'{text}"boolean":{json.dumps(head.boolean)}}}\n'
+    return text + '"results":{"bindings":['
 
 
 def _json_row(variables: Sequence[str], row: Row) -> str:
@@ -277,11 +328,13 @@ def _to_xml(term: Any) -> str:
     return f"<literal{about}>{_xml_text(term.value)}</literal>"
 
 
-def _xml_header(variables: Sequence[str]) -> str:
-    names = "".join(f"<variable name={_xml_quoted(name)}/>" for name in variables)
+def _xml_header(head: Head) -> str:
+    names = "".join(f"<variable name={_xml_quoted(name)}/>" for name in head.variables)
+    links = "".join(f"<link href={_xml_quoted(link)}/>" for link in head.links)
+    answer = "" if head.boolean is None else f"<boolean>{json.dumps(head.boolean)}</boolean></sparql>\n"
     return (
         '<?xml version="1.0"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#"'
-        f' xmlns:its="http://www.w3.org/2005/11/its"><head>{names}</head><results>\n'
+        f' xmlns:its="http://www.w3.org/2005/11/its"><head>{names}{links}</head>{answer or "<results>" + chr(10)}'
     )
 
 
@@ -300,13 +353,8 @@ _DIR = "http://www.w3.org/2005/11/its dir"
 _PARTS = ("subject", "predicate", "object")
 
 
-def _boolean(text: str) -> JellyUnsupportedError:
-    """The error for the result of an ASK query, which has no rows."""
-    return JellyUnsupportedError(f"this is the result of an ASK query, {text.lower():.5}: there are no rows")
-
-
 class _XmlReader:
-    """The handlers of expat: `variables`, and `rows` that are complete."""
+    """The handlers of expat: `variables`, `links` and `boolean`, and `rows` that are complete."""
 
     def __init__(self, max_text: int) -> None:
         self._max_text = max_text
@@ -318,9 +366,11 @@ class _XmlReader:
         self.parser.CharacterDataHandler = self._text
         self.parser.StartDoctypeDeclHandler = self._doctype
         self.variables: list[str] = []
+        self.links: list[str] = []
+        self.boolean: bool | None = None
         self._known: set[str] = set()
         self.rows: list[Row] = []
-        self.begun = False  # the variables are all there
+        self.begun = False  # the variables are all there, or the answer
         self._path: list[str] = []
         self._row: dict[str, Any] = {}
         self._about: dict[str, str] = {}
@@ -361,7 +411,11 @@ class _XmlReader:
             self.variables.append(about.get("name", ""))
             self._known.add(self.variables[-1])
             check_width(len(self.variables))
+        elif name == "link":
+            self.links.append(about.get("href", ""))
         elif name == "results":
+            if self.begun:
+                raise self._fail("expected one results or boolean")
             self.begun = True
         elif name == "result":
             self._row = {}
@@ -408,10 +462,13 @@ class _XmlReader:
         elif name == "result":
             self.rows.append([self._row.get(name) for name in self.variables])
         elif name == "boolean":
-            raise _boolean(text.strip())
+            if self.begun or text.strip() not in ("true", "false"):
+                raise self._fail(f"boolean is {text.strip()!r:.80}: expected true or false, once, and no results")
+            self.boolean = text.strip() == "true"
+            self.begun = True
 
 
-def read_xml(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[str], Iterator[Row]]:
+def read_xml(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[Head, Iterator[Row]]:
     """SPARQL Query Results XML Format, with the triple terms and directions of 1.2, as it comes. ``max_text_bytes``
     (64 MiB) bounds what may come between two tags."""
     reader = _XmlReader(max_text_bytes)
@@ -444,7 +501,8 @@ def read_xml(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[st
             if broken is not None:
                 raise broken
 
-    return reader.variables, rows()
+    variables = () if reader.boolean is not None else tuple(reader.variables)
+    return Head(variables, reader.boolean, tuple(reader.links)), rows()
 
 
 # ---- CSV and TSV
@@ -474,11 +532,11 @@ _LETTERS = (
 _VARIABLE = re.compile(f"[{_LETTERS}][{_LETTERS}\u00b7\u0300-\u036f\u203f\u2040]*")
 
 
-def _tsv_header(variables: Sequence[str]) -> str:
-    for name in variables:
+def _tsv_header(head: Head) -> str:
+    for name in head.variables:
         if not _VARIABLE.fullmatch(name):
             raise JellyUnsupportedError(f"TSV cannot hold the variable {name!r:.80}: expected a name of SPARQL")
-    return "\t".join(f"?{name}" for name in variables) + "\n"
+    return "\t".join(f"?{name}" for name in head.variables) + "\n"
 
 
 # SPARQL 1.1 Query Results in JSON and XML, one line a row; CSV has values without their kinds, TSV terms of Turtle.
@@ -486,13 +544,20 @@ _WRITERS = {
     "json": Syntax(_json_header, _json_row, ",", "\n]}}\n"),
     "xml": Syntax(_xml_header, _xml_row, "", "</results></sparql>\n"),
     "csv": Syntax(
-        lambda variables: ",".join(_to_csv(IRI(name)) for name in variables) + "\r\n",
+        lambda head: ",".join(_to_csv(IRI(name)) for name in head.variables) + "\r\n",
         lambda _, row: ",".join(map(_to_csv, row)) + "\r\n", "", "",
     ),
     "tsv": Syntax(_tsv_header, lambda _, row: "\t".join(map(_to_tsv, row)) + "\n", "", ""),
 }  # fmt: skip
-_READERS: dict[str, Callable[..., tuple[list[str], Iterator[Row]]]] = {
+
+
+def _read_tsv(source: Source, **limits: Any) -> tuple[Head, Iterator[Row]]:
+    names, rows = read_tsv(source, **limits)
+    return Head(tuple(names)), rows
+
+
+_READERS: dict[str, Callable[..., tuple[Head, Iterator[Row]]]] = {
     "json": read_json,
     "xml": read_xml,
-    "tsv": read_tsv,
+    "tsv": _read_tsv,
 }

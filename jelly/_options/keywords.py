@@ -102,6 +102,8 @@ READ = _table(
     Keyword("skolem_base", "The start of the IRIs of skolemized blank nodes, such as https://example.org.",
             metavar="URL", spark="skolemBase"),
     _THREADS,
+    Keyword("require_trailer", "Refuse results that end without a trailer: they may be cut off.", False, "Jelly-SPARQL",
+            flag=True),
     Keyword("batch_rows", "Maximum statements of a Batch.", 32768, **_NO_OPTION),
     Keyword("batch_bytes", "Bytes of text after which a Batch ends.", 1 << 24, **_NO_OPTION),
     Keyword("joined", "Read Jelly files joined with cat as several streams.", False, "Jelly, Jelly-Patch", flag=True),
@@ -218,6 +220,7 @@ class ReadOptions(TypedDict, total=False):
     max_line_bytes: int
     max_row_bytes: int
     max_message_bytes: int
+    require_trailer: bool
     max_names: int
     max_prefixes: int
     max_datatypes: int

@@ -181,6 +181,7 @@ cdef enum:
     QUOTED_LIMIT = -189
     BATCH_TERMS = -190
     UNKNOWN_KIND = -191
+    RESULT_COLUMNS = -192
     # not faults: reasons why a loop returned
     FULL = 1
     NEED_MORE = 2

@@ -248,6 +248,7 @@ _TABLE = {
     LAYOUT_EXTENSION: (JellyFormatError, "a layout of the {slot} lacks the rest of its length"),
     DIRECTION_ALONE: (JellyFormatError, "a literal has a base direction and no language tag"),
     LANG_DATATYPE: (JellyFormatError, "a literal of rdf:langString or rdf:dirLangString has no language tag"),
+    RESULT_COLUMNS: (JellyFormatError, "a frame has {a} columns: expected {b}, one for each variable"),
     TAGS_LIMIT: (JellyLimitError, "a column of {a} language tags is above the limit of {b}"),
 }
 
@@ -266,18 +267,19 @@ _KINDS = dict(enumerate(NOUNS)) | {
 
 
 cdef object fault_error(Fault* fault, dict place):
-    """The exception for a fault. `place` gives frame, row, offset, line and column, as far as known."""
+    """The exception for a fault. `place` gives frame, row, offset, line and column, as far as known, and may name the slot."""
     if fault.code == NO_MEMORY:
         return MemoryError()
     kind, text = _TABLE.get(fault.code, (JellyError, f"unknown fault {fault.code}"))
     column = place.get("column", 0)
     version = place.pop("version", "1.1")
+    slot = place.pop("slot", _SLOTS.get(fault.b, "term"))
     if "{column}" not in text:
         place.pop("column", None)
     text = text.format(
         a=fault.a,
         b=fault.b,
-        slot=_SLOTS.get(fault.b, "term"),
+        slot=slot,
         a_kind=_KINDS.get(fault.a, "term"),
         pattern=_PATTERNS[fault.a] if 0 <= fault.a < 4 else "unknown",
         field=_FIELDS[fault.a] if 0 <= fault.a < 10 else "",

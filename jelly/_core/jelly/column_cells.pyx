@@ -260,6 +260,7 @@ cdef int check_layout(DecoderState* d, int slot) noexcept nogil:
     cdef int64_t cells = 0
     cdef int64_t skip, length
     cdef bint unbound
+    cdef bint sparse = slot == GRAPH or d.columns.sparse
     cdef int status
     while layouts.n > 0:
         status = take_token(&layouts, &skip, &length, &unbound)
@@ -269,7 +270,7 @@ cdef int check_layout(DecoderState* d, int slot) noexcept nogil:
             return fail(&d.fault, LAYOUT_SKIP, layouts.part.at, skip, slot)
         left -= skip
         if unbound:
-            if slot != GRAPH:
+            if not sparse:
                 return fail(&d.fault, CELLS_MISSING, layouts.part.at, rows, slot)
         elif left == 0:
             return fail(&d.fault, LAYOUT_REPEAT, layouts.part.at, 0, slot)
@@ -280,7 +281,7 @@ cdef int check_layout(DecoderState* d, int slot) noexcept nogil:
             return fail(&d.fault, CELLS_LEFT, layouts.part.at, rows, slot)
     if left > rows - cells:
         return fail(&d.fault, CELLS_LEFT, c.body.at, rows, slot)
-    if slot != GRAPH and cells + left < rows:
+    if not sparse and cells + left < rows:
         return fail(&d.fault, CELLS_MISSING, c.body.at, rows, slot)
     return OK
 
@@ -320,7 +321,7 @@ cdef int fill(DecoderState* d, int slot, int32_t* out, int64_t n) noexcept nogil
         elif c.value < c.n_values:
             c.once = c.n_values - c.value
         else:
-            # Only of graphs: those of the rows that are left.
+            # Those of the rows that are left.
             c.unbound = True
             c.length = NO_LIMIT
     if c.run == 0:

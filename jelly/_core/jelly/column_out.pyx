@@ -10,7 +10,7 @@ from jelly._core.base.protobuf cimport (
     Writer, insert_length, len_field, write_byte, write_bytes, write_field, write_varint,
 )
 from jelly._core.jelly.column_state cimport (
-    BATCH_SUBJECTS, COLUMN_BNODES, COLUMN_DIRECTIONS, COLUMN_FIELDS, COLUMN_KINDS, COLUMN_LANGTAGS, COLUMN_LAYOUTS,
+    COLUMN_BNODES, COLUMN_DIRECTIONS, COLUMN_FIELDS, COLUMN_KINDS, COLUMN_LANGTAGS, COLUMN_LAYOUTS,
     COLUMN_LEX_VALUES, COLUMN_LITERAL_KINDS, COLUMN_NAME_IDS, COLUMN_PREFIX_IDS, COLUMN_TRIPLES, VALUE_BNODE, VALUE_IRI,
     VALUE_LITERAL, VALUE_TRIPLE,
 )
@@ -236,8 +236,8 @@ cdef int put_column(EncoderState* e, int slot, const int32_t* ids, int64_t begin
     return OK
 
 
-cdef void put_lists(EncoderState* e, int slot) noexcept nogil:
-    """A column, as a field of the batch in `e.body`."""
+cdef void put_lists(EncoderState* e, int slot, uint8_t tag) noexcept nogil:
+    """A column, as a field with `tag` in `e.body`."""
     cdef ColumnOut* c = &e.columns.of[slot]
     cdef Writer* w = &e.body
     cdef Writer* part
@@ -255,7 +255,7 @@ cdef void put_lists(EncoderState* e, int slot) noexcept nogil:
     for field in range(COLUMN_FIELDS):
         part = &c.lists[field]
         size += part.n if part.n == 0 or 1 << field & WHOLE_FIELDS else len_field(part.n)
-    write_byte(w, <uint8_t>((BATCH_SUBJECTS + slot) << 3 | 2))
+    write_byte(w, tag)
     write_varint(w, size)
     for field in range(COLUMN_FIELDS):
         part = &c.lists[field]

@@ -76,6 +76,27 @@ cdef enum:
     LITERAL_DIRECTION = 4 << 3
 
 cdef enum:
+    # Tags and fields of a frame of Jelly-SPARQL, whose columns are those of Jelly-RDF 1.2.
+    RESULTS_OPTIONS = 1
+    RESULTS_VARIABLE = 2
+    RESULTS_ROW_COUNT = 3 << 3
+    RESULTS_NAMES = 4
+    RESULTS_COLUMN = 7
+    RESULTS_ANSWER = 8
+    RESULTS_TRAILER = 9
+    RESULTS_METADATA = 15
+    # of its options; the sizes of the tables and the version have the numbers of Jelly-RDF
+    RESULTS_NAME = 1 << 3 | 2
+    RESULTS_TYPE = 2 << 3
+    RESULTS_RDF_VERSION = 5 << 3
+    # of an answer and of a trailer
+    ANSWER_VALUE = 1 << 3
+    TRAILER_ERROR = 1 << 3 | 2
+    # types of streams
+    RESULTS_FLAT = 0
+    RESULTS_PUNCTUATED = 1
+
+cdef enum:
     # Kinds of run values.
     VALUE_IRI = 0
     VALUE_LITERAL = 1
@@ -131,6 +152,7 @@ ctypedef struct Columns:
     int64_t begin  # byte of the stream, with its length in front; -1: a message goes on
     Reader walk  # what is left of metadata or namespaces
     Reader batch
+    bint sparse  # cells of any column may be unbound, not of graphs alone
     int64_t size  # of its fields in the frame
     Column of[4]
     int64_t row_count

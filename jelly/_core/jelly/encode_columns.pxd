@@ -1,11 +1,19 @@
 """Batches to frames of columns (Jelly-RDF 1.2), without the GIL. The layout is not final."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 
 from jelly._core.base.batch cimport BatchData
 from jelly._core.jelly.encoder_state cimport EncoderState
 
+cdef enum:
+    # Not faults: why a row is not in the frame. The next one has it.
+    ROW_FULL = 1  # a table has no entry left, or the frame not so many bytes
+    ROW_RESTATE = 2  # it needs another RDF version
 
+
+cdef int pin_term(EncoderState* e, int slot, int32_t term) noexcept nogil
+cdef int pin_tag(EncoderState* e, int32_t tag) noexcept nogil
+cdef void release_entries(EncoderState* e) noexcept nogil
 cdef int needed_rdf_version(BatchData* b) noexcept nogil
 cdef int encode_columns(EncoderState* e, int64_t* row) noexcept nogil
 cdef int end_columns(EncoderState* e, BatchData* meta, int64_t frame) noexcept nogil

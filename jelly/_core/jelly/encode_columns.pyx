@@ -24,7 +24,7 @@ from jelly._core.base.protobuf cimport (
 )
 from jelly._core.jelly.column_out cimport clear_column, column_failed, free_column, put_column, put_lists
 from jelly._core.jelly.column_state cimport (
-    BATCH_LENGTHS_P, BATCH_LENGTHS_S, BATCH_NAMESPACES, BATCH_ROW_COUNT, COLUMN_DIRECTIONS, COLUMN_LANGTAGS,
+    BATCH_LENGTHS_P, BATCH_LENGTHS_S, BATCH_NAMESPACES, BATCH_ROW_COUNT, BATCH_SUBJECTS, COLUMN_DIRECTIONS, COLUMN_LANGTAGS,
     FRAME_COLUMNS, RDF_11, RDF_12, RDF_12_BASIC,
 )
 from jelly._core.jelly.encoder_state cimport (
@@ -43,11 +43,6 @@ cdef enum:
     MAX_FRAME_ROWS = 1 << 24
     # And a frame, without options, metadata and what is in its lists.
     FRAME_COST = 256
-
-cdef enum:
-    # Not faults: why a row is not in the frame. The next one has it.
-    ROW_FULL = 1  # a table has no entry left, or the frame not so many bytes
-    ROW_RESTATE = 2  # it needs another RDF version
 
 
 # ---- lookup entries
@@ -361,7 +356,7 @@ cdef int end_columns(EncoderState* e, BatchData* meta, int64_t frame) noexcept n
         for slot in range(4):
             # A column of graphs that are all the default one has no values.
             if slot < 3 or k.of[3].n > 0:
-                put_lists(e, slot)
+                put_lists(e, slot, <uint8_t>((BATCH_SUBJECTS + slot) << 3 | 2))
     if k.lengths.n > 0:
         write_field(w, (BATCH_LENGTHS_P if k.numbering_p else BATCH_LENGTHS_S) << 3 | 2, k.lengths.buf, k.lengths.n)
     if w.n == begin:

@@ -13,6 +13,7 @@ from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error, utf8_of, whole_number
 from jelly._core.base.protobuf cimport Reader, len_varint, take_span
+from jelly._core.jelly.column_state cimport BATCH_NAMES
 from jelly._core.jelly.encode cimport encode_rows, finish_patch
 from jelly._core.jelly.encode_columns cimport (
     columns_failed, encode_columns, end_columns, finish_columns, free_columns_out, has_columns,
@@ -164,7 +165,8 @@ cdef class Encoder:
         for slot in range(4):
             self.e.last[slot] = UNSET
         self.e.patch = isinstance(options, PatchOptions)
-        self.e.name_tag = pb.RDF_PATCH_ROW_NAME_TAG if self.e.patch else pb.RDF_STREAM_ROW_NAME_TAG
+        if not columnar:
+            self.e.name_tag = pb.RDF_PATCH_ROW_NAME_TAG if self.e.patch else pb.RDF_STREAM_ROW_NAME_TAG
         sizes[NAMES] = options.max_name_table_size
         sizes[PREFIXES] = options.max_prefix_table_size
         sizes[DATATYPES] = options.max_datatype_table_size
@@ -187,6 +189,7 @@ cdef class Encoder:
         """The further fields of a stream in columns."""
         cdef ColumnEncoder* k = &self.e.columns
         self.e.columnar = True
+        self.e.name_tag = BATCH_NAMES << 3 | 2
         k.is_log = options.is_grouped
         k.numbering_p = options.numbering == "P"
         k.follow = options.rdf_version == "" and not k.is_log

@@ -112,7 +112,7 @@ ctypedef struct EncoderState:
     bint patch  # Jelly-Patch; else Jelly-RDF
     int physical  # of a patch the statement type, whose numbers are the same
     int stream_type  # of a patch
-    uint8_t name_tag  # of a row with a name entry; those of prefixes and datatypes follow
+    uint8_t name_tag  # of a row or packed field with name entries; those of prefixes and datatypes follow
     bint generalized
     bint star
     bint namespaces

@@ -8,7 +8,7 @@ from jelly._core.base.protobuf cimport (
     Writer, len_field, len_number, put_field, put_number, reserve, write_byte, write_bytes, write_field, write_number,
     write_varint,
 )
-from jelly._core.jelly.column_state cimport BATCH_NAMES, ENTRY_ID, ENTRY_VALUES
+from jelly._core.jelly.column_state cimport ENTRY_ID, ENTRY_VALUES
 from jelly._core.jelly.frame_writer cimport ROW_HEAD, put_row_head
 from jelly._core.jelly.lookup cimport add_entry, entry_delta
 
@@ -60,7 +60,7 @@ cdef int32_t new_entry(EncoderState* e, int which, const uint8_t* text, int64_t 
     if id == 0:
         e.columns.full = which
     elif e.columnar:
-        put_packed(&e.columns.entries[which], (BATCH_NAMES + which) << 3 | 2, table, id, text, n)
+        put_packed(&e.columns.entries[which], e.name_tag + (which << 3), table, id, text, n)
     else:
         put_entry(e, which, id, text, n)
     return id
