@@ -87,7 +87,8 @@ def open_writer(
         writer.begin(*head)
         return writer
     if stream is not None or frame_cells is not None:
-        raise JellyArgumentError(f"options and frame_cells are for Jelly-SPARQL, not for {format.title} of query results")
+        what = f"{format.title} of query results"
+        raise JellyArgumentError(f"options and frame_cells are for Jelly-SPARQL, not for {what}")
     if (head.boolean is not None or head.links) and format.name not in ("json", "xml"):
         what = "the answer of an ASK query" if head.boolean is not None else "links"
         raise JellyUnsupportedError(

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from jelly._bytes.source import Source
+from jelly._core.base.constants import MOST_VARIABLES
 from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple
 from jelly._options.limits import default
 from jelly.errors import JellyLimitError, JellySyntaxError, memory_error
@@ -16,8 +17,6 @@ __all__ = ["MAX_NESTED", "PIECE", "check_width", "read_tsv"]
 
 # Triple terms in triple terms.
 MAX_NESTED = 62
-# As in RDF Binary. Each row has a place for each.
-MAX_VARIABLES = 1 << 16
 # Text that is parsed at a time.
 PIECE = 1 << 16
 # Bytes of a line, which can be set.
@@ -50,8 +49,8 @@ def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 def check_width(variables: int) -> None:
     """Refuse a result set of too many variables."""
-    if variables > MAX_VARIABLES:
-        raise JellyLimitError(f"a result set has more than {MAX_VARIABLES} variables")
+    if variables > MOST_VARIABLES:
+        raise JellyLimitError(f"a result set has more than {MOST_VARIABLES} variables")
 
 
 def _guard(max_text: int) -> Callable[[bytes], None]:

@@ -82,7 +82,7 @@ READ = _table(
     ),
     Keyword(
         "delimited", "Whether each frame has its length before it. By default the first bytes decide.", None,
-        "Jelly, Jelly-Patch", **_NO_OPTION,
+        "Jelly, Jelly-Patch, Jelly-SPARQL", **_NO_OPTION,
     ),
     Keyword("strict", "Reject text that RDF 1.1 does not allow; in Jelly, what its specification advises against.",
             False, flag=True),
@@ -202,6 +202,7 @@ class ReadOptions(TypedDict, total=False):
     blank_nodes: Literal["scope", "keep", "skolemize"] | None
     skolem_base: str | None
     threads: int
+    require_trailer: bool
     batch_rows: int
     batch_bytes: int
     joined: bool
@@ -220,7 +221,6 @@ class ReadOptions(TypedDict, total=False):
     max_line_bytes: int
     max_row_bytes: int
     max_message_bytes: int
-    require_trailer: bool
     max_names: int
     max_prefixes: int
     max_datatypes: int

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 __all__ = ["SETTABLE", "Limit", "default"]
 
-JELLY = "Jelly, Jelly-Patch"
+JELLY = "Jelly, Jelly-Patch, Jelly-SPARQL"
 LINES = "N-Triples, N-Quads, RDF Patch"
 ROWS = "RDF Thrift, RDF Protobuf and their results, RDF Patch Thrift"
 SYNTAXES = "Turtle, TriG, RDF/XML, JSON-LD, N3"
@@ -59,13 +59,16 @@ SETTABLE = (
     Limit("max_line_bytes", 1 << 26, "bytes", "a line of N-Triples, N-Quads or RDF Patch", LINES, fits=True),
     Limit("max_row_bytes", 1 << 28, "bytes", "a row of RDF Thrift or RDF Protobuf", ROWS, fits=True),
     Limit("max_message_bytes", 1 << 28, "bytes", "a message", LOGS, fits=True),
-    Limit("max_names", 4096, "entries", "the name table of Jelly", JELLY),
+    Limit("max_names", 4096, "entries", "the name table of Jelly (16384 in Jelly-SPARQL)", JELLY),
     Limit(
-        "max_prefixes", 1024, "entries", "the prefix table (4096 in RDF Thrift and RDF Protobuf)",
+        "max_prefixes", 1024, "entries", "the prefix table (4096 in RDF Thrift, RDF Protobuf, Jelly-SPARQL)",
         f"{JELLY}, {ROWS}",
     ),
     Limit("max_datatypes", 256, "entries", "the datatype table of Jelly", JELLY),
-    Limit("max_frame_rows", 1 << 24, "rows", "a frame of Jelly 1.2, which a few bytes can claim", "Jelly"),
+    Limit(
+        "max_frame_rows", 1 << 24, "rows", "a frame of Jelly 1.2 (1048576 in Jelly-SPARQL): few bytes claim many",
+        "Jelly, Jelly-SPARQL",
+    ),
     Limit(
         "max_text_bytes", 1 << 26, "bytes", "text between two statements, or between two tags of results",
         f"{SYNTAXES}; results in XML and TSV",

@@ -12,14 +12,16 @@ from jelly._options.limits import SETTABLE, default
 # What is called a maximum and is no limit of input: the format itself says so, a Batch or a page is full there and the
 # next begins, a search gives up and a slower way is taken, or a setting of a server or job has the name.
 BY_THE_FORMAT = {
-    "_core/base/protobuf.pxd:MAX_VARINT", "_core/jelly/stream_options.pxd:MAX_VERSION",
+    "_core/base/protobuf.pxd:MAX_VARINT", "_core/jelly/result_decoder.pyx:MAX_RESULT_VERSION",
+    "_core/jelly/stream_options.pxd:MAX_VERSION",
     "_core/jelly/stream_options.pxd:MAX_PATCH_VERSION", "_core/ntriples/term_reader.pyx:MAX_SUBTAG",
     "_core/jena/numeric.pyx:MAX_DIGITS", "_core/jena/numeric.pyx:MAX_DOUBLE", "_core/jena/numeric.pxd:MAX_NUMBER",
     "_core/boundaries/turtle.pyx:MAX_KEYWORD", "_core/boundaries/turtle.pyx:MAX_GAP", "_formats/index.py:_MAX_LENGTH",
     "grpc/_topic_files.py:MAX_LENGTH",
 }  # fmt: skip
 THEN_THE_NEXT_BEGINS = {
-    "_core/arrow/exporter.pyx:MAX_DATA", "_core/jena/reader.pyx:MAX_CELLS", "_core/jena/row_reader.pyx:MAX_NAMES",
+    "_core/arrow/exporter.pyx:MAX_DATA", "_core/jena/reader.pyx:MAX_CELLS", "_core/jelly/result_decoder.pyx:MAX_CELLS",
+    "_core/jelly/result_encoder.pyx:MAX_FRAME_ROWS", "_core/jena/row_reader.pyx:MAX_NAMES",
     "_core/terms/batch_builder.pyx:MAX_ROWS", "spark/_partitions.py:_MAX_CUTS", "_streams/spool.py:MAX_FRAME_BYTES",
 }  # fmt: skip
 THEN_ANOTHER_WAY = {

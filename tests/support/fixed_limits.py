@@ -73,7 +73,7 @@ FIXED = (
     # ---- RDF Binary
     Limit("_core/jena/prefix_map.pxd:MAX_PREFIXES", "prefixes", "a stream of RDF Binary, also with `max_prefixes`"),
     Limit("_core/jena/prefix_map.pxd:MAX_PREFIX_TEXT", "bytes", "all prefixes together"),
-    Limit("_core/jena/row_reader.pxd:MAX_VARIABLES", "variables", "a result set of RDF Binary"),
+    Limit("_core/base/constants.pxd:MAX_VARIABLES", "variables", "a result set"),
     Limit(
         "_core/jena/numeric.pxd:MAX_SCALE", "digits", "the scale of a decimal",
         "a few bytes would be a text of any length",
@@ -82,7 +82,6 @@ FIXED = (
     Limit("_core/jena/thrift.pxd:MAX_LENGTH", "bytes", "a string of Thrift, or items of a list"),
     Limit("_core/jena/thrift.pxd:MAX_SKIPPED", "levels", "structs and lists in one another that are skipped"),
     # ---- query results
-    Limit("_formats/result_tsv.py:MAX_VARIABLES", "variables", "a result set of text"),
     Limit("_formats/result_tsv.py:MAX_NESTED", "levels", "triple terms in one another in results of text"),
     Limit("_formats/result_syntaxes.py:MAX_PATH", "levels", "elements in one another in results of XML"),
     # ---- Turtle, TriG, RDF/XML, JSON-LD and N3

@@ -30,6 +30,8 @@ cdef enum:
     # Maximum bytes of a quoted triple that is written, beyond those of the text of its Batch: a Batch has a part once that
     # stands in many places of it, and three times at each of 64 levels is more than any memory holds.
     MAX_QUOTED = 1 << 22
+    # Maximum variables of a result set.
+    MAX_VARIABLES = 1 << 16
 
 cdef extern from *:
     """

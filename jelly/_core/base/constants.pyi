@@ -17,6 +17,7 @@ class Op(IntEnum):
     HEADER = 14
     PUNCTUATION = 15
 
+MOST_VARIABLES: int
 RDF: str
 XSD_STRING_IRI: str
 LANG_STRING_IRI: str

@@ -13,7 +13,7 @@ from collections import deque
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, BatchData, add_frame, grow_rows, make_results
-from jelly._core.base.constants cimport OBJECT
+from jelly._core.base.constants cimport MAX_VARIABLES, OBJECT
 from jelly._core.base.fault cimport (
     BAD_RDF_VERSION, BAD_UTF8, BAD_VERSION, DATATYPE_TABLE_LIMIT, FRAME_ROWS, FULL, NAME_TABLE_LIMIT, NAME_TABLE_SMALL,
     NEED_MORE, NEED_TABLES, NO_MEMORY, NO_OPTIONS, OK, PREFIX_TABLE_LIMIT, RESULT_COLUMNS, ROW_COUNT, VARIABLES_LIMIT, fail,
@@ -46,7 +46,6 @@ cdef enum:
     # Cells of a Batch, at which it ends, and cells of a frame for each row that the limit allows.
     MAX_CELLS = 1 << 20
     CELLS_A_ROW = 16
-    MAX_VARIABLES = 1 << 16
     # Fields of a frame that have a length.
     KNOWN_FIELDS = (
         1 << RESULTS_OPTIONS | 1 << RESULTS_VARIABLE | 7 << RESULTS_NAMES | 1 << RESULTS_COLUMN | 1 << RESULTS_ANSWER
@@ -316,7 +315,7 @@ cdef class ResultDecoder(Decoder):
     >>> data = bytes.fromhex("1a0a09488001500858047801120178" "18023a061201002a01614a00")
     >>> decoder = ResultDecoder(delimited=True)
     >>> [(batch.variables, batch.cells.tolist(), batch.term(0)) for batch in decoder.feed(data)]
-    [(('x',), [[0], [1]], '"a"')]
+    [(('x',), [[0], [0]], '"a"')]
     >>> decoder.result_set.complete
     True
     """

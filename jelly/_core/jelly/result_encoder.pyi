@@ -1,14 +1,18 @@
 from collections.abc import Sequence
 
+from typing_extensions import Self, disjoint_base
+
 from jelly._core.base.batch import Batch
 from jelly._options.options import ResultOptions
 
+@disjoint_base
 class ResultEncoder:
     options: ResultOptions
-    frames: int
     def __new__(
         cls, options: ResultOptions, *, frame_cells: int = 4096, frame_bytes: int = 1_000_000, delimited: bool = True
-    ) -> ResultEncoder: ...
+    ) -> Self: ...
+    @property
+    def frames(self) -> int: ...
     def begin(self, variables: Sequence[str], boolean: bool | None = None, links: Sequence[str] = ()) -> None: ...
     def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes: ...
     def end(self, error: str = "") -> bytes: ...

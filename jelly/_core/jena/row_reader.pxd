@@ -54,7 +54,6 @@ cdef enum:
     RDF_GRAPH = 3
 
 cdef enum:
-    MAX_VARIABLES = 1 << 16
     # Messages of one row that may come in pieces.
     JOINS = 16
     # Terms that are known again by their bytes, a power of two.

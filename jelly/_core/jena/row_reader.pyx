@@ -8,7 +8,7 @@ from jelly._core.base.batch cimport (
     init_arena, intern_term, kind_of_direction, split_tag,
 )
 from jelly._core.base.constants cimport (
-    N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING, is_xsd_string,
+    MAX_VARIABLES, N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING, is_xsd_string,
 )
 from jelly._core.base.fault cimport (
     BAD_DIRECTION, BAD_UTF8, BOTH_KINDS, BY_ROW, NESTED_REPEAT, NOTHING_TO_REPEAT, NO_MEMORY, NO_PREFIX, OK, PATTERN_TERM,
