@@ -40,7 +40,7 @@ from jelly._formats.registry import (
 from jelly._formats.sniff import explainer
 from jelly._html import html_table
 from jelly._options.limits import default
-from jelly._options.options import PatchOptions, StreamOptions
+from jelly._options.options import PatchOptions, ResultOptions, StreamOptions
 from jelly._options.settings import checked, fitted, refuse_unknown
 from jelly._streams.inputs import ACCEPT, of_content
 from jelly._streams.reader import Reader
@@ -100,7 +100,7 @@ class Inspection:
     ----------
     format : str
         The name of the format.
-    options : StreamOptions, PatchOptions or None
+    options : StreamOptions, PatchOptions, ResultOptions or None
         The stream options, None where the format has none.
     delimited : bool
         Whether each frame has its length before it.
@@ -138,7 +138,7 @@ class Inspection:
     """
 
     format: str
-    options: StreamOptions | PatchOptions | None
+    options: StreamOptions | PatchOptions | ResultOptions | None
     delimited: bool
     statements: int
     n_frames: int
@@ -222,7 +222,7 @@ def _plain(found: Any) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     for item in fields(found):
         value = getattr(found, item.name)
-        if isinstance(value, StreamOptions | PatchOptions):
+        if isinstance(value, StreamOptions | PatchOptions | ResultOptions):
             value = {option.name: getattr(value, option.name) for option in fields(value)}
             value |= {name: given.name for name, given in value.items() if isinstance(given, IntEnum)}
         elif item.name in ("rows", "row_bytes"):
