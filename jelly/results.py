@@ -278,7 +278,7 @@ def write_results(
     format: str | None = None,
     options: ResultOptions | Mapping[str, Any] | None = None,
     links: Sequence[str] = (),
-    frame_cells: int | None = None,
+    frame_rows: int | None = None,
 ) -> int:
     """Write results of a query, and count their rows. If writing fails, no partial file is left.
 
@@ -298,8 +298,8 @@ def write_results(
         Jelly-SPARQL only: options of the stream, or some of their fields.
     links : sequence of str, optional
         IRIs of further information, by default those of the results. Jelly-SPARQL, JSON and XML have them.
-    frame_cells : int, optional
-        Jelly-SPARQL only: maximum cells (rows times variables) of a frame, by default 4096.
+    frame_rows : int, optional
+        Jelly-SPARQL only: maximum rows of a frame, by default as many as have 4096 cells.
 
     Raises
     ------
@@ -316,7 +316,7 @@ def write_results(
     (2, b'x\\r\\na\\r\\n\\r\\n')
     """
     head, batches = _result_set(variables, rows)
-    with _Writer(dst, head._replace(links=tuple(links) or head.links), format, options, frame_cells) as writer:
+    with _Writer(dst, head._replace(links=tuple(links) or head.links), format, options, frame_rows) as writer:
         for batch in batches:
             writer.add_batch(batch)
     return writer.statements
@@ -328,7 +328,7 @@ def write_result_sets(
     sets: Iterable[Any],
     *,
     options: ResultOptions | Mapping[str, Any] | None = None,
-    frame_cells: int | None = None,
+    frame_rows: int | None = None,
 ) -> int:
     """Write a sequence of result sets as a PUNCTUATED stream of Jelly-SPARQL, and count them.
 
@@ -341,8 +341,8 @@ def write_result_sets(
         pair of variables and rows as for `write_results`.
     options : ResultOptions or mapping, optional
         Options of the stream, or some of their fields.
-    frame_cells : int, optional
-        Maximum cells (rows times variables) of a frame, by default 4096.
+    frame_rows : int, optional
+        Maximum rows of a frame, by default as many as have 4096 cells.
 
     Raises
     ------
@@ -364,7 +364,7 @@ def write_result_sets(
                 given = {} if options is None else options
                 if isinstance(given, Mapping):
                     given = {"stream_type": ResultStreamType.PUNCTUATED, **given}
-                writer = _Writer(dst, head, JELLY_RESULTS.name, given, frame_cells)
+                writer = _Writer(dst, head, JELLY_RESULTS.name, given, frame_rows)
             else:
                 writer.begin(head)
             for batch in batches:
@@ -445,12 +445,12 @@ class _Writer(ItemWriter):
         head: Head,
         format: str | None,
         options: ResultOptions | Mapping[str, Any] | None = None,
-        frame_cells: int | None = None,
+        frame_rows: int | None = None,
     ) -> None:
         self.statements = 0
         stream = ResultOptions(**options) if isinstance(options, Mapping) else options
         with self._opening(dst, {"format": format}):
-            self._encoder = self.format.open_writer(head, stream=stream, frame_cells=frame_cells)
+            self._encoder = self.format.open_writer(head, stream=stream, frame_rows=frame_rows)
 
     def add_batch(self, batch: Batch) -> None:
         self._put(lambda: self._encoder.encode(batch))
@@ -458,7 +458,7 @@ class _Writer(ItemWriter):
 
     def begin(self, head: Head) -> None:
         """Begin another result set, in Jelly-SPARQL."""
-        self._put(self._encoder.end)
+        self._put(self._encoder.end_set)
         self._encoder.begin(*head)
 
 

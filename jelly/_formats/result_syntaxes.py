@@ -78,17 +78,16 @@ class Head(NamedTuple):
 
 
 def open_writer(
-    format: Format, head: Head, *, stream: ResultOptions | None = None, frame_cells: int | None = None
+    format: Format, head: Head, *, stream: ResultOptions | None = None, frame_rows: int | None = None
 ) -> Any:
-    """Make a writer of a result set, a `jelly._formats.protocols.BatchWriter`. Jelly-SPARQL has stream options, and
-    frames of ``frame_cells``."""
+    """Make a writer of a result set, a `jelly._formats.protocols.BatchWriter`. Jelly-SPARQL has stream options."""
     if format is JELLY_RESULTS:
-        writer = ResultEncoder(stream or ResultOptions(), frame_cells=4096 if frame_cells is None else frame_cells)
+        writer = ResultEncoder(stream or ResultOptions(), frame_rows=frame_rows)
         writer.begin(*head)
         return writer
-    if stream is not None or frame_cells is not None:
+    if stream is not None or frame_rows is not None:
         what = f"{format.title} of query results"
-        raise JellyArgumentError(f"options and frame_cells are for Jelly-SPARQL, not for {what}")
+        raise JellyArgumentError(f"options and frame_rows are for Jelly-SPARQL, not for {what}")
     if (head.boolean is not None or head.links) and format.name not in ("json", "xml"):
         what = "the answer of an ASK query" if head.boolean is not None else "links"
         raise JellyUnsupportedError(

@@ -527,6 +527,11 @@ class ResultOptions:
         if self.version != 1:
             raise JellyOptionsError(f"version is {self.version}: expected 1")
 
+    @property
+    def is_grouped(self) -> bool:
+        """Whether each frame means something: none does."""
+        return False
+
     def replace(self, **changes: Any) -> ResultOptions:
         """Copy the options with some fields changed.
 

@@ -48,19 +48,19 @@ def stream(rows: Any = ROWS, names: Any = NAMES, **settings: Any) -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("frame_cells", [1, 3, 7, 4096, 0])
-def test_rows_come_back(frame_cells: int) -> None:
-    assert through(ROWS, frame_cells=frame_cells) == ROWS
+@pytest.mark.parametrize("frame_rows", [1, 3, 7, 4096, 0])
+def test_rows_come_back(frame_rows: int) -> None:
+    assert through(ROWS, frame_rows=frame_rows) == ROWS
 
 
 @given(
     rows=st.lists(st.tuples(st.none() | anything, st.sampled_from(RUNS), st.none() | anything), max_size=20),
-    frame_cells=st.integers(0, 40),
+    frame_rows=st.integers(0, 40),
 )
 @examples(150)
-def test_any_rows(rows: list[Any], frame_cells: int) -> None:
+def test_any_rows(rows: list[Any], frame_rows: int) -> None:
     try:
-        made = through(rows, frame_cells=frame_cells)
+        made = through(rows, frame_rows=frame_rows)
     except jelly.JellyUnsupportedError as error:
         assert "Jelly-SPARQL" in str(error)  # noqa: PT017 - terms that RDF 1.2 does not have
         return
@@ -101,7 +101,7 @@ def test_what_the_options_do_not_allow() -> None:
         with pytest.raises(jelly.JellyOptionsError, match=what):
             through([], "x", options=options)
     with pytest.raises(jelly.JellyArgumentError, match="for Jelly-SPARQL"):
-        write_results(io.BytesIO(), "x", [], format="json", frame_cells=5)
+        write_results(io.BytesIO(), "x", [], format="json", frame_rows=5)
     with pytest.raises(jelly.JellyOptionsError, match="empty name"):
         through([], [""])
 
@@ -186,7 +186,7 @@ def test_the_end_of_a_stream() -> None:
     assert list(read_results(whole * 2, format="jellys", require_trailer=True)) == ROWS * 2
     encoder = ResultEncoder(ResultOptions())
     encoder.begin(NAMES)
-    data = encoder.encode(next(read_results(whole, format="jellys").batches())) + encoder.end("out of time")
+    data = encoder.encode(next(read_results(whole, format="jellys").batches())) + encoder.end_set("out of time")
     rows = iter(read_results(data, format="jellys"))
     assert [next(rows) for _ in ROWS] == ROWS
     with pytest.raises(QueryError, match="out of time"):
@@ -197,7 +197,7 @@ def test_one_frame_without_a_length() -> None:
     encoder = ResultEncoder(ResultOptions(), delimited=False)
     encoder.begin(NAMES)
     batch = next(read_results(stream(), format="jellys").batches())
-    frame = encoder.encode(batch) + encoder.end()
+    frame = encoder.encode(batch) + encoder.end_set()
     assert list(ResultDecoder().decode_frame(frame)) == ROWS
     assert list(read_results(frame, format="jellys", delimited=False)) == ROWS
     with pytest.raises(JellyError):
@@ -210,7 +210,7 @@ def rows_of(data: bytes) -> list[Any]:
 
 def test_cut_at_each_byte() -> None:
     """A stream that is cut is told to be so, or it ends with a frame and lacks its trailer; rows are never others."""
-    for whole in (stream(frame_cells=3), sequence()):
+    for whole in (stream(frame_rows=3), sequence()):
         frames = {0}
         for frame in range(len(whole)):
             if frame in frames and frame < len(whole):
@@ -228,7 +228,7 @@ def test_cut_at_each_byte() -> None:
 
 
 def test_pieces_of_any_size() -> None:
-    whole = stream([*ROWS] * 50, frame_cells=20)
+    whole = stream([*ROWS] * 50, frame_rows=20)
     for size in (1, 2, 3, 7, 64):
         decoder = ResultDecoder(delimited=True)
         rows: list[Any] = []
@@ -242,7 +242,7 @@ def test_pieces_of_any_size() -> None:
 
 def test_flipped_bytes_never_crash() -> None:
     chance = random.Random(7)
-    for whole in (stream(frame_cells=6), sequence(), stream([*ROWS] * 20)):
+    for whole in (stream(frame_rows=6), sequence(), stream([*ROWS] * 20)):
         for _ in range(3000):
             data = bytearray(whole)
             for _ in range(chance.randint(1, 3)):

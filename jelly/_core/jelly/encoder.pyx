@@ -13,7 +13,7 @@ from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error, utf8_of, whole_number
 from jelly._core.base.protobuf cimport Reader, len_varint, take_span
-from jelly._core.jelly.column_state cimport BATCH_NAMES
+from jelly._core.jelly.column_state cimport BATCH_NAMES, MAX_COLUMN_TAGS, RESULTS_NAMES
 from jelly._core.jelly.encode cimport encode_rows, finish_patch
 from jelly._core.jelly.encode_columns cimport (
     columns_failed, encode_columns, end_columns, finish_columns, free_columns_out, has_columns,
@@ -32,13 +32,13 @@ from jelly._core.rules.capabilities import capabilities_of
 from jelly._core.jelly.stream_options import column_headers, options_row, settled
 from jelly._core.rules.needs import refuse_quoted
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
-from jelly._options.options import COLUMN_VERSION, MIN_NAME_TABLE, RDF_VERSIONS, PatchOptions, StreamOptions
+from jelly._options.options import COLUMN_VERSION, MIN_NAME_TABLE, RDF_VERSIONS, PatchOptions, ResultOptions, StreamOptions
 
 cdef enum:
     # Rows of a frame where nobody says: lookup entries included; and statements of a stream in columns.
     FRAME_ROWS = 256
     COLUMN_FRAME_ROWS = 16384
-    # Language tags of a frame in columns.
+    # Language tags of a frame in columns; of query results as many as it may have rows.
     MAX_TAGS = 1024
 
 
@@ -97,16 +97,6 @@ cdef class Encoder:
     True
     """
 
-    cdef EncoderState e
-    cdef tuple headers  # of a stream in columns, by RDF version
-    cdef object tables  # the numpy array behind the lookup tables
-    cdef bytes header
-    cdef object error
-    cdef Claim claimed
-    cdef int64_t rows_in
-    cdef object settled_options
-    cdef public bint takes_any  # quoted triples of streams of other versions: for files that nobody else reads
-
     def __cinit__(
         self, options, *, frame_rows=None, frame_bytes=1_000_000, delimited=True, keyframe_rows=0, keyframe=False,
         skip_namespaces=False, independent=False, continued=False, announced="", place=0,
@@ -115,13 +105,15 @@ cdef class Encoder:
         cdef int64_t rows
         cdef int32_t[TABLES] sizes
         cdef uint8_t* at
-        if not isinstance(options, (StreamOptions, PatchOptions)):
+        if not isinstance(options, (StreamOptions, PatchOptions, ResultOptions)):
             raise JellyArgumentError(f"options is {options!r:.80}: expected StreamOptions or PatchOptions")
         frame_bytes = whole_number(frame_bytes, "frame_bytes")
         keyframe_rows = whole_number(keyframe_rows, "keyframe_rows")
         place = whole_number(place, "place")
-        columnar = not isinstance(options, PatchOptions) and options.version == COLUMN_VERSION
-        rows = whole_number(frame_rows, "frame_rows") if frame_rows is not None else COLUMN_FRAME_ROWS if columnar else FRAME_ROWS
+        self.e.columnar = isinstance(options, ResultOptions) or (
+            not isinstance(options, PatchOptions) and options.version == COLUMN_VERSION
+        )
+        rows = whole_number(frame_rows, "frame_rows") if frame_rows is not None else COLUMN_FRAME_ROWS if self.e.columnar else FRAME_ROWS
         if rows < 0 or frame_bytes < 0 or keyframe_rows < 0:
             raise JellyArgumentError("frame_rows, frame_bytes and keyframe_rows must not be negative")
         if options.max_name_table_size < MIN_NAME_TABLE:
@@ -141,14 +133,14 @@ cdef class Encoder:
         self.e.delimited = bool(delimited)
         self.e.frame_rows = rows if delimited and not grouped else 0
         self.e.frame_bytes = frame_bytes if delimited and not grouped else 0
-        if columnar:
+        if self.e.columnar:
             self.prepare_columns(options, frame_rows, frame_bytes)
         elif keyframe_rows > 0 and not grouped:
             self.e.cut_rows = keyframe_rows
         if continued:
             if not keyframe_rows:
                 raise JellyArgumentError("only a stream with keyframes can be continued")
-            self.e.started = not columnar
+            self.e.started = not self.e.columnar
             self.e.n_patches = place // 4
             self.e.in_patch = self.e.goes_on = place % 4 != 0
             self.e.transaction = OPEN if place % 4 == IN_TRANSACTION else CLOSED
@@ -165,22 +157,23 @@ cdef class Encoder:
         for slot in range(4):
             self.e.last[slot] = UNSET
         self.e.patch = isinstance(options, PatchOptions)
-        if not columnar:
+        if not self.e.columnar:
             self.e.name_tag = pb.RDF_PATCH_ROW_NAME_TAG if self.e.patch else pb.RDF_STREAM_ROW_NAME_TAG
+        tags = MAX_COLUMN_TAGS if isinstance(options, ResultOptions) else MAX_TAGS
         sizes[NAMES] = options.max_name_table_size
         sizes[PREFIXES] = options.max_prefix_table_size
         sizes[DATATYPES] = options.max_datatype_table_size
         # One array for all tables: for a small message three take longer.
         self.tables = numpy.empty(
             lru_bytes(sizes[NAMES]) + lru_bytes(sizes[PREFIXES]) + lru_bytes(sizes[DATATYPES])
-            + (lru_bytes(MAX_TAGS) if columnar else 0),
+            + (lru_bytes(tags) if self.e.columnar else 0),
             numpy.uint8,
         )
         at = <uint8_t*>memory_of(self.tables)
         for slot in range(TABLES):
             at = init_lru(&self.e.tables[slot], at, sizes[slot])
-        if columnar:
-            init_lru(&self.e.columns.tags, at, MAX_TAGS)
+        if self.e.columnar:
+            init_lru(&self.e.columns.tags, at, tags)
             start_columns(&self.e)
         elif keyframe_rows > 0 or keyframe:
             forget_tables(&self.e)
@@ -188,7 +181,10 @@ cdef class Encoder:
     cdef int prepare_columns(self, options, frame_rows, int64_t frame_bytes) except -1:
         """The further fields of a stream in columns."""
         cdef ColumnEncoder* k = &self.e.columns
-        self.e.columnar = True
+        if isinstance(options, ResultOptions):
+            self.e.name_tag = RESULTS_NAMES << 3 | 2
+            k.rdf_version = RDF_VERSIONS.index(options.rdf_version or "unspecified")
+            return 0
         self.e.name_tag = BATCH_NAMES << 3 | 2
         k.is_log = options.is_grouped
         k.numbering_p = options.numbering == "P"

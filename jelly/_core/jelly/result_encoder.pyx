@@ -7,49 +7,43 @@ after the other: all of them take the place of the objects of a statement, where
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memset
 
-import numpy
-
-from jelly._core.algebra.content cimport memory_of
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport NO_TERM, UNSET, Batch, BatchData
-from jelly._core.base.claim cimport Claim, claim, give_back
+from jelly._core.base.batch cimport NO_TERM, UNSET, Batch
+from jelly._core.base.claim cimport give_back
 from jelly._core.base.constants cimport OBJECT
-from jelly._core.base.fault cimport (
-    DATATYPES_FULL, NAMES_FULL, NO_MEMORY, OK, ONE_FRAME, fail, fault_error, utf8_of, whole_number,
-)
+from jelly._core.base.fault cimport DATATYPES_FULL, NAMES_FULL, NO_MEMORY, OK, ONE_FRAME, fail, utf8_of
 from jelly._core.base.kinds cimport KIND_LANG
 from jelly._core.base.memory cimport make_room
 from jelly._core.base.protobuf cimport Writer, len_field, write_byte, write_bytes, write_field, write_number, write_varint
 from jelly._core.jelly.column_out cimport clear_column, put_column, put_lists
 from jelly._core.jelly.column_state cimport (
-    RESULTS_ANSWER, RESULTS_COLUMN, RESULTS_METADATA, RESULTS_NAME, RESULTS_NAMES, RESULTS_OPTIONS, RESULTS_PUNCTUATED,
-    RESULTS_RDF_VERSION, RESULTS_ROW_COUNT, RESULTS_TRAILER, RESULTS_TYPE, RESULTS_VARIABLE, TRAILER_ERROR,
+    MAX_COLUMN_TAGS, RESULTS_ANSWER, RESULTS_COLUMN, RESULTS_NAME, RESULTS_OPTIONS, RESULTS_PUNCTUATED, RESULTS_RDF_VERSION,
+    RESULTS_ROW_COUNT, RESULTS_TRAILER, RESULTS_TYPE, RESULTS_VARIABLE, TRAILER_ERROR,
 )
-from jelly._core.jelly.encode_columns cimport (
-    ROW_FULL, columns_failed, free_columns_out, pin_tag, pin_term, release_entries, start_columns,
-)
-from jelly._core.jelly.encoder_state cimport DATATYPES, NAMES, PREFIXES, TABLES, ColumnEncoder, ColumnMemo, EncoderState
-from jelly._core.jelly.frame_writer cimport put_metadata_entry, restart_stream
-from jelly._core.jelly.lookup cimport forget_lru, free_lru, init_lru, lru_bytes
+from jelly._core.jelly.encode_columns cimport ROW_FULL, pin_tag, pin_term, release_entries, start_columns
+from jelly._core.jelly.encoder cimport Encoder
+from jelly._core.jelly.encoder_state cimport DATATYPES, NAMES, PREFIXES, TABLES, ColumnMemo, EncoderState
+from jelly._core.jelly.frame_writer cimport put_metadata_entry
+from jelly._core.jelly.lookup cimport forget_lru
 from jelly._core.jelly.term_out cimport put_entries
 
 from jelly._core.rules.capabilities import capabilities_of
-from jelly._options.options import RDF_VERSIONS
 from jelly.errors import JellyArgumentError, JellyOptionsError
 
 cdef enum:
-    # Rows of a frame at the most, and with them the language tags of a column.
-    MAX_FRAME_ROWS = 1 << 16
+    # Rows of a frame at the most: as many language tags a column may have.
+    MAX_FRAME_ROWS = MAX_COLUMN_TAGS
+    # Cells of a frame where nobody says.
+    FRAME_CELLS = 4096
 
 
 ctypedef struct ResultOut:
-    EncoderState e
+    EncoderState* e
     int64_t width
-    int64_t frame_rows
     int32_t* cells  # of a column
     int64_t cap
-    bint punctuated
     Writer head  # options and variables, answer and links, for the next frame
 
 
@@ -57,7 +51,7 @@ ctypedef struct ResultOut:
 
 cdef int pin_row(ResultOut* k, int64_t row) noexcept nogil:
     """Make sure of the lookup entries of a row."""
-    cdef EncoderState* e = &k.e
+    cdef EncoderState* e = k.e
     cdef const int32_t* cells = e.b.cells + row * k.width
     cdef int64_t i
     cdef int status
@@ -72,7 +66,7 @@ cdef int pin_row(ResultOut* k, int64_t row) noexcept nogil:
 
 cdef int pin_frame(ResultOut* k, int64_t* row, int64_t end) noexcept nogil:
     """Make sure of the entries of the rows of a frame, from `row` on to where it comes to: the frame takes no more."""
-    cdef EncoderState* e = &k.e
+    cdef EncoderState* e = k.e
     cdef int64_t begin = row[0]
     cdef int status = OK
     while row[0] < end:
@@ -95,7 +89,7 @@ cdef int pin_frame(ResultOut* k, int64_t* row, int64_t end) noexcept nogil:
 
 
 cdef int put_result_column(ResultOut* k, int64_t place, int64_t begin, int64_t n) noexcept nogil:
-    cdef EncoderState* e = &k.e
+    cdef EncoderState* e = k.e
     cdef const int32_t* from_ = e.b.cells + begin * k.width + place
     cdef int64_t i
     cdef int status
@@ -118,7 +112,7 @@ cdef int put_result_column(ResultOut* k, int64_t place, int64_t begin, int64_t n
 
 cdef int move_frame(ResultOut* k) noexcept nogil:
     """Move the last frame, which waits for a trailer, to the output."""
-    cdef EncoderState* e = &k.e
+    cdef EncoderState* e = k.e
     if e.held.n == 0:
         return OK
     if e.delimited:
@@ -132,9 +126,16 @@ cdef int move_frame(ResultOut* k) noexcept nogil:
     return OK
 
 
+cdef void move_head(ResultOut* k) noexcept nogil:
+    """Begin a frame with what waits for it."""
+    write_bytes(&k.e.held, k.head.buf, k.head.n)
+    k.e.held.failed |= k.head.failed
+    k.head.n = 0
+
+
 cdef int encode_results(ResultOut* k, int64_t* row) noexcept nogil:
     """Write the rows of the Batch from `row` on; at a fault `row` tells which."""
-    cdef EncoderState* e = &k.e
+    cdef EncoderState* e = k.e
     cdef int64_t begin, n, i
     cdef int which, status
     while row[0] < e.b.n_rows:
@@ -142,14 +143,14 @@ cdef int encode_results(ResultOut* k, int64_t* row) noexcept nogil:
             return e.fault.code
         start_columns(e)
         begin = row[0]
-        status = pin_frame(k, row, min(begin + k.frame_rows, e.b.n_rows) if k.frame_rows > 0 else e.b.n_rows)
+        n = min(e.frame_rows, MAX_FRAME_ROWS) if e.frame_rows > 0 else MAX_FRAME_ROWS
+        status = pin_frame(k, row, min(begin + n, e.b.n_rows))
         if status != OK:
             return status
         n = row[0] - begin
         if make_room(<void**>&k.cells, &k.cap, n, sizeof(int32_t)) < 0:
             return fail(&e.fault, NO_MEMORY, NULL)
-        write_bytes(&e.held, k.head.buf, k.head.n)
-        k.head.n = 0
+        move_head(k)
         write_number(&e.body, RESULTS_ROW_COUNT, n)
         for which in range(TABLES):
             put_entries(e, &e.columns.entries[which])
@@ -166,99 +167,45 @@ cdef int encode_results(ResultOut* k, int64_t* row) noexcept nogil:
 # ---- the class
 
 @cython.no_gc_clear
-cdef class ResultEncoder:
-    """Batches of query results in, Jelly-SPARQL out.
+cdef class ResultEncoder(Encoder):
+    """Batches of query results in, Jelly-SPARQL out, by an `Encoder` that has `ResultOptions`.
 
-    Begin a result set with `begin`, `encode` its Batches, and `end` it. The last frame waits for the trailer. A stream that
-    is not ``delimited`` is one frame. ``frame_cells`` and ``frame_bytes`` are what a frame holds at the most; 0: no bound.
+    Begin a result set with `begin`, `encode` its Batches, and end it with `end_set`. The last frame waits for the trailer.
+    A frame has ``frame_rows`` rows at the most, by default as many as have 4096 cells. A stream that is not ``delimited`` is
+    one frame.
 
     >>> from jelly._options.options import ResultOptions
     >>> encoder = ResultEncoder(ResultOptions())
     >>> encoder.begin((), boolean=True)
-    >>> encoder.end().hex(" ")
+    >>> encoder.end_set().hex(" ")
     '12 0a 0a 48 a0 1f 50 96 01 58 20 78 01 42 02 08 01 4a 00'
     """
 
     cdef ResultOut k
-    cdef readonly object options
-    cdef object tables  # the numpy array behind the lookup tables
     cdef tuple variables  # of the present result set; None: there is none
     cdef bint boolean
-    cdef object error
-    cdef int64_t rows_in
-    cdef int64_t frame_cells
-    cdef Claim claimed
+    cdef int64_t given_rows
 
-    def __cinit__(self, options, *, frame_cells=4096, frame_bytes=1_000_000, bint delimited=True):
-        cdef EncoderState* e = &self.k.e
-        cdef int32_t[TABLES] sizes
-        cdef uint8_t* at
-        cdef int which
-        self.options = options
-        self.frame_cells = whole_number(frame_cells, "frame_cells")
-        e.frame_bytes = whole_number(frame_bytes, "frame_bytes")
-        if self.frame_cells < 0 or e.frame_bytes < 0:
-            raise JellyArgumentError("frame_cells and frame_bytes must not be negative")
-        if not delimited:
-            self.frame_cells = e.frame_bytes = 0
-        self.k.punctuated = options.stream_type == RESULTS_PUNCTUATED
-        e.delimited = delimited
-        e.columnar = True
-        e.name_tag = RESULTS_NAMES << 3 | 2
-        e.columns.rdf_version = RDF_VERSIONS.index(options.rdf_version) if options.rdf_version else 0
-        sizes[NAMES] = options.max_name_table_size
-        sizes[PREFIXES] = options.max_prefix_table_size
-        sizes[DATATYPES] = options.max_datatype_table_size
-        self.tables = numpy.empty(
-            lru_bytes(sizes[NAMES]) + lru_bytes(sizes[PREFIXES]) + lru_bytes(sizes[DATATYPES]) + lru_bytes(MAX_FRAME_ROWS),
-            numpy.uint8,
-        )
-        at = <uint8_t*>memory_of(self.tables)
-        for which in range(TABLES):
-            at = init_lru(&e.tables[which], at, sizes[which])
-        init_lru(&e.columns.tags, at, MAX_FRAME_ROWS)
-        restart_stream(e)
-        self.put_options()
-
-    def __dealloc__(self):
-        cdef EncoderState* e = &self.k.e
-        cdef int which
-        free_columns_out(e)
-        for which in range(TABLES):
-            free_lru(&e.tables[which])
-        free(e.row.buf)
-        free(e.body.buf)
-        free(e.held.buf)
-        free(e.out.buf)
-        free(self.k.head.buf)
-        free(self.k.cells)
-
-    def __reduce__(self):
-        raise TypeError("a ResultEncoder cannot be pickled")
-
-    cdef int put_options(self) except -1:
+    def __cinit__(self, options, *, frame_rows=None, **_):
         cdef Writer w
-        cdef bytes name = utf8_of(self.options.stream_name, "stream_name")
-        cdef Writer* head = &self.k.head
-        w.buf = NULL
-        w.n = w.cap = w.failed = 0
+        cdef bytes name = utf8_of(options.stream_name, "stream_name")
+        self.k.e = &self.e
+        self.given_rows = 0 if frame_rows is None else self.e.frame_rows
+        memset(&w, 0, sizeof(Writer))
         if name:
             write_field(&w, RESULTS_NAME, <const uint8_t*><const char*>name, len(name))
-        write_number(&w, RESULTS_TYPE, self.options.stream_type)
-        write_number(&w, RESULTS_RDF_VERSION, self.k.e.columns.rdf_version)
-        write_number(&w, pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE << 3, self.options.max_name_table_size)
-        write_number(&w, pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE << 3, self.options.max_prefix_table_size)
-        write_number(&w, pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE << 3, self.options.max_datatype_table_size)
-        write_number(&w, pb.RDF_STREAM_OPTIONS_VERSION << 3, self.options.version)
-        write_field(head, RESULTS_OPTIONS << 3 | 2, w.buf, w.n)
-        head.failed |= w.failed
+        write_number(&w, RESULTS_TYPE, options.stream_type)
+        write_number(&w, RESULTS_RDF_VERSION, self.e.columns.rdf_version)
+        write_number(&w, pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE << 3, options.max_name_table_size)
+        write_number(&w, pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE << 3, options.max_prefix_table_size)
+        write_number(&w, pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE << 3, options.max_datatype_table_size)
+        write_number(&w, pb.RDF_STREAM_OPTIONS_VERSION << 3, options.version)
+        write_field(&self.k.head, RESULTS_OPTIONS << 3 | 2, w.buf, w.n)
         free(w.buf)
-        return 0
 
-    @property
-    def frames(self) -> int:
-        """Number of frames finished so far."""
-        return self.k.e.n_frames
+    def __dealloc__(self):
+        free(self.k.head.buf)
+        free(self.k.cells)
 
     def begin(self, variables, boolean=None, links=()) -> None:
         """Begin a result set: of these variables, or with ``boolean`` the answer of an ASK query. ``links`` are IRIs of
@@ -267,21 +214,16 @@ cdef class ResultEncoder:
         cdef Writer* head = &self.k.head
         names = tuple(variables)
         texts = [utf8_of(name, "a variable") for name in names]
-        if not all(texts):
-            raise JellyOptionsError("a variable has an empty name, which Jelly-SPARQL does not allow")
-        if len(set(names)) < len(names):
-            raise JellyOptionsError("a variable stands twice in the header")
-        if boolean is not None and names:
-            raise JellyArgumentError("the answer of an ASK query has no variables")
+        if not all(texts) or len(set(names)) < len(names):
+            raise JellyOptionsError(f"the variables are {names}: expected names that differ, none of them empty")
         if not all(isinstance(link, str) and link and "\n" not in link for link in links):
             raise JellyArgumentError("links are IRIs, each a str without line feeds")
+        if self.variables is not None:
+            raise JellyOptionsError("the result set before has not ended")
+        if self.e.n_frames and self.settled_options.stream_type != RESULTS_PUNCTUATED:
+            raise JellyOptionsError('a stream of several result sets needs stream_type="punctuated"')
         self.enter()
         try:
-            if self.variables is not None or (self.k.e.n_frames and not self.k.punctuated):
-                raise JellyOptionsError(
-                    "the result set before has not ended: call end()" if self.variables is not None
-                    else 'a stream of several result sets needs stream_type="punctuated"'
-                )
             for data in texts:
                 write_field(head, RESULTS_VARIABLE << 3 | 2, <const uint8_t*><const char*>data, len(data))
             if boolean is not None:
@@ -293,16 +235,13 @@ cdef class ResultEncoder:
             self.variables = names
             self.boolean = boolean is not None
             self.k.width = len(names)
-            self.k.frame_rows = 0
-            if self.frame_cells > 0:
-                self.k.frame_rows = max(self.frame_cells // max(self.k.width, 1), 1)
-            self.k.frame_rows = min(self.k.frame_rows or MAX_FRAME_ROWS, MAX_FRAME_ROWS)
+            if self.e.delimited:
+                self.e.frame_rows = self.given_rows or max(FRAME_CELLS // max(self.k.width, 1), 1)
         finally:
             give_back(&self.claimed)
 
     def encode(self, Batch batch not None, keep_frames: bool | None = None) -> bytes:
         """The frames of the rows of a Batch, but for the last one. ``keep_frames`` is ignored: frames mean nothing."""
-        cdef EncoderState* e = &self.k.e
         cdef int64_t row = 0
         cdef int status
         batch = capabilities_of("results-jellys").fit(batch)
@@ -310,70 +249,40 @@ cdef class ResultEncoder:
             raise JellyOptionsError(f"the variables are {batch.variables}: expected {self.variables}, as in the header")
         self.enter()
         try:
-            e.columns.memo = <ColumnMemo*>calloc(batch.a.n_terms + 1, sizeof(ColumnMemo))
-            if e.columns.memo == NULL:
+            self.e.columns.memo = <ColumnMemo*>calloc(batch.a.n_terms + 1, sizeof(ColumnMemo))
+            if self.e.columns.memo == NULL:
                 raise MemoryError
-            e.b = &batch.a
+            self.e.b = &batch.a
             with nogil:
                 status = encode_results(&self.k, &row)
             self.leave(status, row)
             self.rows_in += batch.a.n_rows
             return self.take_out()
         finally:
-            free(e.columns.memo)
-            e.columns.memo = NULL
-            e.b = NULL
+            free(self.e.columns.memo)
+            self.e.columns.memo = NULL
+            self.e.b = NULL
             give_back(&self.claimed)
 
-    def end(self, str error not None="") -> bytes:
+    def end_set(self, str error not None="") -> bytes:
         """End the result set with its trailer; ``error`` says why it is not complete."""
-        cdef EncoderState* e = &self.k.e
+        cdef Writer* w = &self.e.held
         cdef bytes text = utf8_of(error, "an error")
-        cdef int status
+        if self.variables is None:
+            raise JellyOptionsError("no result set was begun")
         self.enter()
         try:
-            if self.variables is None:
-                raise JellyOptionsError("no result set was begun")
-            write_bytes(&e.held, self.k.head.buf, self.k.head.n)
-            self.k.head.n = 0
-            write_byte(&e.held, RESULTS_TRAILER << 3 | 2)
+            move_head(&self.k)
+            write_byte(w, RESULTS_TRAILER << 3 | 2)
+            write_varint(w, len_field(len(text)) if text else 0)
             if text:
-                write_varint(&e.held, len_field(len(text)))
-                write_field(&e.held, TRAILER_ERROR, <const uint8_t*><const char*>text, len(text))
-            else:
-                write_byte(&e.held, 0)
-            status = move_frame(&self.k)
-            self.leave(status, 0)
+                write_field(w, TRAILER_ERROR, <const uint8_t*><const char*>text, len(text))
+            self.leave(move_frame(&self.k), 0)
             self.variables = None
             return self.take_out()
         finally:
             give_back(&self.claimed)
 
-    def close(self) -> bytes:
-        """The rest to write: the trailer, where the result set has none."""
-        return b"" if self.variables is None else self.end()
-
-    cdef int enter(self) except -1:
-        claim(&self.claimed, self)
-        if self.error is not None:
-            try:
-                raise self.error
-            finally:
-                give_back(&self.claimed)
-        return 0
-
-    cdef int leave(self, int status, int64_t row) except -1:
-        cdef EncoderState* e = &self.k.e
-        if status == OK and (
-            e.row.failed | e.body.failed | e.held.failed | e.out.failed | self.k.head.failed or columns_failed(e)
-        ):
-            status = fail(&e.fault, NO_MEMORY, NULL)
-        if status != OK:
-            self.error = fault_error(&e.fault, {"frame": e.n_frames, "row": self.rows_in + row})
-            raise self.error
-        return 0
-
-    cdef bytes take_out(self):
-        out = (<const char*>self.k.e.out.buf)[:self.k.e.out.n] if self.k.e.out.n else b""
-        self.k.e.out.n = 0
-        return out
+    def close(self, metadata=None) -> bytes:
+        """The rest to write: the trailer, where the result set has none. Frames have no ``metadata`` of a caller."""
+        return b"" if self.variables is None else self.end_set()
