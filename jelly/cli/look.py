@@ -30,7 +30,8 @@ HEAD_ROWS = 4096  # statements decoded at a time if few are needed
 @streams("jelly", "physical_type", "allow")
 def cat(files: Files, reading: Given, writing: Given, stream: Given) -> None:
     """Print files on standard output, one after the other: statements as N-Quads, patches (.jellyp, .rdfp, .trp) as RDF
-    Patch, message logs (--messages) as N-Quads with delimiters, and results of queries (.jellys, .srj, .srx, .srt, .srp) as TSV.
+    Patch, message logs (--messages) as N-Quads with delimiters, and results of queries (.jellys, .srj, .srx, .srt,
+    .srp) as TSV.
 
     Files may also be tables (Parquet, Arrow, CSV), directories, glob patterns in quotation marks, and URLs of fsspec.
     N-Quads without named graphs is N-Triples. Blank nodes of different files stay different nodes: with several files

@@ -102,7 +102,7 @@ def test_what_the_options_do_not_allow() -> None:
             through([], "x", options=options)
     with pytest.raises(jelly.JellyArgumentError, match="for Jelly-SPARQL"):
         write_results(io.BytesIO(), "x", [], format="json", frame_rows=5)
-    with pytest.raises(jelly.JellyOptionsError, match="empty name"):
+    with pytest.raises(jelly.JellyOptionsError, match="none of them empty"):
         through([], [""])
 
 
