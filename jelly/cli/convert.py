@@ -76,7 +76,7 @@ class _Some(ParamType):
 
 
 @command("SRC...", "DST")
-@reads("on_error", "base", "star", "blank_nodes", rare=("strict", "rdf", "lenient", "skolem_base"), logs=True)
+@reads("on_error", "base", "star", "blank_nodes", "skolem_base", rare=("strict", "rdf", "lenient"), logs=True)
 @option("--patches", "Convert a table of changes to a table.", name="reading_content", flag_value="patches",
         hidden=True)
 @writes(
