@@ -122,10 +122,7 @@ def convert(
     Examples:
       jelly convert people.nt.gz people.jelly
       jelly convert monday.jelly tuesday.nq 'dump/*.ttl' all.jelly
-      jelly convert --unique --blank-nodes keep part1.nt part2.nt whole.jelly
-      curl -s http://example.org/people.nt | jelly convert --from nt - people.jelly.gz
-      jelly convert --to csv people.jelly - | head
-      jelly convert changes.jellyp changes.rdfp
+      jelly convert http://example.org/people.nt.gz people.jelly.zst
     """
     content = content_of(reading, *srcs, dst=dst, to=writing.get("format"))
     if content is not Content.STATEMENTS:
