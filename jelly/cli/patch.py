@@ -198,14 +198,14 @@ def compact(srcs: Files, dst: str, reading: Given, writing: Given) -> None:
 
 @command("IN...", group=patch, short_help="List the patches of a log in order.")
 @option("-o, --output FILE", "Write the patches in order to FILE.")
-@option("--base IRI", "The id of the patch before the first one.")
+@option("--after IRI", "The id of the patch before the first one.")
 @forms("json")
 @writes()
 @reads(format=False)
-def log(srcs: Files, output: str | None, base: str | None, form: str | None, reading: Given, writing: Given) -> None:
+def log(srcs: Files, output: str | None, after: str | None, form: str | None, reading: Given, writing: Given) -> None:
     """Sort the patches of files or directories by their headers id and prev, and list them. With --json this is a list
     of the id, the additions and the deletions of each."""
-    found = patches_in_order(srcs, None if base is None else jelly.IRI(base), reading)
+    found = patches_in_order(srcs, None if after is None else jelly.IRI(after), reading)
     if output is not None:
         write_patches(output, writing, found)
         return
