@@ -21,7 +21,7 @@ SPARK := tests/spark
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
 .PHONY: build demo test pytest pytest-rest pytest-spark under-load lakehouse spark-versions oldest newest pipeline wheel \
-    sbom sanitize fuzz soak docs sanitize-threads types coverage bench gate gate-baseline lint clean
+    sbom sanitize fuzz soak docs sanitize-threads types api coverage bench gate gate-baseline lint clean
 
 # Only what changed is compiled.
 build: $(VENV)/ready
@@ -196,6 +196,11 @@ docs: $(VENV)/docs/ready
 # Types of each public name, and stubs of the compiled modules that say what is there.
 types: $(VENV)/ready
 	$(BIN)/pytest tests/house/test_typing.py tests/house/test_stubs.py
+
+# What is gone from the API, or is called otherwise, since the last tag.
+api: $(VENV)/pip
+	$(PIP) install --quiet --group api
+	$(BIN)/python tests/support/api_changes.py
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

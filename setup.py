@@ -16,6 +16,7 @@ CC="ccache cc" lets a build use what another build, also of another clone, has c
 import ast
 import gzip
 import inspect
+import json
 import os
 import re
 import sys
@@ -24,6 +25,7 @@ from functools import cache
 from glob import glob
 
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
@@ -297,8 +299,74 @@ class BuildPython(build_py):
         return [*super().get_outputs(include_bytecode), *([] if self.editable_mode else self.copies())]
 
 
+def sbom(distribution):
+    """A bill of materials (CycloneDX 1.6) of a wheel: the package, what it needs, and the extras. No library is
+    vendored; compiled modules hold helpers that Cython generates."""
+    import Cython
+
+    name, version = distribution.get_name(), distribution.get_version()
+    purl = f"pkg:pypi/{name}@{version}"
+
+    def needed(requirement, scope):
+        needed_name = re.match(r"[\w.-]+", requirement)[0]
+        return {
+            "type": "library",
+            "bom-ref": f"pkg:pypi/{needed_name.lower()}",
+            "name": needed_name,
+            "purl": f"pkg:pypi/{needed_name.lower()}",
+            "scope": scope,
+            "properties": [{"name": "jelly-rdf:requirement", "value": requirement}],
+        }
+
+    extras = {one for some in distribution.extras_require.values() for one in some}
+    found = [needed(one, "required") for one in sorted(distribution.install_requires)]
+    for one in sorted(extras):
+        made = needed(one, "optional")
+        # A package of several extras once, with each of its requirements.
+        there = [each for each in found if each["name"] == made["name"]]
+        if there and made["properties"][0] not in there[0]["properties"]:
+            there[0]["properties"] += made["properties"]
+        elif not there and made["name"] != name:
+            found.append(made)
+    cython = f"pkg:pypi/cython@{Cython.__version__}"
+    found.append({
+        "type": "library", "bom-ref": cython, "name": "Cython", "version": Cython.__version__, "purl": cython,
+        "description": "Generated helpers in the compiled modules", "licenses": [{"license": {"id": "Apache-2.0"}}],
+        "scope": "required",
+    })  # fmt: skip
+    needs = [one["bom-ref"] for one in found if one["scope"] == "required"]
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {
+            "component": {
+                "type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl,
+                "description": distribution.get_description(), "licenses": [{"license": {"id": "Apache-2.0"}}],
+                "externalReferences": [
+                    {"type": kind, "url": distribution.metadata.project_urls[title]}
+                    for kind, title in (("website", "Homepage"), ("vcs", "Source"), ("issue-tracker", "Issues"))
+                ],
+            },
+        },
+        "components": found,
+        "dependencies": [{"ref": purl, "dependsOn": needs}],
+    }  # fmt: skip
+
+
+class Wheel(bdist_wheel):
+    """A wheel with its bill of materials in ``dist-info/sboms`` (PEP 770)."""
+
+    def egg2dist(self, egginfo_path, distinfo_path):
+        super().egg2dist(egginfo_path, distinfo_path)
+        folder = os.path.join(distinfo_path, "sboms")
+        os.mkdir(folder)
+        with open(os.path.join(folder, "jelly-rdf.cdx.json"), "w", encoding="utf-8", newline="\n") as file:
+            json.dump(sbom(self.distribution), file, indent=1)
+
+
 setup(
     ext_modules=[SHARED, *(extension(path) for path in sorted(glob("jelly/_core/*/*.pyx")))],
-    cmdclass={"build_ext": Build, "build_py": BuildPython, "sdist": Source},
+    cmdclass={"build_ext": Build, "build_py": BuildPython, "bdist_wheel": Wheel, "sdist": Source},
     options={"build": {"build_base": BUILD_BASE, "force": bool(switches)}},
 )

@@ -68,6 +68,14 @@ class Counts:
     folded : int
         Occurrences of keys that were not told apart, because there were too many different keys (by default a million).
         They are part of ``other``.
+
+    Examples
+    --------
+    >>> from jelly.stats import stats
+    >>> data = b"<a:1> <a:p> <a:o> .\\n<a:2> <a:p> <a:o> .\\n<a:2> <a:q> <a:o> ."
+    >>> counts = stats(data, format="nt", top=1).predicates
+    >>> counts.top, counts.other, counts.distinct, counts.total
+    ({'a:p': 2}, 1, 2, 3)
     """
 
     top: dict[str, int]
@@ -108,6 +116,13 @@ class Stats:
         Number of literals by bytes of UTF-8, with keys as above.
     namespaces : dict of str to str
         Namespace declarations of the stream.
+
+    Examples
+    --------
+    >>> from jelly.stats import stats
+    >>> found = stats(b'<a:1> <a:p> "x"@en .\\n<a:1> <a:p> <a:2> .', format="nt")
+    >>> found.statements, found.subjects, found.languages.top, found.terms["object"], found.degrees
+    (2, 1, {'en': 1}, {'iri': 1, 'literal': 1}, {2: 1})
     """
 
     statements: int
@@ -177,6 +192,13 @@ class VariableStats:
         Number of values of each kind: iri, bnode, literal, triple.
     values : Counts
         The values: IRIs as they are, other terms in N-Triples syntax.
+
+    Examples
+    --------
+    >>> from jelly.stats import stats
+    >>> about = stats(b"?who\\n<a:ann>\\n\\n", content="results", format="tsv").variables["who"]
+    >>> about.bound, about.unbound, about.kinds, about.values.top
+    (1, 1, {'iri': 1}, {'a:ann': 1})
     """
 
     bound: int
@@ -195,6 +217,13 @@ class ResultStats:
         Number of rows.
     variables : dict of str to VariableStats
         The values of each variable, in the order of the header.
+
+    Examples
+    --------
+    >>> from jelly.stats import stats
+    >>> found = stats(b"?who\\t?name\\n<a:ann>\\t\\"Ann\\"\\n", content="results", format="tsv")
+    >>> found.rows, list(found.variables)
+    (1, ['who', 'name'])
     """
 
     rows: int

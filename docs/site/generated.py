@@ -23,6 +23,7 @@ from jelly._formats.registry import (
 )
 from jelly._options.keywords import READ, WRITE, ReadOptions, WriteOptions
 from jelly.cli import commands
+from jelly.cli.options import grouped
 from jelly.spark._options import OPTIONS
 
 _CONTENTS = (
@@ -114,36 +115,59 @@ def _order(name: str) -> tuple[bool, str]:
 # ---- the command
 
 
-def command_line() -> str:
-    """The page of all commands, made from click.
+def command_pages() -> Iterator[tuple[str, str]]:
+    """The page of all commands, and one for each, made from click.
 
-    Returns
-    -------
-    str
-        The page.
+    Yields
+    ------
+    tuple of (str, str)
+        The path and the text.
     """
-    parts = [
+    text = (
         "# Command line\n\nMade from `jelly --help`. Needs the extra `cli`. `-` is standard input or output. Sizes "
-        "may have the unit K, M, G or T, in powers of 1024. Exit codes are on a [page of their own](exit-codes.md).\n"
-    ]
-    for words, command in leaves(commands.cli, ("jelly",)):
-        context = click.Context(command, **commands.cli.context_settings)
-        usage = " ".join(command.collect_usage_pieces(context))
-        name = " ".join(words)
-        parts.append(f"## {name}\n\n```text\n{name} {usage}\n```\n\n{_help(command.help or '')}\n")
-        rows = []
-        for option in command.params:
-            if isinstance(option, click.Option):
-                names = code(*option.opts, *option.secondary_opts)
-                value = "" if option.is_flag or option.count else f" `{option.make_metavar(context)}`"
-                told = " ".join((option.help or "").split())
-                extra = option.get_help_extra(context)
-                if "default" in extra and "default" not in told.lower():
-                    told += f" Default: {extra['default']}."
-                rows.append([names + value, told])
-        if rows:
-            parts.append(table(["option", "meaning"], rows))
+        "may have the unit K, M, G or T, in powers of 1024. Exit codes are on a [page of their own](exit-codes.md). "
+        "`jelly COMMAND --help` shows the usual options, `jelly help COMMAND` all.\n\n"
+    )
+    for title, part in commands.COMMANDS.items():
+        text += f"## {title}\n\n" + table(
+            ["command", "does"], [[f"[`{name}`](commands/{name}.md)", line] for name, (_, line) in part.items()]
+        )
+        for name in part:
+            yield f"reference/commands/{name}.md", command_page(name)
+    yield "reference/command-line.md", text
+
+
+def command_page(name: str) -> str:
+    """The page of a command, and of the commands of a group."""
+    command = commands.cli.get_command(click.Context(commands.cli), name)
+    assert command is not None
+    parts = [f"# jelly {name}\n"]
+    if isinstance(command, click.Group):
+        parts.append(_help(command.help or ""))
+    for words, one in leaves(command, ("jelly", name)):
+        context = click.Context(one, **commands.cli.context_settings)
+        usage = f"{' '.join(words)} {' '.join(one.collect_usage_pieces(context))}"
+        heading = f"## {' '.join(words)}\n\n" * (one is not command)
+        parts.append(f"{heading}```text\n{usage}\n```\n\n{_help(one.help or '')}\n")
+        for title, options in grouped(one.params).items():
+            if options:
+                level = "##" if one is command else "###"
+                parts.append(f"{level} {title}\n\n" + table(["option", "meaning"], _option_rows(options, context)))
     return "\n".join(parts)
+
+
+def _option_rows(options: list[click.Option], context: click.Context) -> list[list[str]]:
+    """A row for each option; rare ones, which only ``jelly help`` shows, come last."""
+    rows = []
+    for option in sorted(options, key=lambda option: option.hidden):
+        names = code(*option.opts, *option.secondary_opts)
+        value = "" if option.is_flag or option.count else f" `{option.make_metavar(context)}`"
+        told = " ".join((option.help or "").split())
+        extra = option.get_help_extra(context)
+        if "default" in extra and "default" not in told.lower():
+            told += f" Default: {extra['default']}."
+        rows.append([names + value, told])
+    return rows
 
 
 def leaves(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -319,7 +343,6 @@ def error_list() -> str:
 
 # Every page that is made from the package, by its path, besides those of the API.
 MADE: dict[str, Callable[[], str]] = {
-    "reference/command-line.md": command_line,
     "reference/formats.md": formats,
     "reference/options.md": keywords,
     "reference/spark-options.md": spark_options,
@@ -334,7 +357,7 @@ def pages() -> dict[str, str]:
     dict of str to str
         The text of each page by its path.
     """
-    made = {path: make() for path, make in MADE.items()} | dict(api_pages())
+    made = {path: make() for path, make in MADE.items()} | dict(api_pages()) | dict(command_pages())
     made["reference/api/errors.md"] = made["reference/api/errors.md"].replace(
         "::: jelly.errors.", error_list() + "::: jelly.errors.", 1
     )

@@ -156,7 +156,7 @@ def take_mode(place: Any, replaced: os.stat_result) -> None:
 
 
 class PartFolder(AbstractContextManager["PartFolder"]):
-    """A folder ``.jelly-...`` within another one, for files that get their names together. Its ``path``.
+    """A folder ``.jelly-...`` within another one, which is made, for files that get their names together. Its ``path``.
 
     Its writer holds a lock on the file ``.lock`` in it; the next writer removes the folders of dead ones.
     """
@@ -166,6 +166,8 @@ class PartFolder(AbstractContextManager["PartFolder"]):
     def __init__(self, folder: str) -> None:
         self._process = os.getpid()
         folder = folder or os.curdir
+        self._made = "" if os.path.isdir(folder) else folder
+        os.makedirs(folder, exist_ok=True)
         with os.scandir(folder) as found:
             for entry in found:
                 if entry.name.startswith(_FOLDER) and entry.is_dir(follow_symlinks=False):
@@ -200,6 +202,9 @@ class PartFolder(AbstractContextManager["PartFolder"]):
     def __exit__(self, *error: object) -> None:
         os.close(self._lock)
         self.__del__()
+        if self._made:
+            with contextlib.suppress(OSError):  # it has files
+                os.rmdir(self._made)
 
     def __del__(self) -> None:
         if self.path and self._process == os.getpid():

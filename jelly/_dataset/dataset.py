@@ -277,8 +277,14 @@ class Dataset:
             raise JellyArgumentError("frames() is for sources as they are: a step keeps no frames")
         return Items(self, lambda it: Stream(it._sources).frames())
 
-    def count(self) -> int:
+    @checked()
+    def count(self, *, progress: Progress | None = None) -> int:
         """Count the statements, without making them.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            See `jelly.convert`.
 
         Examples
         --------
@@ -287,8 +293,8 @@ class Dataset:
         1
         """
         if self._steps and isinstance(last := self._steps[-1], Selection):
-            return sum(map(last.count, self._then(*self._steps[:-1])._batches(self._sources, last)))
-        return sum(map(len, self.batches()))
+            return sum(map(last.count, self._then(*self._steps[:-1])._batches(self._sources, last, progress=progress)))
+        return sum(map(len, self._batches(self._sources, progress=progress)))
 
     @property
     def _condition(self) -> Selection | None:
@@ -296,11 +302,16 @@ class Dataset:
         return self._steps[0] if self._steps and isinstance(self._steps[0], Selection) else None
 
     def _batches(
-        self, sources: Sources, condition: Condition | None = None, is_uniform: bool = False
+        self,
+        sources: Sources,
+        condition: Condition | None = None,
+        is_uniform: bool = False,
+        progress: Progress | None = None,
     ) -> Iterator[Batch]:
         as_is = len(sources.each) == 1 and not (is_uniform or self._steps or condition)
         source = self._stream(sources, self._threads, as_is=as_is)
-        return self._run(source.batches(self._condition if self._steps else condition))
+        wanted = self._condition if self._steps else condition
+        return self._run(source.batches(wanted) if progress is None else source.watched(progress, wanted))
 
     def _run(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         for step in self._steps:

@@ -54,6 +54,14 @@ class Conversion:
         Line number and error message of the first skipped lines.
     messages : int
         Number of messages, of a message log.
+
+    Examples
+    --------
+    >>> import io, jelly
+    >>> data = b"<a:s> <a:p> <a:o> .\\nno statement\\n"
+    >>> done = jelly.convert(data, io.BytesIO(), format="nt", to="nq", on_error="skip")
+    >>> done.statements, done.bytes_read, done.bytes_written, done.n_skipped
+    (1, 33, 20, 1)
     """
 
     statements: int

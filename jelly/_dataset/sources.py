@@ -134,6 +134,16 @@ class Sources:
             return None
         return None if any(map(settings.get, VERSIONS)) else self.each[0]
 
+    @property
+    def size(self) -> int | None:
+        """Bytes of all sources, if each is a file or bytes."""
+        total = 0
+        for each in self.each:
+            if not isinstance(each, bytes) and not (is_path(each) and os.path.isfile(each)):
+                return None
+            total += len(each) if isinstance(each, bytes) else os.path.getsize(each)
+        return total
+
     def but(self, **defaults: Any) -> Sources:
         """The same, with keywords of `Reader` where they are not given."""
         made = object.__new__(type(self))

@@ -128,6 +128,8 @@ class Stream:
 
     def _watched(self, progress: Progress | None, batches: Iterator[Batch]) -> Iterator[Batch]:
         asks = not self.has_star
+        if progress is not None and not self.is_one:
+            self._size = self.sources.size
         for batch in batches:
             self.rows += len(batch)
             read = batch.options

@@ -46,6 +46,12 @@ class PhysicalType(IntEnum):
         2. Rows of quads.
     GRAPHS : int
         3. Rows of triples between the start and the end of a graph.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> jelly.StreamOptions(physical_type="quads").physical_type is jelly.PhysicalType.QUADS
+    True
     """
 
     UNSPECIFIED = 0
@@ -75,6 +81,14 @@ class LogicalType(IntEnum):
         14. Each frame is a dataset with one named graph.
     TIMESTAMPED_NAMED_GRAPHS : int
         114. Each frame is a dataset with one named graph and a timestamp.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> jelly.LogicalType.from_iri("https://w3id.org/stax/ontology#flatTripleStream").name
+    'FLAT_TRIPLES'
+    >>> jelly.LogicalType.GRAPHS.is_grouped
+    True
     """
 
     UNSPECIFIED = 0
@@ -372,6 +386,12 @@ class PatchStreamType(IntEnum):
         2. The whole stream is one patch.
     PUNCTUATED : int
         3. A punctuation row ends a patch.
+
+    Examples
+    --------
+    >>> from jelly.patch import PatchOptions, PatchStreamType
+    >>> PatchOptions(stream_type=PatchStreamType.FRAME).stream_type.name
+    'FRAME'
     """
 
     FRAME = 1
@@ -388,6 +408,12 @@ class StatementType(IntEnum):
         1. Triples.
     QUADS : int
         2. Quads.
+
+    Examples
+    --------
+    >>> from jelly.patch import PatchOptions, StatementType
+    >>> PatchOptions(statement_type=StatementType.TRIPLES).statement_type.name
+    'TRIPLES'
     """
 
     TRIPLES = 1

@@ -37,6 +37,15 @@ class FrameDecoder:
     ----------
     **limits : Any
         Limits of the `Decoder`, and ``patch=True`` for frames of Jelly-Patch.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> from jelly.grpc import FrameDecoder
+    >>> frame = jelly.dumps(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"), delimited=False)
+    >>> decoder = FrameDecoder()
+    >>> len(decoder.decode(frame)), decoder.options.physical_type.name
+    (1, 'TRIPLES')
     """
 
     @checked(JELLY.reading, {"patch"})

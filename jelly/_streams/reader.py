@@ -197,6 +197,14 @@ class Frame:
         Metadata of the frame.
     namespaces : list of (str, str), optional
         Prefix and IRI of each namespace declaration in the frame.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> data = jelly.dumps(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
+    >>> with jelly.Reader(data) as reader:
+    ...     [(frame.index, len(frame), frame.metadata) for frame in reader.frames()]
+    [(0, 1, {})]
     """
 
     __slots__ = ("index", "metadata", "namespaces", "statements")

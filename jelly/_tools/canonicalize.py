@@ -34,6 +34,13 @@ class Canonical:
         Number of different statements.
     labels : dict of str to str
         Canonical label of each blank node by its label in the input.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> found = jelly.canonicalize(b"_:x <a:p> _:x .", format="nt")
+    >>> found.document, found.statements, found.labels
+    (b'_:c14n0 <a:p> _:c14n0 .\\n', 1, {'x': 'c14n0'})
     """
 
     document: bytes | None

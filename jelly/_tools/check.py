@@ -57,6 +57,13 @@ class Problem:
         Line of a text, from 1.
     source : str or None
         With several sources the path or URL of this one, or its number.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> [problem] = jelly.validate(b"<a:s> <a:p> .", format="nt")
+    >>> problem.line, problem.frame
+    (1, None)
     """
 
     message: str

@@ -76,6 +76,14 @@ class FrameInspection:
     metadata : dict of str to str
         Metadata for display: the first 100 bytes of each value as text, or as hexadecimal digits (``0x00ff``) if it is
         not UTF-8. A value that was cut ends with ``...`` and its length in bytes.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> data = jelly.dumps(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
+    >>> [frame] = jelly.inspect(data, per_frame=True).frames
+    >>> frame.offset, frame.statements, frame.rows["name"], frame.offset + frame.bytes == len(data)
+    (1, 1, 3, True)
     """
 
     index: int
@@ -135,6 +143,13 @@ class Inspection:
         Problems that show without decoding: rows of unknown kinds, and signs that the file was joined with ``cat``.
     filter_bytes : int
         Bytes of the filters in the index of the file or in its sidecar, see ``index`` of `Writer`; 0 without.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> found = jelly.inspect(jelly.dumps(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt")))
+    >>> found.statements, found.n_frames, found.rows["triple"], found.options.physical_type.name
+    (1, 1, 1, 'TRIPLES')
     """
 
     format: str

@@ -16,7 +16,14 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command with the arguments of this process, and exit."""
+    import jelly
+
     watch()
+    if not hasattr(jelly, "JellyError"):
+        sys.exit(
+            "error: another package called jelly has replaced files of jelly-rdf, or its removal took them away: "
+            "python -m pip uninstall jelly; python -m pip install --force-reinstall --no-deps jelly-rdf"
+        )
     try:
         from jelly._bytes.raw_bytes import interruptible
         from jelly.cli.commands import cli

@@ -76,7 +76,7 @@ class _Some(ParamType):
 
 
 @command("SRC...", "DST")
-@reads("on_error", "base", "star", "blank_nodes", rare=("strict", "rdf", "lenient", "skolem_base"), logs=True)
+@reads("on_error", "base", "star", "blank_nodes", "skolem_base", rare=("strict", "rdf", "lenient"), logs=True)
 @option("--patches", "Convert a table of changes to a table.", name="reading_content", flag_value="patches",
         hidden=True)
 @writes(
@@ -122,10 +122,7 @@ def convert(
     Examples:
       jelly convert people.nt.gz people.jelly
       jelly convert monday.jelly tuesday.nq 'dump/*.ttl' all.jelly
-      jelly convert --unique --blank-nodes keep part1.nt part2.nt whole.jelly
-      curl -s http://example.org/people.nt | jelly convert --from nt - people.jelly.gz
-      jelly convert --to csv people.jelly - | head
-      jelly convert changes.jellyp changes.rdfp
+      jelly convert http://example.org/people.nt.gz people.jelly.zst
     """
     content = content_of(reading, *srcs, dst=dst, to=writing.get("format"))
     if content is not Content.STATEMENTS:

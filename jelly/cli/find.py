@@ -80,7 +80,7 @@ def _terms(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
 @option("-c, --count", "Print only the number of matches.", name="counting")
 @option("--exit-code", "Exit with 1 if nothing is found, and with 2 on any error.")
 @reads("blank_nodes", "skolem_base", "star")
-@writes("seekable")
+@writes("seekable", "index")
 @streams("jelly")
 @option("-o, --output FILE", "Write to FILE instead of standard output.", "-")
 @forms("json")
@@ -121,7 +121,8 @@ def find(
         pattern = _pattern(prefixes, given)
         statements = jelly.scan(each, **reading).filter(**pattern, invert=given["invert"])
         if counting:
-            found = statements.count()
+            with progress_bar("Counting", given["quiet"]) as progress:
+                found = statements.count(progress=progress)
             show({"statements": found}, form, click.echo, found, yaml=False)
         else:
             with progress_bar("Reading", given["quiet"] or output == "-") as progress:

@@ -79,7 +79,7 @@ def append(file: str, sources: Files, reading: Given, form: str | None, quiet: b
 @option("-m, --merge", "Merge files that are sorted already, with the same --by.")
 @_memory
 @reads(*_LABELS)
-@writes("seekable")
+@writes("seekable", "index")
 @streams("jelly")
 @forms("json")
 @_quiet
@@ -117,7 +117,7 @@ def sort(
 @option("--max-files N", "With --by: fail if there would be more files.", 1000)
 @_memory
 @reads(*_LABELS, logs=True)
-@writes("seekable")
+@writes("seekable", "index")
 @streams("jelly")
 @forms("json")
 @_quiet

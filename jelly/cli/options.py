@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, get_args, get_origin
 
 import click
@@ -27,7 +27,8 @@ from jelly.errors import JellyError
 
 __all__ = [
     "ALLOWED", "COUNT", "LOGS", "SIZE", "STATEMENTS", "Command", "Decorator", "Files", "Given", "Measure", "Pair",
-    "ParamType", "Word", "command", "forms", "option", "options", "reads", "refuse", "streams", "together", "writes",
+    "ParamType", "Word", "command", "forms", "grouped", "option", "options", "reads", "refuse", "streams",
+    "together", "writes",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -328,16 +329,33 @@ def refuse(what: str, allowed: Collection[str]) -> None:
 # ---- commands
 
 
+_WIDTH = 24  # of the names of options in `--help`
+_GROUPS = {"reading": "Input", "writing": "Output", "stream": "Output"}
+
+
+def grouped(parameters: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
+    """The options of a command by the headings of its help: those of its own, of reading and of writing, and limits."""
+    groups: dict[str, list[click.Option]] = {"Options": [], "Input": [], "Output": [], "Limits": []}
+    for each in parameters:
+        if isinstance(each, click.Option):
+            into, _, name = (each.name or "").partition("_")
+            is_limit = into == "reading" and name.startswith("max_")
+            groups["Limits" if is_limit else _GROUPS.get(into, "Options")].append(each)
+    return groups
+
+
 class Command(click.Command):
     """A command whose help is short: the first sentence for an option, and no rare ones; "jelly help" shows all."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        shown = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
-        records = [record for each in shown if (record := each.get_help_record(ctx)) is not None]
-        if ALL not in ctx.meta:
-            records = [(names, re.split(r"(?<=\.) (?=[A-Z])", text)[0]) for names, text in records]
-        with formatter.section("Options"):
-            formatter.write_dl(records, col_max=24)
+        for title, group in grouped(self.get_params(ctx)).items():
+            told = [record for each in group if (record := each.get_help_record(ctx)) is not None]
+            records = [(names.ljust(_WIDTH), text) for names, text in told]
+            if ALL not in ctx.meta:
+                records = [(names, re.split(r"(?<=\.) (?=[A-Z])", text)[0]) for names, text in records]
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records, col_max=_WIDTH)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if ALL not in ctx.meta:

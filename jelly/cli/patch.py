@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -9,9 +12,9 @@ import click
 import jelly
 from jelly import patch as patches
 from jelly._formats.registry import Content, format_of, having
-from jelly.cli.common import exits, numbers, progress_bar, report, say, show
+from jelly.cli.common import exits, numbers, progress_bar, report, say, show, tell
 from jelly.cli.contents import patch_options, patches_of, write_patches
-from jelly.cli.options import Files, Given, command, forms, option, reads, streams, writes
+from jelly.cli.options import Files, Given, ParamType, command, forms, option, reads, streams, writes
 from jelly.cli.reading import output_of, refuse_json
 from jelly.patch._log import patches_in_order
 from jelly.patch._spool import PatchSpool
@@ -61,6 +64,42 @@ def apply(patchs: Files, src: str, dst: str, missing: Any, reading: Given, form:
         say("warning: was the patch made from another file? Blank nodes are compared by their labels", "yellow")
 
 
+_CONDITION = re.compile(r"(p\.)?(added|deleted|changed)>([0-9]{1,18}(?:\.[0-9]{1,9})?)(%)?")
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """A condition of --fail-if. ``each``: for every predicate, else for all statements together."""
+
+    text: str
+    each: bool
+    what: str
+    most: float
+    is_share: bool
+
+    def broken(self, found: patches.DiffStat) -> Iterator[str]:
+        """A line for each number above the bound."""
+        parts = [(f" of {name}", pair, found.old.get(name, 0)) for name, pair in found.predicates.items()]
+        whole = [("", (found.added, found.deleted), sum(found.old.values()))]
+        for name, (added, deleted), old in parts if self.each else whole:
+            n = {"added": added, "deleted": deleted, "changed": added + deleted}[self.what]
+            if n > (self.most * old / 100 if self.is_share else self.most):
+                yield f"{self.text}: {n:,} {self.what}{name}, OLD has {old:,}"
+
+
+class _Condition(ParamType):
+    """A condition such as ``deleted>5%``."""
+
+    name = "condition"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> _Bound:
+        found = _CONDITION.fullmatch(value)
+        if found is None:
+            expected = "one in quotation marks, such as 'deleted>1000', 'changed>5%' or 'p.deleted>20%'"
+            self.fail(f"{value!r} is no condition: expected {expected}", param, ctx)
+        return _Bound(value, bool(found[1]), found[2], float(found[3]), bool(found[4]))
+
+
 @command("OLD", "NEW", "[OUT]")
 @option("--stat", "Print how many statements of each predicate differ, and write no patch.")
 @forms("json")
@@ -72,6 +111,12 @@ def apply(patchs: Files, src: str, dst: str, missing: Any, reading: Given, form:
 @option("--id IRI", "Header id: the IRI of the patch, which a log needs.")
 @option("--prev IRI", "Header prev: the IRI of the patch before.")
 @option("--exit-code", "Exit with 1 if OLD and NEW differ, and with 2 on errors.")
+@option(
+    "--fail-if CONDITION...",
+    "With --stat: exit with 1 if a number is above a bound, and with 2 on errors. "
+    "'deleted>1000', 'changed>5%' of the statements of OLD, or of each predicate 'p.deleted>20%'. Repeatable.",
+    kind=_Condition(),
+)
 @reads(format=False)
 def diff(
     old: str,
@@ -80,6 +125,7 @@ def diff(
     stat: bool,
     form: str | None,
     exit_code: bool,
+    fail_if: tuple[_Bound, ...],
     reading: Given,
     writing: Given,
     stream: Given,
@@ -91,7 +137,8 @@ def diff(
 
     Without OUT the patch is printed. The number of additions and deletions is printed on standard error. With --stat
     there is no OUT: a line for each predicate is printed, with tabs between the number of additions, the number of
-    deletions, and the predicate. With --json these numbers are a dict.
+    deletions, and the predicate. With --json these numbers are a dict. --fail-if tests them, for releases that must not
+    lose too much.
 
     Blank nodes are matched by their place in the datasets where that makes the patch smaller than their labels do. The
     patch then has the labels of OLD. Where matching takes more than the memory that is allowed, labels count. With
@@ -100,10 +147,12 @@ def diff(
     """
     if stat and (dst or writing or stream or id or prev):
         raise click.UsageError("--stat writes no patch: leave out OUT and its options")
+    if fail_if and (exit_code or not stat):
+        raise click.UsageError("--fail-if goes with --stat, without --exit-code")
     dst = dst or "-"
     headers = [patches.Header(key, jelly.IRI(iri)) for key, iri in (("id", id), ("prev", prev)) if iri is not None]
     settings |= reading
-    with exits(exit_code), progress_bar("Comparing", dst == "-" and not stat) as progress:
+    with exits(exit_code or bool(fail_if)), progress_bar("Comparing", dst == "-" and not stat) as progress:
         if stat:
             found = patches.diff_stat(old, new, progress=progress, **settings)
         else:
@@ -122,7 +171,9 @@ def diff(
     if found.namespaces:
         told += f", {numbers(changes=found.namespaces)} of namespaces"
     click.echo(told, err=True)
-    if exit_code and found:
+    broken = [line for bound in fail_if for line in bound.broken(found)]
+    tell("{} above --fail-if:", broken)
+    if broken or (exit_code and found):
         click.get_current_context().exit(1)
 
 
@@ -147,16 +198,14 @@ def compact(srcs: Files, dst: str, reading: Given, writing: Given) -> None:
 
 @command("IN...", group=patch, short_help="List the patches of a log in order.")
 @option("-o, --output FILE", "Write the patches in order to FILE.")
-@option("--base IRI", "The id of the patch before the first one.")
+@option("--after IRI", "The id of the patch before the first one.")
 @forms("json")
 @writes()
 @reads(format=False)
-def log(
-    srcs: Files, output: str | None, base: str | None, form: str | None, reading: Given, writing: Given
-) -> None:
+def log(srcs: Files, output: str | None, after: str | None, form: str | None, reading: Given, writing: Given) -> None:
     """Sort the patches of files or directories by their headers id and prev, and list them. With --json this is a list
     of the id, the additions and the deletions of each."""
-    found = patches_in_order(srcs, None if base is None else jelly.IRI(base), reading)
+    found = patches_in_order(srcs, None if after is None else jelly.IRI(after), reading)
     if output is not None:
         write_patches(output, writing, found)
         return

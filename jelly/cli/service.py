@@ -268,8 +268,8 @@ def _counts(broker: Any) -> str:
 
 
 @command("FILE")
-@option("--to HOST:PORT", "The server.", name="address", required=True)
-@option("--topic TOPIC", "The topic.", required=True)
+@click.argument("address", metavar="HOST:PORT")
+@click.argument("topic")
 @reads("star")
 @option("--frame-rows N", "Statements per frame, unless frames are kept.", 256)
 @_client_options
@@ -290,8 +290,8 @@ def publish(file: str, address: str, topic: str, frame_rows: int, form: str | No
 
     \b
     Examples:
-      jelly publish weather.jelly --to 127.0.0.1:50051 --topic weather
-      jelly cat people.nt --to jelly | jelly publish - --to 127.0.0.1:50051 --topic people
+      jelly publish weather.jelly 127.0.0.1:50051 weather
+      jelly cat people.nt --to jelly | jelly publish - 127.0.0.1:50051 people
     """
     changes, reading = stream_of(given["stream"]), given["reading"]
     is_patch = _is_patch(reading.get("format"), file)

@@ -33,6 +33,18 @@ class AsyncFeed(BaseFeed[Item]):
     ----------
     client, topic, kind, options, start, follow, timeout, metadata : Any
         Internal.
+
+    Examples
+    --------
+    >>> import asyncio, jelly
+    >>> from jelly.grpc import AsyncClient, Broker, Server
+    >>> async def main():
+    ...     async with Server(Broker()) as server, AsyncClient(server.address) as client:
+    ...         await client.publish(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"), topic="news")
+    ...         feed = client.subscribe("news", follow=False)
+    ...         return [str(statement) async for statement in feed.statements()]
+    >>> asyncio.run(main())
+    ['<a:s> <a:p> <a:o> .']
     """
 
     async def raw(self) -> AsyncIterator[bytes]:
@@ -99,6 +111,17 @@ class AsyncClient(BaseClient[AsyncFeed[Frame], AsyncFeed[Patch]]):
         Maximum bytes of a frame.
     insecure : bool, default False
         Send the token without TLS to another machine too.
+
+    Examples
+    --------
+    >>> import asyncio, jelly
+    >>> from jelly.grpc import AsyncClient, Broker, Server
+    >>> async def main():
+    ...     async with Server(Broker()) as server, AsyncClient(server.address) as client:
+    ...         await client.publish(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"), topic="news")
+    ...         return [len(frame) async for frame in client.subscribe("news", follow=False)]
+    >>> asyncio.run(main())
+    [1]
     """
 
     _grpc = grpc.aio

@@ -33,6 +33,18 @@ class Feed(BaseFeed[Item]):
     ----------
     client, topic, kind, options, start, follow, timeout, metadata : Any
         Internal.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> from jelly.grpc import Broker, Client, Server
+    >>> def main():
+    ...     with Server(Broker()) as server, Client(server.address) as client:
+    ...         client.publish(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"), topic="news")
+    ...         feed = client.subscribe("news", follow=False)
+    ...         return [str(statement) for statement in feed.statements()]
+    >>> main()
+    ['<a:s> <a:p> <a:o> .']
     """
 
     def raw(self) -> Iterator[bytes]:
@@ -98,6 +110,17 @@ class Client(BaseClient[Feed[Frame], Feed[Patch]]):
         Maximum bytes of a frame.
     insecure : bool, default False
         Send the token without TLS to another machine too.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> from jelly.grpc import Broker, Client, Server
+    >>> def main():
+    ...     with Server(Broker()) as server, Client(server.address) as client:
+    ...         client.publish(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"), topic="news")
+    ...         return [len(frame) for frame in client.subscribe("news", follow=False)]
+    >>> main()
+    [1]
     """
 
     _grpc = grpc

@@ -107,6 +107,21 @@ class Call:
         Entries of the call metadata that are text.
     identity : Any
         Identity of the client, as ``authenticate`` returned it.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> from jelly.grpc import Client, Handler, Server
+    >>> class Closed(Handler):
+    ...     async def on_list_topics(self, call):
+    ...         print(call.identity, call.metadata["authorization"])
+    ...         return []
+    >>> names = {"Bearer s3cret": "ann"}
+    >>> with Server(Closed(), authenticate=lambda metadata: names.get(metadata.get("authorization"))) as server:
+    ...     with Client(server.address, token="s3cret") as client:
+    ...         client.topics()
+    ann Bearer s3cret
+    []
     """
 
     def __init__(self, context: Any, authenticate: Authenticate | None) -> None:
@@ -151,6 +166,17 @@ class Subscription(Call):
         First message that the subscriber asks for.
     follow : bool
         Whether to continue with messages that are published later.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> from jelly.grpc import Client, Handler, Server
+    >>> class Greeting(Handler):
+    ...     def on_subscribe(self, call):
+    ...         return [jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal(f"hello {call.topic}"))]
+    >>> with Server(Greeting()) as server, Client(server.address) as client:
+    ...     [statement.o.value for statement in client.subscribe("ann").statements()]
+    ['hello ann']
     """
 
     def __init__(self, context: Any, authenticate: Authenticate | None, kind: Kind, request: bytes) -> None:
@@ -194,6 +220,18 @@ class Publication(Call):
         The published content.
     messages : int
         Number of frames so far.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> from jelly.grpc import Client, Handler, Server
+    >>> class Counter(Handler):
+    ...     async def on_publish(self, call):
+    ...         print(call.topic, [len(batch) async for batch in call], call.messages)
+    >>> with Server(Counter()) as server, Client(server.address) as client:
+    ...     client.publish(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"), topic="news")
+    news [1] 1
+    1
     """
 
     def __init__(
@@ -270,6 +308,12 @@ class Tls:
         Certificate of the key.
     authorities : str, os.PathLike or bytes, optional
         Certificates of authorities. A server with them only accepts clients whose certificate is signed by one of them.
+
+    Examples
+    --------
+    >>> from jelly.grpc import Client, Tls
+    >>> client = Client("example.org:50051", tls=Tls(), token="s3cret")
+    >>> client.close()
     """
 
     key: str | PathLike[str] | bytes | None = None

@@ -67,6 +67,17 @@ class Handler:
     Notes
     -----
     Unstable: patches over gRPC are our own, see ``proto/broker.proto``.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> from jelly.grpc import Client, Handler, Server
+    >>> class Greeting(Handler):
+    ...     def on_subscribe(self, call):
+    ...         return [jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("hello"))]
+    >>> with Server(Greeting()) as server, Client(server.address) as client:
+    ...     [len(frame) for frame in client.subscribe("any")]
+    [1]
     """
 
     kinds: tuple[Kind, ...] = ("statements",)

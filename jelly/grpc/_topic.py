@@ -208,6 +208,15 @@ class TopicInfo:
         Time of the newest message.
     options : StreamOptions, PatchOptions or None
         Options of the stream, from the first message on.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> from jelly.grpc import Broker, Client, Server
+    >>> with Server(Broker()) as server, Client(server.address) as client:
+    ...     _ = client.publish(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"), topic="news")
+    ...     [(info.name, info.first, info.end, info.statements) for info in client.topics()]
+    [('news', 0, 1, 1)]
     """
 
     name: str

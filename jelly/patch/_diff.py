@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
@@ -161,8 +161,10 @@ def _rows(
     settings: Mapping[str, Any],
     progress: Progress | None,
     headers: Iterable[Header] = (),
+    watch_old: Callable[[Batch], object] | None = None,
 ) -> Iterator[Batch]:
-    """The rows of the patch that `diff` makes. ``stack`` closes the temporary files."""
+    """The rows of the patch that `diff` makes. ``stack`` closes the temporary files; ``watch_old`` is called with the
+    Batches of ``old``."""
     comparison = _Comparison(memory, stack)
     declared: tuple[dict[str, str], dict[str, str]] = {}, {}
 
@@ -173,6 +175,8 @@ def _rows(
         for batch in reader.watched(progress):
             declared[side].update((name, iri) for _, _, name, iri in batch.namespaces)
             comparison.add(side, batch)
+            if side == OLD and watch_old is not None:
+                watch_old(batch)
         comparison.end(side)
 
     read(OLD, old)
@@ -193,12 +197,15 @@ class DiffStat:
         Additions and deletions of namespaces.
     predicates : dict of str to (int, int)
         Of `diff_stat`: how many statements with each predicate, in N-Triples syntax, are added and deleted; most first.
+    old : dict of str to int
+        Of `diff_stat`: how many statements with each predicate the old source has.
     """
 
     added: int = 0
     deleted: int = 0
     namespaces: int = 0
     predicates: dict[str, tuple[int, int]] = field(default_factory=dict)
+    old: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     def __bool__(self) -> bool:
         return bool(self.added or self.deleted or self.namespaces)
@@ -348,13 +355,25 @@ def diff_stat(
     """
     found = DiffStat()
     counts: dict[str, list[int]] = {}
+
+    def watch(batch: Batch) -> None:
+        for term, n in _by_predicate(batch):
+            found.old[term] = found.old.get(term, 0) + n
+
     with ExitStack() as stack:
-        for batch in _rows(old, new, memory, namespaces, match_blank_nodes, stack, settings, progress):
+        rows = _rows(old, new, memory, namespaces, match_blank_nodes, stack, settings, progress, watch_old=watch)
+        for batch in rows:
             found._add(batch.op)
             for place, code in enumerate((ADD, DELETE)):
-                # A term may have several ids.
-                for term, n in zip(*np.unique(batch.p[batch.op == code], return_counts=True), strict=True):
-                    counts.setdefault(batch.term(int(term)), [0, 0])[place] += int(n)
+                for term, n in _by_predicate(batch, batch.op == code):
+                    counts.setdefault(term, [0, 0])[place] += n
     order = sorted(counts.items(), key=lambda item: (-sum(item[1]), item[0]))
     found.predicates = {term: (added, deleted) for term, (added, deleted) in order}
     return found
+
+
+def _by_predicate(batch: Batch, rows: Any = slice(None)) -> Iterator[tuple[str, int]]:
+    """How many of some rows have each predicate; a term may have several ids, and then comes several times."""
+    counts = np.bincount(batch.p[rows])
+    for term in np.flatnonzero(counts).tolist():
+        yield batch.term(term), int(counts[term])

@@ -64,3 +64,22 @@ def test_ctrl_break(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = {"SIGINT": 2, "SIGTERM": 15, "SIGBREAK": 21}
     monkeypatch.setattr(service, "signal", types.SimpleNamespace(Signals=numbers, **numbers))
     assert service._asks_to_end() == [2, 15, 21]
+
+
+@pytest.mark.parametrize("other", ['__version__ = "0.1.0"\n', None], ids=["installed over ours", "removed again"])
+def test_another_package_of_that_name_is_told(tmp_path: Path, other: str | None) -> None:
+    """The package jelly of PyPI writes into our folder, and takes our __init__.py away when it is removed."""
+    ours = Path(jelly.cli.__file__).parents[1]
+    (tmp_path / "jelly").mkdir()
+    for path in ours.iterdir():
+        if path.name not in ("__init__.py", "__pycache__"):
+            (tmp_path / "jelly" / path.name).symlink_to(path, target_is_directory=path.is_dir())
+    if other is not None:
+        (tmp_path / "jelly" / "__init__.py").write_text(other)
+    for arguments in (["--version"], ["count", "x.jelly"]):
+        command = [sys.executable, "-m", "jelly", *arguments]
+        variables = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True)
+        assert done.returncode == 1
+        assert b"Traceback" not in done.stderr
+        assert b"pip uninstall jelly;" in done.stderr

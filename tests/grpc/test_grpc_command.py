@@ -30,7 +30,7 @@ def test_serve_publish_subscribe(ending, tmp_path):
     file.write_bytes(b"".join(put_varint(len(frame)) + frame for frame in jg.FrameEncoder(own).encode_many(given)))
     server, address = serve_command("--store", str(tmp_path / "store"), "--topic", f"weather={file}")
     try:
-        out, err = command("publish", str(file), "--to", address, "--topic", "again", "--gzip")
+        out, err = command("publish", str(file), address, "again", "--gzip")
         assert "25 messages, 115 statements acknowledged" in err
         for topic in ("weather", "again"):
             got = tmp_path / f"{topic}.jelly"
@@ -63,14 +63,14 @@ def test_serve_publish_subscribe(ending, tmp_path):
         assert end(server) == 0
     assert "30 messages in, " in told
     assert sorted(path.name for path in (tmp_path / "store").glob("*.jelly")) == ["again.jelly", "weather.jelly"]
-    _, err = command("publish", str(file), "--to", address, "--topic", "t", "--timeout", "0.5", code=1)
+    _, err = command("publish", str(file), address, "t", "--timeout", "0.5", code=1)
     assert "UNAVAILABLE" in err
 
 
 def test_a_server_that_is_stopped_with_a_subscriber(tmp_path):
     (tmp_path / "a.nt").write_bytes(b"<a:s> <a:p> <a:o> .\n")
     server, address = serve_command()
-    command("publish", str(tmp_path / "a.nt"), "--to", address, "--topic", "t")
+    command("publish", str(tmp_path / "a.nt"), address, "t")
     reading = spawn("-m", "jelly", "subscribe", address, "t", "--follow")
     assert reading.stdout.readline() == "<a:s> <a:p> <a:o> .\n"
     # Meanwhile the port is taken.
@@ -105,17 +105,17 @@ def test_publish_files_in_any_order(tmp_path):
         for names in ("ap", "pa"):
             for name in names:
                 file = next(tmp_path.glob(f"{name}.*"))
-                command("publish", str(file), "--to", address, "--topic", names)
+                command("publish", str(file), address, names)
             out, _ = command("subscribe", address, names)
             assert len(out.splitlines()) == 2
-        command("publish", str(tmp_path / "a.nt"), "--to", address, "--topic", "q", "--physical", "quads")
-        command("publish", str(tmp_path / "c.nq"), "--to", address, "--topic", "q")
-        command("publish", str(tmp_path / "a.nt"), "--to", address, "--topic", "q")
+        command("publish", str(tmp_path / "a.nt"), address, "q", "--physical", "quads")
+        command("publish", str(tmp_path / "c.nq"), address, "q")
+        command("publish", str(tmp_path / "a.nt"), address, "q")
         assert len(command("subscribe", address, "q")[0].splitlines()) == 3
-        _, err = command("publish", str(tmp_path / "l.nt"), "--to", address, "--topic", "l", code=1)
+        _, err = command("publish", str(tmp_path / "l.nt"), address, "l", code=1)
         assert "a generalized statement turned up after stream options" in err
         assert err.endswith("give --allow generalized\n")
-        command("publish", str(tmp_path / "l.nt"), "--to", address, "--topic", "m", "--allow", "generalized")
+        command("publish", str(tmp_path / "l.nt"), address, "m", "--allow", "generalized")
     finally:
         server.send_signal(signal.SIGTERM)
         assert end(server) == 0
@@ -133,7 +133,7 @@ def test_tokens_and_certificates(tmp_path):
     pair = ["--cert", str(tmp_path / "cert.pem"), "--key", str(tmp_path / "key.pem")]
     server, address = serve_command(*pair, "--tokens", str(tmp_path / "tokens"))
     try:
-        publish = ["publish", str(tmp_path / "a.nt"), "--to", address, "--topic", "t", "--ca", str(tmp_path / "ca.pem")]
+        publish = ["publish", str(tmp_path / "a.nt"), address, "t", "--ca", str(tmp_path / "ca.pem")]
         assert "UNAUTHENTICATED" in command(*publish, code=1)[1]
         assert "1 message, 1 statement acknowledged" in command(*publish, env={"JELLY_TOKEN": "s3cret"})[1]
     finally:

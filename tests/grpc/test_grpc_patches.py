@@ -405,7 +405,7 @@ def test_the_commands(form, tmp_path):
         return done.output
 
     try:
-        err = command("publish", str(file), "--to", address, "--topic", "t")
+        err = command("publish", str(file), address, "t")
         counts = f"{'4 patches' if form == 'jellyp' else '1 patch'}, {sum(map(len, given))} operations"
         assert f"{counts} acknowledged" in err
         got = tmp_path / "got.jellyp"

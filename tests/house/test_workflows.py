@@ -32,7 +32,7 @@ def test_what_a_workflow_names_is_there(path: Path) -> None:
             assert re.search(rf"^{row.get('target', 'test')}\b.*:", makefile, re.M), row
         for step in job["steps"]:
             assert ("run" in step) != ("uses" in step), step
-            assert re.fullmatch(r"[\w-]+/[\w-]+@(v\d+|release/v\d+)", step.get("uses", "a/b@v1")), step
+            assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", step.get("uses", f"a/b@{40 * '0'}")), step
             command = step.get("run", "")
             for target in re.findall(r"^make ([\w-]+)", command, re.M):
                 assert re.search(rf"^{target}\b.*:", makefile, re.M), target
@@ -40,6 +40,17 @@ def test_what_a_workflow_names_is_there(path: Path) -> None:
                 assert re.search(rf"^{group} = \[", project, re.M), group
             for place in re.findall(r"\btests[\w/]*", command):
                 assert (ROOT / place).exists(), place
+
+
+def test_the_tag_of_a_hash_is_told_and_is_the_same_everywhere() -> None:
+    found: dict[str, set[tuple[str, str]]] = {}
+    for path in WORKFLOWS:
+        lines = [line for line in path.read_text().splitlines() if "uses:" in line]
+        for line in lines:
+            told = re.fullmatch(r" *(?:- )?uses: (\S+)@([0-9a-f]{40})  # (v[0-9.]+)", line)
+            assert told is not None, line
+            found.setdefault(told[1], set()).add((told[2], told[3]))
+    assert {name for name, pins in found.items() if len(pins) > 1} == set()
 
 
 def run(name: str, *arguments: str | Path) -> str:

@@ -186,6 +186,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
 METHODS: dict[str, tuple[Any, ...]] = {
     "jelly.Batch.term_text": (0,),
     "jelly.Dataset.filter": (),
+    "jelly.Dataset.count": (),
     "jelly.Dataset.sample": (1,),
     "jelly.Dataset.sort": (),
     "jelly.Dataset.split": ("part-{}.jelly",),

@@ -77,7 +77,7 @@ def test_what_a_file_holds(folder: Path) -> None:
     found = json.loads(run("inspect", "--patches", "--json", "log.jellyp"))
     assert found["patches"][0] == {"headers": [["id", "<uuid:1>"]], "rows": {"A": 1, "TX": 1, "TC": 1, "H": 1}}
     assert "is missing" in run("log", "b.rdfp", code=1)
-    assert run("log", "b.rdfp", "--base", "uuid:1").startswith("<uuid:2>")
+    assert run("log", "b.rdfp", "--after", "uuid:1").startswith("<uuid:2>")
     assert run("validate", "log.jellyp") == "log.jellyp: no problems\n"
     assert run("count", "log.jellyp") == "2\t8\tlog.jellyp\n"
 

@@ -50,3 +50,34 @@ def test_command(tmp_path: Path) -> None:
         assert (found.exit_code, found.stdout.count("\n")) == (0, 5)
     for wrong in (["-", "--stat"], ["--stat", "--to", "rdfp"], ["--json"]):
         assert run(cli, [*command, *wrong]).exit_code == 2
+
+
+def test_fail_if(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.nt", tmp_path / "new.nt"
+    old.write_text("".join(f'<a:s{n}> <a:{"pq"[n == 9]}> "1" .\n' for n in range(10)))
+    new.write_text("".join(f'<a:s{n}> <a:p> "1" .\n' for n in range(1, 9)) + '<a:s> <a:r> "1" .\n')
+    # Of 10 statements two are deleted, one of nine <a:p> and the only <a:q>; one <a:r> is new.
+    assert diff_stat(old, new).old == {"<a:p>": 9, "<a:q>": 1}
+    for condition, lines in {
+        "deleted>1": ["deleted>1: 2 deleted, OLD has 10"], "deleted>2": [], "deleted>20%": [],
+        "deleted>19.9%": ["deleted>19.9%: 2 deleted, OLD has 10"],
+        "changed>29%": ["changed>29%: 3 changed, OLD has 10"], "added>10%": [],
+        "p.deleted>50%": ["p.deleted>50%: 1 deleted of <a:q>, OLD has 1"],
+        "p.added>0": ["p.added>0: 1 added of <a:r>, OLD has 0"],
+        "p.added>900%": ["p.added>900%: 1 added of <a:r>, OLD has 0"],
+        "p.deleted>11%": [f"p.deleted>11%: 1 deleted of <a:{p}>, OLD has {n}" for p, n in (("p", 9), ("q", 1))],
+    }.items():  # fmt: skip
+        found = CliRunner().invoke(cli, ["diff", str(old), str(new), "--stat", "--fail-if", condition])
+        told = [f"{len(lines)} above --fail-if:", *(f"  {line}" for line in lines)] if lines else []
+        assert found.exit_code == bool(lines), condition
+        assert found.stderr.splitlines() == ["1 addition, 2 deletions", *told]
+    wrong = ["", ">", ">x", ">-1", ">5 %", "<5", ">" + "9" * 99, ">1\n"]
+    wrong = [*(f"deleted{one}" for one in wrong), "o.deleted>5", "p.>1", "gone>1"]
+    for more in (*(["--stat", "--fail-if", one] for one in wrong), ["--fail-if", "deleted>1"],
+                 ["--stat", "--exit-code", "--fail-if", "deleted>1"]):  # fmt: skip
+        assert CliRunner().invoke(cli, ["diff", str(old), str(new), *more]).exit_code == 2, more
+    old.write_text("no statement")
+    found = CliRunner().invoke(cli, ["diff", str(old), str(new), "--stat", "--fail-if", "deleted>1"])
+    assert found.exit_code == 2
+    assert found.stderr.startswith("error: ")
+    assert CliRunner().invoke(cli, ["diff", str(new), str(new), "--stat", "--fail-if", "p.changed>0"]).exit_code == 0

@@ -95,6 +95,34 @@ def test_search(site: tuple[str, list[str]], browser: Any) -> None:
     page.close()
 
 
+# What newcomers type, and the page that answers it.
+QUESTIONS = {
+    "convert nt to jelly": "how-to/files/",
+    "find one subject": "how-to/files/",
+    "patch": "how-to/streams/",
+    "memory": "how-to/operation/",
+    "what is a jelly file": "explanation/jelly/",
+    "read_arrow": "reference/api/tables/",
+    "install": "install/",
+    "to_pandas": "reference/api/dataset/",
+    "kafka": "kafka/",
+    "blank nodes": "explanation/blank-nodes/",
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_first_result_answers(site: tuple[str, list[str]], browser: Any, question: str) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto(site[0], wait_until="networkidle")
+    field = page.locator("input.md-search__input")
+    field.click()
+    field.press_sequentially(question)
+    wanted = QUESTIONS[question]
+    first = page.locator("a.md-search-result__link").first
+    playwright.expect(first).to_have_attribute("href", re.compile(f"^{re.escape(site[0] + wanted)}(#.*)?([?].*)?$"))
+    page.close()
+
+
 def test_code_can_be_copied(site: tuple[str, list[str]], browser: Any) -> None:
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()

@@ -51,12 +51,12 @@ def test_every_page_is_in_the_navigation() -> None:
 
 
 def test_every_command_and_option() -> None:
-    page = PAGES["reference/command-line.md"]
     found = dict(generated.leaves(cli, ("jelly",)))
     assert {("jelly", "convert"), ("jelly", "patch", "apply"), ("jelly", "serve")} <= found.keys()
-    sections = {part.split("\n", 1)[0]: part for part in page.split("\n## ")}
     for words, command in found.items():
-        section = sections[" ".join(words)]
+        page = PAGES[f"reference/commands/{words[1]}.md"]
+        assert f"({'/'.join(('commands', words[1]))}.md)" in PAGES["reference/command-line.md"]
+        section = page[page.index(f"```text\n{' '.join(words)} ") :].partition("\n## jelly ")[0]
         assert command.help
         for parameter in command.params:
             if parameter.param_type_name == "option":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import jelly
 from jelly import IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
 from jelly.cli.commands import cli
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
+from jelly.stats import stats
 
 LONG = bool(os.environ.get("JELLY_LONG"))
 ROWS = None if LONG else 20_000
@@ -323,3 +325,38 @@ def test_unknown_keywords_are_named() -> None:
     for statements in (made, made.sort(), made.unique(), made.filter()):
         with pytest.raises(JellyError, match="did you mean 'seekable'"):
             statements.write(io.BytesIO(), seekabl=True)
+
+
+FEW = [Triple(IRI(f"a:{i}"), IRI("a:p"), Literal(str(i))) for i in range(1000)]
+
+
+def test_progress_of_several_sources_has_a_total(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.nt", tmp_path / "b.nt.gz"
+    jelly.write(first, FEW)
+    jelly.write(second, FEW)
+    both = first.stat().st_size + second.stat().st_size
+    runs: dict[str, Callable[[Any], object]] = {
+        "convert": lambda told: jelly.convert([first, second], tmp_path / "o.nt", progress=told),
+        "sort": lambda told: jelly.scan([first, second]).sort().write(tmp_path / "o.nt", progress=told),
+        "count": lambda told: jelly.scan([first, second]).filter(p="a:p").count(progress=told),
+        "stats": lambda told: stats([first, second], progress=told),
+    }
+    for name, run in runs.items():
+        seen: list[tuple[int, int | None, int | None]] = []
+        run(lambda *call, seen=seen: seen.append(call))
+        assert {total for _, total, _ in seen} == {both}, name
+        assert seen[-1][0] == both, name
+    # Where one has no size the total is unknown.
+    seen = []
+    sources = [first, io.BytesIO(second.read_bytes())]
+    jelly.convert(sources, tmp_path / "o.nt", format="nt", progress=lambda *call: seen.append(call))
+    assert {total for _, total, _ in seen} == {None}
+
+
+def test_files_of_sort_and_find_may_have_filters(tmp_path: Path) -> None:
+    file, out = tmp_path / "a.nt", tmp_path / "o.jelly"
+    jelly.write(file, FEW)
+    for command in (["sort", str(file)], ["find", str(file)]):
+        done = CliRunner().invoke(cli, [*command, "--index", "terms", "-o", str(out)])
+        assert done.exit_code == 0, done.output
+        assert jelly.inspect(out).filter_bytes > 0

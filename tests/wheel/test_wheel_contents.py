@@ -6,7 +6,9 @@ import ast
 import importlib
 import importlib.metadata
 import inspect
+import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -92,3 +94,21 @@ def test_the_command_says_what_it_needs() -> None:
     assert done.returncode == 1
     assert "jelly-rdf[cli]" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_its_bill_of_materials() -> None:
+    """PEP 770: CycloneDX in dist-info/sboms, of the package and what it needs."""
+    with zipfile.ZipFile(WHEEL) as archive:
+        [name] = [name for name in archive.namelist() if "/sboms/" in name and name[-1] != "/"]
+        assert name.endswith(".dist-info/sboms/jelly-rdf.cdx.json")
+        told = json.loads(archive.read(name))
+    assert (told["bomFormat"], told["specVersion"]) == ("CycloneDX", "1.6")
+    component = told["metadata"]["component"]
+    assert (component["name"], component["version"]) == ("jelly-rdf", importlib.metadata.version("jelly-rdf"))
+    assert component["licenses"] == [{"license": {"id": "Apache-2.0"}}]
+    needs = importlib.metadata.requires("jelly-rdf") or []
+    names = {re.match(r"[\w.-]+", need)[0].lower() for need in needs} - {"jelly-rdf"}  # type: ignore[index]
+    found = {one["name"].lower(): one["scope"] for one in told["components"]}
+    assert found.keys() == names | {"cython"}
+    assert {name for name, scope in found.items() if scope == "required"} == {"numpy", "cython"}
+    assert told["dependencies"][0]["ref"] == component["bom-ref"]

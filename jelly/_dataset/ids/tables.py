@@ -60,25 +60,19 @@ def write_ids(folder: str | os.PathLike[str], batches: Iterable[Batch]) -> int:
         made = terms_table(dictionary, 0, dictionary.n_nodes, direction=False)
         return made.add_column(0, "id", pa.array(np.arange(len(made), dtype=np.int64)))
 
-    is_new = not os.path.isdir(folder)
-    os.makedirs(folder, exist_ok=True)
-    try:
-        with PartFolder(os.fspath(folder)) as part:
-            try:
-                reader = pa.RecordBatchReader.from_batches(_TRIPLES, triples())
-                rows = write_table_file(part.of(_TRIPLES_FILE), reader)
-                write_table_file(part.of(_TERMS_FILE), terms())
-                # Numbers of one run never stand beside terms of another, even if the process is killed here.
-                with suppress(FileNotFoundError):
-                    os.remove(os.path.join(folder, _TRIPLES_FILE))
-                part.commit(os.path.join(folder, name) for name in (_TERMS_FILE, _TRIPLES_FILE))
-            except OSError as error:
-                if error.filename is not None and os.path.dirname(error.filename) == part.path:
-                    error.filename = os.path.join(folder, os.path.basename(error.filename))
-                raise
-    finally:
-        if is_new and not os.listdir(folder):
-            os.rmdir(folder)
+    with PartFolder(os.fspath(folder)) as part:
+        try:
+            reader = pa.RecordBatchReader.from_batches(_TRIPLES, triples())
+            rows = write_table_file(part.of(_TRIPLES_FILE), reader)
+            write_table_file(part.of(_TERMS_FILE), terms())
+            # Numbers of one run never stand beside terms of another, even if the process is killed here.
+            with suppress(FileNotFoundError):
+                os.remove(os.path.join(folder, _TRIPLES_FILE))
+            part.commit(os.path.join(folder, name) for name in (_TERMS_FILE, _TRIPLES_FILE))
+        except OSError as error:
+            if error.filename is not None and os.path.dirname(error.filename) == part.path:
+                error.filename = os.path.join(folder, os.path.basename(error.filename))
+            raise
     return rows
 
 

@@ -283,6 +283,17 @@ class JellyFile(IndexedFile[Triple | Quad]):
     ------
     JellyError
         If the file has no index.
+
+    Examples
+    --------
+    >>> import os, tempfile, jelly
+    >>> path = os.path.join(tempfile.mkdtemp(), "numbers.jelly")
+    >>> statement = jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("1"))
+    >>> jelly.write(path, [statement] * 1000)
+    1000
+    >>> with jelly.open(path) as file:
+    ...     len(file), file[999].o.value, len(file[10:20]), file.options.physical_type.name
+    (1000, '1', 10, 'TRIPLES')
     """
 
     def __len__(self) -> int:
