@@ -36,7 +36,7 @@ from jelly._dataset.steps.step import MERGED, TRIPLES, Items, Slice, Step
 from jelly._dataset.steps.unique import Unique
 from jelly._dataset.stream import Stream
 from jelly._formats.registry import JELLY, WRITING, Content, Format, find
-from jelly._options.layouts import Layout
+from jelly._options.layouts import LayoutWithValues
 from jelly._options.settings import checked
 from jelly._streams.reader import READ_ROWS, Frame
 from jelly.errors import JellyArgumentError
@@ -71,7 +71,7 @@ class Dataset:
     ----------
     sources : Sources
         The sources. `scan` makes them.
-    layout : {"flat", "ntriples"}, default "flat"
+    layout : {"flat", "ntriples", "typed"}, default "flat"
         Columns for Arrow.
     threads : int, default 1
         Number of threads that read ahead.
@@ -96,13 +96,13 @@ class Dataset:
     def __init__(
         self,
         sources: Sources,
-        layout: Layout = "flat",
+        layout: LayoutWithValues = "flat",
         threads: int = 1,
         sorted_by: str | None = None,
         steps: tuple[Step, ...] = (),
     ) -> None:
         self._sources = sources
-        self._layout: Layout = layout
+        self._layout: LayoutWithValues = layout
         self._threads = threads
         self._sorted_by = sorted_by
         self._steps = steps
@@ -320,11 +320,13 @@ class Dataset:
 
     # ---- other libraries
 
-    def to_arrow(self, **columns: Any) -> pa.RecordBatchReader:
+    def to_arrow(self, *, typed: bool = False, **columns: Any) -> pa.RecordBatchReader:
         """Make a stream of Arrow record batches, built as they are taken; ``read_all()`` makes a table of it.
 
         Parameters
         ----------
+        typed : bool, default False
+            Add columns for the values of literals: the layout "typed" of `jelly.arrow`.
         **columns : Any
             ``layout``, ``dictionary``, ``columns``, ``batch_rows`` and ``direction`` of `jelly.arrow.from_batches`.
 
@@ -334,10 +336,13 @@ class Dataset:
         >>> found = jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").to_arrow(columns=["subject"])
         >>> found.read_all()["subject"].to_pylist()
         ['a:s']
+        >>> ages = jelly.scan(b'<a:s> <a:age> "007"^^<http://www.w3.org/2001/XMLSchema#int> .', format="nt")
+        >>> ages.to_arrow(typed=True).read_all().select(["object", "bigint"]).to_pylist()
+        [{'object': '007', 'bigint': 7}]
         """
         from jelly._formats.arrow_tables import from_batches
 
-        columns = {"layout": self._layout} | columns
+        columns = {"layout": "typed" if typed else self._layout} | columns
         if len(self._steps) == 1 and self._condition is not None:
             # Columns are made of the rows that match; no Batch of them is.
             batches = self._then()._batches(self._sources, self._condition)
@@ -406,7 +411,7 @@ class Dataset:
         *,
         to: str | None = None,
         options: Options = None,
-        layout: Layout | Literal["ids"] | None = None,
+        layout: LayoutWithValues | Literal["ids"] | None = None,
         drop_graphs: bool = False,
         progress: Progress | None = None,
         **writing: Unpack[WriteOptions],
@@ -432,7 +437,7 @@ class Dataset:
             Format of the output. By default the suffix decides.
         options : StreamOptions or mapping, optional
             Options of the Jelly stream that is written, or only the fields that change.
-        layout : {"flat", "ntriples", "ids"}, optional
+        layout : {"flat", "ntriples", "typed", "ids"}, optional
             Columns of a table, by default those of the Dataset. ``"ids"``: two tables in a directory.
             ``triples.parquet`` has the columns ``subject``, ``predicate``, ``object`` and ``graph`` (null in the
             default graph) of numbers, ``terms.parquet`` has ``id``, ``kind``, ``value``, ``datatype`` and ``lang``. Ids
@@ -488,8 +493,8 @@ class Dataset:
         began = time.perf_counter()
         flat = bool(self._steps) or self._sorted_by is not None
         with Workers(threads) as workers:
-            if target is not None and target.content is Content.TABLE and not flat and self._sources.table is not None:
-                table = self._sources.table
+            table = None if flat or how["layout"] == "typed" else self._sources.table
+            if target is not None and target.content is Content.TABLE and table is not None:
                 rows = copied_table(table, dst, target, workers)
                 return Conversion(rows, bytes_of(table), bytes_of(dst), time.perf_counter() - began, 0, [])
             sources = self._sources if target is not None else self._sources.scoped()

@@ -14,7 +14,7 @@ from jelly._dataset.dataset import Dataset
 from jelly._dataset.output import Conversion
 from jelly._dataset.sources import OF_SOURCES, Sources
 from jelly._dataset.steps.order import check_order
-from jelly._options.layouts import Layout
+from jelly._options.layouts import LayoutWithValues
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.inputs import by_content
@@ -59,7 +59,7 @@ def _with_arrow() -> Any:
 def scan(
     src: Any,
     *,
-    layout: Layout = "flat",
+    layout: LayoutWithValues = "flat",
     sorted_by: str | None = None,
     **options: Unpack[ReadOptions],
 ) -> ArrowDataset:
@@ -72,7 +72,7 @@ def scan(
         an iterable of chunks of bytes, a `JellyFile`, a table (``.parquet``, ``.arrow``, ``.csv``, or an object of
         pyarrow, polars or pandas), a directory, a glob pattern, or a list of any of these. Formats may differ. For
         ``async for`` also an asynchronous iterable of chunks, or an object whose ``read`` is a coroutine.
-    layout : {"flat", "ntriples"}, default "flat"
+    layout : {"flat", "ntriples", "typed"}, default "flat"
         Columns for Arrow, see `jelly.arrow`.
     sorted_by : str, optional
         Merge sources of which each is sorted by these letters of subject, predicate, object and graph, see
@@ -150,7 +150,7 @@ def convert(
     frame_bytes: int = 1_000_000,
     seekable: bool | None = None,
     index: Literal["terms"] | None = None,
-    layout: Layout | Literal["ids"] = "flat",
+    layout: LayoutWithValues | Literal["ids"] = "flat",
     prefixes: Mapping[str, str] | None = None,
     drop_graphs: bool = False,
     progress: Progress | None = None,
@@ -170,7 +170,7 @@ def convert(
         The input, as for `scan`, and the output, as for `Dataset.write`.
     to : str, optional
         Format of the output. By default the suffix decides.
-    layout : {"flat", "ntriples", "ids"}, default "flat"
+    layout : {"flat", "ntriples", "typed", "ids"}, default "flat"
         Columns of a table.
     drop_graphs : bool, default False
         Write all statements as triples.

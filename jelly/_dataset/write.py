@@ -9,7 +9,7 @@ from jelly._bytes.names import name_of
 from jelly._core.base.batch import Batch
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.registry import WRITING, Content, find
-from jelly._options.layouts import Layout
+from jelly._options.layouts import LayoutWithValues
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.outputs import COLLECT_ROWS
@@ -39,7 +39,7 @@ def write(
     statements: Statements,
     options: StreamOptions | Mapping[str, Any] | None = None,
     *,
-    layout: Layout = "flat",
+    layout: LayoutWithValues = "flat",
     **settings: Unpack[WriteOptions],
 ) -> int:
     """Write statements, or a table of statements.
@@ -54,7 +54,7 @@ def write(
         `jelly.arrow`.
     options : StreamOptions or mapping, optional
         Options of a Jelly stream, or some of their fields.
-    layout : {"flat", "ntriples"}, default "flat"
+    layout : {"flat", "ntriples", "typed"}, default "flat"
         Columns of a table that is written.
     **settings : Unpack[WriteOptions]
         Shared keywords, see `WriteOptions`.

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 from jelly.errors import JellyArgumentError
 
-__all__ = ["BUILT", "LAYOUTS", "BuiltLayout", "Layout", "TableLayout", "find_layout", "guess_layout"]
+__all__ = [
+    "BUILT", "LAYOUTS", "VALUES", "BuiltLayout", "Layout", "LayoutWithValues", "TableLayout", "find_layout",
+    "guess_layout",
+]  # fmt: skip
 
 Layout: TypeAlias = Literal["flat", "ntriples"]
+# "typed" is the layout flat with columns for the values of literals.
+LayoutWithValues: TypeAlias = Literal["flat", "ntriples", "typed"]
+VALUES = ("bigint", "double", "decimal", "boolean", "date", "timestamp_ntz", "timestamp")
 # Several tables, which `jelly.spark.ingest` builds.
 BuiltLayout: TypeAlias = Literal["ids", "vertical", "wide"]
 BUILT: tuple[BuiltLayout, ...] = get_args(BuiltLayout)
@@ -28,6 +34,7 @@ class TableLayout:
     columns: dict[str, str]  # part by name
     required: tuple[str, ...]
     optional: dict[str, str]  # columns that are built only if asked for: part by name
+    values: tuple[str, ...] = ()  # columns that say again what others do: readers leave them out
 
     @property
     def parts(self) -> dict[str, str]:
@@ -48,7 +55,7 @@ _FLAT = ("subject", "predicate", "object", "object_kind", "datatype", "lang", "g
 LAYOUTS: dict[str, TableLayout] = {
     layout.name: layout
     for layout in (
-        TableLayout("flat", "plain", {name: name for name in _FLAT}, _FLAT[:4], {"direction": "direction"}),
+        TableLayout("flat", "plain", {name: name for name in _FLAT}, _FLAT[:4], {"direction": "direction"}, VALUES),
         TableLayout(
             "ntriples", "ntriples", {"s": "subject", "p": "predicate", "o": "object", "g": "graph"}, ("s", "p", "o"), {}
         ),
@@ -58,6 +65,9 @@ LAYOUTS: dict[str, TableLayout] = {
 
 def find_layout(name: str) -> TableLayout:
     """The layout of this name; ValueError if there is none."""
+    if name == "typed":
+        flat = LAYOUTS["flat"]
+        return replace(flat, columns=flat.columns | {value: value for value in VALUES})
     found = LAYOUTS.get(name)
     if found is None:
         known = " or ".join(f'"{layout}"' for layout in LAYOUTS)

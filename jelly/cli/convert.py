@@ -91,8 +91,8 @@ class _Some(ParamType):
 @option("--memory SIZE", "With --unique: memory for statements; the rest goes to temporary files (in TMPDIR).", MEMORY,
         show_default="256M", hidden=True)
 @option("--drop-graphs", "Write all statements as triples.")
-@option(f"--layout [{'|'.join(LAYOUTS)}|ids]", "Columns of a table. With ids DST is a directory for terms.parquet and "
-        "triples.parquet.", "flat")
+@option(f"--layout [{'|'.join(LAYOUTS)}|typed|ids]", "Columns of a table. typed adds columns of numbers, dates and "
+        "booleans to flat. With ids DST is a directory for terms.parquet and triples.parquet.", "flat")
 @option("--threads N", "Number of threads. DST is the same for any number (default: all idle cores for files above "
         "64 MB, else 1).")
 @forms("json")

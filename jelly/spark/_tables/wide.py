@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from jelly._formats.arrow_tables import compute, pa
+from jelly._dataset.tables.names import safe_names
+from jelly._dataset.tables.profile import Profile, of_objects
+from jelly._formats.arrow_types import cast, column_type, compute, pa
 from jelly.spark._tables.buckets import write_parquet
-from jelly.spark._tables.names import safe_names
-from jelly.spark._tables.profile import Profile, cast, column_type, of_objects
 from jelly.spark._tables.statements import groups_of, read_statements
 
 __all__ = ["MAX_COLUMNS", "Classes", "Plan", "analyse", "merge", "plan", "write"]

@@ -5,41 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from jelly._formats.arrow_tables import compute, pa
+from jelly._formats.arrow_types import STRING, compute, pa, type_of
 
-__all__ = ["STRING", "Profile", "Shape", "cast", "column_type", "of_objects"]
+__all__ = ["Profile", "Shape", "of_objects"]
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
-
-_NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
-_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_TIME = rf"{_DAY}T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]{{1,6}})?"
-# The lexical forms that each type can hold, some of what the datatypes allow.
-_FORMS = {
-    "bigint": (pa.int64(), "[+-]?[0-9]{1,18}"),
-    "double": (pa.float64(), f"{_NUMBER}|-?INF|NaN"),
-    "decimal(38,18)": (pa.decimal128(38, 18), r"[+-]?[0-9]{1,20}(\.[0-9]{1,18})?"),
-    "boolean": (pa.bool_(), "true|false|0|1"),
-    "date": (pa.date32(), _DAY),
-    "timestamp_ntz": (pa.timestamp("us"), _TIME),
-    "timestamp": (pa.timestamp("us", "UTC"), rf"{_TIME}(Z|[+-][0-9]{{2}}:[0-9]{{2}})"),
-}
-_INTEGERS = (
-    "integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger unsignedLong "
-    "unsignedInt unsignedShort unsignedByte"
-)
-# The types that the values of a datatype may have, by the names that Spark has for them.
-_TYPES = {
-    **{_XSD + name: ("bigint",) for name in _INTEGERS.split()},
-    _XSD + "double": ("double",),
-    _XSD + "float": ("double",),
-    _XSD + "decimal": ("decimal(38,18)",),
-    _XSD + "boolean": ("boolean",),
-    _XSD + "date": ("date",),
-    _XSD + "dateTime": ("timestamp_ntz", "timestamp"),
-}
-STRING = "string"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -120,39 +91,5 @@ def of_objects(rows: pa.Table) -> Counter[Shape]:
             values = rows["object"]
             if n < len(rows):
                 values = values.filter(compute.equal(rows["datatype"], datatype))
-            found[Shape(kind, datatype, _type_of(values, datatype))] += n
+            found[Shape(kind, datatype, type_of(values, datatype))] += n
     return found
-
-
-def _type_of(values: pa.ChunkedArray, datatype: str) -> str:
-    """The type that can hold all of these values of a datatype."""
-    for name in _TYPES.get(datatype, ()):
-        if compute.all(compute.match_substring_regex(values, f"^({_FORMS[name][1]})$")).as_py():
-            try:
-                cast(values, name)
-            except pa.ArrowInvalid:
-                continue  # such as the 30th of February
-            return name
-    return STRING
-
-
-def cast(values: pa.ChunkedArray, type: str) -> pa.ChunkedArray:
-    """Lexical forms as values of a type.
-
-    >>> cast(pa.chunked_array([["+1", "02"]]), "bigint").to_pylist()
-    [1, 2]
-    """
-    if type == STRING:
-        return values
-    return compute.utf8_ltrim(values, "+").cast(column_type(type))
-
-
-def column_type(type: str) -> pa.DataType:
-    """The type in Arrow of a type by its name in Spark.
-
-    >>> column_type("array<bigint>")
-    ListType(list<item: int64>)
-    """
-    if type.startswith("array<"):
-        return pa.list_(column_type(type[6:-1]))
-    return pa.large_string() if type == STRING else _FORMS[type][0]
