@@ -14,7 +14,7 @@ from jelly._bytes.workers import Workers
 from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
-from jelly._core.terms.model import Quad, Triple
+from jelly._core.terms.model import IRI, Quad, Triple
 from jelly._dataset.conditions.filter import Selection
 from jelly._dataset.conditions.pattern import Pattern, Wanted
 from jelly._dataset.output import (
@@ -361,6 +361,44 @@ class Dataset:
         from jelly._dataset.polars import pl
 
         return pl.from_arrow(self.to_arrow(**columns).read_all())
+
+    @checked()
+    def wide(
+        self,
+        cls: Wanted = None,
+        *,
+        typed: bool = True,
+        max_columns: int = 1000,
+        memory: int = MEMORY,
+        progress: Progress | None = None,
+    ) -> pa.RecordBatchReader:
+        """Make a table with a row for each subject and a column for each predicate: see `jelly.wide`.
+
+        Parameters
+        ----------
+        cls : IRI, str, or an iterable of these, optional
+            Take only the subjects that are of one of these classes.
+        typed : bool, default True
+            Make columns of values.
+        max_columns : int, default 1000
+            Maximum predicates.
+        memory : int, default 256 MiB
+            Approximate bytes of memory.
+        progress : callable, optional
+            See `write`.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> data = b'<a:1> <a:name> "Ann" .\\n<a:1> <a:knows> <a:2> .\\n<a:2> <a:name> "Bob" .'
+        >>> jelly.scan(data, format="nt").filter(p="a:name").wide().read_all().to_pylist()
+        [{'subject': 'a:1', 'name': 'Ann'}, {'subject': 'a:2', 'name': 'Bob'}]
+        """
+        from jelly._dataset.tables.wide import wide_table
+
+        classes = None if cls is None else [term.value for term in Pattern(o=cls).o or () if isinstance(term, IRI)]
+        batches = self._run(self._stream(self._sources, self._threads).watched(progress, self._condition))
+        return wide_table(batches, classes, typed, max_columns, memory)
 
     @checked()
     def to_ids(

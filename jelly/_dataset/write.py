@@ -51,7 +51,7 @@ def write(
         ``.arrow``, ``.csv``).
     statements : iterable of Triple, Quad or sequences of terms; or table
         The statements. A table is one of pyarrow, polars, pandas or DuckDB, with the columns of a layout of
-        `jelly.arrow`.
+        `jelly.arrow`; in a file of a table also one of `wide`.
     options : StreamOptions or mapping, optional
         Options of a Jelly stream, or some of their fields.
     layout : {"flat", "ntriples", "typed"}, default "flat"
@@ -86,6 +86,12 @@ def write(
 
         given: dict[str, Any] = {**settings}
         given.pop("format", None)
+        if is_table and target.content is Content.TABLE:
+            from jelly._dataset.tables.wide import is_wide
+            from jelly._formats.table_files import write_table_file
+
+            if is_wide(statements):
+                return write_table_file(dst, statements, kind=target.name)
         if is_table:
             made = Dataset(Sources(statements)).write(dst, to=target.name, options=options, layout=layout, **given)
             return made.statements

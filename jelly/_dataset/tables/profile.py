@@ -65,6 +65,13 @@ class Profile:
         """Whether some literals have a language."""
         return _LANG_STRING in self.datatypes
 
+    @property
+    def varying(self) -> list[str]:
+        """The columns of the flat layout that tell the objects apart, besides their text."""
+        datatypes = len(self.datatypes) > 1 and {*self.datatypes} != {_LANG_STRING, _XSD + "string"}
+        named = {"object_kind": len(self.kinds) > 1, "datatype": datatypes, "lang": self.has_languages}
+        return [name for name, is_there in named.items() if is_there]
+
     def add(self, other: Profile) -> None:
         """Add the objects of other subjects."""
         self.shapes.update(other.shapes)
@@ -73,7 +80,7 @@ class Profile:
         self.most = max(self.most, other.most)
 
 
-def of_objects(rows: pa.Table) -> Counter[Shape]:
+def of_objects(rows: pa.Table, typed: bool = True) -> Counter[Shape]:
     """The shapes of the objects of some rows of the flat layout, and how many have each."""
     found: Counter[Shape] = Counter()
     groups = rows.append_column("has_lang", compute.is_valid(rows["lang"])).group_by(
@@ -91,5 +98,5 @@ def of_objects(rows: pa.Table) -> Counter[Shape]:
             values = rows["object"]
             if n < len(rows):
                 values = values.filter(compute.equal(rows["datatype"], datatype))
-            found[Shape(kind, datatype, type_of(values, datatype))] += n
+            found[Shape(kind, datatype, type_of(values, datatype) if typed else STRING)] += n
     return found
