@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jelly._bytes.names import is_path, name_of
 from jelly._bytes.source import Progress
@@ -36,7 +36,7 @@ from jelly._dataset.steps.step import MERGED, TRIPLES, Items, Slice, Step
 from jelly._dataset.steps.unique import Unique
 from jelly._dataset.stream import Stream
 from jelly._formats.registry import JELLY, WRITING, Content, Format, find
-from jelly._options.layouts import LayoutWithValues
+from jelly._options.layouts import FOLDERS, FolderLayout, LayoutWithValues
 from jelly._options.settings import checked
 from jelly._streams.reader import READ_ROWS, Frame
 from jelly.errors import JellyArgumentError
@@ -449,7 +449,9 @@ class Dataset:
         *,
         to: str | None = None,
         options: Options = None,
-        layout: LayoutWithValues | Literal["ids"] | None = None,
+        layout: LayoutWithValues | FolderLayout | None = None,
+        max_columns: int = 1000,
+        memory: int = MEMORY,
         drop_graphs: bool = False,
         progress: Progress | None = None,
         **writing: Unpack[WriteOptions],
@@ -475,11 +477,19 @@ class Dataset:
             Format of the output. By default the suffix decides.
         options : StreamOptions or mapping, optional
             Options of the Jelly stream that is written, or only the fields that change.
-        layout : {"flat", "ntriples", "typed", "ids"}, optional
+        layout : {"flat", "ntriples", "typed", "ids", "property-graph"}, optional
             Columns of a table, by default those of the Dataset. ``"ids"``: two tables in a directory.
             ``triples.parquet`` has the columns ``subject``, ``predicate``, ``object`` and ``graph`` (null in the
             default graph) of numbers, ``terms.parquet`` has ``id``, ``kind``, ``value``, ``datatype`` and ``lang``. Ids
-            are 0, 1, 2 ... in the order of the terms.
+            are 0, 1, 2 ... in the order of the terms. ``"property-graph"``: ``nodes.csv`` and ``relationships.csv``
+            in a directory, with heads for ``neo4j-admin database import``. A node is a subject, or an object that is
+            no literal: ``id`` is its text, its labels are its classes, its properties literals, with the names and
+            types that `wide` gives columns (xsd:decimal is text). U+001F stands between the values of a list. All
+            other statements are relationships. Graphs do not count.
+        max_columns : int, default 1000
+            Maximum properties of a property graph; more are a JellyLimitError.
+        memory : int, default 256 MiB
+            Approximate bytes of memory for sorting the statements of a property graph, see `sort`.
         drop_graphs : bool, default False
             Write all statements as triples. A statement of two graphs is written twice.
         progress : callable, optional
@@ -512,37 +522,44 @@ class Dataset:
         how: dict[str, Any] = dict(writing)
         threads = how.pop("threads", None) or self._threads
         prefixes = dict(how.pop("prefixes", None) or {})
-        target = None if layout == "ids" else find(to, name_of(dst), tables=True)
+        target = None if layout in FOLDERS else find(to, name_of(dst), tables=True)
         if target is None or target.content is Content.TABLE:
             refuse_for_tables({"options": options, "prefixes": prefixes, "drop_graphs": drop_graphs, **how})
         if target is None:
-            if self._sources.labels.mode == "skolemize":
+            if layout == "ids" and self._sources.labels.mode == "skolemize":
                 raise JellyArgumentError('layout="ids" does not go with blank_nodes="skolemize"')
             if not is_path(dst) or not isinstance(os.fspath(dst), str):
                 raise JellyArgumentError(f"dst is {dst!r:.80}: expected the path of a directory")
         written = self._then(*self._steps, TRIPLES) if drop_graphs else self
         how |= {"options": options, "layout": layout or self._layout, "prefixes": prefixes, "drop_graphs": drop_graphs}
+        if layout == "property-graph":
+            how = {"max_columns": max_columns, "memory": memory}
         return written._write(dst, target, progress, threads, how)
 
     def _write(
         self, dst: Any, target: Format | None, progress: Progress | None, threads: int, how: dict[str, Any]
     ) -> Conversion:
-        """Write a file, or without a ``target`` the tables of the layout ids."""
+        """Write a file, or without a ``target`` tables in a directory."""
         began = time.perf_counter()
         flat = bool(self._steps) or self._sorted_by is not None
         with Workers(threads) as workers:
-            table = None if flat or how["layout"] == "typed" else self._sources.table
+            table = None if flat or how.get("layout") == "typed" else self._sources.table
             if target is not None and target.content is Content.TABLE and table is not None:
                 rows = copied_table(table, dst, target, workers)
                 return Conversion(rows, bytes_of(table), bytes_of(dst), time.perf_counter() - began, 0, [])
-            sources = self._sources if target is not None else self._sources.scoped()
+            is_ids = target is None and "memory" not in how
+            sources = self._sources.scoped() if is_ids else self._sources
             source = self._stream(sources, workers, as_is=not flat, to_jelly=target is JELLY)
             batches: Any = self._run(source.watched(progress, self._condition))
             with closing(batches):
-                if target is None:
+                if is_ids:
                     from jelly._dataset.ids.tables import write_ids
 
                     rows, size = write_ids(dst, batches), bytes_of(dst)
+                elif target is None:
+                    from jelly._dataset.tables.property_graph import write_property_graph
+
+                    rows, size = write_property_graph(dst, batches, **how), bytes_of(dst)
                 else:
                     rows, size = write_stream(
                         dst, batches, source, target, flat=flat, known=self._knows_all, workers=workers, **how

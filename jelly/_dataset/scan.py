@@ -14,7 +14,7 @@ from jelly._dataset.dataset import Dataset
 from jelly._dataset.output import Conversion
 from jelly._dataset.sources import OF_SOURCES, Sources
 from jelly._dataset.steps.order import MEMORY, check_order
-from jelly._options.layouts import LayoutWithValues
+from jelly._options.layouts import FolderLayout, LayoutWithValues
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.inputs import by_content
@@ -212,7 +212,7 @@ def convert(
     frame_bytes: int = 1_000_000,
     seekable: bool | None = None,
     index: Literal["terms"] | None = None,
-    layout: LayoutWithValues | Literal["ids"] = "flat",
+    layout: LayoutWithValues | FolderLayout = "flat",
     prefixes: Mapping[str, str] | None = None,
     drop_graphs: bool = False,
     progress: Progress | None = None,
@@ -232,7 +232,7 @@ def convert(
         The input, as for `scan`, and the output, as for `Dataset.write`.
     to : str, optional
         Format of the output. By default the suffix decides.
-    layout : {"flat", "ntriples", "typed", "ids"}, default "flat"
+    layout : {"flat", "ntriples", "typed", "ids", "property-graph"}, default "flat"
         Columns of a table.
     drop_graphs : bool, default False
         Write all statements as triples.

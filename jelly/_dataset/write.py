@@ -86,12 +86,11 @@ def write(
 
         given: dict[str, Any] = {**settings}
         given.pop("format", None)
-        if is_table and target.content is Content.TABLE:
-            from jelly._dataset.tables.wide import is_wide
+        about = getattr(getattr(statements, "schema", None), "metadata", None)
+        if target.content is Content.TABLE and isinstance(about, dict) and about.get(b"layout") == b"wide":
             from jelly._formats.table_files import write_table_file
 
-            if is_wide(statements):
-                return write_table_file(dst, statements, kind=target.name)
+            return write_table_file(dst, statements, kind=target.name)
         if is_table:
             made = Dataset(Sources(statements)).write(dst, to=target.name, options=options, layout=layout, **given)
             return made.statements

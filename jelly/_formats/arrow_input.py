@@ -56,11 +56,12 @@ def check_columns(names: list[str], layout: Layout | None = None, patch: bool = 
     """
     found = guess_layout(names) if layout is None else find_layout(layout)
     first, number = (("op",), "patch") if patch else ((), "frame")
+    known = VALUES if found.name == "flat" else ()  # left out
     problems = [
         (f"{what} {', '.join(map(repr, wrong))}")
         for what, wrong in (
             ("missing", [name for name in (*first, *found.required) if name not in names]),
-            ("unknown", [name for name in names if name not in (*first, *found.parts, number, *found.values)]),
+            ("unknown", [name for name in names if name not in (*first, *found.parts, number, *known)]),
             ("more than once", sorted({name for name in names if names.count(name) > 1})),
         )
         if wrong

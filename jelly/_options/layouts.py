@@ -9,13 +9,16 @@ from typing import Literal, TypeAlias, get_args
 from jelly.errors import JellyArgumentError
 
 __all__ = [
-    "BUILT", "LAYOUTS", "VALUES", "BuiltLayout", "Layout", "LayoutWithValues", "TableLayout", "find_layout",
-    "guess_layout",
+    "BUILT", "FOLDERS", "LAYOUTS", "VALUES", "BuiltLayout", "FolderLayout", "Layout", "LayoutWithValues", "TableLayout",
+    "find_layout", "guess_layout",
 ]  # fmt: skip
 
 Layout: TypeAlias = Literal["flat", "ntriples"]
 # "typed" is the layout flat with columns for the values of literals.
 LayoutWithValues: TypeAlias = Literal["flat", "ntriples", "typed"]
+# Several tables in a directory.
+FolderLayout: TypeAlias = Literal["ids", "property-graph"]
+FOLDERS: tuple[FolderLayout, ...] = get_args(FolderLayout)
 VALUES = ("bigint", "double", "decimal", "boolean", "date", "timestamp_ntz", "timestamp")
 # Several tables, which `jelly.spark.ingest` builds.
 BuiltLayout: TypeAlias = Literal["ids", "vertical", "wide"]
@@ -34,7 +37,6 @@ class TableLayout:
     columns: dict[str, str]  # part by name
     required: tuple[str, ...]
     optional: dict[str, str]  # columns that are built only if asked for: part by name
-    values: tuple[str, ...] = ()  # columns that say again what others do: readers leave them out
 
     @property
     def parts(self) -> dict[str, str]:
@@ -55,7 +57,7 @@ _FLAT = ("subject", "predicate", "object", "object_kind", "datatype", "lang", "g
 LAYOUTS: dict[str, TableLayout] = {
     layout.name: layout
     for layout in (
-        TableLayout("flat", "plain", {name: name for name in _FLAT}, _FLAT[:4], {"direction": "direction"}, VALUES),
+        TableLayout("flat", "plain", {name: name for name in _FLAT}, _FLAT[:4], {"direction": "direction"}),
         TableLayout(
             "ntriples", "ntriples", {"s": "subject", "p": "predicate", "o": "object", "g": "graph"}, ("s", "p", "o"), {}
         ),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from jelly._dataset.tables.rows import groups_of
 from jelly._formats.arrow_types import STRING, compute, pa, type_of
+from jelly.errors import JellyLimitError
 
-__all__ = ["Profile", "Shape", "of_objects"]
+__all__ = ["Profile", "Shape", "of_objects", "profiles_of"]
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
@@ -67,10 +71,9 @@ class Profile:
 
     @property
     def varying(self) -> list[str]:
-        """The columns of the flat layout that tell the objects apart, besides their text."""
+        """The properties, besides their text, that tell the objects apart: kind, datatype, lang."""
         datatypes = len(self.datatypes) > 1 and {*self.datatypes} != {_LANG_STRING, _XSD + "string"}
-        named = {"object_kind": len(self.kinds) > 1, "datatype": datatypes, "lang": self.has_languages}
-        return [name for name, is_there in named.items() if is_there]
+        return ["kind"] * (len(self.kinds) > 1) + ["datatype"] * datatypes + ["lang"] * self.has_languages
 
     def add(self, other: Profile) -> None:
         """Add the objects of other subjects."""
@@ -99,4 +102,20 @@ def of_objects(rows: pa.Table, typed: bool = True) -> Counter[Shape]:
             if n < len(rows):
                 values = values.filter(compute.equal(rows["datatype"], datatype))
             found[Shape(kind, datatype, type_of(values, datatype) if typed else STRING)] += n
+    return found
+
+
+def profiles_of(blocks: Iterable[pa.Table], typed: bool = True, max_columns: float = math.inf) -> dict[str, Profile]:
+    """The objects of each predicate, in tables that have all rows of their subjects."""
+    found: dict[str, Profile] = {}
+    for block in filter(len, blocks):
+        for predicate, rows in groups_of(block, "predicate"):
+            counts = rows["subject"].value_counts().field("counts")
+            profile = Profile(of_objects(rows, typed), subjects=len(counts), most=compute.max(counts).as_py())
+            found.setdefault(predicate, Profile()).add(profile)
+            if len(found) > max_columns:
+                raise JellyLimitError(
+                    f"the subjects have more than {max_columns} predicates, and each would have a column: raise "
+                    "max_columns, or take the subjects of one class, or some predicates only"
+                )
     return found

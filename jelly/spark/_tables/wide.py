@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jelly._dataset.tables.names import safe_names
-from jelly._dataset.tables.profile import Profile, of_objects
+from jelly._dataset.tables.profile import Profile, profiles_of
 from jelly._dataset.tables.rows import groups_of, placed
 from jelly._formats.arrow_types import cast, column_type, compute, pa
 from jelly.spark._tables.buckets import write_parquet
@@ -71,12 +71,7 @@ def analyse(paths: Sequence[str]) -> Classes:
     found = Classes()
     for of, inside in _by_class(rows, classes):
         found.subjects[of] = len(inside["subject"].unique())
-        found.predicates[of] = {}
-        for predicate, some in groups_of(inside, "predicate"):
-            counts = some["subject"].value_counts().field("counts")
-            found.predicates[of][predicate] = Profile(
-                of_objects(some), subjects=len(counts), most=compute.max(counts).as_py()
-            )
+        found.predicates[of] = profiles_of([inside])
     rest = rows.join(classes, "subject", join_type="left anti", use_threads=False)
     found.without, found.left_out = len(rest["subject"].unique()), len(rest)
     return found
