@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from jelly._dataset.dataset import Dataset
     from jelly._dataset.ids.graph_ids import GraphIds
     from jelly._dataset.output import Conversion
-    from jelly._dataset.scan import convert, find, scan
+    from jelly._dataset.scan import convert, find, scan, wide
     from jelly._dataset.seekable.file import JellyFile
     from jelly._dataset.seekable.file import open as open
     from jelly._dataset.seekable.sidecar import index
@@ -130,6 +130,7 @@ __all__ = [
     "read_options",
     "scan",
     "validate",
+    "wide",
     "write",
     "write_arrow",
 ]
@@ -166,6 +167,7 @@ _LAZY = {
     "read_arrow": "jelly.arrow",
     "scan": "jelly._dataset.scan",
     "validate": "jelly._tools.validate",
+    "wide": "jelly._dataset.scan",
     "write": "jelly._dataset.write",
     "write_arrow": "jelly.arrow",
 }

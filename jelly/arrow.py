@@ -12,6 +12,14 @@
 ``layout="ntriples"``
     ``s, p, o, g`` in N-Triples syntax. It can hold all statements, also those with literals as subjects.
 
+``layout="typed"``
+    The columns of "flat", and one for each type of value, null where the object has no value of it: ``bigint``
+    (xsd:integer and the types made from it), ``double`` (also xsd:float), ``decimal`` (38 digits, 18 of them after the
+    point), ``boolean``, ``date``, ``timestamp_ntz`` (xsd:dateTime without time zone) and ``timestamp`` (with one, in
+    UTC). ``object`` keeps the lexical form. A lexical form that the type of the column cannot hold is a null there, as
+    are dates with a time zone, years of more than four digits, and more than 6 digits of a second. A reader leaves
+    these columns out: ``object`` counts.
+
 Recipes. pandas:
 
 >>> import jelly
@@ -70,7 +78,7 @@ from jelly._formats.arrow_tables import (
 )
 from jelly._formats.filters import Query
 from jelly._formats.registry import JELLY, READING, SEVERAL, WRITING, find
-from jelly._options.layouts import Layout
+from jelly._options.layouts import Layout, LayoutWithValues
 from jelly._options.options import PatchOptions, PhysicalType, StreamOptions
 from jelly._options.settings import checked
 from jelly._public import name_public
@@ -94,7 +102,7 @@ __all__ = ["from_batches", "from_results", "schema", "to_table"]
 def read_arrow(
     src: Any,
     *,
-    layout: Layout = "flat",
+    layout: LayoutWithValues = "flat",
     dictionary: bool = False,
     columns: Sequence[str] | None = None,
     direction: bool = False,
@@ -110,7 +118,7 @@ def read_arrow(
     ----------
     src : Any
         The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs.
-    layout : {"flat", "ntriples"}, default "flat"
+    layout : {"flat", "ntriples", "typed"}, default "flat"
         Columns, see `jelly.arrow`.
     dictionary : bool, default False
         Make dictionary columns. Each record batch has dictionaries of its own, without duplicates. The dictionary of

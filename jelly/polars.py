@@ -15,7 +15,7 @@ from jelly._dataset.polars import pl, register_io_source
 from jelly._dataset.scan import scan
 from jelly._dataset.sources import OF_SOURCES
 from jelly._formats.arrow_tables import compute, schema
-from jelly._options.layouts import Layout
+from jelly._options.layouts import LayoutWithValues
 from jelly._options.settings import checked
 from jelly._public import name_public
 
@@ -31,7 +31,7 @@ __all__ = ["scan_jelly"]
 def scan_jelly(
     src: Any,
     *,
-    layout: Layout = "flat",
+    layout: LayoutWithValues = "flat",
     **options: Unpack[ReadOptions],
 ) -> pl.LazyFrame:
     """Make a lazy frame of some sources.
@@ -43,7 +43,7 @@ def scan_jelly(
     ----------
     src : Any
         The input, as for `jelly.scan`: also a list, a glob pattern, a directory, tables, URLs of fsspec.
-    layout : {"flat", "ntriples"}, default "flat"
+    layout : {"flat", "ntriples", "typed"}, default "flat"
         Columns, see `jelly.arrow`.
     **options : Unpack[ReadOptions]
         Shared keywords: see `jelly.ReadOptions`.
@@ -80,7 +80,7 @@ def scan_jelly(
             if left == 0:
                 return
 
-    types = {name: pl.String() for name in schema(layout).names}
+    types = pl.DataFrame(pl.from_arrow(schema(layout).empty_table())).schema
     return register_io_source(read, schema=types, is_pure=isinstance(src, (str, bytes)))
 
 

@@ -63,7 +63,7 @@ PAGES = (
         ("convert", "Conversion", "open", "index", "JellyFile", "inspect", "Inspection", "FrameInspection", "validate",
          "Problem", "canonicalize", "Canonical"),
     ),
-    Page("tables.md", "Tables of pyarrow", "jelly", ("read_arrow", "write_arrow")),
+    Page("tables.md", "Tables of pyarrow", "jelly", ("read_arrow", "write_arrow", "wide")),
     Page("ids.md", "Ids", "jelly", ("GraphIds", "GraphDictionary"),
          "Statements as arrays of numbers, for matrices, graphs and machine learning."),
     Page(

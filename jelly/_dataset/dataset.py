@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jelly._bytes.names import is_path, name_of
 from jelly._bytes.source import Progress
@@ -14,7 +14,7 @@ from jelly._bytes.workers import Workers
 from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
-from jelly._core.terms.model import Quad, Triple
+from jelly._core.terms.model import IRI, Quad, Triple
 from jelly._dataset.conditions.filter import Selection
 from jelly._dataset.conditions.pattern import Pattern, Wanted
 from jelly._dataset.output import (
@@ -36,7 +36,7 @@ from jelly._dataset.steps.step import MERGED, TRIPLES, Items, Slice, Step
 from jelly._dataset.steps.unique import Unique
 from jelly._dataset.stream import Stream
 from jelly._formats.registry import JELLY, WRITING, Content, Format, find
-from jelly._options.layouts import Layout
+from jelly._options.layouts import FOLDERS, FolderLayout, LayoutWithValues
 from jelly._options.settings import checked
 from jelly._streams.reader import READ_ROWS, Frame
 from jelly.errors import JellyArgumentError
@@ -71,7 +71,7 @@ class Dataset:
     ----------
     sources : Sources
         The sources. `scan` makes them.
-    layout : {"flat", "ntriples"}, default "flat"
+    layout : {"flat", "ntriples", "typed"}, default "flat"
         Columns for Arrow.
     threads : int, default 1
         Number of threads that read ahead.
@@ -96,13 +96,13 @@ class Dataset:
     def __init__(
         self,
         sources: Sources,
-        layout: Layout = "flat",
+        layout: LayoutWithValues = "flat",
         threads: int = 1,
         sorted_by: str | None = None,
         steps: tuple[Step, ...] = (),
     ) -> None:
         self._sources = sources
-        self._layout: Layout = layout
+        self._layout: LayoutWithValues = layout
         self._threads = threads
         self._sorted_by = sorted_by
         self._steps = steps
@@ -331,11 +331,13 @@ class Dataset:
 
     # ---- other libraries
 
-    def to_arrow(self, **columns: Any) -> pa.RecordBatchReader:
+    def to_arrow(self, *, typed: bool = False, **columns: Any) -> pa.RecordBatchReader:
         """Make a stream of Arrow record batches, built as they are taken; ``read_all()`` makes a table of it.
 
         Parameters
         ----------
+        typed : bool, default False
+            Add columns for the values of literals: the layout "typed" of `jelly.arrow`.
         **columns : Any
             ``layout``, ``dictionary``, ``columns``, ``batch_rows`` and ``direction`` of `jelly.arrow.from_batches`.
 
@@ -345,10 +347,13 @@ class Dataset:
         >>> found = jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").to_arrow(columns=["subject"])
         >>> found.read_all()["subject"].to_pylist()
         ['a:s']
+        >>> ages = jelly.scan(b'<a:s> <a:age> "007"^^<http://www.w3.org/2001/XMLSchema#int> .', format="nt")
+        >>> ages.to_arrow(typed=True).read_all().select(["object", "bigint"]).to_pylist()
+        [{'object': '007', 'bigint': 7}]
         """
         from jelly._formats.arrow_tables import from_batches
 
-        columns = {"layout": self._layout} | columns
+        columns = {"layout": "typed" if typed else self._layout} | columns
         if len(self._steps) == 1 and self._condition is not None:
             # Columns are made of the rows that match; no Batch of them is.
             batches = self._then()._batches(self._sources, self._condition)
@@ -367,6 +372,44 @@ class Dataset:
         from jelly._dataset.polars import pl
 
         return pl.from_arrow(self.to_arrow(**columns).read_all())
+
+    @checked()
+    def wide(
+        self,
+        cls: Wanted = None,
+        *,
+        typed: bool = True,
+        max_columns: int = 1000,
+        memory: int = MEMORY,
+        progress: Progress | None = None,
+    ) -> pa.RecordBatchReader:
+        """Make a table with a row for each subject and a column for each predicate: see `jelly.wide`.
+
+        Parameters
+        ----------
+        cls : IRI, str, or an iterable of these, optional
+            Take only the subjects that are of one of these classes.
+        typed : bool, default True
+            Make columns of values.
+        max_columns : int, default 1000
+            Maximum predicates.
+        memory : int, default 256 MiB
+            Approximate bytes of memory.
+        progress : callable, optional
+            See `write`.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> data = b'<a:1> <a:name> "Ann" .\\n<a:1> <a:knows> <a:2> .\\n<a:2> <a:name> "Bob" .'
+        >>> jelly.scan(data, format="nt").filter(p="a:name").wide().read_all().to_pylist()
+        [{'subject': 'a:1', 'name': 'Ann'}, {'subject': 'a:2', 'name': 'Bob'}]
+        """
+        from jelly._dataset.tables.wide import wide_table
+
+        classes = None if cls is None else [term.value for term in Pattern(o=cls).o or () if isinstance(term, IRI)]
+        batches = self._run(self._stream(self._sources, self._threads).watched(progress, self._condition))
+        return wide_table(batches, classes, typed, max_columns, memory)
 
     @checked()
     def to_ids(
@@ -417,7 +460,9 @@ class Dataset:
         *,
         to: str | None = None,
         options: Options = None,
-        layout: Layout | Literal["ids"] | None = None,
+        layout: LayoutWithValues | FolderLayout | None = None,
+        max_columns: int = 1000,
+        memory: int = MEMORY,
         drop_graphs: bool = False,
         progress: Progress | None = None,
         **writing: Unpack[WriteOptions],
@@ -443,11 +488,19 @@ class Dataset:
             Format of the output. By default the suffix decides.
         options : StreamOptions or mapping, optional
             Options of the Jelly stream that is written, or only the fields that change.
-        layout : {"flat", "ntriples", "ids"}, optional
+        layout : {"flat", "ntriples", "typed", "ids", "property-graph"}, optional
             Columns of a table, by default those of the Dataset. ``"ids"``: two tables in a directory.
             ``triples.parquet`` has the columns ``subject``, ``predicate``, ``object`` and ``graph`` (null in the
             default graph) of numbers, ``terms.parquet`` has ``id``, ``kind``, ``value``, ``datatype`` and ``lang``. Ids
-            are 0, 1, 2 ... in the order of the terms.
+            are 0, 1, 2 ... in the order of the terms. ``"property-graph"``: ``nodes.csv`` and ``relationships.csv``
+            in a directory, with heads for ``neo4j-admin database import``. A node is a subject, or an object that is
+            no literal: ``id`` is its text, its labels are its classes, its properties literals, with the names and
+            types that `wide` gives columns (xsd:decimal is text). U+001F stands between the values of a list. All
+            other statements are relationships. Graphs do not count.
+        max_columns : int, default 1000
+            Maximum properties of a property graph; more are a JellyLimitError.
+        memory : int, default 256 MiB
+            Approximate bytes of memory for sorting the statements of a property graph, see `sort`.
         drop_graphs : bool, default False
             Write all statements as triples. A statement of two graphs is written twice.
         progress : callable, optional
@@ -480,37 +533,44 @@ class Dataset:
         how: dict[str, Any] = dict(writing)
         threads = how.pop("threads", None) or self._threads
         prefixes = dict(how.pop("prefixes", None) or {})
-        target = None if layout == "ids" else find(to, name_of(dst), tables=True)
+        target = None if layout in FOLDERS else find(to, name_of(dst), tables=True)
         if target is None or target.content is Content.TABLE:
             refuse_for_tables({"options": options, "prefixes": prefixes, "drop_graphs": drop_graphs, **how})
         if target is None:
-            if self._sources.labels.mode == "skolemize":
+            if layout == "ids" and self._sources.labels.mode == "skolemize":
                 raise JellyArgumentError('layout="ids" does not go with blank_nodes="skolemize"')
             if not is_path(dst) or not isinstance(os.fspath(dst), str):
                 raise JellyArgumentError(f"dst is {dst!r:.80}: expected the path of a directory")
         written = self._then(*self._steps, TRIPLES) if drop_graphs else self
         how |= {"options": options, "layout": layout or self._layout, "prefixes": prefixes, "drop_graphs": drop_graphs}
+        if layout == "property-graph":
+            how = {"max_columns": max_columns, "memory": memory}
         return written._write(dst, target, progress, threads, how)
 
     def _write(
         self, dst: Any, target: Format | None, progress: Progress | None, threads: int, how: dict[str, Any]
     ) -> Conversion:
-        """Write a file, or without a ``target`` the tables of the layout ids."""
+        """Write a file, or without a ``target`` tables in a directory."""
         began = time.perf_counter()
         flat = bool(self._steps) or self._sorted_by is not None
         with Workers(threads) as workers:
-            if target is not None and target.content is Content.TABLE and not flat and self._sources.table is not None:
-                table = self._sources.table
+            table = None if flat or how.get("layout") == "typed" else self._sources.table
+            if target is not None and target.content is Content.TABLE and table is not None:
                 rows = copied_table(table, dst, target, workers)
                 return Conversion(rows, bytes_of(table), bytes_of(dst), time.perf_counter() - began, 0, [])
-            sources = self._sources if target is not None else self._sources.scoped()
+            is_ids = target is None and "memory" not in how
+            sources = self._sources.scoped() if is_ids else self._sources
             source = self._stream(sources, workers, as_is=not flat, to_jelly=target is JELLY)
             batches: Any = self._run(source.watched(progress, self._condition))
             with closing(batches):
-                if target is None:
+                if is_ids:
                     from jelly._dataset.ids.tables import write_ids
 
                     rows, size = write_ids(dst, batches), bytes_of(dst)
+                elif target is None:
+                    from jelly._dataset.tables.property_graph import write_property_graph
+
+                    rows, size = write_property_graph(dst, batches, **how), bytes_of(dst)
                 else:
                     rows, size = write_stream(
                         dst, batches, source, target, flat=flat, known=self._knows_all, workers=workers, **how

@@ -16,7 +16,7 @@ from jelly._core.base.batch import Batch
 from jelly._dataset.stream import Stream
 from jelly._formats.registry import JELLY, Content, Format
 from jelly._html import html_table
-from jelly._options.layouts import Layout
+from jelly._options.layouts import LayoutWithValues
 from jelly._options.options import COLUMN_VERSION, ROW_VERSION, PhysicalType, StreamOptions
 from jelly._streams.output_options import join_options, output_options
 from jelly._streams.widening import changed, missing, open_fields
@@ -99,7 +99,7 @@ def write_stream(
     known: bool = False,
     examine: bool = False,
     options: Options = None,
-    layout: Layout = "flat",
+    layout: LayoutWithValues = "flat",
     drop_graphs: bool = False,
     prefixes: Mapping[str, str] | None = None,
     workers: Workers | None = None,
@@ -212,7 +212,7 @@ def refuse_for_tables(given: Mapping[str, Any]) -> None:
 
 
 def write_table(
-    dst: Any, batches: Iterator[Batch], format: Format, flat: bool, layout: Layout, workers: Workers
+    dst: Any, batches: Iterator[Batch], format: Format, flat: bool, layout: LayoutWithValues, workers: Workers
 ) -> int:
     """Write Batches as a table: the number of rows. ``flat`` says that they may be small."""
     from jelly._formats.arrow_tables import BATCH_ROWS, RecordBatchBuilder, from_batches

@@ -13,8 +13,8 @@ from jelly._dataset.conditions.pattern import Wanted
 from jelly._dataset.dataset import Dataset
 from jelly._dataset.output import Conversion
 from jelly._dataset.sources import OF_SOURCES, Sources
-from jelly._dataset.steps.order import check_order
-from jelly._options.layouts import Layout
+from jelly._dataset.steps.order import MEMORY, check_order
+from jelly._options.layouts import FolderLayout, LayoutWithValues
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.inputs import by_content
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from jelly._dataset.arrow_dataset import ArrowDataset
+    from jelly._formats.arrow_tables import pa
     from jelly._options.keywords import ReadOptions
 
-__all__ = ["convert", "find", "scan"]
+__all__ = ["convert", "find", "scan", "wide"]
 
 # Modules that take a dataset of pyarrow.
 _ARROW = frozenset({"pyarrow", "duckdb", "polars"})
@@ -59,7 +60,7 @@ def _with_arrow() -> Any:
 def scan(
     src: Any,
     *,
-    layout: Layout = "flat",
+    layout: LayoutWithValues = "flat",
     sorted_by: str | None = None,
     **options: Unpack[ReadOptions],
 ) -> ArrowDataset:
@@ -72,7 +73,7 @@ def scan(
         an iterable of chunks of bytes, a `JellyFile`, a table (``.parquet``, ``.arrow``, ``.csv``, or an object of
         pyarrow, polars or pandas), a directory, a glob pattern, or a list of any of these. Formats may differ. For
         ``async for`` also an asynchronous iterable of chunks, or an object whose ``read`` is a coroutine.
-    layout : {"flat", "ntriples"}, default "flat"
+    layout : {"flat", "ntriples", "typed"}, default "flat"
         Columns for Arrow, see `jelly.arrow`.
     sorted_by : str, optional
         Merge sources of which each is sorted by these letters of subject, predicate, object and graph, see
@@ -138,6 +139,67 @@ def find(
     return Dataset(Sources(src, **options), threads=threads).filter(s, p, o, g)
 
 
+@checked(OF_SOURCES)
+def wide(
+    src: Any,
+    cls: Wanted = None,
+    *,
+    typed: bool = True,
+    max_columns: int = 1000,
+    memory: int = MEMORY,
+    **options: Unpack[ReadOptions],
+) -> pa.RecordBatchReader:
+    """Make a table with a row for each subject and a column for each predicate.
+
+    The column ``subject`` comes first, then those of the predicates in the order of their IRIs. A column has the name
+    that stands after the last ``/``, ``#`` or ``:`` of its IRI, with ``_`` for other characters than letters, digits
+    and ``_``; if two have the same name, in whatever case, the later one gets 8 digits of a hash of the IRI. Rows are
+    in the order of `Dataset.sort`. Graphs do not count, and equal statements are one.
+
+    Where a subject has several objects of a predicate, the column holds lists, in the order of `Dataset.sort`, else
+    single values; null is no object. It holds values where all objects are literals of one datatype whose lexical forms
+    its type can hold: int64 (xsd:integer and the types made from it), float64 (xsd:double, xsd:float), decimal128(38,
+    18), bool, date32, timestamp[us] (xsd:dateTime), with time zone UTC if all have one. Values are not lexical forms:
+    ``007`` is 7. All other columns hold text: IRIs, lexical forms, and blank nodes as ``_:label``. Of a predicate
+    ``name`` whose objects differ in it, ``name_kind`` (iri, bnode, literal, triple), ``name_datatype`` (null for
+    xsd:string) and ``name_lang`` tell what each object is; ``name_lang`` is also there if all have a language. The
+    metadata of each field have the ``predicate``, and the ``kind`` and ``datatype`` of its objects.
+
+    Parameters
+    ----------
+    src : Any
+        The input, as for `scan`. It is read as a whole before this returns.
+    cls : IRI, str, or an iterable of these, optional
+        Take only the subjects that are of one of these classes (rdf:type).
+    typed : bool, default True
+        Make columns of values. Otherwise all columns hold text, with the lexical forms as they are.
+    max_columns : int, default 1000
+        Maximum predicates of the subjects; more are a JellyLimitError.
+    memory : int, default 256 MiB
+        Approximate bytes of memory for sorting, see `Dataset.sort`; tables take some 200 MB more. The statements go to
+        a temporary file. All statements of one subject are in memory.
+    **options : Unpack[ReadOptions]
+        Shared keywords: see `ReadOptions`.
+
+    Returns
+    -------
+    pyarrow.RecordBatchReader
+        The table, made as it is taken: ``read_all()`` it, or give it to `write` for a Parquet file.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> data = b'<a:1> <a:name> "Ann" .\\n<a:1> <a:knows> <a:2> .\\n<a:1> <a:knows> <a:3> .\\n<a:2> <a:name> "Bob" .'
+    >>> for row in jelly.wide(data, format="nt").read_all().to_pylist():
+    ...     print(row)
+    {'subject': 'a:1', 'knows': ['a:2', 'a:3'], 'name': 'Ann'}
+    {'subject': 'a:2', 'knows': None, 'name': 'Bob'}
+    """
+    threads = options.pop("threads", 1)
+    made = Dataset(Sources(src, **options), threads=threads)
+    return made.wide(cls, typed=typed, max_columns=max_columns, memory=memory)
+
+
 @by_content
 @checked(OF_SOURCES)
 def convert(
@@ -150,7 +212,7 @@ def convert(
     frame_bytes: int = 1_000_000,
     seekable: bool | None = None,
     index: Literal["terms"] | None = None,
-    layout: Layout | Literal["ids"] = "flat",
+    layout: LayoutWithValues | FolderLayout = "flat",
     prefixes: Mapping[str, str] | None = None,
     drop_graphs: bool = False,
     progress: Progress | None = None,
@@ -170,7 +232,7 @@ def convert(
         The input, as for `scan`, and the output, as for `Dataset.write`.
     to : str, optional
         Format of the output. By default the suffix decides.
-    layout : {"flat", "ntriples", "ids"}, default "flat"
+    layout : {"flat", "ntriples", "typed", "ids", "property-graph"}, default "flat"
         Columns of a table.
     drop_graphs : bool, default False
         Write all statements as triples.

@@ -9,7 +9,7 @@ from jelly._bytes.names import name_of
 from jelly._core.base.batch import Batch
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.registry import WRITING, Content, find
-from jelly._options.layouts import Layout
+from jelly._options.layouts import LayoutWithValues
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.outputs import COLLECT_ROWS
@@ -39,7 +39,7 @@ def write(
     statements: Statements,
     options: StreamOptions | Mapping[str, Any] | None = None,
     *,
-    layout: Layout = "flat",
+    layout: LayoutWithValues = "flat",
     **settings: Unpack[WriteOptions],
 ) -> int:
     """Write statements, or a table of statements.
@@ -51,10 +51,10 @@ def write(
         ``.arrow``, ``.csv``).
     statements : iterable of Triple, Quad or sequences of terms; or table
         The statements. A table is one of pyarrow, polars, pandas or DuckDB, with the columns of a layout of
-        `jelly.arrow`.
+        `jelly.arrow`; in a file of a table also one of `wide`.
     options : StreamOptions or mapping, optional
         Options of a Jelly stream, or some of their fields.
-    layout : {"flat", "ntriples"}, default "flat"
+    layout : {"flat", "ntriples", "typed"}, default "flat"
         Columns of a table that is written.
     **settings : Unpack[WriteOptions]
         Shared keywords, see `WriteOptions`.
@@ -86,6 +86,11 @@ def write(
 
         given: dict[str, Any] = {**settings}
         given.pop("format", None)
+        about = getattr(getattr(statements, "schema", None), "metadata", None)
+        if target.content is Content.TABLE and isinstance(about, dict) and about.get(b"layout") == b"wide":
+            from jelly._formats.table_files import write_table_file
+
+            return write_table_file(dst, statements, kind=target.name)
         if is_table:
             made = Dataset(Sources(statements)).write(dst, to=target.name, options=options, layout=layout, **given)
             return made.statements

@@ -18,7 +18,7 @@ from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import number_rows
 from jelly._formats.arrow_tables import MAX_PEEK, compute, pa
-from jelly._options.layouts import LAYOUTS, Layout, find_layout, guess_layout
+from jelly._options.layouts import LAYOUTS, VALUES, Layout, find_layout, guess_layout
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyOptionsError, memory_error
 
 __all__ = ["InputTable", "buffers_of", "check_columns", "pyarrow_errors", "to_stream", "validated"]
@@ -56,11 +56,12 @@ def check_columns(names: list[str], layout: Layout | None = None, patch: bool = 
     """
     found = guess_layout(names) if layout is None else find_layout(layout)
     first, number = (("op",), "patch") if patch else ((), "frame")
+    known = VALUES if found.name == "flat" else ()  # left out
     problems = [
         (f"{what} {', '.join(map(repr, wrong))}")
         for what, wrong in (
             ("missing", [name for name in (*first, *found.required) if name not in names]),
-            ("unknown", [name for name in names if name not in (*first, *found.parts, number)]),
+            ("unknown", [name for name in names if name not in (*first, *found.parts, number, *known)]),
             ("more than once", sorted({name for name in names if names.count(name) > 1})),
         )
         if wrong
@@ -183,7 +184,7 @@ def _load(intake: ArrowImporter, batch: pa.RecordBatch) -> None:
     for name, array in zip(batch.schema.names, batch.columns, strict=True):
         if name in ("frame", "patch"):
             numbers = _numbers(name, array)
-        elif (column := buffers_of(name, array)) is not None:
+        elif name not in VALUES and (column := buffers_of(name, array)) is not None:
             columns[name] = column
     intake.load(len(batch), columns, numbers)
 

@@ -1,6 +1,4 @@
-"""The part of pyarrow that codecs need: Batches as record batches, and the columns of the layouts.
-
-pyarrow is imported here, and by others from here."""
+"""Batches as record batches of pyarrow, and the columns of the layouts."""
 
 from __future__ import annotations
 
@@ -12,13 +10,10 @@ import numpy as np
 from jelly._core.arrow.buffer_pool import Pool
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch import Batch
-from jelly._options.layouts import Layout, find_layout
+from jelly._formats.arrow_types import column_type, compute, csv, pa, parquet, values_of
+from jelly._options.layouts import VALUES, Layout, LayoutWithValues, find_layout
 from jelly._options.settings import checked
-from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, need
-
-with need("arrow", "Arrow needs pyarrow"):
-    import pyarrow as pa
-    from pyarrow import compute, csv, parquet
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 
 __all__ = [
     "BATCH_ROWS", "DIRECTIONS", "KINDS", "MAX_PEEK", "Keep", "RecordBatchBuilder", "Rows", "check_rows", "compute",
@@ -44,7 +39,7 @@ _KIND_CODES = pa.dictionary(pa.int8(), pa.string())
 
 @checked()
 def schema(
-    layout: Layout = "flat",
+    layout: LayoutWithValues = "flat",
     *,
     dictionary: bool = False,
     columns: Sequence[str] | None = None,
@@ -54,7 +49,7 @@ def schema(
 
     Parameters
     ----------
-    layout : {"flat", "ntriples"}, default "flat"
+    layout : {"flat", "ntriples", "typed"}, default "flat"
         Columns, see `jelly.arrow`.
     dictionary : bool, default False
         Make dictionary columns.
@@ -93,6 +88,7 @@ def schema(
     few = _KIND_CODES if dictionary else pa.string()
     types = {"frame": pa.int64(), "row": pa.int64(), "metadata": _METADATA}
     types |= {name: few for name, part in found.parts.items() if part in ("object_kind", "direction")}
+    types |= {name: column_type(name) for name in found.parts if name in VALUES}
     plain = _CODES if dictionary else pa.string()
     filled = (*found.required, "frame", "row")
     return pa.schema([pa.field(name, types.get(name, plain), nullable=name not in filled) for name in chosen])
@@ -110,7 +106,7 @@ class RecordBatchBuilder:
 
     def __init__(
         self,
-        layout: Layout,
+        layout: LayoutWithValues,
         dictionary: bool,
         columns: Sequence[str] | None,
         batch_rows: int,
@@ -125,13 +121,18 @@ class RecordBatchBuilder:
             type = _CODES if dictionary else pa.string()
             self.schema = pa.schema([pa.field(name, type) for name in self._variables])
         self._dictionary = dictionary
-        self._layout = layout
         found = find_layout(layout)
+        self._layout = found.name
         # Parts whose dictionary may be the Batch's own memory, and their columns in the Batch.
         self._own = {"subject": "s", "object": "o"} if found.syntax == "plain" else {}
         self._parts = found.parts | {name: name for name in ("frame", "row", "metadata")}
         if self._variables is not None:
             self._parts = dict.fromkeys(self._variables, "variable")
+        # Columns of values are made of two others.
+        self._names = [name for name in self.schema.names if self._parts[name] not in VALUES]
+        self._has_values = len(self._names) < len(self.schema.names)
+        if self._has_values:
+            self._names = [*dict.fromkeys([*self._names, "object", "datatype"])]
         self._batch_rows = batch_rows
         self._pool = Pool()
         # Columns that are not in use: each keeps its tables from one segment of a file to the next.
@@ -174,11 +175,11 @@ class RecordBatchBuilder:
             if batch.variables != self._variables:
                 raise JellyOptionsError(f"the variables are {batch.variables}: expected {self._variables}")
         elif self._keep is None:
-            columns.start(batch, names=self.schema.names)
+            columns.start(batch, names=self._names)
         else:
             chosen = self._keep(batch)
             chosen = chosen[np.searchsorted(chosen, row) : np.searchsorted(chosen, end)]
-            columns.start(batch, chosen, self.schema.names)
+            columns.start(batch, chosen, self._names)
             row, end = 0, len(chosen)
         if not self.schema.names and row < end:
             yield pa.RecordBatch.from_struct_array(pa.array([{}] * (end - row), pa.struct([])))
@@ -186,11 +187,18 @@ class RecordBatchBuilder:
         while row < end:
             arrays = []
             stop = min(end, row + self._batch_rows)
-            for name in self.schema.names:
+            for name in self._names:
                 array = self._array(columns, batch, name, row, stop, metadata, chosen)
                 stop = row + len(array)  # fewer where the text is too much for one record batch
                 arrays.append(array)
             cut = [array if len(array) == stop - row else array.slice(0, stop - row) for array in arrays]
+            if self._has_values:
+                known = dict(zip(self._names, cut, strict=True))
+                objects, datatypes = (known[name].cast(pa.string()) for name in ("object", "datatype"))
+                cut = [
+                    values_of(name, objects, datatypes) if self._parts[name] in VALUES else known[name]
+                    for name in self.schema.names
+                ]
             yield pa.RecordBatch.from_arrays(cut, schema=self.schema)
             row = stop
             del arrays, cut, array
@@ -281,7 +289,7 @@ def metadata_array(frames: np.ndarray[Any, Any], metadata: dict[int, dict[str, b
 def from_batches(
     batches: Iterable[Batch],
     *,
-    layout: Layout = "flat",
+    layout: LayoutWithValues = "flat",
     dictionary: bool = False,
     columns: Sequence[str] | None = None,
     batch_rows: int = BATCH_ROWS,
@@ -294,7 +302,7 @@ def from_batches(
     ----------
     batches : iterable of Batch
         The Batches, for example from a `Decoder`.
-    layout : {"flat", "ntriples"}, default "flat"
+    layout : {"flat", "ntriples", "typed"}, default "flat"
         Columns, see `jelly.arrow`.
     dictionary : bool, default False
         Make dictionary columns, see `read_arrow`.

@@ -202,6 +202,8 @@ def _groups(batches: Iterable[pa.RecordBatch], group_rows: int) -> Iterator[list
 
 def _write_csv(out: _Out, schema: pa.Schema, batches: Iterable[pa.RecordBatch], workers: Workers) -> None:
     plain = _undictionary(schema)  # CSV has none
+    if lists := [field.name for field in schema if pa.types.is_list(field.type)]:
+        raise JellyUnsupportedError(f"CSV has no lists, as there are in the columns {', '.join(lists)}: write Parquet")
 
     def lines(batch: pa.RecordBatch) -> Any:
         made = io.BytesIO()

@@ -165,6 +165,7 @@ WRITE = _table(
 # Keywords of single functions, and stream options, that error messages name.
 NAMED = _table(
     Keyword("layout", "Columns of a table.", "flat", spark="layout"),
+    Keyword("max_columns", "Maximum predicates, each of which is a column.", 1000),
     Keyword("skip_unknown", "Leave out files with the suffix of no format, such as README.md.", False, flag=True,
             spark="skipUnknown"),
     Keyword("drop_graphs", "Write all statements as triples, for a format without named graphs.", False, flag=True),

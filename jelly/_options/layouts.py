@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 from jelly.errors import JellyArgumentError
 
-__all__ = ["BUILT", "LAYOUTS", "BuiltLayout", "Layout", "TableLayout", "find_layout", "guess_layout"]
+__all__ = [
+    "BUILT", "FOLDERS", "LAYOUTS", "VALUES", "BuiltLayout", "FolderLayout", "Layout", "LayoutWithValues", "TableLayout",
+    "find_layout", "guess_layout",
+]  # fmt: skip
 
 Layout: TypeAlias = Literal["flat", "ntriples"]
+# "typed" is the layout flat with columns for the values of literals.
+LayoutWithValues: TypeAlias = Literal["flat", "ntriples", "typed"]
+# Several tables in a directory.
+FolderLayout: TypeAlias = Literal["ids", "property-graph"]
+FOLDERS: tuple[FolderLayout, ...] = get_args(FolderLayout)
+VALUES = ("bigint", "double", "decimal", "boolean", "date", "timestamp_ntz", "timestamp")
 # Several tables, which `jelly.spark.ingest` builds.
 BuiltLayout: TypeAlias = Literal["ids", "vertical", "wide"]
 BUILT: tuple[BuiltLayout, ...] = get_args(BuiltLayout)
@@ -58,6 +67,9 @@ LAYOUTS: dict[str, TableLayout] = {
 
 def find_layout(name: str) -> TableLayout:
     """The layout of this name; ValueError if there is none."""
+    if name == "typed":
+        flat = LAYOUTS["flat"]
+        return replace(flat, columns=flat.columns | {value: value for value in VALUES})
     found = LAYOUTS.get(name)
     if found is None:
         known = " or ".join(f'"{layout}"' for layout in LAYOUTS)

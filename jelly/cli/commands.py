@@ -33,6 +33,7 @@ COMMANDS = {
     "Make files": {
         "convert": ("convert", "Convert files to another format, or put them together."),
         "sort": ("make", "Sort statements, in bounded memory, or merge sorted files."),
+        "wide": ("make", "Make a table with a row for each subject."),
         "split": ("make", "Split statements or messages into several files."),
         "append": ("make", "Append statements to a Jelly file."),
         "slice": ("make", "Print statements A to B of a Jelly file that has an index."),

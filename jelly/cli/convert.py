@@ -15,7 +15,7 @@ from jelly._dataset.dataset import Dataset
 from jelly._dataset.steps.order import MEMORY
 from jelly._formats.registry import FORMATS, JELLY, Content, Format, table_kind
 from jelly._options.keywords import WRITE
-from jelly._options.layouts import LAYOUTS
+from jelly._options.layouts import FOLDERS, LAYOUTS
 from jelly.cli import contents
 from jelly.cli.common import (
     count_of,
@@ -88,11 +88,13 @@ class _Some(ParamType):
 @option("--unique", "Write equal statements once.")
 @option("--sample N", "Write N random statements, or a share (0.01).", None, _Some())
 @option("--seed N", "With --sample: the same seed chooses the same statements.", None, COUNT, hidden=True)
-@option("--memory SIZE", "With --unique: memory for statements; the rest goes to temporary files (in TMPDIR).", MEMORY,
-        show_default="256M", hidden=True)
+@option("--memory SIZE", "With --unique and property graphs: memory for statements; the rest goes to temporary files "
+        "(in TMPDIR).", MEMORY, show_default="256M", hidden=True)
 @option("--drop-graphs", "Write all statements as triples.")
-@option(f"--layout [{'|'.join(LAYOUTS)}|ids]", "Columns of a table. With ids DST is a directory for terms.parquet and "
-        "triples.parquet.", "flat")
+@option(f"--layout [{'|'.join(LAYOUTS)}|typed|{'|'.join(FOLDERS)}]", "Columns of a table. typed adds columns of "
+        "numbers, dates and booleans to flat. With ids DST is a directory for terms.parquet and triples.parquet, with "
+        "property-graph one for nodes.csv and relationships.csv.", "flat")
+@option("--max-columns N", "With --layout property-graph: fail if there are more properties.", 1000, hidden=True)
 @option("--threads N", "Number of threads. DST is the same for any number (default: all idle cores for files above "
         "64 MB, else 1).")
 @forms("json")
@@ -138,10 +140,10 @@ def convert(
             check_options(reading, [source.reading], source.title)
             reading["format"] = source.name
         text = "nq" if source is JELLY else "jelly"
-        target, how = (None, {}) if layout == "ids" else output_of(dst, writing, stream, text)
-        _check(dst, srcs, target, writing)
+        target, how = (None, {}) if layout in FOLDERS else output_of(dst, writing, stream, text)
+        _check(dst, srcs, target, writing, layout)
         sources = [opened_src, *more] if more else opened_src
-        what = f"{source.title} to {target.title if target else 'ids'}"
+        what = f"{source.title} to {target.title if target else layout}"
         with wide_advice(), progress_bar(what, quiet or (dst == "-" and sys.stdout.isatty())) as progress:
             threads = threads or default_threads([opened_src, *more])
             statements: Dataset = jelly.scan(sources, threads=threads, **reading)
@@ -151,7 +153,8 @@ def convert(
                 statements = statements.unique(memory=given["memory"])
             if given["sample"]:
                 statements = statements.sample(**dict([given["sample"]]), seed=given["seed"])
-            done = statements.write(dst, layout=layout, drop_graphs=given["drop_graphs"], progress=progress, **how)
+            how |= {name: given[name] for name in ("drop_graphs", "max_columns", "memory")}
+            done = statements.write(dst, layout=layout, progress=progress, **how)
     if form:
         show(asdict(done), form, None)
     elif not quiet:
@@ -159,14 +162,14 @@ def convert(
         _summary(done, is_fair and split_suffix(src)[1] == split_suffix(dst)[1])
 
 
-def _check(dst: str, srcs: Files, target: Format | None, writing: Given) -> None:
+def _check(dst: str, srcs: Files, target: Format | None, writing: Given, layout: str) -> None:
     """Refuse what the format of the output does not have, and what the functions below would take for a name."""
     if target is None:
-        refuse("--layout ids", _READING | {"layout"})
+        refuse(f"--layout {layout}", _READING | {"layout"} | ({"max_columns", "memory"} if layout != "ids" else set()))
         if "format" in writing:
-            raise click.UsageError("--to does not go with --layout ids")
+            raise click.UsageError(f"--to does not go with --layout {layout}")
         if dst == "-" or table_kind(dst) or any(map(table_kind, srcs)):
-            raise click.UsageError("--layout ids needs a file of statements and a directory")
+            raise click.UsageError(f"--layout {layout} needs a file of statements and a directory")
     elif target.content is not Content.TABLE:
         for name, other in product(("index", "seekable"), ("seekable", "delimited")):
             if writing.get(name) and writing.get(other) is False:

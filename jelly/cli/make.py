@@ -1,4 +1,4 @@
-"""The commands that make files: ``append``, ``canonicalize``, ``index``, ``slice``, ``sort`` and ``split``."""
+"""The commands that make files: ``append``, ``canonicalize``, ``index``, ``slice``, ``sort``, ``split``, ``wide``."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from jelly._streams.output_options import output_options
 from jelly._tools.inspect import format_to_check, reader_of
 from jelly.cli import contents
 from jelly.cli.common import progress_bar, report, show, usage
+from jelly.cli.find import Prefixes
 from jelly.cli.options import (
     COUNT,
     STATEMENTS,
     Files,
     Given,
+    Pair,
     command,
     forms,
     option,
@@ -34,7 +36,7 @@ from jelly.cli.options import (
 )
 from jelly.cli.reading import check_options, content_of, inputs, names, output_of
 
-__all__ = ["append", "canonicalize", "index", "slice_", "sort", "split"]
+__all__ = ["append", "canonicalize", "index", "slice_", "sort", "split", "wide"]
 
 _LABELS = ("blank_nodes", "skolem_base", "star")
 _SEEKING = tuple(name for name in STATEMENTS if name in SEEKING)
@@ -166,6 +168,46 @@ def _show_rows(rows: Iterable[dict[str, Any]], form: str | None, between: str = 
         return
     for row in rows:
         click.echo(between.join(map(str, row.values())))
+
+
+@command("FILE...")
+@_output
+@option("--class IRI...", "Take only subjects of this class, such as foaf:Person. Repeatable.", name="classes")
+@option("--prefix NAME=IRI...", "What a prefix of a class stands for, before what the files declare. Repeatable.",
+        kind=Pair(), name="prefixes")
+@option("--text", "Keep the lexical forms: no columns of numbers, dates and booleans.")
+@option("--max-columns N", "Fail if the subjects have more predicates.", 1000)
+@_memory
+@reads(*_LABELS)
+@writes()
+@forms("json")
+@_quiet
+def wide(
+    files: Files, output: str, classes: Files, prefixes: Any, text: bool, reading: Given, writing: Given,
+    form: str | None, quiet: bool, **given: Any,
+) -> None:  # fmt: skip
+    """Make a table with a row for each subject and a column for each predicate, named after it.
+
+    A column has lists where a subject has several values, and numbers, dates or booleans where all values allow;
+    NAME_kind, NAME_datatype and NAME_lang tell texts apart. OUT is .parquet or .arrow, or .csv if there are no lists.
+
+    \b
+    Examples:
+      jelly wide people.jelly -o people.parquet
+      jelly wide 'data/*.nt.gz' --class foaf:Person -o people.parquet
+    """
+    each = names(files, reading)
+    target, _ = output_of(output, writing, text="csv", content=Content.TABLE, named=True)
+    limits = {name: value for name, value in reading.items() if name in ("format", *STATEMENTS)}
+    known = Prefixes(dict(prefixes), each, limits)
+    wanted = known.terms(classes) or None
+    with progress_bar("Reading", quiet or output == "-") as progress:
+        table = jelly.scan(each, **reading).wide(wanted, typed=not text, progress=progress, **given)
+        rows = jelly.write(output, table, format=target.name)
+    if not rows:
+        known.note()
+    if output != "-":
+        _report(quiet, f"{output}: {rows:,} rows", form, {"file": output, "rows": rows})
 
 
 class _Nowhere:

@@ -88,7 +88,8 @@ def parameters(thing: Callable[..., Any], owner: type | None = None) -> tuple[li
     if owner is not None and is_compiled(owner):
         return STUBS[owner.__name__, thing.__name__]
     signature = inspect.signature(inspect.unwrap(thing))  # not that with the shared keywords, which are explained once
-    return [name for name in signature.parameters if name not in ("self", "cls")], signature.return_annotation not in (
+    names = [*signature.parameters]
+    return names[names[:1] in (["self"], ["cls"]) :], signature.return_annotation not in (
         None, "None", inspect.Signature.empty,
     )  # fmt: skip
 

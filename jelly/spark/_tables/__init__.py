@@ -2,8 +2,6 @@
 
 - `buckets`: rows in partitions by the hash of a term, which all of these layouts begin with.
 - `ids`: numbers for terms: the tables ``terms`` and ``triples``.
-- `profile`: what the objects of a predicate are, and the column that holds all of them.
 - `vertical`: a table for each predicate; `wide`: a table for each class.
-- `names`: names of tables and columns, made from IRIs.
 - `graph`: vertices and edges for GraphFrames, the only module here that needs Spark.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from jelly._core.base.batch import Batch
 from jelly._formats.arrow_tables import from_batches, pa, parquet, schema
 from jelly.spark._tables.buckets import Ids, bucket_of, hash_ids, write_buckets
 
-__all__ = ["FOLDER", "groups_of", "read_statements", "write_statements"]
+__all__ = ["FOLDER", "read_statements", "write_statements"]
 
 FOLDER = "statements"
 # Maximum statements and bytes that a task sorts at once.
@@ -52,15 +52,3 @@ def write_statements(batches: Iterable[Batch], folder: str, name: str, *, bucket
 def read_statements(paths: Sequence[str]) -> pa.Table:
     """The statements of some files."""
     return pa.concat_tables([parquet.ParquetFile(path).read().cast(_LARGE) for path in paths] or [_LARGE.empty_table()])
-
-
-def groups_of(rows: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
-    """Each value of a column, in order, with its rows."""
-    codes = rows[column].combine_chunks().dictionary_encode()
-    numbers = codes.indices.to_numpy()
-    order = np.argsort(numbers, kind="stable")
-    rows = rows.take(order)
-    ends = np.searchsorted(numbers[order], np.arange(len(codes.dictionary) + 1))
-    values = codes.dictionary.to_pylist()
-    for at in sorted(range(len(values)), key=values.__getitem__):
-        yield values[at], rows.slice(ends[at], ends[at + 1] - ends[at])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from jelly._formats.arrow_tables import compute, pa
+from jelly._dataset.tables.names import safe_names
+from jelly._dataset.tables.profile import Profile, of_objects
+from jelly._dataset.tables.rows import groups_of
+from jelly._formats.arrow_types import STRING, cast, compute, pa
 from jelly.spark._tables.buckets import write_parquet
-from jelly.spark._tables.names import safe_names
-from jelly.spark._tables.profile import STRING, Profile, cast, of_objects
-from jelly.spark._tables.statements import groups_of, read_statements
+from jelly.spark._tables.statements import read_statements
 
 __all__ = ["analyse", "catalogue", "merge", "write"]
 

@@ -6,13 +6,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from jelly._formats.arrow_tables import compute, pa
+from jelly._dataset.tables.names import safe_names
+from jelly._dataset.tables.profile import Profile, profiles_of
+from jelly._dataset.tables.rows import groups_of, placed
+from jelly._formats.arrow_types import cast, column_type, compute, pa
 from jelly.spark._tables.buckets import write_parquet
-from jelly.spark._tables.names import safe_names
-from jelly.spark._tables.profile import Profile, cast, column_type, of_objects
-from jelly.spark._tables.statements import groups_of, read_statements
+from jelly.spark._tables.statements import read_statements
 
 __all__ = ["MAX_COLUMNS", "Classes", "Plan", "analyse", "merge", "plan", "write"]
 
@@ -72,12 +71,7 @@ def analyse(paths: Sequence[str]) -> Classes:
     found = Classes()
     for of, inside in _by_class(rows, classes):
         found.subjects[of] = len(inside["subject"].unique())
-        found.predicates[of] = {}
-        for predicate, some in groups_of(inside, "predicate"):
-            counts = some["subject"].value_counts().field("counts")
-            found.predicates[of][predicate] = Profile(
-                of_objects(some), subjects=len(counts), most=compute.max(counts).as_py()
-            )
+        found.predicates[of] = profiles_of([inside])
     rest = rows.join(classes, "subject", join_type="left anti", use_threads=False)
     found.without, found.left_out = len(rest["subject"].unique()), len(rest)
     return found
@@ -170,14 +164,8 @@ def write(paths: Sequence[str], folder: str, name: str, made: Plan) -> int:
 
 def _column(subjects: pa.Array, rows: pa.Table, type: str) -> pa.Array:
     """The objects of a predicate, for each subject: null, or one, or a list in the order of their texts."""
-    if type.startswith("array<"):
+    is_list = type.startswith("array<")
+    if is_list:
         rows = rows.sort_by("object")
     at = compute.index_in(rows["subject"], subjects).to_numpy()
-    if not type.startswith("array<"):
-        places = np.full(len(subjects), -1, np.int64)
-        places[at] = np.arange(len(at))
-        return cast(rows["object"], type).take(pa.array(places, mask=places < 0))
-    counts = np.bincount(at, minlength=len(subjects))
-    offsets = pa.array(np.append(0, np.cumsum(counts)), pa.int32(), mask=np.append(counts == 0, False))
-    values = cast(rows["object"].take(np.argsort(at, kind="stable")), type[6:-1])
-    return pa.ListArray.from_arrays(offsets, values.combine_chunks())
+    return placed(at, len(subjects), is_list)(cast(rows["object"], type[6:-1] if is_list else type))

@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from jelly._formats.arrow_tables import compute, pa
+from jelly._dataset.tables.rows import groups_of
+from jelly._formats.arrow_types import STRING, compute, pa, type_of
+from jelly.errors import JellyLimitError
 
-__all__ = ["STRING", "Profile", "Shape", "cast", "column_type", "of_objects"]
+__all__ = ["Profile", "Shape", "of_objects", "profiles_of"]
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
-
-_NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
-_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_TIME = rf"{_DAY}T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]{{1,6}})?"
-# The lexical forms that each type can hold, some of what the datatypes allow.
-_FORMS = {
-    "bigint": (pa.int64(), "[+-]?[0-9]{1,18}"),
-    "double": (pa.float64(), f"{_NUMBER}|-?INF|NaN"),
-    "decimal(38,18)": (pa.decimal128(38, 18), r"[+-]?[0-9]{1,20}(\.[0-9]{1,18})?"),
-    "boolean": (pa.bool_(), "true|false|0|1"),
-    "date": (pa.date32(), _DAY),
-    "timestamp_ntz": (pa.timestamp("us"), _TIME),
-    "timestamp": (pa.timestamp("us", "UTC"), rf"{_TIME}(Z|[+-][0-9]{{2}}:[0-9]{{2}})"),
-}
-_INTEGERS = (
-    "integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger unsignedLong "
-    "unsignedInt unsignedShort unsignedByte"
-)
-# The types that the values of a datatype may have, by the names that Spark has for them.
-_TYPES = {
-    **{_XSD + name: ("bigint",) for name in _INTEGERS.split()},
-    _XSD + "double": ("double",),
-    _XSD + "float": ("double",),
-    _XSD + "decimal": ("decimal(38,18)",),
-    _XSD + "boolean": ("boolean",),
-    _XSD + "date": ("date",),
-    _XSD + "dateTime": ("timestamp_ntz", "timestamp"),
-}
-STRING = "string"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -94,6 +69,12 @@ class Profile:
         """Whether some literals have a language."""
         return _LANG_STRING in self.datatypes
 
+    @property
+    def varying(self) -> list[str]:
+        """The properties, besides their text, that tell the objects apart: kind, datatype, lang."""
+        datatypes = len(self.datatypes) > 1 and {*self.datatypes} != {_LANG_STRING, _XSD + "string"}
+        return ["kind"] * (len(self.kinds) > 1) + ["datatype"] * datatypes + ["lang"] * self.has_languages
+
     def add(self, other: Profile) -> None:
         """Add the objects of other subjects."""
         self.shapes.update(other.shapes)
@@ -102,7 +83,7 @@ class Profile:
         self.most = max(self.most, other.most)
 
 
-def of_objects(rows: pa.Table) -> Counter[Shape]:
+def of_objects(rows: pa.Table, typed: bool = True) -> Counter[Shape]:
     """The shapes of the objects of some rows of the flat layout, and how many have each."""
     found: Counter[Shape] = Counter()
     groups = rows.append_column("has_lang", compute.is_valid(rows["lang"])).group_by(
@@ -120,39 +101,21 @@ def of_objects(rows: pa.Table) -> Counter[Shape]:
             values = rows["object"]
             if n < len(rows):
                 values = values.filter(compute.equal(rows["datatype"], datatype))
-            found[Shape(kind, datatype, _type_of(values, datatype))] += n
+            found[Shape(kind, datatype, type_of(values, datatype) if typed else STRING)] += n
     return found
 
 
-def _type_of(values: pa.ChunkedArray, datatype: str) -> str:
-    """The type that can hold all of these values of a datatype."""
-    for name in _TYPES.get(datatype, ()):
-        if compute.all(compute.match_substring_regex(values, f"^({_FORMS[name][1]})$")).as_py():
-            try:
-                cast(values, name)
-            except pa.ArrowInvalid:
-                continue  # such as the 30th of February
-            return name
-    return STRING
-
-
-def cast(values: pa.ChunkedArray, type: str) -> pa.ChunkedArray:
-    """Lexical forms as values of a type.
-
-    >>> cast(pa.chunked_array([["+1", "02"]]), "bigint").to_pylist()
-    [1, 2]
-    """
-    if type == STRING:
-        return values
-    return compute.utf8_ltrim(values, "+").cast(column_type(type))
-
-
-def column_type(type: str) -> pa.DataType:
-    """The type in Arrow of a type by its name in Spark.
-
-    >>> column_type("array<bigint>")
-    ListType(list<item: int64>)
-    """
-    if type.startswith("array<"):
-        return pa.list_(column_type(type[6:-1]))
-    return pa.large_string() if type == STRING else _FORMS[type][0]
+def profiles_of(blocks: Iterable[pa.Table], typed: bool = True, max_columns: float = math.inf) -> dict[str, Profile]:
+    """The objects of each predicate, in tables that have all rows of their subjects."""
+    found: dict[str, Profile] = {}
+    for block in filter(len, blocks):
+        for predicate, rows in groups_of(block, "predicate"):
+            counts = rows["subject"].value_counts().field("counts")
+            profile = Profile(of_objects(rows, typed), subjects=len(counts), most=compute.max(counts).as_py())
+            found.setdefault(predicate, Profile()).add(profile)
+            if len(found) > max_columns:
+                raise JellyLimitError(
+                    f"the subjects have more than {max_columns} predicates, and each would have a column: raise "
+                    "max_columns, or take the subjects of one class, or some predicates only"
+                )
+    return found

@@ -1,0 +1,1 @@
+"""Tables with a column for each predicate: their names, types and rows, here and on Spark."""
