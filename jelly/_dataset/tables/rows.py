@@ -7,10 +7,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jelly._formats.arrow_types import compute, pa
+from jelly._formats.arrow_tables import compute, pa, schema
 
-__all__ = ["Places", "groups_of", "placed", "with_places"]
+__all__ = ["LARGE", "Places", "groups_of", "placed", "with_places"]
 
+# Columns of many rows have more than 2 GB.
+LARGE = pa.schema([field.with_type(pa.large_string()) for field in schema()])
 Places: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
 
