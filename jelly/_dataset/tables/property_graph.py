@@ -19,10 +19,9 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.kinds import Kind, kinds_of
 from jelly._dataset.conditions.terms import Terms
 from jelly._dataset.tables.names import safe_names
-from jelly._dataset.tables.profile import profiles_of
-from jelly._dataset.tables.rows import placed
+from jelly._dataset.tables.profile import placed, profiles_of
 from jelly._dataset.tables.wide import TYPE, Rows, arrays_of, columns_of
-from jelly._formats.arrow_types import STRING, cast, compute, csv, pa
+from jelly._formats.arrow_tables import STRING, cast, compute, csv, pa
 from jelly._streams.spool import HashFile, compare, marks
 from jelly.errors import JellyUnsupportedError
 

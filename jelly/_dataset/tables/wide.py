@@ -17,10 +17,8 @@ from jelly._core.base.batch import Batch
 from jelly._dataset.steps.sort import Sort
 from jelly._dataset.steps.step import TRIPLES
 from jelly._dataset.tables.names import safe_names
-from jelly._dataset.tables.profile import Profile, profiles_of
-from jelly._dataset.tables.rows import LARGE, groups_of, placed, with_places
-from jelly._formats.arrow_tables import from_batches
-from jelly._formats.arrow_types import STRING, cast, column_type, compute, pa
+from jelly._dataset.tables.profile import LARGE, Profile, groups_of, placed, profiles_of, with_places
+from jelly._formats.arrow_tables import STRING, cast, column_type, compute, from_batches, pa
 
 __all__ = ["TYPE", "Rows", "arrays_of", "columns_of", "wide_table"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from jelly._core.base.batch import Batch
-from jelly._dataset.tables.rows import LARGE
+from jelly._dataset.tables.profile import LARGE
 from jelly._formats.arrow_tables import from_batches, pa, parquet
 from jelly.spark._tables.buckets import Ids, bucket_of, hash_ids, write_buckets
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jelly._dataset.tables.names import safe_names
-from jelly._dataset.tables.profile import Profile, profiles_of
-from jelly._dataset.tables.rows import groups_of, placed
+from jelly._dataset.tables.profile import Profile, groups_of, placed, profiles_of
 from jelly._dataset.tables.wide import TYPE
-from jelly._formats.arrow_types import cast, column_type, compute, pa
+from jelly._formats.arrow_tables import cast, column_type, compute, pa
 from jelly.spark._tables.buckets import write_parquet
 from jelly.spark._tables.statements import read_statements
 
