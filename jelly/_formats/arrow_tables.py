@@ -1,4 +1,6 @@
-"""Batches as record batches of pyarrow, and the columns of the layouts."""
+"""The part of pyarrow that codecs need: Batches as record batches, the columns of the layouts, and types of columns.
+
+pyarrow is imported here, and by others from here."""
 
 from __future__ import annotations
 
@@ -10,14 +12,18 @@ import numpy as np
 from jelly._core.arrow.buffer_pool import Pool
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch import Batch
-from jelly._formats.arrow_types import column_type, compute, csv, pa, parquet, values_of
 from jelly._options.layouts import VALUES, Layout, LayoutWithValues, find_layout
 from jelly._options.settings import checked
-from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, need
+
+with need("arrow", "Arrow needs pyarrow"):
+    import pyarrow as pa
+    from pyarrow import compute, csv, parquet
 
 __all__ = [
-    "BATCH_ROWS", "DIRECTIONS", "KINDS", "MAX_PEEK", "Keep", "RecordBatchBuilder", "Rows", "check_rows", "compute",
-    "csv", "datasets", "from_batches", "from_results", "metadata_array", "pa", "parquet", "schema", "strings",
+    "BATCH_ROWS", "DIRECTIONS", "KINDS", "MAX_PEEK", "STRING", "Keep", "RecordBatchBuilder", "Rows", "cast",
+    "check_rows", "column_type", "compute", "csv", "datasets", "from_batches", "from_results", "metadata_array",
+    "pa", "parquet", "schema", "strings", "type_of",
 ]  # fmt: skip
 
 Rows: TypeAlias = tuple[Batch, int, int]  # a Batch and the range of its rows that is meant
@@ -35,6 +41,101 @@ MAX_METADATA = 1 << 26
 _METADATA = pa.map_(pa.string(), pa.binary())
 _CODES = pa.dictionary(pa.int32(), pa.large_string())
 _KIND_CODES = pa.dictionary(pa.int8(), pa.string())
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME = rf"{_DAY}T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]{{1,6}})?"
+# The lexical forms that each type can hold, some of what the datatypes allow.
+_FORMS = {
+    "bigint": (pa.int64(), "[+-]?[0-9]{1,19}"),
+    "double": (pa.float64(), f"{_NUMBER}|-?INF|NaN"),
+    "decimal(38,18)": (pa.decimal128(38, 18), r"[+-]?[0-9]{1,20}(\.[0-9]{1,18})?"),
+    "boolean": (pa.bool_(), "true|false|0|1"),
+    "date": (pa.date32(), _DAY),
+    "timestamp_ntz": (pa.timestamp("us"), _TIME),
+    "timestamp": (pa.timestamp("us", "UTC"), rf"{_TIME}(Z|[+-][0-9]{{2}}:[0-9]{{2}})"),
+}
+_FORMS["decimal"] = _FORMS["decimal(38,18)"]  # as the column is called
+_INTEGERS = (
+    "integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger unsignedLong "
+    "unsignedInt unsignedShort unsignedByte"
+)
+# The types that the values of a datatype may have, by the names that Spark has for them.
+_TYPES = {
+    **{_XSD + name: ("bigint",) for name in _INTEGERS.split()},
+    _XSD + "double": ("double",),
+    _XSD + "float": ("double",),
+    _XSD + "decimal": ("decimal(38,18)", "decimal"),
+    _XSD + "boolean": ("boolean",),
+    _XSD + "date": ("date",),
+    _XSD + "dateTime": ("timestamp_ntz", "timestamp"),
+}
+STRING = "string"
+
+
+def _fitting(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    return compute.match_substring_regex(values, f"^({_FORMS[name][1]})$")
+
+
+def type_of(values: pa.ChunkedArray, datatype: str) -> str:
+    """The type that can hold all of these values of a datatype."""
+    for name in _TYPES.get(datatype, ()):
+        if compute.all(_fitting(values, name)).as_py():
+            try:
+                cast(values, name)
+            except pa.ArrowInvalid:
+                continue  # such as the 30th of February
+            return name
+    return STRING
+
+
+def cast(values: pa.ChunkedArray, type: str) -> pa.ChunkedArray:
+    """Lexical forms as values of a type.
+
+    >>> cast(pa.chunked_array([["+1", "02"]]), "bigint").to_pylist()
+    [1, 2]
+    """
+    if type == STRING:
+        return values
+    return compute.utf8_ltrim(values, "+").cast(column_type(type))
+
+
+def column_type(type: str) -> pa.DataType:
+    """The type in Arrow of a type by its name in Spark.
+
+    >>> column_type("array<bigint>")
+    ListType(list<item: int64>)
+    """
+    if type.startswith("array<"):
+        return pa.list_(column_type(type[6:-1]))
+    return pa.large_string() if type == STRING else _FORMS[type][0]
+
+
+def values_of(name: str, objects: pa.Array, datatypes: pa.Array) -> pa.Array:
+    """A column of the layout "typed": the values of some objects, null where one is of another type or does not fit.
+
+    >>> values_of("date", pa.array(["2024-02-29", "2023-02-29", "1"]), pa.array([_XSD + "date"] * 3)).to_pylist()
+    [datetime.date(2024, 2, 29), None, None]
+    """
+    known = pa.array([datatype for datatype, types in _TYPES.items() if name in types])
+    fits = compute.is_in(datatypes.cast(pa.string()), known)
+    if not compute.any(fits).as_py():
+        return pa.nulls(len(objects), column_type(name))
+    objects = objects.cast(pa.string())
+    fits = compute.and_(fits, _fitting(objects, name))
+    return pa.concat_arrays(_cast(compute.if_else(fits, objects, None), name))
+
+
+def _cast(values: pa.Array, name: str) -> Iterable[pa.Array]:
+    """Lexical forms as values, in pieces: null for one that is no value, such as the 30th of February."""
+    try:
+        return [cast(values, name)]
+    except pa.ArrowInvalid:
+        half = len(values) // 2
+        if not half:
+            return [pa.nulls(1, column_type(name))]
+        return [*_cast(values[:half], name), *_cast(values[half:], name)]
 
 
 @checked()
@@ -129,10 +230,9 @@ class RecordBatchBuilder:
         if self._variables is not None:
             self._parts = dict.fromkeys(self._variables, "variable")
         # Columns of values are made of two others.
-        self._names = [name for name in self.schema.names if self._parts[name] not in VALUES]
-        self._has_values = len(self._names) < len(self.schema.names)
-        if self._has_values:
-            self._names = [*dict.fromkeys([*self._names, "object", "datatype"])]
+        names = [name for name in self.schema.names if self._parts[name] not in VALUES]
+        of_values = ("object", "datatype") if len(names) < len(self.schema.names) else ()
+        self._names = [*dict.fromkeys((*names, *of_values))]
         self._batch_rows = batch_rows
         self._pool = Pool()
         # Columns that are not in use: each keeps its tables from one segment of a file to the next.
@@ -192,16 +292,14 @@ class RecordBatchBuilder:
                 stop = row + len(array)  # fewer where the text is too much for one record batch
                 arrays.append(array)
             cut = [array if len(array) == stop - row else array.slice(0, stop - row) for array in arrays]
-            if self._has_values:
-                known = dict(zip(self._names, cut, strict=True))
-                objects, datatypes = (known[name].cast(pa.string()) for name in ("object", "datatype"))
-                cut = [
-                    values_of(name, objects, datatypes) if self._parts[name] in VALUES else known[name]
-                    for name in self.schema.names
-                ]
-            yield pa.RecordBatch.from_arrays(cut, schema=self.schema)
+            known = dict(zip(self._names, cut, strict=True))
+            made = [
+                known[name] if name in known else values_of(name, known["object"], known["datatype"])
+                for name in self.schema.names
+            ]
+            yield pa.RecordBatch.from_arrays(made, schema=self.schema)
             row = stop
-            del arrays, cut, array
+            del arrays, cut, array, known, made
         columns.start(None)
 
     def _array(

@@ -1,19 +1,25 @@
-"""The kinds of objects of a predicate, and the type of the column that holds all of them."""
+"""The objects of predicates: the column that holds all of them, and its values for each subject."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
-from jelly._dataset.tables.rows import groups_of
-from jelly._formats.arrow_types import STRING, compute, pa, type_of
+import numpy as np
+
+from jelly._formats.arrow_tables import STRING, compute, pa, schema, type_of
 from jelly.errors import JellyLimitError
 
-__all__ = ["Profile", "Shape", "of_objects", "profiles_of"]
+__all__ = ["LARGE", "Places", "Profile", "Shape", "groups_of", "of_objects", "placed", "profiles_of", "with_places"]
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
+# Columns of many rows have more than 2 GB.
+LARGE = pa.schema([column.with_type(pa.large_string()) for column in schema()])
+Places: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+
 _LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 
 
@@ -119,3 +125,39 @@ def profiles_of(blocks: Iterable[pa.Table], typed: bool = True, max_columns: flo
                     "max_columns, or take the subjects of one class, or some predicates only"
                 )
     return found
+
+
+def groups_of(rows: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
+    """Each value of a column, in order, with its rows."""
+    codes = rows[column].combine_chunks().dictionary_encode()
+    numbers = codes.indices.to_numpy()
+    order = np.argsort(numbers, kind="stable")
+    rows = rows.take(order)
+    ends = np.searchsorted(numbers[order], np.arange(len(codes.dictionary) + 1))
+    values = codes.dictionary.to_pylist()
+    for at in sorted(range(len(values)), key=values.__getitem__):
+        yield values[at], rows.slice(ends[at], ends[at + 1] - ends[at])
+
+
+def with_places(rows: pa.Table) -> tuple[pa.Array, pa.Table]:
+    """The subjects of rows that are in their order, and the rows with a column ``at``: which of these each has."""
+    each = rows["subject"].combine_chunks()
+    is_new = np.append(True, compute.not_equal(each[1:], each[:-1]).to_numpy(zero_copy_only=False))
+    return each.take(np.flatnonzero(is_new)), rows.append_column("at", pa.array(np.cumsum(is_new) - 1))
+
+
+def placed(at: Places, n: int, is_list: bool) -> Callable[[pa.ChunkedArray], pa.Array]:
+    """A function that makes a column for ``n`` subjects of values, of which each is of the subject that ``at`` says.
+
+    >>> values = pa.chunked_array([["x", "y", "z"]])
+    >>> placed(np.array([2, 0, 2]), 3, True)(values).to_pylist()
+    [['y'], None, ['x', 'z']]
+    """
+    if not is_list:
+        places = np.full(n, -1, np.int64)
+        places[at] = np.arange(len(at))
+        return lambda values: values.take(pa.array(places, mask=places < 0)).combine_chunks()
+    counts = np.bincount(at, minlength=n)
+    offsets = pa.array(np.append(0, np.cumsum(counts)), pa.int32(), mask=np.append(counts == 0, False))
+    order = np.argsort(at, kind="stable")
+    return lambda values: pa.ListArray.from_arrays(offsets, values.take(order).combine_chunks())

@@ -19,10 +19,9 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.kinds import Kind, kinds_of
 from jelly._dataset.conditions.terms import Terms
 from jelly._dataset.tables.names import safe_names
-from jelly._dataset.tables.profile import profiles_of
-from jelly._dataset.tables.rows import placed
+from jelly._dataset.tables.profile import placed, profiles_of
 from jelly._dataset.tables.wide import TYPE, Rows, arrays_of, columns_of
-from jelly._formats.arrow_types import compute, csv, pa
+from jelly._formats.arrow_tables import STRING, cast, compute, csv, pa
 from jelly._streams.spool import HashFile, compare, marks
 from jelly.errors import JellyUnsupportedError
 
@@ -32,8 +31,8 @@ __all__ = ["write_property_graph"]
 BETWEEN = "\x1f"
 # The types of Neo4j, by those of columns.
 _TYPES = {
-    "int64": "long", "double": "double", "bool": "boolean", "date32[day]": "date", "timestamp[us]": "localdatetime",
-    "timestamp[us, tz=UTC]": "datetime",
+    "bigint": "long", "double": "double", "boolean": "boolean", "date": "date", "timestamp_ntz": "localdatetime",
+    "timestamp": "datetime",
 }  # fmt: skip
 _FILES = ("nodes.csv", "relationships.csv")
 
@@ -62,21 +61,23 @@ def _named(values: pa.ChunkedArray, names: dict[str, str]) -> pa.ChunkedArray:
     return pa.chunked_array([[names[value] for value in values.to_pylist()]], pa.string())
 
 
-def _texts(values: pa.Array, name: str) -> pa.Array:
-    """A column as texts that the importers read."""
-    if pa.types.is_list(values.type):
-        texts = compute.fill_null(_texts(values.values, name), "")
-        if compute.any(compute.match_substring(texts, BETWEEN)).as_py():
-            raise JellyUnsupportedError(f"a value of {name} has U+001F, which stands between the values of a list")
-        return compute.binary_join(pa.ListArray.from_arrays(values.offsets, texts, mask=values.is_null()), BETWEEN)
-    texts = values.cast(pa.string())
-    if pa.types.is_timestamp(values.type):
-        return compute.replace_substring(texts, " ", "T")
-    if pa.types.is_decimal(values.type):
-        return compute.utf8_rtrim(compute.utf8_rtrim(texts, "0"), ".")
-    if pa.types.is_floating(values.type):
-        return compute.replace_substring(compute.replace_substring(texts, "inf", "Infinity"), "nan", "NaN")
-    return texts
+def _texts(values: pa.ChunkedArray, type: str) -> pa.ChunkedArray:
+    """Lexical forms as the importers read them."""
+    if type in ("boolean", "bigint"):
+        values = cast(values, type)
+    elif type != STRING:
+        values = compute.replace_substring(compute.utf8_ltrim(values, "+"), "INF", "Infinity")
+    return values.cast(pa.string())
+
+
+def _cells(values: pa.Array, name: str) -> pa.Array:
+    """A column as texts: those of a list become one."""
+    if not pa.types.is_list(values.type):
+        return values
+    texts = compute.fill_null(values.values, "")
+    if compute.any(compute.match_substring(texts, BETWEEN)).as_py():
+        raise JellyUnsupportedError(f"a value of {name} has U+001F, which stands between the values of a list")
+    return compute.binary_join(pa.ListArray.from_arrays(values.offsets, texts, mask=values.is_null()), BETWEEN)
 
 
 def write_property_graph(folder: str, batches: Iterable[Batch], max_columns: int, memory: int) -> int:
@@ -95,29 +96,29 @@ def write_property_graph(folder: str, batches: Iterable[Batch], max_columns: int
                 types.update(links["predicate"].unique().to_pylist())
                 yield values
 
-        fields, columns = columns_of(profiles_of(literals(), True, max_columns), ("id", "labels"))
+        _, columns = columns_of(profiles_of(literals(), True, max_columns), ("id", "labels"))
         names, labels = safe_names(types), safe_names(classes)
         is_new = marks(objects.rows, memory, stack)
         compare(subjects, objects, memory // 4, marks(subjects.rows, memory, stack), is_new)
         os.makedirs(folder, exist_ok=True)
         part = stack.enter_context(PartFolder(folder))
         nodes, relationships = files = [stack.enter_context(open(part.of(name), "wb")) for name in _FILES]
-        own = [field.name for field in fields]
-        heads = ["id:ID", ":LABEL"]
-        for field in fields:
-            is_list = pa.types.is_list(field.type)
-            kind = _TYPES.get(str(field.type.value_type if is_list else field.type), "string")
-            heads.append(f"{field.name}:{kind}{'[]' * is_list}")
+        own = {
+            name: _TYPES.get(profile.type if part == "object" else "", "string") + "[]" * (profile.most > 1)
+            for parts, profile in columns.values()
+            for part, name in parts.items()
+        }
+        heads = ["id:ID", ":LABEL", *map(":".join, own.items())]
         nodes.write(f"{','.join(heads)}\n".encode())
         relationships.write(b":START_ID,:END_ID,:TYPE\n")
         n = at = 0
         for ids, rows in found.again(len(heads)):
             n += len(rows)
             values, of, links = _parted(rows)
-            made = dict(arrays_of(values, columns, len(ids)))
+            made = dict(arrays_of(values, columns, len(ids), _texts))
             made[""] = placed(of["at"].to_numpy(), len(ids), True)(_named(of["object"], labels))
             missing = pa.nulls(len(ids))
-            _write(nodes, [ids, *(_texts(made.get(name, missing), name) for name in ("", *own))])
+            _write(nodes, [ids, *(_cells(made.get(name, missing), name) for name in ("", *own))])
             new = links["object"].filter(pa.array(is_new[at : at + len(links)]))
             at += len(links)
             _write(nodes, [new, *[pa.nulls(len(new))] * (len(heads) - 1)])

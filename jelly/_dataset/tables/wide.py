@@ -7,7 +7,7 @@ between they are in a temporary file, as record batches, each of which has all s
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack
 from typing import Any, TypeAlias
 
@@ -17,10 +17,8 @@ from jelly._core.base.batch import Batch
 from jelly._dataset.steps.sort import Sort
 from jelly._dataset.steps.step import TRIPLES
 from jelly._dataset.tables.names import safe_names
-from jelly._dataset.tables.profile import Profile, profiles_of
-from jelly._dataset.tables.rows import groups_of, placed, with_places
-from jelly._formats.arrow_tables import from_batches, schema
-from jelly._formats.arrow_types import STRING, cast, column_type, compute, pa
+from jelly._dataset.tables.profile import LARGE, Profile, groups_of, placed, profiles_of, with_places
+from jelly._formats.arrow_tables import STRING, cast, column_type, compute, from_batches, pa
 
 __all__ = ["TYPE", "Rows", "arrays_of", "columns_of", "wide_table"]
 
@@ -29,18 +27,12 @@ TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 BLOCK_ROWS, BLOCK_BYTES, CELLS = 1 << 17, 1 << 25, 1 << 21
 _PARTS = {"kind": "object_kind"}
 
-# Columns of many rows have more than 2 GB.
-_ROWS = pa.schema([
-    field.with_type(pa.large_string())
-    for field in schema(columns=["subject", "predicate", "object", "object_kind", "datatype", "lang"])
-])
-
 
 def _blocks(batches: Iterable[Batch]) -> Iterator[pa.Table]:
     """The rows of sorted Batches, in tables that have all rows of their subjects."""
     held: list[pa.RecordBatch] = []
     times = 1
-    for made in from_batches(batches, columns=_ROWS.names):
+    for made in from_batches(batches):
         held.append(made)
         size = max(sum(map(len, held)) / BLOCK_ROWS, sum(each.nbytes for each in held) / BLOCK_BYTES)
         if size >= times:
@@ -63,14 +55,14 @@ class Rows:
 
     def first(self, classes: Collection[str] | None) -> Iterator[pa.Table]:
         """The rows of the subjects of some classes, or of all subjects."""
-        out = pa.ipc.new_stream(self._file, _ROWS, options=pa.ipc.IpcWriteOptions(compression="lz4"))
+        out = pa.ipc.new_stream(self._file, LARGE, options=pa.ipc.IpcWriteOptions(compression="lz4"))
         for rows in _blocks(self.batches):
             if classes is not None:
                 of, kind, object = map(compute.field, ("predicate", "object_kind", "object"))
                 found = rows.filter((of == TYPE) & (kind == "iri") & object.isin(pa.array(classes, pa.string())))
                 rows = rows.filter(compute.is_in(rows["subject"], found["subject"]))
             if len(rows):
-                rows = rows.cast(_ROWS).combine_chunks()
+                rows = rows.cast(LARGE).combine_chunks()
                 out.write_table(rows)
                 yield rows
         out.close()
@@ -91,13 +83,15 @@ class Rows:
 Columns: TypeAlias = dict[str, tuple[dict[str, str], Profile]]
 
 
-def arrays_of(rows: pa.Table, columns: Columns, n: int) -> Iterator[tuple[str, pa.Array]]:
-    """The columns for ``n`` subjects, with their names: those that have a value."""
+def arrays_of(
+    rows: pa.Table, columns: Columns, n: int, cast: Callable[[Any, str], Any] = cast
+) -> Iterator[tuple[str, pa.Array]]:
+    """The columns for ``n`` subjects, with their names: those that have a value. ``cast`` makes values of texts."""
     for predicate, some in groups_of(rows, "predicate"):
         names, profile = columns[predicate]
         make = placed(some["at"].to_numpy(), n, profile.most > 1)
         for part, name in names.items():
-            yield name, make(cast(some[part], profile.type) if part == "object" else some[part])
+            yield name, make(cast(some[part], profile.type if part == "object" else STRING))
 
 
 def columns_of(profiles: dict[str, Profile], taken: Collection[str]) -> tuple[list[pa.Field], Columns]:
@@ -109,13 +103,13 @@ def columns_of(profiles: dict[str, Profile], taken: Collection[str]) -> tuple[li
     columns: Columns = {}
     for predicate, name in names.items():
         profile = profiles[predicate]
-        columns[predicate] = {"object": name}, profile
-        about = {"kind": " ".join(profile.kinds), "datatype": " ".join(profile.datatypes)}
-        for part, column in (("object", name), *((part, others[f"{name}_{part}"]) for part in profile.varying)):
-            columns[predicate][0][_PARTS.get(part, part)] = column
+        own = {"object": name} | {part: others[f"{name}_{part}"] for part in profile.varying}
+        about = {"predicate": predicate, "kind": " ".join(profile.kinds), "datatype": " ".join(profile.datatypes)}
+        for part, column in own.items():
             kind = column_type(profile.type if part == "object" else STRING)
-            about = {"predicate": predicate, "part": part, **(about if part == "object" else {})}
-            fields.append(pa.field(column, pa.list_(kind) if profile.most > 1 else kind, metadata=about))
+            field = pa.field(column, pa.list_(kind) if profile.most > 1 else kind, metadata=about | {"part": part})
+            fields.append(field)
+        columns[predicate] = {_PARTS.get(part, part): column for part, column in own.items()}, profile
     return fields, columns
 
 

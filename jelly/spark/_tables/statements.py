@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from jelly._core.base.batch import Batch
-from jelly._formats.arrow_tables import from_batches, pa, parquet, schema
+from jelly._dataset.tables.profile import LARGE
+from jelly._formats.arrow_tables import from_batches, pa, parquet
 from jelly.spark._tables.buckets import Ids, bucket_of, hash_ids, write_buckets
 
 __all__ = ["FOLDER", "read_statements", "write_statements"]
@@ -16,9 +17,6 @@ FOLDER = "statements"
 # Maximum statements and bytes that a task sorts at once.
 _RUN_ROWS = 1 << 20
 _RUN_BYTES = 1 << 28
-
-# Columns of many rows have more than 2 GB.
-_LARGE = pa.schema([field.with_type(pa.large_string()) for field in schema("flat")])
 
 
 def write_statements(batches: Iterable[Batch], folder: str, name: str, *, buckets: int) -> int:
@@ -51,4 +49,4 @@ def write_statements(batches: Iterable[Batch], folder: str, name: str, *, bucket
 
 def read_statements(paths: Sequence[str]) -> pa.Table:
     """The statements of some files."""
-    return pa.concat_tables([parquet.ParquetFile(path).read().cast(_LARGE) for path in paths] or [_LARGE.empty_table()])
+    return pa.concat_tables([parquet.ParquetFile(path).read().cast(LARGE) for path in paths] or [LARGE.empty_table()])

@@ -6,9 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 
 from jelly._dataset.tables.names import safe_names
-from jelly._dataset.tables.profile import Profile, of_objects
-from jelly._dataset.tables.rows import groups_of
-from jelly._formats.arrow_types import STRING, cast, compute, pa
+from jelly._dataset.tables.profile import Profile, groups_of, of_objects
+from jelly._formats.arrow_tables import STRING, cast, compute, pa
 from jelly.spark._tables.buckets import write_parquet
 from jelly.spark._tables.statements import read_statements
 

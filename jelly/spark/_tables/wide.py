@@ -7,15 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jelly._dataset.tables.names import safe_names
-from jelly._dataset.tables.profile import Profile, profiles_of
-from jelly._dataset.tables.rows import groups_of, placed
-from jelly._formats.arrow_types import cast, column_type, compute, pa
+from jelly._dataset.tables.profile import Profile, groups_of, placed, profiles_of
+from jelly._dataset.tables.wide import TYPE
+from jelly._formats.arrow_tables import cast, column_type, compute, pa
 from jelly.spark._tables.buckets import write_parquet
 from jelly.spark._tables.statements import read_statements
 
 __all__ = ["MAX_COLUMNS", "Classes", "Plan", "analyse", "merge", "plan", "write"]
 
-_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 _TERM = ("object", "object_kind", "datatype", "lang")
 # Maximum columns of a table, besides that of the subjects.
 MAX_COLUMNS = 1000
@@ -55,7 +54,7 @@ class Plan:
 def _of_classes(paths: Sequence[str]) -> tuple[pa.Table, pa.Table]:
     """The different triples of some files, and the subjects with their classes: each pair once."""
     rows = read_statements(paths).group_by(["subject", "predicate", *_TERM], use_threads=False).aggregate([])
-    is_class = compute.and_(compute.equal(rows["predicate"], _TYPE), compute.equal(rows["object_kind"], "iri"))
+    is_class = compute.and_(compute.equal(rows["predicate"], TYPE), compute.equal(rows["object_kind"], "iri"))
     classes = rows.filter(is_class).select(["subject", "object"]).rename_columns(["subject", "class"])
     return rows, classes
 
