@@ -26,5 +26,14 @@ cdef int sort_statements(Statements* rows, int32_t most) noexcept nogil
 cdef int64_t drop_duplicates(Statements* rows) noexcept nogil
 
 
-cdef inline bint same_statement(const Statement* x, const Statement* y) noexcept nogil:
-    return x.s == y.s and x.p == y.p and x.o == y.o and x.g == y.g
+cdef inline int32_t slot_of(const Statement* row, int slot) noexcept nogil:
+    return row.s if slot == 0 else row.p if slot == 1 else row.o if slot == 2 else row.g
+
+
+cdef inline int compare_statements(const Statement* x, const Statement* y) noexcept nogil:
+    """Less than 0, 0 or more, as a statement comes before another, is equal or comes after it."""
+    cdef int slot
+    for slot in range(4):
+        if slot_of(x, slot) != slot_of(y, slot):
+            return -1 if slot_of(x, slot) < slot_of(y, slot) else 1
+    return 0

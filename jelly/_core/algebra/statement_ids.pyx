@@ -56,10 +56,6 @@ cdef int take_statements(TermDictionary terms, Statements* into, Batch batch, in
     return check_status(status)
 
 
-cdef inline int32_t slot_of(const Statement* row, int slot) noexcept nogil:
-    return row.s if slot == 0 else row.p if slot == 1 else row.o if slot == 2 else row.g
-
-
 cdef int sort_statements(Statements* rows, int32_t most) noexcept nogil:
     """Sort by s, p, o and g, from -1 to `most`, digit by digit from the last one."""
     cdef int64_t* count = <int64_t*>malloc(((1 << DIGIT) + 1) * sizeof(int64_t))
@@ -103,7 +99,7 @@ cdef int64_t drop_duplicates(Statements* rows) noexcept nogil:
     """Remove duplicates from sorted statements; return the number of remaining ones."""
     cdef int64_t i, kept = 0
     for i in range(rows.n):
-        if kept == 0 or not same_statement(&rows.rows[i], &rows.rows[kept - 1]):
+        if kept == 0 or compare_statements(&rows.rows[i], &rows.rows[kept - 1]) != 0:
             rows.rows[kept] = rows.rows[i]
             kept += 1
     rows.n = kept

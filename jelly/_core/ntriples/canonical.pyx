@@ -195,24 +195,21 @@ cdef class Canonicalizer:
 
     def add(self, Batch batch not None) -> None:
         """Add the statements of a Batch. JellyUnsupportedError if RDFC-1.0 is not defined for one of them."""
-        claim(&self.claimed, self)
-        try:
-            self.take(batch)
-        finally:
-            give_back(&self.claimed)
-
-    cdef int take(self, Batch batch) except -1:
         cdef Fault fault
         cdef int64_t row = 0
-        if self.finished:
-            raise ValueError("the Canonicalizer has finished")
-        need_rdf(batch)
-        with nogil:
-            memset(&fault, 0, sizeof(fault))
-            check_rows(&batch.a, &row, &fault)
-        if fault.code < 0:
-            raise fault_error(&fault, {"row": batch.first_row + row})
-        return take_statements(self.terms, &self.rows, batch, 0, batch.a.n_rows)
+        claim(&self.claimed, self)
+        try:
+            if self.finished:
+                raise ValueError("the Canonicalizer has finished")
+            need_rdf(batch)
+            with nogil:
+                memset(&fault, 0, sizeof(fault))
+                check_rows(&batch.a, &row, &fault)
+            if fault.code < 0:
+                raise fault_error(&fault, {"row": batch.first_row + row})
+            take_statements(self.terms, &self.rows, batch, 0, batch.a.n_rows)
+        finally:
+            give_back(&self.claimed)
 
     cdef int write_terms(self, BatchData* b) noexcept nogil:
         """Write the texts of all terms of the dictionary, which gives its memory away meanwhile."""
@@ -340,8 +337,8 @@ cdef class Canonicalizer:
         with nogil:
             status = self.write_terms(&self.terms.terms.a)
         self.terms = None
-        with nogil:
-            if status == 0:
+        if status == 0:
+            with nogil:
                 status = self.rank_terms(n_terms)
         if status < 0:
             self.rows.n = 0

@@ -7,7 +7,9 @@ from libc.string cimport memcpy
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.algebra.dictionary cimport TermDictionary
-from jelly._core.algebra.statement_ids cimport Statement, Statements, need_rdf, sort_statements, take_statements
+from jelly._core.algebra.statement_ids cimport (
+    Statement, Statements, compare_statements, need_rdf, sort_statements, take_statements,
+)
 from jelly._core.base.batch cimport Batch
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport NO_MEMORY
@@ -48,22 +50,12 @@ cdef int set_apart(const uint8_t* opened, Statements* rows, Statements* apart) n
     return 0
 
 
-cdef inline int order_of(const Statement* x, const Statement* y) noexcept nogil:
-    if x.s != y.s:
-        return -1 if x.s < y.s else 1
-    if x.p != y.p:
-        return -1 if x.p < y.p else 1
-    if x.o != y.o:
-        return -1 if x.o < y.o else 1
-    return 0 if x.g == y.g else -1 if x.g < y.g else 1
-
-
 cdef void drop_common(Statements* x, Statements* y) noexcept nogil:
     """Remove from two sorted lists the statements that both have, counting duplicates."""
     cdef int64_t i = 0, k = 0, kept_x = 0, kept_y = 0
     cdef int order
     while i < x.n or k < y.n:
-        order = -1 if k == y.n else 1 if i == x.n else order_of(&x.rows[i], &y.rows[k])
+        order = -1 if k == y.n else 1 if i == x.n else compare_statements(&x.rows[i], &y.rows[k])
         if order < 0:
             x.rows[kept_x] = x.rows[i]
             kept_x += 1
@@ -138,37 +130,34 @@ cdef class StatementTable:
 
         Duplicates count: a statement appears as often as one dataset has it more. Nothing can be added after this.
         """
+        cdef Batch terms = self.dictionary.terms
+        cdef const uint8_t* opened
+        cdef int status = 0
+        cdef int side
+        cdef int64_t i
         claim(&self.claimed, self)
         try:
             if self.taken:
                 raise ValueError("the differences were taken")
             self.taken = True
-            self.divide()
+            for i in range(terms.a.n_terms):
+                if terms.a.kind[i] == OTHER_BNODE:
+                    terms.a.kind[i] = KIND_BNODE
+            found = blank_terms(terms)
+            opened = <const uint8_t*>memory_of(found)
+            with nogil:
+                for side in range(2):
+                    if status == 0:
+                        status = set_apart(opened, &self.rows[side], &self.apart[side])
+                    if status == 0:
+                        status = sort_statements(&self.rows[side], terms.a.n_terms)
+                if status == 0:
+                    drop_common(&self.rows[0], &self.rows[1])
+            if status < 0:
+                raise MemoryError
             return numbers_of(&self.rows[0]), numbers_of(&self.rows[1])
         finally:
             give_back(&self.claimed)
-
-    cdef int divide(self) except -1:
-        cdef Batch terms = self.dictionary.terms
-        cdef int status = 0
-        cdef int side
-        cdef int64_t i
-        for i in range(terms.a.n_terms):
-            if terms.a.kind[i] == OTHER_BNODE:
-                terms.a.kind[i] = KIND_BNODE
-        found = blank_terms(terms)
-        cdef const uint8_t* opened = <const uint8_t*>memory_of(found)
-        with nogil:
-            for side in range(2):
-                if status == 0:
-                    status = set_apart(opened, &self.rows[side], &self.apart[side])
-                if status == 0:
-                    status = sort_statements(&self.rows[side], terms.a.n_terms)
-            if status == 0:
-                drop_common(&self.rows[0], &self.rows[1])
-        if status < 0:
-            raise MemoryError
-        return 0
 
     cdef int after(self) except -1:
         if not self.taken:
