@@ -19,14 +19,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jelly._core.algebra.content import blank_terms
 from jelly._core.base.batch import Batch
+from jelly._core.base.kinds import Kind
 from jelly._core.ntriples.statement_table import StatementTable
 from jelly._tools.compare import TOO_MUCH_ALIKE, Pattern, TooMuchAlike, map_component
 from jelly.errors import JellyError, JellyWarning
 
 __all__ = ["components", "differences", "match_labels"]
 
-_OPEN_TRIPLE = 4  # in StatementTable.sorts
+# Levels of quoted triples in quoted triples that are shown: some quote others so often that no memory holds them
+# written out.
+_SHOWN_DEPTH = 5
 # Statements looked at in all rounds of refinement together, where a round counts for some, and patterns in the search
 # for all parts together.
 MAX_ROUNDS_WORK = 50_000_000
@@ -103,18 +107,19 @@ class _Pattern:
     """
 
     def __init__(self, table: StatementTable) -> None:
-        sorts = table.sorts
-        sides = [_with_parts(table, side, sorts) for side in (0, 1)]
+        is_open = blank_terms(table.terms)
+        is_triple = is_open & (table.terms.kind == Kind.TRIPLE)
+        sides = [_with_parts(table, side, is_triple) for side in (0, 1)]
         self.n_rows = n = len(sides[0][0])
         self.rows, self.kind = (np.concatenate(part) for part in zip(*sides, strict=True))
-        is_node = (self.rows >= 0) & ((sorts != 0) & (sorts != 3))[np.where(self.rows >= 0, self.rows, 0)]
+        is_node = (self.rows >= 0) & is_open[np.where(self.rows >= 0, self.rows, 0)]
         self.row, self.slot = np.nonzero(is_node)
         terms = self.rows[is_node]
-        left, right = (_distinct(terms[half], len(sorts)) for half in (self.row < n, self.row >= n))
+        left, right = (_distinct(terms[half], len(is_open)) for half in (self.row < n, self.row >= n))
         self.nodes = np.concatenate([left, right])
         self.n_left = len(left)
-        self.is_triple = sorts[self.nodes] == _OPEN_TRIPLE
-        place = np.empty(len(sorts), np.int32)
+        self.is_triple = is_triple[self.nodes]
+        place = np.empty(len(is_open), np.int32)
         place[self.nodes] = np.arange(len(self.nodes), dtype=np.int32)
         self.node = place[terms]
         self.of_row = _begins(self.row, len(self.rows))
@@ -185,17 +190,19 @@ class _Pattern:
         return hashes, True
 
 
-def _with_parts(table: StatementTable, side: int, sorts: npt.NDArray[np.int8]) -> tuple[_Ints, npt.NDArray[np.int8]]:
+def _with_parts(
+    table: StatementTable, side: int, is_triple: npt.NDArray[np.bool_]
+) -> tuple[_Ints, npt.NDArray[np.int8]]:
     """The statements of a side, then one for each quoted triple with blank nodes and its parts, marked with 1."""
     rows = table.open_statements(side)
     found = [rows]
-    seen = np.zeros(len(sorts) + 1, bool)
-    terms = _distinct(rows[rows >= 0], len(sorts))
-    while len(terms := terms[(terms >= 0) & (sorts[terms] == _OPEN_TRIPLE) & ~seen[terms]]):
+    seen = np.zeros(len(is_triple), bool)
+    terms = _distinct(rows[rows >= 0], len(seen))
+    while len(terms := terms[is_triple[terms] & ~seen[terms]]):
         seen[terms] = True
-        parts = table.parts(terms)
+        parts = table.terms.quoted[table.terms.aux[terms]]
         found.append(np.column_stack([terms, parts]).astype(np.int32))
-        terms = _distinct(parts[parts >= 0], len(sorts))
+        terms = _distinct(parts.ravel(), len(seen))
     kind = np.zeros(sum(map(len, found)), np.int8)
     kind[len(rows) :] = 1
     return np.concatenate(found), kind
@@ -352,6 +359,21 @@ class _Matching:
                     self._match(a, b)
 
 
+def _text(terms: Batch, term: int, depth: int = 0) -> str:
+    """A term in N-Triples syntax, with blank nodes as ``_:``; empty for the default graph."""
+    if term < 0:
+        return ""
+    kind = terms.kind[term]
+    if kind == Kind.BNODE:
+        return "_:"
+    if kind != Kind.TRIPLE:
+        return terms.term(term)
+    if depth >= _SHOWN_DEPTH:
+        return "<<( ... )>>"
+    parts = terms.quoted[terms.aux[term]].tolist()
+    return "<<( {} {} {} )>>".format(*(_text(terms, part, depth + 1) for part in parts))
+
+
 def differences(table: StatementTable, max_work: int = MAX_COMPARE_WORK) -> Iterator[tuple[str, str | None]]:
     """The differences of the two datasets of a table, as multisets and up to the names of blank nodes.
 
@@ -370,7 +392,7 @@ def differences(table: StatementTable, max_work: int = MAX_COMPARE_WORK) -> Iter
     def text(row: list[int]) -> str:
         for term in row:
             if term not in texts:
-                texts[term] = table.text(term)
+                texts[term] = _text(table.terms, term)
         return " ".join(texts[term] for term in row).strip()
 
     for name, rows in zip(("left", "right"), table.take_differences(), strict=True):
@@ -445,7 +467,7 @@ def _names(table: StatementTable, matching: _Matching, is_taken: Callable[[str],
     """The new labels of the nodes of the second dataset, by those they have."""
     pattern = matching.pattern
     terms = np.where(pattern.is_triple, -1, pattern.nodes)
-    labels = [table.label(term) if term >= 0 else "" for term in terms.tolist()]
+    labels = [table.terms.term_text(term) if term >= 0 else "" for term in terms.tolist()]
     taken = set(labels)
     found: dict[str, str] = {}
     rest: list[str] = []

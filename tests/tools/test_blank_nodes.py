@@ -249,11 +249,8 @@ def test_statements_of_rows():
         StatementTable().add(batch, 2)
     with pytest.raises(ValueError, match="taken"):
         table.add(batch, 0)
-    for broken in (-2, 10**6):
-        with pytest.raises(IndexError):
-            table.text(broken)
-        with pytest.raises(IndexError):
-            table.label(broken)
+    with pytest.raises(ValueError, match="not taken"):
+        _ = StatementTable().terms
 
 
 def test_triples_that_quote_others_often():

@@ -7,10 +7,11 @@ below 1 to 10^14. With a key that others may know, compare the rows.
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcpy, memset
 
+from jelly._core.algebra.sort cimport compare_texts
 from jelly._core.base.batch cimport RESULTS, Batch, TermView, load_u64, view_term
-from jelly._core.base.kinds cimport ATTRIBUTED, COMPOUND, KIND_BNODE, among
+from jelly._core.base.kinds cimport COMPOUND, KIND_BNODE, among
 
 import math
 
@@ -89,19 +90,18 @@ cdef inline Hash128 sip_end(Sip* s) noexcept nogil:
     return hash
 
 
-cdef uint64_t hash_text(const uint8_t* at, int64_t n, const HashKey* key, int kind) noexcept nogil:
-    """A hash of a text of some kind."""
+cdef uint64_t hash_text(const uint8_t* at, int64_t n, const HashKey* key) noexcept nogil:
+    """A hash of a text."""
     cdef Sip s
     sip_start(&s, key)
-    s.v3 ^= <uint64_t>kind
     sip_text(&s, at, n)
     return sip_end(&s).lo
 
 
-cdef inline void sip_term(Sip* s, BatchData* b, int32_t term) noexcept nogil:
+cdef inline void sip_view(Sip* s, const TermView* v) noexcept nogil:
     """Take in what a term says by itself, without the terms that it refers to."""
-    sip_text(s, b.text + b.start[term], b.start[term + 1] - b.start[term])
-    sip_word(s, kind_word(b, term))
+    sip_text(s, v.at, v.n)
+    sip_word(s, <uint64_t>v.kind)
 
 
 cdef inline void sip_hash(Sip* s, const Hash128* hash) noexcept nogil:
@@ -118,39 +118,38 @@ cdef void hash_terms(BatchData* b, const HashKey* key, bint alike, Hash128* out)
     cdef int k
     cdef bint refer = False
     for i in range(b.n_terms):
-        if among(b.kind[i], ATTRIBUTED | COMPOUND):
+        view_term(b, i, &v)
+        if v.n_refs:
             refer = True
             continue
         sip_start(&s, key)
-        if alike and b.kind[i] == KIND_BNODE:
+        if alike and v.kind == KIND_BNODE:
             sip_word(&s, KIND_BNODE)
         else:
-            sip_term(&s, b, i)
+            sip_view(&s, &v)
         out[i] = sip_end(&s)
     if not refer:
         return
     # Language tags and datatypes refer to nothing, and the terms of a compound term come before it.
     for i in range(b.n_terms):
-        if not among(b.kind[i], ATTRIBUTED | COMPOUND):
-            continue
         view_term(b, i, &v)
+        if not v.n_refs:
+            continue
         sip_start(&s, key)
-        sip_term(&s, b, i)
+        sip_view(&s, &v)
         for k in range(v.n_refs):
             sip_hash(&s, &out[v.refs[k]])
         out[i] = sip_end(&s)
 
 
-cdef uint64_t hash_shallow(BatchData* b, int32_t term, const int32_t* ids, const HashKey* key) noexcept nogil:
-    """A hash of a term whose language tag, datatype or quoted terms have got ids that are the same for equal ones."""
+cdef uint64_t hash_view(const TermView* v, const int32_t* refs, const HashKey* key) noexcept nogil:
+    """A hash of a term that refers to `refs`, ids that are the same for equal terms."""
     cdef Sip s
-    cdef TermView v
     cdef int k
-    view_term(b, term, &v)
     sip_start(&s, key)
-    sip_term(&s, b, term)
+    sip_view(&s, v)
     for k in range(v.n_refs):
-        sip_word(&s, ids[v.refs[k]])
+        sip_word(&s, refs[k])
     return sip_end(&s).lo
 
 
@@ -300,14 +299,6 @@ def blank_terms(Batch batch not None):
     return made
 
 
-cdef inline int compare_texts(BatchData* b, int32_t x, int32_t y) noexcept nogil:
-    """Below, at or above 0, as the bytes of the text of term `x` come before, at or after those of `y`."""
-    cdef int64_t n = b.start[x + 1] - b.start[x]
-    cdef int64_t m = b.start[y + 1] - b.start[y]
-    cdef int found = memcmp(b.text + b.start[x], b.text + b.start[y], n if n < m else m)
-    return found if found != 0 else (n > m) - (n < m)
-
-
 ctypedef struct SlotKeys:
     uint64_t* out
     int64_t n
@@ -343,7 +334,7 @@ cdef int take_keys(BatchData* b, const int32_t* ids, int64_t n, SlotKeys* k) noe
                 hash_terms(b, &key, False, all_terms)
             k.out[k.n] = all_terms[term].lo
         else:
-            k.out[k.n] = hash_text(b.text + b.start[term], b.start[term + 1] - b.start[term], &key, 0)
+            k.out[k.n] = hash_text(b.text + b.start[term], b.start[term + 1] - b.start[term], &key)
         k.n += 1
         if k.lowest < 0 or compare_texts(b, term, k.lowest) < 0:
             k.lowest = term

@@ -10,6 +10,7 @@ from jelly._core.base.claim cimport Claim
 ctypedef struct TermTable:
     BatchData* terms
     HashKey key
+    int blank  # the kind that blank nodes get here: another one keeps those of another dataset apart
     # A slot has an id plus 1 in its low half, 0 where it is free, and bits of the hash in its high half.
     uint64_t* slots
     uint64_t mask
@@ -17,9 +18,15 @@ ctypedef struct TermTable:
     int64_t cap
 
 
-cdef int32_t find_leaf(TermTable* t, BatchData* b, int32_t term) noexcept nogil
+cdef void drop_slots(TermTable* t) noexcept nogil
+cdef int32_t find_leaf(TermTable* t, const BatchData* b, int32_t term) noexcept nogil
 cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) noexcept nogil
 cdef int check_status(int status) except -1
+
+
+cdef inline int32_t find_id(TermTable* t, BatchData* b, int32_t term, int32_t* ids) noexcept nogil:
+    """id_of_term, without a call if the id is known, as it is for most terms of rows."""
+    return ids[term] if ids[term] >= 0 else id_of_term(t, b, term, ids)
 
 
 cdef class TermDictionary:

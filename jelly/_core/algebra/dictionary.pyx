@@ -2,18 +2,19 @@
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcmp, memset, strlen
+from libc.string cimport memset, strlen
 
-from jelly._core.algebra.content cimport hash_shallow, memory_of, read_key, same_content
+from jelly._core.algebra.content cimport hash_view, memory_of, read_key, same_view
 from jelly._core.algebra.rewrite cimport map_marks, map_rows
 from jelly._core.algebra.select cimport rows_of_terms
+from jelly._core.algebra.sort cimport TextItem, compare_bytes, compare_texts, heap_sort, sort_texts
 from jelly._core.base.batch cimport Batch, BatchData, TermView, add_graphs, add_operations, add_view, new_batch, view_term
 from jelly._core.base.batch_concat cimport stand_as
 from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.constants cimport RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
 from jelly._core.base.fault cimport NO_MEMORY, OK
 from jelly._core.base.kinds cimport (
-    COMPOUND, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, LITERALS, N_KINDS, among, row_of_kind,
+    COMPOUND, KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, LITERALS, N_KINDS, among, row_of_kind,
 )
 from jelly._core.base.memory cimport make_room
 
@@ -24,21 +25,20 @@ from jelly.errors import JellyArgumentError, JellyLimitError
 
 cdef enum:
     FIRST_SLOTS = 64
-    # Terms of which no more than these are left are put in order one by one.
-    FEW = 12
-    # Bytes of a text that a key has.
-    KEY_BYTES = 7
 
 
-ctypedef struct Item:
-    uint64_t key  # some bytes of the text, and in the low byte how many there are, at most one more than it holds
-    int32_t term
+ctypedef struct Order:
+    BatchData* b
+    # Equal numbers for equal terms, so that of two quoted triples only the first terms that differ are looked into; NULL
+    # without quoted triples.
+    const int32_t* same
 
 
-ctypedef struct Range:
-    int64_t first
-    int64_t end
-    int64_t depth  # bytes that the texts have in common; -1: they are equal
+cdef void drop_slots(TermTable* t) noexcept nogil:
+    """Free the memory of what finds terms, after which none can be found or added."""
+    free(t.slots)
+    free(t.hashes)
+    t.slots = t.hashes = NULL
 
 
 cdef int grow_table(TermTable* t) noexcept nogil:
@@ -66,24 +66,25 @@ cdef int grow_table(TermTable* t) noexcept nogil:
     return OK
 
 
-cdef uint64_t slot_of_term(TermTable* t, BatchData* b, int32_t term, const int32_t* ids, uint64_t* hash) noexcept nogil:
-    """The slot of a term, or a free one, and its hash; `ids` has the terms that it refers to."""
+cdef uint64_t slot_of_view(TermTable* t, const TermView* v, const int32_t* refs, uint64_t* hash) noexcept nogil:
+    """The slot of a term that refers to `refs` here, or a free one, and its hash."""
     cdef uint64_t at
-    hash[0] = hash_shallow(b, term, ids, &t.key)
+    hash[0] = hash_view(v, refs, &t.key)
     at = hash[0] & t.mask
     while t.slots[at] and (
-        t.slots[at] >> 32 != hash[0] >> 32
-        or not same_content(b, term, ids, t.terms, <int32_t>(<uint32_t>t.slots[at] - 1))
+        t.slots[at] >> 32 != hash[0] >> 32 or not same_view(v, refs, t.terms, <int32_t>(<uint32_t>t.slots[at] - 1))
     ):
         at = (at + 1) & t.mask
     return at
 
 
-cdef int32_t find_leaf(TermTable* t, BatchData* b, int32_t term) noexcept nogil:
+cdef int32_t find_leaf(TermTable* t, const BatchData* b, int32_t term) noexcept nogil:
     """The id of a term that refers to no other one, NO_TERM if it is not there."""
     cdef uint64_t hash
+    cdef TermView v
+    view_term(b, term, &v)
     # A free slot is 0.
-    return <int32_t>(<uint32_t>t.slots[slot_of_term(t, b, term, NULL, &hash)] - 1)
+    return <int32_t>(<uint32_t>t.slots[slot_of_view(t, &v, NULL, &hash)] - 1)
 
 
 cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) noexcept nogil:
@@ -100,9 +101,11 @@ cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) 
         inner[k] = id_of_term(t, b, v.refs[k], ids)
         if inner[k] < 0:
             return inner[k]
+    if v.kind == KIND_BNODE:
+        v.kind = t.blank
     if grow_table(t) < 0:
         return NO_MEMORY
-    at = slot_of_term(t, b, term, ids, &hash)
+    at = slot_of_view(t, &v, inner, &hash)
     # A free slot is 0.
     found = <int32_t>(<uint32_t>t.slots[at] - 1)
     if found < 0:
@@ -144,6 +147,7 @@ cdef class TermDictionary:
     def __cinit__(self):
         self.terms = new_batch(3, 1, FIRST_SLOTS, 1024, <int64_t>1 << 62)
         self.table.terms = &self.terms.a
+        self.table.blank = KIND_BNODE
         read_key(urandom(16), &self.table.key)
         self.table.mask = FIRST_SLOTS - 1
         self.table.cap = FIRST_SLOTS
@@ -153,8 +157,7 @@ cdef class TermDictionary:
             raise MemoryError
 
     def __dealloc__(self):
-        free(self.table.slots)
-        free(self.table.hashes)
+        drop_slots(&self.table)
 
     def __len__(self):
         return self.terms.a.n_terms
@@ -238,11 +241,6 @@ def unique_terms(Batch batch not None) -> Batch:
 
 # ---- the order of terms, which is that of their classes in jelly/_core/terms/model.pyx
 
-cdef inline int compared(const uint8_t* x, int64_t n, const uint8_t* y, int64_t m) noexcept nogil:
-    cdef int found = memcmp(x, y, min(n, m))
-    return found if found else (n > m) - (n < m)
-
-
 cdef inline const uint8_t* datatype_of(BatchData* b, int32_t term, int64_t* n) noexcept nogil:
     """The datatype of a literal."""
     cdef int32_t aux = b.aux[term]
@@ -256,169 +254,59 @@ cdef inline const uint8_t* datatype_of(BatchData* b, int32_t term, int64_t* n) n
     return <const uint8_t*>found
 
 
-cdef int compare_terms(BatchData* b, const int32_t* same, int32_t x, int32_t y, int64_t depth) noexcept nogil:
-    """Less than 0, 0 or more, as one term is before, equal to or after another; their texts begin with `depth` equal
-    bytes. `same` has equal numbers for equal terms, so that of two quoted triples only the first terms that differ are
-    looked into; without quoted triples it is NULL. Recursion is bounded by their depth."""
-    cdef int found, k
-    cdef int32_t one_inner, other_inner
+cdef int compare_alike(const void* x, const void* y, const void* batch) noexcept nogil:
+    """The order of two terms with equal texts: literals by datatype, language tag and base direction."""
+    cdef BatchData* b = <BatchData*>batch
+    cdef int32_t one = (<const TextItem*>x).term
+    cdef int32_t other = (<const TextItem*>y).term
     cdef int64_t n, m
-    cdef const uint8_t* one
-    cdef const uint8_t* other
-    if x == y:
+    cdef const uint8_t* datatype
+    cdef const uint8_t* other_datatype
+    cdef int found
+    if not among(b.kind[one], LITERALS) or b.kind[one] == b.kind[other] == KIND_LITERAL:
         return 0
-    found = row_of_kind(b.kind[x]).rank - row_of_kind(b.kind[y]).rank
+    datatype = datatype_of(b, one, &n)
+    other_datatype = datatype_of(b, other, &m)
+    found = compare_bytes(datatype, n, other_datatype, m)
+    if found or b.kind[one] != KIND_LANG or b.kind[other] != KIND_LANG:
+        # A literal that is only typed rdf:langString has no language tag and stands first.
+        return found if found else b.kind[other] - b.kind[one]
+    found = compare_texts(b, b.aux[one], b.aux[other])
+    return found if found else b.kind[b.aux[one]] - b.kind[b.aux[other]]
+
+
+cdef int compare_terms(const void* x, const void* y, const void* order) noexcept nogil:
+    """The order of two terms. Recursion is bounded by the depth of quoted triples."""
+    cdef BatchData* b = (<const Order*>order).b
+    cdef const int32_t* same = (<const Order*>order).same
+    cdef int32_t one = (<const TextItem*>x).term
+    cdef int32_t other = (<const TextItem*>y).term
+    cdef TextItem inner[2]
+    cdef int found, k
+    if one == other:
+        return 0
+    found = row_of_kind(b.kind[one]).rank - row_of_kind(b.kind[other]).rank
     if found:
         return found
-    if among(b.kind[x], COMPOUND):
-        for k in range(3):
-            one_inner = b.quoted[3 * b.aux[x] + k]
-            other_inner = b.quoted[3 * b.aux[y] + k]
-            if same[one_inner] != same[other_inner]:
-                return compare_terms(b, same, one_inner, other_inner, 0)
-        return 0
-    found = compared(
-        b.text + b.start[x] + depth, b.start[x + 1] - b.start[x] - depth,
-        b.text + b.start[y] + depth, b.start[y + 1] - b.start[y] - depth,
-    )
-    if found or not among(b.kind[x], LITERALS) or b.kind[x] == b.kind[y] == KIND_LITERAL:
-        return found
-    one = datatype_of(b, x, &n)
-    other = datatype_of(b, y, &m)
-    found = compared(one, n, other, m)
-    if found or b.kind[x] != KIND_LANG or b.kind[y] != KIND_LANG:
-        # A literal that is only typed rdf:langString has no language tag and stands first.
-        return found if found else b.kind[y] - b.kind[x]
-    x = b.aux[x]
-    y = b.aux[y]
-    found = compared(
-        b.text + b.start[x], b.start[x + 1] - b.start[x], b.text + b.start[y], b.start[y + 1] - b.start[y]
-    )
-    return found if found else b.kind[x] - b.kind[y]
+    if not among(b.kind[one], COMPOUND):
+        found = compare_texts(b, one, other)
+        return found if found else compare_alike(x, y, b)
+    for k in range(3):
+        inner[0].term = b.quoted[3 * b.aux[one] + k]
+        inner[1].term = b.quoted[3 * b.aux[other] + k]
+        if same[inner[0].term] != same[inner[1].term]:
+            return compare_terms(&inner[0], &inner[1], order)
+    return 0
 
 
-cdef inline uint64_t key_at(BatchData* b, int32_t term, int64_t depth) noexcept nogil:
-    """The bytes of a text after some, so that keys are ordered as texts are."""
-    cdef const uint8_t* at = b.text + b.start[term] + depth
-    cdef int64_t n = b.start[term + 1] - b.start[term] - depth
-    cdef uint64_t key = 0
-    cdef int64_t i
-    for i in range(min(n, <int64_t>KEY_BYTES)):
-        key |= <uint64_t>at[i] << (56 - 8 * i)
-    return key | <uint64_t>min(n, <int64_t>KEY_BYTES + 1)
-
-
-cdef void sift(BatchData* b, const int32_t* same, Item* items, int64_t at, int64_t n) noexcept nogil:
-    """Let an item sink in a heap, the last of which is on top."""
-    cdef Item moved = items[at]
-    cdef int64_t child = 2 * at + 1
-    while child < n:
-        if child + 1 < n and compare_terms(b, same, items[child].term, items[child + 1].term, 0) < 0:
-            child += 1
-        if compare_terms(b, same, moved.term, items[child].term, 0) >= 0:
-            break
-        items[at] = items[child]
-        at = child
-        child = 2 * at + 1
-    items[at] = moved
-
-
-cdef void sort_alike(BatchData* b, const int32_t* same, Item* items, int64_t n, int64_t depth) noexcept nogil:
-    """Order a few items, or those whose texts are equal."""
-    cdef int64_t i, at
-    cdef Item moved
-    if n <= FEW:
-        for i in range(1, n):
-            moved = items[i]
-            at = i
-            while at > 0 and compare_terms(b, same, moved.term, items[at - 1].term, depth) < 0:
-                items[at] = items[at - 1]
-                at -= 1
-            items[at] = moved
-        return
-    for i in range(n // 2):
-        sift(b, same, items, n // 2 - 1 - i, n)
-    for i in range(n - 1):
-        at = n - 1 - i
-        moved = items[0]
-        items[0] = items[at]
-        items[at] = moved
-        sift(b, same, items, 0, at)
-
-
-cdef inline void swap(Item* items, int64_t x, int64_t y) noexcept nogil:
-    cdef Item moved = items[x]
-    items[x] = items[y]
-    items[y] = moved
-
-
-cdef int push_range(Range** waiting, int64_t* n, int64_t* cap, int64_t first, int64_t end, int64_t depth) noexcept nogil:
-    if end - first < 2:
-        return OK
-    if make_room(<void**>waiting, cap, n[0] + 1, sizeof(Range)) < 0:
-        return NO_MEMORY
-    waiting[0][n[0]].first = first
-    waiting[0][n[0]].end = end
-    waiting[0][n[0]].depth = depth
-    n[0] += 1
-    return OK
-
-
-cdef int sort_terms(BatchData* b, const int32_t* same, Item* items, Range** waiting, int64_t n, int64_t cap) noexcept nogil:
-    """Order the items of `n` ranges: quicksort with three parts by a key of the text, then the middle by the next key."""
-    cdef int64_t first, end, depth, low, high, at, i
-    cdef uint64_t pivot
-    # Nobody knows where the items are, so nobody can write an input for which the choices below are bad.
-    cdef uint64_t noise = <uint64_t>items ^ <uint64_t>0x9E3779B97F4A7C15
-    while n:
-        n -= 1
-        first = waiting[0][n].first
-        end = waiting[0][n].end
-        depth = waiting[0][n].depth
-        if depth < 0 or end - first <= FEW or among(b.kind[items[first].term], COMPOUND):
-            sort_alike(b, same, items + first, end - first, max(depth, <int64_t>0))
-            continue
-        noise ^= noise << 13
-        noise ^= noise >> 7
-        noise ^= noise << 17
-        pivot = items[first + <int64_t>(noise % <uint64_t>(end - first))].key
-        low = at = first
-        high = end
-        while at < high:
-            if items[at].key < pivot:
-                swap(items, low, at)
-                low += 1
-                at += 1
-            elif items[at].key > pivot:
-                high -= 1
-                swap(items, at, high)
-            else:
-                at += 1
-        if pivot & 0xFF > KEY_BYTES:
-            for i in range(low, high):
-                items[i].key = key_at(b, items[i].term, depth + KEY_BYTES)
-        if (
-            push_range(waiting, &n, &cap, first, low, depth) < 0
-            or push_range(waiting, &n, &cap, high, end, depth) < 0
-            or push_range(waiting, &n, &cap, low, high, depth + KEY_BYTES if pivot & 0xFF > KEY_BYTES else -1) < 0
-        ):
-            return NO_MEMORY
-    return OK
-
-
-cdef int rank_terms(
-    BatchData* b, const int32_t* same, const int8_t* wanted, Item* items, int32_t* ranks, int32_t* most
-) noexcept nogil:
-    """The ranks of some terms from 1 on, equal ones for equal terms; 0 for the others."""
+cdef int32_t rank_terms(const Order* order, const int8_t* wanted, TextItem* items, int32_t* ranks) noexcept nogil:
+    """The ranks of some terms from 1 on, equal ones for equal terms; 0 for the others. The highest of them."""
+    cdef BatchData* b = order.b
     cdef int64_t sizes[N_KINDS + 1]
     cdef int64_t n = 0
-    cdef int64_t cap = 64
-    cdef int64_t i, first
+    cdef int64_t i
     cdef int32_t rank = 0
-    cdef int kind, status
-    cdef Range* waiting = <Range*>malloc(cap * sizeof(Range))
-    if waiting == NULL:
-        return NO_MEMORY
+    cdef int kind
     memset(ranks, 0, b.n_terms * sizeof(int32_t))
     memset(sizes, 0, sizeof(sizes))
     for i in range(b.n_terms):
@@ -426,22 +314,23 @@ cdef int rank_terms(
             sizes[row_of_kind(b.kind[i]).rank + 1] += 1
     for kind in range(1, N_KINDS + 1):
         sizes[kind] += sizes[kind - 1]
-        push_range(&waiting, &n, &cap, sizes[kind - 1], sizes[kind], 0)
-    first = sizes[N_KINDS]
     for i in range(b.n_terms):
         if wanted[i]:
             kind = row_of_kind(b.kind[i]).rank
             items[sizes[kind]].term = <int32_t>i
-            items[sizes[kind]].key = key_at(b, <int32_t>i, 0)
             sizes[kind] += 1
-    status = sort_terms(b, same, items, &waiting, n, cap)
-    free(waiting)
-    for i in range(first):
-        if i == 0 or compare_terms(b, same, items[i - 1].term, items[i].term, 0) != 0:
+    # Now each is the end of its kind.
+    for kind in range(N_KINDS):
+        if sizes[kind] > n and among(b.kind[items[n].term], COMPOUND):
+            heap_sort(items + n, sizes[kind] - n, sizeof(TextItem), compare_terms, order)
+        else:
+            sort_texts(b.text, b.start, items + n, sizes[kind] - n, compare_alike, b)
+        n = sizes[kind]
+    for i in range(n):
+        if i == 0 or compare_terms(&items[i - 1], &items[i], order) != 0:
             rank += 1
         ranks[items[i].term] = rank
-    most[0] = rank
-    return status
+    return rank
 
 
 def term_ranks(Batch batch not None, wanted):
@@ -457,21 +346,21 @@ def term_ranks(Batch batch not None, wanted):
     (['_:b', '<a:a>', '<a:p>', '<a:s>', '"x"@en', '"x"'], 6)
     """
     cdef BatchData* b = &batch.a
-    cdef int32_t most = 0
-    cdef int status
+    cdef Order order
+    cdef int32_t most
     marks = numpy.ascontiguousarray(wanted, numpy.int8)
     if marks.shape != (b.n_terms,):
         raise JellyArgumentError(f"{marks.size} marks do not fit {b.n_terms} terms")
     made = numpy.empty(b.n_terms, numpy.int32)
     ids = TermDictionary().take(batch) if b.n_quoted else None
-    cdef const int32_t* same = <const int32_t*>memory_of(ids) if b.n_quoted else NULL
+    order.b = b
+    order.same = <const int32_t*>memory_of(ids) if b.n_quoted else NULL
     cdef const int8_t* marked = <const int8_t*>memory_of(marks)
     cdef int32_t* ranks = <int32_t*>memory_of(made)
-    cdef Item* items = <Item*>malloc((numpy.count_nonzero(marks) + 1) * sizeof(Item))
+    cdef TextItem* items = <TextItem*>malloc((numpy.count_nonzero(marks) + 1) * sizeof(TextItem))
     if items == NULL:
         raise MemoryError
     with nogil:
-        status = rank_terms(b, same, marked, items, ranks, &most)
+        most = rank_terms(&order, marked, items, ranks)
         free(items)
-    check_status(status)
     return made, most

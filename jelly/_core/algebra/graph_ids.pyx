@@ -5,7 +5,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from jelly._core.algebra.content cimport memory_of
-from jelly._core.algebra.dictionary cimport TermDictionary, TermTable, check_status, id_of_term
+from jelly._core.algebra.dictionary cimport TermDictionary, TermTable, check_status, find_id
 from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, need_statements
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport NO_MEMORY, whole_number
@@ -48,11 +48,9 @@ cdef int32_t new_number(Numbers* numbers, int32_t id) noexcept nogil:
 
 cdef inline int32_t number_of(TermTable* t, Numbers* numbers, BatchData* b, int32_t term, int32_t* ids) noexcept nogil:
     """The number of a term of a Batch; a negative code without memory."""
-    cdef int32_t id = ids[term]
+    cdef int32_t id = find_id(t, b, term, ids)
     if id < 0:
-        id = id_of_term(t, b, term, ids)
-        if id < 0:
-            return id
+        return id
     if id < numbers.n_ids and numbers.number[id] >= 0:
         return numbers.number[id]
     return new_number(numbers, id)
@@ -95,7 +93,7 @@ cdef int number_objects(TermTable* t, Numbers* numbers, BatchData* b, bint add, 
             if out[row] < 0:
                 return out[row]
         else:
-            id = id_of_term(t, b, b.o[row], ids)
+            id = find_id(t, b, b.o[row], ids)
             if id < 0:
                 return id
             out[row] = numbers.number[id] if id < numbers.n_ids else -1

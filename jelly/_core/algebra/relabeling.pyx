@@ -20,7 +20,7 @@ ctypedef struct Labels:
 cdef int64_t len_label(void* x, const BatchData* b, int32_t term) noexcept nogil:
     """The bytes that `put_label` writes."""
     cdef Labels* labels = <Labels*>x
-    cdef int32_t id = find_leaf(labels.old, <BatchData*>b, term)
+    cdef int32_t id = find_leaf(labels.old, b, term)
     labels.found[term] = id
     return b.start[term + 1] - b.start[term] if id < 0 else labels.new.start[id + 1] - labels.new.start[id]
 

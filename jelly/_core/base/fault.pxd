@@ -144,7 +144,6 @@ cdef enum:
     NOT_ANNOUNCED = -141
     WRONG_DIALECT = -142
     # of canonicalization
-    TERMS_LIMIT = -150
     CANONICAL_STEPS = -151
     CANONICAL_TRIPLE = -152
     CANONICAL_PLACE = -153

@@ -205,7 +205,6 @@ _TABLE = {
         "media type with version=1.2-messages",
     ),
     WRONG_DIALECT: (JellySyntaxError, 'comments delimit messages here, not MESSAGE: pass dialect="directive"'),
-    TERMS_LIMIT: (JellyLimitError, "there are more than {a} different terms, which is as many as can be numbered"),
     CANONICAL_STEPS: (
         JellyLimitError,
         "the blank nodes are too much alike: to find their canonical labels takes more than {a} steps; raise max_steps to "

@@ -6,10 +6,10 @@ texts, then the blank nodes in any order.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
+from jelly._core.algebra.sha2 cimport SHA_HEX, Sha2
+from jelly._core.algebra.statement_ids cimport Statement, Statements
 from jelly._core.base.fault cimport Fault
 from jelly._core.base.protobuf cimport Writer
-from jelly._core.algebra.sha2 cimport SHA_HEX, Sha2
-from jelly._core.ntriples.term_table cimport Statement, Statements
 
 
 cdef enum:
@@ -60,7 +60,6 @@ ctypedef struct Labeller:
     const uint64_t* numbers_of_sha
     bint wide
     int64_t max_steps
-    uint64_t chance
     # results
     int32_t* canonical  # number of each node
     int32_t n_canonical

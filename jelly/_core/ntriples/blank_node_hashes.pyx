@@ -6,6 +6,7 @@ from libc.string cimport memcpy, memset
 
 from jelly._core.base.fault cimport NO_MEMORY
 from jelly._core.algebra.sha2 cimport add_sha, begin_sha, end_sha
+from jelly._core.algebra.sort cimport heap_sort
 from jelly._core.base.memory cimport make_room
 
 cdef enum:
@@ -71,40 +72,14 @@ cdef int note_mentions(Labeller* c) noexcept nogil:
 
 # ---- 4.6: Hash First Degree Quads
 
-cdef inline bint line_before(const Line* x, const Line* y) noexcept nogil:
+cdef int compare_lines(const void* x, const void* y, const void* context) noexcept nogil:
+    cdef const Line* one = <const Line*>x
+    cdef const Line* other = <const Line*>y
     cdef int i
     for i in range(4):
-        if x.part[i] != y.part[i]:
-            return x.part[i] < y.part[i]
-    return False
-
-
-cdef void sift_line(Line* lines, int64_t i, int64_t n) noexcept nogil:
-    cdef Line line = lines[i]
-    cdef int64_t child
-    while True:
-        child = 2 * i + 1
-        if child >= n:
-            break
-        if child + 1 < n and line_before(&lines[child], &lines[child + 1]):
-            child += 1
-        if not line_before(&line, &lines[child]):
-            break
-        lines[i] = lines[child]
-        i = child
-    lines[i] = line
-
-
-cdef void sort_lines(Line* lines, int64_t n) noexcept nogil:
-    cdef int64_t i
-    cdef Line line
-    for i in range(n // 2 - 1, -1, -1):
-        sift_line(lines, i, n)
-    for i in range(n - 1, 0, -1):
-        line = lines[0]
-        lines[0] = lines[i]
-        lines[i] = line
-        sift_line(lines, 0, i)
+        if one.part[i] != other.part[i]:
+            return -1 if one.part[i] < other.part[i] else 1
+    return 0
 
 
 cdef inline uint32_t part_of(Labeller* c, int32_t rank, int32_t node) noexcept nogil:
@@ -139,7 +114,7 @@ cdef void hash_first_degree(Labeller* c, int32_t node, Line* lines) noexcept nog
         lines[i].part[2] = part_of(c, statement.o, node)
         lines[i].part[3] = 0 if statement.g < 0 else part_of(c, statement.g, node)
         kept += 1
-    sort_lines(lines, kept)
+    heap_sort(lines, kept, sizeof(Line), compare_lines, NULL)
     begin_sha(&sha, c.numbers_of_sha, c.wide)
     for i in range(kept):
         for k in range(4):

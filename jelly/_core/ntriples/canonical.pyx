@@ -3,24 +3,27 @@
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memchr, memcpy, memset
 
-from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, need_statements
+from jelly._core.algebra.dictionary cimport TermDictionary, drop_slots
+from jelly._core.algebra.sha2 cimport SHA_NUMBERS, fill_sha_numbers
+from jelly._core.algebra.sort cimport TextItem, sort_texts
+from jelly._core.algebra.statement_ids cimport (
+    Statement, Statements, drop_duplicates, need_rdf, sort_statements, take_statements,
+)
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData
+from jelly._core.base.characters cimport UCHAR
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport (
-    BAD_TERM, CANONICAL_PLACE, CANONICAL_TRIPLE, IS_PATCH, NO_MEMORY, Fault, fail, fault_error,
+    BAD_TERM, CANONICAL_PLACE, CANONICAL_TRIPLE, NO_MEMORY, Fault, fail, fault_error,
 )
-from jelly._core.algebra.sha2 cimport SHA_NUMBERS, fill_sha_numbers
-from jelly._core.base.kinds cimport TRIPLES, among, plain_kinds
-from jelly._core.ntriples.blank_node_hashes cimport Labeller
+from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI, LITERALS, TRIPLES, among, plain_kinds
+from jelly._core.base.memory cimport resize
+from jelly._core.ntriples.blank_node_hashes cimport LABEL_BYTES, Labeller, put_label
 from jelly._core.ntriples.canonical_labels cimport free_labeller, label_nodes
-from jelly._core.ntriples.term_table cimport (
-    SORT_BLANK, SORT_TEXT, Statement, Statements, TermTable, TextItem, add_statements, drop_duplicates, free_table,
-    init_table, sort_statements, sort_texts,
-)
-
-import os
+from jelly._core.ntriples.term_reader cimport OBJECT
+from jelly._core.ntriples.term_writer cimport NTriplesWriter, len_term, put_leaf
 
 from jelly.errors import JellyArgumentError
 
@@ -28,6 +31,8 @@ cdef enum:
     # Default of max_steps: a constant, plus a number for each blank node. A step takes up to a microsecond.
     MAX_STEPS = 2_000_000
     STEPS_OF_NODE = 16
+    # Bytes of text of a dictionary that are given away at once.
+    GIVEN_AWAY = 1 << 20
 
 
 cdef int check_rows(BatchData* b, int64_t* row, Fault* fault) noexcept nogil:
@@ -53,19 +58,33 @@ cdef int check_rows(BatchData* b, int64_t* row, Fault* fault) noexcept nogil:
     return 0
 
 
-cdef int put_number(uint8_t* out, int32_t number) noexcept nogil:
-    """Write a number in decimal; return its length."""
-    cdef uint8_t digits[12]
-    cdef int n = 0, k
-    while True:
-        digits[n] = 0x30 + number % 10
-        n += 1
-        number //= 10
-        if number == 0:
+cdef int64_t count_noncharacters(const uint8_t* text, int64_t n) noexcept nogil:
+    """Count U+FFFE and U+FFFF. Canonical N-Quads escapes them besides the controls, as XML 1.1 excludes them."""
+    cdef const uint8_t* end = text + n
+    cdef int64_t found = 0
+    while end - text > 2:
+        text = <const uint8_t*>memchr(text, 0xEF, end - text - 2)
+        if text == NULL:
             break
-    for k in range(n):
-        out[k] = digits[n - 1 - k]
-    return n
+        found += text[1] == 0xBF and text[2] >= 0xBE
+        text += 1
+    return found
+
+
+cdef void escape_noncharacters(uint8_t* at, uint8_t* out) noexcept nogil:
+    """Escape those in the text of a literal that ends at `at`, so that it ends at `out`."""
+    cdef bint inside = False
+    cdef uint8_t byte
+    while at < out:
+        at -= 1
+        out -= 1
+        out[0] = byte = at[0]
+        # A datatype follows the last quote, and before the text there is one.
+        inside = inside or byte == 0x22
+        if inside and byte >= 0xBE and (at - 1)[0] == 0xBF and (at - 2)[0] == 0xEF:
+            at -= 2
+            out -= UCHAR - 1
+            memcpy(out, b"\\uFFFE" if byte == 0xBE else b"\\uFFFF", UCHAR)
 
 
 cdef void order_numbers(int32_t* place, int32_t n) noexcept nogil:
@@ -108,13 +127,16 @@ cdef class Canonicalizer:
     {'x': 'c14n0', 'y': 'c14n1'}
     """
 
-    cdef TermTable table
+    cdef TermDictionary terms
     cdef Statements rows
     cdef Claim claimed
     cdef bint wide
     cdef bint finished
     cdef int64_t max_steps  # -1: not given
     cdef int64_t n_steps
+    # The canonical text of each IRI and literal, and the label of each blank node
+    cdef uint8_t* text
+    cdef int64_t* start
     cdef int32_t n_texts  # IRIs and literals
     cdef int32_t n_nodes
     cdef int32_t* term_of  # by rank, the terms; those of blank nodes in the order of the table
@@ -128,12 +150,11 @@ cdef class Canonicalizer:
         self.max_steps = -1 if max_steps is None else max_steps
         if max_steps is not None and self.max_steps < 0:
             raise JellyArgumentError("max_steps must be at least 0")
-        cdef bytes key = os.urandom(16)
-        if init_table(&self.table, int.from_bytes(key[:8], "little"), int.from_bytes(key[8:], "little")) < 0:
-            raise MemoryError
+        self.terms = TermDictionary()
 
     def __dealloc__(self):
-        free_table(&self.table)
+        free(self.text)
+        free(self.start)
         free(self.rows.rows)
         free(self.term_of)
         free(self.canonical)
@@ -166,7 +187,7 @@ cdef class Canonicalizer:
         try:
             for i in range(self.n_nodes if self.finished else 0):
                 term = self.term_of[self.n_texts + i]
-                label = (<const char*>self.table.text)[self.table.start[term]:self.table.start[term + 1]].decode()
+                label = (<const char*>self.text)[self.start[term]:self.start[term + 1]].decode()
                 found[label] = f"c14n{self.canonical[i]}"
             return found
         finally:
@@ -174,66 +195,87 @@ cdef class Canonicalizer:
 
     def add(self, Batch batch not None) -> None:
         """Add the statements of a Batch. JellyUnsupportedError if RDFC-1.0 is not defined for one of them."""
+        cdef Fault fault
+        cdef int64_t row = 0
         claim(&self.claimed, self)
         try:
-            self.take(batch)
+            if self.finished:
+                raise ValueError("the Canonicalizer has finished")
+            need_rdf(batch)
+            with nogil:
+                memset(&fault, 0, sizeof(fault))
+                check_rows(&batch.a, &row, &fault)
+            if fault.code < 0:
+                raise fault_error(&fault, {"row": batch.first_row + row})
+            take_statements(self.terms, &self.rows, batch, 0, batch.a.n_rows)
         finally:
             give_back(&self.claimed)
 
-    cdef int take(self, Batch batch) except -1:
-        cdef Fault fault
-        cdef int64_t row = 0
-        cdef int32_t* numbers
-        memset(&fault, 0, sizeof(fault))
-        if self.finished:
-            raise ValueError("the Canonicalizer has finished")
-        need_statements(batch)
-        if batch.a.op != NULL:
-            fault.code = IS_PATCH
-            raise fault_error(&fault, {})
-        numbers = <int32_t*>malloc((batch.a.n_terms + 1) * sizeof(int32_t))
-        if numbers == NULL:
-            raise MemoryError
-        with nogil:
-            memset(numbers, 0xFF, batch.a.n_terms * sizeof(int32_t))
-            if check_rows(&batch.a, &row, &fault) == 0:
-                row = 0
-                add_statements(&self.table, &self.rows, &batch.a, 0, batch.a.n_rows, numbers, SORT_BLANK, &fault)
-        free(numbers)
-        if fault.code < 0:
-            raise fault_error(&fault, {"row": batch.first_row + row})
+    cdef int write_terms(self, BatchData* b) noexcept nogil:
+        """Write the texts of all terms of the dictionary, which gives its memory away meanwhile."""
+        cdef NTriplesWriter writer
+        cdef int32_t term, node
+        cdef int64_t n
+        cdef int64_t at = 0
+        memset(&writer, 0, sizeof(writer))
+        writer.batch = b
+        writer.canonical = True
+        # First the lengths of the texts.
+        self.start = writer.of_term = <int64_t*>calloc(b.n_terms + 1, sizeof(int64_t))
+        self.term_of = <int32_t*>malloc((b.n_terms + 1) * sizeof(int32_t))
+        if self.start == NULL or self.term_of == NULL:
+            return NO_MEMORY
+        for term in range(b.n_terms):
+            if b.kind[term] == KIND_BNODE:
+                self.start[term] = b.start[term + 1] - b.start[term]
+                self.n_nodes += 1
+            elif among(b.kind[term], LITERALS | 1 << KIND_IRI):
+                len_term(&writer, term, OBJECT, 0)
+                if b.kind[term] != KIND_IRI:
+                    n = count_noncharacters(b.text + b.start[term], b.start[term + 1] - b.start[term])
+                    self.start[term] += n * (UCHAR - 3)
+                self.term_of[self.n_texts] = term
+                self.n_texts += 1
+            at += self.start[term]
+        self.start[b.n_terms] = at
+        self.text = <uint8_t*>malloc(at + 1)
+        if self.text == NULL:
+            return NO_MEMORY
+        node = self.n_texts + self.n_nodes
+        # From the end, as datatypes come before the literals that have them.
+        for term in range(b.n_terms - 1, -1, -1):
+            n = self.start[term]
+            at -= n
+            if b.kind[term] == KIND_BNODE:
+                memcpy(self.text + at, b.text + b.start[term], n)
+                node -= 1
+                self.term_of[node] = term
+            elif n:
+                escape_noncharacters(put_leaf(&writer, self.text + at, term), self.text + at + n)
+            self.start[term] = at
+            if b.cap_text - b.start[term] > GIVEN_AWAY:
+                b.cap_text = b.start[term]
+                resize(<void**>&b.text, b.cap_text, 1)
         return 0
 
-    cdef int rank_terms(self) noexcept nogil:
+    cdef int rank_terms(self, int32_t n_terms) noexcept nogil:
         """Replace the numbers of terms by their ranks, in the statements too."""
-        cdef TermTable* t = &self.table
-        cdef uint64_t chance = t.key.a | 1
-        cdef int32_t* rank = <int32_t*>malloc((t.n_terms + 1) * sizeof(int32_t))
-        cdef TextItem* items = <TextItem*>malloc((t.n_terms + 1) * sizeof(TextItem))
+        cdef int32_t* rank = <int32_t*>malloc((n_terms + 1) * sizeof(int32_t))
+        cdef TextItem* items = <TextItem*>malloc((self.n_texts + 1) * sizeof(TextItem))
         cdef Statement* row
         cdef int64_t i
-        cdef int32_t term, n
-        self.term_of = <int32_t*>malloc((t.n_terms + 1) * sizeof(int32_t))
-        if rank == NULL or items == NULL or self.term_of == NULL:
+        if rank == NULL or items == NULL:
             free(rank)
             free(items)
             return NO_MEMORY
-        n = 0
-        for term in range(t.n_terms):
-            if t.sort[term] == SORT_TEXT:
-                items[n].term = term
-                n += 1
-        sort_texts(t.text, t.start, items, n, &chance)
-        for i in range(n):
-            rank[items[i].term] = <int32_t>i
+        for i in range(self.n_texts):
+            items[i].term = self.term_of[i]
+        sort_texts(self.text, self.start, items, self.n_texts, NULL, NULL)
+        for i in range(self.n_texts):
             self.term_of[i] = items[i].term
-        self.n_texts = n
-        for term in range(t.n_terms):
-            if t.sort[term] != SORT_TEXT:
-                self.term_of[n] = term
-                rank[term] = n
-                n += 1
-        self.n_nodes = n - self.n_texts
+        free(items)
+        for i in range(self.n_texts + self.n_nodes):
+            rank[self.term_of[i]] = <int32_t>i
         for i in range(self.rows.n):
             row = &self.rows.rows[i]
             row.s = rank[row.s]
@@ -242,8 +284,7 @@ cdef class Canonicalizer:
             if row.g != NO_TERM:
                 row.g = rank[row.g]
         free(rank)
-        free(items)
-        if sort_statements(&self.rows, n) < 0:
+        if sort_statements(&self.rows, self.n_texts + self.n_nodes) < 0:
             return NO_MEMORY
         drop_duplicates(&self.rows)
         return 0
@@ -286,13 +327,21 @@ cdef class Canonicalizer:
         cdef Labeller c
         cdef uint64_t numbers[SHA_NUMBERS]
         cdef int status
+        cdef int32_t n_terms
         if self.finished:
             return 0
         self.finished = True
         memset(&c, 0, sizeof(c))
+        n_terms = self.terms.terms.a.n_terms
+        drop_slots(&self.terms.table)
         with nogil:
-            status = self.rank_terms()
+            status = self.write_terms(&self.terms.terms.a)
+        self.terms = None
+        if status == 0:
+            with nogil:
+                status = self.rank_terms(n_terms)
         if status < 0:
+            self.rows.n = 0
             raise MemoryError
         if self.n_nodes == 0:
             return 0
@@ -300,13 +349,12 @@ cdef class Canonicalizer:
         c.statements = &self.rows
         c.n_terms = self.n_texts
         c.n_nodes = self.n_nodes
-        c.text = self.table.text
-        c.start = self.table.start
+        c.text = self.text
+        c.start = self.start
         c.term_of = self.term_of
         c.numbers_of_sha = numbers
         c.wide = self.wide
         c.max_steps = MAX_STEPS + STEPS_OF_NODE * <int64_t>self.n_nodes if self.max_steps < 0 else self.max_steps
-        c.chance = self.table.key.b | 1
         with nogil:
             status = label_nodes(&c)
             self.canonical = c.canonical
@@ -323,11 +371,11 @@ cdef class Canonicalizer:
         """Maximum bytes of a term and a space."""
         cdef int32_t term
         if rank >= self.n_texts:
-            return 24
+            return LABEL_BYTES
         if rank < 0:
             return 0
         term = self.term_of[rank]
-        return self.table.start[term + 1] - self.table.start[term] + 1
+        return self.start[term + 1] - self.start[term] + 1
 
     cdef uint8_t* put_part(self, uint8_t* out, int32_t rank) noexcept nogil:
         cdef int32_t term
@@ -335,13 +383,11 @@ cdef class Canonicalizer:
         if rank < 0:
             return out
         if rank >= self.n_texts:
-            memcpy(out, b"_:c14n", 6)
-            out += 6
-            out += put_number(out, self.canonical[self.node_at[rank - self.n_texts]])
+            out += put_label(out, True, self.canonical[self.node_at[rank - self.n_texts]])
         else:
             term = self.term_of[rank]
-            n = self.table.start[term + 1] - self.table.start[term]
-            memcpy(out, self.table.text + self.table.start[term], n)
+            n = self.start[term + 1] - self.start[term]
+            memcpy(out, self.text + self.start[term], n)
             out += n
         out[0] = 0x20
         return out + 1

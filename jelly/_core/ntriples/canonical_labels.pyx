@@ -12,49 +12,29 @@ from jelly._core.base.fault cimport CANONICAL_STEPS, NO_MEMORY, fail
 from jelly._core.base.memory cimport make_room
 from jelly._core.base.protobuf cimport Writer, put_byte, put_bytes, reserve
 from jelly._core.algebra.sha2 cimport SHA_HEX, add_sha, begin_sha, end_sha
+from jelly._core.algebra.sort cimport TextItem, heap_sort, sort_texts
+from jelly._core.algebra.statement_ids cimport Statement
 from jelly._core.ntriples.blank_node_hashes cimport (
     LABEL_BYTES, Related, Visit, add_related, hash_all_first, label_of, note_mentions, put_label,
 )
-from jelly._core.ntriples.term_table cimport Statement, TextItem, sort_texts
 
 cdef enum:
     EXTRA = 64  # number of labels copied in the time of one step
 
 
-cdef inline int related_order(Labeller* c, const Related* x, const Related* y) noexcept nogil:
-    cdef int order = memcmp(x.hash, y.hash, c.n_hex)
-    return order if order else (x.node > y.node) - (x.node < y.node)
-
-
-cdef void sift_related(Labeller* c, Related* items, int64_t i, int64_t n) noexcept nogil:
-    cdef Related item = items[i]
-    cdef int64_t child
-    while True:
-        child = 2 * i + 1
-        if child >= n:
-            break
-        if child + 1 < n and related_order(c, &items[child], &items[child + 1]) < 0:
-            child += 1
-        if related_order(c, &item, &items[child]) >= 0:
-            break
-        items[i] = items[child]
-        i = child
-    items[i] = item
+cdef int compare_related(const void* x, const void* y, const void* labeller) noexcept nogil:
+    cdef const Related* one = <const Related*>x
+    cdef const Related* other = <const Related*>y
+    cdef int order = memcmp(one.hash, other.hash, (<const Labeller*>labeller).n_hex)
+    return order if order else (one.node > other.node) - (one.node < other.node)
 
 
 cdef int64_t sort_related(Labeller* c, Related* items, int64_t n) noexcept nogil:
     """Sort by hash and remove duplicate nodes of a hash; return the number of remaining entries."""
     cdef int64_t i, kept = 0
-    cdef Related item
-    for i in range(n // 2 - 1, -1, -1):
-        sift_related(c, items, i, n)
-    for i in range(n - 1, 0, -1):
-        item = items[0]
-        items[0] = items[i]
-        items[i] = item
-        sift_related(c, items, 0, i)
+    heap_sort(items, n, sizeof(Related), compare_related, c)
     for i in range(n):
-        if kept == 0 or related_order(c, &items[i], &items[kept - 1]) != 0:
+        if kept == 0 or compare_related(&items[i], &items[kept - 1], c) != 0:
             items[kept] = items[i]
             kept += 1
     return kept
@@ -300,7 +280,7 @@ cdef int32_t* by_hash(Labeller* c, const uint8_t* hashes, int64_t n) noexcept no
         items[i].term = <int32_t>i
         start[i] = i * c.n_hex
     start[n] = n * c.n_hex
-    sort_texts(hashes, start, items, n, &c.chance)
+    sort_texts(hashes, start, items, n, NULL, NULL)
     for i in range(n):
         order[i] = items[i].term
     free(items)

@@ -1,65 +1,53 @@
 """StatementTable: statements of two datasets as numbers, to compare them."""
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport NO_TERM, Batch, need_statements
-from jelly._core.base.claim cimport Claim, claim, give_back
-from jelly._core.base.fault cimport IS_PATCH, NO_MEMORY, Fault, fault_error
-from jelly._core.ntriples.term_table cimport (
-    SORT_BLANK, SORT_OPEN_TRIPLE, SORT_OTHER_BLANK, SORT_TEXT, SORT_TRIPLE, Statement, Statements, TermTable,
-    add_statements, free_table, init_table, sort_statements,
+from jelly._core.algebra.content cimport memory_of
+from jelly._core.algebra.dictionary cimport TermDictionary
+from jelly._core.algebra.statement_ids cimport (
+    Statement, Statements, compare_statements, need_rdf, sort_statements, take_statements,
 )
-
-import os
+from jelly._core.base.batch cimport Batch
+from jelly._core.base.claim cimport Claim, claim, give_back
+from jelly._core.base.fault cimport NO_MEMORY
+from jelly._core.base.kinds cimport KIND_BNODE
 
 import numpy
 
+from jelly._core.algebra.content import blank_terms
 
 cdef enum:
-    SHOWN_DEPTH = 5  # of quoted triples in quoted triples
+    # The kind, in the dictionary, of blank nodes of the second dataset: no term has it.
+    OTHER_BNODE = 0
 
 
-cdef inline bint is_open(TermTable* t, int32_t term) noexcept nogil:
-    return term >= 0 and t.sort[term] != SORT_TEXT and t.sort[term] != SORT_TRIPLE
+cdef inline bint is_open(const uint8_t* opened, const Statement* row) noexcept nogil:
+    return opened[row.s] or opened[row.p] or opened[row.o] or (row.g >= 0 and opened[row.g])
 
 
-cdef int set_apart(TermTable* t, Statements* rows, Statements* apart) noexcept nogil:
+cdef int set_apart(const uint8_t* opened, Statements* rows, Statements* apart) noexcept nogil:
     """Move the statements with blank nodes to `apart`."""
     cdef int64_t i, kept = 0
     cdef int64_t found = 0
-    cdef Statement* row
     for i in range(rows.n):
-        row = &rows.rows[i]
-        found += is_open(t, row.s) or is_open(t, row.p) or is_open(t, row.o) or is_open(t, row.g)
+        found += is_open(opened, &rows.rows[i])
     if found == 0:
         return 0
     apart.rows = <Statement*>malloc(found * sizeof(Statement))
     if apart.rows == NULL:
         return NO_MEMORY
-    apart.cap = found
     for i in range(rows.n):
-        row = &rows.rows[i]
-        if is_open(t, row.s) or is_open(t, row.p) or is_open(t, row.o) or is_open(t, row.g):
-            apart.rows[apart.n] = row[0]
+        if is_open(opened, &rows.rows[i]):
+            apart.rows[apart.n] = rows.rows[i]
             apart.n += 1
         else:
-            rows.rows[kept] = row[0]
+            rows.rows[kept] = rows.rows[i]
             kept += 1
     rows.n = kept
     return 0
-
-
-cdef inline int order_of(const Statement* x, const Statement* y) noexcept nogil:
-    if x.s != y.s:
-        return -1 if x.s < y.s else 1
-    if x.p != y.p:
-        return -1 if x.p < y.p else 1
-    if x.o != y.o:
-        return -1 if x.o < y.o else 1
-    return 0 if x.g == y.g else -1 if x.g < y.g else 1
 
 
 cdef void drop_common(Statements* x, Statements* y) noexcept nogil:
@@ -67,7 +55,7 @@ cdef void drop_common(Statements* x, Statements* y) noexcept nogil:
     cdef int64_t i = 0, k = 0, kept_x = 0, kept_y = 0
     cdef int order
     while i < x.n or k < y.n:
-        order = -1 if k == y.n else 1 if i == x.n else order_of(&x.rows[i], &y.rows[k])
+        order = -1 if k == y.n else 1 if i == x.n else compare_statements(&x.rows[i], &y.rows[k])
         if order < 0:
             x.rows[kept_x] = x.rows[i]
             kept_x += 1
@@ -82,9 +70,8 @@ cdef void drop_common(Statements* x, Statements* y) noexcept nogil:
 
 cdef object numbers_of(Statements* rows):
     found = numpy.empty((rows.n, 4), numpy.int32)
-    cdef int64_t address = found.ctypes.data
     if rows.n:
-        memcpy(<void*>address, rows.rows, rows.n * sizeof(Statement))
+        memcpy(memory_of(found), rows.rows, rows.n * sizeof(Statement))
     return found
 
 
@@ -101,24 +88,21 @@ cdef class StatementTable:
     ...         table.add(batch, side)
     >>> [len(only) for only in table.take_differences()], table.open_statements(0).tolist()
     ([0, 0], [[0, 1, 2, -1]])
-    >>> table.text(0), table.label(2)
-    ('<a:s>', 'b')
+    >>> table.terms.term(0), table.terms.term(2)
+    ('<a:s>', '_:b')
     """
 
-    cdef TermTable table
+    cdef TermDictionary dictionary
     cdef Statements rows[2]
     cdef Statements apart[2]
     cdef bint taken
     cdef Claim claimed
 
     def __cinit__(self):
-        cdef bytes key = os.urandom(16)
-        if init_table(&self.table, int.from_bytes(key[:8], "little"), int.from_bytes(key[8:], "little")) < 0:
-            raise MemoryError
+        self.dictionary = TermDictionary()
 
     def __dealloc__(self):
         cdef int side
-        free_table(&self.table)
         for side in range(2):
             free(self.rows[side].rows)
             free(self.apart[side].rows)
@@ -128,56 +112,45 @@ cdef class StatementTable:
 
     def add(self, Batch batch not None, int side, int64_t start=0, stop=None) -> None:
         """Add some rows of a Batch to the first dataset (``side`` 0) or the second (1)."""
+        cdef int64_t end = batch.a.n_rows if stop is None else stop
         claim(&self.claimed, self)
         try:
-            self.take(batch, side, start, batch.a.n_rows if stop is None else stop)
+            if self.taken:
+                raise ValueError("the differences were taken")
+            if not 0 <= side <= 1 or not 0 <= start <= end <= batch.a.n_rows:
+                raise IndexError(f"side {side} or rows {start} to {end} are not there")
+            need_rdf(batch)
+            self.dictionary.table.blank = OTHER_BNODE if side else KIND_BNODE
+            take_statements(self.dictionary, &self.rows[side], batch, start, end)
         finally:
             give_back(&self.claimed)
-
-    cdef int take(self, Batch batch, int side, int64_t start, int64_t end) except -1:
-        cdef Fault fault
-        cdef int32_t* numbers
-        memset(&fault, 0, sizeof(fault))
-        if self.taken:
-            raise ValueError("the differences were taken")
-        if not 0 <= side <= 1 or not 0 <= start <= end <= batch.a.n_rows:
-            raise IndexError(f"side {side} or rows {start} to {end} are not there")
-        need_statements(batch)
-        if batch.a.op != NULL:
-            fault.code = IS_PATCH
-            raise fault_error(&fault, {})
-        numbers = <int32_t*>malloc((batch.a.n_terms + 1) * sizeof(int32_t))
-        if numbers == NULL:
-            raise MemoryError
-        with nogil:
-            memset(numbers, 0xFF, batch.a.n_terms * sizeof(int32_t))
-            add_statements(
-                &self.table, &self.rows[side], &batch.a, start, end, numbers,
-                SORT_OTHER_BLANK if side else SORT_BLANK, &fault,
-            )
-        free(numbers)
-        if fault.code < 0:
-            raise fault_error(&fault, {})
-        return 0
 
     def take_differences(self) -> tuple:
         """The statements without blank nodes that only the first dataset has, and those that only the second has.
 
         Duplicates count: a statement appears as often as one dataset has it more. Nothing can be added after this.
         """
+        cdef Batch terms = self.dictionary.terms
+        cdef const uint8_t* opened
         cdef int status = 0
         cdef int side
+        cdef int64_t i
         claim(&self.claimed, self)
         try:
             if self.taken:
                 raise ValueError("the differences were taken")
             self.taken = True
+            for i in range(terms.a.n_terms):
+                if terms.a.kind[i] == OTHER_BNODE:
+                    terms.a.kind[i] = KIND_BNODE
+            found = blank_terms(terms)
+            opened = <const uint8_t*>memory_of(found)
             with nogil:
                 for side in range(2):
                     if status == 0:
-                        status = set_apart(&self.table, &self.rows[side], &self.apart[side])
+                        status = set_apart(opened, &self.rows[side], &self.apart[side])
                     if status == 0:
-                        status = sort_statements(&self.rows[side], self.table.n_terms)
+                        status = sort_statements(&self.rows[side], terms.a.n_terms)
                 if status == 0:
                     drop_common(&self.rows[0], &self.rows[1])
             if status < 0:
@@ -186,79 +159,28 @@ cdef class StatementTable:
         finally:
             give_back(&self.claimed)
 
+    cdef int after(self) except -1:
+        if not self.taken:
+            raise ValueError("the differences were not taken")
+        return 0
+
     def open_statements(self, int side):
         """The statements with blank nodes: int32, shape (n, 4); -1 is the default graph."""
         if not 0 <= side <= 1:
             raise IndexError(f"there is no side {side}")
         claim(&self.claimed, self)
         try:
-            if not self.taken:
-                raise ValueError("the differences were not taken")
+            self.after()
             return numbers_of(&self.apart[side])
         finally:
             give_back(&self.claimed)
 
-    def parts(self, triples):
-        """Subject, predicate and object of quoted triples: int32, shape (n, 3)."""
-        found = numpy.empty((len(triples), 3), numpy.int32)
-        cdef int64_t address = found.ctypes.data
-        cdef int32_t* out = <int32_t*>address
-        cdef int64_t i
-        cdef int32_t term
-        claim(&self.claimed, self)
-        try:
-            for i in range(len(found)):
-                term = triples[i]
-                if not 0 <= term < self.table.n_terms or self.table.sort[term] not in (SORT_TRIPLE, SORT_OPEN_TRIPLE):
-                    raise IndexError(f"term {term} is no quoted triple")
-                memcpy(out + 3 * i, self.table.text + self.table.start[term], 3 * sizeof(int32_t))
-            return found
-        finally:
-            give_back(&self.claimed)
-
     @property
-    def sorts(self):
-        """For each term: 0 IRI or literal, 1 and 2 blank node of either side, 3 quoted triple, 4 one with blank nodes."""
-        cdef int64_t address
+    def terms(self) -> Batch:
+        """The terms by their numbers, in a Batch without rows. A blank node may be of either dataset."""
         claim(&self.claimed, self)
         try:
-            found = numpy.empty(self.table.n_terms, numpy.int8)
-            address = found.ctypes.data
-            if self.table.n_terms:
-                memcpy(<void*>address, self.table.sort, self.table.n_terms)
-            return found
+            self.after()
+            return self.dictionary.terms
         finally:
             give_back(&self.claimed)
-
-    def label(self, int32_t term) -> str:
-        """The label of a blank node, or the N-Triples of an IRI or literal."""
-        claim(&self.claimed, self)
-        try:
-            return self.label_of(term)
-        finally:
-            give_back(&self.claimed)
-
-    cdef str label_of(self, int32_t term):
-        if not 0 <= term < self.table.n_terms:
-            raise IndexError(f"there is no term {term}")
-        return (<const char*>self.table.text)[self.table.start[term]:self.table.start[term + 1]].decode()
-
-    def text(self, int32_t term) -> str:
-        """A term in N-Triples syntax, with blank nodes as ``_:``; empty for the default graph."""
-        claim(&self.claimed, self)
-        try:
-            return self.text_of(term, 0)
-        finally:
-            give_back(&self.claimed)
-
-    cdef str text_of(self, int32_t term, int depth):
-        cdef int32_t inner[3]
-        if term == NO_TERM:
-            return ""
-        label = self.label_of(term) if not 0 <= term < self.table.n_terms or self.table.sort[term] == SORT_TEXT else "_:"
-        if self.table.sort[term] < SORT_TRIPLE:
-            return label
-        if depth >= SHOWN_DEPTH:
-            return "<<( ... )>>"  # some quote others so often that no memory holds them written out
-        memcpy(inner, self.table.text + self.table.start[term], sizeof(inner))
-        return "<<( {} {} {} )>>".format(*[self.text_of(inner[k], depth + 1) for k in range(3)])

@@ -25,6 +25,7 @@ ctypedef struct NTriplesWriter:
     bint quads
     bint marked  # blank nodes as <_:label>, in RDF Patch
     bint star  # quoted triples as << s p o >> in any place, as RDF-star had them
+    bint canonical  # any language tag is no fault
     bint fitted  # the Batch was fitted to lines of text: replaced labels are no fault
     Fault fault
 

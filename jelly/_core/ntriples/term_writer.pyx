@@ -99,7 +99,7 @@ cdef int64_t len_term(NTriplesWriter* t, int32_t term, int slot, int depth) noex
             return fail(&t.fault, BAD_TERM, NULL, aux, -1)
         text = b.text + b.start[aux]
         n = b.start[aux + 1] - b.start[aux]
-        if not is_plain_tag(text, text + n):
+        if not is_plain_tag(text, text + n) and not t.canonical:
             return fail(&t.fault, BAD_TAG, NULL, term)
         length += n + len_direction(b.kind[aux])
     elif kind == KIND_TYPED:

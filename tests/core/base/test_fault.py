@@ -510,7 +510,6 @@ ELSEWHERE = {
     -140: "tests of message logs: max_message_bytes",
     -141: "tests of message logs: MESSAGE that is not announced",
     -142: "tests of message logs: MESSAGE where comments delimit",
-    -150: "as many terms as a table can have take more memory than a test may use",
     -151: "tests of canonicalization: test_canonical.py",
     -152: "tests of canonicalization: test_canonical.py",
     -153: "tests of canonicalization: test_canonical.py",

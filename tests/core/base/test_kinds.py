@@ -41,6 +41,7 @@ HANDLED = {
         "drop_open_frame", "number_labels", "number_labels marked", "rename_blank_nodes",
     )),
     "encoder.needed_version", "needs.lacking", "needs.refuse_quoted",
+    "statement_table.add",
     "graph_ids.add", "graph_ids.numbers", "graph_ids.numbers add", "graph_names.name_default_graph",
     *("batch." + name for name in ("s", "p", "o", "g", "arity", "restate")),
     "content.row_hash", "content.row_hash alike", "content.term_hash", "content.blank_terms", "content.slot_keys",
