@@ -8,6 +8,7 @@ from jelly._core.base.kinds cimport COMPOUND, PATTERNS, TERMS, among
 from jelly._core.base.protobuf cimport Reader, Writer
 from jelly._core.jena.numeric cimport Value
 from jelly._core.jena.prefix_map cimport Prefixes
+from jelly._core.jena.row_reader cimport is_default
 
 
 ctypedef struct Encoded:
@@ -54,7 +55,6 @@ ctypedef struct TermParts:
 
 cdef int load_leaf(JenaWriter* d, int32_t term, TermParts* leaf) noexcept nogil
 cdef int measure_triple(JenaWriter* d, int32_t term, int depth) noexcept nogil
-cdef bint is_default_name(BatchData* b, int32_t graph) noexcept nogil
 cdef int write_rows(JenaWriter* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil
 cdef int declare_name(JenaWriter* d, Reader* name, Reader* iri) noexcept nogil
 
@@ -89,4 +89,4 @@ cdef inline int find_terms(JenaWriter* d, int64_t row, int32_t* ids) noexcept no
         return 3
     if check_term(d, ids[3], 3) < 0:
         return d.fault.code
-    return 3 if is_default_name(b, ids[3]) else 4
+    return 3 if is_default(b, ids[3]) else 4

@@ -1,8 +1,8 @@
 """Shared by the writers of RDF Thrift and RDF Protobuf: each term of a Batch is encoded once, then rows are assembled."""
 
-from libc.string cimport memcmp, memset
+from libc.string cimport memset
 
-from jelly._core.base.batch cimport NO_TERM, NamespaceMark
+from jelly._core.base.batch cimport NamespaceMark
 from jelly._core.base.constants cimport MAX_QUOTED
 from jelly._core.base.fault cimport BAD_TERM, DEPTH, OK, QUOTED_LIMIT, fail
 from jelly._core.base.kinds cimport KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TYPED, TEXTS, among
@@ -106,19 +106,6 @@ cdef int declare_name(JenaWriter* d, Reader* name, Reader* iri) noexcept nogil:
         memset(d.memo, 0, d.b.n_terms * sizeof(Encoded))
     d.terms.n = 0
     return set_prefix(&d.prefixes, name.at, name.end - name.at, iri.at, iri.end - iri.at, &d.fault)
-
-
-cdef bint is_default_name(BatchData* b, int32_t graph) noexcept nogil:
-    """Whether this is one of the two names that Jena has for the default graph, or none."""
-    cdef Reader text
-    if graph == NO_TERM:
-        return True
-    if b.kind[graph] != KIND_IRI:
-        return False
-    term_text(b, graph, &text)
-    return (text.end - text.at == 22 or text.end - text.at == 26) and memcmp(
-        text.at, b"urn:x-arq:DefaultGraphNode", text.end - text.at
-    ) == 0
 
 
 cdef int write_rows(JenaWriter* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil:
