@@ -44,7 +44,7 @@ cdef int gather(
 
     The last one counts. If it is a message that came in pieces with no other field of the oneof between them, `span` is
     their concatenation, which is what merging them means; of `strings`, which have the numbers too, the last one counts.
-    Memory of an earlier `row` is freed. A negative code on a fault.
+    Memory of an earlier `row` is freed. A negative code on a fault, and `span` then begins where it is.
     """
     cdef Reader begin = r
     cdef Reader value
@@ -58,6 +58,7 @@ cdef int gather(
         tag = take_varint(&r)
         if tag < 0 or tag & 7 > WIRE_LEN or tag >> 3 > 31 or fields[tag & 7] >> (tag >> 3) & 1 == 0:
             if tag < 0 or skip_any(&r, tag) < 0:
+                span.at = r.at
                 return MALFORMED
             continue
         if tag >> 3 != found or strings >> found & 1:
@@ -66,6 +67,7 @@ cdef int gather(
             n = n_pieces = 0
         value.at = r.at
         if (take_span(&r, &value) if tag & 7 == WIRE_LEN else skip_field(&r, tag)) < 0:
+            span.at = r.at
             return MALFORMED
         value.end = r.at
         n += value.end - value.at

@@ -49,7 +49,7 @@ cdef int take_oneof(
     cdef uint32_t[3] fields = [numbers & ~(1 << PB_DOUBLE), numbers & 1 << PB_DOUBLE, messages | strings]
     cdef int field = gather(&t.pieces, r, fields, strings | numbers, t.row_at, body)
     if field < 0:
-        return fail(&t.fault, field, r.at)
+        return fail(&t.fault, field, body.at)
     return field if t.pieces.n <= MAX_JOINED else fail(&t.fault, MERGE_LIMIT, r.at, MAX_JOINED)
 
 
