@@ -1,12 +1,12 @@
 """Fields that are set again or come in pieces, merged as Protocol Buffers asks for it. Writers do not make such fields."""
 
-from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from jelly._core.base.fault cimport MALFORMED, NO_MEMORY, OK
 from jelly._core.base.protobuf cimport (
-    WIRE_GROUP, WIRE_LEN, WIRE_VARINT, Writer, put_bytes, put_varint, skip_any, take_low_bits, take_span, take_varint,
+    WIRE_GROUP, WIRE_LEN, WIRE_VARINT, Writer, put_bytes, put_varint, skip_any, skip_field, take_low_bits, take_span,
+    take_varint,
 )
 
 
@@ -18,6 +18,7 @@ cdef void free_pieces(Pieces* pieces) noexcept nogil:
         free(piece)
         piece = after
     pieces.first = NULL
+    pieces.n = 0
 
 
 cdef uint8_t* new_piece(Pieces* pieces, int64_t n, const uint8_t* row) noexcept nogil:
@@ -31,15 +32,19 @@ cdef uint8_t* new_piece(Pieces* pieces, int64_t n, const uint8_t* row) noexcept 
         return NULL
     piece.next = pieces.first
     pieces.first = piece
+    pieces.n += n
     return <uint8_t*>(piece + 1)
 
 
-cdef int gather(Pieces* pieces, Reader r, uint32_t fields, uint32_t strings, const uint8_t* row, Reader* span) noexcept nogil:
-    """The field that is set in a oneof, which has the `fields` (bit n: field n) of the message `r`; 0: none is.
+cdef int gather(
+    Pieces* pieces, Reader r, const uint32_t* fields, uint32_t strings, const uint8_t* row, Reader* span
+) noexcept nogil:
+    """The field that is set in a oneof, which has the `fields` of the message `r`; 0: none is. By types of the wire up to
+    WIRE_LEN, bit n is field n.
 
     The last one counts. If it is a message that came in pieces with no other field of the oneof between them, `span` is
-    their concatenation, which is what merging them means; of `strings` the last one counts. Memory of an earlier `row`
-    is freed. A negative code on a fault.
+    their concatenation, which is what merging them means; of `strings`, which have the numbers too, the last one counts.
+    Memory of an earlier `row` is freed. A negative code on a fault, and `span` then begins where it is.
     """
     cdef Reader begin = r
     cdef Reader value
@@ -51,16 +56,20 @@ cdef int gather(Pieces* pieces, Reader r, uint32_t fields, uint32_t strings, con
     while r.at < r.end:
         value.at = r.at
         tag = take_varint(&r)
-        if tag < 0 or tag & 7 != WIRE_LEN or tag >> 3 > 31 or fields >> (tag >> 3) & 1 == 0:
+        if tag < 0 or tag & 7 > WIRE_LEN or tag >> 3 > 31 or fields[tag & 7] >> (tag >> 3) & 1 == 0:
             if tag < 0 or skip_any(&r, tag) < 0:
+                span.at = r.at
                 return MALFORMED
             continue
         if tag >> 3 != found or strings >> found & 1:
             found = <int>(tag >> 3)
             begin.at = value.at
             n = n_pieces = 0
-        if take_span(&r, &value) < 0:
+        value.at = r.at
+        if (take_span(&r, &value) if tag & 7 == WIRE_LEN else skip_field(&r, tag)) < 0:
+            span.at = r.at
             return MALFORMED
+        value.end = r.at
         n += value.end - value.at
         n_pieces += 1
         span[0] = value

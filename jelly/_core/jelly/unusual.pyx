@@ -73,7 +73,8 @@ cdef int check_announced(DecoderState* d, int feature, const uint8_t* at) noexce
 
 cdef int gathered(DecoderState* d, Reader r, uint32_t fields, uint32_t strings, Reader* span) noexcept nogil:
     """`gather` with its fault noted."""
-    cdef int field = gather(&d.pieces, r, fields, strings, d.frame.at, span)
+    cdef uint32_t[3] wires = [0, 0, fields]
+    cdef int field = gather(&d.pieces, r, wires, strings, d.frame.at, span)
     return field if field >= 0 else fail(&d.fault, field, r.at)
 
 

@@ -7,4 +7,4 @@ cdef enum:
     PROTOBUF_DEPTH = 48
 
 
-cdef int read_protobuf(JenaReader* t) noexcept nogil
+cdef void use_protobuf(JenaReader* t) noexcept nogil

@@ -1,82 +1,38 @@
 """RDF Protobuf to Batches: rows of graphs, datasets and query results, each with its length before it."""
 
 from cython cimport likely
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from jelly._core.base.batch cimport NO_TERM, UNSET, load_u64, same_bytes
 from jelly._core.base.fault cimport (
-    BAD_DIRECTION, DEPTH, EMPTY_UNION, FULL, MALFORMED, MERGE_LIMIT, NEED_MORE, NEED_TABLES, NO_HEADER, NO_LITERAL_KIND,
-    NO_MEMORY, OK, ROW_CUT, ROW_LIMIT, UNKNOWN_ROW, UNKNOWN_TERM, fail,
+    BAD_DIRECTION, EMPTY_UNION, MALFORMED, MERGE_LIMIT, NEED_MORE, NO_LITERAL_KIND, OK, ROW_CUT, ROW_LIMIT, UNKNOWN_ROW,
+    UNKNOWN_TERM, fail,
 )
+from jelly._core.base.pieces cimport free_pieces, gather
 from jelly._core.base.protobuf cimport (
-    MAX_VARINT, WIRE_I64, WIRE_LEN, WIRE_VARINT, Reader, Writer, put_bytes, reserve, skip_field, take_span, take_varint,
+    MAX_VARINT, WIRE_LEN, WIRE_VARINT, Reader, skip_any, skip_field, skip_varint, take_span, take_varint,
 )
 from jelly._core.jena.row_reader cimport (
-    ANY_MESSAGE, JOINS, RDF_GRAPH, RDF_STREAM, REPEATED, ROWS, ROW_BASE, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_ANY,
-    TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_IRI, TERM_LITERAL, TERM_NAME, TERM_TRIPLE, TERM_VARIABLE,
-    Parts, Seen, add_decimal, add_double, add_integer, add_iri, add_label, add_literal, add_triple, add_variable,
-    begin_cells, check_terms, declare, end_cells, expand, is_full, note_base, pattern_term, put_cell, put_statement,
+    ANY_MESSAGE, DECIMAL_PARTS, FIELD_URI, LITERAL_PARTS, ONE_STRING, RDF_GRAPH, RDF_STREAM, REPEATED, ROWS, ROW_BASE,
+    ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_ANY, TERM_INTEGER, TERM_TRIPLE, TERM_VARIABLE, Parts, Seen, add_iri, add_label,
+    begin_cells, declare, end_cells, end_row, end_rows, note_base, put_statement, read_body, read_cell, take_only, take_pair,
 )
 
 cdef enum:
     # The fields of RDF_Term that are values.
     PB_INTEGER = 20
+    PB_DOUBLE = 21
     PB_DECIMAL = 22
     # The tag of field 1, where that is a message.
     FIRST_FIELD = 1 << 3 | WIRE_LEN
+    # That of a literal that is simple.
+    SIMPLE = 9 << 3 | WIRE_VARINT
     # Bytes of the messages of one row that came in pieces.
     MAX_JOINED = 1 << 20
 
 
 cdef inline int malformed(JenaReader* t, Reader* r) noexcept nogil:
     return fail(&t.fault, MALFORMED, r.at)
-
-
-cdef int take_u64(JenaReader* t, Reader* r, uint64_t* value) noexcept nogil:
-    """A varint that uses all 64 bits."""
-    cdef uint64_t number = 0
-    cdef int shift = 0
-    while shift < 70:
-        if r.at >= r.end:
-            break
-        number |= <uint64_t>(r.at[0] & 0x7F) << min(shift, 63)
-        r.at += 1
-        if (r.at - 1)[0] < 0x80:
-            value[0] = number
-            return OK
-        shift += 7
-    return malformed(t, r)
-
-
-cdef int take_zigzag(JenaReader* t, Reader* r, int64_t* value) noexcept nogil:
-    cdef uint64_t number = 0
-    cdef int status = take_u64(t, r, &number)
-    value[0] = <int64_t>(number >> 1) ^ -<int64_t>(number & 1)
-    return status
-
-
-cdef int take_message(JenaReader* t, Reader* r, Reader* body) noexcept nogil:
-    """The bytes of a message field. One that came before in `body` and this one are parts of the same message."""
-    cdef Reader more
-    cdef Writer* out
-    if take_span(r, &more) < 0:
-        return malformed(t, r)
-    if body.at == NULL:
-        body[0] = more
-        return OK
-    if t.n_joined >= JOINS or (body.end - body.at) + (more.end - more.at) > MAX_JOINED:
-        return fail(&t.fault, MERGE_LIMIT, more.at, MAX_JOINED)
-    out = &t.joined[t.n_joined]
-    t.n_joined += 1
-    out.n = 0
-    if reserve(out, (body.end - body.at) + (more.end - more.at) + 1) < 0:
-        return fail(&t.fault, NO_MEMORY, more.at)
-    put_bytes(out, body.at, body.end - body.at)
-    put_bytes(out, more.at, more.end - more.at)
-    body.at = out.buf
-    body.end = out.buf + out.n
-    return OK
 
 
 cdef inline int take_other(JenaReader* t, Reader* r, int64_t tag) noexcept nogil:
@@ -86,36 +42,39 @@ cdef inline int take_other(JenaReader* t, Reader* r, int64_t tag) noexcept nogil
     return OK
 
 
+cdef int take_oneof(
+    JenaReader* t, Reader r, Reader* body, uint32_t messages, uint32_t strings, uint32_t numbers
+) noexcept nogil:
+    """The field of a oneof that counts, with its bytes, or 0: see `gather`."""
+    cdef uint32_t[3] fields = [numbers & ~(1 << PB_DOUBLE), numbers & 1 << PB_DOUBLE, messages | strings]
+    cdef int field = gather(&t.pieces, r, fields, strings | numbers, t.row_at, body)
+    if field < 0:
+        return fail(&t.fault, field, body.at)
+    return field if t.pieces.n <= MAX_JOINED else fail(&t.fault, MERGE_LIMIT, r.at, MAX_JOINED)
+
+
+cdef inline int take_lone(Reader* r, Reader* body) noexcept nogil:
+    """The field of a message that has one, a message or string of a tag of one byte; or 0."""
+    cdef Reader rest = r[0]
+    if r.end - r.at < 2 or r.at[0] & 0x87 != WIRE_LEN:
+        return 0
+    rest.at += 1
+    if take_span(&rest, body) < 0 or rest.at != r.end:
+        return 0
+    return r.at[0] >> 3
+
+
+cdef int no_field(JenaReader* t, Reader* r, int unknown) noexcept nogil:
+    """A message without any field of its oneof: it is empty, or of another version."""
+    cdef const uint8_t* begin = r.at
+    cdef int64_t tag = 0
+    while r.at < r.end:
+        tag = take_varint(r)
+        skip_any(r, tag)
+    return fail(&t.fault, unknown if tag else EMPTY_UNION, begin, tag >> 3)
+
+
 # ---- terms
-
-cdef inline int take_only(JenaReader* t, Reader* r, Reader* text) noexcept nogil:
-    """A message whose field 1 is a string."""
-    cdef int64_t tag
-    text.at = text.end = r.at
-    while r.at < r.end:
-        tag = take_varint(r)
-        if tag == FIRST_FIELD:
-            if take_span(r, text) < 0:
-                return malformed(t, r)
-        elif take_other(t, r, tag) < 0:
-            return t.fault.code
-    return OK
-
-
-cdef int take_pair(JenaReader* t, Reader* r, Reader* first, Reader* second) noexcept nogil:
-    """A message whose fields 1 and 2 are strings."""
-    cdef int64_t tag
-    first.at = first.end = r.at
-    second[0] = first[0]
-    while r.at < r.end:
-        tag = take_varint(r)
-        if tag == FIRST_FIELD or tag == (2 << 3 | WIRE_LEN):
-            if take_span(r, first if tag == FIRST_FIELD else second) < 0:
-                return malformed(t, r)
-        elif take_other(t, r, tag) < 0:
-            return t.fault.code
-    return OK
-
 
 cdef int split_direction(JenaReader* t, Reader* text, Parts* parts) noexcept nogil:
     """The language tag and the direction of `ar--rtl`, as Jena takes them apart: at the first two hyphens."""
@@ -131,94 +90,68 @@ cdef int split_direction(JenaReader* t, Reader* text, Parts* parts) noexcept nog
     return fail(&t.fault, BAD_DIRECTION, text.at)
 
 
-cdef int32_t read_literal(JenaReader* t, Reader* r) noexcept nogil:
-    cdef const uint8_t* begin = r.at
-    cdef Parts parts
-    cdef Reader text, prefix, local
-    cdef uint64_t ignored
+cdef int take_literal(JenaReader* t, Reader* r, Parts* parts) noexcept nogil:
+    """The fields of an RDF_Literal, as Thrift has them."""
+    cdef Reader whole = r[0]
+    cdef Reader text
+    cdef int which
+    if r.at < r.end and r.at[0] == FIRST_FIELD:
+        r.at += 1
+        if take_span(r, &parts.lex) < 0:
+            return malformed(t, r)
+    which = 9 if r.end - r.at == 2 and r.at[0] == SIMPLE and r.at[1] < 0x80 else take_lone(r, &text)
+    if which < 2 or (which > 5 and which != 9):
+        r[0] = whole
+        if take_fields(t, r, &parts.lex, ONE_STRING) < 0:
+            return t.fault.code
+        which = take_oneof(t, whole, &text, 1 << 4, 0b101100, 1 << 9)
+        if which <= 0:
+            return which if which < 0 else fail(&t.fault, NO_LITERAL_KIND, whole.at)
+    if which == 5:
+        return split_direction(t, &text, parts)
+    if which != 9:
+        (&parts.lex)[which - 1] = text
+    return OK
+
+
+cdef int take_fields(JenaReader* t, Reader* r, Reader* fields, int64_t parts) noexcept nogil:
+    """What a message has of some fields: each where it is. The last of a field counts."""
+    cdef int wanted = WIRE_VARINT if parts == DECIMAL_PARTS else WIRE_LEN
     cdef int64_t tag
-    cdef int64_t which = 0  # the last field of the oneof counts
-    memset(&parts, 0, sizeof(Parts))
-    parts.lex.at = parts.lex.end = r.at
-    text.at = NULL
+    cdef Reader* field
+    if parts == LITERAL_PARTS:
+        return take_literal(t, r, <Parts*>fields)
     while r.at < r.end:
         tag = take_varint(r)
-        if tag == FIRST_FIELD:
-            if take_span(r, &parts.lex) < 0:
+        if tag & 7 == wanted and 8 <= tag < 128 and parts >> (tag >> 3 << 2) & 15:
+            field = &fields[(tag >> 3) - 1]
+            if wanted == WIRE_LEN:
+                if take_span(r, field) < 0:
+                    return malformed(t, r)
+                continue
+            field.at = r.at
+            if skip_varint(r) < 0:
                 return malformed(t, r)
-        elif tag == (2 << 3 | WIRE_LEN) or tag == (3 << 3 | WIRE_LEN) or tag == (5 << 3 | WIRE_LEN):
-            which = tag >> 3
-            if take_span(r, &text) < 0:
-                return malformed(t, r)
-        elif tag == (4 << 3 | WIRE_LEN):
-            if which != 4:
-                text.at = NULL
-            which = 4
-            if take_message(t, r, &text) < 0:
-                return t.fault.code
-        elif tag == (9 << 3 | WIRE_VARINT):
-            which = 9
-            if take_u64(t, r, &ignored) < 0:
-                return t.fault.code
+            field.end = r.at
         elif take_other(t, r, tag) < 0:
             return t.fault.code
-    if which == 0:
-        return fail(&t.fault, NO_LITERAL_KIND, begin)
-    if which == 2:
-        parts.tag = text
-    elif which == 3:
-        parts.datatype = text
-    elif which == 5:
-        if split_direction(t, &text, &parts) < 0:
-            return t.fault.code
-    elif which == 4:
-        if take_pair(t, &text, &prefix, &local) < 0:
-            return t.fault.code
-        if expand(t, &prefix, &local, &t.scratch_datatype, &parts.datatype) < 0:
-            return t.fault.code
-    return add_literal(t, &parts)
+    return OK
 
 
-cdef int32_t read_decimal(JenaReader* t, Reader* r) noexcept nogil:
-    cdef int64_t value = 0
-    cdef int64_t scale = 0
-    cdef int64_t tag
-    while r.at < r.end:
-        tag = take_varint(r)
-        if tag == (1 << 3 | WIRE_VARINT):
-            if take_zigzag(t, r, &value) < 0:
-                return t.fault.code
-        elif tag == (2 << 3 | WIRE_VARINT):
-            if take_zigzag(t, r, &scale) < 0:
-                return t.fault.code
-        elif take_other(t, r, tag) < 0:
-            return t.fault.code
-    return add_decimal(t, value, scale)
-
-
-cdef inline int known_field(int64_t field) noexcept nogil:
-    """The number that Thrift has for a field of RDF_Term; 0 where there is none."""
+cdef inline int known_field(int field) noexcept nogil:
+    """The number that Thrift has for a field of RDF_Term."""
     if field <= TERM_VARIABLE:
-        return <int>field
+        return field
     if field == 6:
         return TERM_TRIPLE
-    if field <= 9:
-        return TERM_ANY + <int>field - 7
-    return TERM_INTEGER + <int>field - PB_INTEGER if PB_INTEGER <= field <= PB_DECIMAL else 0
+    return TERM_ANY + field - 7 if field <= 9 else TERM_INTEGER + field - PB_INTEGER
 
 
 cdef int32_t pb_read_term(JenaReader* t, Reader* r, int depth) noexcept nogil:
     """An RDF_Term: the last field counts. NO_TERM where it is UNDEFINED, else a code below that."""
     cdef const uint8_t* begin = r.at
-    cdef Reader body, name, local
-    cdef int32_t ids[4]
-    cdef int64_t number = 0
-    cdef uint64_t bits
-    cdef double real = 0
-    cdef int64_t tag = 0
-    cdef int64_t other = 0
-    cdef int which = 0
-    cdef int found, wanted, i
+    cdef Reader body
+    cdef int field
     # An IRI or blank node of less than 128 bytes and nothing else, as most terms are.
     if likely(
         r.end - begin >= 4 and begin[0] <= 0x12 and begin[2] == 0x0A and begin[1] == r.end - begin - 2
@@ -230,64 +163,12 @@ cdef int32_t pb_read_term(JenaReader* t, Reader* r, int depth) noexcept nogil:
             return add_iri(t, &body)
         if begin[0] == 0x12:
             return add_label(t, &body)
-    body.at = NULL
-    while r.at < r.end:
-        tag = take_varint(r)
-        found = known_field(tag >> 3) if tag >= 8 else 0
-        wanted = WIRE_VARINT if found == TERM_INTEGER else WIRE_I64 if found == TERM_DOUBLE else WIRE_LEN
-        if found == 0 or tag & 7 != wanted:
-            other = tag >> 3
-            if take_other(t, r, tag) < 0:
-                return t.fault.code
-            continue
-        if found != which:
-            body.at = NULL
-            which = found
-        if wanted == WIRE_LEN:
-            if take_message(t, r, &body) < 0:
-                return t.fault.code
-        elif wanted == WIRE_VARINT:
-            if take_zigzag(t, r, &number) < 0:
-                return t.fault.code
-        else:
-            if r.end - r.at < 8:
-                return malformed(t, r)
-            bits = 0
-            for i in range(8):
-                bits |= <uint64_t>r.at[i] << (8 * i)
-            memcpy(&real, &bits, 8)
-            r.at += 8
-    if which == TERM_IRI:
-        if take_only(t, &body, &local) < 0:
-            return t.fault.code
-        return add_iri(t, &local)
-    if which == TERM_LITERAL:
-        return read_literal(t, &body)
-    if which == TERM_BNODE:
-        if take_only(t, &body, &local) < 0:
-            return t.fault.code
-        return add_label(t, &local)
-    if which == TERM_NAME:
-        if take_pair(t, &body, &name, &local) < 0 or expand(t, &name, &local, &t.scratch, &local) < 0:
-            return t.fault.code
-        return add_iri(t, &local)
-    if which == TERM_TRIPLE:
-        if depth >= t.max_depth:
-            return fail(&t.fault, DEPTH, begin, t.max_depth)
-        if read_terms(t, &body, 3, ids, depth + 1) < 0 or check_terms(t, ids, 3, begin) < 0:
-            return t.fault.code
-        return add_triple(t, ids)
-    if which == TERM_INTEGER:
-        return add_integer(t, number)
-    if which == TERM_DOUBLE:
-        return add_double(t, real)
-    if which == TERM_DECIMAL:
-        return read_decimal(t, &body)
-    if which == 0:
-        return fail(&t.fault, UNKNOWN_TERM if other else EMPTY_UNION, begin, other)
-    if which == TERM_VARIABLE and take_only(t, &body, &local) < 0:
-        return t.fault.code
-    return pattern_term(t, which, &local, depth, begin)
+    field = take_lone(r, &body)
+    if not 1 <= field <= 9:
+        field = take_oneof(t, r[0], &body, 0b1111111110 | 1 << PB_DECIMAL, 0, 1 << PB_INTEGER | 1 << PB_DOUBLE)
+        if field <= 0:
+            return field if field < 0 else no_field(t, r, UNKNOWN_TERM)
+    return read_body(t, &body, known_field(field), depth, begin)
 
 
 cdef inline Seen* find_seen(JenaReader* t, const uint8_t* at, int64_t size) noexcept nogil:
@@ -300,10 +181,12 @@ cdef int read_terms(JenaReader* t, Reader* r, int n, int32_t* ids, int depth) no
     """The fields of an RDF_Triple or RDF_Quad: UNSET where one is missing."""
     cdef Reader spans[4]
     cdef Seen* seen
+    cdef Reader whole = r[0]
     cdef const uint8_t* at
     cdef int64_t tag, size
     cdef int slot
     cdef bint known
+    cdef bint again = False
     for slot in range(4):
         spans[slot].at = NULL
         ids[slot] = UNSET
@@ -318,17 +201,20 @@ cdef int read_terms(JenaReader* t, Reader* r, int n, int32_t* ids, int depth) no
                 continue
         tag = take_varint(r)
         if tag & 7 == WIRE_LEN and 1 <= tag >> 3 <= n:
-            if take_message(t, r, &spans[(tag >> 3) - 1]) < 0:
-                return t.fault.code
+            again |= spans[(tag >> 3) - 1].at != NULL
+            if take_span(r, &spans[(tag >> 3) - 1]) < 0:
+                return malformed(t, r)
         elif take_other(t, r, tag) < 0:
             return t.fault.code
     for slot in range(n):
+        if again and take_oneof(t, whole, &spans[slot], 2 << slot, 0, 0) < 0:
+            return t.fault.code
         at = spans[slot].at
         if at == NULL:
             continue
         size = spans[slot].end - at
         # What was put together goes away with the row.
-        known = depth == 0 and size >= 8 and t.n_joined == 0
+        known = depth == 0 and size >= 8 and t.pieces.first == NULL
         seen = find_seen(t, at, size) if known else NULL
         if known and seen.n == size and same_bytes(at, seen.at, size):
             ids[slot] = seen.term
@@ -336,7 +222,7 @@ cdef int read_terms(JenaReader* t, Reader* r, int n, int32_t* ids, int depth) no
         ids[slot] = pb_read_term(t, &spans[slot], depth)
         if ids[slot] < NO_TERM:
             return ids[slot]
-        if known and t.n_joined == 0 and ids[slot] != REPEATED:
+        if known and ids[slot] != REPEATED:
             seen.at = at
             seen.n = size
             seen.term = ids[slot]
@@ -348,43 +234,30 @@ cdef int read_terms(JenaReader* t, Reader* r, int n, int32_t* ids, int depth) no
 cdef int read_row(JenaReader* t, Reader* r) noexcept nogil:
     """An RDF_StreamRow."""
     cdef const uint8_t* begin = r.at
-    cdef Reader body, name, iri
+    cdef Reader body
+    cdef Reader[2] pair
     cdef int32_t ids[4]
-    cdef int64_t tag
-    cdef int64_t which = 0
-    cdef int64_t other = 0
-    cdef int status
-    body.at = NULL
-    while r.at < r.end:
-        tag = take_varint(r)
-        if likely(tag & 7 == WIRE_LEN and ROW_PREFIX <= tag >> 3 <= ROW_BASE):
-            if which != tag >> 3:
-                body.at = NULL
-                which = tag >> 3
-            if take_message(t, r, &body) < 0:
-                return t.fault.code
-        else:
-            other = tag >> 3
-            if take_other(t, r, tag) < 0:
-                return t.fault.code
-    if which == ROW_TRIPLE or which == ROW_QUAD:
-        status = read_terms(t, &body, 3 if which == ROW_TRIPLE else 4, ids, 0)
-        return status if status < 0 else put_statement(t, ids, which == ROW_QUAD, begin)
-    if which == ROW_PREFIX:
-        return t.fault.code if take_pair(t, &body, &name, &iri) < 0 else declare(t, &name, &iri)
-    if which == ROW_BASE:
-        return t.fault.code if take_only(t, &body, &iri) < 0 else note_base(t, &iri)
-    return fail(&t.fault, UNKNOWN_ROW if other else EMPTY_UNION, begin, other)
+    cdef int field = take_lone(r, &body)
+    if not ROW_PREFIX <= field <= ROW_BASE:
+        field = take_oneof(t, r[0], &body, 0b11110, 0, 0)
+        if field <= 0:
+            return field if field < 0 else no_field(t, r, UNKNOWN_ROW)
+    if field == ROW_PREFIX:
+        return t.fault.code if take_pair(t, &body, pair, FIELD_URI) < 0 else declare(t, pair)
+    if field == ROW_BASE:
+        return t.fault.code if take_only(t, &body, pair, FIELD_URI) < 0 else note_base(t, pair)
+    if read_terms(t, &body, 3 if field == ROW_TRIPLE else 4, ids, 0) < 0:
+        return t.fault.code
+    return put_statement(t, ids, field == ROW_QUAD, begin)
 
 
 cdef int read_items(JenaReader* t, Reader* r) noexcept nogil:
     """The header of a result set, RDF_VarTuple, or a row of it, RDF_DataTuple."""
     cdef const uint8_t* begin = r.at
-    cdef Reader item, name
+    cdef Reader item
     cdef int64_t n = 0
     cdef int64_t tag
-    cdef int32_t term
-    if t.has_header and begin_cells(t, begin) < 0:
+    if begin_cells(t, begin) < 0:
         return t.fault.code
     while r.at < r.end:
         tag = take_varint(r)
@@ -394,17 +267,10 @@ cdef int read_items(JenaReader* t, Reader* r) noexcept nogil:
             continue
         if take_span(r, &item) < 0:
             return malformed(t, r)
-        if not t.has_header:
-            if take_only(t, &item, &name) < 0 or add_variable(t, &name) < 0:
-                return t.fault.code
-            continue
-        term = pb_read_term(t, &item, 0)
-        if term < NO_TERM:
-            return term
-        if put_cell(t, n, term, begin) < 0:
+        if read_cell(t, &item, n, begin) < 0:
             return t.fault.code
         n += 1
-    return end_cells(t, n, begin) if t.has_header else OK
+    return end_cells(t, n, begin)
 
 
 cdef int read_triple(JenaReader* t, Reader* r) noexcept nogil:
@@ -459,11 +325,8 @@ cdef int64_t take_length(JenaReader* t, bint* known) noexcept nogil:
     return take_varint(&t.r)
 
 
-cdef int read_protobuf(JenaReader* t) noexcept nogil:
-    """Read rows until the Batch is FULL, the input holds no whole one (NEED_MORE), or a fault.
-
-    After the header of a result set NEED_TABLES: the Batch must become one of query results.
-    """
+cdef int read_rows(JenaReader* t) noexcept nogil:
+    """Read rows up to a reason of `end_row`, until the input holds no whole one (NEED_MORE), or a fault."""
     cdef Reader row
     cdef const uint8_t* begin
     cdef int64_t n
@@ -488,7 +351,8 @@ cdef int read_protobuf(JenaReader* t) noexcept nogil:
             return NEED_MORE
         row.at = t.r.at
         row.end = t.r.at + n
-        t.n_joined = 0
+        if t.pieces.first != NULL:
+            free_pieces(&t.pieces)
         if not known:
             status = OK  # a field of another version
         elif t.scan:
@@ -501,14 +365,15 @@ cdef int read_protobuf(JenaReader* t) noexcept nogil:
         if status < 0:
             return status
         t.r.at = row.end
-        if t.scan and t.quads:
-            t.r.at = t.r.end
-            return NEED_MORE
-        if t.results and not t.has_header:
-            t.has_header = True
-            return NEED_TABLES
-        if is_full(t):
-            return FULL
-    if t.final and t.results and not t.has_header:
-        return fail(&t.fault, NO_HEADER, t.r.at)
-    return NEED_MORE
+        status = end_row(t)
+        if status != OK:
+            return status
+    return end_rows(t)
+
+
+cdef void use_protobuf(JenaReader* t) noexcept nogil:
+    t.max_depth = PROTOBUF_DEPTH
+    t.read_rows = read_rows
+    t.take_fields = take_fields
+    t.read_terms = read_terms
+    t.read_term = pb_read_term

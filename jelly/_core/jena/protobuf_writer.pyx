@@ -1,17 +1,17 @@
 """Batches to RDF Protobuf, byte for byte as Jena writes it: each row with its length before it."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport NO_TERM, len_direction, put_direction
+from jelly._core.base.batch cimport N_DIRECTION, NO_TERM
 from jelly._core.base.fault cimport NO_MEMORY, OK, fail
-from jelly._core.base.kinds cimport KIND_ANY, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_VARIABLE
 from jelly._core.base.protobuf cimport (
-    MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve,
+    WIRE_LEN, Writer, len_field, len_number, put_byte, put_bytes, put_number, put_varint, reserve,
 )
-from jelly._core.jena.numeric cimport VALUE_DECIMAL, VALUE_DOUBLE, Value
 from jelly._core.jena.protobuf_reader cimport PROTOBUF_DEPTH
-from jelly._core.jena.row_writer cimport Encoded, TermParts, declare_name, find_terms, load_leaf, measure
+from jelly._core.jena.row_reader cimport (
+    TERM_ANY, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_LITERAL, TERM_NAME,
+)
+from jelly._core.jena.row_writer cimport AROUND, Encoded, TermParts, length, measure_row, measure_terms, put_double, zigzag
 
 cdef enum:
     # Tags of one byte: number of the field and type.
@@ -30,12 +30,6 @@ cdef enum:
     DOUBLE = 0x01A9
     DECIMAL = 0x01B2
     SIMPLE = 0x48
-    # What a row has around its terms at most: tags and lengths, seven of each.
-    AROUND_ROW = 7 * 6
-
-
-cdef inline int64_t length(Reader* text) noexcept nogil:
-    return text.end - text.at
 
 
 cdef inline int64_t len_string(Reader* text) noexcept nogil:
@@ -66,20 +60,20 @@ cdef void put_pair(Writer* w, uint8_t tag, Reader* first, Reader* second) noexce
 
 cdef void put_literal(Writer* w, TermParts* leaf) noexcept nogil:
     cdef int64_t size = len_string(&leaf.text)
-    cdef int64_t n_tag
-    if leaf.kind == KIND_LITERAL:
+    cdef int64_t n_tag = length(&leaf.tag)
+    if leaf.tag.at != NULL:
+        if leaf.dashed != NULL:
+            n_tag += N_DIRECTION
+        put_head(w, FIELD_3, size + len_field(n_tag))
+        put_string(w, FIELD_1, &leaf.text)
+        put_head(w, FIELD_2 if leaf.dashed == NULL else FIELD_5, n_tag)
+        put_bytes(w, leaf.tag.at, length(&leaf.tag))
+        put_bytes(w, leaf.dashed, n_tag - length(&leaf.tag))
+    elif leaf.datatype.at == NULL:
         put_head(w, FIELD_3, size + 2)
         put_string(w, FIELD_1, &leaf.text)
         put_byte(w, SIMPLE)
         put_byte(w, 1)
-    elif leaf.kind == KIND_LANG:
-        n_tag = length(&leaf.tag) + len_direction(leaf.tag_kind)
-        put_head(w, FIELD_3, size + len_field(n_tag))
-        put_string(w, FIELD_1, &leaf.text)
-        put_head(w, FIELD_2 if leaf.tag_kind == KIND_TEXT else FIELD_5, n_tag)
-        put_bytes(w, leaf.tag.at, length(&leaf.tag))
-        put_direction(w.buf + w.n, leaf.tag_kind)
-        w.n += len_direction(leaf.tag_kind)
     elif leaf.datatype_prefix.at == NULL:
         put_head(w, FIELD_3, size + len_field(length(&leaf.datatype)))
         put_string(w, FIELD_1, &leaf.text)
@@ -90,67 +84,34 @@ cdef void put_literal(Writer* w, TermParts* leaf) noexcept nogil:
         put_pair(w, FIELD_4, &leaf.datatype_prefix, &leaf.datatype)
 
 
-cdef inline uint64_t zigzag(int64_t value) noexcept nogil:
-    return (<uint64_t>value << 1) ^ <uint64_t>(value >> 63)
-
-
 cdef inline void put_tag(Writer* w, int tag) noexcept nogil:
     put_byte(w, <uint8_t>(tag & 0xFF))
     put_byte(w, <uint8_t>(tag >> 8))
 
 
-cdef void put_value(Writer* w, Value* value) noexcept nogil:
-    """The value form of a literal."""
-    cdef uint64_t bits
-    cdef int i
-    if value.kind == VALUE_DECIMAL:
-        put_tag(w, DECIMAL)
-        put_varint(w, (1 + len_varint(zigzag(value.whole)) if value.whole else 0)
-                   + (1 + len_varint(zigzag(value.scale)) if value.scale else 0))
-        if value.whole:
-            put_byte(w, VALUE)
-            put_varint(w, zigzag(value.whole))
-        if value.scale:
-            put_byte(w, SCALE)
-            put_varint(w, zigzag(value.scale))
-    elif value.kind == VALUE_DOUBLE:
-        put_tag(w, DOUBLE)
-        memcpy(&bits, &value.real, 8)
-        for i in range(8):
-            put_byte(w, <uint8_t>(bits >> (8 * i)))
-    else:
-        put_tag(w, INTEGER)
-        put_varint(w, zigzag(value.whole))
-
-
-cdef int put_leaf(JenaWriter* d, int32_t term) noexcept nogil:
-    """Encode a term that holds no other."""
-    cdef Encoded* memo = &d.memo[term]
-    cdef Writer* w = &d.terms
-    cdef TermParts leaf
-    if load_leaf(d, term, &leaf) < 0:
-        return d.fault.code
-    if reserve(
-        w, AROUND_ROW + length(&leaf.text) + length(&leaf.prefix) + length(&leaf.tag) + length(&leaf.datatype)
-        + length(&leaf.datatype_prefix)
-    ) < 0:
-        return fail(&d.fault, NO_MEMORY, NULL)
-    memo.at = w.n
-    if leaf.prefix.at != NULL:
+cdef void put_leaf(Writer* w, TermParts* leaf) noexcept nogil:
+    """A term that holds no other."""
+    cdef uint64_t whole, scale
+    if leaf.field == TERM_LITERAL:
+        put_literal(w, leaf)
+    elif leaf.field == TERM_NAME:
         put_pair(w, FIELD_4, &leaf.prefix, &leaf.text)
-    elif leaf.kind == 0:
-        put_value(w, &leaf.value)
-    elif leaf.kind == KIND_ANY:
-        put_head(w, ANY, 0)
-    elif leaf.kind == KIND_IRI or leaf.kind == KIND_BNODE or leaf.kind == KIND_VARIABLE:
-        put_head(
-            w, FIELD_1 if leaf.kind == KIND_IRI else FIELD_2 if leaf.kind == KIND_BNODE else FIELD_5, len_string(&leaf.text)
-        )
-        put_string(w, FIELD_1, &leaf.text)
+    elif leaf.field == TERM_INTEGER:
+        put_tag(w, INTEGER)
+        put_varint(w, zigzag(leaf.value.whole))
+    elif leaf.field == TERM_DOUBLE:
+        put_tag(w, DOUBLE)
+        put_double(w, leaf.value.real)
+    elif leaf.field == TERM_DECIMAL:
+        whole = zigzag(leaf.value.whole)
+        scale = zigzag(leaf.value.scale)
+        put_tag(w, DECIMAL)
+        put_varint(w, len_number(whole) + len_number(scale))
+        put_number(w, VALUE, whole)
+        put_number(w, SCALE, scale)
     else:
-        put_literal(w, &leaf)
-    memo.n = w.n - memo.at
-    return OK
+        put_head(w, ANY if leaf.field == TERM_ANY else <uint8_t>(leaf.field << 3 | WIRE_LEN), len_string(&leaf.text))
+        put_string(w, FIELD_1, &leaf.text)
 
 
 cdef void pb_put_term(JenaWriter* d, Writer* w, uint8_t tag, int32_t term) noexcept nogil:
@@ -170,21 +131,14 @@ cdef void pb_put_term(JenaWriter* d, Writer* w, uint8_t tag, int32_t term) noexc
 
 # ---- rows
 
-cdef int write_prefix(JenaWriter* d, Reader* name, Reader* iri) noexcept nogil:
-    cdef Writer* w = &d.out
-    cdef int64_t n = len_string(name) + len_string(iri)
-    if declare_name(d, name, iri) < 0:
-        return d.fault.code
-    if reserve(w, n + AROUND_ROW) < 0:
-        return fail(&d.fault, NO_MEMORY, NULL)
-    put_varint(w, len_field(n))
+cdef void put_prefix(Writer* w, Reader* name, Reader* iri) noexcept nogil:
+    put_varint(w, len_field(len_string(name) + len_string(iri)))
     put_pair(w, FIELD_1, name, iri)
-    return OK
 
 
 cdef int write_protobuf_base(JenaWriter* d, Reader* iri) noexcept nogil:
     cdef Writer* w = &d.out
-    if reserve(w, length(iri) + AROUND_ROW) < 0:
+    if reserve(w, length(iri) + AROUND) < 0:
         return fail(&d.fault, NO_MEMORY, NULL)
     put_varint(w, len_field(len_string(iri)))
     put_head(w, FIELD_4, len_string(iri))
@@ -197,25 +151,16 @@ cdef int write_row(JenaWriter* d, int64_t row) noexcept nogil:
     cdef Writer* w = &d.out
     cdef Reader default
     cdef int32_t ids[4]
-    cdef int64_t size = 0
-    cdef int64_t n
-    cdef int k
-    cdef int arity = find_terms(d, row, ids)
+    cdef int64_t size
+    cdef int arity = measure_row(d, row, ids, True, &size)
     cdef bint quad = arity == 4
     if arity < 0:
         return arity
-    for k in range(arity):
-        n = measure(d, ids[k], k)
-        if n < 0:
-            return <int>n
-        size += len_field(n)
     default.at = default.end = NULL
     if d.default_quads and not quad:
         default.at = <const uint8_t*>name
         default.end = default.at + 26
         size += len_field(len_field(len_string(&default)))
-    if reserve(w, size + AROUND_ROW) < 0:
-        return fail(&d.fault, NO_MEMORY, NULL)
     put_varint(w, len_field(size))
     put_head(w, FIELD_3 if quad or d.default_quads else FIELD_2, size)
     pb_put_term(d, w, FIELD_1, ids[0])
@@ -232,37 +177,23 @@ cdef int write_row(JenaWriter* d, int64_t row) noexcept nogil:
 
 # ---- result sets
 
-cdef int write_header(JenaWriter* d, Reader* names) noexcept nogil:
-    """The variables of a result set."""
+cdef void put_header(JenaWriter* d, Reader* names, int64_t size) noexcept nogil:
     cdef Writer* w = &d.out
-    cdef int64_t size = 0
     cdef int64_t i
-    for i in range(d.width):
-        size += len_field(len_string(&names[i]))
-    if reserve(w, size + 2 * MAX_VARINT32) < 0:
-        return fail(&d.fault, NO_MEMORY, NULL)
     put_varint(w, size)
     for i in range(d.width):
         put_head(w, FIELD_1, len_string(&names[i]))
         put_string(w, FIELD_1, &names[i])
-    return OK
 
 
-cdef int write_cells(JenaWriter* d, const int32_t* ids, int64_t* row, int64_t rows) noexcept nogil:
-    """Rows of a result set, from `ids` on; `row` moves past the last."""
+cdef int write_cells(JenaWriter* d, int64_t* row, int64_t limit) noexcept nogil:
+    """Rows of a result set; `row` moves past the last."""
+    cdef const int32_t* ids = d.b.cells + row[0] * d.width
     cdef Writer* w = &d.out
-    cdef int64_t i, n, size
-    while row[0] < rows:
-        size = 0
-        for i in range(d.width):
-            n = 2  # UNDEFINED
-            if ids[i] != NO_TERM:
-                n = measure(d, ids[i], -1)
-                if n < 0:
-                    return <int>n
-            size += len_field(n)
-        if reserve(w, size + MAX_VARINT32) < 0:
-            return fail(&d.fault, NO_MEMORY, NULL)
+    cdef int64_t i, size
+    while row[0] < d.b.n_rows and w.n < limit:
+        if measure_terms(d, ids, d.width, True, True, &size) < 0:
+            return d.fault.code
         put_varint(w, size)
         for i in range(d.width):
             if ids[i] != NO_TERM:
@@ -281,6 +212,6 @@ cdef void use_protobuf(JenaWriter* d) noexcept nogil:
     d.max_depth = PROTOBUF_DEPTH
     d.put_leaf = put_leaf
     d.put_row = write_row
-    d.put_prefix = write_prefix
-    d.put_header = write_header
+    d.put_prefix = put_prefix
+    d.put_header = put_header
     d.put_cells = write_cells

@@ -11,11 +11,11 @@ from jelly._core.base.fault cimport FULL, NEED_MORE, NEED_TABLES, OK, ROW_LIMIT,
 from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, take_span
 from jelly._core.base.push_reader cimport FIRST_TEXT, PushReader
 from jelly._core.jena.prefix_map cimport MAX_PREFIXES
-from jelly._core.jena.protobuf_reader cimport PROTOBUF_DEPTH, read_protobuf
+from jelly._core.jena.protobuf_reader cimport use_protobuf
 from jelly._core.jena.row_reader cimport (
     ANY_MESSAGE, RDF_GRAPH, RDF_STREAM, ROWS, JenaReader, forget_seen, free_rows, keep_last_row,
 )
-from jelly._core.jena.thrift_reader cimport THRIFT_DEPTH, read_thrift
+from jelly._core.jena.thrift_reader cimport use_thrift
 
 from jelly.errors import JellyArgumentError, JellyOptionsError
 
@@ -59,7 +59,6 @@ cdef class BinaryReader(PushReader):
     """
 
     cdef JenaReader t
-    cdef bint thrift
     cdef Writer carried  # the row whose end is still to come
     cdef int64_t old  # bytes of it that are not of the present chunk
     cdef int64_t least  # bytes that it has at least
@@ -84,17 +83,19 @@ cdef class BinaryReader(PushReader):
             raise JellyArgumentError(f"max_prefixes must be 0 to {MAX_PREFIXES}")
         if encoding not in ("thrift", "protobuf"):
             raise JellyArgumentError(f'encoding is {encoding!r}: expected "thrift" or "protobuf"')
-        self.thrift = encoding == "thrift"
+        if encoding == "thrift":
+            use_thrift(&self.t)
+        else:
+            use_protobuf(&self.t)
         if init_interner(&self.t.index) < 0:
             raise MemoryError
         self.t.quads = quads or patch
         self.t.patch = patch
         self.t.scan = scan
-        self.t.message = ROWS if self.thrift else ANY_MESSAGE if message is None else _MESSAGES[message]
+        self.t.message = ROWS if self.t.thrift else ANY_MESSAGE if message is None else _MESSAGES[message]
         self.t.max_rows = self.batch_rows = batch_rows
         self.t.max_text = batch_bytes
         self.t.max_row = max_row_bytes
-        self.t.max_depth = THRIFT_DEPTH if self.thrift else PROTOBUF_DEPTH
         self.t.prefixes.limit = <int32_t>max_prefixes
 
     def __dealloc__(self):
@@ -139,7 +140,7 @@ cdef class BinaryReader(PushReader):
         if self.batch is None:
             self.start_batch()
         with nogil:
-            status = read_thrift(&self.t) if self.thrift else read_protobuf(&self.t)
+            status = self.t.read_rows(&self.t)
         if status == FULL or status == NEED_MORE:
             return status
         if status == NEED_TABLES:
@@ -187,7 +188,7 @@ cdef class BinaryReader(PushReader):
                 return True
         else:
             # Not by what was carried: that may be more than the row. Rows of Protobuf say at once how long they are.
-            if self.thrift and self.least > self.t.max_row:
+            if self.t.thrift and self.least > self.t.max_row:
                 fail(&self.t.fault, ROW_LIMIT, NULL, self.least, self.t.max_row)
                 self.t.row_at = self.begin = self.carried.buf
                 self.note_fault()

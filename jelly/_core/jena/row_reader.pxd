@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from jelly._core.base.batch cimport BatchData, Interner
 from jelly._core.base.fault cimport Fault
+from jelly._core.base.pieces cimport Pieces
 from jelly._core.base.protobuf cimport Reader, Writer
 from jelly._core.jena.prefix_map cimport Prefixes
 
@@ -43,6 +44,16 @@ cdef enum:
     FIELD_TERM = 9
 
 cdef enum:
+    # Messages: of their fields from 1 on the types that Thrift has for them, 4 bits each.
+    ONE_STRING = 0x80
+    TWO_STRINGS = 0x880
+    LITERAL_PARTS = 0x8C8880
+    DECIMAL_PARTS = 0x560
+    HEADER_PARTS = 0xC80
+    PREFIX_PARTS = 0x88C0
+    PREFIX_NAME_PARTS = 0x8C0
+
+cdef enum:
     # In the place of a term: that of the row before.
     REPEATED = 0x7FFFFFFF
 
@@ -54,8 +65,6 @@ cdef enum:
     RDF_GRAPH = 3
 
 cdef enum:
-    # Messages of one row that may come in pieces.
-    JOINS = 16
     # Terms that are known again by their bytes, a power of two.
     SEEN = 256
 
@@ -68,14 +77,23 @@ ctypedef struct Seen:
 
 
 ctypedef struct Parts:
-    # A literal as it was read; `at` is NULL where a part is absent.
+    # A literal as it was read, in the order of the fields; `at` is NULL where a part is absent.
     Reader lex
     Reader tag
-    Reader direction
     Reader datatype
+    Reader short_type  # a message
+    Reader direction
 
 
 ctypedef struct JenaReader:
+    # What the encodings differ in: set by use_thrift or use_protobuf.
+    bint thrift
+    int max_depth  # of triple terms
+    int (*read_rows)(JenaReader* t) noexcept nogil
+    # What a message has of some fields, up to its end: each where it is, NULL where it is not.
+    int (*take_fields)(JenaReader* t, Reader* r, Reader* fields, int64_t parts) noexcept nogil
+    int (*read_terms)(JenaReader* t, Reader* r, int n, int32_t* ids, int depth) noexcept nogil
+    int32_t (*read_term)(JenaReader* t, Reader* r, int depth) noexcept nogil
     Reader r  # what of the input is not read yet
     const uint8_t* row_at  # where the present row begins
     bint final  # the input ends there, nothing follows
@@ -89,7 +107,6 @@ ctypedef struct JenaReader:
     bint has_base
     bint quads  # rows of quads, from the first one on
     bint scan  # look for a quad only
-    int max_depth  # of triple terms
     int64_t max_rows
     int64_t max_text
     int64_t max_row
@@ -106,30 +123,25 @@ ctypedef struct JenaReader:
     bint has_header
     int64_t width  # variables
     Writer variables  # the names, each with its length before it
-    Writer joined[JOINS]  # Protobuf: messages that came in pieces
-    int n_joined
+    Pieces pieces  # Protobuf: messages of the row that came in pieces
     Fault fault
 
 
 cdef void free_rows(JenaReader* t) noexcept nogil
 cdef void forget_seen(JenaReader* t) noexcept nogil
-cdef bint is_full(JenaReader* t) noexcept nogil
 cdef int32_t add_iri(JenaReader* t, Reader* text) noexcept nogil
 cdef int32_t add_label(JenaReader* t, Reader* text) noexcept nogil
-cdef int32_t add_literal(JenaReader* t, Parts* parts) noexcept nogil
-cdef int32_t add_integer(JenaReader* t, int64_t value) noexcept nogil
-cdef int32_t add_double(JenaReader* t, double value) noexcept nogil
-cdef int32_t add_decimal(JenaReader* t, int64_t value, int64_t scale) noexcept nogil
-cdef int32_t add_triple(JenaReader* t, int32_t* ids) noexcept nogil
-cdef int expand(JenaReader* t, Reader* prefix, Reader* local, Writer* scratch, Reader* iri) noexcept nogil
-cdef int32_t pattern_term(JenaReader* t, int field, Reader* name, int depth, const uint8_t* at) noexcept nogil
+cdef int take_only(JenaReader* t, Reader* r, Reader* text, int name) noexcept nogil
+cdef int take_pair(JenaReader* t, Reader* r, Reader* pair, int name) noexcept nogil
+cdef int32_t read_body(JenaReader* t, Reader* r, int64_t field, int depth, const uint8_t* at) noexcept nogil
 cdef int keep_last_row(JenaReader* t) noexcept nogil
-cdef int declare(JenaReader* t, Reader* name, Reader* iri) noexcept nogil
+cdef int declare(JenaReader* t, Reader* pair) noexcept nogil
 cdef int note_base(JenaReader* t, Reader* iri) noexcept nogil
 cdef bint is_default(BatchData* b, int32_t graph) noexcept nogil
 cdef int put_statement(JenaReader* t, int32_t* ids, bint quad, const uint8_t* at) noexcept nogil
 cdef int check_terms(JenaReader* t, int32_t* ids, int n, const uint8_t* at) noexcept nogil
 cdef int begin_cells(JenaReader* t, const uint8_t* at) noexcept nogil
-cdef int add_variable(JenaReader* t, Reader* name) noexcept nogil
-cdef int put_cell(JenaReader* t, int64_t column, int32_t term, const uint8_t* at) noexcept nogil
+cdef int read_cell(JenaReader* t, Reader* r, int64_t column, const uint8_t* at) noexcept nogil
 cdef int end_cells(JenaReader* t, int64_t n, const uint8_t* at) noexcept nogil
+cdef int end_row(JenaReader* t) noexcept nogil
+cdef int end_rows(JenaReader* t) noexcept nogil

@@ -1,7 +1,8 @@
 """Meaning of the rows of RDF Thrift and RDF Protobuf: terms, prefixes, results. Knows neither encoding."""
 
+from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memcmp, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from jelly._core.base.batch cimport (
     NO_TERM, UNSET, add_graphs, add_namespace, add_quoted, add_row, copy_term, free_arena, free_interner, grow_rows,
@@ -11,15 +12,18 @@ from jelly._core.base.constants cimport (
     MAX_VARIABLES, N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING, is_xsd_string,
 )
 from jelly._core.base.fault cimport (
-    BAD_DIRECTION, BAD_UTF8, BOTH_KINDS, BY_ROW, NESTED_REPEAT, NOTHING_TO_REPEAT, NO_MEMORY, NO_PREFIX, OK, PATTERN_TERM,
-    ROW_WIDTH, SCALE_LIMIT, TERM_MISSING, VARIABLES_LIMIT, fail,
+    BAD_DIRECTION, BAD_UTF8, BOTH_KINDS, BY_ROW, DEPTH, FIELD_MISSING, FULL, NEED_MORE, NEED_TABLES, NESTED_REPEAT,
+    NOTHING_TO_REPEAT, NO_HEADER, NO_MEMORY, NO_PREFIX, OK, OPEN_PATCH, PATTERN_TERM, ROW_WIDTH, SCALE_LIMIT, TERM_MISSING,
+    VARIABLES_LIMIT, fail,
 )
 from jelly._core.base.kinds cimport (
     KIND_ANY, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, KIND_VARIABLE,
 )
+from jelly._core.base.pieces cimport free_pieces
 from jelly._core.base.protobuf cimport MAX_VARINT32, put_bytes, put_varint, reserve
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jena.numeric cimport MAX_NUMBER, MAX_SCALE, format_decimal, format_double, format_integer
+from jelly._core.rules.patch_operations cimport OPEN
 from jelly._core.jena.prefix_map cimport Prefix, find_prefix, free_prefixes, set_prefix
 
 cdef enum:
@@ -28,7 +32,6 @@ cdef enum:
 
 
 cdef void free_rows(JenaReader* t) noexcept nogil:
-    cdef int i
     free_interner(&t.index)
     free_prefixes(&t.prefixes)
     free(t.scratch.buf)
@@ -37,18 +40,12 @@ cdef void free_rows(JenaReader* t) noexcept nogil:
     free(t.variables.buf)
     free(t.last)
     free_arena(&t.carry)
-    for i in range(JOINS):
-        free(t.joined[i].buf)
+    free_pieces(&t.pieces)
 
 
 cdef void forget_seen(JenaReader* t) noexcept nogil:
     """To be called where the bytes, the Batch or the prefixes of the last terms go away."""
     memset(t.seen, 0, sizeof(t.seen))
-
-
-cdef bint is_full(JenaReader* t) noexcept nogil:
-    """Whether the Batch has enough."""
-    return t.batch.n_rows >= t.max_rows or t.batch.n_text > t.max_text or t.batch.n_names > MAX_NAMES
 
 
 # ---- terms
@@ -131,32 +128,29 @@ cdef int32_t add_number(JenaReader* t, const char* datatype, int64_t n_datatype,
     return intern(t, KIND_TYPED, aux, text, n)
 
 
-cdef int32_t add_integer(JenaReader* t, int64_t value) noexcept nogil:
+cdef int64_t read_zigzag(Reader* r) noexcept nogil:
+    """A number that was stepped over; 0 where there is none."""
+    cdef uint64_t number = 0
+    cdef int i
+    for i in range(<int>(r.end - r.at)):
+        number |= <uint64_t>(r.at[i] & 0x7F) << (7 * i)
+    return <int64_t>(number >> 1) ^ -<int64_t>(number & 1)
+
+
+cdef int32_t read_integer(JenaReader* t, Reader* r) noexcept nogil:
     cdef uint8_t text[24]
-    cdef int64_t n = format_integer(value, text)
-    return add_number(t, b"http://www.w3.org/2001/XMLSchema#integer", 40, text, n)
+    return add_number(t, b"http://www.w3.org/2001/XMLSchema#integer", 40, text, format_integer(read_zigzag(r), text))
 
 
-cdef int32_t add_double(JenaReader* t, double value) noexcept nogil:
+cdef int32_t read_double(JenaReader* t, Reader* r) noexcept nogil:
     cdef uint8_t text[64]
-    cdef int64_t n = format_double(value, text)
-    return add_number(t, b"http://www.w3.org/2001/XMLSchema#double", 39, text, n)
-
-
-cdef int32_t add_decimal(JenaReader* t, int64_t value, int64_t scale) noexcept nogil:
-    cdef uint8_t text[MAX_NUMBER]
-    cdef int64_t n
-    if scale > MAX_SCALE or scale < -MAX_SCALE:
-        return fail(&t.fault, SCALE_LIMIT, t.r.at, scale, MAX_SCALE)
-    n = format_decimal(value, <int32_t>scale, text)
-    return add_number(t, b"http://www.w3.org/2001/XMLSchema#decimal", 40, text, n)
-
-
-cdef int32_t add_triple(JenaReader* t, int32_t* ids) noexcept nogil:
-    cdef int32_t term = add_quoted(t.batch, ids[0], ids[1], ids[2])
-    if term < 0:
-        return fail(&t.fault, term, t.r.at, t.batch.text_limit, BY_ROW)
-    return term
+    cdef uint64_t bits = 0
+    cdef double value
+    cdef int i
+    for i in range(8):
+        bits |= <uint64_t>r.at[i] << (8 * i)
+    memcpy(&value, &bits, 8)
+    return add_number(t, b"http://www.w3.org/2001/XMLSchema#double", 39, text, format_double(value, text))
 
 
 cdef inline void drop_colon(Reader* name) noexcept nogil:
@@ -165,28 +159,35 @@ cdef inline void drop_colon(Reader* name) noexcept nogil:
         name.end -= 1
 
 
-cdef int expand(JenaReader* t, Reader* prefix, Reader* local, Writer* scratch, Reader* iri) noexcept nogil:
+cdef int read_name(JenaReader* t, Reader* r, Writer* scratch, Reader* iri) noexcept nogil:
     """The IRI of a prefixed name, in `scratch`."""
-    cdef Reader name = prefix[0]
+    cdef Reader[2] pair
+    cdef Reader name
     cdef Prefix* item
     cdef int32_t found
+    if take_pair(t, r, pair, FIELD_LOCAL) < 0:
+        return t.fault.code
+    name = pair[0]
     drop_colon(&name)
     found = find_prefix(&t.prefixes, name.at, name.end - name.at)
     if found < 0:
-        return fail(&t.fault, NO_PREFIX, prefix.at)
+        return fail(&t.fault, NO_PREFIX, name.at)
     item = &t.prefixes.items[found]
     scratch.n = 0
-    if reserve(scratch, item.n_iri + (local.end - local.at)) < 0:
-        return fail(&t.fault, NO_MEMORY, prefix.at)
+    if reserve(scratch, item.n_iri + (pair[1].end - pair[1].at)) < 0:
+        return fail(&t.fault, NO_MEMORY, name.at)
     put_bytes(scratch, item.text + item.n_name, item.n_iri)
-    put_bytes(scratch, local.at, local.end - local.at)
+    put_bytes(scratch, pair[1].at, pair[1].end - pair[1].at)
     iri.at = scratch.buf
     iri.end = scratch.buf + scratch.n
     return OK
 
 
-cdef int32_t pattern_term(JenaReader* t, int field, Reader* name, int depth, const uint8_t* at) noexcept nogil:
+cdef int32_t read_pattern(JenaReader* t, Reader* r, int64_t field, int depth, const uint8_t* at) noexcept nogil:
     """A term that is no RDF term; UNDEFINED is for the caller to judge. A patch has none of them."""
+    cdef Reader name
+    if (take_only(t, r, &name, FIELD_NAME) if field == TERM_VARIABLE else t.take_fields(t, r, NULL, 0)) < 0:
+        return t.fault.code
     if field == TERM_UNDEFINED:
         return NO_TERM
     if t.patch:
@@ -199,6 +200,98 @@ cdef int32_t pattern_term(JenaReader* t, int field, Reader* name, int depth, con
         return fail(&t.fault, NESTED_REPEAT, at)
     t.repeats = True
     return REPEATED
+
+
+# ---- messages
+
+cdef inline int need_field(JenaReader* t, Reader* field, int name, const uint8_t* at) noexcept nogil:
+    """A field without which Thrift has no message; in Protobuf it is empty then."""
+    if field.at != NULL:
+        return OK
+    field.at = field.end = at
+    return fail(&t.fault, FIELD_MISSING, at, name) if t.thrift else OK
+
+
+cdef int take_only(JenaReader* t, Reader* r, Reader* text, int name) noexcept nogil:
+    """A message whose field 1 is a string."""
+    cdef const uint8_t* at = r.at
+    text.at = NULL
+    if t.take_fields(t, r, text, ONE_STRING) < 0:
+        return t.fault.code
+    return need_field(t, text, name, at)
+
+
+cdef int take_pair(JenaReader* t, Reader* r, Reader* pair, int name) noexcept nogil:
+    """A message whose fields 1 and 2 are strings."""
+    cdef const uint8_t* at = r.at
+    pair[0].at = pair[1].at = NULL
+    if t.take_fields(t, r, pair, TWO_STRINGS) < 0 or need_field(t, &pair[0], FIELD_PREFIX, at) < 0:
+        return t.fault.code
+    return need_field(t, &pair[1], name, at)
+
+
+cdef int32_t read_literal(JenaReader* t, Reader* r) noexcept nogil:
+    cdef const uint8_t* at = r.at
+    cdef Parts parts
+    memset(&parts, 0, sizeof(Parts))
+    if t.take_fields(t, r, &parts.lex, LITERAL_PARTS) < 0 or need_field(t, &parts.lex, FIELD_LEX, at) < 0:
+        return t.fault.code
+    if parts.short_type.at != NULL:
+        if read_name(t, &parts.short_type, &t.scratch_datatype, &parts.short_type) < 0:
+            return t.fault.code
+        if parts.datatype.at == NULL:
+            parts.datatype = parts.short_type
+    return add_literal(t, &parts)
+
+
+cdef int32_t read_decimal(JenaReader* t, Reader* r) noexcept nogil:
+    cdef const uint8_t* at = r.at
+    cdef uint8_t text[MAX_NUMBER]
+    cdef Reader[2] parts
+    cdef int64_t scale, n
+    parts[0].at = parts[1].at = NULL
+    if (
+        t.take_fields(t, r, parts, DECIMAL_PARTS) < 0 or need_field(t, &parts[0], FIELD_VALUE, at) < 0
+        or need_field(t, &parts[1], FIELD_SCALE, at) < 0
+    ):
+        return t.fault.code
+    scale = read_zigzag(&parts[1])
+    if scale > MAX_SCALE or scale < -MAX_SCALE:
+        return fail(&t.fault, SCALE_LIMIT, t.r.at, scale, MAX_SCALE)
+    n = format_decimal(read_zigzag(&parts[0]), <int32_t>scale, text)
+    return add_number(t, b"http://www.w3.org/2001/XMLSchema#decimal", 40, text, n)
+
+
+cdef int32_t read_triple(JenaReader* t, Reader* r, int depth, const uint8_t* at) noexcept nogil:
+    """A triple term."""
+    cdef int32_t[4] ids
+    cdef int32_t term
+    if depth >= t.max_depth:
+        return fail(&t.fault, DEPTH, at, t.max_depth)
+    if t.read_terms(t, r, 3, ids, depth + 1) < 0 or check_terms(t, ids, 3, at) < 0:
+        return t.fault.code
+    term = add_quoted(t.batch, ids[0], ids[1], ids[2])
+    return term if term >= 0 else fail(&t.fault, term, t.r.at, t.batch.text_limit, BY_ROW)
+
+
+cdef int32_t read_body(JenaReader* t, Reader* r, int64_t field, int depth, const uint8_t* at) noexcept nogil:
+    """The term of a field of RDF_Term, which begins there; NO_TERM where it is UNDEFINED, else a code below that."""
+    cdef Reader text
+    if field == TERM_IRI:
+        return t.fault.code if take_only(t, r, &text, FIELD_IRI) < 0 else add_iri(t, &text)
+    if field == TERM_LITERAL:
+        return read_literal(t, r)
+    if field == TERM_BNODE:
+        return t.fault.code if take_only(t, r, &text, FIELD_LABEL) < 0 else add_label(t, &text)
+    if field == TERM_NAME:
+        return t.fault.code if read_name(t, r, &t.scratch, &text) < 0 else add_iri(t, &text)
+    if field == TERM_TRIPLE:
+        return read_triple(t, r, depth, at)
+    if field == TERM_INTEGER:
+        return read_integer(t, r)
+    if field == TERM_DOUBLE:
+        return read_double(t, r)
+    return read_decimal(t, r) if field == TERM_DECIMAL else read_pattern(t, r, field, depth, at)
 
 
 cdef inline int32_t term_of_row(JenaReader* t, int64_t row, int64_t column) noexcept nogil:
@@ -266,8 +359,10 @@ cdef int repeat_terms(JenaReader* t, int32_t* ids, const uint8_t* at) noexcept n
 
 # ---- rows
 
-cdef int declare(JenaReader* t, Reader* name, Reader* iri) noexcept nogil:
+cdef int declare(JenaReader* t, Reader* pair) noexcept nogil:
     """A prefix, from here on."""
+    cdef Reader* name = &pair[0]
+    cdef Reader* iri = &pair[1]
     cdef int32_t text, term
     drop_colon(name)
     text = intern(t, KIND_TEXT, NO_TERM, name.at, name.end - name.at)
@@ -356,6 +451,8 @@ cdef int add_variable(JenaReader* t, Reader* name) noexcept nogil:
 
 cdef int begin_cells(JenaReader* t, const uint8_t* at) noexcept nogil:
     """Make room for a row."""
+    if not t.has_header:
+        return OK
     if t.batch.n_rows >= t.batch.cap_rows and grow_rows(t.batch) < 0:
         return fail(&t.fault, NO_MEMORY, at)
     return OK
@@ -372,9 +469,47 @@ cdef int put_cell(JenaReader* t, int64_t column, int32_t term, const uint8_t* at
     return OK
 
 
+cdef int read_cell(JenaReader* t, Reader* r, int64_t column, const uint8_t* at) noexcept nogil:
+    """A term of a row, or a variable of the header."""
+    cdef Reader name
+    cdef int32_t term
+    if not t.has_header:
+        return t.fault.code if take_only(t, r, &name, FIELD_NAME) < 0 else add_variable(t, &name)
+    term = t.read_term(t, r, 0)
+    return term if term < NO_TERM else put_cell(t, column, term, at)
+
+
 cdef int end_cells(JenaReader* t, int64_t n, const uint8_t* at) noexcept nogil:
-    """A row of `n` terms is done."""
+    """A row of `n` terms is done, or the header."""
+    if not t.has_header:
+        return OK
     if n != t.width:
         return fail(&t.fault, ROW_WIDTH, at, n, t.width)
     t.batch.n_rows += 1
     return OK
+
+
+# ---- the ends of rows
+
+cdef int end_row(JenaReader* t) noexcept nogil:
+    """Why to stop after a row: FULL, NEED_MORE where nothing else is wanted, or NEED_TABLES after the header of a result
+    set, for the Batch must become one of query results. Else OK."""
+    if t.scan and t.quads:
+        t.r.at = t.r.end
+        return NEED_MORE
+    if t.results and not t.has_header:
+        t.has_header = True
+        return NEED_TABLES
+    # Enough for a Batch.
+    if t.batch.n_rows >= t.max_rows or t.batch.n_text > t.max_text or t.batch.n_names > MAX_NAMES:
+        return FULL
+    return OK
+
+
+cdef int end_rows(JenaReader* t) noexcept nogil:
+    """NEED_MORE after the last row of the input, which may not be the end."""
+    if t.final and t.results and not t.has_header:
+        return fail(&t.fault, NO_HEADER, t.r.at)
+    if t.final and t.transaction == OPEN:
+        return fail(&t.fault, OPEN_PATCH, t.r.at)
+    return NEED_MORE

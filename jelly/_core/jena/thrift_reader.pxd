@@ -7,4 +7,4 @@ cdef enum:
     THRIFT_DEPTH = 62
 
 
-cdef int read_thrift(JenaReader* t) noexcept nogil
+cdef void use_thrift(JenaReader* t) noexcept nogil

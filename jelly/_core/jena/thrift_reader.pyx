@@ -1,25 +1,24 @@
 """RDF Thrift to Batches: rows of graphs, datasets and query results."""
 
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy, memset
+from cython cimport likely
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.string cimport memset
 
 from jelly._core.base.batch cimport NO_TERM, UNSET, BatchData, add_row, add_term, clear_interner, same_bytes
 from jelly._core.base.fault cimport (
-    BAD_SEGMENT, BAD_UTF8, DEPTH, EMPTY_UNION, FIELD_MISSING, FULL, NEED_MORE, NEED_TABLES, NO_HEADER, NO_MEMORY, OK,
-    OPEN_PATCH, PATCH_GRAPH_TRIPLE, ROW_CUT, ROW_LIMIT, THRIFT_MALFORMED, TWO_FIELDS, UNKNOWN_ROW, UNKNOWN_TERM, fail,
+    BAD_SEGMENT, BAD_UTF8, EMPTY_UNION, FIELD_MISSING, NEED_MORE, NO_MEMORY, OK, PATCH_GRAPH_TRIPLE, ROW_CUT, ROW_LIMIT,
+    THRIFT_MALFORMED, TWO_FIELDS, UNKNOWN_ROW, UNKNOWN_TERM, fail,
 )
 from jelly._core.base.kinds cimport COMPOUND, KIND_TEXT, among
 from jelly._core.rules.patch_operations cimport (
-    OPEN, OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_START, step_transaction,
+    OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_START, step_transaction,
 )
 from jelly._core.base.protobuf cimport Reader
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jena.row_reader cimport (
-    FIELD_IRI, FIELD_LABEL, FIELD_LEX, FIELD_LOCAL, FIELD_NAME, FIELD_PREFIX, FIELD_SCALE, FIELD_TERM, FIELD_URI,
-    FIELD_VALUE, REPEATED, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_IRI,
-    TERM_LITERAL, TERM_NAME, TERM_TRIPLE, TERM_VARIABLE, Parts, Seen, add_decimal, add_double, add_integer, add_iri,
-    add_label, add_literal, add_triple, add_variable, begin_cells, check_terms, declare, end_cells, expand, forget_seen,
-    is_default, is_full, pattern_term, put_cell, put_statement,
+    FIELD_IRI, FIELD_NAME, FIELD_TERM, FIELD_URI, HEADER_PARTS, PREFIX_NAME_PARTS, PREFIX_PARTS, REPEATED, ROW_PREFIX,
+    ROW_QUAD, ROW_TRIPLE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_IRI, Seen, add_iri, add_label, begin_cells, check_terms,
+    declare, end_cells, end_row, end_rows, forget_seen, is_default, put_statement, read_body, read_cell, take_pair,
 )
 from jelly._core.jena.thrift cimport (
     T_DOUBLE, T_I32, T_I64, T_LIST, T_STOP, T_STRING, T_STRUCT, skip_value, take_field, take_list, take_string,
@@ -50,175 +49,60 @@ cdef inline int take_stop(JenaReader* t, Reader* r) noexcept nogil:
     return OK
 
 
+cdef int take_fields(JenaReader* t, Reader* r, Reader* fields, int64_t parts) noexcept nogil:
+    """What a struct has of some fields, up to its end: each where it is. The last of a field counts."""
+    cdef const uint8_t* at
+    cdef int64_t id = 0
+    cdef int kind
+    cdef bint wanted
+    while True:
+        kind = take_field(r, &id, &t.fault)
+        if kind <= 0:
+            return kind
+        at = r.at
+        wanted = 0 < id < 16 and parts >> (4 * id) & 15 == kind
+        if kind == T_STRING and wanted:
+            kind = take_string(r, &fields[id - 1], &t.fault)
+        else:
+            kind = skip_value(r, kind, 0, &t.fault)
+            if wanted:
+                fields[id - 1].at = at
+                fields[id - 1].end = r.at
+        if kind < 0:
+            return kind
+
+
 # ---- terms
-
-cdef inline int take_only(JenaReader* t, Reader* r, Reader* text, int field) noexcept nogil:
-    """A struct whose field 1 is a string that must be there."""
-    cdef const uint8_t* at = r.at
-    cdef int64_t id = 0
-    cdef int kind
-    text.at = NULL
-    while True:
-        kind = take_field(r, &id, &t.fault)
-        if kind == T_STRING and id == 1:
-            kind = take_string(r, text, &t.fault)
-        elif kind > 0:
-            kind = skip_value(r, kind, 0, &t.fault)
-        elif kind == T_STOP:
-            return OK if text.at != NULL else fail(&t.fault, FIELD_MISSING, at, field)
-        if kind < 0:
-            return kind
-
-
-cdef int take_pair(JenaReader* t, Reader* r, Reader* first, Reader* second, int field) noexcept nogil:
-    """A struct whose fields 1 and 2 are strings that must be there."""
-    cdef const uint8_t* at = r.at
-    cdef int64_t id = 0
-    cdef int kind
-    first.at = second.at = NULL
-    while True:
-        kind = take_field(r, &id, &t.fault)
-        if kind == T_STRING and (id == 1 or id == 2):
-            kind = take_string(r, first if id == 1 else second, &t.fault)
-        elif kind > 0:
-            kind = skip_value(r, kind, 0, &t.fault)
-        elif kind == T_STOP:
-            if first.at == NULL:
-                return fail(&t.fault, FIELD_MISSING, at, FIELD_PREFIX)
-            return OK if second.at != NULL else fail(&t.fault, FIELD_MISSING, at, field)
-        if kind < 0:
-            return kind
-
-
-cdef int32_t read_literal(JenaReader* t, Reader* r) noexcept nogil:
-    cdef const uint8_t* at = r.at
-    cdef Parts parts
-    cdef Reader prefix, local, short_type
-    cdef int64_t id = 0
-    cdef int kind
-    memset(&parts, 0, sizeof(Parts))
-    short_type.at = NULL
-    while True:
-        kind = take_field(r, &id, &t.fault)
-        if kind == T_STRING:
-            if id == 1:
-                kind = take_string(r, &parts.lex, &t.fault)
-            elif id == 2:
-                kind = take_string(r, &parts.tag, &t.fault)
-            elif id == 3:
-                kind = take_string(r, &parts.datatype, &t.fault)
-            elif id == 5:
-                kind = take_string(r, &parts.direction, &t.fault)
-            else:
-                kind = skip_value(r, kind, 0, &t.fault)
-        elif kind == T_STRUCT and id == 4:
-            kind = take_pair(t, r, &prefix, &local, FIELD_LOCAL)
-            if kind == OK:
-                kind = expand(t, &prefix, &local, &t.scratch_datatype, &short_type)
-        elif kind > 0:
-            kind = skip_value(r, kind, 0, &t.fault)
-        elif kind == T_STOP:
-            break
-        if kind < 0:
-            return kind
-    if parts.lex.at == NULL:
-        return fail(&t.fault, FIELD_MISSING, at, FIELD_LEX)
-    if parts.datatype.at == NULL:
-        parts.datatype = short_type
-    return add_literal(t, &parts)
-
-
-cdef int32_t read_decimal(JenaReader* t, Reader* r) noexcept nogil:
-    cdef const uint8_t* at = r.at
-    cdef int64_t value = 0
-    cdef int64_t scale = 0
-    cdef int64_t id = 0
-    cdef int found = 0
-    cdef int kind
-    while True:
-        kind = take_field(r, &id, &t.fault)
-        if kind == T_I64 and id == 1:
-            kind = take_zigzag(r, &value, &t.fault)
-            found |= 1
-        elif kind == T_I32 and id == 2:
-            kind = take_zigzag(r, &scale, &t.fault)
-            found |= 2
-        elif kind > 0:
-            kind = skip_value(r, kind, 0, &t.fault)
-        elif kind == T_STOP:
-            break
-        if kind < 0:
-            return kind
-    if found != 3:
-        return fail(&t.fault, FIELD_MISSING, at, FIELD_VALUE if found & 1 == 0 else FIELD_SCALE)
-    return add_decimal(t, value, scale)
-
-
-cdef int32_t read_real(JenaReader* t, Reader* r) noexcept nogil:
-    cdef double value
-    cdef uint64_t bits = 0
-    cdef int i
-    if r.end - r.at < 8:
-        return fail(&t.fault, ROW_CUT, r.end, 8 - (r.end - r.at))
-    for i in range(8):
-        bits |= <uint64_t>r.at[i] << (8 * i)
-    memcpy(&value, &bits, 8)
-    r.at += 8
-    return add_double(t, value)
-
 
 cdef int32_t thrift_read_term(JenaReader* t, Reader* r, int depth) noexcept nogil:
     """An RDF_Term: a union, so exactly one field. NO_TERM where it is UNDEFINED, else a code below that."""
     cdef const uint8_t* at = r.at
-    cdef Reader text, local
-    cdef int32_t ids[4]
-    cdef int64_t number = 0
+    cdef Reader text, number
     cdef int64_t id = 0
     cdef int32_t term
-    cdef int kind = take_field(r, &id, &t.fault)
+    cdef int kind
+    # An IRI or blank node of less than 128 bytes and nothing else, as most terms are.
+    if likely(r.end - at > 4 and (at[0] == 0x1C or at[0] == 0x2C) and at[1] == 0x18 and at[2] < 0x80):
+        text.at = at + 3
+        text.end = text.at + at[2]
+        if r.end - text.end > 1 and text.end[0] == T_STOP and text.end[1] == T_STOP:
+            r.at = text.end + 2
+            return add_iri(t, &text) if at[0] == 0x1C else add_label(t, &text)
+    kind = take_field(r, &id, &t.fault)
     if kind <= 0:
         return kind if kind < 0 else fail(&t.fault, EMPTY_UNION, at)
-    if kind == T_STRUCT:
-        if id == TERM_IRI:
-            term = take_only(t, r, &text, FIELD_IRI)
-            if term == OK:
-                term = add_iri(t, &text)
-        elif id == TERM_LITERAL:
-            term = read_literal(t, r)
-        elif id == TERM_BNODE:
-            term = take_only(t, r, &text, FIELD_LABEL)
-            if term == OK:
-                term = add_label(t, &text)
-        elif id == TERM_NAME:
-            term = take_pair(t, r, &text, &local, FIELD_LOCAL)
-            if term == OK:
-                term = expand(t, &text, &local, &t.scratch, &text)
-            if term == OK:
-                term = add_iri(t, &text)
-        elif id == TERM_TRIPLE:
-            if depth >= t.max_depth:
-                return fail(&t.fault, DEPTH, at, t.max_depth)
-            term = read_terms(t, r, 3, ids, depth + 1)
-            if term == OK:
-                term = check_terms(t, ids, 3, at)
-            if term == OK:
-                term = add_triple(t, ids)
-        elif id == TERM_DECIMAL:
-            term = read_decimal(t, r)
-        elif TERM_VARIABLE <= id < TERM_TRIPLE:
-            term = take_only(t, r, &text, FIELD_NAME) if id == TERM_VARIABLE else skip_value(r, T_STRUCT, 0, &t.fault)
-            if term == OK:
-                term = pattern_term(t, <int>id, &text, depth, at)
-        else:
-            return fail(&t.fault, UNKNOWN_TERM, at, id)
-    elif kind == T_I64 and id == TERM_INTEGER:
-        term = take_zigzag(r, &number, &t.fault)
-        if term == OK:
-            term = add_integer(t, number)
-    elif kind == T_DOUBLE and id == TERM_DOUBLE:
-        term = read_real(t, r)
-    else:
+    if not TERM_IRI <= id <= TERM_DECIMAL or kind != (
+        T_I64 if id == TERM_INTEGER else T_DOUBLE if id == TERM_DOUBLE else T_STRUCT
+    ):
         return fail(&t.fault, UNKNOWN_TERM, at, id)
+    if kind == T_STRUCT:
+        term = read_body(t, r, id, depth, at)
+    else:
+        number.at = r.at
+        if skip_value(r, kind, 0, &t.fault) < 0:
+            return t.fault.code
+        number.end = r.at
+        term = read_body(t, &number, id, depth, at)
     if term < NO_TERM or take_stop(t, r) < 0:
         return t.fault.code
     return term
@@ -258,18 +142,11 @@ cdef int read_terms(JenaReader* t, Reader* r, int n, int32_t* ids, int depth) no
 
 # ---- rows
 
-cdef int read_prefix(JenaReader* t, Reader* r) noexcept nogil:
-    cdef Reader name, iri
-    cdef int status = take_pair(t, r, &name, &iri, FIELD_URI)
-    if status == OK:
-        status = take_stop(t, r)
-    return status if status < 0 else declare(t, &name, &iri)
-
-
 cdef int read_row(JenaReader* t, Reader* r) noexcept nogil:
     """An RDF_StreamRow."""
     cdef const uint8_t* at = r.at
     cdef int32_t ids[4]
+    cdef Reader[2] pair
     cdef int64_t id = 0
     cdef int kind = take_field(r, &id, &t.fault)
     cdef int status
@@ -281,7 +158,7 @@ cdef int read_row(JenaReader* t, Reader* r) noexcept nogil:
             return t.fault.code
         return put_statement(t, ids, id == ROW_QUAD, at)
     if kind == T_STRUCT and id == ROW_PREFIX:
-        return read_prefix(t, r)
+        return t.fault.code if take_pair(t, r, pair, FIELD_URI) < 0 or take_stop(t, r) < 0 else declare(t, pair)
     return fail(&t.fault, UNKNOWN_ROW, at, id)
 
 
@@ -309,34 +186,26 @@ cdef int32_t add_name(JenaReader* t, Reader* name) noexcept nogil:
 
 cdef int read_named(JenaReader* t, Reader* r, int op, int32_t* ids, const uint8_t* at) noexcept nogil:
     """The struct of a header (name and value) or of a prefix (graph, name and, to add it, IRI)."""
-    cdef Reader name, iri
     cdef bint header = op == OP_HEADER
+    cdef bint add = op == OP_NAMESPACE_ADD
     cdef int32_t term = NO_TERM
-    cdef int64_t id = 0
-    cdef int kind
-    name.at = iri.at = NULL
-    while True:
-        kind = take_field(r, &id, &t.fault)
-        if kind == T_STRUCT and id == (2 if header else 1):
-            term = thrift_read_term(t, r, 0)
-            kind = term if term < NO_TERM else OK
-        elif kind == T_STRING and id == (1 if header else 2):
-            kind = take_string(r, &name, &t.fault)
-        elif kind == T_STRING and id == 3 and op == OP_NAMESPACE_ADD:
-            kind = take_string(r, &iri, &t.fault)
-        elif kind > 0:
-            kind = skip_value(r, kind, 0, &t.fault)
-        elif kind == T_STOP:
-            break
-        if kind < 0:
-            return kind
+    cdef Reader[3] fields
+    cdef Reader* name = &fields[0 if header else 1]
+    cdef Reader* inner = &fields[1 if header else 0]
+    memset(fields, 0, sizeof(fields))
+    if take_fields(t, r, fields, HEADER_PARTS if header else PREFIX_PARTS if add else PREFIX_NAME_PARTS) < 0:
+        return t.fault.code
+    if inner.at != NULL:
+        term = thrift_read_term(t, inner, 0)
+        if term < NO_TERM:
+            return term
     if name.at == NULL:
         return fail(&t.fault, FIELD_MISSING, at, FIELD_NAME)
-    if (header and term == NO_TERM) or (op == OP_NAMESPACE_ADD and iri.at == NULL):
+    if (header and term == NO_TERM) or (add and fields[2].at == NULL):
         return fail(&t.fault, FIELD_MISSING, at, FIELD_TERM if header else FIELD_IRI)
-    ids[0] = add_name(t, &name)
-    if iri.at != NULL:
-        ids[1] = add_iri(t, &iri)
+    ids[0] = add_name(t, name)
+    if add:
+        ids[1] = add_iri(t, &fields[2])
     if header:
         ids[2] = term
     elif term >= 0 and among(t.batch.kind[term], COMPOUND):
@@ -389,21 +258,17 @@ cdef int read_patch_row(JenaReader* t, Reader* r) noexcept nogil:
 cdef int read_items(JenaReader* t, Reader* r) noexcept nogil:
     """The header of a result set, RDF_VarTuple, or a row of it, RDF_DataTuple: a struct with one list."""
     cdef const uint8_t* at = r.at
-    cdef Reader name
     cdef int64_t id = 0
     cdef int64_t n = 0
     cdef int64_t i
-    cdef int32_t term
     cdef int item = 0
     cdef int kind
-    if t.has_header and begin_cells(t, at) < 0:
+    if begin_cells(t, at) < 0:
         return t.fault.code
     while True:
         kind = take_field(r, &id, &t.fault)
-        if kind < 0:
-            return kind
-        if kind == T_STOP:
-            break
+        if kind <= 0:
+            return kind if kind < 0 else end_cells(t, n, at)
         if kind != T_LIST or id != 1:
             if skip_value(r, kind, 0, &t.fault) < 0:
                 return t.fault.code
@@ -416,16 +281,8 @@ cdef int read_items(JenaReader* t, Reader* r) noexcept nogil:
         if not t.has_header:
             t.variables.n = t.width = 0
         for i in range(n):
-            if not t.has_header:
-                if take_only(t, r, &name, FIELD_NAME) < 0 or add_variable(t, &name) < 0:
-                    return t.fault.code
-                continue
-            term = thrift_read_term(t, r, 0)
-            if term < NO_TERM:
-                return term
-            if put_cell(t, i, term, at) < 0:
+            if read_cell(t, r, i, at) < 0:
                 return t.fault.code
-    return end_cells(t, n, at) if t.has_header else OK
 
 
 cdef bint is_whole(JenaReader* t) noexcept nogil:
@@ -456,11 +313,10 @@ cdef inline void take_back(JenaReader* t, BatchData* b, int32_t n_terms, int32_t
     forget_seen(t)
 
 
-cdef int read_thrift(JenaReader* t) noexcept nogil:
-    """Read rows until the Batch is FULL, the input holds no whole one (NEED_MORE), or a fault.
+cdef int read_rows(JenaReader* t) noexcept nogil:
+    """Read rows up to a reason of `end_row`, until the input holds no whole one (NEED_MORE), or a fault.
 
-    Nothing but the row itself tells where it ends. After the header of a result set NEED_TABLES: the Batch must
-    become one of query results.
+    Nothing but the row itself tells where it ends.
     """
     cdef BatchData* b = t.batch
     cdef const uint8_t* begin
@@ -493,16 +349,16 @@ cdef int read_thrift(JenaReader* t) noexcept nogil:
             b.n_names = n_names
             return fail(&t.fault, ROW_LIMIT, begin, t.r.at - begin, t.max_row)
         t.attempts = 0
-        if t.scan and t.quads:
-            t.r.at = t.r.end
-            return NEED_MORE
-        if t.results and not t.has_header:
-            t.has_header = True
-            return NEED_TABLES
-        if is_full(t):
-            return FULL
-    if t.final and t.results and not t.has_header:
-        return fail(&t.fault, NO_HEADER, t.r.at)
-    if t.final and t.transaction == OPEN:
-        return fail(&t.fault, OPEN_PATCH, t.r.at)
-    return NEED_MORE
+        status = end_row(t)
+        if status != OK:
+            return status
+    return end_rows(t)
+
+
+cdef void use_thrift(JenaReader* t) noexcept nogil:
+    t.thrift = True
+    t.max_depth = THRIFT_DEPTH
+    t.read_rows = read_rows
+    t.take_fields = take_fields
+    t.read_terms = read_terms
+    t.read_term = thrift_read_term

@@ -11,7 +11,7 @@ from jelly._core.base.fault cimport Fault, fault_error, utf8_of
 from jelly._core.base.protobuf cimport Reader
 from jelly._core.jena.prefix_map cimport MAX_PREFIXES, free_prefixes
 from jelly._core.jena.protobuf_writer cimport use_protobuf, write_protobuf_base
-from jelly._core.jena.row_writer cimport Encoded, JenaWriter, write_rows
+from jelly._core.jena.row_writer cimport Encoded, JenaWriter, write_header, write_prefix, write_rows
 from jelly._core.jena.thrift_writer cimport use_thrift
 from jelly._core.rules.capabilities cimport Capabilities
 
@@ -19,60 +19,22 @@ from jelly._core.rules.capabilities import capabilities_of
 from jelly.errors import JellyArgumentError, JellyOptionsError
 
 
-cdef int use(JenaWriter* d, encoding) except -1:
-    """Prepare for an encoding; whether it is Thrift."""
-    if encoding not in ("thrift", "protobuf"):
-        raise JellyArgumentError(f'encoding is {encoding!r}: expected "thrift" or "protobuf"')
-    if encoding == "thrift":
-        use_thrift(d)
-    else:
-        use_protobuf(d)
-    return encoding == "thrift"
-
-
-cdef class BinaryWriter:
-    """Batches in, RDF Thrift or RDF Protobuf out: the bytes that Jena writes of the same statements.
-
-    ``prefixes`` (name to namespace) and, in Protobuf, ``base`` are declared first; namespaces of the Batches follow
-    where they stand. ``shorten`` writes an IRI as a prefixed name where a declared namespace fits, the one up to its
-    last / or # before the longest: by default in Thrift, as Jena does, and not in Protobuf. ``values=True`` writes
-    integers, decimals and doubles as such (Jena: in Thrift only): their lexical form and the difference between
-    xsd:integer and xsd:long, int, short or byte are lost then; what does not fit 64 bits and infinities stay literals.
-    ``default_quads=True`` (Protobuf only) writes the default graph as quads, as Jena does with N-Quads that it streams.
-    ``patch=True`` writes the Batches of patches as Jena's binary RDF Patch (Thrift).
-
-    >>> import jelly
-    >>> batch = next(jelly.scan(b'<a:s> <a:p> "o" .', format="nt").batches())
-    >>> BinaryWriter("thrift").encode(batch).hex()
-    '2c1c1c1803613a7300001c1c1803613a7000001c3c18016f00000000'
-    """
+cdef class _RowWriter:
+    """What the writers of statements and of query results have in common."""
 
     cdef JenaWriter d
-    cdef bint patch
     cdef bint started
     cdef bint open  # a Batch is being written
     cdef Claim claimed
-    cdef dict prefixes
-    cdef str base
     cdef Capabilities capabilities
 
-    def __cinit__(
-        self, encoding, *, prefixes=None, shorten: bool | None = None, bint values=False, base=None,
-        bint default_quads=False, bint patch=False,
-    ):
-        cdef bint thrift = use(&self.d, encoding)
-        self.patch = patch
-        self.capabilities = capabilities_of("trp" if patch else encoding)
-        if patch and (not thrift or prefixes or shorten or values):
-            raise JellyOptionsError("binary RDF Patch is Thrift, without prefixes and values")
-        if thrift and (base is not None or default_quads):
-            raise JellyOptionsError("base and default_quads are for RDF Protobuf: RDF Thrift has no such rows")
-        self.d.shorten = thrift if shorten is None else shorten
-        self.d.values = values
-        self.d.default_quads = default_quads
-        self.d.prefixes.limit = MAX_PREFIXES
-        self.prefixes = dict(prefixes or {})
-        self.base = base
+    def __cinit__(self, encoding, *_, **__):
+        if encoding not in ("thrift", "protobuf"):
+            raise JellyArgumentError(f'encoding is {encoding!r}: expected "thrift" or "protobuf"')
+        if encoding == "thrift":
+            use_thrift(&self.d)
+        else:
+            use_protobuf(&self.d)
 
     def __dealloc__(self):
         free(self.d.memo)
@@ -81,10 +43,18 @@ cdef class BinaryWriter:
         free_prefixes(&self.d.prefixes)
 
     def __reduce__(self):
-        raise TypeError("a BinaryWriter cannot be pickled")
+        raise TypeError(f"a {type(self).__name__} cannot be pickled")
+
+    cdef Batch fit(self, Batch batch):
+        """A Batch that can be written."""
+        raise NotImplementedError
+
+    cdef int start(self) except -1:
+        """Write what comes before all Batches."""
+        raise NotImplementedError
 
     def encode(self, Batch batch not None, keep_frames=None) -> bytes:
-        """The rows of a Batch, at the first time after the prefixes. ``keep_frames`` is ignored: there are no frames."""
+        """The rows of a Batch, at the first time after their head. ``keep_frames`` is ignored: there are no frames."""
         return b"".join(self.chunks(batch, NO_LIMIT))
 
     def chunks(self, Batch batch not None, int64_t size=1 << 20):
@@ -97,19 +67,11 @@ cdef class BinaryWriter:
         cdef int status
         if size < 1:
             raise JellyArgumentError("size must be at least 1")
-        need_statements(batch)
-        if self.patch != (batch.a.op != NULL):
-            raise JellyOptionsError(
-                "statements cannot be written as binary RDF Patch: they have no operations" if self.patch
-                else "a patch cannot be written as RDF Thrift or RDF Protobuf: it has operations"
-            )
-        batch = self.capabilities.fit(batch)
+        batch = self.fit(batch)
         self.enter()
         self.open = True
         try:
             try:
-                if not self.started:
-                    self.start()
                 load(&self.d, batch)
             finally:
                 give_back(&self.claimed)
@@ -129,23 +91,75 @@ cdef class BinaryWriter:
             self.open = False
 
     cdef int enter(self) except -1:
-        """Claim the writer, between two Batches."""
+        """Claim the writer, between two Batches, and begin if that is still to do."""
         claim(&self.claimed, self)
-        if self.open:
+        try:
+            if self.open:
+                raise JellyOptionsError("the last Batch is not written to its end: take all of its chunks first")
+            if not self.started:
+                self.start()
+            self.started = True
+        except BaseException:
             give_back(&self.claimed)
-            raise JellyOptionsError("the last Batch is not written to its end: take all of its chunks first")
+            raise
         return 0
 
     def close(self) -> bytes:
-        """The rest to write: the prefixes, where there was no Batch."""
+        """The rest to write: where there was no Batch, what comes before them."""
         self.enter()
         try:
-            if self.started:
-                return b""
-            self.start()
             return take_out(&self.d)
         finally:
             give_back(&self.claimed)
+
+
+cdef class BinaryWriter(_RowWriter):
+    """Batches in, RDF Thrift or RDF Protobuf out: the bytes that Jena writes of the same statements.
+
+    ``prefixes`` (name to namespace) and, in Protobuf, ``base`` are declared first; namespaces of the Batches follow
+    where they stand. ``shorten`` writes an IRI as a prefixed name where a declared namespace fits, the one up to its
+    last / or # before the longest: by default in Thrift, as Jena does, and not in Protobuf. ``values=True`` writes
+    integers, decimals and doubles as such (Jena: in Thrift only): their lexical form and the difference between
+    xsd:integer and xsd:long, int, short or byte are lost then; what does not fit 64 bits and infinities stay literals.
+    ``default_quads=True`` (Protobuf only) writes the default graph as quads, as Jena does with N-Quads that it streams.
+    ``patch=True`` writes the Batches of patches as Jena's binary RDF Patch (Thrift).
+
+    >>> import jelly
+    >>> batch = next(jelly.scan(b'<a:s> <a:p> "o" .', format="nt").batches())
+    >>> BinaryWriter("thrift").encode(batch).hex()
+    '2c1c1c1803613a7300001c1c1803613a7000001c3c18016f00000000'
+    """
+
+    cdef bint patch
+    cdef dict prefixes
+    cdef str base
+
+    def __cinit__(
+        self, encoding, *, prefixes=None, shorten: bool | None = None, bint values=False, base=None,
+        bint default_quads=False, bint patch=False,
+    ):
+        cdef bint thrift = not self.d.lengths
+        self.patch = patch
+        self.capabilities = capabilities_of("trp" if patch else encoding)
+        if patch and (not thrift or prefixes or shorten or values):
+            raise JellyOptionsError("binary RDF Patch is Thrift, without prefixes and values")
+        if thrift and (base is not None or default_quads):
+            raise JellyOptionsError("base and default_quads are for RDF Protobuf: RDF Thrift has no such rows")
+        self.d.shorten = thrift if shorten is None else shorten
+        self.d.values = values
+        self.d.default_quads = default_quads
+        self.d.prefixes.limit = MAX_PREFIXES
+        self.prefixes = dict(prefixes or {})
+        self.base = base
+
+    cdef Batch fit(self, Batch batch):
+        need_statements(batch)
+        if self.patch != (batch.a.op != NULL):
+            raise JellyOptionsError(
+                "statements cannot be written as binary RDF Patch: they have no operations" if self.patch
+                else "a patch cannot be written as RDF Thrift or RDF Protobuf: it has operations"
+            )
+        return self.capabilities.fit(batch)
 
     cdef int start(self) except -1:
         cdef Reader name, iri
@@ -158,13 +172,12 @@ cdef class BinaryWriter:
             first, second = utf8_of(key, "a prefix"), utf8_of(value, "the IRI of a prefix")
             as_reader(first, &name)
             as_reader(second, &iri)
-            if self.d.put_prefix(&self.d, &name, &iri) < 0:
+            if write_prefix(&self.d, &name, &iri) < 0:
                 raise take_error(&self.d, 0)
-        self.started = True
         return 0
 
 
-cdef class ResultWriter:
+cdef class ResultWriter(_RowWriter):
     """SPARQL results as RDF Thrift or RDF Protobuf, the bytes that Jena writes. The variables come first.
 
     >>> import jelly
@@ -173,32 +186,24 @@ cdef class ResultWriter:
     '050a030a0178040a024200'
     """
 
-    cdef JenaWriter d
     cdef tuple variables
-    cdef bint started
-    cdef Claim claimed
-    cdef Capabilities capabilities
 
     def __cinit__(self, encoding, variables):
-        use(&self.d, encoding)
         self.capabilities = capabilities_of("results-" + encoding)
         self.variables = tuple(variables)
+        self.d.results = True
         self.d.width = len(self.variables)
 
-    def __dealloc__(self):
-        free(self.d.memo)
-        free(self.d.terms.buf)
-        free(self.d.out.buf)
-
-    def __reduce__(self):
-        raise TypeError("a ResultWriter cannot be pickled")
+    cdef Batch fit(self, Batch batch):
+        batch = self.capabilities.fit(batch)
+        if batch.variables != self.variables:
+            raise JellyOptionsError(f"the variables are {batch.variables}: expected {self.variables}, as in the header")
+        return batch
 
     cdef int start(self) except -1:
         cdef Reader* names
         cdef int status
         cdef int64_t i
-        if self.started:
-            return 0
         texts = [utf8_of(name, "a variable") for name in self.variables]
         names = <Reader*>malloc((self.d.width + 1) * sizeof(Reader))
         if names == NULL:
@@ -206,41 +211,11 @@ cdef class ResultWriter:
         for i in range(self.d.width):
             as_reader(texts[i], &names[i])
         with nogil:
-            status = self.d.put_header(&self.d, names)
+            status = write_header(&self.d, names)
         free(names)
         if status < 0:
             raise take_error(&self.d, 0)
-        self.started = True
         return 0
-
-    def encode(self, Batch batch not None, keep_frames=None) -> bytes:
-        """The rows of a Batch, at the first time after the variables. ``keep_frames`` is ignored: there are no frames."""
-        cdef int64_t row = 0
-        cdef int status
-        batch = self.capabilities.fit(batch)
-        if batch.variables != self.variables:
-            raise JellyOptionsError(f"the variables are {batch.variables}: expected {self.variables}, as in the header")
-        claim(&self.claimed, self)
-        try:
-            self.start()
-            load(&self.d, batch)
-            with nogil:
-                status = self.d.put_cells(&self.d, batch.a.cells, &row, batch.a.n_rows)
-            if status < 0:
-                raise take_error(&self.d, batch.first_row + row)
-            return take_out(&self.d)
-        finally:
-            unload(&self.d)
-            give_back(&self.claimed)
-
-    def close(self) -> bytes:
-        """The rest to write: the variables, where there was no Batch."""
-        claim(&self.claimed, self)
-        try:
-            self.start()
-            return take_out(&self.d)
-        finally:
-            give_back(&self.claimed)
 
 
 cdef void as_reader(bytes text, Reader* r):
