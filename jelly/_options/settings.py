@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from operator import index
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from jelly._options.limits import SETTABLE
 from jelly.errors import JellyArgumentError, JellyFormatError
+
+if TYPE_CHECKING:
+    from inspect import Signature
 
 __all__ = ["LIMITS", "checked", "fitted", "refuse_unknown"]
 
@@ -217,6 +220,32 @@ class _Kinds:
             return Any
 
 
+class _Signed:
+    """A function as `inspect.signature` sees it: with the keywords that it passes on, which IPython then completes."""
+
+    def __init__(self, function: Any, known: Set[str]) -> None:
+        self.__wrapped__ = function
+        self._known = known
+
+    @property
+    def __signature__(self) -> Signature:
+        from inspect import Parameter, signature
+
+        from jelly._options.keywords import NAMED, READ, WRITE
+
+        told = signature(self.__wrapped__)
+        own = [each for each in told.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        if len(own) < len(told.parameters):
+            # Some are in both tables, with defaults of their own.
+            most, least = sorted((READ, WRITE), key=lambda table: -len(self._known & table.keys()))
+            rows = {**NAMED, **least, **most}
+            order = [*most, *least, *NAMED]
+            names = sorted(self._known - {each.name for each in own}, key=(order + sorted(self._known)).index)
+            defaults = {name: rows[name].default if name in rows else None for name in names}
+            own += [Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, value in defaults.items()]
+        return told.replace(parameters=own)
+
+
 def checked(*others: Collection[str], elsewhere: Mapping[str, str] | None = None) -> Callable[[F], F]:
     """Decorator: refuse keywords that neither the function nor ``others`` have, and arguments of wrong types.
 
@@ -246,7 +275,9 @@ def checked(*others: Collection[str], elsewhere: Mapping[str, str] | None = None
                         kinds.check(name, value)
             return function(*args, **given)
 
-        call.keywords = known  # type: ignore[attr-defined]
+        made: Any = call
+        made.keywords = known
+        made.__wrapped__ = _Signed(function, known)
         return cast(F, call)
 
     return decorate

