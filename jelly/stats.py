@@ -308,6 +308,8 @@ class _Nodes:
         return _plain(_by_power(self.counts[: len(self.index)]))
 
 
+# By kind; faster than isin().
+_ARE_NODES, _ARE_LITERALS = (np.isin(np.arange(256), kinds_of(what)) for what in ("node", "literal"))
 _LISTS = ("predicates", "classes", "graphs", "datatypes", "languages")
 
 
@@ -351,7 +353,7 @@ class Counting:
             return
         self.statements += len(batch)
         n, kind, hashes = batch.n_terms, batch.kind, term_hash(batch, _SEED)
-        are_nodes = np.isin(kind, kinds_of("node"))
+        are_nodes = _ARE_NODES[kind]
         uses = np.zeros(n, np.int64)  # occurrences of each term in all positions
         for name in _POSITIONS:
             ids = getattr(batch, name)
@@ -401,7 +403,7 @@ class Counting:
         ):
             if times:
                 self.tallies["datatypes"].add(name, times)
-        ids = np.flatnonzero(np.isin(kind, kinds_of("literal")) & (uses > 0))
+        ids = np.flatnonzero(_ARE_LITERALS[kind] & (uses > 0))
         start = batch.start
         self.sizes += _by_power(start[ids + 1] - start[ids], uses[ids])
 
