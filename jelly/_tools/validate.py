@@ -163,8 +163,9 @@ def _validate_one(
             else:
                 check.compare = AnyOrder(Reader(against, **theirs).batches(), frame, check)
         if is_plain or is_jelly:
-            refuse_unknown(limits, known.reading | other, known.title)
-            limits = {name: limits[name] for name in limits.keys() & known.reading}
+            own = known.reading | {"strict"} if is_plain else known.reading
+            refuse_unknown(limits, own | other, known.title)
+            limits = {name: limits[name] for name in limits.keys() & own}
         if is_jelly:
             return _validate_jelly(source, src, known, check, progress, delimited, joined, limits)
         if known in (NT, NQ, RDF_PATCH):

@@ -370,3 +370,13 @@ def test_real_data(name):
     theirs = [rename(statement, names) for statement in statements]
     chance.shuffle(theirs)
     assert list(difference(statements, theirs)) == []
+
+
+def test_strict_texts() -> None:
+    """What N-Triples holds of Jelly and no other reader takes is found by strict=True."""
+    text = b'<a:s> <a:p> <a:o> .\n"x" <a:p> <a:o> .\n<rel> <a:p> <a:o> .\n'
+    assert jelly.validate(text, format="nt") == []
+    assert [problem.line for problem in jelly.validate(text, format="nt", strict=True)] == [2, 3]
+    assert jelly.validate(b"<a:s> <a:p> <a:o> .", format="ttl", strict=True) == []
+    with pytest.raises(jelly.JellyArgumentError, match="lenient"):
+        jelly.validate(text, format="nt", strict=True, lenient=True)
