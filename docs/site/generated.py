@@ -46,6 +46,8 @@ _HOLDS: tuple[tuple[str, str, dict[object, str]], ...] = (
     ("iris", "IRIs", {"any": "any", "not-bnode": "not beginning with `_:`", "absolute": "absolute and valid"}),
     ("texts", "characters", {"any": "any", "xml": "of XML"}),
 )  # fmt: skip
+# An option in the text of a help.
+_OPTION = re.compile(r"(?<![\w`-])(--[a-z][a-z0-9-]*)")
 # A pipe that is not in code, where it needs no escape.
 _PIPE = re.compile(r"\|(?=(?:[^`]*`[^`]*`)*[^`]*$)")
 
@@ -127,13 +129,15 @@ def command_pages() -> Iterator[tuple[str, str]]:
         "# Command line\n\nMade from `jelly --help`. Needs the extra `cli`. `-` is standard input or output. Sizes "
         "may have the unit K, M, G or T, in powers of 1024. Exit codes are on a [page of their own](exit-codes.md). "
         "`jelly COMMAND --help` shows the usual options, `jelly help COMMAND` all.\n\n"
+        "The last argument is the output where a command makes a file of others (`convert`, `diff`, `canonicalize`, "
+        "`patch`); where it prints, `-o` names a file.\n\n"
     )
     for title, part in commands.COMMANDS.items():
         text += f"## {title}\n\n" + table(
-            ["command", "does"], [[f"[`{name}`](commands/{name}.md)", line] for name, (_, line) in part.items()]
+            ["command", "does"], [[f"[`{name}`](commands/jelly-{name}.md)", line] for name, (_, line) in part.items()]
         )
         for name in part:
-            yield f"reference/commands/{name}.md", command_page(name)
+            yield f"reference/commands/jelly-{name}.md", command_page(name)
     yield "reference/command-line.md", text
 
 
@@ -162,7 +166,7 @@ def _option_rows(options: list[click.Option], context: click.Context) -> list[li
     for option in sorted(options, key=lambda option: option.hidden):
         names = code(*option.opts, *option.secondary_opts)
         value = "" if option.is_flag or option.count else f" `{option.make_metavar(context)}`"
-        told = " ".join((option.help or "").split())
+        told = _OPTION.sub(r"`\1`", " ".join((option.help or "").split()))
         extra = option.get_help_extra(context)
         if "default" in extra and "default" not in told.lower():
             told += f" Default: {extra['default']}."
@@ -203,7 +207,7 @@ def _help(text: str) -> str:
                 parts.append(lines.pop(0))
             parts.append("```sh\n" + textwrap.dedent("\n".join(lines)) + "\n```")
         else:
-            parts.append(" ".join(part.split()))
+            parts.append(_OPTION.sub(r"`\1`", " ".join(part.split())))
     return "\n\n".join(parts) + "\n"
 
 
@@ -235,6 +239,9 @@ def formats() -> str:
         "## What each can hold\n\nWhat a format cannot hold is an error before anything of the Batch is written; it "
         "names the term and the row. Only a label of a blank node that the format cannot write is replaced, unless "
         "`keep_labels=True`. *Generalized* means any term in any position.\n\n"
+        "N-Triples and N-Quads hold all that Jelly holds: literals as subjects, relative IRIs. Other readers refuse "
+        "such lines. `jelly validate --strict FILE` "
+        "finds them.\n\n"
     )
     for title, known, _ in _CONTENTS[:-1]:
         text += f"### {title}\n\n" + table(

@@ -28,6 +28,8 @@ TITLES = {
     "dumps": "26 quads of Python terms to one message",
 }
 NOTES = {
+    "decode": """`jelly Batch` makes columns of ids, a `loop` gives statements one by one, a `list` holds them all.
+`upb frames` is the protobuf library alone: it parses the frames and looks at none of their rows.""",
     "files": """Whole files of the same statements, through what each library or program offers to go through all of
 them. Terms are made where a library has terms, columns where it has columns. `maplib` and RDFLib load a store, HDT is
 one: that is more work, and so they can answer queries afterwards. HDT and `maplib` keep each statement once, and have
@@ -308,6 +310,11 @@ def losses(known: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def rounded(value: float) -> str:
+    """A figure of a chart; README and its picture have no more digits."""
+    return f"{value:,.1f}" if value >= 10 else f"{value:,.2f}"
+
+
 def chart(title: str, rows: list[tuple[str, str, float]], unit: str) -> str:
     """Bars as SVG in the colours of the page, light or dark, and the numbers as a table.
 
@@ -340,7 +347,7 @@ def chart(title: str, rows: list[tuple[str, str, float]], unit: str) -> str:
             parts.append(
                 f'<text x="0" y="{y + 13}">{escape(who)}</text>'
                 f'<rect class="bar{ours}" x="180" y="{y + 2}" width="{width:.0f}" height="14" rx="2"/>'
-                f'<text x="{186 + width:.0f}" y="{y + 13}">{value:,.2f}</text>'
+                f'<text x="{186 + width:.0f}" y="{y + 13}">{rounded(value)}</text>'
             )
             y += 19
         y += 8
@@ -350,7 +357,7 @@ def chart(title: str, rows: list[tuple[str, str, float]], unit: str) -> str:
     for who in whos:
         bold = "**" if who.startswith("jelly") else ""
         cells = [values.get((name, who)) for name in names]
-        lines.append([f"{bold}{who}{bold}", *("" if cell is None else f"{cell:,.2f}" for cell in cells)])
+        lines.append([f"{bold}{who}{bold}", *("" if cell is None else rounded(cell) for cell in cells)])
     table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
     svg = f'<svg class="speed" role="img" aria-label="{escape(title)}" viewBox="0 0 500 {y}">{"".join(parts)}</svg>'
     return f"## {title}\n\n{unit}\n\n{svg}\n\n{table}\n"

@@ -54,8 +54,8 @@ def test_every_command_and_option() -> None:
     found = dict(generated.leaves(cli, ("jelly",)))
     assert {("jelly", "convert"), ("jelly", "patch", "apply"), ("jelly", "serve")} <= found.keys()
     for words, command in found.items():
-        page = PAGES[f"reference/commands/{words[1]}.md"]
-        assert f"({'/'.join(('commands', words[1]))}.md)" in PAGES["reference/command-line.md"]
+        page = PAGES[f"reference/commands/jelly-{words[1]}.md"]
+        assert f"(commands/jelly-{words[1]}.md)" in PAGES["reference/command-line.md"]
         section = page[page.index(f"```text\n{' '.join(words)} ") :].partition("\n## jelly ")[0]
         assert command.help
         for parameter in command.params:
@@ -155,3 +155,22 @@ def test_the_search_prefers_what_newcomers_ask() -> None:
         boosts[path] = page.meta.get("search", {}).get("boost", 1)
     assert boosts["install.md"] > boosts["how-to/files.md"] > boosts["limits.md"] > boosts["performance.md"]
     assert boosts["how-to/streams.md"] > boosts["reference/api/patch.md"]
+
+
+def test_the_figures_of_the_readme_are_those_of_the_page() -> None:
+    """Rounded once, from the same measurements."""
+    known = {}
+    for one in json.loads(performance.FIGURES.read_text("utf-8"))["results"]:
+        if "statements/s" in one:
+            known[one["work"], one["who"], one["data"]] = one["statements/s"] / 1e6
+    lines = [line.replace("*", "") for line in (ROOT / "README.md").read_text("utf-8").splitlines() if line[:2] == "| "]
+    [head] = [line for line in lines if line.startswith("| work |")]
+    data = [cell.strip() for cell in head.split("|")[3:-1]]
+    rows = {tuple(cell.strip() for cell in line.split("|")[1:3]): line.split("|")[3:-1] for line in lines}
+    for row, (work, who) in {
+        ("decode to Python terms", "jelly"): ("decode", "jelly loop"),
+        ("decode to columns of ids", "jelly"): ("decode", "jelly Batch"),
+        ("encode from Python terms", "jelly"): ("encode", "jelly terms"),
+        ("text to Jelly", "jelly"): ("text", "jelly text to Jelly"),
+    }.items():
+        assert [cell.strip() for cell in rows[row]] == [f"{known[work, who, name]:.1f}" for name in data], row
