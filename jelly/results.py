@@ -39,7 +39,7 @@ from jelly._dataset.output import Conversion
 from jelly._formats.registry import JELLY_RESULTS, RESULT_READING, Content
 from jelly._formats.result_syntaxes import Head, batches_of
 from jelly._html import html_table
-from jelly._options.options import ResultOptions, ResultStreamType
+from jelly._options.result_options import ResultOptions, ResultStreamType
 from jelly._options.settings import checked
 from jelly._public import name_public
 from jelly._streams.inputs import ItemReader

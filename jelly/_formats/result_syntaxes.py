@@ -27,7 +27,7 @@ from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple
 from jelly._formats.registry import JELLY_RESULTS, Format
 from jelly._formats.result_tsv import MAX_NESTED, PIECE, check_width, read_tsv
 from jelly._options.limits import default
-from jelly._options.options import ResultOptions
+from jelly._options.result_options import ResultOptions
 from jelly.errors import (
     JellyArgumentError,
     JellyError,

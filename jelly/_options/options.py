@@ -9,16 +9,7 @@ from typing import Any, TypeVar
 
 from jelly.errors import JellyArgumentError, JellyOptionsError
 
-__all__ = [
-    "LogicalType",
-    "PatchOptions",
-    "PatchStreamType",
-    "PhysicalType",
-    "ResultOptions",
-    "ResultStreamType",
-    "StatementType",
-    "StreamOptions",
-]
+__all__ = ["LogicalType", "PatchOptions", "PatchStreamType", "PhysicalType", "StatementType", "StreamOptions"]
 
 MAX_TABLE_SIZE = 1 << 20
 MIN_NAME_TABLE = 8
@@ -163,7 +154,7 @@ _OF_QUADS = (LogicalType.UNSPECIFIED, LogicalType.FLAT_QUADS, LogicalType.DATASE
 _LOGICAL_TYPES = frozenset(LogicalType)
 
 
-def _check_types(options: StreamOptions | PatchOptions | ResultOptions) -> None:
+def check_types(options: Any) -> None:
     """Each field is of the type of its default; truth values and types of streams may be numbers, types also names."""
     for field in fields(options):
         value, kind = getattr(options, field.name), str if isinstance(field.default, str) else int
@@ -185,7 +176,8 @@ def _check_types(options: StreamOptions | PatchOptions | ResultOptions) -> None:
                 raise JellyOptionsError(str(error)) from None
 
 
-def _check_sizes(options: StreamOptions | PatchOptions | ResultOptions, names: int = MIN_NAME_TABLE) -> None:
+def check_sizes(options: Any, names: int = MIN_NAME_TABLE) -> None:
+    """The sizes of the lookup tables; that of names is at least ``names``."""
     sizes = {
         "max_name_table_size": (options.max_name_table_size, names),
         "max_prefix_table_size": (options.max_prefix_table_size, 0),
@@ -316,8 +308,8 @@ class StreamOptions:
     numbering: str = "P"
 
     def __post_init__(self) -> None:
-        _check_types(self)
-        _check_sizes(self)
+        check_types(self)
+        check_sizes(self)
         if not 0 <= self.version <= COLUMN_VERSION:
             raise JellyOptionsError(f"version is {self.version}: expected 1, 2 or 3, or 0 for 1 or 2, whichever fits")
         _check_columns(self)
@@ -464,8 +456,8 @@ class PatchOptions:
     version: int = 1
 
     def __post_init__(self) -> None:
-        _check_types(self)
-        _check_sizes(self)
+        check_types(self)
+        check_sizes(self)
         if self.version != 1:
             raise JellyOptionsError(f"version is {self.version}: expected 1")
 
@@ -488,85 +480,6 @@ class PatchOptions:
     def is_flat(self) -> bool:
         """Whether the whole stream is one patch."""
         return self.stream_type == PatchStreamType.FLAT
-
-
-class ResultStreamType(IntEnum):
-    """The extent of one result set in a stream of Jelly-SPARQL.
-
-    Attributes
-    ----------
-    FLAT : int
-        0. The whole stream is one result set.
-    PUNCTUATED : int
-        1. A trailer ends a result set, and another one may follow.
-    """
-
-    FLAT = 0
-    PUNCTUATED = 1
-
-
-@dataclass(frozen=True, slots=True)
-class ResultOptions:
-    """Options of a stream of Jelly-SPARQL.
-
-    Parameters
-    ----------
-    stream_type : ResultStreamType, default FLAT
-        Whether the stream is one result set or a sequence of them.
-    stream_name : str, default ""
-        Name of the stream.
-    rdf_version : {"", "unspecified", "1.1", "1.2-basic", "1.2"}, default ""
-        RDF version that the stream announces; "" is "unspecified". Terms that it does not have cannot be written.
-    max_name_table_size : int, default 4000
-        Entries in the name table, at least 128.
-    max_prefix_table_size : int, default 150
-        Entries in the prefix table (0 disables it).
-    max_datatype_table_size : int, default 32
-        Entries in the datatype table (0 disables it: typed literals cannot be written).
-    version : int, default 1
-        Version of the format, which must be 1.
-
-    Raises
-    ------
-    JellyOptionsError
-        If a value is out of range.
-
-    Examples
-    --------
-    >>> ResultOptions(stream_type="punctuated").stream_type.name
-    'PUNCTUATED'
-    """
-
-    stream_type: ResultStreamType = ResultStreamType.FLAT
-    stream_name: str = ""
-    rdf_version: str = ""
-    max_name_table_size: int = 4000
-    max_prefix_table_size: int = 150
-    max_datatype_table_size: int = 32
-    version: int = 1
-
-    def __post_init__(self) -> None:
-        _check_types(self)
-        _check_sizes(self, MIN_COLUMN_NAMES)
-        if self.rdf_version not in ("", *RDF_VERSIONS):
-            raise JellyOptionsError(f"rdf_version is {self.rdf_version!r}: expected {', '.join(RDF_VERSIONS)}")
-        if self.version != 1:
-            raise JellyOptionsError(f"version is {self.version}: expected 1")
-
-    @property
-    def is_grouped(self) -> bool:
-        """Whether each frame means something: none does."""
-        return False
-
-    def replace(self, **changes: Any) -> ResultOptions:
-        """Copy the options with some fields changed.
-
-        Parameters
-        ----------
-        **changes : Any
-            Fields with other values.
-        """
-        return replace(self, **changes)
 
 
 # Small messages are common, and so are their options: making these anew would take as long as decoding.

@@ -40,7 +40,8 @@ from jelly._formats.registry import (
 from jelly._formats.sniff import explainer
 from jelly._html import html_table
 from jelly._options.limits import default
-from jelly._options.options import PatchOptions, ResultOptions, StreamOptions
+from jelly._options.options import PatchOptions, StreamOptions
+from jelly._options.result_options import ResultOptions
 from jelly._options.settings import checked, fitted, refuse_unknown
 from jelly._streams.inputs import ACCEPT, of_content
 from jelly._streams.reader import Reader

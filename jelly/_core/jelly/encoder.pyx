@@ -32,7 +32,7 @@ from jelly._core.rules.capabilities import capabilities_of
 from jelly._core.jelly.stream_options import column_headers, options_row, settled
 from jelly._core.rules.needs import refuse_quoted
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
-from jelly._options.options import COLUMN_VERSION, MIN_NAME_TABLE, RDF_VERSIONS, PatchOptions, ResultOptions, StreamOptions
+from jelly._options.options import COLUMN_VERSION, MIN_NAME_TABLE, RDF_VERSIONS, PatchOptions, StreamOptions
 
 cdef enum:
     # Rows of a frame where nobody says: lookup entries included; and statements of a stream in columns.
@@ -105,14 +105,13 @@ cdef class Encoder:
         cdef int64_t rows
         cdef int32_t[TABLES] sizes
         cdef uint8_t* at
-        if not isinstance(options, (StreamOptions, PatchOptions, ResultOptions)):
+        results = not isinstance(options, (StreamOptions, PatchOptions))
+        if results and not is_result_options(options):
             raise JellyArgumentError(f"options is {options!r:.80}: expected StreamOptions or PatchOptions")
         frame_bytes = whole_number(frame_bytes, "frame_bytes")
         keyframe_rows = whole_number(keyframe_rows, "keyframe_rows")
         place = whole_number(place, "place")
-        self.e.columnar = isinstance(options, ResultOptions) or (
-            not isinstance(options, PatchOptions) and options.version == COLUMN_VERSION
-        )
+        self.e.columnar = results or (not isinstance(options, PatchOptions) and options.version == COLUMN_VERSION)
         rows = whole_number(frame_rows, "frame_rows") if frame_rows is not None else COLUMN_FRAME_ROWS if self.e.columnar else FRAME_ROWS
         if rows < 0 or frame_bytes < 0 or keyframe_rows < 0:
             raise JellyArgumentError("frame_rows, frame_bytes and keyframe_rows must not be negative")
@@ -159,7 +158,7 @@ cdef class Encoder:
         self.e.patch = isinstance(options, PatchOptions)
         if not self.e.columnar:
             self.e.name_tag = pb.RDF_PATCH_ROW_NAME_TAG if self.e.patch else pb.RDF_STREAM_ROW_NAME_TAG
-        tags = MAX_COLUMN_TAGS if isinstance(options, ResultOptions) else MAX_TAGS
+        tags = MAX_COLUMN_TAGS if results else MAX_TAGS
         sizes[NAMES] = options.max_name_table_size
         sizes[PREFIXES] = options.max_prefix_table_size
         sizes[DATATYPES] = options.max_datatype_table_size
@@ -181,7 +180,7 @@ cdef class Encoder:
     cdef int prepare_columns(self, options, frame_rows, int64_t frame_bytes) except -1:
         """The further fields of a stream in columns."""
         cdef ColumnEncoder* k = &self.e.columns
-        if isinstance(options, ResultOptions):
+        if not isinstance(options, StreamOptions):
             self.e.name_tag = RESULTS_NAMES << 3 | 2
             k.rdf_version = RDF_VERSIONS.index(options.rdf_version or "unspecified")
             return 0
@@ -585,6 +584,13 @@ cdef class Encoder:
         self.e.generalized = options.generalized_statements
         self.e.star = options.rdf_star
         return 0
+
+
+def is_result_options(options) -> bool:
+    """Whether these are options of Jelly-SPARQL, whose class few programs need."""
+    from jelly._options.result_options import ResultOptions
+
+    return isinstance(options, ResultOptions)
 
 
 def needed_version(Batch batch not None) -> int:

@@ -37,7 +37,8 @@ from jelly._core.jelly.lookup cimport free_entries
 from jelly._core.jelly.saved_state cimport make_columns
 from jelly._core.jelly.stream_options cimport StreamOptionsRow
 
-from jelly._options.options import RDF_VERSIONS, ResultOptions
+from jelly._options.options import RDF_VERSIONS
+from jelly._options.result_options import ResultOptions
 from jelly.errors import JellyError, JellyFormatError, JellyTruncatedError, QueryError
 
 cdef enum:

@@ -4,7 +4,7 @@ from typing import Any
 from typing_extensions import Self, disjoint_base
 
 from jelly._core.jelly.encoder import Encoder
-from jelly._options.options import ResultOptions
+from jelly._options.result_options import ResultOptions
 
 @disjoint_base
 class ResultEncoder(Encoder):

@@ -174,7 +174,7 @@ cdef class ResultEncoder(Encoder):
     A frame has ``frame_rows`` rows at the most, by default as many as have 4096 cells. A stream that is not ``delimited`` is
     one frame.
 
-    >>> from jelly._options.options import ResultOptions
+    >>> from jelly._options.result_options import ResultOptions
     >>> encoder = ResultEncoder(ResultOptions())
     >>> encoder.begin((), boolean=True)
     >>> encoder.end_set().hex(" ")
