@@ -453,7 +453,8 @@ class _Writer(ItemWriter):
             self._encoder = self.format.open_writer(head, stream=stream, frame_rows=frame_rows)
 
     def add_batch(self, batch: Batch) -> None:
-        self._put(lambda: self._encoder.encode(batch))
+        # In parts, where there are more than frames: a term may stand in all rows.
+        self._put(lambda: getattr(self._encoder, "chunks", self._encoder.encode)(batch))
         self.statements += len(batch)
 
     def begin(self, head: Head) -> None:

@@ -338,15 +338,15 @@ class SinkWriter(_Whole):
             stacklevel=2,
         )
 
-    def _put(self, data: Callable[[], bytes | list[bytes]]) -> None:
+    def _put(self, data: Callable[[], bytes | Iterable[bytes]]) -> None:
         """Write the result of ``data``, bytes or parts of them; its errors name the destination."""
         with self._sink.named():
             made = data()
-        if isinstance(made, list):
-            for part in made:
-                self._sink.write(part)
-        else:
-            self._sink.write(made, self._cuts())
+            if not isinstance(made, bytes):
+                for part in made:
+                    self._sink.write(part)
+                return
+        self._sink.write(made, self._cuts())
 
     @contextlib.contextmanager
     def _restarted(self) -> Iterator[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
@@ -49,6 +50,8 @@ MAX_TEXT = default("max_text_bytes")
 # Rows of one Batch, and its cells, so that there are fewer rows where they are wide.
 BATCH_ROWS = 4096
 BATCH_CELLS = 1 << 18
+# Rows that are a text at a time.
+TEXT_ROWS = 256
 
 
 # Sizes of tables that readers of Jelly-SPARQL should take, and rows of a frame, of which a few bytes can claim many.
@@ -169,16 +172,19 @@ class SyntaxResultWriter:
         header, self._header = self._header, ""
         return (header + text).encode()
 
-    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
-        """The text of a Batch, the first time after the variables. Results have no frames."""
+    def chunks(self, batch: Batch) -> Iterator[bytes]:
+        """The text of a Batch, the first time after the variables, in parts of a few rows: a term may stand in many."""
         rows = SolutionIterator(self._capabilities.fit(batch))
         if batch.variables != self._variables:
             expected = f"expected {self._variables}, as in the header"
             raise JellyOptionsError(f"the variables are {batch.variables}: {expected}")
-        text = self._syntax.between.join([self._syntax.row(self._variables, row) for row in rows])
-        if text:
-            text, self._between = self._between + text, self._syntax.between
-        return self._text(text)
+        while part := [self._syntax.row(self._variables, row) for row in islice(rows, TEXT_ROWS)]:
+            text, self._between = self._between + self._syntax.between.join(part), self._syntax.between
+            yield self._text(text)
+
+    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
+        """The text of a Batch as a whole. Results have no frames."""
+        return b"".join(self.chunks(batch))
 
     def close(self) -> bytes:
         """The end of the document."""

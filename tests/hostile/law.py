@@ -99,16 +99,19 @@ def doors() -> dict[str, dict[str, Callable[[bytes], object]]]:
                 j.patch.read_patches(data, format=name), b"", Nowhere(), to="nq"
             ),
         }
-    for name in ("json", "xml", "tsv", "thrift", "protobuf"):
+    for name in ("jellys", "json", "xml", "tsv", "thrift", "protobuf"):
         found[f"results {name}"] = {
             "read_results": lambda data, name=name: used_up(j.results.read_results(data, format=name)),
             **{
                 f"write {to}": lambda data, name=name, to=to: j.results.write_results(
                     Nowhere(), j.results.read_results(data, format=name), format=to
                 )
-                for to in ("json", "xml", "csv", "thrift")
+                for to in ("jellys", "json", "xml", "csv", "thrift")
             },
         }
+    found["results jellys"]["read_result_sets"] = lambda data: [
+        used_up(each) for each in j.results.read_result_sets(data, format="jellys")
+    ]
     return found
 
 

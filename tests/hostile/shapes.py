@@ -449,11 +449,11 @@ for _format in ("thrift", "protobuf"):
 shape("depth: structs of Thrift", "thrift", "results thrift")(functools.partial(repeated, b"\x1c"))
 shape("depth: lists of Thrift", "thrift", "results thrift")(functools.partial(repeated, b"\x1c\x19"))
 shape("depth: structs of a statement of Thrift", "thrift")(functools.partial(repeated, b"\x7c\x1c", b"\x2c"))
-shape("depth: groups of Protobuf", "protobuf", "results protobuf", "jelly", "patch jellyp")(
+shape("depth: groups of Protobuf", "protobuf", "results protobuf", "results jellys", "jelly", "patch jellyp")(
     lambda: craft.varint(SIZE) + b"\x0b" * SIZE
 )
 shape("breadth: prefixes of Thrift", "thrift")(lambda: b"\x1c\x18\x01a\x1c\x18\x03a:b\0\0\0" * 4500)
-shape("breadth: empty messages", "protobuf", "thrift", "results protobuf", "results thrift", "jelly")(
+shape("breadth: empty messages", "protobuf", "thrift", "results protobuf", "results thrift", "results jellys", "jelly")(
     lambda: bytes(SIZE)
 )
 
@@ -480,6 +480,49 @@ for _name, _make_it in (
     shape(f"breadth: {_name} of Jelly-Patch", "patch jellyp")(_make_it)
 
 # ---- query results
+
+_SPARQL = bytes.fromhex("0a09488001500858047801")  # options: 128 names, 8 prefixes, 4 datatypes
+_PUNCTUATED = bytes.fromhex("0a0b1001488001500858047801")
+_X = b"\x12\x01x"  # a variable
+_ROWS = b"\x18\xff\xff\x3f"  # a million rows
+
+
+def _framed(*parts: bytes) -> bytes:
+    body = b"".join(parts)
+    return craft.varint(len(body)) + body
+
+
+def _term(levels: int) -> bytes:
+    """Triple terms in one another."""
+    term = craft.field(2, b"s") + craft.field(5, b"\x10\x01") + craft.field(10, b"o")
+    for _ in range(levels):
+        term = craft.field(2, b"s") + craft.field(5, b"\x10\x01") + craft.field(12, term)
+    return term
+
+
+for _name, _make_it in (
+    ("breadth: rows", lambda: _framed(_SPARQL, _X, _ROWS, b"\x3a\0")),
+    ("repetition: frames of rows", lambda: _framed(_SPARQL, _X) + _framed(b"\x18\xe8\x07", b"\x3a\0") * 500),
+    ("repetition: rows of no variables", lambda: _framed(_SPARQL) + _framed(b"\x18\xe8\x07") * 500),
+    ("breadth: variables", lambda: _framed(_SPARQL, *(b"\x12\x03%03x" % i for i in range(4000)), b"\x18\x01",
+                                           b"\x3a\0" * 4000)),
+    ("repetition: one long run", lambda: _framed(
+        _SPARQL, _X, b"\x18\xd0\x0f", craft.field(7, craft.field(5, LONG) + b"\x10\x0f\x10\xbf\x0f"))),
+    ("repetition: options", lambda: _framed(*[_SPARQL] * 3000) * 3),
+    ("repetition: streams", lambda: _framed(_SPARQL, _X) * 3000),
+    ("repetition: result sets", lambda: _framed(_PUNCTUATED, _X, b"\x4a\0") + _framed(_X, b"\x4a\0") * 8000),
+    ("repetition: answers", lambda: _framed(_PUNCTUATED, b"\x42\0\x4a\0") + _framed(b"\x42\0\x4a\0") * 8000),
+    ("repetition: long prefixes", lambda: _framed(
+        _SPARQL, _X, b"\x18\xd0\x0f", craft.field(4, b"".join(b"\x12\x02%02x" % i for i in range(128))),
+        craft.field(5, craft.field(2, LONG)), craft.field(7, craft.field(3, b"\x01" * 2000) + b"\x20\x01"))),
+    ("breadth: language tags", lambda: _framed(
+        _SPARQL, _X, b"\x18\x01", craft.field(7, craft.field(5, b"x") + b"\x30\x02" + craft.field(7, b"en") * 20_000))),
+    ("depth: triple terms", lambda: _framed(
+        _SPARQL, _X, b"\x18\x01", craft.field(4, craft.field(2, b"n")), craft.field(7, craft.field(10, _term(2000))))),
+    ("breadth: links", lambda: _framed(
+        _SPARQL, craft.field(15, craft.field(1, b"link") + craft.field(2, b"a:b\n" * 20_000)), _X)),
+):  # fmt: skip
+    shape(f"{_name} of Jelly-SPARQL", "results jellys")(_make_it)
 
 _SRJ = b'{"head":{"vars":["x"]},"results":{"bindings":['
 _SRX = b'<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head><variable name="x"/></head><results>'

@@ -251,7 +251,7 @@ def test_flipped_bytes_never_crash() -> None:
                 rows_of(bytes(data))
 
 
-OPTIONS = bytes.fromhex("0a094880015008580478 01".replace(" ", ""))
+OPTIONS = bytes.fromhex("0a09488001500858047801")
 
 
 def framed(body: bytes) -> bytes:

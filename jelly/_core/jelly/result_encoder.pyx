@@ -49,14 +49,14 @@ ctypedef struct ResultOut:
 
 # ---- frames
 
-cdef int pin_row(ResultOut* k, int64_t row) noexcept nogil:
-    """Make sure of the lookup entries of a row."""
+cdef int pin_row(ResultOut* k, int64_t row, bint first) noexcept nogil:
+    """Make sure of the lookup entries of a row, but for terms that the row before has, unless it is the `first`."""
     cdef EncoderState* e = k.e
     cdef const int32_t* cells = e.b.cells + row * k.width
     cdef int64_t i
     cdef int status
     for i in range(k.width):
-        if cells[i] == NO_TERM:
+        if cells[i] == NO_TERM or (not first and cells[i] == cells[i - k.width]):
             continue
         status = pin_term(e, OBJECT, cells[i])
         if status != OK:
@@ -70,7 +70,7 @@ cdef int pin_frame(ResultOut* k, int64_t* row, int64_t end) noexcept nogil:
     cdef int64_t begin = row[0]
     cdef int status = OK
     while row[0] < end:
-        status = pin_row(k, row[0])
+        status = pin_row(k, row[0], row[0] == begin)
         if status == OK:
             row[0] += 1
             e.columns.rows += 1
