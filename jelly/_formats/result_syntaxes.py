@@ -557,8 +557,8 @@ _WRITERS = {
 }  # fmt: skip
 
 
-def _read_tsv(source: Source, **limits: Any) -> tuple[Head, Iterator[Row]]:
-    names, rows = read_tsv(source, **limits)
+def _read_tsv(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[Head, Iterator[Row]]:
+    names, rows = read_tsv(source, max_text_bytes=max_text_bytes)
     return Head(tuple(names)), rows
 
 

@@ -113,8 +113,8 @@ def convert(
 ) -> None:
     """Convert files to another format, or put them together. If that fails, DST is not created or changed.
 
-    Statements, patches (.jellyp, .rdfp, .trp), message logs (--messages) and query results (.jellys, .srj, .srx, .srt,
-    .srp) become another format of the same content. SRC or DST may be a table: .parquet, .arrow or .csv (needs
+    Statements, patches (.jellyp, .rdfp, .trp), message logs (--messages) and query results (.jellys, .srj, .srx)
+    become another format of the same content. SRC or DST may be a table: .parquet, .arrow or .csv (needs
     jelly-rdf[arrow]). SRC may be a directory, a glob pattern in quotation marks, or a URL of fsspec.
 
     Jelly to Jelly keeps the stream options of the first file, except those given here. Standard output without --to is

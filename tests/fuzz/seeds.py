@@ -29,7 +29,7 @@ def corpus(harness: Harness) -> Iterator[bytes]:
     yield from harness.corpus()
     if not harness.files:
         return
-    for folder in ("conformance", "data", "jelly-1.2"):
+    for folder in ("conformance", "data", "jelly-1.2", "jelly-sparql"):
         for path in sorted(ROOT.joinpath(folder).rglob("*")):
             if path.suffix in harness.files and path.is_file() and path.stat().st_size <= MAX_SHARED:
                 yield path.read_bytes()

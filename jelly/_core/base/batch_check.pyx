@@ -33,8 +33,8 @@ cdef int check_results(Batch batch) except -1:
         raise ValueError("a cell has a term id out of range")
     if numpy.isin(batch.kind[cells[cells >= 0]], _TAGS).any():
         raise ValueError("a cell has a text that is no term")
-    if a.n_frames or a.n_names or a.n_meta:
-        raise ValueError("query results have no frames, namespaces and metadata")
+    if a.n_names or a.n_meta or a.n_frames > 1 or (a.n_frames == 1 and a.frames[0] != a.n_rows):
+        raise ValueError("query results have no namespaces, no metadata, and no frame but a result set that ends there")
     return 0
 
 

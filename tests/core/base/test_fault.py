@@ -513,6 +513,7 @@ ELSEWHERE = {
     -151: "tests of canonicalization: test_canonical.py",
     -152: "tests of canonicalization: test_canonical.py",
     -153: "tests of canonicalization: test_canonical.py",
+    -192: "tests of Jelly-SPARQL: test_jelly_sparql.py",
     -191: "tests of kinds: tests/core/base/test_kinds.py",
     **dict.fromkeys(range(-103, -90), "tests of the columns: ArrowExporter and ArrowImporter"),
     **dict.fromkeys(range(-220, -199), "tests of the patch rooms: tests/core/jelly/test_patch.py"),

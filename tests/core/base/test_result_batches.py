@@ -37,6 +37,7 @@ from jelly._core.rules.capabilities import CAPABILITIES, capabilities_of
 from jelly._core.terms.batch_builder import BatchBuilder, ResultBatchBuilder, _make_batch
 from jelly._core.terms.materialize import SolutionIterator
 from jelly._formats.registry import REGISTRY, Content
+from jelly._formats.result_syntaxes import Head
 from jelly.results import read_results, write_results
 
 X, Y = IRI("a:x"), BlankNode("y")
@@ -110,8 +111,10 @@ def test_check_finds_what_is_wrong() -> None:
     for cells in ((0, 2), (-2, 0), (1, 0)):
         with pytest.raises(ValueError, match="a cell has a"):
             _make_batch(3, terms, [cells], variables=("a", "b")).check()
-    with pytest.raises(ValueError, match="no frames"):
-        _make_batch(3, terms, [(0, -1)], frames=[1], variables=("a", "b")).check()
+    _make_batch(3, terms, [(0, -1)], frames=[1], variables=("a", "b")).check()  # a result set that ends with it
+    for frames in ([0], [0, 1]):
+        with pytest.raises(ValueError, match="no frame but"):
+            _make_batch(3, terms, [(0, -1)], frames=frames, variables=("a", "b")).check()
 
 
 def test_rows_that_do_not_fit() -> None:
@@ -274,7 +277,7 @@ def test_results_are_refused_by_public_writers() -> None:
 
 def test_statements_are_refused_where_results_are_wanted() -> None:
     for format in REGISTRY[Content.RESULTS].values():
-        writer = format.open_writer(("s", "p", "o"))
+        writer = format.open_writer(Head(("s", "p", "o")))
         with pytest.raises(JellyOptionsError, match="cannot hold statements: it is for query results"):
             writer.encode(triples())
         with pytest.raises(JellyOptionsError, match=r"expected \('s', 'p', 'o'\), as in the header"):

@@ -1,4 +1,4 @@
-"""Results of SPARQL queries: RDF Thrift, RDF Protobuf, JSON, XML and TSV."""
+"""Results of SPARQL queries: Jelly-SPARQL, RDF Thrift, RDF Protobuf, JSON, XML and TSV."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from fuzz.harness import chunked, cut, harness, read_all
 from fuzz.readers.syntaxes import JSON_TEXT, XML_TEXT
 from fuzz.structures import Delimited, Text, Thrift
 from jelly import IRI, JellyError, Literal, QuotedTriple
+from jelly._core.jelly.result_decoder import ResultDecoder
 from jelly._core.jena.reader import ResultReader
 from jelly._formats.registry import Content
 
@@ -21,10 +22,13 @@ ROWS = [
     [None, QuotedTriple(IRI("a:s"), IRI("a:p"), Literal("o")), Literal("y", language="ar", direction="rtl")],
 ]
 STRUCTURES: dict[str, Any] = {
-    "thrift": Thrift(), "protobuf": Delimited(), "json": JSON_TEXT, "xml": XML_TEXT,
+    "jellys": Delimited(), "thrift": Thrift(), "protobuf": Delimited(), "json": JSON_TEXT, "xml": XML_TEXT,
     "tsv": Text(b"?x", b"\t", b"\\n", stops=b" \t<>\"@^?"),
 }  # fmt: skip
-FILES = {"json": (".srj",), "xml": (".srx",), "tsv": (".tsv",), "thrift": (".srt",), "protobuf": (".srp",)}
+FILES = {
+    "jellys": (".jellys",), "json": (".srj",), "xml": (".srx",), "tsv": (".tsv",), "thrift": (".srt",),
+    "protobuf": (".srp",),
+}  # fmt: skip
 
 
 def samples(name: str) -> Callable[[], Iterable[bytes]]:
@@ -58,6 +62,9 @@ def results(name: str) -> Callable[[bytes, random.Random], None]:
         if name in ("thrift", "protobuf"):
             limits = chance.choice(({}, {"max_row_bytes": 64}, {"batch_bytes": 16}))
             chunked(data, chance, lambda **given: ResultReader(name, **given), limits)
+        elif name == "jellys":
+            limits = chance.choice(({}, {"max_frame_bytes": 64}, {"batch_bytes": 16}, {"max_frame_rows": 2}))
+            chunked(data, chance, lambda **given: ResultDecoder(delimited=True, **given), limits)
         elif name != "tsv":
             limits = chance.choice(({}, {"max_document_bytes" if name == "json" else "max_text_bytes": 64}))
         found = []
@@ -76,7 +83,7 @@ def results(name: str) -> Callable[[bytes, random.Random], None]:
         variables, error, rows = found[0]
         if variables is None or error is not None:
             return
-        to = chance.choice(("thrift", "protobuf", "json", "xml", "tsv"))
+        to = chance.choice(("jellys", "thrift", "protobuf", "json", "xml", "tsv"))
         out = io.BytesIO()
         try:
             jelly.results.write_results(out, variables, rows, format=to)
@@ -99,5 +106,5 @@ for _name in STRUCTURES:
         files=FILES[_name],
         formats=((Content.RESULTS, _name),),
         structure=STRUCTURES[_name],
-        lines=_name not in ("thrift", "protobuf"),
+        lines=_name not in ("jellys", "thrift", "protobuf"),
     )(results(_name))
