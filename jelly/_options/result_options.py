@@ -21,6 +21,11 @@ class ResultStreamType(IntEnum):
         0. The whole stream is one result set.
     PUNCTUATED : int
         1. A trailer ends a result set, and another one may follow.
+
+    Examples
+    --------
+    >>> ResultStreamType(1).name
+    'PUNCTUATED'
     """
 
     FLAT = 0

@@ -32,7 +32,6 @@ FIXED = (
     ),
     Limit("_core/terms/batch_builder.pyx:MAX_COLLECTED_TEXT", "bytes", "the terms of one Batch made of objects"),
     Limit("_core/terms/quad_builder.pyx:MAX_TEXT", "bytes", "the terms of one Batch made of pyoxigraph's quads"),
-    Limit("_core/ntriples/term_table.pyx:MAX_TERMS", "terms", "a dataset whose blank nodes are compared"),
     Limit("_core/algebra/row_index.pyx:MAX_ROWS", "statements", "a set of statements"),
     Limit("_bytes/compression.py:MAX_XZ_MEMORY", "bytes", "the dictionary of an xz file", "`xz -9` needs 65 MiB"),
     Limit("_streams/rdf_version.py:MAX_RESTORED", "quoted triples", 'a source that is read with star="quoted"'),
