@@ -33,10 +33,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from jelly._bytes.source import Progress
+from jelly._core.algebra.reshape import as_results, as_statements
 from jelly._core.base.batch import Batch
 from jelly._dataset.contents import convert_items
 from jelly._dataset.output import Conversion
-from jelly._formats.registry import JELLY_RESULTS, RESULT_READING, Content
+from jelly._formats.registry import JELLY_RESULTS, RESULT_READING, Content, holds_statements
 from jelly._formats.result_syntaxes import Head, batches_of
 from jelly._html import html_table
 from jelly._options.result_options import ResultOptions, ResultStreamType
@@ -44,6 +45,8 @@ from jelly._options.settings import checked
 from jelly._public import name_public
 from jelly._streams.inputs import ItemReader
 from jelly._streams.outputs import ItemWriter
+from jelly._streams.reader import Reader as StatementReader
+from jelly._streams.writer import Writer as StatementWriter
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyUnsupportedError
 
 if TYPE_CHECKING:
@@ -428,10 +431,37 @@ def convert(
     threads: int = 1,
     **reading: Any,
 ) -> Conversion:
-    """Convert results, see `jelly.convert`."""
-    results = Results(src, format=format, **reading)
-    head = Head(results.variables, results.boolean, results.links)
-    return convert_items(results, lambda: _Writer(dst, head, to, **(writing or {})), progress)
+    """Convert results, see `jelly.convert`; or statements, which are rows of ?s ?p ?o and of quads ?g, and back."""
+    statements = [holds_statements(*place) for place in ((src, format), (dst, to))]
+    kind: Any = _Rows if statements[0] else _Statements if statements[1] else Results
+    results = kind(src, format=format, **reading)
+
+    def writer() -> Any:
+        if statements[1]:
+            return StatementWriter(dst, format=to, **(writing or {}))
+        return _Writer(dst, Head(results.variables, results.boolean, results.links), to, **(writing or {}))
+
+    return convert_items(results, writer, progress)
+
+
+class _Rows(StatementReader):
+    """A reader of statements, whose Batches are results: of four variables if the first one has quads."""
+
+    variables: tuple[str, ...] = ("s", "p", "o", "g")
+    boolean, links = None, ()
+
+    def watched(self, progress: Progress | None) -> Iterator[Batch]:
+        for number, batch in enumerate(super().watched(progress)):
+            if number == 0 and batch.arity == 3:
+                self.variables = self.variables[:3]
+            yield as_results(batch, self.variables)
+
+
+class _Statements(Results):
+    """Results whose Batches are statements."""
+
+    def watched(self, progress: Progress | None) -> Iterator[Batch]:
+        return map(as_statements, super().watched(progress))
 
 
 class _Writer(ItemWriter):

@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,6 +37,7 @@ __all__ = [
     "find",
     "format_of",
     "having",
+    "holds_statements",
     "table_kind",
 ]
 
@@ -387,6 +389,19 @@ def content_of(word: str | None, *places: tuple[Any, str | None]) -> Content:
                     break
                 return content
     return Content.STATEMENTS
+
+
+def holds_statements(place: Any, format: str | None) -> bool:
+    """Whether a source or destination is one of statements by its name, or by that of its format, and not of results.
+
+    >>> holds_statements("a.jellys", None), holds_statements("a.nt.gz", None), holds_statements("-", "thrift")
+    (False, True, False)
+    """
+    named = format or split_suffix(name_of(place))[0]
+    for content in (Content.RESULTS, Content.STATEMENTS) if named else ():
+        with suppress(JellyError):
+            return find(format, name_of(place), content=content).content is Content.STATEMENTS
+    return False
 
 
 def format_of(src: Any, format: str | None = None) -> Format:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import jelly
-from jelly._formats.registry import Content, find, table_kind
+from jelly._formats.registry import Content, find, holds_statements, table_kind
 from jelly._options.options import PatchStreamType, StatementType
 from jelly.cli.common import default_threads, progress_bar
 from jelly.cli.options import Given, refuse
@@ -56,20 +56,26 @@ def convert(
             return _join_messages(files, dst, reading, {"format": keywords["to"], **output})
     elif content is Content.PATCH and table_kind(dst):
         keywords |= {"to": writing.get("format")} | output
+    elif content is Content.RESULTS:
+        sides = [
+            Content.STATEMENTS if holds_statements(*side) else content
+            for side in ((files[0], reading.get("format")), (dst, writing.get("format")))
+        ]
+        made = output_of(dst, writing, stream, text="tsv", content=sides[1])[1]
+        keywords |= {"to": made.pop("to"), "writing": made if sides[1] is Content.STATEMENTS else {}}
+        content = sides[0]
     else:
-        keywords |= output_of(dst, writing, text="tsv" if content is Content.RESULTS else "rdfp", content=content)[1]
+        keywords |= output_of(dst, writing, text="rdfp", content=content)[1]
     if content is Content.PATCH:
         keywords |= {"options": patch_options(stream), "layout": layout}
         keywords["threads"] = threads or default_threads([*files])
-    elif content is Content.RESULTS:
-        del keywords["seekable"], keywords["options"]
     is_table = content is Content.PATCH and table_kind(files[0])
     settings = {"format": reading.get("format")} if is_table else inputs(files, reading, content)[0][1]
     with progress_bar("Converting", dst == "-") as progress:
         done = jelly.convert(files[0], dst, progress=progress, **keywords, **settings)
     if content is Content.MESSAGES:
         return {"messages": done.messages, "statements": done.statements}
-    return {"rows" if content is Content.RESULTS else "operations": done.statements}
+    return {"operations" if content is Content.PATCH else "rows": done.statements}
 
 
 def _messages(files: Sequence[str], reading: Given) -> Iterator[Any]:

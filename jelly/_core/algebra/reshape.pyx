@@ -1,0 +1,76 @@
+"""Statements as query results, and results of three or four columns as statements."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, make_results, need_statements, new_batch
+from jelly._core.base.batch_concat cimport copy_terms
+from jelly._core.base.fault cimport OK
+
+from jelly.errors import JellyFormatError, JellyOptionsError
+
+
+def as_results(Batch batch not None, tuple variables not None) -> Batch:
+    """The statements of a Batch as rows of three variables, or of four: then the default graph is unbound.
+
+    >>> import jelly
+    >>> [batch] = jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").batches()
+    >>> as_results(batch, ("s", "p", "o", "g")).cells.tolist()
+    [[0, 1, 2, -1]]
+    """
+    cdef BatchData* b = &batch.a
+    cdef int64_t width = len(variables)
+    cdef int64_t i
+    cdef int32_t* cells
+    need_statements(batch)
+    if b.op != NULL or (width == 3 and b.g != NULL):
+        raise JellyOptionsError(f"{'patches' if b.op != NULL else 'quads'} cannot be rows of {width} variables")
+    cdef Batch made = new_batch(3, 1, 1, 1, b.text_limit)
+    made.first_row = batch.first_row
+    if copy_terms(b, &made.a) != OK:
+        raise MemoryError
+    make_results(made, variables, b.n_rows)
+    cells = made.a.cells
+    for i in range(b.n_rows):
+        cells[0] = b.s[i]
+        cells[1] = b.p[i]
+        cells[2] = b.o[i]
+        if width == 4:
+            cells[3] = b.g[i] if b.g != NULL else NO_TERM
+        cells += width
+    made.a.n_rows = b.n_rows
+    return made
+
+
+def as_statements(Batch batch not None) -> Batch:
+    """The rows of a Batch of three or four variables as triples or quads: subject, predicate, object and graph.
+
+    JellyFormatError where a subject, predicate or object is unbound.
+
+    >>> import jelly
+    >>> [batch] = jelly.results.read_results(b"?a\\t?b\\t?c\\n<a:s>\\t<a:p>\\t1\\n", format="tsv").batches()
+    >>> [str(statement) for statement in as_statements(batch).statements()]
+    ['<a:s> <a:p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .']
+    """
+    cdef BatchData* b = &batch.a
+    cdef int64_t width = b.width
+    cdef int64_t i
+    cdef int32_t* cells = b.cells
+    if batch.variables is None or not 3 <= width <= 4:
+        raise JellyOptionsError(f"results of {width} variables are no statements: expected 3, or 4 with the graph")
+    cdef Batch made = new_batch(<int>width, max(b.n_rows, 1), 1, 1, b.text_limit)
+    made.first_row = batch.first_row
+    if copy_terms(b, &made.a) != OK:
+        raise MemoryError
+    for i in range(b.n_rows):
+        made.a.s[i] = cells[0]
+        made.a.p[i] = cells[1]
+        made.a.o[i] = cells[2]
+        if width == 4:
+            made.a.g[i] = cells[3]
+        if cells[0] == NO_TERM or cells[1] == NO_TERM or cells[2] == NO_TERM:
+            raise JellyFormatError(
+                "a row has no subject, predicate or object: it is no statement", row=batch.first_row + i
+            )
+        cells += width
+    made.a.n_rows = b.n_rows
+    return made
