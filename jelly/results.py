@@ -32,6 +32,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from jelly._bytes.names import name_of, split_suffix
 from jelly._bytes.source import Progress
 from jelly._core.algebra.reshape import as_results, as_statements
 from jelly._core.base.batch import Batch
@@ -367,7 +368,9 @@ def write_result_sets(
                 given = {} if options is None else options
                 if isinstance(given, Mapping):
                     given = {"stream_type": ResultStreamType.PUNCTUATED, **given}
-                writer = _Writer(dst, head, JELLY_RESULTS.name, given, frame_rows)
+                # A file that is called one of another format is refused.
+                name = None if split_suffix(name_of(dst))[0] else JELLY_RESULTS.name
+                writer = _Writer(dst, head, name, given, frame_rows)
             else:
                 writer.begin(head)
             for batch in batches:

@@ -33,7 +33,7 @@ LINES = b"<a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:o2> .\n"
 S, P, OBJECT = jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI("a:o")
 STATEMENTS = [jelly.Triple(S, P, OBJECT)]
 PATCHES = [patch.Patch([patch.Header("id", S), patch.Add(STATEMENTS[0])])]
-OUT, OUT_PATCH, OUT_RESULTS, OUT_FOLDER = "out.jelly", "out.jellyp", "out.srj", "folder"
+OUT, OUT_PATCH, OUT_RESULTS, OUT_FOLDER = "out.jelly", "out.jellyp", "out.jellys", "folder"
 
 # A call that works: the arguments by position, and keywords. Files are made by `place`.
 CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
@@ -67,7 +67,11 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "jelly.read_options": (("in.jelly",), {}),
     "jelly.read": (("in.nt",), {}),
     "jelly.read_arrow": (("in.nt",), {}),
+    "jelly.results.ResultOptions": ((), {}),
+    "jelly.results.read_result_sets": (("in.srj",), {}),
     "jelly.results.read_results": (("in.srj",), {}),
+    "jelly.results.write_result_sets": ((OUT_RESULTS, [True]), {}),
+    "jelly.wide": (("in.nt",), {}),
     "jelly.scan": (("in.nt",), {}),
     "jelly.validate": (("in.nt",), {}),
     "jelly.write": ((OUT, STATEMENTS), {}),
@@ -178,6 +182,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "jelly.messages.MessageWriter": lambda: of("jelly.messages").MessageWriter(io.BytesIO(), format="nt"),
     "jelly.patch.Patch": lambda: PATCHES[0],
     "jelly.patch.PatchOptions": patch.PatchOptions,
+    "jelly.results.ResultOptions": results.ResultOptions,
     "jelly.patch.PatchWriter": lambda: patch.PatchWriter(io.BytesIO()),
     "jelly.results.Results": lambda: results.read_results("in.srj"),
 }
@@ -192,6 +197,7 @@ METHODS: dict[str, tuple[Any, ...]] = {
     "jelly.Dataset.split": ("part-{}.jelly",),
     "jelly.Dataset.to_arrow": (),
     "jelly.Dataset.to_ids": (),
+    "jelly.Dataset.wide": (),
     "jelly.Dataset.unique": (),
     "jelly.Dataset.write": (OUT,),
     "jelly.Decoder.decode_frame": (jelly.dumps(STATEMENTS, delimited=False),),
@@ -242,6 +248,7 @@ METHODS: dict[str, tuple[Any, ...]] = {
     "jelly.patch.PatchWriter.add_batch": ("PATCH BATCH",),
     "jelly.patch.PatchWriter.extend": ([patch.Add(STATEMENTS[0])],),
     "jelly.patch.PatchWriter.write": (PATCHES[0],),
+    "jelly.results.ResultOptions.replace": (),
     "jelly.results.Results.arrow": (),
 }
 
@@ -283,7 +290,7 @@ LEFT_OUT = {
         ReadOptions WriteOptions Call Publication Subscription Refusal""",
     "runs in a loop or opens a port; what checks the arguments is that of the others": """
         aencode_messages aread_messages AsyncClient Server""",
-    "an enum of Python": "LogicalType PhysicalType PatchStreamType StatementType",
+    "an enum of Python": "LogicalType PhysicalType PatchStreamType ResultStreamType StatementType",
     "has no arguments, or those of another library": """
         JellyParser JellySerializer register library Handler Operation Start Commit Abort AnyTerm
         DefaultGraph Batch GraphDictionary""",

@@ -67,9 +67,14 @@ def test_results_of_other_libraries(suffix: str, tmp_path: Path) -> None:
             ("s", "o", "none"), [(S, jelly.Literal("x", language="en"), None)]
         )  # fmt: skip
         assert jelly.results.write_results(tmp_path / "again.srt", jelly.results.read_results(path)) == 1
-    for wrong in (store.query("ask { ?s ?p ?o }"), graph.query("ask { ?s ?p ?o }")):
+    for answer in (store.query("ask { ?s ?p ?o }"), graph.query("ask { ?s ?p ?o }")):
+        path = tmp_path / f"ask.{suffix}"
+        if suffix in ("srj", "srx"):
+            assert jelly.results.write_results(path, answer) == 0
+            assert jelly.results.read_results(path).boolean is True
+            continue
         with pytest.raises(jelly.JellyUnsupportedError, match="ASK"):
-            jelly.results.write_results(tmp_path / "ask.srj", wrong)
+            jelly.results.write_results(path, answer)
     construct: Any = store.query("construct where { ?s ?p ?o }")
     with pytest.raises(jelly.JellyError):
         jelly.results.write_results(tmp_path / "c.srj", construct)

@@ -172,6 +172,8 @@ def test_sequences() -> None:
         sequence(options=ResultOptions())
     with pytest.raises(jelly.JellyArgumentError, match="at least one"):
         sequence([])
+    with pytest.raises(jelly.JellyArgumentError, match="for Jelly-SPARQL, not for JSON"):
+        write_result_sets("no.srj", [True])
     assert [list(found) for found in read_result_sets(b'{"head":{},"boolean":false}', format="json")] == [[]]
 
 
