@@ -20,6 +20,7 @@ from jelly._core.algebra.dictionary import TermDictionary, term_ranks, unique_te
 from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._core.algebra.graph_names import name_default_graph
 from jelly._core.algebra.relabeling import Relabeling
+from jelly._core.algebra.reshape import as_results, as_statements
 from jelly._core.algebra.select import select, term_rows
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch import restate
@@ -67,6 +68,7 @@ FUNCTIONS: dict[str, Callable[[Batch], Any]] = {
     "encoder.encode_frames": lambda batch: jelly.Encoder(jelly.StreamOptions()).encode_frames(batch),
     "encoder.needed_version": needed_version,
     "encoder.repeat": lambda batch: jelly.Encoder(jelly.StreamOptions()).repeat(batch),
+    "reshape.as_results": lambda batch: as_results(batch, ("s", "p", "o", "g")),
     "needs.lacking": lambda batch: lacking(jelly.StreamOptions(), batch),
     "writer.encode": lambda batch: BinaryWriter("thrift").encode(batch),
     "writer.encode patch": lambda batch: BinaryWriter("thrift", patch=True).encode(batch),
@@ -112,6 +114,7 @@ OTHERS: dict[str, Callable[[Batch], Any]] = {
     "batch.restate": lambda batch: restate(batch, batch.options),
     "needs.refuse_quoted": lambda batch: refuse_quoted(batch, batch.options, 2),
     "dictionary.term_ranks": lambda batch: term_ranks(batch, np.ones(batch.n_terms, bool)),
+    "reshape.as_statements": lambda batch: as_statements(as_results(batch, ("s", "p", "o", "g"))),
     "select.select": lambda batch: select(batch, slice(0, len(batch))),
     "select.select quads": lambda batch: select(batch, [0], quads=True),
     "select.select op": lambda batch: select(batch, statement_rows(batch), op=0),

@@ -228,7 +228,7 @@ TAKING = {
     "dictionary.ids", "dictionary.unique_terms", "select.select", "select.term_rows",
     "dictionary.term_ranks", "materialize.text_of_term", "batch.restate", "needs.refuse_quoted",
     "batch_check.check_batch", "batch_concat.join_batches", "batch_concat.number_rows",
-    "relabeling.apply", "ResultWriter.encode",
+    "relabeling.apply", "reshape.as_statements", "ResultWriter.encode",
     "blank_node_scope.scope_blank_nodes",
 }  # fmt: skip
 
