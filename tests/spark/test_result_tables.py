@@ -19,7 +19,7 @@ def folder(spark: Any, tmp_path: Path) -> Path:
     jelly.spark.register(spark)
     folder = tmp_path / "answers"
     folder.mkdir()
-    for name in ("a.srt", "b.srp.gz", "c.srj", "d.srx"):
+    for name in ("a.srt", "b.srp.gz", "c.srj", "d.srx", "e.jellys"):
         jelly.results.write_results(folder / name, ["s", "name", "o"], ROWS)
     return folder
 
@@ -32,15 +32,15 @@ def test_the_table_is_that_of_the_library(spark: Any, folder: Path) -> None:
     keeping = spark.read.format("jelly-results").option("blankNodes", "keep")
     df = keeping.load(str(folder))
     assert df.columns == ["s", "name", "o"]
-    assert rows(df) == sorted([("a:1", None, "x"), ("_:b", "y", None)] * 200, key=str)
-    assert df.where("name is null").count() == 200
+    assert rows(df) == sorted([("a:1", None, "x"), ("_:b", "y", None)] * 250, key=str)
+    assert df.where("name is null").count() == 250
     # Names of variables do not choose the layout.
     typed = keeping.schema("o string, s string")
     assert set(rows(typed.load(f"{folder}/*.srt"))) == {("x", "a:1"), (None, "_:b")}
     plain = spark.read.format("jelly-results").option("layout", "ntriples").option("columns", "o,other")
     assert set(rows(plain.load(f"{folder}/c.srj"))) == {('"x"@en', None), (None, None)}
     one = spark.read.format("jelly-results").option("splitBytes", 1).load(str(folder))
-    assert one.rdd.getNumPartitions() == 4
+    assert one.rdd.getNumPartitions() == 5
 
 
 def test_broken_files(spark: Any, folder: Path) -> None:
@@ -48,7 +48,7 @@ def test_broken_files(spark: Any, folder: Path) -> None:
     (folder / "e.srt").write_bytes(data[:-1])
     (folder / "f.csv").write_text("s,name,o\r\n")
     read = spark.read.format("jelly-results")
-    assert read.option("mode", "DROPMALFORMED").load(str(folder)).count() == 499
+    assert read.option("mode", "DROPMALFORMED").load(str(folder)).count() == 599
     told = rows(read.option("mode", "PERMISSIVE").load(str(folder)).where("_corrupt_record is not null"))
     assert [row[:3] for row in told] == [(None, None, None)] * 2
     assert sorted(name for name in ("e.srt", "f.csv") for row in told if name in row[3]) == ["e.srt", "f.csv"]
