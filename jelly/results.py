@@ -47,6 +47,7 @@ from jelly._public import name_public
 from jelly._streams.inputs import ItemReader
 from jelly._streams.outputs import ItemWriter
 from jelly._streams.reader import Reader as StatementReader
+from jelly._streams.widening import changed
 from jelly._streams.writer import Writer as StatementWriter
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyUnsupportedError
 
@@ -319,6 +320,8 @@ def write_results(
     >>> jelly.results.write_results(out, ["x"], [[jelly.Literal("a")], {}], format="csv"), out.getvalue()
     (2, b'x\\r\\na\\r\\n\\r\\n')
     """
+    if isinstance(links, str):
+        raise JellyArgumentError(f"links is {links!r:.80}: expected a sequence of IRIs")
     head, batches = _result_set(variables, rows)
     with _Writer(dst, head._replace(links=tuple(links) or head.links), format, options, frame_rows) as writer:
         for batch in batches:
@@ -359,7 +362,10 @@ def write_result_sets(
     >>> jelly.results.write_result_sets(io.BytesIO(), [False, True])
     2
     """
-    pairs = (_result_set(*found) if isinstance(found, tuple) else _result_set(found, None) for found in sets)
+    pairs = (
+        _result_set(*found) if isinstance(found, tuple) and len(found) == 2 else _result_set(found, None)
+        for found in sets
+    )
     number = 0
     writer: _Writer | None = None
     try:
@@ -481,7 +487,8 @@ class _Writer(ItemWriter):
         frame_rows: int | None = None,
     ) -> None:
         self.statements = 0
-        stream = ResultOptions(**options) if isinstance(options, Mapping) else options
+        base: Any = ResultOptions()
+        stream = changed(base, options) if isinstance(options, Mapping) else options
         with self._opening(dst, {"format": format}):
             self._encoder = self.format.open_writer(head, stream=stream, frame_rows=frame_rows)
 

@@ -102,6 +102,12 @@ def test_what_the_options_do_not_allow() -> None:
             through([], "x", options=options)
     with pytest.raises(jelly.JellyArgumentError, match="for Jelly-SPARQL"):
         write_results(io.BytesIO(), "x", [], format="json", frame_rows=5)
+    with pytest.raises(jelly.JellyArgumentError, match="max_nmae"):
+        through([], "x", options={"max_nmae": 200})
+    with pytest.raises(jelly.JellyArgumentError, match="a sequence of IRIs"):
+        through([], "x", links="a:b")
+    with pytest.raises(jelly.JellyArgumentError, match="or variables and rows, got tuple"):
+        sequence([("x", [], 3)])
     with pytest.raises(jelly.JellyOptionsError, match="none of them empty"):
         through([], [""])
 

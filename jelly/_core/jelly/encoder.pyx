@@ -29,7 +29,7 @@ from jelly._core.jelly.lookup cimport free_lru, init_lru, lru_bytes
 from jelly._core.rules.patch_operations cimport CLOSED, IN_TRANSACTION, OPEN
 
 from jelly._core.rules.capabilities import capabilities_of
-from jelly._core.jelly.stream_options import column_headers, options_row, settled
+from jelly._core.jelly.stream_options import column_headers, is_result_options, options_row, settled
 from jelly._core.rules.needs import refuse_quoted
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly._options.options import COLUMN_VERSION, MIN_NAME_TABLE, RDF_VERSIONS, PatchOptions, StreamOptions
@@ -584,13 +584,6 @@ cdef class Encoder:
         self.e.generalized = options.generalized_statements
         self.e.star = options.rdf_star
         return 0
-
-
-def is_result_options(options) -> bool:
-    """Whether these are options of Jelly-SPARQL, whose class few programs need."""
-    from jelly._options.result_options import ResultOptions
-
-    return isinstance(options, ResultOptions)
 
 
 def needed_version(Batch batch not None) -> int:

@@ -241,3 +241,10 @@ cdef bytes message(bytes name, tuple fields):
         return (<const char*>w.buf)[:w.n]
     finally:
         free(w.buf)
+
+
+def is_result_options(options) -> bool:
+    """Whether these are options of Jelly-SPARQL, whose class few programs need."""
+    from jelly._options.result_options import ResultOptions
+
+    return isinstance(options, ResultOptions)
