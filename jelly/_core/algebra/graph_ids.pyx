@@ -1,14 +1,15 @@
 """Statements of many Batches as columns of numbers: one numbering of all nodes, from 0 without gaps."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.algebra.dictionary cimport TermDictionary, TermTable, check_status, find_id
-from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, need_statements
+from jelly._core.algebra.rewrite cimport moved_id
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, make_results, need_statements, new_batch
 from jelly._core.base.claim cimport Claim, claim, give_back
-from jelly._core.base.fault cimport NO_MEMORY, whole_number
+from jelly._core.base.fault cimport NO_MEMORY, OK, whole_number
 from jelly._core.base.kinds cimport LITERALS, among
 from jelly._core.base.memory cimport make_room
 
@@ -305,3 +306,57 @@ cdef class GraphDictionary:
             return self.terms.batch(rows)
         finally:
             give_back(&self.claimed)
+
+    def results(self, tuple variables not None, numbers) -> Batch:
+        """Make a Batch of query results.
+
+        Parameters
+        ----------
+        variables : tuple of str
+            The variables.
+        numbers : array of int
+            A row for each result, with the number of a node for each variable; -1 is unbound.
+
+        Returns
+        -------
+        Batch
+            The results. IndexError for numbers that were not given.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> ids = jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").to_ids()
+        >>> list(ids.dictionary.results(("x", "y"), [[1, 0], [-1, 1]]))
+        [(IRI('a:o'), IRI('a:s')), (None, IRI('a:o'))]
+        """
+        cells = numpy.ascontiguousarray(numbers, numpy.int32)
+        cdef const int32_t* number = <const int32_t*>memory_of(cells)
+        cdef int64_t n = len(cells) * len(variables)
+        cdef int64_t i
+        cdef int status = OK
+        cdef int32_t* moved
+        cdef Batch made = new_batch(3, 1, 1, 1, self.terms.terms.a.text_limit)
+        make_results(made, variables, len(cells))
+        if cells.size != n:
+            raise JellyOptionsError(f"{cells.size} numbers are not {len(cells)} rows of {len(variables)} variables")
+        claim(&self.claimed, self)
+        try:
+            if n and not -1 <= cells.min() <= cells.max() < self.nodes.n:
+                raise IndexError(f"numbers {cells.min()} to {cells.max()} are not within -1 to {self.nodes.n}")
+            moved = <int32_t*>calloc(self.terms.terms.a.n_terms + 1, sizeof(int32_t))
+            if moved == NULL:
+                raise MemoryError
+            with nogil:
+                for i in range(n):
+                    made.a.cells[i] = NO_TERM if number[i] < 0 else moved_id(
+                        &self.terms.terms.a, self.nodes.id[number[i]], &made.a, moved
+                    )
+                    if made.a.cells[i] < NO_TERM:
+                        status = NO_MEMORY
+                        break
+                free(moved)
+            check_status(status)
+        finally:
+            give_back(&self.claimed)
+        made.a.n_rows = len(cells)
+        return made

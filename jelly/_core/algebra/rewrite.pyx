@@ -2,16 +2,9 @@
 
 from libc.string cimport memcpy, memset
 
-from jelly._core.base.batch cimport NO_TERM, RESULTS, grow_rows, move_term
+from jelly._core.base.batch cimport NO_TERM, RESULTS, grow_rows
 from jelly._core.base.batch_concat cimport copy_marks
 from jelly._core.base.fault cimport NO_MEMORY, OK
-
-
-cdef inline int32_t moved_id(BatchData* b, int32_t term, BatchData* target, int32_t* moved) noexcept nogil:
-    """The id of a term, or of none, in the target; a code below NO_TERM where there is no room for it."""
-    if moved == NULL or term < 0:
-        return term
-    return moved[term] - 1 if moved[term] > 0 else move_term(b, term, target, moved)
 
 
 cdef void copy_ids(

@@ -1,0 +1,1 @@
+"""SPARQL queries of statements, run by DuckDB on ids, or by pyoxigraph."""

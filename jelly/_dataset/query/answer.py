@@ -1,0 +1,121 @@
+"""Answers queries: by DuckDB what it is asked for, by pyoxigraph all else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any, NamedTuple
+
+from jelly._core.base.batch import Batch
+from jelly._core.terms.model import BlankNode
+from jelly._dataset.dataset import Dataset
+from jelly._dataset.query.algebra import Algebra
+from jelly._dataset.query.engine import Engine
+from jelly._dataset.query.syntax import Untranslated, ox, parsed, rdflib
+from jelly._dataset.query.touched import Touched, touched
+from jelly._formats.guards import PieceFile
+from jelly._formats.syntaxes import Quads
+from jelly.errors import JellyLimitError, JellySyntaxError
+
+__all__ = ["Answer", "answer"]
+
+# Bytes that the store of pyoxigraph takes for a statement.
+_STORED = 400
+
+
+class Answer(NamedTuple):
+    """The answer of a query: solutions (``variables``, ``batches`` of results), ``boolean``, or ``is_graph``:
+    ``batches`` of results that are triples. Or ``other``: the answer of pyoxigraph."""
+
+    variables: tuple[str, ...] = ()
+    batches: Iterator[Batch] = iter(())
+    boolean: bool | None = None
+    is_graph: bool = False
+    other: Any = None
+    plan: str = ""
+
+
+def answer(dataset: Dataset, sparql: str, memory: int, threads: int, explain: bool) -> Answer:
+    """The answer of a query, or with ``explain`` only the plan."""
+    algebra = parsed(sparql)
+    asked = Touched(None, None, None) if algebra is None else touched(algebra)
+    some = dataset if asked == Touched(None, None, None) else dataset.filter(*asked)
+    try:
+        if algebra is None:
+            raise Untranslated("what RDFLib does not parse")
+        if algebra.name == "DescribeQuery":
+            asked, some = Touched(None, None, None), dataset
+            raise Untranslated("DESCRIBE")
+        engine = Engine(memory, threads, getattr(algebra, "base", None))
+        try:
+            return _by_duckdb(engine, algebra, some, asked, explain)
+        except BaseException:
+            engine.close()
+            raise
+    except Untranslated as reason:
+        plan = f"pyoxigraph, in memory, because of {reason}\nstatements: {_told(asked)}"
+        return Answer(plan=plan) if explain else _by_pyoxigraph(some, sparql, memory, plan)
+
+
+def _told(asked: Touched) -> str:
+    places = [
+        f"{name} is one of {len(terms)}: {', '.join(term.n3() for term in terms[:5])}{', ...' * (len(terms) > 5)}"
+        for name, terms in zip(("subject", "predicate", "object"), asked, strict=True)
+        if terms is not None
+    ]
+    return "; ".join(places) or "all"
+
+
+def _by_duckdb(engine: Engine, algebra: Any, some: Dataset, asked: Touched, explain: bool) -> Answer:
+    made = Algebra(engine)
+    table = made.table(algebra.p)
+    plan = f"DuckDB, on ids\nstatements: {_told(asked)}\n{table.sql}"
+    if explain:
+        engine.close()
+        return Answer(plan=plan)
+    engine.load(some.batches(), algebra.datasetClause or ())
+    if algebra.name == "AskQuery":
+        with closing(engine):
+            return Answer(boolean=any(map(len, engine.rows(f"SELECT 1::INTEGER FROM ({table.sql}) LIMIT 1"))), plan=plan)
+    if algebra.name == "ConstructQuery":
+        found = engine.statements(made, table, algebra.template or _template(algebra.p))
+        return Answer(("s", "p", "o"), _closing(engine, found), is_graph=True, plan=plan)
+    names = list(dict.fromkeys(algebra.PV))
+    return Answer(tuple(map(str, names)), _closing(engine, engine.results(made, table, names)), plan=plan)
+
+
+def _template(part: Any) -> list[Any]:
+    """The triples of CONSTRUCT WHERE."""
+    while part.name != "BGP":
+        part = part.p
+    return list(part.triples)
+
+
+def _closing(engine: Engine, batches: Iterator[Batch]) -> Iterator[Batch]:
+    with closing(engine):
+        yield from batches
+
+
+def _by_pyoxigraph(some: Dataset, sparql: str, memory: int, plan: str) -> Answer:
+    store = ox.Store()
+    most = memory // _STORED
+    n = 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal n
+        makers = {arity: Quads(arity == 4, None) for arity in (3, 4)}
+        for batch in some.batches():
+            n += len(batch)
+            if n > most:
+                raise JellyLimitError(
+                    f"pyoxigraph answers this query in memory, and it can touch more than {most} statements, which "
+                    f"memory={memory} allows: raise memory, or simplify the query ({plan.splitlines()[0]})"
+                )
+            yield makers[batch.arity].text_of(batch)
+
+    store.bulk_load(PieceFile(pieces()), ox.RdfFormat.N_QUADS, lenient=True)
+    try:
+        found = store.query(sparql)
+    except SyntaxError as error:
+        raise JellySyntaxError(f"this is no SPARQL query: {error}") from None
+    return Answer(other=found, plan=plan)

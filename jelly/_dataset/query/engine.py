@@ -1,0 +1,206 @@
+"""Runs the SQL of queries in DuckDB, over the statements that they can touch."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from inspect import Parameter, Signature
+from typing import Any
+
+import numpy as np
+
+from jelly._core.base.batch import Batch
+from jelly._dataset.query.algebra import PLACE, Algebra, Table
+from jelly._dataset.query.syntax import rdflib
+from jelly._dataset.query.values import Numbers
+from jelly._formats.arrow_tables import pa
+from jelly.errors import JellyLimitError, need
+
+with need("query", "SPARQL queries need duckdb"):
+    import duckdb
+
+__all__ = ["Engine"]
+
+_STATEMENTS = pa.schema([pa.field(name, pa.int32()) for name in "spog"])
+_ORDER = pa.struct([("rank", pa.int8()), ("number", pa.float64()), ("text", pa.string())])
+# Rows of a Batch of results.
+_ROWS = 1 << 16
+
+
+class Engine:
+    """A connection to DuckDB with the statements of a `Dataset`, and the functions of one query."""
+
+    def __init__(self, memory: int, threads: int, base: str | None = None) -> None:
+        self._stack = ExitStack()
+        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="jelly-"))
+        settings = {"memory_limit": f"{memory // 1024}KiB", "temp_directory": folder, "threads": max(threads, 1)}
+        self._connection = self._stack.enter_context(duckdb.connect(config=settings))
+        self._numbers = Numbers(base)
+        self._known: dict[Any, int] = {}
+        self._functions: dict[tuple[Any, ...], str] = {}
+        self._define("count_of", lambda rows: self._numbers.integer([row[0] for row in rows]), ["BIGINT"], pa.int32())
+        self._define("order_of", self._numbers.order, ["INTEGER"], _ORDER)
+
+    def close(self) -> None:
+        """End the connection, and remove its files."""
+        self._stack.close()
+
+    # ---- functions
+
+    def _define(self, name: str, compute: Any, types: list[str], type: Any) -> None:
+        is_aggregate = types[0].endswith("[]")
+        of = {pa.int32(): "INTEGER", pa.bool_(): "BOOLEAN", _ORDER: "STRUCT(rank TINYINT, number DOUBLE, text VARCHAR)"}
+        function: Any = self._numbers.function(compute, type, is_aggregate)
+        # DuckDB counts parameters.
+        names = [Parameter(f"a{at}", Parameter.POSITIONAL_ONLY) for at in range(len(types))]
+        function.__signature__ = Signature(names)
+        self._connection.create_function(name, function, types, of[type], type="arrow", null_handling="special")
+
+    def number(self, term: Any) -> int:
+        """The number of an IRI or literal of RDFLib."""
+        if term not in self._known:
+            self._known[term] = self._numbers.of([term])[0]
+        return self._known[term]
+
+    def condition(self, text: str, columns: Sequence[str]) -> str:
+        """The function, or the value where there are no columns, of a condition."""
+        return self._made(text, columns, self._numbers.conditions, pa.bool_())
+
+    def value(self, text: str, columns: Sequence[str]) -> str:
+        """The function, or the value where there are no columns, of an expression."""
+        numbers = self._numbers
+        return self._made(text, columns, lambda *rows: numbers.numbered(numbers.values(*rows)), pa.int32())
+
+    def _made(self, text: str, columns: Sequence[str], compute: Any, type: Any) -> str:
+        if not columns:
+            found = compute(text, (), [()])[0]
+            of = "BOOLEAN" if type == pa.bool_() else "INTEGER"
+            return f"CAST({'NULL' if found is None else found} AS {of})"
+        return self._function(
+            (text, type), lambda rows: compute(text, columns, rows), ["INTEGER"] * len(columns), type
+        )
+
+    def aggregate(self, text: str, columns: Sequence[str]) -> str:
+        """The function of an aggregate: of lists of rows of columns."""
+        numbers, names = self._numbers, columns or ["z"]
+
+        def compute(groups: list[Any]) -> list[Any]:
+            rows = [None if group is None else [tuple(row[name] for name in names) for row in group] for (group,) in groups]
+            return numbers.numbered(numbers.aggregates(text, names, rows))
+
+        row = ", ".join(f"{name} INTEGER" for name in names)
+        return self._function((text, "aggregate"), compute, [f"STRUCT({row})[]"], pa.int32())
+
+    def _function(self, key: tuple[Any, ...], compute: Any, types: list[str], type: Any) -> str:
+        if key not in self._functions:
+            self._functions[key] = f"f{len(self._functions)}"
+            self._define(self._functions[key], compute, types, type)
+        return self._functions[key]
+
+    # ---- statements
+
+    def load(self, batches: Iterator[Batch], clauses: Sequence[Any]) -> int:
+        """Take the statements, each once, and make the relations of the graphs that a query asks; their number."""
+        errors: list[BaseException] = []
+
+        def rows() -> Iterator[pa.RecordBatch]:
+            try:
+                for batch in batches:
+                    columns = self._numbers.dictionary.add(batch, apart=False)
+                    graphs = np.full(len(columns[0]), -1, np.int32) if columns[3] is None else columns[3]
+                    yield pa.RecordBatch.from_arrays([*map(pa.array, (*columns[:3], graphs))], schema=_STATEMENTS)
+            except BaseException as error:
+                errors.append(error)
+                raise
+
+        connection = self._connection
+        connection.register("statements", pa.RecordBatchReader.from_batches(_STATEMENTS, rows()))
+        try:
+            self._run("CREATE TABLE quads AS SELECT DISTINCT s, p, o, g FROM statements")
+        except duckdb.Error:
+            if errors:
+                raise errors[0] from None
+            raise
+        default, named = (
+            [self.number(clause[name]) for clause in clauses if name in clause]
+            for name in ("default", "named")
+        )
+        if clauses:
+            chosen = ", ".join(map(str, default)) or "NULL"
+            self._run(f"CREATE VIEW triples AS SELECT DISTINCT s, p, o FROM quads WHERE g IN ({chosen})")
+            chosen = ", ".join(map(str, named)) or "NULL"
+            self._run(f"CREATE VIEW named AS FROM quads WHERE g IN ({chosen})")
+        else:
+            self._run("CREATE VIEW triples AS SELECT s, p, o FROM quads WHERE g = -1")
+            self._run("CREATE VIEW named AS FROM quads WHERE g <> -1")
+        return int(connection.sql("SELECT count(*) FROM quads").fetchall()[0][0])
+
+    def _run(self, sql: str) -> Any:
+        try:
+            return self._connection.execute(sql)
+        except duckdb.OutOfMemoryException as error:
+            raise _too_large(error) from None
+
+    # ---- solutions
+
+    def rows(self, sql: str) -> Iterator[Any]:
+        """The rows of a query of numbers: arrays with a column for each of its columns."""
+        try:
+            for batch in self._connection.sql(sql).to_arrow_reader(_ROWS):
+                yield np.stack([column.fill_null(-1).to_numpy() for column in batch.columns], axis=1)
+        except duckdb.OutOfMemoryException as error:
+            raise _too_large(error) from None
+
+    def results(self, algebra: Algebra, table: Table, names: Sequence[Any]) -> Iterator[Batch]:
+        """The solutions of a table: Batches of results."""
+        columns = [algebra.column(name) for name in names]
+        order = f" ORDER BY {PLACE}" if PLACE in table.columns else ""
+        chosen = ", ".join(columns) or "CAST(-1 AS INTEGER)"
+        variables = tuple(map(str, names))
+        for rows in self.rows(f"SELECT {chosen} FROM ({table.sql}){order}"):
+            yield self._numbers.batch(variables, rows[:, : len(variables)])
+
+    def statements(self, algebra: Algebra, table: Table, template: Sequence[Any]) -> Iterator[Batch]:
+        """What a template makes of the solutions of a table: Batches of results of three columns."""
+        prefix = f"c{id(self):x}"
+        labels: dict[Any, int] = {}
+
+        def fresh(rows: list[Any]) -> list[Any]:
+            return self._numbers.of(rdflib.BNode(f"{prefix}r{row}n{label}") for row, label in rows)
+
+        self._define("fresh_of", fresh, ["BIGINT", "INTEGER"], pa.int32())
+
+        def cell(term: Any) -> str:
+            if isinstance(term, rdflib.BNode):
+                return f"fresh_of(row, {labels.setdefault(term, len(labels))})"
+            if isinstance(term, rdflib.Variable):
+                column = algebra.column(term)
+                return column if column in table.columns else "NULL::INTEGER"
+            return str(self.number(term))
+
+        parts = [
+            f"SELECT {', '.join(f'{cell(term)} AS {name}' for name, term in zip('spo', triple, strict=True))} FROM rows"
+            for triple in template
+        ]
+        if not parts:
+            return
+        node = self.condition("(isIRI(?s) || isBLANK(?s))", ["s"])
+        iri = self.condition("isIRI(?p)", ["p"])
+        sql = (
+            f"WITH rows AS MATERIALIZED (SELECT *, row_number() OVER () AS row FROM ({table.sql})) "
+            f"SELECT DISTINCT s, p, o FROM ({' UNION ALL '.join(parts)}) "
+            f"WHERE s IS NOT NULL AND p IS NOT NULL AND o IS NOT NULL AND {node}(s) AND {iri}(p)"
+        )
+        for rows in self.rows(sql):
+            yield self._numbers.batch(("s", "p", "o"), rows)
+
+    def terms(self, algebra: Algebra, table: Table, names: Sequence[Any]) -> list[Any]:
+        """The distinct terms of some variables in the solutions of a table."""
+        columns = [algebra.column(name) for name in names]
+        found = {int(id) for rows in self.rows(f"SELECT {', '.join(columns)} FROM ({table.sql})") for id in rows.flat}
+        return self._numbers.terms(sorted(found - {-1}))
+
+
+def _too_large(error: Exception) -> JellyLimitError:
+    return JellyLimitError(f"the query needs more memory than memory= allows: {str(error).splitlines()[0]}")

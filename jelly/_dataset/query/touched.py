@@ -1,0 +1,47 @@
+"""The statements that the patterns of a query can match."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from jelly._dataset.query.paths import is_nullable, predicates_of
+from jelly._dataset.query.syntax import is_constant, rdflib, walk
+
+__all__ = ["Touched", "touched"]
+
+
+class Touched(NamedTuple):
+    """What the statements may be that the patterns of a query can match: terms for each place, or None for all."""
+
+    s: tuple[Any, ...] | None
+    p: tuple[Any, ...] | None
+    o: tuple[Any, ...] | None
+
+
+def touched(algebra: Any) -> Touched:
+    """What the patterns of a query can match."""
+    places: tuple[list[Any], ...] = ([], [], [])
+    parts = list(walk(algebra))
+    in_graphs = [part for graph in parts if graph.name == "Graph" for part in walk(graph)]
+    if any(part.name == "BGP" and not part.triples for part in in_graphs):
+        return Touched(None, None, None)  # names of graphs
+    for part in parts:
+        if part.name != "BGP":
+            continue
+        plain = [triple for triple in part.triples if not isinstance(triple[1], rdflib.paths.Path)]
+        ends = {term for s, _, o in plain for term in (s, o)}
+        for triple in part.triples:
+            s, p, o = triple
+            if isinstance(p, rdflib.paths.Path):
+                # A path without steps leads from each node to itself.
+                is_open = is_nullable(p) and not any(is_constant(term) or term in ends for term in (s, o))
+                for place, terms in zip(places, (None, None if is_open else predicates_of(p), None), strict=True):
+                    place.append(terms)
+            else:
+                for place, term in zip(places, triple, strict=True):
+                    place.append([term] if is_constant(term) else None)
+    made = []
+    for place in places:
+        known = bool(place) and all(terms is not None for terms in place)
+        made.append(tuple({term for terms in place for term in terms}) if known else None)
+    return Touched(*made)

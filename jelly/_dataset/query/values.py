@@ -1,0 +1,186 @@
+"""Terms as numbers, and the values of expressions of them, which pyoxigraph computes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from threading import RLock
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from jelly._core.algebra.graph_ids import GraphDictionary
+from jelly._core.base.batch import Batch
+from jelly._core.terms.batch_builder import BatchBuilder
+from jelly._core.terms.materialize import Materializer
+from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple, Triple, to_term
+from jelly._dataset.query.syntax import ox
+from jelly._formats.arrow_tables import pa
+from jelly._formats.syntaxes import library_of
+
+__all__ = ["Numbers", "Row"]
+
+Row: TypeAlias = tuple[int | None, ...]
+# Values that are kept of each expression, and rows that are computed at a time.
+_KEPT, _TOGETHER = 1 << 20, 1 << 14
+_NUMBERS = re.compile(
+    r"http://www\.w3\.org/2001/XMLSchema#((?:unsigned|nonNegative|nonPositive|positive|negative)?"
+    r"(?:int|integer|long|short|byte|Integer|Int|Long|Short|Byte)|decimal|double|float)"
+)
+_INTEGER = ox.NamedNode("http://www.w3.org/2001/XMLSchema#integer")
+
+
+class Numbers:
+    """The numbers of terms: those of statements, those of queries, and those that expressions make.
+
+    Functions of SQL get and give numbers, and threads of DuckDB call them.
+    """
+
+    def __init__(self, base: str | None = None) -> None:
+        self._base = base
+        self.dictionary = GraphDictionary()
+        self._lock = RLock()
+        self._library = library_of()
+
+    def of(self, terms: Iterable[Any]) -> list[int]:
+        """The numbers of terms of any library."""
+        builder = BatchBuilder(3)
+        subject, predicate = IRI("x:s"), IRI("x:p")
+        for term in terms:
+            builder.add(Triple(subject, predicate, to_term(term)))
+        with self._lock:
+            return [int(found) for found in self.dictionary.numbers(builder.batch, add=True)]
+
+    def batch(self, variables: tuple[str, ...], rows: Any) -> Batch:
+        """Results of numbers: -1 is unbound."""
+        with self._lock:
+            return self.dictionary.results(variables, rows)
+
+    def terms(self, numbers: Sequence[int]) -> list[Any]:
+        """The terms of numbers."""
+        return [term for (term,) in self.batch(("term",), np.array(numbers, np.int32).reshape(-1, 1))]
+
+    # ---- expressions
+
+    def function(self, compute: Callable[[list[Any]], list[Any]], type: Any, is_aggregate: bool = False) -> Callable[..., Any]:
+        """A function of Arrow columns, of one that computes values of rows. Those of an aggregate are not kept."""
+        known: dict[Row, Any] = {}
+
+        def call(*columns: Any) -> Any:
+            rows = list(zip(*(column.to_pylist() for column in columns), strict=True))
+            with self._lock:
+                if is_aggregate:
+                    return pa.array(compute(rows), type)
+                if len(known) > _KEPT:
+                    known.clear()
+                new = list({row: None for row in rows if row not in known})
+                for at in range(0, len(new), _TOGETHER):
+                    some = new[at : at + _TOGETHER]
+                    known.update(zip(some, compute(some), strict=True))
+                return pa.array([known[row] for row in rows], type)
+
+        return call
+
+    def values(self, expression: str, names: Sequence[str], rows: list[Row]) -> list[Any]:
+        """The value of an expression for rows of numbers, as a term of pyoxigraph; None after an error."""
+        found = self._solve(f"BIND({expression} AS ?r)", names, rows, "?i ?r")
+        made: list[Any] = [None] * len(rows)
+        for at, value in found:
+            made[int(at.value)] = value
+        return made
+
+    def conditions(self, expression: str, names: Sequence[str], rows: list[Row]) -> list[bool | None]:
+        """Whether a condition holds for rows of numbers; None after an error."""
+        found = self.values(f"IF({expression}, 1, 0)", names, rows)
+        return [None if value is None else value.value == "1" for value in found]
+
+    def numbered(self, values: list[Any]) -> list[int | None]:
+        """The numbers of terms of pyoxigraph, of which some may be None."""
+        numbers = iter(self.of(value for value in values if value is not None))
+        return [None if value is None else next(numbers) for value in values]
+
+    def aggregates(self, aggregate: str, names: Sequence[str], groups: list[Any]) -> list[Any]:
+        """The value of an aggregate for groups: each a list of rows of numbers."""
+        rows = [(at, *row) for at, group in enumerate(groups) for row in group or ()]
+        made: list[Any] = [None] * len(groups)
+        if any(not group for group in groups):
+            [(value,)] = ox.Store().query(f"SELECT ({aggregate} AS ?r) {{ VALUES ({_listed(names)}) {{}} }}")
+            made = [value if not group else None for group in groups]
+        found = self._solve("", names, [row[1:] for row in rows], f"?g ({aggregate} AS ?r)", [row[0] for row in rows])
+        for group, value in found:
+            if group is not None:
+                made[int(group.value)] = value
+        return made
+
+    def _solve(
+        self, pattern: str, names: Sequence[str], rows: list[Row], select: str, groups: Sequence[int] | None = None
+    ) -> Any:
+        """The solutions of a query of rows of terms, each with its number ?i, or that of its group ?g."""
+        if not rows:
+            return []
+        numbers = np.array([[-1 if id is None else id for id in row] for row in rows], np.int32)
+        batch = self.batch(tuple(names), numbers.reshape(len(rows), len(names)))
+        key = "?i" if groups is None else "?g"
+        ids = range(len(rows)) if groups is None else groups
+        group = "" if groups is None else " GROUP BY ?g"
+        texts = [" ".join([_text(term) for term in row]) for row in batch]
+        if not any("_:" in text or "<<" in text for text in texts):
+            values = "".join(f"({id} {text})" for id, text in zip(ids, texts, strict=True))
+            try:
+                # A list: the solutions must end in this thread.
+                return list(ox.Store().query(
+                    f"SELECT {select} {{ VALUES ({key} {_listed(names)}) {{ {values} }} {pattern} }}{group}",
+                    base_iri=self._base,
+                ))
+            except SyntaxError:
+                pass  # terms that are none by RFC 3987
+        # Blank nodes, triple terms and wrong IRIs cannot be written in a query.
+        maker = Materializer(batch, self._library)
+        cells = batch.cells
+        functions = {}
+        binds = ""
+        for column, name in enumerate(names):
+            found = [None if id < 0 else maker.term(id) for id in cells[:, column].tolist()]
+            functions[ox.NamedNode(f"x:{name}")] = lambda at, found=found: found[int(at.value)]
+            binds += f" BIND(<x:{name}>(?at) AS ?{name})"
+        values = "".join(f"({at} {id})" for at, id in enumerate(ids))
+        return list(ox.Store().query(
+            f"SELECT {select} {{ VALUES (?at {key}) {{ {values} }} {binds} {pattern} }}{group}",
+            base_iri=self._base, custom_functions=functions,
+        ))
+
+    def order(self, rows: list[Row]) -> list[Any]:
+        """The keys by which terms are ordered: unbound, blank nodes, IRIs, numbers, other literals."""
+        return [None if id is None else _key(term) for (id,), term in zip(rows, self._some(rows), strict=True)]
+
+    def _some(self, rows: list[Row]) -> list[Any]:
+        return self.terms([-1 if row[0] is None else row[0] for row in rows])
+
+    def integer(self, numbers: list[int | None]) -> list[int | None]:
+        """The numbers of integers."""
+        return self.numbered([
+            None if number is None else ox.Literal(str(number), datatype=_INTEGER) for number in numbers
+        ])
+
+
+def _listed(names: Iterable[str]) -> str:
+    return " ".join(f"?{name}" for name in names)
+
+
+def _text(term: Any) -> str:
+    return "UNDEF" if term is None else str(term)
+
+
+def _key(term: Any) -> dict[str, Any]:
+    rank, number, text = 3, 0.0, str(term.value) if not isinstance(term, QuotedTriple) else str(term)
+    if isinstance(term, BlankNode):
+        rank = 0
+    elif isinstance(term, IRI):
+        rank = 1
+    elif isinstance(term, Literal) and _NUMBERS.fullmatch(term.datatype.value):
+        try:
+            rank, number, text = 2, float(Decimal(term.value.replace("INF", "Infinity"))), ""
+        except ArithmeticError:
+            pass
+    return {"rank": rank, "number": number, "text": text}
