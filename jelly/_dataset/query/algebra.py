@@ -138,6 +138,8 @@ class Algebra:
         return Table(sql, others | {column}, (made.bound - {GRAPH}) | {column})
 
     def _ToMultiSet(self, part: Any) -> Table:
+        if isinstance(part.p, list):  # VALUES without rows
+            return Table("SELECT 0 AS z WHERE false", frozenset(), frozenset())
         if part.p.name != "values":
             made = self.table(part.p)
             return made._replace(columns=made.columns - {PLACE}, bound=made.bound - {PLACE})
@@ -331,7 +333,9 @@ class Algebra:
             after = f"; SEPARATOR={text_of(part.separator, self.column)}" if part.separator is not None else ""
         columns = [*dict.fromkeys(self.column(variable) for variable in variables_of(over))]
         columns = [column for column in columns if column in cells]
-        text = f"{kind}({distinct}{text_of(over, self.column)}{after})"
+        value = text_of(over, self.column)
+        # pyoxigraph keeps languages, where SPARQL 1.1 (18.5.1.7) joins strings.
+        text = f"{kind}({distinct}STR({value}){after})" if after or kind == "GROUP_CONCAT" else f"{kind}({distinct}{value})"
         function = self._functions.aggregate(text, columns)
         return f"list({_struct({column: cells[column] for column in columns})})", f"{function}({{}})"
 

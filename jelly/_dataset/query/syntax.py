@@ -43,7 +43,7 @@ def parsed(sparql: str) -> Any:
             try:
                 query = translateQuery(parseQuery(sparql))
                 algebra = query.algebra
-                algebra.base = query.prologue.base
+                algebra.base = query.prologue.base or None
             finally:
                 rdflib.NORMALIZE_LITERALS = before
         if _EMPTY.search(sparql):
