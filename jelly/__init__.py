@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from jelly._tools.inspect import FrameInspection, Inspection, count, inspect
     from jelly._tools.validate import validate
     from jelly.arrow import read_arrow, write_arrow
+    from jelly.results import query
 
 # What a part of a statement can be, for annotations: each has a value, its text.
 Term: TypeAlias = IRI | BlankNode | Literal | QuotedTriple | Variable | DefaultGraph
@@ -125,6 +126,7 @@ __all__ = [
     "index",
     "inspect",
     "loads",
+    "query",
     "read",
     "read_arrow",
     "read_options",
@@ -164,6 +166,7 @@ _LAZY = {
     "index": "jelly._dataset.seekable.sidecar",
     "inspect": "jelly._tools.inspect",
     "open": "jelly._dataset.seekable.file",
+    "query": "jelly.results",
     "read_arrow": "jelly.arrow",
     "scan": "jelly._dataset.scan",
     "validate": "jelly._tools.validate",

@@ -7,15 +7,16 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from jelly._core.base.batch import Batch
-from jelly._core.terms.model import BlankNode
+from jelly._core.terms.model import to_term
 from jelly._dataset.dataset import Dataset
 from jelly._dataset.query.algebra import Algebra
 from jelly._dataset.query.engine import Engine
-from jelly._dataset.query.syntax import Untranslated, ox, parsed, rdflib
+from jelly._dataset.query.syntax import Untranslated, ox, parsed
 from jelly._dataset.query.touched import Touched, touched
 from jelly._formats.guards import PieceFile
+from jelly._formats.result_syntaxes import batches_of
 from jelly._formats.syntaxes import Quads
-from jelly.errors import JellyLimitError, JellySyntaxError
+from jelly.errors import JellyLimitError
 
 __all__ = ["Answer", "answer"]
 
@@ -24,15 +25,15 @@ _STORED = 400
 
 
 class Answer(NamedTuple):
-    """The answer of a query: solutions (``variables``, ``batches`` of results), ``boolean``, or ``is_graph``:
-    ``batches`` of results that are triples. Or ``other``: the answer of pyoxigraph."""
+    """The answer of a query, and how it was found: solutions, triples (``is_graph``) as rows of three variables, or a
+    ``boolean``."""
 
+    plan: str
     variables: tuple[str, ...] = ()
     batches: Iterator[Batch] = iter(())
     boolean: bool | None = None
     is_graph: bool = False
-    other: Any = None
-    plan: str = ""
+    links: tuple[str, ...] = ()
 
 
 def answer(dataset: Dataset, sparql: str, memory: int, threads: int, explain: bool) -> Answer:
@@ -54,7 +55,7 @@ def answer(dataset: Dataset, sparql: str, memory: int, threads: int, explain: bo
             raise
     except Untranslated as reason:
         plan = f"pyoxigraph, in memory, because of {reason}\nstatements: {_told(asked)}"
-        return Answer(plan=plan) if explain else _by_pyoxigraph(some, sparql, memory, plan)
+        return Answer(plan) if explain else _by_pyoxigraph(some, sparql, memory, plan)
 
 
 def _told(asked: Touched) -> str:
@@ -72,16 +73,17 @@ def _by_duckdb(engine: Engine, algebra: Any, some: Dataset, asked: Touched, expl
     plan = f"DuckDB, on ids\nstatements: {_told(asked)}\n{table.sql}"
     if explain:
         engine.close()
-        return Answer(plan=plan)
+        return Answer(plan)
     engine.load(some.batches(), algebra.datasetClause or ())
     if algebra.name == "AskQuery":
         with closing(engine):
-            return Answer(boolean=any(map(len, engine.rows(f"SELECT 1::INTEGER FROM ({table.sql}) LIMIT 1"))), plan=plan)
+            rows = engine.rows(f"SELECT 1::INTEGER FROM ({table.sql}) LIMIT 1")
+            return Answer(plan, boolean=any(map(len, rows)))
     if algebra.name == "ConstructQuery":
         found = engine.statements(made, table, algebra.template or _template(algebra.p))
-        return Answer(("s", "p", "o"), _closing(engine, found), is_graph=True, plan=plan)
+        return Answer(plan, ("s", "p", "o"), _closing(engine, found), is_graph=True)
     names = list(dict.fromkeys(algebra.PV))
-    return Answer(tuple(map(str, names)), _closing(engine, engine.results(made, table, names)), plan=plan)
+    return Answer(plan, tuple(map(str, names)), _closing(engine, engine.results(made, table, names)))
 
 
 def _template(part: Any) -> list[Any]:
@@ -114,8 +116,11 @@ def _by_pyoxigraph(some: Dataset, sparql: str, memory: int, plan: str) -> Answer
             yield makers[batch.arity].text_of(batch)
 
     store.bulk_load(PieceFile(pieces()), ox.RdfFormat.N_QUADS, lenient=True)
-    try:
-        found = store.query(sparql)
-    except SyntaxError as error:
-        raise JellySyntaxError(f"this is no SPARQL query: {error}") from None
-    return Answer(other=found, plan=plan)
+    found: Any = store.query(sparql)
+    if isinstance(found, ox.QueryBoolean):
+        return Answer(plan, boolean=bool(found))
+    is_graph = isinstance(found, ox.QueryTriples)
+    names = ("s", "p", "o") if is_graph else tuple(variable.value for variable in found.variables)
+    rows = ((each.subject, each.predicate, each.object) if is_graph else each for each in found)
+    made = ([None if term is None else to_term(term) for term in row] for row in rows)
+    return Answer(plan, names, batches_of(names, made), is_graph=is_graph)

@@ -147,7 +147,9 @@ class Engine:
     def rows(self, sql: str) -> Iterator[Any]:
         """The rows of a query of numbers: arrays with a column for each of its columns."""
         try:
-            for batch in self._connection.sql(sql).to_arrow_reader(_ROWS):
+            found = self._connection.sql(sql)
+            reader = found.to_arrow_reader if hasattr(found, "to_arrow_reader") else found.fetch_record_batch
+            for batch in reader(_ROWS):
                 yield np.stack([column.fill_null(-1).to_numpy() for column in batch.columns], axis=1)
         except duckdb.OutOfMemoryException as error:
             raise _too_large(error) from None

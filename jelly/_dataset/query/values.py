@@ -11,7 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jelly._core.algebra.graph_ids import GraphDictionary
+from jelly._core.algebra.reshape import as_statements
 from jelly._core.base.batch import Batch
+from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple, Triple, to_term
@@ -24,6 +26,7 @@ __all__ = ["Numbers", "Row"]
 Row: TypeAlias = tuple[int | None, ...]
 # Values that are kept of each expression, and rows that are computed at a time.
 _KEPT, _TOGETHER = 1 << 20, 1 << 14
+_ANCHOR = "x:x"  # stands where a term needs a statement
 _NUMBERS = re.compile(
     r"http://www\.w3\.org/2001/XMLSchema#((?:unsigned|nonNegative|nonPositive|positive|negative)?"
     r"(?:int|integer|long|short|byte|Integer|Int|Long|Short|Byte)|decimal|double|float)"
@@ -42,13 +45,15 @@ class Numbers:
         self.dictionary = GraphDictionary()
         self._lock = RLock()
         self._library = library_of()
+        self._lines = TextWriter(quads=False, keep_labels=True)
+        [self._anchor] = self.of([IRI(_ANCHOR)])
 
     def of(self, terms: Iterable[Any]) -> list[int]:
         """The numbers of terms of any library."""
         builder = BatchBuilder(3)
-        subject, predicate = IRI("x:s"), IRI("x:p")
+        anchor = IRI(_ANCHOR)
         for term in terms:
-            builder.add(Triple(subject, predicate, to_term(term)))
+            builder.add(Triple(anchor, anchor, to_term(term)))
         with self._lock:
             return [int(found) for found in self.dictionary.numbers(builder.batch, add=True)]
 
@@ -60,6 +65,14 @@ class Numbers:
     def terms(self, numbers: Sequence[int]) -> list[Any]:
         """The terms of numbers."""
         return [term for (term,) in self.batch(("term",), np.array(numbers, np.int32).reshape(-1, 1))]
+
+    def _texts(self, numbers: Any) -> list[str]:
+        """The terms of numbers in the syntax of N-Triples; UNDEF for -1."""
+        rows = np.full((len(numbers), 3), self._anchor, np.int32)
+        rows[:, 2] = np.where(numbers < 0, self._anchor, numbers)
+        lines = self._lines.encode(as_statements(self.batch(("s", "p", "o"), rows))).decode().split("\n")
+        around = len(f"<{_ANCHOR}> <{_ANCHOR}> ")
+        return [line[around:-2] if id >= 0 else "UNDEF" for id, line in zip(numbers, lines, strict=False)]
 
     # ---- expressions
 
@@ -120,13 +133,13 @@ class Numbers:
         if not rows:
             return []
         numbers = np.array([[-1 if id is None else id for id in row] for row in rows], np.int32)
-        batch = self.batch(tuple(names), numbers.reshape(len(rows), len(names)))
+        numbers = numbers.reshape(len(rows), len(names))
         key = "?i" if groups is None else "?g"
         ids = range(len(rows)) if groups is None else groups
         group = "" if groups is None else " GROUP BY ?g"
-        texts = [" ".join([_text(term) for term in row]) for row in batch]
-        if not any("_:" in text or "<<" in text for text in texts):
-            values = "".join(f"({id} {text})" for id, text in zip(ids, texts, strict=True))
+        columns = [self._texts(column) for column in numbers.T]
+        if not any(text.startswith(("_:", "<<")) for column in columns for text in column):
+            values = "".join([f"({' '.join(cells)})" for cells in zip(map(str, ids), *columns, strict=True)])
             try:
                 # A list: the solutions must end in this thread.
                 return list(ox.Store().query(
@@ -136,6 +149,7 @@ class Numbers:
             except SyntaxError:
                 pass  # terms that are none by RFC 3987
         # Blank nodes, triple terms and wrong IRIs cannot be written in a query.
+        batch = self.batch(tuple(names), numbers)
         maker = Materializer(batch, self._library)
         cells = batch.cells
         functions = {}
@@ -166,10 +180,6 @@ class Numbers:
 
 def _listed(names: Iterable[str]) -> str:
     return " ".join(f"?{name}" for name in names)
-
-
-def _text(term: Any) -> str:
-    return "UNDEF" if term is None else str(term)
 
 
 def _key(term: Any) -> dict[str, Any]:
