@@ -43,7 +43,7 @@ def answer(dataset: Dataset, sparql: str, memory: int, threads: int, explain: bo
     some = dataset if asked == Touched(None, None, None) else dataset.filter(*asked)
     try:
         if algebra is None:
-            raise Untranslated("what RDFLib does not parse")
+            raise Untranslated("what RDFLib does not parse, an empty list or a name with a backslash")
         if algebra.name == "DescribeQuery":
             asked, some = Touched(None, None, None), dataset
             raise Untranslated("DESCRIBE")

@@ -19,8 +19,7 @@ with need("query", "SPARQL queries need rdflib and pyoxigraph"):
 __all__ = ["Untranslated", "arguments", "constant", "is_constant", "parsed", "text_of", "variables_of", "walk"]
 
 _SERVICE = re.compile(r"\bservice\b", re.I)
-# An empty list, of which RDFLib makes rdf:nil.
-_EMPTY = re.compile(r"\(\s*\)")
+_UNSURE = re.compile(r"\(\s*\)|\\[^tbnrf\"'\\uU]")
 # What has another value each time.
 _CHANGING = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE"})
 _LISTS = frozenset({"ConditionalOrExpression", "ConditionalAndExpression"})
@@ -46,7 +45,8 @@ def parsed(sparql: str) -> Any:
                 algebra.base = query.prologue.base or None
             finally:
                 rdflib.NORMALIZE_LITERALS = before
-        if _EMPTY.search(sparql):
+        # RDFLib makes rdf:nil of an empty list, and keeps the backslashes in names.
+        if _UNSURE.search(sparql):
             algebra = None
     except Exception:  # RDFLib raises many; pyoxigraph says what is wrong
         algebra = None
@@ -67,7 +67,10 @@ def _variables(sparql: str) -> list[Any]:
         # On its own: errors of parsers keep the variables of who calls them, and solutions must end in this thread.
         found = ox.Store().query(sparql)
     except SyntaxError as error:
-        raise JellySyntaxError(f"this is no SPARQL query: {error}") from None
+        # What could stand there instead is a page long.
+        raise JellySyntaxError(f"this is no SPARQL query: {str(error):.120}") from None
+    except RuntimeError as error:
+        raise JellyUnsupportedError(f"the query cannot be answered: {error}") from None
     return [rdflib.Variable(variable.value) for variable in getattr(found, "variables", ())]
 
 

@@ -1,0 +1,36 @@
+"""Random queries of random data: the same answers as those of pyoxigraph."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pyoxigraph as ox
+import pytest
+from support.chance import COUNT
+from support.queries import of_oxigraph, of_ours
+from support.random_queries import Queries, statements
+
+import jelly
+
+# In the long form others each time, 5,000 of them.
+FIRST = random.randrange(1 << 40) if os.environ.get("JELLY_LONG") else 0
+
+
+@pytest.mark.parametrize("part", range(COUNT // 2))
+def test_same_solutions(part: int) -> None:
+    chance = random.Random(FIRST + part)
+    has_graphs = chance.random() < 0.4
+    data = statements(chance, has_graphs)
+    sparql = Queries(chance, has_graphs).select(is_whole=True)
+    store = ox.Store()
+    store.extend(ox.parse(data.encode(), ox.RdfFormat.N_QUADS))  # which keeps labels, as bulk_load does not
+    try:
+        found = store.query(sparql)
+    except SyntaxError:  # a variable is bound twice
+        with pytest.raises(jelly.JellySyntaxError):
+            jelly.query(data.encode(), sparql, format="nq")
+        return
+    _, names, rows = of_oxigraph(found)
+    _, variables, solutions = of_ours(jelly.query(data.encode(), sparql, format="nq"))
+    assert (variables, sorted(solutions)) == (names, sorted(rows)), f"seed {FIRST + part}\n{sparql}\n{data}"
