@@ -201,7 +201,7 @@ def query(
     Parameters
     ----------
     src : Any
-        The input, as for `scan`.
+        The input, as for `scan`, or a `Dataset`.
     sparql : str
         The query.
     memory : int, default 1 GiB
@@ -242,7 +242,9 @@ def query(
     from jelly._dataset.query.answer import answer
 
     threads = options.pop("threads", 1)
-    dataset = Dataset(Sources(src, **options), threads=threads)
+    if isinstance(src, Dataset) and options:
+        raise JellyArgumentError(f"{', '.join(options)} is for `scan`, as src is a Dataset")
+    dataset = src if isinstance(src, Dataset) else Dataset(Sources(src, **options), threads=threads)
     found = answer(dataset, sparql, memory, index(threads), explain)
     if explain:
         return found.plan

@@ -28,11 +28,13 @@ with need("rdflib", "RDFLib is not installed"):
     import rdflib.util
 
 from jelly.rdflib._reading import JellyParser, library, read, read_graphs
+from jelly.rdflib._store import JellyStore
 from jelly.rdflib._writing import JellySerializer, write, write_graphs
 
 __all__ = [
     "JellyParser",
     "JellySerializer",
+    "JellyStore",
     "library",
     "read",
     "read_graphs",
@@ -59,6 +61,7 @@ def register() -> None:
     for name in ("jelly", "application/x-jelly-rdf"):
         rdflib.plugin.register(name, rdflib.parser.Parser, __name__, "JellyParser")
         rdflib.plugin.register(name, rdflib.serializer.Serializer, __name__, "JellySerializer")
+    rdflib.plugin.register("jelly", rdflib.store.Store, __name__, "JellyStore")
 
 
 name_public(__name__, __all__, globals())

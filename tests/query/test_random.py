@@ -8,7 +8,7 @@ import random
 import pyoxigraph as ox
 import pytest
 from support.chance import COUNT
-from support.queries import of_oxigraph, of_ours
+from support.queries import of_ours, of_oxigraph
 from support.random_queries import Queries, statements
 
 import jelly

@@ -10,7 +10,7 @@ import pyoxigraph as ox
 import pytest
 import rdflib
 from rdflib.namespace import RDF
-from support.queries import canonical, of_oxigraph, of_ours, text
+from support.queries import canonical, of_ours, of_oxigraph, text
 from support.shared import shared
 
 import jelly
@@ -64,7 +64,8 @@ def expected(iri: Any) -> tuple[Any, ...]:
     rows = []
     for solution in graph.objects(whole, RS.solution):
         cells: dict[str, Any] = {
-            str(graph.value(each, RS.variable)): graph.value(each, RS.value) for each in graph.objects(solution, RS.binding)
+            str(graph.value(each, RS.variable)): graph.value(each, RS.value)
+            for each in graph.objects(solution, RS.binding)
         }
         rows.append(tuple(text(cells[name].n3()) if name in cells else "" for name in names))
     return ("rows", names, rows)

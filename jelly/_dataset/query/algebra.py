@@ -148,14 +148,15 @@ class Algebra:
         if not names:
             raise Untranslated("VALUES without variables")
         columns = [self.column(name) for name in names]
-        made = []
-        for row in rows:
-            terms = [row.get(name, "UNDEF") for name in names]
-            made.append([None if type(term) is str else self._functions.number(term) for term in terms])
-        bound = frozenset(
-            column for at, column in enumerate(columns) if all(row[at] is not None for row in made)
-        )
-        cells = ", ".join(f"({', '.join('NULL' if id is None else str(id) for id in row)})" for row in made)
+        ids = [
+            [
+                None if type(term) is str else self._functions.number(term)
+                for term in (row.get(name, "") for name in names)
+            ]
+            for row in rows
+        ]
+        bound = frozenset(column for at, column in enumerate(columns) if all(row[at] is not None for row in ids))
+        cells = ", ".join(f"({', '.join('NULL' if id is None else str(id) for id in row)})" for row in ids)
         typed = ", ".join(f"CAST({column} AS INTEGER) AS {column}" for column in columns)
         table = Table(f"SELECT {typed} FROM (VALUES {cells}) _({', '.join(columns)})", frozenset(columns), bound)
         return self._joined(self._unit(), table) if self._graph == GRAPH else table
@@ -305,7 +306,9 @@ class Algebra:
         made = {self.column(each.res): self._aggregate(each, a) for each in part.A}
         # Without keys there is one group, also of no solutions.
         group = f" GROUP BY {', '.join(known)}" if known else " HAVING count(*) > 0" if keys else ""
-        found = _select([*known, *(f"{over} AS {column}" for column, (over, _) in made.items())], f"FROM ({a.sql}) a{group}")
+        found = _select(
+            [*known, *(f"{over} AS {column}" for column, (over, _) in made.items())], f"FROM ({a.sql}) a{group}"
+        )
         if is_each and not keys:
             found = f"FROM (SELECT DISTINCT g FROM {self._named}) LEFT JOIN ({found}) USING (g)"
         unknown = [f"NULL::INTEGER AS {key}" for key in dict.fromkeys(keys) if key not in known]
@@ -335,7 +338,11 @@ class Algebra:
         columns = [column for column in columns if column in cells]
         value = text_of(over, self.column)
         # pyoxigraph keeps languages, where SPARQL 1.1 (18.5.1.7) joins strings.
-        text = f"{kind}({distinct}STR({value}){after})" if after or kind == "GROUP_CONCAT" else f"{kind}({distinct}{value})"
+        text = (
+            f"{kind}({distinct}STR({value}){after})"
+            if after or kind == "GROUP_CONCAT"
+            else f"{kind}({distinct}{value})"
+        )
         function = self._functions.aggregate(text, columns)
         return f"list({_struct({column: cells[column] for column in columns})})", f"{function}({{}})"
 

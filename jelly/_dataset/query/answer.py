@@ -115,7 +115,8 @@ def _by_pyoxigraph(some: Dataset, sparql: str, memory: int, plan: str) -> Answer
                 )
             yield makers[batch.arity].text_of(batch)
 
-    store.bulk_load(PieceFile(pieces()), ox.RdfFormat.N_QUADS, lenient=True)
+    file: Any = PieceFile(pieces())
+    store.bulk_load(file, ox.RdfFormat.N_QUADS, lenient=True)
     found: Any = store.query(sparql)
     if isinstance(found, ox.QueryBoolean):
         return Answer(plan, boolean=bool(found))

@@ -34,8 +34,12 @@ class Engine:
     def __init__(self, memory: int, threads: int, base: str | None = None) -> None:
         self._stack = ExitStack()
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="jelly-"))
-        settings = {"memory_limit": f"{memory // 1024}KiB", "temp_directory": folder, "threads": max(threads, 1)}
-        self._connection = self._stack.enter_context(duckdb.connect(config=settings))
+        settings: dict[str, Any] = {
+            "memory_limit": f"{memory // 1024}KiB",
+            "temp_directory": folder,
+            "threads": max(threads, 1),
+        }
+        self._connection: Any = self._stack.enter_context(duckdb.connect(config=settings))
         self._numbers = Numbers(base)
         self._known: dict[Any, int] = {}
         self._functions: dict[tuple[Any, ...], str] = {}
@@ -77,16 +81,16 @@ class Engine:
             found = compute(text, (), [()])[0]
             of = "BOOLEAN" if type == pa.bool_() else "INTEGER"
             return f"CAST({'NULL' if found is None else found} AS {of})"
-        return self._function(
-            (text, type), lambda rows: compute(text, columns, rows), ["INTEGER"] * len(columns), type
-        )
+        return self._function((text, type), lambda rows: compute(text, columns, rows), ["INTEGER"] * len(columns), type)
 
     def aggregate(self, text: str, columns: Sequence[str]) -> str:
         """The function of an aggregate: of lists of rows of columns."""
         numbers, names = self._numbers, columns or ["z"]
 
         def compute(groups: list[Any]) -> list[Any]:
-            rows = [None if group is None else [tuple(row[name] for name in names) for row in group] for (group,) in groups]
+            rows = [
+                None if group is None else [tuple(row[name] for name in names) for row in group] for (group,) in groups
+            ]
             return numbers.numbered(numbers.aggregates(text, names, rows))
 
         row = ", ".join(f"{name} INTEGER" for name in names)
@@ -123,8 +127,7 @@ class Engine:
                 raise errors[0] from None
             raise
         default, named = (
-            [self.number(clause[name]) for clause in clauses if name in clause]
-            for name in ("default", "named")
+            [self.number(clause[name]) for clause in clauses if name in clause] for name in ("default", "named")
         )
         if clauses:
             chosen = ", ".join(map(str, default)) or "NULL"

@@ -12,11 +12,25 @@ from jelly.errors import JellySyntaxError, JellyUnsupportedError, need
 with need("query", "SPARQL queries need rdflib and pyoxigraph"):
     import pyoxigraph as ox
     import rdflib
+    import rdflib.paths
     from rdflib.plugins.sparql.algebra import translateQuery
     from rdflib.plugins.sparql.parser import parseQuery
     from rdflib.plugins.sparql.parserutils import CompValue
 
-__all__ = ["Untranslated", "arguments", "constant", "is_constant", "parsed", "text_of", "variables_of", "walk"]
+__all__ = [
+    "CompValue",
+    "Untranslated",
+    "arguments",
+    "constant",
+    "is_constant",
+    "ox",
+    "parsed",
+    "rdflib",
+    "solutions",
+    "text_of",
+    "variables_of",
+    "walk",
+]
 
 _SERVICE = re.compile(r"\bservice\b", re.I)
 _UNSURE = re.compile(r"\(\s*\)|\\[^tbnrf\"'\\uU]")
@@ -50,8 +64,10 @@ def parsed(sparql: str) -> Any:
             algebra = None
     except Exception:  # RDFLib raises many; pyoxigraph says what is wrong
         algebra = None
-    calls = bool(_SERVICE.search(sparql)) if algebra is None else any(
-        part.name == "ServiceGraphPattern" for part in walk(algebra)
+    calls = (
+        bool(_SERVICE.search(sparql))
+        if algebra is None
+        else any(part.name == "ServiceGraphPattern" for part in walk(algebra))
     )
     if calls:
         raise JellyUnsupportedError("SERVICE asks another server: run that part of the query there")
@@ -104,6 +120,12 @@ def variables_of(expression: Any) -> Iterator[rdflib.Variable]:
             yield from variables_of(each)
 
 
+def solutions(query: str, **settings: Any) -> list[Any]:
+    """The solutions of a query without data. They are a list, as pyoxigraph's own must end in this thread."""
+    found: Any = ox.Store().query(query, **settings)
+    return list(found)
+
+
 def is_constant(term: Any) -> bool:
     """Whether a term of a pattern is an IRI or literal."""
     return isinstance(term, (rdflib.URIRef, rdflib.Literal))
@@ -113,9 +135,11 @@ def constant(term: Any) -> str:
     """The text of an IRI or literal."""
     if isinstance(term, rdflib.URIRef):
         return f"<{term}>"
-    return str(ox.Literal(
-        str(term), language=term.language, datatype=None if term.datatype is None else ox.NamedNode(term.datatype)
-    ))
+    return str(
+        ox.Literal(
+            str(term), language=term.language, datatype=None if term.datatype is None else ox.NamedNode(term.datatype)
+        )
+    )
 
 
 def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:

@@ -17,7 +17,7 @@ from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple, Triple, to_term
-from jelly._dataset.query.syntax import ox
+from jelly._dataset.query.syntax import ox, solutions
 from jelly._formats.arrow_tables import pa
 from jelly._formats.syntaxes import library_of
 
@@ -76,7 +76,9 @@ class Numbers:
 
     # ---- expressions
 
-    def function(self, compute: Callable[[list[Any]], list[Any]], type: Any, is_aggregate: bool = False) -> Callable[..., Any]:
+    def function(
+        self, compute: Callable[[list[Any]], list[Any]], type: Any, is_aggregate: bool = False
+    ) -> Callable[..., Any]:
         """A function of Arrow columns, of one that computes values of rows. Those of an aggregate are not kept."""
         known: dict[Row, Any] = {}
 
@@ -118,7 +120,7 @@ class Numbers:
         rows = [(at, *row) for at, group in enumerate(groups) for row in group or ()]
         made: list[Any] = [None] * len(groups)
         if any(not group for group in groups):
-            [(value,)] = ox.Store().query(f"SELECT ({aggregate} AS ?r) {{ VALUES ({_listed(names)}) {{}} }}")
+            [(value,)] = solutions(f"SELECT ({aggregate} AS ?r) {{ VALUES ({_listed(names)}) {{}} }}")
             made = [value if not group else None for group in groups]
         found = self._solve("", names, [row[1:] for row in rows], f"?g ({aggregate} AS ?r)", [row[0] for row in rows])
         for group, value in found:
@@ -141,11 +143,10 @@ class Numbers:
         if not any(text.startswith(("_:", "<<")) for column in columns for text in column):
             values = "".join([f"({' '.join(cells)})" for cells in zip(map(str, ids), *columns, strict=True)])
             try:
-                # A list: the solutions must end in this thread.
-                return list(ox.Store().query(
+                return solutions(
                     f"SELECT {select} {{ VALUES ({key} {_listed(names)}) {{ {values} }} {pattern} }}{group}",
                     base_iri=self._base,
-                ))
+                )
             except SyntaxError:
                 pass  # terms that are none by RFC 3987
         # Blank nodes, triple terms and wrong IRIs cannot be written in a query.
@@ -159,10 +160,10 @@ class Numbers:
             functions[ox.NamedNode(f"x:{name}")] = lambda at, found=found: found[int(at.value)]
             binds += f" BIND(<x:{name}>(?at) AS ?{name})"
         values = "".join(f"({at} {id})" for at, id in enumerate(ids))
-        return list(ox.Store().query(
+        return solutions(
             f"SELECT {select} {{ VALUES (?at {key}) {{ {values} }} {binds} {pattern} }}{group}",
             base_iri=self._base, custom_functions=functions,
-        ))
+        )  # fmt: skip
 
     def order(self, rows: list[Row]) -> list[Any]:
         """The keys by which terms are ordered: unbound, blank nodes, IRIs, numbers, other literals."""
@@ -173,9 +174,9 @@ class Numbers:
 
     def integer(self, numbers: list[int | None]) -> list[int | None]:
         """The numbers of integers."""
-        return self.numbered([
-            None if number is None else ox.Literal(str(number), datatype=_INTEGER) for number in numbers
-        ])
+        return self.numbered(
+            [None if number is None else ox.Literal(str(number), datatype=_INTEGER) for number in numbers]
+        )
 
 
 def _listed(names: Iterable[str]) -> str:

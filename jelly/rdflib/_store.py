@@ -1,0 +1,201 @@
+"""A read-only store of RDFLib over files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any
+
+from rdflib import BNode, Graph, URIRef, Variable
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
+from rdflib.query import Result
+from rdflib.store import VALID_STORE, Store
+
+from jelly._core.terms.materialize import Materializer, StatementIterator
+from jelly._core.terms.model import DefaultGraph
+from jelly._dataset.dataset import Dataset
+from jelly._dataset.scan import scan
+from jelly._dataset.seekable.segments import open_filtered
+from jelly.errors import JellyArgumentError, JellyUnsupportedError
+from jelly.rdflib._reading import library
+from jelly.results import Results
+from jelly.results import query as answered
+
+__all__ = ["JellyStore"]
+
+
+class JellyStore(Store):
+    """A read-only store of RDFLib over files, which are not loaded: ``Graph(store="jelly")``.
+
+    Each question reads the files. Of a Jelly file that was written with ``index="terms"`` only the segments are read
+    that may have an answer. SPARQL is answered by `jelly.query`, which needs the extra ``query``; queries with initial
+    bindings, or of another graph than the default one, by RDFLib itself.
+
+    A `Graph` is the default graph of the files, a ``Graph`` with the name of a named graph that one, and a ``Dataset``
+    all of them.
+
+    Parameters
+    ----------
+    configuration : Any, optional
+        What ``open`` takes: a source as for `jelly.scan`, or a `Dataset`.
+    identifier : Any, optional
+        Not used.
+
+    Examples
+    --------
+    >>> import jelly, rdflib
+    >>> from jelly.rdflib import JellyStore
+    >>> graph = rdflib.Graph(JellyStore(jelly.scan(b"<a:s> <a:p> <a:o> .\\n<a:s> <a:q> <a:o> .", format="nt")))
+    >>> len(graph), graph.value(rdflib.URIRef("a:s"), rdflib.URIRef("a:q"))
+    (2, rdflib.term.URIRef('a:o'))
+    """
+
+    context_aware = True
+    graph_aware = True
+
+    def __init__(self, configuration: Any = None, identifier: Any = None) -> None:
+        super().__init__()
+        self._dataset: Dataset | None = None
+        self._file: Any = None
+        self._names: dict[str, URIRef] = {}
+        if configuration is not None:
+            self.open(configuration)
+
+    def open(self, configuration: Any, create: bool = False) -> int:
+        """Open files: a source as for `jelly.scan`, or a `Dataset`. Nothing is read but the index of a Jelly file."""
+        if create:
+            raise JellyUnsupportedError("this store is read-only: write the file with jelly.write, then open it")
+        self.close()
+        if isinstance(configuration, Dataset):
+            self._dataset = configuration
+        else:
+            self._file = open_filtered(configuration, {})
+            self._dataset = scan(self._file or configuration)
+        return int(VALID_STORE or 0)
+
+    def close(self, commit_pending_transaction: bool = False) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+        self._file = self._dataset = None
+
+    @property
+    def _opened(self) -> Dataset:
+        if self._dataset is None:
+            raise JellyArgumentError("the store is not open: call open(path) first")
+        return self._dataset
+
+    def _found(self, pattern: Iterable[Any] = (None, None, None), context: Any = None) -> Dataset:
+        """The statements that match a pattern, in one graph or in all, each once."""
+        subject, predicate, object = pattern
+        return self._opened.filter(subject, predicate, object, _graph_of(context)).unique()
+
+    # ---- statements
+
+    def triples(self, triple_pattern: Any, context: Any = None) -> Iterator[tuple[Any, Iterator[Any]]]:
+        """Iterate over the triples that match a pattern, each with the graphs that have it."""
+        found: Any = StatementIterator(self._found(triple_pattern, context).batches(), library())
+        if context is not None:
+            for row in found:
+                yield row[:3], iter((context,))
+            return
+        graphs: dict[Any, list[Any]] = {}
+        for row in found:
+            graphs.setdefault(row[:3], []).append(self._graph(row[3] if len(row) == 4 else DATASET_DEFAULT_GRAPH_ID))
+        for triple, each in graphs.items():
+            yield triple, iter(each)
+
+    def _graph(self, name: Any) -> Graph:
+        return Graph(self, name)
+
+    def __len__(self, context: Any = None) -> int:
+        if context is None:
+            return sum(1 for _ in self.triples((None, None, None)))
+        return self._found(context=context).count()
+
+    def contexts(self, triple: Any = None) -> Generator[Graph, None, None]:
+        """Iterate over the graphs, or over those that have a triple."""
+        names: dict[Any, None] = {}
+        for batch in self._found(triple or (None, None, None)).batches():
+            if batch.g is None:
+                names[DATASET_DEFAULT_GRAPH_ID] = None
+                continue
+            maker = Materializer(batch, library())
+            for id in {*batch.g.tolist()}:
+                names[DATASET_DEFAULT_GRAPH_ID if id < 0 else maker.term(id)] = None
+        yield from map(self._graph, names)
+
+    def add(self, triple: Any, context: Any, quoted: bool = False) -> None:
+        """Refuse: the store is read-only."""
+        raise JellyUnsupportedError("this store is read-only")
+
+    def addN(self, quads: Any) -> None:
+        """Refuse: the store is read-only."""
+        raise JellyUnsupportedError("this store is read-only")
+
+    def remove(self, triple: Any, context: Any = None) -> None:
+        """Refuse: the store is read-only."""
+        raise JellyUnsupportedError("this store is read-only")
+
+    # ---- queries
+
+    def query(self, query: Any, initNs: Any, initBindings: Any, queryGraph: Any, **kwargs: Any) -> Result:
+        """Answer a SPARQL query, see `jelly.query`. NotImplementedError makes RDFLib answer it."""
+        if not isinstance(query, str) or initBindings or _graph_of(queryGraph) != DefaultGraph():
+            raise NotImplementedError
+        prefixes = "".join(
+            f"PREFIX {name}: <{iri}>\n"
+            for name, iri in initNs.items() if re.search(rf"(?<![\w-]){re.escape(name)}:", query)
+        )  # fmt: skip
+        found = answered(self._opened, prefixes + query)
+        if not isinstance(found, Results):
+            made = Result("CONSTRUCT")
+            made.graph = Graph()
+            rows: Any = StatementIterator(found.batches(), library())
+            for row in rows:
+                made.graph.add(row)
+            return made
+        if found.boolean is not None:
+            made = Result("ASK")
+            made.askAnswer = found.boolean
+            return made
+        made = Result("SELECT")
+        made.vars = names = [Variable(name) for name in found.variables]
+        made.bindings = (
+            {name: term for name, term in zip(names, row, strict=True) if term is not None}
+            for batch in found.batches() for row in _rows(batch)
+        )  # fmt: skip
+        return made
+
+    # ---- namespaces
+
+    def bind(self, prefix: str, namespace: URIRef, override: bool = True) -> None:
+        """Note a prefix, in memory."""
+        if override or prefix not in self._names:
+            self._names[prefix] = namespace
+
+    def namespace(self, prefix: str) -> URIRef | None:
+        """The namespace of a prefix."""
+        return self._names.get(prefix)
+
+    def prefix(self, namespace: URIRef) -> str | None:
+        """The prefix of a namespace."""
+        return next((prefix for prefix, known in self._names.items() if known == namespace), None)
+
+    def namespaces(self) -> Iterator[tuple[str, URIRef]]:
+        """Iterate over the prefixes and their namespaces."""
+        return iter([*self._names.items()])
+
+
+def _graph_of(context: Any) -> Any:
+    """The graph that a context of RDFLib stands for, as `Dataset.filter` takes it: None for all."""
+    name = context.identifier if isinstance(context, Graph) else context
+    if name is None or name == "__UNION__":
+        return None
+    return DefaultGraph() if isinstance(name, BNode) or name == DATASET_DEFAULT_GRAPH_ID else name
+
+
+def _rows(batch: Any) -> Iterator[list[Any]]:
+    maker = Materializer(batch, library())
+    for row in batch.cells.tolist():
+        yield [None if id < 0 else maker.term(id) for id in row]
