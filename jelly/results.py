@@ -192,8 +192,8 @@ def query(
 
     Only statements that the patterns of the query can match are kept, and of a Jelly file with an index only the
     segments are read that may have some. They become numbers, of which DuckDB makes joins; terms are made for the
-    results alone. The values of expressions are those of pyoxigraph. What is not translated, such as DESCRIBE, NOW(), or
-    EXISTS within an expression, pyoxigraph answers as a whole, from these statements in memory.
+    results alone. The values of expressions are those of pyoxigraph. What is not translated, such as DESCRIBE, NOW(),
+    or EXISTS within an expression, pyoxigraph answers as a whole, from these statements in memory.
 
     The default graph is that of the files: statements without a graph. All others are named graphs. Statements that
     are there twice count once, as in a store. SERVICE is refused.

@@ -137,6 +137,13 @@ class JellyStore(Store):
         """Refuse: the store is read-only."""
         raise JellyUnsupportedError("this store is read-only")
 
+    def add_graph(self, graph: Graph) -> None:
+        """Do nothing: a graph is there if it has statements."""
+
+    def remove_graph(self, graph: Graph) -> None:
+        """Refuse: the store is read-only."""
+        raise JellyUnsupportedError("this store is read-only")
+
     # ---- queries
 
     def query(self, query: Any, initNs: Any, initBindings: Any, queryGraph: Any, **kwargs: Any) -> Result:

@@ -149,10 +149,7 @@ class Algebra:
             raise Untranslated("VALUES without variables")
         columns = [self.column(name) for name in names]
         ids = [
-            [
-                None if type(term) is str else self._functions.number(term)
-                for term in (row.get(name, "") for name in names)
-            ]
+            [self._functions.number(row[name]) if type(row.get(name, "")) is not str else None for name in names]
             for row in rows
         ]
         bound = frozenset(column for at, column in enumerate(columns) if all(row[at] is not None for row in ids))

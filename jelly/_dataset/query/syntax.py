@@ -55,7 +55,7 @@ def parsed(sparql: str) -> Any:
             before, rdflib.NORMALIZE_LITERALS = rdflib.NORMALIZE_LITERALS, False
             try:
                 query = translateQuery(parseQuery(sparql))
-                algebra = query.algebra
+                algebra: Any = query.algebra
                 algebra.base = query.prologue.base or None
             finally:
                 rdflib.NORMALIZE_LITERALS = before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from threading import RLock
 from typing import Any, TypeAlias
@@ -190,8 +191,6 @@ def _key(term: Any) -> dict[str, Any]:
     elif isinstance(term, IRI):
         rank = 1
     elif isinstance(term, Literal) and _NUMBERS.fullmatch(term.datatype.value):
-        try:
+        with suppress(ArithmeticError):
             rank, number, text = 2, float(Decimal(term.value.replace("INF", "Infinity"))), ""
-        except ArithmeticError:
-            pass
     return {"rank": rank, "number": number, "text": text}
