@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from jelly._dataset.seekable.file import open as open
     from jelly._dataset.seekable.sidecar import index
     from jelly._dataset.split import Part
+    from jelly._dataset.subset import subset
     from jelly._dataset.write import write
     from jelly._options.keywords import ReadOptions, WriteOptions
     from jelly._tools.canonicalize import Canonical, canonicalize
@@ -131,6 +132,7 @@ __all__ = [
     "read_arrow",
     "read_options",
     "scan",
+    "subset",
     "validate",
     "wide",
     "write",
@@ -169,6 +171,7 @@ _LAZY = {
     "query": "jelly.results",
     "read_arrow": "jelly.arrow",
     "scan": "jelly._dataset.scan",
+    "subset": "jelly._dataset.subset",
     "validate": "jelly._tools.validate",
     "wide": "jelly._dataset.scan",
     "write": "jelly._dataset.write",

@@ -28,6 +28,7 @@ with need("rdflib", "RDFLib is not installed"):
     import rdflib.util
 
 from jelly.rdflib._reading import JellyParser, library, read, read_graphs
+from jelly.rdflib._shapes import validate
 from jelly.rdflib._store import JellyStore
 from jelly.rdflib._writing import JellySerializer, write, write_graphs
 
@@ -39,6 +40,7 @@ __all__ = [
     "read",
     "read_graphs",
     "register",
+    "validate",
     "write",
     "write_graphs",
 ]

@@ -1,0 +1,196 @@
+"""Validation by SHACL: what the shapes of a graph can reach, checked by pySHACL."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from rdflib import OWL, RDF, RDFS, SH, Graph, Literal, URIRef
+from rdflib.collection import Collection
+
+from jelly._core.terms.materialize import StatementIterator
+from jelly._dataset.dataset import Dataset
+from jelly._dataset.sources import OF_SOURCES, Sources
+from jelly._dataset.subset import refuse_once
+from jelly._options.settings import checked
+from jelly.errors import need
+from jelly.rdflib._reading import library, read
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import ReadOptions
+
+__all__ = ["validate"]
+
+# What may ask for any statement.
+_ANYWHERE = (SH.sparql, SH.target, SH.rule, SH.js, SH.select, SH.ask, SH.construct, SH.expression)
+_REPEATED = (SH.zeroOrMorePath, SH.oneOrMorePath)
+# Constraints whose values are shapes for the same node, and those for the values of a path.
+_SHAPES = (SH["not"], SH.node, SH.property, SH.qualifiedValueShape)
+_LISTS = (SH["and"], SH["or"], SH.xone)
+_COMPARED = (SH.equals, SH.disjoint, SH.lessThan, SH.lessThanOrEquals)
+
+
+class _Shapes:
+    """What the shapes of a graph ask of data: predicates forward and inverse, and how many steps from a focus node."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self.forward: set[Any] = {RDF.type}
+        self.inverse: set[Any] = set()
+        self.is_anywhere = any((None, predicate, None) in graph for predicate in _ANYWHERE)
+        self.is_closed = (None, SH.closed, Literal(True)) in graph
+        for predicate in _COMPARED:
+            self.forward.update(graph.objects(None, predicate))
+        paths = {*graph.objects(None, SH.path)}
+        self._lengths = {path: self._length(path, False) for path in paths}
+        self.steps = max([0.0, *(self._depth(shape, ()) for shape in {*graph.subjects(SH.path)} | self._roots())])
+
+    def _roots(self) -> set[Any]:
+        given = (SH.targetClass, SH.targetNode, SH.targetSubjectsOf, SH.targetObjectsOf)
+        return {shape for predicate in given for shape in self._graph.subjects(predicate)} | {
+            *self._graph.subjects(RDF.type, SH.NodeShape), *self._graph.subjects(RDF.type, SH.PropertyShape)
+        }  # fmt: skip
+
+    def _length(self, path: Any, is_inverse: bool) -> float:
+        """The number of steps of a path, whose predicates are noted."""
+        if isinstance(path, URIRef):
+            (self.inverse if is_inverse else self.forward).add(path)
+            return 1
+        graph = self._graph
+        if (one := graph.value(path, SH.inversePath)) is not None:
+            return self._length(one, not is_inverse)
+        if (each := graph.value(path, SH.alternativePath)) is not None:
+            return max(self._length(part, is_inverse) for part in Collection(graph, each))
+        for predicate in (*_REPEATED, SH.zeroOrOnePath):
+            if (one := graph.value(path, predicate)) is not None:
+                length = self._length(one, is_inverse)
+                return length if predicate == SH.zeroOrOnePath else math.inf
+        return sum(self._length(part, is_inverse) for part in Collection(graph, path))
+
+    def _depth(self, shape: Any, around: tuple[Any, ...]) -> float:
+        """The number of steps from a node to what its shape asks for; one that is within itself has no end."""
+        if shape in around:
+            return math.inf
+        graph = self._graph
+        inner = [one for predicate in _SHAPES for one in graph.objects(shape, predicate)]
+        for predicate in _LISTS:
+            for each in graph.objects(shape, predicate):
+                inner += Collection(graph, each)
+        deepest = max([0.0, *(self._depth(one, (*around, shape)) for one in inner)])
+        # Of values of sh:class their types are asked for.
+        deepest = max(deepest, float((shape, SH["class"], None) in graph))
+        return deepest + self._lengths.get(graph.value(shape, SH.path), 0)
+
+    def focus(self, data: Dataset, types: Graph) -> Iterator[Any]:
+        """The focus nodes; ``types`` gets the statements that say so."""
+        graph = self._graph
+        classes: set[Any] = {*graph.objects(None, SH.targetClass)} | {
+            shape for shape in self._roots() for kind in (RDFS.Class, OWL.Class) if (shape, RDF.type, kind) in graph
+        }
+        yield from graph.objects(None, SH.targetNode)
+        both = graph + types
+        classes = {below for each in classes for below in both.transitive_subjects(RDFS.subClassOf, each)}
+        if classes:
+            for found in _rows(data.filter(p=RDF.type, o=classes)):
+                types.add(found)
+                yield found[0]
+        for predicate, place in ((SH.targetSubjectsOf, 0), (SH.targetObjectsOf, 2)):
+            wanted: set[Any] = {*graph.objects(None, predicate)}
+            if wanted:
+                for found in _rows(data.filter(p=wanted)):
+                    types.add(found)
+                    yield found[place]
+
+
+def _rows(data: Dataset) -> Iterator[Any]:
+    rows: Any = StatementIterator(data.batches(), library())
+    for row in rows:
+        yield row[:3]
+
+
+def _graph(rows: Iterable[Any]) -> Graph:
+    made = Graph()
+    for row in rows:
+        made.add(row[:3])
+    return made
+
+
+def _reachable(data: Dataset, shapes: _Shapes) -> Graph:
+    """The statements that shapes can ask for, of all graphs."""
+    if shapes.is_anywhere:
+        return _graph(_rows(data))
+    made = _graph(_rows(data.filter(p=RDFS.subClassOf)))
+    new = {*shapes.focus(data, made)}
+    reached: set[Any] = set()
+    steps = 0
+    while new and steps < max(shapes.steps, shapes.is_closed):
+        reached |= new
+        ends: set[Any] = set()
+        forward = None if shapes.is_closed else shapes.forward
+        for row in _rows(data.filter(s={node for node in new if not isinstance(node, Literal)}, p=forward)):
+            made.add(row)
+            if row[1] in shapes.forward:
+                ends.add(row[2])
+        if shapes.inverse:
+            for row in _rows(data.filter(p=shapes.inverse, o=new)):
+                made.add(row)
+                ends.add(row[0])
+        new = ends - reached
+        steps += 1
+    return made
+
+
+@checked(OF_SOURCES)
+def validate(src: Any, shapes: Any, **options: Unpack[ReadOptions]) -> tuple[bool, Graph, str]:
+    """Validate files by shapes of SHACL: pySHACL checks the statements that the shapes can reach from their targets.
+
+    The report is the one that pySHACL gives for all statements. The source is read once for each step of the longest
+    path of a shape, and three times more; only those statements are in memory. With SPARQL in the shapes they are all.
+    Statements of named graphs count as those of the default graph.
+
+    Parameters
+    ----------
+    src : Any
+        The input, as for `jelly.scan`. It must be a path, bytes or whatever else can be read several times.
+    shapes : Any
+        The shapes: a graph of RDFLib, or as for `jelly.read`.
+    **options : Unpack[ReadOptions]
+        Shared keywords for ``src``, see `jelly.ReadOptions`.
+
+    Returns
+    -------
+    conforms : bool
+        Whether there is no result.
+    report : rdflib.Graph
+        The validation report.
+    text : str
+        The report as text.
+
+    Raises
+    ------
+    MissingExtraError
+        Without pySHACL (extra ``shacl``).
+
+    Examples
+    --------
+    >>> import jelly.rdflib, rdflib
+    >>> shapes = rdflib.Graph().parse(format="turtle", data='''@prefix sh: <http://www.w3.org/ns/shacl#> .
+    ... <a:shape> sh:targetNode <a:ann> ; sh:property [ sh:path <a:name> ; sh:minCount 1 ] .''')
+    >>> data = b'<a:ann> <a:knows> <a:bob> .\\n<a:bob> <a:name> "Bob" .'
+    >>> conforms, report, text = jelly.rdflib.validate(data, shapes, format="nt")
+    >>> conforms
+    False
+    """
+    with need("shacl", "validation by shapes needs pySHACL"):
+        import pyshacl
+
+    threads = options.pop("threads", 1)
+    data = Dataset(Sources(src, **options), threads=threads)
+    refuse_once(data)
+    wanted = shapes if isinstance(shapes, Graph) else _graph(read(shapes))
+    found = _reachable(data, _Shapes(wanted))
+    conforms, report, text = pyshacl.validate(found, shacl_graph=wanted, inplace=True)
+    return bool(conforms), report, str(text)
