@@ -16,7 +16,7 @@ from jelly._dataset.stream import Stream
 from jelly._formats.registry import JELLY, JELLY_PATCH, TABLE_FORMATS, Content
 from jelly.cli import contents
 from jelly.cli.common import in_options, message, progress_bar, say, show
-from jelly.cli.options import COUNT, Files, Given, command, forms, option, reads, streams, writes
+from jelly.cli.options import COUNT, Files, Given, command, forms, option, reads, refuse, streams, writes
 from jelly.cli.reading import check_options, content_of, expanded, format_of, inputs, names, output_of, wide_advice
 
 __all__ = ["cat", "count", "head", "inspect", "stats_", "validate"]
@@ -161,11 +161,13 @@ def inspect(files: Files, per_frame: bool, size: bool, patches: bool, form: str 
 @option("--unordered", "Compare as sets, ignoring the order of statements.")
 @option("--frame N", "Compare only frame N (counting from 0).", None, COUNT)
 @option("--options FILE", "A Jelly file whose stream options must be the same.")
+@option("--shapes FILE", "Print instead the report of SHACL for the shapes of FILE (needs jelly-rdf[shacl]).")
 @option("--limit N", "Stop after N problems (default 1000).", 1000)
 @forms("json")
 @reads("strict", logs=True)
 def validate(
     files: Files,
+    shapes: str | None,
     against: str | None,
     unordered: bool,
     form: str | None,
@@ -184,7 +186,15 @@ def validate(
       jelly validate people.jelly
       jelly validate people.jelly --against people.nt --unordered
       jelly validate 'dump/*.nq.gz' changes.rdfp results.srj
+      jelly validate people.jelly --shapes shapes.ttl
     """
+    if shapes is not None:
+        refuse("--shapes", {"files", "shapes", *reading})
+        from jelly.rdflib import validate as by_shapes
+
+        conforms, _, text = by_shapes(names(files, reading), shapes, **reading)
+        click.echo(text, nl=False)
+        click.get_current_context().exit(0 if conforms else 1)
     each = [(file, content_of(dict(reading), file)) for file in expanded(files)]
     reading.pop("content", None)
     given |= {"against": against, "ordered": not unordered}

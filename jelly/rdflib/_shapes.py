@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from rdflib import OWL, RDF, RDFS, SH, Graph, Literal, URIRef
+from rdflib import OWL, RDF, RDFS, SH, BNode, Graph, Literal, URIRef
 from rdflib.collection import Collection
 
 from jelly._core.terms.materialize import StatementIterator
 from jelly._dataset.dataset import Dataset
 from jelly._dataset.sources import OF_SOURCES, Sources
-from jelly._dataset.subset import refuse_once
+from jelly._dataset.subset import refuse_once, subset
 from jelly._options.settings import checked
 from jelly.errors import need
 from jelly.rdflib._reading import library, read
@@ -140,6 +140,10 @@ def _reachable(data: Dataset, shapes: _Shapes) -> Graph:
                 ends.add(row[0])
         new = ends - reached
         steps += 1
+    # Reports tell what a blank node is.
+    if blank := {node for node in reached | new if isinstance(node, BNode)}:
+        for row in _rows(subset(data, focus=blank)):
+            made.add(row)
     return made
 
 

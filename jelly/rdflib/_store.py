@@ -16,6 +16,7 @@ from jelly._core.terms.model import DefaultGraph
 from jelly._dataset.dataset import Dataset
 from jelly._dataset.scan import scan
 from jelly._dataset.seekable.segments import open_filtered
+from jelly._dataset.subset import refuse_once
 from jelly.errors import JellyArgumentError, JellyUnsupportedError
 from jelly.rdflib._reading import library
 from jelly.results import Results
@@ -71,6 +72,7 @@ class JellyStore(Store):
         else:
             self._file = open_filtered(configuration, {})
             self._dataset = scan(self._file or configuration)
+        refuse_once(self._dataset)
         return int(VALID_STORE or 0)
 
     def close(self, commit_pending_transaction: bool = False) -> None:

@@ -1,0 +1,239 @@
+"""``jelly.query`` and the commands: what comes in, what goes out, and what is refused."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from support.shared import shared
+
+import jelly
+from jelly import IRI, Literal
+from jelly.cli.commands import cli
+from jelly.results import Results
+
+DATA = b"""<a:ann> <a:name> "Ann" .
+<a:ann> <a:knows> <a:bob> .
+<a:bob> <a:name> "Bob" .
+<a:bob> <a:name> "Bob" .
+<a:bob> <a:age> "7"^^<http://www.w3.org/2001/XMLSchema#integer> .
+_:x <a:name> "X"@en .
+"""
+NAMES = "SELECT ?s ?n { ?s <a:name> ?n } ORDER BY ?n"
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    path = tmp_path / "people.jelly"
+    jelly.convert(DATA, path, format="nt", index="terms")
+    return path
+
+
+def test_solutions(people: Path) -> None:
+    found = jelly.query(people, NAMES)
+    assert isinstance(found, Results)
+    assert found.variables == ("s", "n")
+    rows = list(found)
+    assert [row[1] for row in rows] == [Literal("Ann"), Literal("Bob"), Literal("X", language="en")]
+    assert rows[0][0] == IRI("a:ann")
+    with pytest.raises(jelly.JellyArgumentError, match="consumed"):
+        list(found)
+    table = jelly.query(people, NAMES).arrow().read_all()
+    assert table["n"].to_pylist()[:2] == ["Ann", "Bob"]
+
+
+def test_answers(people: Path) -> None:
+    assert jelly.query(people, "ASK { <a:ann> <a:knows> ?x }").boolean is True
+    assert jelly.query(people, "ASK { <a:bob> <a:knows> ?x }").boolean is False
+
+
+def test_graphs(people: Path) -> None:
+    made = jelly.query(people, "CONSTRUCT { ?x <a:knownBy> [ <a:is> ?s ] } WHERE { ?s <a:knows> ?x }")
+    statements = list(made)
+    assert len(statements) == 2
+    assert {str(each.p) for each in statements} == {"<a:knownBy>", "<a:is>"}
+    assert jelly.query(people, "CONSTRUCT WHERE { ?s <a:knows> ?o }").count() == 1
+    assert (
+        jelly.query(people, "CONSTRUCT { ?n <a:of> ?s } WHERE { ?s <a:name> ?n }").count() == 0
+    )  # no literal subjects
+    assert jelly.query(people, "DESCRIBE <a:bob>").count() == 2
+
+
+def test_labels_of_new_blank_nodes_are_new() -> None:
+    made = jelly.query(b"_:c1 <a:p> _:c2 .", "CONSTRUCT { ?s <a:q> _:c1 . ?s <a:p> ?o } { ?s <a:p> ?o }", format="nt")
+    assert len({str(term) for each in made for term in (each.s, each.o)}) == 3
+
+
+def test_sources(people: Path, tmp_path: Path) -> None:
+    text = tmp_path / "more.nt.gz"
+    jelly.convert(b'<a:eve> <a:knows> <a:ann> .\n_:x <a:name> "other" .', text, format="nt")
+    sparql = "SELECT ?x { ?x <a:knows>/<a:knows> ?y }"
+    assert list(jelly.query([people, text], sparql)) == [(IRI("a:eve"),)]
+    # Blank nodes of files stay apart.
+    assert (
+        len(list(jelly.query([people, text], "SELECT * { ?x <a:name> ?n, ?m FILTER(isBLANK(?x) && ?n != ?m) }"))) == 0
+    )
+    dataset = jelly.scan(people).filter(where="o.kind = literal")
+    assert len(list(jelly.query(dataset, "SELECT * { ?s ?p ?o }"))) == 4
+    with pytest.raises(jelly.JellyArgumentError, match="for `scan`"):
+        jelly.query(dataset, NAMES, format="nt")
+    assert len(list(jelly.query(people, NAMES, threads=2))) == 3
+
+
+def test_each_statement_counts_once() -> None:
+    count = "SELECT (COUNT(*) AS ?n) { ?s <a:name> ?o }"
+    [(number,)] = jelly.query(DATA, count, format="nt")
+    assert number == Literal("3", datatype="http://www.w3.org/2001/XMLSchema#integer")
+
+
+def test_graph_names() -> None:
+    data = b"<a:s> <a:p> <a:o> <a:g> .\n<a:s> <a:p> <a:o> <a:h> .\n<a:s> <a:p> <a:x> .\n"
+    assert len(list(jelly.query(data, "SELECT ?g { GRAPH ?g { <a:s> <a:p> <a:o> } }", format="nq"))) == 2
+    assert len(list(jelly.query(data, "SELECT * FROM <a:g> FROM <a:h> { ?s ?p ?o }", format="nq"))) == 1
+    assert len(list(jelly.query(data, "SELECT * FROM NAMED <a:g> { GRAPH ?g { ?s ?p ?o } }", format="nq"))) == 1
+    assert len(list(jelly.query(data, "SELECT * { ?s ?p ?o }", format="nq"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("sparql", "way", "told"),
+    [
+        (NAMES, "DuckDB", "predicate is one of 1: <a:name>"),
+        ("SELECT * { ?s ?p ?o }", "DuckDB", "statements: all"),
+        ("SELECT * { ?x <a:p>* ?y }", "DuckDB", "statements: all"),
+        ("SELECT * { <a:x> <a:p>* ?y }", "DuckDB", "predicate is one of 1: <a:p>"),
+        ("SELECT * { ?s <a:p> ?o FILTER(NOW() > ?o) }", "pyoxigraph", "a name with a backslash"),
+        ("SELECT * { ?s <a:p> ?o FILTER(?o = 1 || EXISTS { ?s <a:q> ?x }) }", "pyoxigraph", "EXISTS"),
+        ("DESCRIBE <a:x>", "pyoxigraph", "DESCRIBE"),
+        ("SELECT * { << ?s ?p ?o >> ?q ?x }", "pyoxigraph", "RDFLib does not parse"),
+    ],
+)
+def test_explain(sparql: str, way: str, told: str) -> None:
+    plan = jelly.query(b"not read", sparql, format="nt", explain=True)
+    assert plan.startswith(way)
+    assert told in plan
+
+
+@pytest.mark.parametrize(
+    ("sparql", "error", "match"),
+    [
+        ("SELECT nothing", jelly.JellySyntaxError, "no SPARQL query"),
+        ("SELECT * { SERVICE <http://x/> { ?s ?p ?o } }", jelly.JellyUnsupportedError, "SERVICE"),
+        (
+            "ASK { ?s <a:p> ?o FILTER(EXISTS { SERVICE <http://x/> { ?s ?p ?o } }) }",
+            jelly.JellyUnsupportedError,
+            "SERVICE",
+        ),
+        ("SELECT * { ?s ?p ?o FILTER(<a:f>(?o)) }", jelly.JellyUnsupportedError, "custom function"),
+        ("INSERT DATA { <a:s> <a:p> <a:o> }", jelly.JellySyntaxError, "no SPARQL query"),
+    ],
+)
+def test_refused(sparql: str, error: type[Exception], match: str) -> None:
+    with pytest.raises(error, match=match):
+        jelly.query(DATA, sparql, format="nt")
+
+
+def test_errors_of_the_source_come_through(tmp_path: Path) -> None:
+    with pytest.raises(jelly.JellySyntaxError) as caught:
+        list(jelly.query(b"<a:s> <a:p> <a:o> .\n<a:s> wrong", "SELECT * { ?s ?p ?o }", format="nt"))
+    assert caught.value.line == 2
+    with pytest.raises(FileNotFoundError):
+        jelly.query(tmp_path / "none.jelly", NAMES)
+
+
+def test_memory_has_a_limit() -> None:
+    data = b"".join(b"<a:s%d> <a:p> <a:o%d> .\n" % (at % 1000, at) for at in range(20_000))
+    with pytest.raises(jelly.JellyLimitError, match="memory"):
+        jelly.query(
+            data, "SELECT * { ?s <a:p> ?o FILTER(?o = 1 || EXISTS { ?s <a:q> ?x }) }", format="nt", memory=1 << 20
+        )
+    # Joins go on in temporary files, here of 4,000,000 rows.
+    big = "SELECT (COUNT(*) AS ?n) { SELECT DISTINCT ?a ?b { ?s <a:p> ?a . ?t <a:p> ?b FILTER(?s = <a:s1>) } }"
+    [(n,)] = jelly.query(data, big, format="nt", memory=1 << 26)
+    assert n.value == "400000"
+
+
+def test_solutions_come_before_all_are_there() -> None:
+    data = b"".join(b"<a:s%d> <a:p> <a:o> .\n" % at for at in range(3000))
+    found = jelly.query(data, "SELECT * { ?a <a:p> ?o . ?b <a:p> ?o . ?c <a:p> ?o }", format="nt")  # 27 billion
+    first = next(iter(found.batches()))
+    assert len(first) > 0
+    found.close()
+
+
+def test_queries_in_threads() -> None:
+    failed: list[Any] = []
+
+    def ask(at: int) -> None:
+        name = f"FILTER(STRLEN(?n) = {at % 4})"
+        try:
+            found = sorted(
+                row[0].value for row in jelly.query(DATA, f"SELECT ?n {{ ?s <a:name> ?n {name} }}", format="nt")
+            )
+            assert found == [value for value in ("Ann", "Bob", "X") if len(value) == at % 4]
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=ask, args=[at]) for at in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+
+
+def test_real_data() -> None:
+    movies = shared("data") / "movies/30kmovies.nt.gz"
+    film, actor = "http://rdf.freebase.com/film/film/", "http://rdf.freebase.com/film/performance/actor"
+    sparql = f"SELECT ?d ?a {{ ?f <{film}directed_by> ?d ; <{film}starring> ?p . ?p <{actor}> ?a }}"
+    assert sum(map(len, jelly.query(movies, sparql).batches())) == 29_967
+
+
+# ---- the commands
+
+
+def run(*words: Any) -> tuple[int, str, str]:
+    done = CliRunner().invoke(cli, [str(word) for word in words])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_command(people: Path, tmp_path: Path) -> None:
+    assert run("query", people, NAMES) == (
+        0, '?s\t?n\n<a:ann>\t"Ann"\n<a:bob>\t"Bob"\n_:x\t"X"@en\n', ""
+    )  # fmt: skip
+    question = tmp_path / "names.rq"
+    question.write_text(NAMES)
+    out = tmp_path / "names.jellys"
+    assert run("query", people, question, "-o", out) == (0, "", f"{out}: 3 rows\n")
+    assert len(list(jelly.results.read_results(out))) == 3
+    assert run("query", people, "CONSTRUCT WHERE { ?s <a:knows> ?o }")[1] == "<a:ann> <a:knows> <a:bob> .\n"
+    assert run("query", people, "ASK { ?s <a:knows> ?o }")[:2] == (0, "true\n")
+    assert run("query", people, "ASK { ?s <a:hates> ?o }")[:2] == (1, "false\n")
+    assert run("query", people, "ASK { ?s <a:hates> ?o }", "--to", "srj")[:2] == (
+        0, '{"head":{},"boolean":false}'
+    )  # fmt: skip
+    assert run("query", people, NAMES, "--explain")[1].startswith("DuckDB")
+
+
+def test_command_refuses(people: Path, tmp_path: Path) -> None:
+    code, _, told = run("query", people, "SELECT nothing")
+    assert (code, told.startswith("error: this is no SPARQL query")) == (1, True)
+    assert run("query", people, tmp_path / "none.rq")[0] == 2
+    assert run("query", people, NAMES, "-o", tmp_path / "x.parquet")[0] == 2
+
+
+def test_validate_by_shapes(people: Path, tmp_path: Path) -> None:
+    shapes = tmp_path / "shapes.ttl"
+    shapes.write_text(
+        "@prefix sh: <http://www.w3.org/ns/shacl#> . "
+        "<a:shape> sh:targetNode <a:ann>, <a:bob> ; sh:property [ sh:path <a:age> ; sh:minCount 1 ] ."
+    )
+    code, told, _ = run("validate", people, "--shapes", shapes)
+    assert code == 1
+    assert "Conforms: False" in told
+    assert "<a:ann>" in told
+    shapes.write_text(shapes.read_text().replace("<a:ann>, ", ""))
+    assert run("validate", people, "--shapes", shapes)[0] == 0
+    assert run("validate", people, "--shapes", shapes, "--frame", 1)[0] == 2

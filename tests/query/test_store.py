@@ -1,0 +1,143 @@
+"""The read-only store of RDFLib."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rdflib
+from rdflib import Dataset, Graph, URIRef
+from support.shared import shared
+
+import jelly
+from jelly.rdflib import JellyStore
+
+DATA = b"""<a:s> <a:p> <a:o> .
+<a:s> <a:p> "1"@en .
+<a:s> <a:p> <a:o> .
+_:b <a:q> "02"^^<http://www.w3.org/2001/XMLSchema#integer> .
+"""
+QUADS = b"""<a:s> <a:p> <a:o> .
+<a:s> <a:p> <a:o> <a:g> .
+<a:s> <a:p> <a:o> <a:h> .
+<a:s> <a:q> "x" <a:g> .
+"""
+
+
+def of(data: bytes, format: str) -> JellyStore:
+    return JellyStore(jelly.scan(data, format=format))
+
+
+def memory(store: JellyStore) -> Graph:
+    made = Graph()
+    for triple in Graph(store):
+        made.add(triple)
+    return made
+
+
+def test_patterns() -> None:
+    graph = Graph(of(DATA, "nt"))
+    plain = Graph().parse(data=DATA, format="nt")
+    assert len(graph) == len(plain) == 3  # each statement once
+    subject, predicate = URIRef("a:s"), URIRef("a:p")
+    for pattern in [(None, None, None), (subject, None, None), (None, predicate, None), (subject, None, URIRef("a:o"))]:
+        found = [triple for triple in graph.triples(pattern) if not isinstance(triple[0], rdflib.BNode)]
+        assert sorted(found) == sorted(t for t in plain.triples(pattern) if not isinstance(t[0], rdflib.BNode))
+    [node] = graph.subjects(URIRef("a:q"))
+    assert str(graph.value(node, URIRef("a:q"))) == "02"
+    assert (subject, predicate, URIRef("a:none")) not in graph
+
+
+def test_graphs() -> None:
+    store = of(QUADS, "nq")
+    assert len(Graph(store)) == 1
+    assert len(Graph(store, URIRef("a:g"))) == 2
+    dataset = Dataset(store)
+    assert sorted(str(quad[3]) for quad in dataset.quads((None, URIRef("a:p"), None, None))) == [
+        "a:g", "a:h", "urn:x-rdflib:default"
+    ]  # fmt: skip
+    assert {str(graph.identifier) for graph in dataset.graphs()} == {"a:g", "a:h", "urn:x-rdflib:default"}
+    assert len(dataset.graph(URIRef("a:g"))) == 2
+    assert {str(each.identifier) for each in store.contexts((None, URIRef("a:q"), None))} == {"a:g"}
+    union = Dataset(store, default_union=True)
+    assert len({*union.triples((None, None, None))}) == 2
+
+
+def test_queries() -> None:
+    graph = Graph(of(DATA, "nt"))
+    assert [row.o for row in graph.query("SELECT ?o { <a:s> <a:p> ?o FILTER(isIRI(?o)) }")] == [URIRef("a:o")]
+    assert graph.query("ASK { ?s <a:q> 2 }").askAnswer is False
+    made = graph.query("CONSTRUCT { ?o <a:of> ?s } WHERE { ?s <a:p> ?o }")
+    assert {*made.graph} == {(URIRef("a:o"), URIRef("a:of"), URIRef("a:s"))}
+    graph.bind("a", "a:")
+    assert len(graph.query("SELECT * { ?s a:p ?o }")) == 2
+    # What `jelly.query` does not know RDFLib answers.
+    found = graph.query("SELECT ?o { ?s <a:p> ?o }", initBindings={"s": URIRef("a:none")})
+    assert len(found) == 0
+    named = Graph(of(QUADS, "nq"), URIRef("a:g"))
+    assert [str(row.o) for row in named.query("SELECT ?o { ?s <a:q> ?o }")] == ["x"]
+    with pytest.raises(jelly.JellySyntaxError):
+        graph.query("SELECT nothing")
+
+
+def test_read_only() -> None:
+    store = of(DATA, "nt")
+    graph = Graph(store)
+    triple = (URIRef("a:x"), URIRef("a:x"), URIRef("a:x"))
+    for change in (graph.add, graph.remove):
+        with pytest.raises(jelly.JellyUnsupportedError, match="read-only"):
+            change(triple)
+    with pytest.raises(jelly.JellyUnsupportedError):
+        graph.addN([(*triple, graph)])
+    with pytest.raises(jelly.JellyUnsupportedError):
+        store.open("x.jelly", create=True)
+    with pytest.raises(jelly.JellyUnsupportedError):
+        store.remove_graph(graph)
+
+
+def test_open_and_close(tmp_path: Path) -> None:
+    jelly.rdflib.register()
+    path = tmp_path / "x.jelly"
+    jelly.convert(DATA, path, format="nt", index="terms")
+    graph = Graph(store="jelly")
+    with pytest.raises(jelly.JellyArgumentError, match="not open"):
+        len(graph)
+    graph.open(str(path))
+    assert len(graph) == 3
+    assert [str(row.o) for row in graph.query("SELECT ?o { ?s <a:p> ?o FILTER(isIRI(?o)) }")] == ["a:o"]
+    graph.close()
+    with pytest.raises(FileNotFoundError):
+        len(Graph(JellyStore(tmp_path / "none.jelly")))
+    with pytest.raises(jelly.JellyArgumentError, match="several times"):
+        JellyStore(iter([DATA]))
+
+
+def test_namespaces() -> None:
+    store = of(DATA, "nt")
+    store.bind("x", URIRef("http://x/"))
+    store.bind("x", URIRef("http://y/"), override=False)
+    assert store.namespace("x") == URIRef("http://x/")
+    assert store.prefix(URIRef("http://x/")) == "x"
+    assert ("x", URIRef("http://x/")) in [*store.namespaces()]
+    assert store.namespace("none") is None
+    assert store.prefix(URIRef("http://none/")) is None
+
+
+@pytest.mark.parametrize(
+    "sparql", [
+        "SELECT ?n { ?f <http://rdf.freebase.com/film/film/directed_by> <http://rdf.freebase.com/en/alfred_hitchcock> ;"
+        " <http://rdf.freebase.com/ns/name> ?n }",
+        "SELECT ?d (COUNT(?f) AS ?n) { ?f <http://rdf.freebase.com/film/film/directed_by> ?d } GROUP BY ?d",
+    ],
+)  # fmt: skip
+def test_same_as_memory(sparql: str, tmp_path: Path) -> None:
+    path = tmp_path / "movies.jelly"
+    jelly.scan(shared("data") / "movies/30kmovies.nt.gz").filter(
+        p=["http://rdf.freebase.com/film/film/directed_by", "http://rdf.freebase.com/ns/name"]
+    ).write(path, index="terms")
+    store = JellyStore(path)
+    rows: Any = sorted(map(tuple, Graph(store).query(sparql)))
+    assert rows == sorted(map(tuple, memory(store).query(sparql)))
+    assert rows
+    store.close()

@@ -1,0 +1,77 @@
+"""Descriptions of nodes, compared with the closure over statements in memory."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jelly
+from jelly import IRI, BlankNode
+
+RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+
+
+def described(statements: list[Any], focus: Iterable[Any], depth: int) -> list[str]:
+    """The same by definition."""
+    wanted: set[Any] = set()
+    new = {*focus}
+    for step in range(depth):
+        if step:
+            new = {each.o for each in statements if each.s in new and isinstance(each.o, IRI)} - wanted
+        reached: set[Any] = set()
+        while new:
+            reached |= new
+            new = {each.o for each in statements if each.s in new and isinstance(each.o, BlankNode)} - reached - wanted
+        wanted |= reached
+        new = reached
+    return sorted(str(each) for each in statements if each.s in wanted)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_same_as_by_definition(seed: int) -> None:
+    chance = random.Random(seed)
+    nodes = [f"<a:{name}>" for name in "abcdefg"] + [f"_:{name}" for name in "uvwxyz"]
+    lines = {
+        f"{chance.choice(nodes)} <a:{chance.choice('pq')}> {chance.choice([*nodes, '1', '2'])} .".replace(" 1 .", ' "1" .')
+        .replace(" 2 .", ' "2"@en .') for _ in range(chance.randint(1, 40))
+    }  # fmt: skip
+    typed = chance.choice(nodes[:7])
+    data = "\n".join([*sorted(lines), f"{typed} <{RDF_TYPE}> <a:Class> ."]).encode()
+    statements = list(jelly.read(data, format="nt"))
+    focus = [IRI(f"a:{name}") for name in chance.sample("abcdefgh", 2)]
+    for depth in (1, 2, 3):
+        found = jelly.subset(data, focus=focus, depth=depth, format="nt")
+        assert sorted(map(str, found)) == described(statements, focus, depth)
+    of_class = jelly.subset(data, class_="a:Class", format="nt")
+    assert sorted(map(str, of_class)) == described(statements, [IRI(typed[1:-1])], 1)
+
+
+def test_long_lists_take_no_pass_for_each_element() -> None:
+    n = 20_000
+    lines = [b"<a:s> <a:list> _:b0 ."]
+    lines += [b"_:b%d <a:rest> _:b%d ." % (at, at + 1) for at in range(n)]
+    assert jelly.subset(b"\n".join(lines), focus="a:s", format="nt").count() == n + 1
+
+
+def test_files_and_index(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    jelly.write(path, jelly.read(b"<a:s> <a:p> _:x .\n_:x <a:q> <a:o> .\n<a:o> <a:q> <a:o> .\n", format="nt"))
+    assert [str(each) for each in jelly.subset(path, focus=["a:s", "a:none"])] == [
+        "<a:s> <a:p> _:x .", "_:x <a:q> <a:o> ."
+    ]  # fmt: skip
+    assert jelly.subset(jelly.scan(path), "a:None").count() == 0
+    out = tmp_path / "y.nt"
+    assert jelly.subset([path, path], focus="a:s").write(out).statements == 4
+
+
+def test_refused() -> None:
+    with pytest.raises(jelly.JellyArgumentError, match="class_ or focus"):
+        jelly.subset(b"", format="nt")
+    with pytest.raises(jelly.JellyArgumentError, match="depth is 0"):
+        jelly.subset(b"", focus="a:s", depth=0, format="nt")
+    with pytest.raises(jelly.JellyArgumentError, match="several times"):
+        jelly.subset(iter([b""]), focus="a:s", format="nt")
