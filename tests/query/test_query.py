@@ -212,7 +212,7 @@ def test_command(people: Path, tmp_path: Path) -> None:
     assert run("query", people, "ASK { ?s <a:knows> ?o }")[:2] == (0, "true\n")
     assert run("query", people, "ASK { ?s <a:hates> ?o }")[:2] == (1, "false\n")
     assert run("query", people, "ASK { ?s <a:hates> ?o }", "--to", "srj")[:2] == (
-        0, '{"head":{},"boolean":false}'
+        0, '{"head":{},"boolean":false}\n'
     )  # fmt: skip
     assert run("query", people, NAMES, "--explain")[1].startswith("DuckDB")
 

@@ -41,7 +41,8 @@ CASES = {
             sh:minCount 1 ] ] ) .
         :property sh:targetClass owl:ObjectProperty ; sh:property [ sh:path rdfs:label ; sh:minCount 2 ] ."""),
     "dbpedia": ("dbpedia-ontology/dbpedia-ontology.nt.gz", """
-        :p sh:targetSubjectsOf owl:disjointWith ; sh:targetNode dbo:birthDate, dbo:length, dbo:spouse ; sh:property [ sh:path rdfs:domain ; sh:class owl:Class ;
+        :p sh:targetSubjectsOf owl:disjointWith ; sh:targetNode dbo:birthDate, dbo:length, dbo:spouse ;
+          sh:property [ sh:path rdfs:domain ; sh:class owl:Class ;
             sh:property [ sh:path rdfs:label ; sh:uniqueLang true ; sh:languageIn ("en" "de") ] ] ;
           sh:not [ sh:property [ sh:path rdfs:range ; sh:hasValue xsd:double ] ] .
         :c sh:targetClass rdfs:Datatype ; sh:property [ sh:path rdfs:comment ; sh:maxCount 1 ;
@@ -54,7 +55,8 @@ CASES = {
           sh:property [ sh:path s:domainIncludes ; sh:qualifiedMinCount 1 ; sh:qualifiedValueShape
             [ sh:property [ sh:path rdfs:subClassOf ; sh:hasValue s:Thing ] ] ] ."""),
     "movies": ("movies/30kmovies.nt.gz", """
-        :film sh:targetNode <http://rdf.freebase.com/en/casablanca_1942>, <http://rdf.freebase.com/en/amorina>, <x:none> ;
+        :film sh:targetNode <http://rdf.freebase.com/en/casablanca_1942>, <x:none> ;
+          sh:targetNode <http://rdf.freebase.com/en/amorina> ;
           sh:property [ sh:path ns:name ; sh:minCount 1 ; sh:pattern "^A" ] ;
           sh:property [ sh:path ( f:starring p:actor ) ; sh:maxCount 3 ; sh:node :actor ] .
         :actor sh:property [ sh:path [ sh:inversePath p:actor ] ; sh:maxCount 20 ] ."""),

@@ -35,10 +35,11 @@ def described(statements: list[Any], focus: Iterable[Any], depth: int) -> list[s
 def test_same_as_by_definition(seed: int) -> None:
     chance = random.Random(seed)
     nodes = [f"<a:{name}>" for name in "abcdefg"] + [f"_:{name}" for name in "uvwxyz"]
+    objects = [*nodes, '"1"', '"2"@en']
     lines = {
-        f"{chance.choice(nodes)} <a:{chance.choice('pq')}> {chance.choice([*nodes, '1', '2'])} .".replace(" 1 .", ' "1" .')
-        .replace(" 2 .", ' "2"@en .') for _ in range(chance.randint(1, 40))
-    }  # fmt: skip
+        f"{chance.choice(nodes)} <a:{chance.choice('pq')}> {chance.choice(objects)} ."
+        for _ in range(chance.randint(1, 40))
+    }
     typed = chance.choice(nodes[:7])
     data = "\n".join([*sorted(lines), f"{typed} <{RDF_TYPE}> <a:Class> ."]).encode()
     statements = list(jelly.read(data, format="nt"))
