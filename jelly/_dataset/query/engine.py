@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from inspect import Parameter, Signature
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -32,14 +33,14 @@ class Engine:
     """A connection to DuckDB with the statements of a `Dataset`, and the functions of one query."""
 
     def __init__(self, memory: int, threads: int, base: str | None = None) -> None:
-        self._stack = ExitStack()
-        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="jelly-"))
+        # DuckDB makes this folder where it needs it, and removes it.
+        folder = os.path.join(tempfile.gettempdir(), f"jelly-{uuid4().hex}")
         settings: dict[str, Any] = {
             "memory_limit": f"{memory // 1024}KiB",
             "temp_directory": folder,
             "threads": max(threads, 1),
         }
-        self._connection: Any = self._stack.enter_context(duckdb.connect(config=settings))
+        self._connection: Any = duckdb.connect(config=settings)
         self._numbers = Numbers(base)
         self._known: dict[Any, int] = {}
         self._functions: dict[tuple[Any, ...], str] = {}
@@ -48,7 +49,7 @@ class Engine:
 
     def close(self) -> None:
         """End the connection, and remove its files."""
-        self._stack.close()
+        self._connection.close()
 
     # ---- functions
 
@@ -104,8 +105,8 @@ class Engine:
 
     # ---- statements
 
-    def load(self, batches: Iterator[Batch], clauses: Sequence[Any]) -> int:
-        """Take the statements, each once, and make the relations of the graphs that a query asks; their number."""
+    def load(self, batches: Iterator[Batch], clauses: Sequence[Any]) -> None:
+        """Take the statements, each once, and make the relations of the graphs that a query asks."""
         errors: list[BaseException] = []
 
         def rows() -> Iterator[pa.RecordBatch]:
@@ -118,8 +119,7 @@ class Engine:
                 errors.append(error)
                 raise
 
-        connection = self._connection
-        connection.register("statements", pa.RecordBatchReader.from_batches(_STATEMENTS, rows()))
+        self._connection.register("statements", pa.RecordBatchReader.from_batches(_STATEMENTS, rows()))
         try:
             self._run("CREATE TABLE quads AS SELECT DISTINCT s, p, o, g FROM statements")
         except duckdb.Error:
@@ -137,7 +137,6 @@ class Engine:
         else:
             self._run("CREATE VIEW triples AS SELECT s, p, o FROM quads WHERE g = -1")
             self._run("CREATE VIEW named AS FROM quads WHERE g <> -1")
-        return int(connection.sql("SELECT count(*) FROM quads").fetchall()[0][0])
 
     def _run(self, sql: str) -> Any:
         try:
