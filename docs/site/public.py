@@ -68,7 +68,7 @@ PAGES = (
          "Statements as arrays of numbers, for matrices, graphs and machine learning."),
     Page(
         "finding.md", "Find statements", "jelly",
-        ("find", "Pattern", "IRIPrefix", "Datatype", "LanguageRange"),
+        ("find", "query", "subset", "Pattern", "IRIPrefix", "Datatype", "LanguageRange"),
         "Search files for subjects, predicates, objects and graphs, without making Python objects of the rest.",
     ),
     Page(
