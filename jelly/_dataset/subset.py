@@ -143,6 +143,8 @@ def subset(
         if step:
             linked = dataset.filter(s=nodes.terms(described), where="o.kind = iri")
             described = new = nodes.choose(nodes.ends(linked)[1])
+        if not len(new):
+            break
         while len(new):
             new = nodes.choose(blank.of(new))
             described = np.append(described, new)

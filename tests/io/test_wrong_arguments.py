@@ -282,6 +282,11 @@ METHODS_LEFT_OUT = {
     "of another library, or a result": """
         Dataset.to_pandas Dataset.to_polars
         JellyParser.parse JellySerializer.relativize JellySerializer.serialize Stats.shorten""",
+    "what RDFLib calls": """
+        JellyStore.add JellyStore.addN JellyStore.add_graph JellyStore.bind JellyStore.close JellyStore.commit
+        JellyStore.contexts JellyStore.create JellyStore.destroy JellyStore.gc JellyStore.namespace JellyStore.open
+        JellyStore.prefix JellyStore.query JellyStore.remove JellyStore.remove_graph JellyStore.triples
+        JellyStore.triples_choices JellyStore.update""",
     "ends what runs": "stop",
     "names a variable": "Batch.column",
     "the same as term_text": "Batch.term",
@@ -368,7 +373,8 @@ CALLED = {"opener", "key", "graph", "keep", "progress", "dataset", "library"}
 
 # Methods that take what is at a place, as a list does.
 AT_PLACES = {
-    "jelly.Batch.term_text", "jelly.GraphDictionary.batch", "jelly.GraphIds.node", "jelly.GraphIds.relation",
+    "jelly.Batch.term_text", "jelly.GraphDictionary.batch", "jelly.GraphDictionary.results", "jelly.GraphIds.node",
+    "jelly.GraphIds.relation",
 }  # fmt: skip
 
 # What Python says when it binds arguments to a compiled function.

@@ -15,7 +15,7 @@ from jelly._core.base.memory cimport make_room
 
 import numpy
 
-from jelly.errors import JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyOptionsError
 
 
 ctypedef struct Numbers:
@@ -329,7 +329,12 @@ cdef class GraphDictionary:
         >>> list(ids.dictionary.results(("x", "y"), [[1, 0], [-1, 1]]))
         [(IRI('a:o'), IRI('a:s')), (None, IRI('a:o'))]
         """
-        cells = numpy.ascontiguousarray(numbers, numpy.int32)
+        cells = numpy.asarray(numbers)
+        if cells.size and cells.dtype.kind not in "iu" or cells.ndim != 2:
+            raise JellyArgumentError("numbers: expected rows of whole numbers, one for each variable")
+        if cells.size and not -1 <= cells.min() <= cells.max() < self.nodes.n:
+            raise IndexError(f"numbers {cells.min()} to {cells.max()} are not within -1 to {self.nodes.n}")
+        cells = numpy.ascontiguousarray(cells, numpy.int32)
         cdef const int32_t* number = <const int32_t*>memory_of(cells)
         cdef int64_t n = len(cells) * len(variables)
         cdef int64_t i
@@ -341,8 +346,6 @@ cdef class GraphDictionary:
             raise JellyOptionsError(f"{cells.size} numbers are not {len(cells)} rows of {len(variables)} variables")
         claim(&self.claimed, self)
         try:
-            if n and not -1 <= cells.min() <= cells.max() < self.nodes.n:
-                raise IndexError(f"numbers {cells.min()} to {cells.max()} are not within -1 to {self.nodes.n}")
             moved = <int32_t*>calloc(self.terms.terms.a.n_terms + 1, sizeof(int32_t))
             if moved == NULL:
                 raise MemoryError

@@ -38,7 +38,7 @@ class Engine:
         settings: dict[str, Any] = {
             "memory_limit": f"{memory // 1024}KiB",
             "temp_directory": folder,
-            "threads": max(threads, 1),
+            "threads": max(1, min(threads, os.cpu_count() or 1)),
         }
         self._connection: Any = duckdb.connect(config=settings)
         self._numbers = Numbers(base)
