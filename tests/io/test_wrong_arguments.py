@@ -215,7 +215,7 @@ METHODS: dict[str, tuple[Any, ...]] = {
     "jelly.GraphDictionary.add": ("BATCH",),
     "jelly.GraphDictionary.batch": (),
     "jelly.GraphDictionary.numbers": ("BATCH",),
-    "jelly.GraphDictionary.results": ((), []),
+    "jelly.GraphDictionary.results": ((), [[]]),
     "jelly.GraphIds.id_of": (S,),
     "jelly.GraphIds.node": (1,),
     "jelly.GraphIds.relation": (0,),

@@ -330,7 +330,7 @@ cdef class GraphDictionary:
         [(IRI('a:o'), IRI('a:s')), (None, IRI('a:o'))]
         """
         cells = numpy.asarray(numbers)
-        if cells.size and cells.dtype.kind not in "iu" or cells.ndim != 2:
+        if cells.ndim != 2 or (cells.size and cells.dtype.kind not in "iu"):
             raise JellyArgumentError("numbers: expected rows of whole numbers, one for each variable")
         if cells.size and not -1 <= cells.min() <= cells.max() < self.nodes.n:
             raise IndexError(f"numbers {cells.min()} to {cells.max()} are not within -1 to {self.nodes.n}")
