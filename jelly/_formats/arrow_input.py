@@ -13,18 +13,32 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from jelly._bytes.workers import Workers, in_order
+from jelly._core.algebra.reshape import in_cells
 from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import number_rows
-from jelly._formats.arrow_tables import MAX_PEEK, compute, pa
-from jelly._options.layouts import LAYOUTS, VALUES, Layout, find_layout, guess_layout
+from jelly._formats.arrow_tables import MAX_PEEK, TERM, compute, pa
+from jelly._options.layouts import (
+    LAYOUTS,
+    VALUES,
+    Layout,
+    ResultLayout,
+    check_result_layout,
+    find_layout,
+    guess_layout,
+)
+from jelly._options.literals import to_lexical
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyOptionsError, memory_error
 
-__all__ = ["InputTable", "buffers_of", "check_columns", "pyarrow_errors", "to_stream", "validated"]
+__all__ = ["InputTable", "buffers_of", "check_columns", "pyarrow_errors", "results_of", "to_stream", "validated"]
 
 # Rows of a piece, which become one Batch where nobody says how large those are.
 PIECE_ROWS = 1 << 16
+# Cells of a Batch of query results, and its text, of which there is no more than in the table.
+MAX_CELLS, MAX_TEXT = 1 << 20, 1 << 62
 
 
 def to_stream(data: Any) -> pa.RecordBatchReader:
@@ -229,6 +243,129 @@ def buffers_of(name: str, array: pa.Array) -> tuple[Any, ...] | None:
         return array.offset, valid, None, 0, len(array), None, wide, offsets, data
     index_valid, codes = index.buffers()
     return index.offset, index_valid, codes, array.offset, len(array), valid, wide, offsets, data
+
+
+# ---- query results
+
+# The columns of statements in which terms of query results are read, by the field of a struct.
+_OTHERS = ("subject", "predicate")
+_FIELDS = dict(zip(TERM, ("object_kind", "object", "datatype", "lang", "direction"), strict=True))
+
+
+def results_of(data: Any, layout: ResultLayout | None = None) -> tuple[tuple[str, ...], Iterator[Batch]]:
+    """The variables and the Batches of a table of query results; see `jelly.results.write_results`."""
+    if layout is not None:
+        check_result_layout(layout)
+    stream = to_stream(data)
+    with pyarrow_errors("the schema"):
+        schema = stream.schema
+        told = (schema.metadata or {}).get(b"layout", b"").decode(errors="replace")
+    texts = [field.name for field in schema if _is_text(field.type)]
+    ours = told in ("flat", "typed") or {*LAYOUTS["flat"].required} <= {*texts}  # of results, or of statements
+    if texts and (layout == "term" or (layout is None and ours)):
+        raise JellyOptionsError(
+            f"column {texts[0]!r} has strings, which do not tell IRIs from literals: make the table with "
+            'layout="term" or "ntriples", or pass layout="flat" to write plain literals'
+        )
+    syntax: Layout = "ntriples" if (layout or told) == "ntriples" else "flat"
+    tables = validated(stream, of_file=isinstance(data, pa.RecordBatchStreamReader))
+    return tuple(schema.names), _results(tuple(schema.names), tables, syntax)
+
+
+def _is_text(type: pa.DataType) -> bool:
+    values = type.value_type if pa.types.is_dictionary(type) else type
+    return any(is_kind(values) for is_kind in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+
+
+def _results(names: tuple[str, ...], tables: Iterator[pa.RecordBatch], syntax: Layout) -> Iterator[Batch]:
+    row = 0
+    size = max(1, min(PIECE_ROWS, MAX_CELLS // max(1, len(names))))
+    for table in tables:
+        for start in range(0, len(table), size):
+            piece = table.slice(start, size)
+            yield number_rows(_result_batch(names, piece, syntax, row), row)
+            row += len(piece)
+
+
+def _result_batch(names: tuple[str, ...], table: pa.RecordBatch, syntax: Layout, row: int) -> Batch:
+    """Each variable becomes the objects of some statements in one Batch, whose terms are those of the rows."""
+    intake = ArrowImporter(syntax, quads=False, batch_rows=len(table) * len(names) + 1, batch_bytes=MAX_TEXT)
+    of = find_layout(syntax).column
+    bound: list[Any] = []
+    for name, array in zip(names, table.columns, strict=True):
+        valid = compute.is_valid(array)
+        places = np.flatnonzero(valid.to_numpy(zero_copy_only=False))
+        given = {to: _filtered(name, one, valid) for to, one in _objects(name, array, syntax).items()}
+        given |= {of(part): _same("x:x" if syntax == "flat" else "<x:x>", len(places)) for part in _OTHERS}
+        before = sum(map(len, bound))
+        bound.append(places)
+        try:
+            found = ((to, buffers_of(name, one)) for to, one in given.items())
+            intake.load(len(places), {to: buffers for to, buffers in found if buffers is not None})
+            while intake.pull() is not None:
+                pass  # those before a wrong value, of which the next call tells
+        except JellyError as error:
+            if error.row is None:
+                raise
+            reason = error.reason.partition(": ")[2]
+            raise type(error)(f"column {name!r}: {reason}", row=int(places[error.row - before]) + row) from None
+    made = intake.pull(True)
+    cells = np.full((len(table), len(names)), -1, np.int32)
+    at = 0
+    for i, places in enumerate(bound):
+        if made is not None:
+            cells[places, i] = made.o[at : at + len(places)]
+        at += len(places)
+    return in_cells(made, names, cells)
+
+
+def _filtered(name: str, array: pa.Array, valid: pa.Array) -> pa.Array:
+    # Filters do not take views of strings.
+    return (_cast(name, array, pa.large_string()) if pa.types.is_string_view(array.type) else array).filter(valid)
+
+
+def _same(value: str, n: int) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array([value]))
+
+
+def _objects(name: str, array: pa.Array, syntax: Layout) -> dict[str, pa.Array]:
+    """The columns of objects for a column of structs, of strings, or of values."""
+    type = array.type
+    if pa.types.is_struct(type) and syntax == "flat":
+        found = dict(zip((field.name for field in type), array.flatten(), strict=True))
+        if {"kind", "value"} <= found.keys() <= _FIELDS.keys():
+            return {_FIELDS[field]: column for field, column in found.items()}
+    datatype = None
+    if not _is_text(type) and not pa.types.is_null(type):
+        array, datatype = _canonical(name, array)
+    if syntax == "ntriples":
+        if datatype is not None:
+            forms = [f'"{form}"^^<{datatype}>' for form in array.dictionary.to_pylist()]
+            array = pa.DictionaryArray.from_arrays(array.indices, pa.array(forms, pa.string()))
+        return {"o": array}
+    made = {"object": array, "object_kind": _same("literal", len(array))}
+    return made if datatype is None else made | {"datatype": _same(datatype, len(array))}
+
+
+def _canonical(name: str, array: pa.Array) -> tuple[pa.Array, str | None]:
+    """The canonical lexical forms of values, and their datatype."""
+    type = array.type
+    if pa.types.is_timestamp(type):
+        array = _cast(name, array, pa.timestamp("us", type.tz))  # datetime has no more digits
+    try:
+        coded = array if pa.types.is_dictionary(type) else array.dictionary_encode()
+        forms = [to_lexical(value) for value in coded.dictionary.to_pylist()]
+    except pa.ArrowNotImplementedError:
+        forms = [None]
+    except (ValueError, OverflowError) as error:
+        raise JellyFormatError(f"column {name!r}: {error}") from None
+    known = [form for form in forms if form is not None]
+    if len(known) < len(forms):
+        raise JellyOptionsError(
+            f"column {name!r} is of type {type}: expected strings, numbers, times, or structs of {', '.join(TERM)}"
+        )
+    texts = pa.array([text for text, _ in known], pa.string())
+    return pa.DictionaryArray.from_arrays(coded.indices, texts), known[0][1] if known else None
 
 
 # ---- pieces

@@ -39,7 +39,7 @@ from jelly._core.jelly.stream_options cimport StreamOptionsRow
 
 from jelly._options.options import RDF_VERSIONS
 from jelly._options.result_options import ResultOptions
-from jelly.errors import JellyError, JellyFormatError, JellyTruncatedError, QueryError
+from jelly.errors import JellyError, JellyFormatError, JellyTruncatedError, QueryError, TruncatedWarning
 
 cdef enum:
     # The newest version of the format.
@@ -513,9 +513,10 @@ cdef class ResultDecoder(Decoder):
             fail(&self.d.fault, NO_OPTIONS, NULL)
             self.error = self.make_error()
         elif self.f.open:
-            self.current.complete = False
+            self.current.complete = self.f.open = False
+            reason = "the results end without a trailer: they may be cut off"
             if self.require_trailer:
-                self.error = JellyTruncatedError(
-                    "the results end without a trailer: they may be cut off", frame=self.d.n_frames, offset=self.offset
-                )
+                self.error = JellyTruncatedError(reason, frame=self.d.n_frames, offset=self.offset)
+            else:
+                self.say(reason, TruncatedWarning)
         return 0
