@@ -248,7 +248,6 @@ def buffers_of(name: str, array: pa.Array) -> tuple[Any, ...] | None:
 # ---- query results
 
 # The columns of statements in which terms of query results are read, by the field of a struct.
-_OTHERS = ("subject", "predicate")
 _FIELDS = dict(zip(TERM, ("object_kind", "object", "datatype", "lang", "direction"), strict=True))
 
 
@@ -259,7 +258,7 @@ def results_of(data: Any, layout: ResultLayout | None = None) -> tuple[tuple[str
     stream = to_stream(data)
     with pyarrow_errors("the schema"):
         schema = stream.schema
-        told = (schema.metadata or {}).get(b"layout", b"").decode(errors="replace")
+        told = (schema.metadata or {}).get(b"layout", b"").decode()
     texts = [field.name for field in schema if _is_text(field.type)]
     ours = told in ("flat", "typed") or {*LAYOUTS["flat"].required} <= {*texts}  # of results, or of statements
     if texts and (layout == "term" or (layout is None and ours)):
@@ -290,61 +289,51 @@ def _results(names: tuple[str, ...], tables: Iterator[pa.RecordBatch], syntax: L
 def _result_batch(names: tuple[str, ...], table: pa.RecordBatch, syntax: Layout, row: int) -> Batch:
     """Each variable becomes the objects of some statements in one Batch, whose terms are those of the rows."""
     intake = ArrowImporter(syntax, quads=False, batch_rows=len(table) * len(names) + 1, batch_bytes=MAX_TEXT)
-    of = find_layout(syntax).column
-    bound: list[Any] = []
-    for name, array in zip(names, table.columns, strict=True):
+    cells = np.full((len(table), len(names)), -1, np.int32)
+    n = 0  # statements
+    for i, (name, array) in enumerate(zip(names, table.columns, strict=True)):
         valid = compute.is_valid(array)
-        places = np.flatnonzero(valid.to_numpy(zero_copy_only=False))
-        given = {to: _filtered(name, one, valid) for to, one in _objects(name, array, syntax).items()}
-        given |= {of(part): _same("x:x" if syntax == "flat" else "<x:x>", len(places)) for part in _OTHERS}
-        before = sum(map(len, bound))
-        bound.append(places)
+        rows = np.flatnonzero(valid.to_numpy(zero_copy_only=False))
+        columns = {}
+        for to, one in _statements(name, array, syntax).items():
+            if pa.types.is_string_view(one.type):  # which filters do not take
+                one = _cast(name, one, pa.large_string())
+            if (buffers := buffers_of(name, one.filter(valid))) is not None:
+                columns[to] = buffers
         try:
-            found = ((to, buffers_of(name, one)) for to, one in given.items())
-            intake.load(len(places), {to: buffers for to, buffers in found if buffers is not None})
+            intake.load(len(rows), columns)
             while intake.pull() is not None:
                 pass  # those before a wrong value, of which the next call tells
         except JellyError as error:
             if error.row is None:
                 raise
             reason = error.reason.partition(": ")[2]
-            raise type(error)(f"column {name!r}: {reason}", row=int(places[error.row - before]) + row) from None
-    made = intake.pull(True)
-    cells = np.full((len(table), len(names)), -1, np.int32)
-    at = 0
-    for i, places in enumerate(bound):
-        if made is not None:
-            cells[places, i] = made.o[at : at + len(places)]
-        at += len(places)
+            raise type(error)(f"column {name!r}: {reason}", row=int(rows[error.row - n]) + row) from None
+        cells[rows, i] = np.arange(n, n + len(rows))
+        n += len(rows)
+    if (made := intake.pull(True)) is not None:
+        bound = cells >= 0
+        cells[bound] = made.o[cells[bound]]
     return in_cells(made, names, cells)
 
 
-def _filtered(name: str, array: pa.Array, valid: pa.Array) -> pa.Array:
-    # Filters do not take views of strings.
-    return (_cast(name, array, pa.large_string()) if pa.types.is_string_view(array.type) else array).filter(valid)
-
-
-def _same(value: str, n: int) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array([value]))
-
-
-def _objects(name: str, array: pa.Array, syntax: Layout) -> dict[str, pa.Array]:
-    """The columns of objects for a column of structs, of strings, or of values."""
-    type = array.type
+def _statements(name: str, array: pa.Array, syntax: Layout) -> dict[str, pa.Array]:
+    """The columns of statements whose objects are of a column of structs, of strings, or of values."""
+    type, n = array.type, len(array)
+    same = {"subject": pa.repeat("x:x", n), "predicate": pa.repeat("x:x", n)}
     if pa.types.is_struct(type) and syntax == "flat":
         found = dict(zip((field.name for field in type), array.flatten(), strict=True))
         if {"kind", "value"} <= found.keys() <= _FIELDS.keys():
-            return {_FIELDS[field]: column for field, column in found.items()}
+            return same | {_FIELDS[field]: column for field, column in found.items()}
     datatype = None
     if not _is_text(type) and not pa.types.is_null(type):
         array, datatype = _canonical(name, array)
     if syntax == "ntriples":
         if datatype is not None:
-            forms = [f'"{form}"^^<{datatype}>' for form in array.dictionary.to_pylist()]
-            array = pa.DictionaryArray.from_arrays(array.indices, pa.array(forms, pa.string()))
-        return {"o": array}
-    made = {"object": array, "object_kind": _same("literal", len(array))}
-    return made if datatype is None else made | {"datatype": _same(datatype, len(array))}
+            array = compute.binary_join_element_wise('"', array.cast(pa.string()), f'"^^<{datatype}>', "")
+        return {"s": pa.repeat("<x:x>", n), "p": pa.repeat("<x:x>", n), "o": array}
+    same |= {"object": array, "object_kind": pa.repeat("literal", n)}
+    return same if datatype is None else same | {"datatype": pa.repeat(datatype, n)}
 
 
 def _canonical(name: str, array: pa.Array) -> tuple[pa.Array, str | None]:
@@ -354,18 +343,15 @@ def _canonical(name: str, array: pa.Array) -> tuple[pa.Array, str | None]:
         array = _cast(name, array, pa.timestamp("us", type.tz))  # datetime has no more digits
     try:
         coded = array if pa.types.is_dictionary(type) else array.dictionary_encode()
-        forms = [to_lexical(value) for value in coded.dictionary.to_pylist()]
-    except pa.ArrowNotImplementedError:
-        forms = [None]
-    except (ValueError, OverflowError) as error:
-        raise JellyFormatError(f"column {name!r}: {error}") from None
-    known = [form for form in forms if form is not None]
-    if len(known) < len(forms):
+        forms: list[Any] = [to_lexical(value) for value in coded.dictionary.to_pylist()]
+        texts = pa.array([form[0] for form in forms], pa.string())
+    except (pa.ArrowNotImplementedError, TypeError):
         raise JellyOptionsError(
             f"column {name!r} is of type {type}: expected strings, numbers, times, or structs of {', '.join(TERM)}"
-        )
-    texts = pa.array([text for text, _ in known], pa.string())
-    return pa.DictionaryArray.from_arrays(coded.indices, texts), known[0][1] if known else None
+        ) from None
+    except (ValueError, OverflowError) as error:
+        raise JellyFormatError(f"column {name!r}: {error}") from None
+    return pa.DictionaryArray.from_arrays(coded.indices, texts), forms[0][1] if forms else None
 
 
 # ---- pieces

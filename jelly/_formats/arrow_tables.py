@@ -336,13 +336,15 @@ class RecordBatchBuilder:
             return self._directions(columns.directions(row, end), n)
         if self._terms:
             return self._structs(columns, batch, name, row, end)
-        if self._dictionary:
-            return self._codes(columns, batch, name, row, end)
-        if part == "object_kind":
+        if part == "object_kind" and not self._dictionary:
             return strings(pa.string(), n, None, *columns.kinds(row, end), 0)
-        return self._strings(columns, name, row, end)
+        return self._text(columns, batch, name, row, end)
 
-    def _strings(self, columns: ArrowExporter, name: str, row: int, end: int, of: str | None = None) -> pa.Array:
+    def _text(
+        self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int, of: str | None = None
+    ) -> pa.Array:
+        if self._dictionary:
+            return self._codes(columns, batch, name, row, end, of)
         made = columns.strings(name, row, end, of)
         if made is None:
             return self._all_null(pa.string(), end - row)
@@ -353,18 +355,15 @@ class RecordBatchBuilder:
         """The terms of a variable as structs; fewer than asked for where their text is long."""
         fields = []
         for of in (None, "datatype", "lang"):
-            if self._dictionary:
-                fields.append(self._codes(columns, batch, name, row, end, of))
-            else:
-                fields.append(self._strings(columns, name, row, end, of))
+            fields.append(self._text(columns, batch, name, row, end, of))
             end = row + len(fields[-1])
-        kinds = self._few(np.asarray(columns.kind_codes(row, end, name)).view(np.int8), KINDS)
+        kinds = self._few(columns.kind_codes(row, end, name), KINDS)
         directions = self._directions(columns.directions(row, end, name), end - row)
         arrays = [kinds, *(field.slice(0, end - row) for field in fields), directions]
         return pa.StructArray.from_arrays(arrays, TERM, mask=kinds.is_null())
 
     def _codes(
-        self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int, of: str | None = None
+        self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int, of: str | None
     ) -> pa.Array:
         """A dictionary column: the Batch's own memory where that is one, else a dictionary made for the column."""
         n = end - row
@@ -389,10 +388,11 @@ class RecordBatchBuilder:
     def _directions(self, codes: Any, n: int) -> pa.Array:
         if codes is None:
             return self._all_null(_KIND_CODES if self._dictionary else pa.string(), n)
-        return self._few(np.asarray(codes).view(np.int8), DIRECTIONS)
+        return self._few(codes, DIRECTIONS)
 
-    def _few(self, codes: np.ndarray[Any, Any], values: Sequence[str]) -> pa.Array:
+    def _few(self, buffer: Any, values: Sequence[str]) -> pa.Array:
         """A column of a few values, by their places among these; null where the place is negative."""
+        codes = np.asarray(buffer).view(np.int8)
         made = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(values))
         return made if self._dictionary else made.cast(pa.string())
 
@@ -528,12 +528,8 @@ def _typed(variables: tuple[str, ...], batches: Iterable[Batch], dictionary: boo
         file.seek(0)
         with file:
             for batch in pa.ipc.open_stream(file):
-                columns = [cast(*pair) for pair in zip(batch.columns, chosen, strict=True)]
-                if dictionary:
-                    columns = [one.dictionary_encode() if pa.types.is_string(one.type) else one for one in columns]
-                yield pa.RecordBatch.from_arrays(
-                    [one.cast(field) for one, field in zip(columns, fields, strict=True)], schema=schema
-                )
+                columns = zip(batch.columns, chosen, fields, strict=True)
+                yield pa.RecordBatch.from_arrays([cast(*pair).cast(field) for *pair, field in columns], schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, cast_all())
 
