@@ -130,11 +130,11 @@ cdef int fill_aux(Render* r, const int32_t* ids, int64_t rows, int kind, int32_t
     cdef int32_t term
     for row in range(rows):
         term = ids[row]
-        if term == NO_TERM and b.cells != NULL:
+        if term < 0 or term >= b.n_terms:
+            if term != NO_TERM or b.cells == NULL:
+                return fail(&r.fault, BAD_TERM, NULL, term, OBJECT)
             out[row] = NO_TERM
             continue
-        if term < 0 or term >= b.n_terms:
-            return fail(&r.fault, BAD_TERM, NULL, term, OBJECT)
         out[row] = b.aux[term] if b.kind[term] == kind else NO_TERM
     return OK
 

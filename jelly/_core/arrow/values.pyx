@@ -358,9 +358,11 @@ cdef int64_t fill_kinds(Render* r, const int32_t* ids, int64_t rows, int32_t* of
 
 
 cdef inline int kind_of(Render* r, int32_t term) noexcept nogil:
-    """0 literal, 1 IRI, 2 blank node, 3 quoted triple, or a code."""
+    """0 literal, 1 IRI, 2 blank node, 3 quoted triple, NO_TERM for an unbound variable, or a code."""
     cdef int kind
     if term < 0 or term >= r.b.n_terms:
+        if term == NO_TERM and r.b.cells != NULL:
+            return NO_TERM
         return fail(&r.fault, BAD_TERM, NULL, term, OBJECT)
     kind = r.b.kind[term]
     if among(kind, NODES):
@@ -372,8 +374,8 @@ cdef int64_t fill_kind_codes(Render* r, const int32_t* ids, int64_t rows, int8_t
     cdef int64_t row
     cdef int which
     for row in range(rows):
-        which = -1 if ids[row] == NO_TERM and r.b.cells != NULL else kind_of(r, ids[row])
-        if which < -1:
+        which = kind_of(r, ids[row])
+        if which < NO_TERM:
             return which
         out[row] = <int8_t>which
     return OK
