@@ -14,7 +14,7 @@ from typing import Any
 
 from jelly.errors import JellyFormatError, JellyTruncatedError, memory_error, need
 
-__all__ = ["COMPRESSIONS", "TEXT", "is_text", "suffix_of", "unpacked", "unpacking", "zstandard", "zstd_frames"]
+__all__ = ["COMPRESSIONS", "TEXT", "TEXT_BEGINS", "suffix_of", "unpacked", "unpacking", "zstandard", "zstd_frames"]
 
 CHUNK = 1 << 20
 STEP = 1 << 15
@@ -26,7 +26,8 @@ MAX_XZ_MEMORY = 1 << 28
 COMPRESSIONS = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00"}
 # What stands for a compression where the text form of Jelly is read and written, see `jelly._bytes.frame_text`.
 TEXT = ".txt"
-_BEGINS = re.compile(rb"(?:# Frame \d+[ \r]*\n)?(?:rows|metadata) \{")
+# No other format begins so.
+TEXT_BEGINS = re.compile(rb"(?:# Frame \d+[ \r]*\n)?(?:rows|metadata) \{")
 
 # A file of zstd may begin with a frame to skip, as those of pzstd do.
 _TO_SKIP = rb"[\x50-\x5f]\x2a\x4d\x18"
@@ -42,15 +43,6 @@ def suffix_of(head: bytes) -> str:
     """
     found = _KNOWN.match(head)
     return "" if found is None else _OF_GROUP[found.lastindex or 0]
-
-
-def is_text(head: bytes) -> bool:
-    """Whether these first bytes are of the text form of Jelly, which no other format begins with.
-
-    >>> is_text(b"# Frame 0\\nrows {"), is_text(b"# Frame 0\\n<a:s>")
-    (True, False)
-    """
-    return _BEGINS.match(head) is not None
 
 
 def zstandard() -> Any:

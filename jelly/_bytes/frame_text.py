@@ -124,8 +124,6 @@ def _printed(data: bytes, number: int) -> bytes:
     size = frame.ByteSize()
     frame.DiscardUnknownFields()
     if frame.ByteSize() < size:
-        raise JellyUnsupportedError(
-            f"frame {number} has fields that the text form does not have, such as the columns of Jelly-RDF 1.2"
-        )
+        raise JellyUnsupportedError(f"frame {number} has fields that text has not: the columns of Jelly-RDF 1.2")
     text = _ESCAPE.sub(lambda found: _JAVA.get(found[1], found[0]), text_format.MessageToString(frame, as_utf8=False))
     return f"# Frame {number}\n{text}".encode()

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 __all__ = [
-    "AsText", "Named", "can_have_index", "descriptor_of", "is_open_file", "is_path", "is_url", "is_web", "left_in",
-    "name_of", "split_suffix",
+    "AsText", "Named", "can_have_index", "descriptor_of", "is_open_file", "is_path", "is_text", "is_url", "is_web",
+    "left_in", "name_of", "split_suffix",
 ]  # fmt: skip
 
 _WEB = re.compile("https?://[^/?#]+", re.I)
@@ -33,6 +33,15 @@ class AsText:
 
     def __init__(self, dst: Any, number: int = 0) -> None:
         self.dst, self.number = dst, number
+
+
+def is_text(place: Any) -> bool:
+    """Whether Jelly is in its text form there.
+
+    >>> is_text("people.jelly.txt"), is_text("notes.txt")
+    (True, False)
+    """
+    return isinstance(place, AsText) or split_suffix(name_of(place))[1] == TEXT
 
 
 class Named:

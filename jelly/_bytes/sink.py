@@ -19,8 +19,18 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
 
-from jelly._bytes.compression import TEXT, zstandard
-from jelly._bytes.names import AsText, Named, descriptor_of, is_open_file, is_path, is_url, name_of, split_suffix
+from jelly._bytes.compression import zstandard
+from jelly._bytes.names import (
+    AsText,
+    Named,
+    descriptor_of,
+    is_open_file,
+    is_path,
+    is_text,
+    is_url,
+    name_of,
+    split_suffix,
+)
 from jelly._bytes.part_file import PartFile
 from jelly.errors import JellyArgumentError, JellyError
 
@@ -80,9 +90,9 @@ class Sink(_Whole):
         self.bytes_written = 0
         self._part: PartFile | None = None
         self._opened: list[Any] = []
+        self.is_text: bool = is_text(dst)
         as_text, dst = (dst, dst.dst) if isinstance(dst, AsText) else (None, dst)
         self.dst = dst
-        self.is_text: bool = as_text is not None or (is_path(dst) and split_suffix(name_of(dst))[1] == TEXT)
         # Before a file is made: the package may be missing.
         printer = importlib.import_module("jelly._bytes.frame_text").Printer if self.is_text else None
         is_memory = as_text is None and type(dst) is io.BytesIO and dst.tell() == len(dst.getbuffer())

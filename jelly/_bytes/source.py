@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
-from jelly._bytes.compression import COMPRESSIONS, TEXT, is_text, suffix_of, unpacked, unpacking
-from jelly._bytes.names import Named, is_open_file, is_path, is_url, is_web, left_in, name_of, split_suffix
+from jelly._bytes.compression import COMPRESSIONS, TEXT, TEXT_BEGINS, suffix_of, unpacked, unpacking
+from jelly._bytes.names import Named, is_open_file, is_path, is_text, is_url, is_web, left_in, name_of
 from jelly._bytes.raw_bytes import RawBytes, closing_last, interruptible, joined
 from jelly._options.limits import default
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, memory_error
@@ -50,8 +50,8 @@ HEAD = 512
 SLICED_BYTES = 1 << 20
 
 _MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
-# Bytes that tell the text form of Jelly, and how it begins.
-_TEXT_SIZE, _TEXTS = 40, (b"# Fram", b"rows {")
+# How the text form of Jelly may begin.
+_TEXTS = (b"# Fram", b"rows {")
 
 
 def open_local(path: str) -> BinaryIO:
@@ -229,8 +229,9 @@ class Source:
     def _suffix(self) -> str:
         """That of the compression, "" for none."""
         head = self._raw.head(_MAGIC_SIZE)
-        named = split_suffix(self.name)[1] == TEXT
-        return TEXT if named or (head in _TEXTS and is_text(self._raw.head(_TEXT_SIZE))) else suffix_of(head)
+        if is_text(self.name) or (head in _TEXTS and TEXT_BEGINS.match(self._raw.head(40))):
+            return TEXT
+        return suffix_of(head)
 
     def _chunks(self, size: int) -> Generator[Any, None, None]:
         suffix = self._suffix()

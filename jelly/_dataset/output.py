@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from jelly._bytes.compression import TEXT
-from jelly._bytes.names import AsText, is_path, name_of, split_suffix
+from jelly._bytes.names import AsText, is_path, is_text, name_of, split_suffix
 from jelly._bytes.sink import Sink, SinkWriter
 from jelly._bytes.source import Source
 from jelly._bytes.workers import Workers, in_order
@@ -233,8 +232,7 @@ def copied_frames(
     given = sources.settings
     if more or others or not isinstance(step, Frames) or given.keys() - {"format"} or sources.labels.mode != "keep":
         return None
-    to_text = isinstance(dst, AsText) or split_suffix(name_of(dst))[1] == TEXT
-    if _chosen({**how, "layout": None}) or not (to_text or split_suffix(name_of(src))[1] == TEXT):
+    if not (is_text(dst) or is_text(src)) or _chosen({**how, "layout": None}):
         return None
     if find(given.get("format"), name_of(src), tables=True) is not JELLY:
         return None
@@ -243,7 +241,7 @@ def copied_frames(
     with contextlib.closing(Source(src)) as source, source.named():
         found = [frame for _, frame in split_frames(map(bytes, source.chunks()))][step.wanted]
     rows = 0
-    with Sink(AsText(getattr(dst, "dst", dst), step.wanted.start) if to_text else dst) as sink, source.named():
+    with Sink(AsText(getattr(dst, "dst", dst), step.wanted.start) if is_text(dst) else dst) as sink, source.named():
         for data in found:
             rows += sum(row.WhichOneof("row") in ("triple", "quad") for row in message(FRAME, data).rows)
             sink.write(_put_varint(len(data)) + data)

@@ -78,7 +78,10 @@ class _Some(ParamType):
 
 
 @command("SRC...", "DST")
-@reads("on_error", "base", "star", "blank_nodes", "skolem_base", rare=("strict", "rdf", "lenient"), logs=True)
+@reads(
+    "on_error", "base", "star", "blank_nodes", "skolem_base", rare=("strict", "rdf", "lenient", "require_trailer"),
+    logs=True,
+)  # fmt: skip
 @option("--patches", "Convert a table of changes to a table.", name="reading_content", flag_value="patches",
         hidden=True)
 @writes(

@@ -165,7 +165,7 @@ def inspect(files: Files, per_frame: bool, size: bool, patches: bool, form: str 
         Word({"either": None, "true": True, "false": False}))
 @option("--limit N", "Stop after N problems (default 1000).", 1000)
 @forms("json")
-@reads("strict", logs=True)
+@reads("strict", rare=("require_trailer",), logs=True)
 def validate(
     files: Files,
     against: str | None,

@@ -127,9 +127,10 @@ class FormatName(ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value == JELLY_TEXT and param is not None and ctx is not None:
-            is_read = param.name == "reading_format"
-            if is_read or ctx.command.name == "convert":
-                return "jelly" if is_read else JELLY_TEXT  # the first bytes tell a text that is read
+            if param.name == "reading_format":
+                return "jelly"  # the first bytes tell that it is text
+            if ctx.command.name == "convert":
+                return JELLY_TEXT
         if not any(one.is_called(str(value).partition(";")[0].strip().lower()) for one in _ALL_FORMATS):
             self.fail(f"{value!r} is not a format: expected one of {', '.join(_FORMAT_NAMES)}", param, ctx)
         return str(value)
