@@ -35,7 +35,7 @@ POOL = DescriptorPool()
 for _file in FileDescriptorSet.FromString(resources.files("jelly").joinpath("data/service.binpb").read_bytes()).file:
     POOL.Add(_file)
 
-_MARK, _FIELD = re.compile(rb"^# Frame \d+[ \r]*\n", re.M), re.compile(rb"^[ \t]*[^#\s]", re.M)
+_MARK = re.compile(rb"^# Frame \d+[ \r]*\n", re.M)
 _ESCAPE = re.compile(r"\\([0-7]{3}|.)")
 _JAVA = {"007": r"\a", "010": r"\b", "013": r"\v", "014": r"\f"}  # Python writes their numbers
 
@@ -67,19 +67,21 @@ class Frames:
         return next(self._parsed, b"")
 
     def _parse(self, raw: Any) -> Generator[bytes, None, None]:
-        for number, text in enumerate(_cut(raw)):
+        for number, text in enumerate(_cut(raw), -1):
             frame = message(FRAME)
             try:
                 text_format.Merge(text, frame)
                 data: bytes = frame.SerializeToString()
             except (text_format.ParseError, ValueError, RecursionError) as error:
-                raise JellyFormatError(f"the text of frame {number}: {str(error) or 'it is malformed'}") from None
-            yield _put_varint(len(data)) + data
+                why = str(error)[:200] or "malformed"
+                raise JellyFormatError(f"the text of frame {max(number, 0)}: {why}") from None
+            if data or number >= 0:
+                yield _put_varint(len(data)) + data
 
 
 def _cut(raw: Any) -> Iterator[bytes]:
-    """The texts of frames; not what stands before the first mark, if that is a comment."""
-    held, is_first = b"", True
+    """The text before the first mark, which is all where there is none, and the texts of frames."""
+    held = b""
     while True:
         data = bytes(raw.read(CHUNK))
         held += data or b"\n"
@@ -88,11 +90,9 @@ def _cut(raw: Any) -> Iterator[bytes]:
         held = rest + held[end:]
         if len(held) > MAX_FRAME_TEXT:
             raise JellyLimitError(f"the text of a frame has more than {MAX_FRAME_TEXT} bytes")
-        for text in whole if data else [*whole, held]:
-            if not is_first or _FIELD.search(text):
-                yield text
-            is_first = False
+        yield from whole
         if not data:
+            yield held
             return
 
 
