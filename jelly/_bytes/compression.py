@@ -14,7 +14,7 @@ from typing import Any
 
 from jelly.errors import JellyFormatError, JellyTruncatedError, memory_error, need
 
-__all__ = ["COMPRESSIONS", "TEXT", "TEXT_BEGINS", "suffix_of", "unpacked", "unpacking", "zstandard", "zstd_frames"]
+__all__ = ["COMPRESSIONS", "TEXT", "suffix_of", "unpacked", "unpacking", "zstandard", "zstd_frames"]
 
 CHUNK = 1 << 20
 STEP = 1 << 15
@@ -26,8 +26,6 @@ MAX_XZ_MEMORY = 1 << 28
 COMPRESSIONS = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00"}
 # What stands for a compression where the text form of Jelly is read and written, see `jelly._bytes.frame_text`.
 TEXT = ".txt"
-# No other format begins so.
-TEXT_BEGINS = re.compile(rb"(?:# Frame \d+[ \r]*\n)?(?:rows|metadata) \{")
 
 # A file of zstd may begin with a frame to skip, as those of pzstd do.
 _TO_SKIP = rb"[\x50-\x5f]\x2a\x4d\x18"

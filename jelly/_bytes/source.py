@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
-from jelly._bytes.compression import COMPRESSIONS, TEXT, TEXT_BEGINS, suffix_of, unpacked, unpacking
+from jelly._bytes.compression import COMPRESSIONS, TEXT, suffix_of, unpacked, unpacking
 from jelly._bytes.names import Named, is_open_file, is_path, is_text, is_url, is_web, left_in, name_of
 from jelly._bytes.raw_bytes import RawBytes, closing_last, interruptible, joined
 from jelly._options.limits import default
@@ -50,8 +50,6 @@ HEAD = 512
 SLICED_BYTES = 1 << 20
 
 _MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
-# How the text form of Jelly may begin.
-_TEXTS = (b"# Fram", b"rows {")
 
 
 def open_local(path: str) -> BinaryIO:
@@ -229,9 +227,9 @@ class Source:
     def _suffix(self) -> str:
         """That of the compression, "" for none."""
         head = self._raw.head(_MAGIC_SIZE)
-        if is_text(self.name) or (head in _TEXTS and TEXT_BEGINS.match(self._raw.head(40))):
-            return TEXT
-        return suffix_of(head)
+        # In the text form of Jelly the number of a frame may come first. No other format begins so.
+        first = self._raw.head(40).partition(b"\n")[2][:6] if head == b"# Fram" else head
+        return TEXT if first == b"rows {" or is_text(self.name) else suffix_of(head)
 
     def _chunks(self, size: int) -> Generator[Any, None, None]:
         suffix = self._suffix()
