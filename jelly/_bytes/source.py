@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
-from jelly._bytes.compression import COMPRESSIONS, suffix_of, unpacked, unpacking
-from jelly._bytes.names import Named, is_open_file, is_path, is_url, is_web, left_in, name_of, split_suffix
+from jelly._bytes.compression import COMPRESSIONS, TEXT, suffix_of, unpacked, unpacking
+from jelly._bytes.names import Named, is_open_file, is_path, is_text, is_url, is_web, left_in, name_of, split_suffix
 from jelly._bytes.raw_bytes import RawBytes, closing_last, interruptible, joined
 from jelly._options.limits import default
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, memory_error
@@ -193,13 +193,12 @@ class Source:
     @contextlib.contextmanager
     def file(self) -> Iterator[Any]:
         """The decompressed bytes as a file that can seek, or the path of one. What cannot seek is copied at first."""
-        head = self._raw.head(_MAGIC_SIZE)
-        is_plain = not suffix_of(head)
+        is_plain = not self._suffix()
         try:
             if is_plain and self._whole is not None:
                 yield io.BytesIO(self._whole)
             elif is_plain and is_path(self._src) and os.path.isfile(self.name):
-                self.head = head
+                self.head = self._raw.head(_MAGIC_SIZE)
                 yield self.name
             elif is_plain and callable(seekable := getattr(self._src, "seekable", None)) and seekable():
                 self._src.seek(-self._raw.count, os.SEEK_CUR)
@@ -223,7 +222,7 @@ class Source:
         """
         if not is_path(self._src) or not os.path.isfile(self.name) or not hasattr(os, "pread"):
             return None
-        if suffix_of(self._raw.head(_MAGIC_SIZE)):
+        if self._suffix():
             return None
         descriptor: int = self._file.fileno()
         self.head = os.pread(descriptor, HEAD, 0)
@@ -239,9 +238,15 @@ class Source:
         finally:
             self.close()
 
-    def _chunks(self, size: int) -> Generator[Any, None, None]:
+    def _suffix(self) -> str:
+        """That of the compression, "" for none."""
         head = self._raw.head(_MAGIC_SIZE)
-        suffix = suffix_of(head)
+        # In the text form of Jelly the number of a frame may come first. No other format begins so.
+        first = self._raw.head(40).partition(b"\n")[2][:6] if head == b"# Fram" else head
+        return TEXT if first == b"rows {" or is_text(self.name) else suffix_of(head)
+
+    def _chunks(self, size: int) -> Generator[Any, None, None]:
+        suffix = self._suffix()
         if not suffix:
             if self._whole is not None:
                 self._raw.count = len(self._whole)
