@@ -19,7 +19,7 @@ import pyoxigraph
 import jelly
 
 NAMES = ("s", "p", "o", "x")
-BATCHES, ARROW = jelly.results.Results.batches, jelly.results.Results.arrow
+BATCHES, ARROW = jelly.results.Results.batches, jelly.results.Results.to_arrow
 PEERS = {"json": pyoxigraph.QueryResultsFormat.JSON, "tsv": pyoxigraph.QueryResultsFormat.TSV}
 
 

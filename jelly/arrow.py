@@ -20,6 +20,8 @@
     are dates with a time zone, years of more than four digits, and more than 6 digits of a second. A reader leaves
     these columns out: ``object`` counts.
 
+Tables of query results have a column for each variable, see `from_results`.
+
 Recipes. pandas:
 
 >>> import jelly

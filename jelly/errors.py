@@ -34,6 +34,7 @@ __all__ = [
     "MissingExtraError",
     "OptionsWarning",
     "QueryError",
+    "TruncatedWarning",
 ]
 
 
@@ -196,6 +197,10 @@ class JoinedWarning(JellyWarning):
 
 class OptionsWarning(JellyWarning):
     """A Jelly stream holds statements that its options do not announce, or has an unusual pair of types."""
+
+
+class TruncatedWarning(JellyWarning):
+    """Results in Jelly-SPARQL end without a trailer: rows may be missing. With ``require_trailer`` that is an error."""
 
 
 class MissingExtraError(JellyError, ImportError):

@@ -59,7 +59,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from jelly._dataset.query.answer import Answer
+    from jelly._formats.arrow_tables import pa
     from jelly._options.keywords import ReadOptions
+    from jelly._options.layouts import ResultLayout
 
 __all__ = [
     "ResultOptions",
@@ -76,7 +78,7 @@ __all__ = [
 class Results(ItemReader[tuple[Any, ...]]):
     """Results of a query, as `read_results` returns them. They can be consumed only once.
 
-    Iterate for rows: each is a tuple of `jelly` terms, with None for an unbound variable. Or call `arrow`, or
+    Iterate for rows: each is a tuple of `jelly` terms, with None for an unbound variable. Or call `to_arrow`, or
     `batches` for Batches whose columns are the variables: their term ids are in ``batch.column("x")`` and in
     ``batch.cells``.
 
@@ -156,19 +158,43 @@ class Results(ItemReader[tuple[Any, ...]]):
         for batch in self.batches():
             yield batch, batch.cells
 
-    def arrow(self, layout: Any = "flat", *, dictionary: bool = False) -> Any:
-        """Convert the rows to Arrow record batches with a column for each variable.
+    def to_arrow(
+        self, *, typed: bool = False, layout: ResultLayout = "flat", dictionary: bool = False
+    ) -> pa.RecordBatchReader:
+        """Make a stream of Arrow record batches with a column for each variable; ``read_all()`` makes a table of it.
 
         Parameters
         ----------
-        layout : {"flat", "ntriples"}, default "flat"
+        typed : bool, default False
+            Make columns of values: the layout "typed".
+        layout : {"flat", "ntriples", "typed", "term"}, default "flat"
             See `jelly.arrow.from_results`.
         dictionary : bool, default False
             Make dictionary columns instead of columns of strings.
+
+        Examples
+        --------
+        >>> results = Results(b'?x\\t?n\\n<a:b>\\t"1"^^<http://www.w3.org/2001/XMLSchema#int>\\n', format="tsv")
+        >>> results.to_arrow(typed=True).read_all().to_pylist()
+        [{'x': 'a:b', 'n': 1}]
         """
         from jelly._formats.arrow_tables import from_results
 
+        layout = "typed" if typed else layout
         return from_results(self.variables, self.batches(), layout=layout, dictionary=dictionary)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self, **columns: Any) -> Any:
+        """Make a DataFrame of pandas, with the columns of `to_arrow`."""
+        return self.to_arrow(**columns).read_all().unify_dictionaries().to_pandas()
+
+    def to_polars(self, **columns: Any) -> Any:
+        """Make a DataFrame of polars, with the columns of `to_arrow`."""
+        from jelly._dataset.polars import pl
+
+        return pl.from_arrow(self.to_arrow(**columns).read_all())
 
 
 class _Solutions(Results):
@@ -330,7 +356,7 @@ class _ResultSets(ItemReader[Results]):
         sets = getattr(self._decoder, "sets", None)
         first = next(batches, None)
         if sets is None:  # of another format there is one
-            yield _View(self, self._decoder.result_set or self._decoder, first, batches)
+            yield _View(self, getattr(self._decoder, "result_set", None) or self._decoder, first, batches)
             return
         while first is not None or sets:
             found = _View(self, sets.popleft(), first, batches)
@@ -373,6 +399,7 @@ def write_results(
     options: ResultOptions | Mapping[str, Any] | None = None,
     links: Sequence[str] = (),
     frame_rows: int | None = None,
+    layout: ResultLayout | None = None,
 ) -> int:
     """Write results of a query, and count their rows. If writing fails, no partial file is left.
 
@@ -382,7 +409,8 @@ def write_results(
         The output, as for `jelly.Writer`.
     variables : sequence of str, results or bool
         Names of the variables. Or, without ``rows``, the results of a query: `Results`, results of pyoxigraph
-        and RDFLib, which are serialized in memory, or the answer of an ASK query.
+        and RDFLib, which are serialized in memory, the answer of an ASK query, or a table: anything with
+        ``__arrow_c_stream__`` or ``__arrow_c_array__``, such as of pyarrow, polars, pandas and DuckDB.
     rows : iterable of sequences or mappings, or of Batches, optional
         Each row is a sequence of terms in the order of the variables, with None for an unbound variable, or a dict of
         terms by variable. Or they are Batches of query results with these variables.
@@ -394,11 +422,17 @@ def write_results(
         IRIs of further information, by default those of the results. Jelly-SPARQL, JSON and XML have them.
     frame_rows : int, optional
         Jelly-SPARQL only: maximum rows of a frame, by default as many as have 4096 cells.
+    layout : {"flat", "ntriples", "typed", "term"}, optional
+        Of a table: how to take columns of strings. They are terms with "ntriples", else plain literals. By default the
+        table says it, if `Results.to_arrow` made it, and else they are plain literals. Structs of "term" are terms, and
+        numbers, booleans, dates and times become literals in canonical form, whatever the layout.
 
     Raises
     ------
     JellyArgumentError
         If a row has the wrong number of terms or an unknown variable.
+    JellyOptionsError
+        If a column of a table has another type, or strings of the layout "flat" or "typed" without ``layout``.
     JellyError
         If the format is unknown or cannot hold a term.
 
@@ -411,7 +445,7 @@ def write_results(
     """
     if isinstance(links, str):
         raise JellyArgumentError(f"links is {links!r:.80}: expected a sequence of IRIs")
-    head, batches = _result_set(variables, rows)
+    head, batches = _result_set(variables, rows, layout)
     with _Writer(dst, head._replace(links=tuple(links) or head.links), format, options, frame_rows) as writer:
         for batch in batches:
             writer.add_batch(batch)
@@ -433,8 +467,8 @@ def write_result_sets(
     dst : Any
         The output, as for `jelly.Writer`.
     sets : iterable
-        At least one result set: `Results` or those of pyoxigraph and RDFLib, the answer of an ASK query (bool), or a
-        pair of variables and rows as for `write_results`.
+        At least one result set: `Results` or those of pyoxigraph and RDFLib, the answer of an ASK query (bool), a
+        table, or a pair of variables and rows as for `write_results`.
     options : ResultOptions or mapping, optional
         Options of the stream, or some of their fields.
     frame_rows : int, optional
@@ -481,8 +515,19 @@ def write_result_sets(
     return number
 
 
-def _result_set(variables: Any, rows: Iterable[Any] | None) -> tuple[Head, Iterable[Batch]]:
+def _result_set(
+    variables: Any, rows: Iterable[Any] | None, layout: ResultLayout | None = None
+) -> tuple[Head, Iterable[Batch]]:
     """What a result set says beside its rows, and its rows."""
+    is_table = hasattr(variables, "__arrow_c_stream__") or hasattr(variables, "__arrow_c_array__")
+    if rows is None and is_table and not isinstance(variables, Results):
+        from jelly._formats.arrow_input import results_of
+
+        columns, batches = results_of(variables, layout)
+        _check_names(columns)
+        return Head(columns), batches
+    if layout is not None:
+        raise JellyArgumentError("layout is for tables")
     if rows is None and isinstance(variables, bool):
         return Head((), variables), ()
     if rows is None:

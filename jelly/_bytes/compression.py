@@ -14,7 +14,7 @@ from typing import Any
 
 from jelly.errors import JellyFormatError, JellyTruncatedError, memory_error, need
 
-__all__ = ["COMPRESSIONS", "suffix_of", "unpacked", "unpacking", "zstandard", "zstd_frames"]
+__all__ = ["COMPRESSIONS", "TEXT", "suffix_of", "unpacked", "unpacking", "zstandard", "zstd_frames"]
 
 CHUNK = 1 << 20
 STEP = 1 << 15
@@ -24,6 +24,8 @@ MAX_XZ_MEMORY = 1 << 28
 
 # Suffix and magic bytes.
 COMPRESSIONS = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00"}
+# What stands for a compression where the text form of Jelly is read and written, see `jelly._bytes.frame_text`.
+TEXT = ".txt"
 
 # A file of zstd may begin with a frame to skip, as those of pzstd do.
 _TO_SKIP = rb"[\x50-\x5f]\x2a\x4d\x18"
@@ -61,6 +63,10 @@ def unpacked(suffix: str, raw: Any) -> Any:
     """A file object with read1() that decompresses the file ``raw``; ``suffix`` names the compression."""
     if suffix == ".gz":
         return _Members(raw)
+    if suffix == TEXT:
+        from jelly._bytes.frame_text import Frames
+
+        return Frames(raw)
     if suffix == ".bz2":
         return _Streams(raw, "bz2", bz2.BZ2Decompressor)
     if suffix == ".xz":

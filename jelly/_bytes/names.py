@@ -10,14 +10,14 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from jelly._bytes.compression import COMPRESSIONS
+from jelly._bytes.compression import COMPRESSIONS, TEXT
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 __all__ = [
-    "Named", "can_have_index", "descriptor_of", "is_open_file", "is_path", "is_url", "is_web", "left_in", "name_of",
-    "split_suffix",
+    "AsText", "Named", "can_have_index", "descriptor_of", "is_open_file", "is_path", "is_text", "is_url", "is_web",
+    "left_in", "name_of", "split_suffix",
 ]  # fmt: skip
 
 _WEB = re.compile("https?://[^/?#]+", re.I)
@@ -26,6 +26,22 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9]+::")
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,9})")
 # Short for .tar.gz and so on.
 _TAR = {".tgz": ".gz", ".tzst": ".zst", ".tbz2": ".bz2", ".txz": ".xz"}
+
+
+class AsText:
+    """A destination that gets Jelly in its text form; ``number`` is that of the first frame."""
+
+    def __init__(self, dst: Any, number: int = 0) -> None:
+        self.dst, self.number = dst, number
+
+
+def is_text(place: Any) -> bool:
+    """Whether Jelly is in its text form there.
+
+    >>> is_text("people.jelly.txt"), is_text("notes.txt")
+    (True, False)
+    """
+    return isinstance(place, AsText) or split_suffix(name_of(place))[1] == TEXT
 
 
 class Named:
@@ -46,7 +62,7 @@ class Named:
 
 
 def split_suffix(name: str) -> tuple[str, str]:
-    """The suffixes of format and compression of a file name, each "" if there is none.
+    """The suffixes of format and compression of a file name, each "" if there is none. That of ``x.jelly.txt`` is TEXT.
 
     >>> split_suffix("data/people.nt.gz"), split_suffix("https://example.org/people.ttl?page=1")
     (('.nt', '.gz'), ('.ttl', ''))
@@ -58,7 +74,7 @@ def split_suffix(name: str) -> tuple[str, str]:
     stem, last = os.path.splitext(os.path.basename(name))
     if last.lower() in _TAR:
         return ".tar", _TAR[last.lower()]
-    if last.lower() in COMPRESSIONS:
+    if last.lower() in COMPRESSIONS or (last.lower() == TEXT and stem.lower().endswith(".jelly")):
         return os.path.splitext(stem)[1].lower(), last.lower()
     return last.lower(), ""
 

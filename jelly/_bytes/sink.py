@@ -7,6 +7,7 @@ import contextlib
 import errno
 import functools
 import gzip
+import importlib
 import io
 import lzma
 import os
@@ -19,7 +20,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
 
 from jelly._bytes.compression import zstandard
-from jelly._bytes.names import Named, descriptor_of, is_open_file, is_path, is_url, name_of, split_suffix
+from jelly._bytes.names import (
+    AsText,
+    Named,
+    descriptor_of,
+    is_open_file,
+    is_path,
+    is_text,
+    is_url,
+    name_of,
+    split_suffix,
+)
 from jelly._bytes.part_file import PartFile
 from jelly.errors import JellyArgumentError, JellyError
 
@@ -72,7 +83,6 @@ class Sink(_Whole):
     """
 
     def __init__(self, dst: Any, *, seekable: bool = False, workers: Workers | None = None) -> None:
-        self.dst = dst
         self.seekable: bool = seekable
         self.workers: Workers | None = workers
         self._frames: FrameWriter | None = None
@@ -80,7 +90,12 @@ class Sink(_Whole):
         self.bytes_written = 0
         self._part: PartFile | None = None
         self._opened: list[Any] = []
-        is_memory = type(dst) is io.BytesIO and dst.tell() == len(dst.getbuffer())
+        self.is_text: bool = is_text(dst)
+        as_text, dst = (dst, dst.dst) if isinstance(dst, AsText) else (None, dst)
+        self.dst = dst
+        # Before a file is made: the package may be missing.
+        printer = importlib.import_module("jelly._bytes.frame_text").Printer if self.is_text else None
+        is_memory = as_text is None and type(dst) is io.BytesIO and dst.tell() == len(dst.getbuffer())
         self.begin: int | None = dst.tell() if is_memory else None
         self._file: Any
         if is_path(dst) and os.fspath(dst) == "-":
@@ -99,6 +114,8 @@ class Sink(_Whole):
             self.label = name if isinstance(name := getattr(dst, "name", ""), str) else ""
         else:
             raise JellyArgumentError(f"cannot write to {type(dst).__name__}: expected a path or a binary file")
+        if printer is not None:
+            self._file = printer(self._file, as_text.number if as_text else 0)
 
     @property
     def is_live(self) -> bool:
@@ -354,7 +371,7 @@ class SinkWriter(_Whole):
         old = self._sink
         try:
             path = old.part()
-            self._sink = Sink(old.dst, seekable=old.seekable, workers=old.workers)
+            self._sink = Sink(AsText(old.dst) if old.is_text else old.dst, seekable=old.seekable, workers=old.workers)
             yield path
         finally:
             old.abort()

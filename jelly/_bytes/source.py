@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
-from jelly._bytes.compression import COMPRESSIONS, suffix_of, unpacked, unpacking
-from jelly._bytes.names import Named, is_open_file, is_path, is_url, is_web, left_in, name_of
+from jelly._bytes.compression import COMPRESSIONS, TEXT, suffix_of, unpacked, unpacking
+from jelly._bytes.names import Named, is_open_file, is_path, is_text, is_url, is_web, left_in, name_of, split_suffix
 from jelly._bytes.raw_bytes import RawBytes, closing_last, interruptible, joined
 from jelly._options.limits import default
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, memory_error
@@ -35,11 +35,15 @@ FREE_BYTES = 1 << 23
 MAX_EXPANSION = default("max_expansion")
 
 # Types that servers give to files that they do not know; then the suffix says more.
+# Where there is no suffix, those of the group count.
 _ANY = re.compile(
-    r"application/(?:octet-stream|xml|json|x?-?(?:gzip|zstd|bzip2|xz|compress))|binary/octet-stream|text/(?:plain|xml)"
+    r"application/(?:octet-stream|x?-?(?:gzip|zstd|bzip2|xz|compress))|binary/octet-stream|text/plain"
+    r"|(application/xml|application/json|text/xml)"
 )
 # Bytes of a copy of a table that are kept in memory; a larger one is a temporary file.
 HELD_BYTES = 1 << 26
+# Bytes that a response of httpx or requests is asked for at a time.
+PIECE_BYTES = 1 << 16
 
 # Compressed bytes from which on a file is decompressed in a thread of its own, if there are several at all: below,
 # starting one costs more.
@@ -75,7 +79,7 @@ class Source:
 
     A str that begins with http:// or https:// is an address, of which the body is read. fsspec opens other URLs, and
     its ``OpenFile`` objects are opened. ``media_type`` is the type of the answer of a server, or in the ``headers`` of
-    a file object of a library for the web, if it names a format; else None. ``accept`` is the type asked for.
+    a response of urllib, urllib3, requests or httpx, if it names a format; else None. ``accept`` is the type asked for.
     """
 
     def __init__(self, src: Any, max_expansion: int = MAX_EXPANSION, accept: str = "*/*") -> None:
@@ -111,17 +115,17 @@ class Source:
             self._whole = memoryview(src).cast("B")
             self.size = len(self._whole)
             read = joined([self._whole])
+        elif (pieces := getattr(src, "iter_bytes", getattr(src, "iter_content", None))) is not None:
+            # A response of httpx or requests.
+            self._look_at_head(src)
+            read = joined(pieces(PIECE_BYTES))
         elif hasattr(src, "read") or is_open_file(src):
             self.name = self.name or name_of(src)
             if not hasattr(src, "read"):
                 self._close = src.close
                 self._src = src = src.open()
             self.size = left_in(src)
-            told = getattr(getattr(src, "headers", None), "get", lambda _: None)("Content-Type")
-            if isinstance(told, str):
-                if told and not _ANY.fullmatch(told.partition(";")[0].strip().lower()):
-                    self.media_type = told
-                self.name = self.name or str(getattr(src, "url", "") or "")
+            self._look_at_head(src)
             # read1 gives what is there instead of waiting for a whole chunk: live streams want that.
             read = getattr(src, "read1", src.read)
         elif hasattr(src, "__aiter__"):
@@ -133,6 +137,16 @@ class Source:
                 f"cannot read from {type(src).__name__}: expected a path, URL, bytes, binary file or chunks of bytes"
             )
         self._raw = RawBytes(read)
+
+    def _look_at_head(self, src: Any) -> None:
+        """Take the type of a body from the headers of an answer of a server, and its address."""
+        told = getattr(getattr(src, "headers", None), "get", lambda _: None)("Content-Type")
+        if isinstance(told, str):
+            url = str(getattr(src, "url", "") or "")  # of urllib3 without the server
+            self.name = self.name or (url if is_web(url) else url.partition("?")[0])
+            vague = _ANY.fullmatch(told.partition(";")[0].strip().lower())
+            if told and not (vague and (split_suffix(self.name)[0] or not vague[1])):
+                self.media_type = told
 
     def _at_url(self, url: str, accept: str) -> Any:
         """The open file at an address or URL; the URL itself if it is the path of a file."""
@@ -179,13 +193,12 @@ class Source:
     @contextlib.contextmanager
     def file(self) -> Iterator[Any]:
         """The decompressed bytes as a file that can seek, or the path of one. What cannot seek is copied at first."""
-        head = self._raw.head(_MAGIC_SIZE)
-        is_plain = not suffix_of(head)
+        is_plain = not self._suffix()
         try:
             if is_plain and self._whole is not None:
                 yield io.BytesIO(self._whole)
             elif is_plain and is_path(self._src) and os.path.isfile(self.name):
-                self.head = head
+                self.head = self._raw.head(_MAGIC_SIZE)
                 yield self.name
             elif is_plain and callable(seekable := getattr(self._src, "seekable", None)) and seekable():
                 self._src.seek(-self._raw.count, os.SEEK_CUR)
@@ -209,7 +222,7 @@ class Source:
         """
         if not is_path(self._src) or not os.path.isfile(self.name) or not hasattr(os, "pread"):
             return None
-        if suffix_of(self._raw.head(_MAGIC_SIZE)):
+        if self._suffix():
             return None
         descriptor: int = self._file.fileno()
         self.head = os.pread(descriptor, HEAD, 0)
@@ -225,9 +238,15 @@ class Source:
         finally:
             self.close()
 
-    def _chunks(self, size: int) -> Generator[Any, None, None]:
+    def _suffix(self) -> str:
+        """That of the compression, "" for none."""
         head = self._raw.head(_MAGIC_SIZE)
-        suffix = suffix_of(head)
+        # In the text form of Jelly the number of a frame may come first. No other format begins so.
+        first = self._raw.head(40).partition(b"\n")[2][:6] if head == b"# Fram" else head
+        return TEXT if first == b"rows {" or is_text(self.name) else suffix_of(head)
+
+    def _chunks(self, size: int) -> Generator[Any, None, None]:
+        suffix = self._suffix()
         if not suffix:
             if self._whole is not None:
                 self._raw.count = len(self._whole)

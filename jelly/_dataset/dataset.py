@@ -22,6 +22,7 @@ from jelly._dataset.output import (
     Options,
     bytes_of,
     converted,
+    copied_frames,
     copied_table,
     refuse_for_tables,
     write_stream,
@@ -558,6 +559,10 @@ class Dataset:
             if target is not None and target.content is Content.TABLE and table is not None:
                 rows = copied_table(table, dst, target, workers)
                 return Conversion(rows, bytes_of(table), bytes_of(dst), time.perf_counter() - began, 0, [])
+            if target is JELLY and self._sorted_by is None:
+                done = copied_frames(self._sources, self._steps, dst, how)
+                if done is not None:
+                    return Conversion(*done, time.perf_counter() - began, 0, [])
             is_ids = target is None and "memory" not in how
             sources = self._sources.scoped() if is_ids else self._sources
             source = self._stream(sources, workers, as_is=not flat, to_jelly=target is JELLY)

@@ -5,16 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from jelly._bytes.names import is_path, split_suffix
-from jelly._bytes.sink import SinkWriter
+from jelly._bytes.names import AsText, is_path, is_text, name_of, split_suffix
+from jelly._bytes.sink import Sink, SinkWriter
+from jelly._bytes.source import Source
 from jelly._bytes.workers import Workers, in_order
 from jelly._core.base.batch import Batch
+from jelly._core.base.protobuf import _put_varint
+from jelly._core.jelly.frame_reader import split_frames
+from jelly._dataset.sources import Sources
+from jelly._dataset.steps.step import Frames, Step
 from jelly._dataset.stream import Stream
-from jelly._formats.registry import JELLY, Content, Format
+from jelly._formats.registry import JELLY, Content, Format, find
 from jelly._html import html_table
 from jelly._options.layouts import LayoutWithValues
 from jelly._options.options import COLUMN_VERSION, ROW_VERSION, PhysicalType, StreamOptions
@@ -24,8 +29,8 @@ from jelly._streams.writer import Writer
 from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
 
 __all__ = [
-    "Conversion", "Options", "bytes_of", "converted", "copied_table", "look", "refuse_for_tables", "write_stream",
-    "write_table", "written_bytes",
+    "Conversion", "Options", "bytes_of", "converted", "copied_frames", "copied_table", "look", "refuse_for_tables",
+    "write_stream", "write_table", "written_bytes",
 ]  # fmt: skip
 
 Options = StreamOptions | Mapping[str, Any] | None
@@ -206,9 +211,41 @@ _DEFAULTS: dict[str, Any] = {"frame_bytes": 1_000_000, "delimited": True}
 
 def refuse_for_tables(given: Mapping[str, Any]) -> None:
     """JellyArgumentError for a keyword of writing that tables do not have."""
-    for name, value in given.items():
-        if value and value != _DEFAULTS.get(name):
-            raise JellyArgumentError(f"{name}= does not go with tables")
+    for name in _chosen(given):
+        raise JellyArgumentError(f"{name}= does not go with tables")
+
+
+def _chosen(given: Mapping[str, Any]) -> list[str]:
+    """The keywords of writing that differ from their defaults."""
+    return [name for name, value in given.items() if value and value != _DEFAULTS.get(name)]
+
+
+def copied_frames(
+    sources: Sources, steps: Sequence[Step], dst: Any, how: Mapping[str, Any]
+) -> tuple[int, int, int] | None:
+    """Write frames as they are, if Jelly becomes its text form, or text Jelly, and nothing else is to change.
+
+    The number of their statements, and of the bytes read and written; None if statements are to be written.
+    """
+    src, *more = sources.each
+    step, *others = steps or (Frames(slice(0, None)),)
+    given = sources.settings
+    if more or others or not isinstance(step, Frames) or given.keys() - {"format"} or sources.labels.mode != "keep":
+        return None
+    if not (is_text(dst) or is_text(src)) or _chosen({**how, "layout": None}):
+        return None
+    if find(given.get("format"), name_of(src), tables=True) is not JELLY:
+        return None
+    from jelly._bytes.frame_text import FRAME, message
+
+    with contextlib.closing(Source(src)) as source, source.named():
+        found = [frame for _, frame in split_frames(map(bytes, source.chunks()))][step.wanted]
+    rows = 0
+    with Sink(AsText(getattr(dst, "dst", dst), step.wanted.start) if is_text(dst) else dst) as sink, source.named():
+        for data in found:
+            rows += sum(row.WhichOneof("row") in ("triple", "quad") for row in message(FRAME, data).rows)
+            sink.write(_put_varint(len(data)) + data)
+    return rows, source.bytes_read, sink.bytes_written
 
 
 def write_table(

@@ -13,18 +13,32 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from jelly._bytes.workers import Workers, in_order
+from jelly._core.algebra.reshape import in_cells
 from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import number_rows
-from jelly._formats.arrow_tables import MAX_PEEK, compute, pa
-from jelly._options.layouts import LAYOUTS, VALUES, Layout, find_layout, guess_layout
+from jelly._formats.arrow_tables import MAX_PEEK, TERM, compute, pa
+from jelly._options.layouts import (
+    LAYOUTS,
+    VALUES,
+    Layout,
+    ResultLayout,
+    check_result_layout,
+    find_layout,
+    guess_layout,
+)
+from jelly._options.literals import to_lexical
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyOptionsError, memory_error
 
-__all__ = ["InputTable", "buffers_of", "check_columns", "pyarrow_errors", "to_stream", "validated"]
+__all__ = ["InputTable", "buffers_of", "check_columns", "pyarrow_errors", "results_of", "to_stream", "validated"]
 
 # Rows of a piece, which become one Batch where nobody says how large those are.
 PIECE_ROWS = 1 << 16
+# Cells of a Batch of query results, and its text, of which there is no more than in the table.
+MAX_CELLS, MAX_TEXT = 1 << 20, 1 << 62
 
 
 def to_stream(data: Any) -> pa.RecordBatchReader:
@@ -229,6 +243,115 @@ def buffers_of(name: str, array: pa.Array) -> tuple[Any, ...] | None:
         return array.offset, valid, None, 0, len(array), None, wide, offsets, data
     index_valid, codes = index.buffers()
     return index.offset, index_valid, codes, array.offset, len(array), valid, wide, offsets, data
+
+
+# ---- query results
+
+# The columns of statements in which terms of query results are read, by the field of a struct.
+_FIELDS = dict(zip(TERM, ("object_kind", "object", "datatype", "lang", "direction"), strict=True))
+
+
+def results_of(data: Any, layout: ResultLayout | None = None) -> tuple[tuple[str, ...], Iterator[Batch]]:
+    """The variables and the Batches of a table of query results; see `jelly.results.write_results`."""
+    if layout is not None:
+        check_result_layout(layout)
+    stream = to_stream(data)
+    with pyarrow_errors("the schema"):
+        schema = stream.schema
+        told = (schema.metadata or {}).get(b"layout", b"").decode()
+    texts = [field.name for field in schema if _is_text(field.type)]
+    ours = told in ("flat", "typed") or {*LAYOUTS["flat"].required} <= {*texts}  # of results, or of statements
+    if texts and (layout == "term" or (layout is None and ours)):
+        raise JellyOptionsError(
+            f"column {texts[0]!r} has strings, which do not tell IRIs from literals: make the table with "
+            'layout="term" or "ntriples", or pass layout="flat" to write plain literals'
+        )
+    syntax: Layout = "ntriples" if (layout or told) == "ntriples" else "flat"
+    tables = validated(stream, of_file=isinstance(data, pa.RecordBatchStreamReader))
+    return tuple(schema.names), _results(tuple(schema.names), tables, syntax)
+
+
+def _is_text(type: pa.DataType) -> bool:
+    values = type.value_type if pa.types.is_dictionary(type) else type
+    return any(is_kind(values) for is_kind in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+
+
+def _results(names: tuple[str, ...], tables: Iterator[pa.RecordBatch], syntax: Layout) -> Iterator[Batch]:
+    row = 0
+    size = max(1, min(PIECE_ROWS, MAX_CELLS // max(1, len(names))))
+    for table in tables:
+        for start in range(0, len(table), size):
+            piece = table.slice(start, size)
+            yield number_rows(_result_batch(names, piece, syntax, row), row)
+            row += len(piece)
+
+
+def _result_batch(names: tuple[str, ...], table: pa.RecordBatch, syntax: Layout, row: int) -> Batch:
+    """Each variable becomes the objects of some statements in one Batch, whose terms are those of the rows."""
+    intake = ArrowImporter(syntax, quads=False, batch_rows=len(table) * len(names) + 1, batch_bytes=MAX_TEXT)
+    cells = np.full((len(table), len(names)), -1, np.int32)
+    n = 0  # statements
+    for i, (name, array) in enumerate(zip(names, table.columns, strict=True)):
+        valid = compute.is_valid(array)
+        rows = np.flatnonzero(valid.to_numpy(zero_copy_only=False))
+        columns = {}
+        for to, one in _statements(name, array, syntax).items():
+            if pa.types.is_string_view(one.type):  # which filters do not take
+                one = _cast(name, one, pa.large_string())
+            if (buffers := buffers_of(name, one.filter(valid))) is not None:
+                columns[to] = buffers
+        try:
+            intake.load(len(rows), columns)
+            while intake.pull() is not None:
+                pass  # those before a wrong value, of which the next call tells
+        except JellyError as error:
+            if error.row is None:
+                raise
+            reason = error.reason.partition(": ")[2]
+            raise type(error)(f"column {name!r}: {reason}", row=int(rows[error.row - n]) + row) from None
+        cells[rows, i] = np.arange(n, n + len(rows))
+        n += len(rows)
+    if (made := intake.pull(True)) is not None:
+        bound = cells >= 0
+        cells[bound] = made.o[cells[bound]]
+    return in_cells(made, names, cells)
+
+
+def _statements(name: str, array: pa.Array, syntax: Layout) -> dict[str, pa.Array]:
+    """The columns of statements whose objects are of a column of structs, of strings, or of values."""
+    type, n = array.type, len(array)
+    same = {"subject": pa.repeat("x:x", n), "predicate": pa.repeat("x:x", n)}
+    if pa.types.is_struct(type) and syntax == "flat":
+        found = dict(zip((field.name for field in type), array.flatten(), strict=True))
+        if {"kind", "value"} <= found.keys() <= _FIELDS.keys():
+            return same | {_FIELDS[field]: column for field, column in found.items()}
+    datatype = None
+    if not _is_text(type) and not pa.types.is_null(type):
+        array, datatype = _canonical(name, array)
+    if syntax == "ntriples":
+        if datatype is not None:
+            array = compute.binary_join_element_wise('"', array.cast(pa.string()), f'"^^<{datatype}>', "")
+        return {"s": pa.repeat("<x:x>", n), "p": pa.repeat("<x:x>", n), "o": array}
+    same |= {"object": array, "object_kind": pa.repeat("literal", n)}
+    return same if datatype is None else same | {"datatype": pa.repeat(datatype, n)}
+
+
+def _canonical(name: str, array: pa.Array) -> tuple[pa.Array, str | None]:
+    """The canonical lexical forms of values, and their datatype."""
+    type = array.type
+    if pa.types.is_timestamp(type):
+        array = _cast(name, array, pa.timestamp("us", type.tz))  # datetime has no more digits
+    try:
+        coded = array if pa.types.is_dictionary(type) else array.dictionary_encode()
+        forms: list[Any] = [to_lexical(value) for value in coded.dictionary.to_pylist()]
+        texts = pa.array([form[0] for form in forms], pa.string())
+    except (pa.ArrowNotImplementedError, TypeError):
+        raise JellyOptionsError(
+            f"column {name!r} is of type {type}: expected strings, numbers, times, or structs of {', '.join(TERM)}"
+        ) from None
+    except (ValueError, OverflowError) as error:
+        raise JellyFormatError(f"column {name!r}: {error}") from None
+    return pa.DictionaryArray.from_arrays(coded.indices, texts), forms[0][1] if forms else None
 
 
 # ---- pieces

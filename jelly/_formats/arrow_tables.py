@@ -12,7 +12,7 @@ import numpy as np
 from jelly._core.arrow.buffer_pool import Pool
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch import Batch
-from jelly._options.layouts import VALUES, Layout, LayoutWithValues, find_layout
+from jelly._options.layouts import VALUES, LayoutWithValues, ResultLayout, check_result_layout, find_layout
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, need
 
@@ -21,7 +21,7 @@ with need("arrow", "Arrow needs pyarrow"):
     from pyarrow import compute, csv, parquet
 
 __all__ = [
-    "BATCH_ROWS", "DIRECTIONS", "KINDS", "MAX_PEEK", "STRING", "Keep", "RecordBatchBuilder", "Rows", "cast",
+    "BATCH_ROWS", "DIRECTIONS", "KINDS", "MAX_PEEK", "STRING", "TERM", "Keep", "RecordBatchBuilder", "Rows", "cast",
     "check_rows", "column_type", "compute", "csv", "datasets", "from_batches", "from_results", "metadata_array",
     "pa", "parquet", "schema", "strings", "type_of",
 ]  # fmt: skip
@@ -32,7 +32,12 @@ Metadata: TypeAlias = dict[int, dict[str, bytes]]  # by the number of the frame 
 
 KINDS = ("literal", "iri", "bnode", "triple")
 DIRECTIONS = ("ltr", "rtl")
+# The fields of a struct that says all of a term, and those that have few values.
+TERM = ("kind", "value", "datatype", "language", "direction")
+_FEW = ("kind", "direction")
 BATCH_ROWS = 32768
+# Bytes of results that are held in memory until their types are known.
+HELD_BYTES = 1 << 26
 # Bytes that are looked through for a named graph before the kind of stream is chosen.
 MAX_PEEK = 1 << 26
 # Maximum bytes of metadata for a range of rows; every row repeats it.
@@ -207,7 +212,7 @@ class RecordBatchBuilder:
 
     def __init__(
         self,
-        layout: LayoutWithValues,
+        layout: LayoutWithValues | ResultLayout,
         dictionary: bool,
         columns: Sequence[str] | None,
         batch_rows: int,
@@ -215,15 +220,21 @@ class RecordBatchBuilder:
         direction: bool = False,
         variables: Sequence[str] | None = None,
     ) -> None:
+        # Structs of query results are made of the columns of statements.
+        self._terms = layout == "term"
+        of_statements: Any = "flat" if self._terms else layout
         self._keep = keep
-        self.schema: Any = schema(layout, dictionary=dictionary, columns=columns, direction=direction)
+        self.schema: Any = schema(of_statements, dictionary=dictionary, columns=columns, direction=direction)
         self._variables = None if variables is None else tuple(variables)
         if self._variables is not None:
             type = _CODES if dictionary else pa.string()
-            self.schema = pa.schema([pa.field(name, type) for name in self._variables])
+            if self._terms:
+                few = _KIND_CODES if dictionary else pa.string()
+                type = pa.struct([(name, few if name in _FEW else type) for name in TERM])
+            self.schema = pa.schema([pa.field(name, type) for name in self._variables], {"layout": layout})
         self._dictionary = dictionary
-        found = find_layout(layout)
-        self._layout = found.name
+        found = find_layout(of_statements)
+        self._layout = "term" if self._terms else found.name
         # Parts whose dictionary may be the Batch's own memory, and their columns in the Batch.
         self._own = {"subject": "s", "object": "o"} if found.syntax == "plain" else {}
         self._parts = found.parts | {name: name for name in ("frame", "row", "metadata")}
@@ -322,18 +333,38 @@ class RecordBatchBuilder:
         if part == "metadata":
             return metadata_array(np.asarray(columns.frames(row, end)).view(np.int64), metadata or {})
         if part == "direction":
-            return self._directions(columns, self.schema.field(name).type, row, end)
-        if self._dictionary:
-            return self._codes(columns, batch, name, row, end)
-        if part == "object_kind":
+            return self._directions(columns.directions(row, end), n)
+        if self._terms:
+            return self._structs(columns, batch, name, row, end)
+        if part == "object_kind" and not self._dictionary:
             return strings(pa.string(), n, None, *columns.kinds(row, end), 0)
-        made = columns.strings(name, row, end)
+        return self._text(columns, batch, name, row, end)
+
+    def _text(
+        self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int, of: str | None = None
+    ) -> pa.Array:
+        if self._dictionary:
+            return self._codes(columns, batch, name, row, end, of)
+        made = columns.strings(name, row, end, of)
         if made is None:
-            return self._all_null(pa.string(), n)
+            return self._all_null(pa.string(), end - row)
         n, nulls, valid, offsets, data = made
         return strings(pa.string(), n, valid, offsets, data, nulls)
 
-    def _codes(self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int) -> pa.Array:
+    def _structs(self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int) -> pa.Array:
+        """The terms of a variable as structs; fewer than asked for where their text is long."""
+        fields = []
+        for of in (None, "datatype", "lang"):
+            fields.append(self._text(columns, batch, name, row, end, of))
+            end = row + len(fields[-1])
+        kinds = self._few(columns.kind_codes(row, end, name), KINDS)
+        directions = self._directions(columns.directions(row, end, name), end - row)
+        arrays = [kinds, *(field.slice(0, end - row) for field in fields), directions]
+        return pa.StructArray.from_arrays(arrays, TERM, mask=kinds.is_null())
+
+    def _codes(
+        self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int, of: str | None
+    ) -> pa.Array:
         """A dictionary column: the Batch's own memory where that is one, else a dictionary made for the column."""
         n = end - row
         part = self._parts[name]
@@ -346,7 +377,7 @@ class RecordBatchBuilder:
             ids = pa.py_buffer(getattr(batch, own)[row:end])
             indices = pa.Array.from_buffers(pa.int32(), n, [None, ids], 0)
             return pa.DictionaryArray.from_arrays(indices, values, safe=False)
-        made = columns.codes(name, row, end)
+        made = columns.codes(name, row, end, of)
         if made is None:
             return self._all_null(_CODES, n)
         nulls, valid, codes, offsets, data = made
@@ -354,13 +385,16 @@ class RecordBatchBuilder:
         values = strings(pa.large_string(), len(offsets) // 8 - 1, None, offsets, data, 0)
         return pa.DictionaryArray.from_arrays(indices, values, safe=False)
 
-    def _directions(self, columns: ArrowExporter, type: pa.DataType, row: int, end: int) -> pa.Array:
-        buffer = columns.directions(row, end)
-        if buffer is None:
-            return self._all_null(type, end - row)
+    def _directions(self, codes: Any, n: int) -> pa.Array:
+        if codes is None:
+            return self._all_null(_KIND_CODES if self._dictionary else pa.string(), n)
+        return self._few(codes, DIRECTIONS)
+
+    def _few(self, buffer: Any, values: Sequence[str]) -> pa.Array:
+        """A column of a few values, by their places among these; null where the place is negative."""
         codes = np.asarray(buffer).view(np.int8)
-        made = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(DIRECTIONS))
-        return made if self._dictionary else made.cast(type)
+        made = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(values))
+        return made if self._dictionary else made.cast(pa.string())
 
     def _all_null(self, type: pa.DataType, n: int) -> pa.Array:
         """Nulls: every record batch shares them."""
@@ -430,11 +464,11 @@ def from_batches(
 
 @checked()
 def from_results(
-    variables: Sequence[str], batches: Iterable[Batch], *, layout: Layout = "flat", dictionary: bool = False
+    variables: Sequence[str], batches: Iterable[Batch], *, layout: ResultLayout = "flat", dictionary: bool = False
 ) -> pa.RecordBatchReader:
     """Convert query results to Arrow record batches: a column for each variable, null where it is unbound.
 
-    Record batches are built as they are taken.
+    Record batches are built as they are taken; for the layout "typed" all rows are read first.
 
     Parameters
     ----------
@@ -442,8 +476,11 @@ def from_results(
         Names of the variables.
     batches : iterable of Batch
         Batches of query results with these variables, such as `jelly.results.Results.batches` yields.
-    layout : {"flat", "ntriples"}, default "flat"
-        ``"flat"`` gives plain IRIs and lexical forms, ``"ntriples"`` terms in N-Triples syntax.
+    layout : {"flat", "ntriples", "typed", "term"}, default "flat"
+        ``"flat"`` gives plain IRIs and lexical forms, ``"ntriples"`` terms in N-Triples syntax. ``"term"`` gives
+        structs of ``kind`` (iri, bnode, literal, triple), ``value``, ``datatype``, ``language`` and ``direction``,
+        which say all of a term. ``"typed"`` gives values where a type of the layout "typed" of `jelly.arrow` can hold
+        all values of a variable, else the strings of "flat". A temporary file keeps the rows until the types are known.
     dictionary : bool, default False
         Make dictionary columns instead of columns of strings.
 
@@ -457,11 +494,56 @@ def from_results(
     Examples
     --------
     >>> import jelly
-    >>> results = jelly.results.read_results(b'{"head":{"vars":["x"]},"results":{"bindings":[{}]}}', format="json")
+    >>> data = b'{"head":{"vars":["x"]},"results":{"bindings":[{"x":{"type":"literal","value":"a"}},{}]}}'
+    >>> results = jelly.results.read_results(data, format="json")
     >>> from_results(results.variables, results.batches()).read_all().to_pylist()
-    [{'x': None}]
+    [{'x': 'a'}, {'x': None}]
     """
+    check_result_layout(layout)
+    if layout == "typed":
+        return _typed(tuple(variables), batches, dictionary)
     return RecordBatchBuilder(layout, dictionary, None, BATCH_ROWS, variables=variables).read_all(batches)
+
+
+def _typed(variables: tuple[str, ...], batches: Iterable[Batch], dictionary: bool) -> pa.RecordBatchReader:
+    """Query results in columns of the types that can hold all values of a variable."""
+    import tempfile  # which takes some time
+
+    made = RecordBatchBuilder("term", False, None, BATCH_ROWS, variables=variables)
+    plain = pa.schema([pa.field(name, pa.string()) for name in variables])
+    found: list[set[str]] = [set() for _ in variables]
+    file: Any = tempfile.SpooledTemporaryFile(HELD_BYTES)  # noqa: SIM115 - closed with the reader
+    with pa.ipc.new_stream(file, plain) as out:
+        for batch in made.read_all(batches):
+            for column, types in zip(batch.columns, found, strict=True):
+                _add_types(types, column.drop_null())
+            values = [pa.StructArray.flatten(column)[1] for column in batch.columns]
+            out.write_batch(pa.RecordBatch.from_arrays(values, schema=plain))
+    chosen = [next(iter(types)) if len(types) == 1 else STRING for types in found]
+    strings = _CODES if dictionary else pa.string()
+    fields = [strings if type == STRING else column_type(type) for type in chosen]
+    schema = pa.schema(zip(variables, fields, strict=True), {"layout": "typed"})
+
+    def cast_all() -> Iterator[pa.RecordBatch]:
+        file.seek(0)
+        with file:
+            for batch in pa.ipc.open_stream(file):
+                columns = zip(batch.columns, chosen, fields, strict=True)
+                yield pa.RecordBatch.from_arrays([cast(*pair).cast(field) for *pair, field in columns], schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, cast_all())
+
+
+def _add_types(types: set[str], terms: pa.StructArray) -> None:
+    """Add the types of columns that can hold the values of some terms."""
+    if STRING in types:
+        return
+    _, values, datatypes, _, _ = terms.flatten()
+    for datatype in datatypes.unique().to_pylist():
+        # Those without a datatype, such as IRIs, are strings.
+        types.add(type_of(values.filter(compute.equal(datatypes, datatype)), datatype) if datatype else STRING)
+        if STRING in types:
+            break
 
 
 def check_rows(batch_rows: int) -> None:

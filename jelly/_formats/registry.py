@@ -270,16 +270,17 @@ def _results(
     )  # fmt: skip
 
 
+_SPARQL = "application/sparql-results+"
 JELLY_RESULTS = _results(
     "jellys", "Jelly-SPARQL", "application/x-jelly-sparql", ".jellys",
     _FRAMES - {"joined", "unknown_rows"} | {"delimited", "max_frame_rows", "require_trailer"}, True,
 )  # fmt: skip
 _RESULTS = (
     JELLY_RESULTS,
-    _results("thrift", "RDF Thrift", "application/sparql-results+thrift", ".srt", _ROWS, True),
-    _results("protobuf", "RDF Protobuf", "application/sparql-results+protobuf", ".srp", _ROWS, True),
-    _results("json", "JSON", "application/sparql-results+json", ".srj .json", _SOURCE | {"max_document_bytes"}),
-    _results("xml", "XML", "application/sparql-results+xml", ".srx .xml", _SOURCE | {"max_text_bytes"}),
+    _results("thrift", "RDF Thrift", f"{_SPARQL}thrift", ".srt", _ROWS, True),
+    _results("protobuf", "RDF Protobuf", f"{_SPARQL}protobuf", ".srp", _ROWS, True),
+    _results("json", "JSON", f"{_SPARQL}json application/json", ".srj .json", _SOURCE | {"max_document_bytes"}),
+    _results("xml", "XML", f"{_SPARQL}xml application/xml text/xml", ".srx .xml", _SOURCE | {"max_text_bytes"}),
     _results("csv", "CSV", "text/csv", ".csv"),
     _results("tsv", "TSV", "text/tab-separated-values", ".tsv", _SOURCE | {"max_text_bytes"}),
 )

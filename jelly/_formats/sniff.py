@@ -122,8 +122,9 @@ def explain(error: JellyError, head: bytes, expected: str, names: Collection[str
     if not isinstance(error, JellyFormatError) or error.frame:
         return
     if not head:
-        if expected == "jelly":
-            error.reason = f"the input is empty: {error.reason.removesuffix('; is it Jelly?')}"
+        plain = error.reason.removesuffix("; is it Jelly?")
+        if expected == "jelly" and plain != error.reason:  # else nothing could be unpacked
+            error.reason = f"the input is empty: {plain}"
     elif (found := looks_like(head)) is not None:
         what, name = ("Jelly-Patch", "jellyp") if found[1] == "jelly" and is_jelly_patch(head) else found
         if name == expected or name in _READS.get(expected, ()):

@@ -9,13 +9,15 @@ from typing import Literal, TypeAlias, get_args
 from jelly.errors import JellyArgumentError
 
 __all__ = [
-    "BUILT", "FOLDERS", "LAYOUTS", "VALUES", "BuiltLayout", "FolderLayout", "Layout", "LayoutWithValues", "TableLayout",
-    "find_layout", "guess_layout",
+    "BUILT", "FOLDERS", "LAYOUTS", "VALUES", "BuiltLayout", "FolderLayout", "Layout", "LayoutWithValues",
+    "ResultLayout", "TableLayout", "check_result_layout", "find_layout", "guess_layout",
 ]  # fmt: skip
 
 Layout: TypeAlias = Literal["flat", "ntriples"]
 # "typed" is the layout flat with columns for the values of literals.
 LayoutWithValues: TypeAlias = Literal["flat", "ntriples", "typed"]
+# Of query results: a column for each variable. "term" has structs of these fields, which say all of a term.
+ResultLayout: TypeAlias = Literal["flat", "ntriples", "typed", "term"]
 # Several tables in a directory.
 FolderLayout: TypeAlias = Literal["ids", "property-graph"]
 FOLDERS: tuple[FolderLayout, ...] = get_args(FolderLayout)
@@ -75,6 +77,13 @@ def find_layout(name: str) -> TableLayout:
         known = " or ".join(f'"{layout}"' for layout in LAYOUTS)
         raise JellyArgumentError(f"layout is {name!r}: expected {known}")
     return found
+
+
+def check_result_layout(name: str) -> None:
+    """JellyArgumentError if tables of query results have no layout of this name."""
+    if name not in get_args(ResultLayout):
+        known = ", ".join(f'"{layout}"' for layout in get_args(ResultLayout))
+        raise JellyArgumentError(f"layout is {name!r}: expected one of {known}")
 
 
 def guess_layout(names: Iterable[str]) -> TableLayout:

@@ -15,6 +15,7 @@ from jelly._formats.index import KEYFRAME_ROWS
 from jelly._formats.protocols import Framing
 from jelly._formats.registry import JELLY, JELLY_PATCH, Content, Format, find
 from jelly._streams.widening import WideningEncoder
+from jelly.errors import JellyArgumentError
 
 if TYPE_CHECKING:
     from jelly._bytes.workers import Workers
@@ -58,6 +59,8 @@ class ItemWriter(SinkWriter):
         self._sink = Sink(dst, seekable=self._framing["keyframe_rows"] > 0, workers=self._workers)
         try:
             self.format = self._find(given.pop("format", None))
+            if self._sink.is_text and not (self.format is JELLY and self._framing["delimited"]):
+                raise JellyArgumentError("text is the form of Jelly with delimited frames only")
             yield
         except BaseException:
             self.abort()

@@ -19,6 +19,7 @@ from jelly._core.jelly.row_counter import RowCounter
 from jelly._core.ntriples.statement_table import StatementTable
 from jelly._core.terms.materialize import Materializer
 from jelly._dataset.seekable.check import problems_beside
+from jelly._dataset.steps.step import rows_of
 from jelly._options.options import ROW_VERSION, PatchOptions, PatchStreamType, StreamOptions
 from jelly._tools.blank_nodes import differences
 from jelly._tools.compare import BlankNodeBijection, as_quad
@@ -280,15 +281,6 @@ def generalized_terms(batch: Batch) -> Any:
         bad = after
 
 
-def _rows_of(batch: Batch, frame: int | None) -> tuple[int, int]:
-    """The first row of a frame in this Batch, and the row after its last."""
-    if frame is None:
-        return 0, len(batch)
-    ends = [0, *batch.frames.tolist(), len(batch)]
-    i = frame - batch.first_frame
-    return (ends[i], ends[i + 1]) if 0 <= i < len(ends) - 1 else (0, 0)
-
-
 def _text(statement: Iterable[Any]) -> str:
     return _shortened(" ".join(str(term) for term in statement).strip())
 
@@ -300,14 +292,14 @@ def _shortened(text: str) -> str:
 class InOrder:
     """Compares position by position."""
 
-    def __init__(self, theirs: Iterator[tuple[Any, ...]], frame: int | None, check: Check) -> None:
-        self._theirs, self._frame, self._check = theirs, frame, check
+    def __init__(self, theirs: Iterator[tuple[Any, ...]], frames: slice, check: Check) -> None:
+        self._theirs, self._frames, self._check = theirs, frames, check
         self._renaming = BlankNodeBijection()
         self._extra = 0
         self._different = 0
 
     def take(self, batch: Batch) -> None:
-        first, last = _rows_of(batch, self._frame)
+        first, last = rows_of(batch, self._frames)
         for row, statement in enumerate(Materializer(batch).statements(first, last), first):
             ours = as_quad(statement)
             theirs = next(self._theirs, None)
@@ -332,12 +324,12 @@ class InOrder:
 class AnyOrder:
     """Compares as multisets. Memory: each different term once, and 16 bytes for each statement of both."""
 
-    def __init__(self, theirs: Iterator[Batch], frame: int | None, check: Check) -> None:
-        self._theirs, self._frame, self._check = theirs, frame, check
+    def __init__(self, theirs: Iterator[Batch], frames: slice, check: Check) -> None:
+        self._theirs, self._frames, self._check = theirs, frames, check
         self._table = StatementTable()
 
     def take(self, batch: Batch) -> None:
-        self._table.add(batch, 0, *_rows_of(batch, self._frame))
+        self._table.add(batch, 0, *rows_of(batch, self._frames))
 
     def finish(self) -> None:
         for batch in self._theirs:

@@ -52,7 +52,7 @@ def validate(
     against_format: str | None = None,
     ordered: bool = True,
     options: Any = None,
-    frame: int | None = None,
+    frame: int | slice | None = None,
     delimited: bool | None = None,
     limit: int = 1000,
     progress: Progress | None = None,
@@ -87,8 +87,8 @@ def validate(
         Whether ``against`` must have the statements in the same order.
     options : StreamOptions or Any, optional
         Expected stream options, or a Jelly stream with the expected options. Jelly only.
-    frame : int, optional
-        Compare only this frame of ``src`` with ``against``.
+    frame : int or slice, optional
+        Compare only this frame of ``src`` with ``against``, or these frames: ``slice(2, 5)``.
     delimited : bool, optional
         Whether each frame has its length before it. By default the first bytes decide. Jelly only.
     limit : int, default 1000
@@ -137,7 +137,7 @@ def _validate_one(
     against_format: str | None,
     ordered: bool,
     options: Any,
-    frame: int | None,
+    frame: int | slice | None,
     delimited: bool | None,
     progress: Progress | None,
     joined: bool,
@@ -156,12 +156,13 @@ def _validate_one(
         check = Check(limit, wanted, skips_unknown=limits.get("unknown_rows") == "skip")
         other: frozenset[str] = frozenset()
         if against is not None:
+            frames = frame if isinstance(frame, slice) else slice(frame, None if frame is None else frame + 1)
             other = format_of(against, against_format).reading
             theirs: dict[str, Any] = {name: limits[name] for name in limits.keys() & other} | {"format": against_format}
             if ordered:
-                check.compare = InOrder(map(as_quad, read(against, **theirs)), frame, check)
+                check.compare = InOrder(map(as_quad, read(against, **theirs)), frames, check)
             else:
-                check.compare = AnyOrder(Reader(against, **theirs).batches(), frame, check)
+                check.compare = AnyOrder(Reader(against, **theirs).batches(), frames, check)
         if is_plain or is_jelly:
             own = known.reading | {"strict"} if is_plain else known.reading
             refuse_unknown(limits, own | other, known.title)

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 import jelly
-from jelly._bytes.names import split_suffix
+from jelly._bytes.names import AsText, split_suffix
 from jelly._dataset.dataset import Dataset
 from jelly._dataset.steps.order import MEMORY
+from jelly._dataset.steps.step import Frames
 from jelly._formats.registry import FORMATS, JELLY, Content, Format, table_kind
 from jelly._options.keywords import WRITE
 from jelly._options.layouts import FOLDERS, LAYOUTS
@@ -32,6 +33,7 @@ from jelly.cli.common import (
 )
 from jelly.cli.options import (
     COUNT,
+    JELLY_TEXT,
     STATEMENTS,
     Files,
     Given,
@@ -54,8 +56,8 @@ _READING = {
     "lenient", *STATEMENTS,
 }  # fmt: skip
 _STREAM = (
-    "jelly", "preset", "max_name_table_size", "max_prefix_table_size", "max_datatype_table_size", "physical_type",
-    "allow", "logical_type", "stream_name", "rdf_star", "rdf_version", "numbering",
+    "jelly", "options_from", "preset", "max_name_table_size", "max_prefix_table_size", "max_datatype_table_size",
+    "physical_type", "allow", "logical_type", "stream_name", "rdf_star", "rdf_version", "numbering",
 )  # fmt: skip
 
 
@@ -76,7 +78,10 @@ class _Some(ParamType):
 
 
 @command("SRC...", "DST")
-@reads("on_error", "base", "star", "blank_nodes", "skolem_base", rare=("strict", "rdf", "lenient"), logs=True)
+@reads(
+    "on_error", "base", "star", "blank_nodes", "skolem_base", rare=("strict", "rdf", "lenient", "require_trailer"),
+    logs=True,
+)  # fmt: skip
 @option("--patches", "Convert a table of changes to a table.", name="reading_content", flag_value="patches",
         hidden=True)
 @writes(
@@ -85,6 +90,8 @@ class _Some(ParamType):
           "members"),
 )  # fmt: skip
 @streams(*_STREAM, "stream_type", "statement_type")
+@option("--take-frames RANGE", "Take these frames of a Jelly file, from 0: 3, 2..5 (without 5), 2..=4, ..5 or 3..",
+        hidden=True)
 @option("--unique", "Write equal statements once.")
 @option("--sample N", "Write N random statements, or a share (0.01).", None, _Some())
 @option("--seed N", "With --sample: the same seed chooses the same statements.", None, COUNT, hidden=True)
@@ -145,21 +152,33 @@ def convert(
         sources = [opened_src, *more] if more else opened_src
         what = f"{source.title} to {target.title if target else layout}"
         with wide_advice(), progress_bar(what, quiet or (dst == "-" and sys.stdout.isatty())) as progress:
+            if given["take_frames"]:
+                if more or source is not JELLY:
+                    raise click.UsageError("--take-frames goes with one Jelly file")
+                threads = 1
             threads = threads or default_threads([opened_src, *more])
-            statements: Dataset = jelly.scan(sources, threads=threads, **reading)
-            if given["unique"]:
-                if given["drop_graphs"]:
-                    raise click.UsageError("--unique does not go with --drop-graphs, which comes later: convert twice")
-                statements = statements.unique(memory=given["memory"])
-            if given["sample"]:
-                statements = statements.sample(**dict([given["sample"]]), seed=given["seed"])
+            statements = _changed(jelly.scan(sources, threads=threads, **reading), given)
             how |= {name: given[name] for name in ("drop_graphs", "max_columns", "memory")}
-            done = statements.write(dst, layout=layout, progress=progress, **how)
+            out = AsText(dst) if writing.get("format") == JELLY_TEXT else dst
+            done = statements.write(out, layout=layout, progress=progress, **how)
     if form:
         show(asdict(done), form, None)
     elif not quiet:
-        is_fair = not (more or given["unique"] or given["sample"])
+        is_fair = not (more or given["unique"] or given["sample"] or given["take_frames"])
         _summary(done, is_fair and split_suffix(src)[1] == split_suffix(dst)[1])
+
+
+def _changed(statements: Dataset, given: Given) -> Dataset:
+    """The statements with the steps that are asked for."""
+    if given["take_frames"]:
+        statements = statements._then(Frames(given["take_frames"]))
+    if given["unique"]:
+        if given["drop_graphs"]:
+            raise click.UsageError("--unique does not go with --drop-graphs, which comes later: convert twice")
+        statements = statements.unique(memory=given["memory"])
+    if given["sample"]:
+        statements = statements.sample(**dict([given["sample"]]), seed=given["seed"])
+    return statements
 
 
 def _check(dst: str, srcs: Files, target: Format | None, writing: Given, layout: str) -> None:

@@ -16,7 +16,7 @@ from jelly._dataset.stream import Stream
 from jelly._formats.registry import JELLY, JELLY_PATCH, TABLE_FORMATS, Content
 from jelly.cli import contents
 from jelly.cli.common import in_options, message, progress_bar, say, show
-from jelly.cli.options import COUNT, Files, Given, command, forms, option, reads, refuse, streams, writes
+from jelly.cli.options import COUNT, Files, Given, Word, command, forms, option, reads, refuse, streams, writes
 from jelly.cli.reading import check_options, content_of, expanded, format_of, inputs, names, output_of, wide_advice
 
 __all__ = ["cat", "count", "head", "inspect", "stats_", "validate"]
@@ -159,12 +159,14 @@ def inspect(files: Files, per_frame: bool, size: bool, patches: bool, form: str 
 @command("FILE...")
 @option("--against FILE", "A file (Jelly, N-Triples, N-Quads) that must contain the same statements.")
 @option("--unordered", "Compare as sets, ignoring the order of statements.")
-@option("--frame N", "Compare only frame N (counting from 0).", None, COUNT)
+@option("--frame RANGE", "Compare only these frames, from 0: 3, 2..5 (without 5), 2..=4, ..5 or 3..")
 @option("--options FILE", "A Jelly file whose stream options must be the same.")
 @option("--shapes FILE", "Print instead the report of SHACL for the shapes of FILE (needs jelly-rdf[shacl]).")
+@option("--delimited [either|true|false]", "Whether each frame must have its length before it.", "either",
+        Word({"either": None, "true": True, "false": False}))
 @option("--limit N", "Stop after N problems (default 1000).", 1000)
 @forms("json")
-@reads("strict", logs=True)
+@reads("strict", rare=("require_trailer",), logs=True)
 def validate(
     files: Files,
     shapes: str | None,
@@ -201,8 +203,9 @@ def validate(
     if against is not None and len(each) > 1:
         raise click.UsageError("--against goes with one file, not with several")
     kinds = dict.fromkeys(content for _, content in each)
-    if [*kinds] != [Content.STATEMENTS] and given != {"against": None, "ordered": True, "frame": None, "options": None}:
-        raise click.UsageError("--against, --unordered, --frame and --options go with statements")
+    is_plain = given == {"against": None, "ordered": True, "frame": None, "options": None, "delimited": None}
+    if [*kinds] != [Content.STATEMENTS] and not is_plain:
+        raise click.UsageError("--against, --unordered, --frame, --options and --delimited go with statements")
     known = [] if against is None else [format_of(None, against, "a known suffix").reading]
     settings: Given = {}
     for kind in kinds:

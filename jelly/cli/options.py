@@ -26,8 +26,8 @@ from jelly.cli.commands import ALL
 from jelly.errors import JellyError
 
 __all__ = [
-    "ALLOWED", "COUNT", "LOGS", "SIZE", "STATEMENTS", "Command", "Decorator", "Files", "Given", "Measure", "Pair",
-    "ParamType", "Word", "command", "forms", "grouped", "option", "options", "reads", "refuse", "streams",
+    "ALLOWED", "COUNT", "JELLY_TEXT", "LOGS", "SIZE", "STATEMENTS", "Command", "Decorator", "Files", "Given", "Measure",
+    "Pair", "ParamType", "Word", "command", "forms", "grouped", "option", "options", "reads", "refuse", "streams",
     "together", "writes",
 ]  # fmt: skip
 
@@ -95,11 +95,25 @@ class Pair(ParamType):
         return name, told
 
 
+class FrameRange(ParamType):
+    """Frames by their numbers, from 0: one, or from the first up to and without the last, as a slice."""
+
+    name = "range"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> slice:
+        found = re.fullmatch(r"(?=.)([0-9]*)(?:(\.\.=?)([0-9]*))?", value)
+        if found is None:
+            self.fail(f"{value!r} is no range of frames: expected 3, 2..5, 2..=4, ..5 or 3..", param, ctx)
+        start, dots, stop = found[1], found[2], found[3] if found[2] else found[1]
+        return slice(int(start or 0), int(stop) + (dots != "..") if stop else None)
+
+
 _ALL_FORMATS = [
     one
     for content in (Content.STATEMENTS, Content.TABLE, Content.PATCH, Content.RESULTS, Content.MESSAGES)
     for one in REGISTRY[content].values()
 ]
+JELLY_TEXT = "jelly-text"
 # Each once; for those of results the suffix, as the name may be one of statements, too.
 _FORMAT_NAMES = list(
     dict.fromkeys(one.suffixes[0][1:] if one.content is Content.RESULTS else one.name for one in _ALL_FORMATS)
@@ -112,6 +126,11 @@ class FormatName(ParamType):
     name = "format"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value == JELLY_TEXT and param is not None and ctx is not None:
+            if param.name == "reading_format":
+                return "jelly"  # the first bytes tell that it is text
+            if ctx.command.name == "convert":
+                return JELLY_TEXT
         if not any(one.is_called(str(value).partition(";")[0].strip().lower()) for one in _ALL_FORMATS):
             self.fail(f"{value!r} is not a format: expected one of {', '.join(_FORMAT_NAMES)}", param, ctx)
         return str(value)
@@ -124,7 +143,7 @@ class Word(click.Choice[str]):
     """One of some words, each of which stands for a value."""
 
     def __init__(self, words: Mapping[str, Any]) -> None:
-        super().__init__(list(words))
+        super().__init__(list(words), case_sensitive=False)
         self.words = words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -133,7 +152,7 @@ class Word(click.Choice[str]):
 
 COUNT = click.IntRange(0)
 # The types of values by their names in `--help`; others are text.
-_TYPES: dict[str, Any] = {"N": click.IntRange(1), "SIZE": SIZE, "FORMAT": FormatName()}
+_TYPES: dict[str, Any] = {"N": click.IntRange(1), "SIZE": SIZE, "FORMAT": FormatName(), "RANGE": FrameRange()}
 
 
 # ---- options
@@ -255,7 +274,7 @@ class _Logical(Word):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if ":" not in value:
-            return super().convert(value, param, ctx)
+            return super().convert(value.replace("_", "-"), param, ctx)
         try:
             return LogicalType.from_iri(value)
         except JellyError as error:
@@ -272,6 +291,7 @@ _STREAM: dict[str, Any] = {
     "jelly": ("--jelly [1.0|1.1|1.2]", "Version of Jelly-RDF. 1.2 stores statements in columns; it is not final. By "
               "default it is 1.2 if the first source is of it, else 1.0 or 1.1.", None,
               Word({"1.0": 1, "1.1": 2, "1.2": COLUMN_VERSION})),
+    "options_from": ("--options-from FILE", "A Jelly file whose stream options to take, but for those given here.",),
     "preset": ("--preset [small|big]", "Sizes of the lookup tables of Jelly.", None, Word(_PRESETS)),
     "max_name_table_size": _table_size("name", "names", 8),
     "max_prefix_table_size": _table_size("prefix", "prefixes", 0),

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -20,7 +21,7 @@ from jelly._options.keywords import READ
 from jelly._options.options import COLUMN_VERSION
 from jelly._streams.inputs import ACCEPT
 from jelly._streams.widening import late_error
-from jelly.cli.options import ALLOWED, Given
+from jelly.cli.options import ALLOWED, JELLY_TEXT, Given
 from jelly.errors import LateError
 
 __all__ = [
@@ -137,13 +138,24 @@ def output_of(
     if plain and (named or (os.path.isfile(dst) and os.path.getsize(dst))):
         there = "" if named else " is there already and"
         raise click.UsageError(f"{dst}{there} has no suffix, which would say its format; use --to")
-    target = format_of(to or (text if dst == "-" else None), dst, "--to", content)
+    is_text = to == JELLY_TEXT and content is Content.STATEMENTS
+    target = JELLY if is_text else format_of(to or (text if dst == "-" else None), dst, "--to", content)
     if dst == "-":
-        if target.binary and sys.stdout.isatty():
+        if target.binary and not is_text and sys.stdout.isatty():
             raise click.UsageError(f"{target.title} is binary: send it to a file or a pipe instead of the terminal")
         refuse_json()
     keywords.setdefault("seekable", None)  # the writer decides
-    return target, keywords | {"to": target.name, "options": stream_of(stream or {}, target) or None}
+    given = dict(stream or {})
+    base = given.pop("options_from", None)
+    options: Any = stream_of(given, target) or None
+    if base is not None:
+        if target is not JELLY:
+            raise click.UsageError(f"--options-from does not go with {target.title}")
+        fields = asdict(jelly.read_options(base))
+        if fields["version"] != COLUMN_VERSION:
+            del fields["version"]  # namespaces decide
+        options = fields | (options or {})
+    return target, keywords | {"to": target.name, "options": options}
 
 
 def stream_of(given: Given, target: Format = JELLY) -> dict[str, Any]:

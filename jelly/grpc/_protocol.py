@@ -1,16 +1,16 @@
 """The wire protocol except frames: names, control messages, and the options of a stream for a request.
 
 A message with statements is a bare RdfStreamFrame, one with patches a bare RdfPatchFrame; both are handled as bytes.
-Control messages are read and written by protobuf's own classes, which are made from jelly/data/service.binpb.
+Control messages are read and written by protobuf's own classes, see `jelly._bytes.frame_text`.
 The services for patches and topics are an extension, see proto/broker.proto.
 """
 
 from __future__ import annotations
 
 import zlib
-from importlib import resources
 from typing import Any, Literal
 
+from jelly._bytes.frame_text import RDF, message
 from jelly._core.jelly.stream_options import options_row
 from jelly._options.options import (
     MAX_TABLE_SIZE,
@@ -22,17 +22,11 @@ from jelly._options.options import (
     StatementType,
     StreamOptions,
 )
-from jelly.errors import JellyFormatError, JellyLimitError, JellyOptionsError, need
-
-with need("grpc", "the services need protobuf"):
-    from google.protobuf.descriptor_pb2 import FileDescriptorSet
-    from google.protobuf.descriptor_pool import DescriptorPool
-    from google.protobuf.message import DecodeError
-    from google.protobuf.message_factory import GetMessageClass
+from jelly.errors import JellyFormatError, JellyLimitError, JellyOptionsError
 
 Kind = Literal["statements", "patches"]
 
-SERVICE = "eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService"
+SERVICE = f"{RDF}.RdfStreamService"
 SUBSCRIBE = f"/{SERVICE}/SubscribeRdf"
 PUBLISH = f"/{SERVICE}/PublishRdf"
 PATCH_SERVICE = "jelly.v1.PatchStreamService"
@@ -56,26 +50,6 @@ FIRST = "jelly-first"  # sent back: the number of the first message
 RECEIVED = b""  # RdfStreamReceived has no fields
 
 _SIZES = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
-_RDF = "eu.ostrzyciel.jelly.core.proto.v1"
-
-# The descriptions of the services. A separate pool: the program may have loaded other classes with the same names.
-POOL = DescriptorPool()
-for _file in FileDescriptorSet.FromString(resources.files("jelly").joinpath("data/service.binpb").read_bytes()).file:
-    POOL.Add(_file)
-
-
-def message(name: str, data: bytes = b"") -> Any:
-    """A control message of the services, by protobuf's own class. JellyFormatError if it is malformed.
-
-    >>> message("jelly.v1.TopicRequest", b"\\n\\x04news").name
-    'news'
-    """
-    made = GetMessageClass(POOL.FindMessageTypeByName(name))()
-    try:
-        made.MergeFromString(data)
-    except DecodeError as error:
-        raise JellyFormatError(f"expected a message {name}: {error}") from None
-    return made
 
 
 def pack_options(options: StreamOptions | PatchOptions) -> bytes:
@@ -101,7 +75,7 @@ def pack_subscribe(topic: str, options: StreamOptions | PatchOptions | None = No
 
 
 def _subscribe(patch: bool, data: bytes = b"") -> Any:
-    return message("jelly.v1.PatchSubscribe" if patch else f"{_RDF}.RdfStreamSubscribe", data)
+    return message("jelly.v1.PatchSubscribe" if patch else f"{RDF}.RdfStreamSubscribe", data)
 
 
 def inflate(message: bytes, max_bytes: int) -> bytes:
@@ -155,7 +129,7 @@ def unpack_options(data: bytes, patch: bool = False) -> StreamOptions | PatchOpt
     >>> unpack_options(b"", patch=True).stream_type.name, unpack_options(b"\\x08\\x01", patch=True).statement_type.name
     ('FRAME', 'TRIPLES')
     """
-    asked = message(f"{_RDF}.patch.RdfPatchOptions" if patch else f"{_RDF}.RdfStreamOptions", data)
+    asked = message(f"{RDF}.patch.RdfPatchOptions" if patch else f"{RDF}.RdfStreamOptions", data)
     values: dict[str, Any] = {field.name: getattr(asked, field.name) for field in asked.DESCRIPTOR.fields}
     sizes = {field: min(values[field], MAX_TABLE_SIZE) for field in _SIZES}
     if not sizes["max_name_table_size"]:

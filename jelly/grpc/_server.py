@@ -11,6 +11,7 @@ from threading import Thread
 from typing import Any
 from weakref import WeakSet
 
+from jelly._bytes.frame_text import POOL
 from jelly._formats.registry import JELLY
 from jelly._options.settings import checked
 from jelly._streams.frames import FrameEncoder
@@ -35,7 +36,6 @@ from jelly.grpc._protocol import (
     KINDS,
     LIST_TOPICS,
     PATCH_SERVICE,
-    POOL,
     RECEIVED,
     SERVICE,
     TOPIC_SERVICE,

@@ -18,12 +18,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from jelly._bytes.frame_text import message
 from jelly._core.base.batch import Batch
 from jelly._options.options import PatchOptions, StreamOptions
 from jelly._streams.frames import FrameDecoder, FrameEncoder, as_frames
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyOptionsError
 from jelly.grpc._framing import check_whole
-from jelly.grpc._protocol import accept_options, check_content, message, pack_options, unpack_options
+from jelly.grpc._protocol import accept_options, check_content, pack_options, unpack_options
 from jelly.grpc._topic_files import FileLog
 from jelly.grpc._topic_log import Limits, Log
 

@@ -1,15 +1,13 @@
 """The official conformance cases of Jelly-RDF: judged by frame, ordered, duplicates kept, one blank node map a case."""
 
-import io
-import json
-
 import pytest
-from support.oracle import Bijection, plain_all, read_text, statement
+from support.conformance import rdf_cases, run_rdf, write_frames
+from support.oracle import Bijection, plain_all, read_text
 from support.shared import shared
 
 import jelly
 
-CASES = json.loads(shared("conformance", "parsed-manifest.json").read_text())
+CASES = rdf_cases()
 FOLDER = shared("conformance", "test", "rdf")
 
 
@@ -30,26 +28,12 @@ def test_all_cases_are_there():
     }
 
 
-def compare_frames(expected, data):
-    frames = list(jelly.scan(data).frames())
-    assert [frame.index for frame in frames] == list(range(len(expected)))
-    names = Bijection()
-    for frame, statements in zip(frames, expected, strict=True):
-        names.compare(statements, plain_all(frame))
-
-
-@pytest.mark.parametrize(("folder", "action", "result"), cases("from_jelly", "pos"))
-def test_from_jelly(folder, action, result):
-    (source,) = action
-    expected = [read_text(folder / path) for path in result]
-    compare_frames(expected, folder / source)
-    Bijection().compare([x for frame in expected for x in frame], plain_all(jelly.read(folder / source)))
-
-
-@pytest.mark.parametrize(("folder", "action", "result"), cases("from_jelly", "neg"))
-def test_from_jelly_refuses(folder, action, result):
-    with pytest.raises(jelly.JellyError):
-        list(jelly.read(folder / action[0]))
+@pytest.mark.parametrize(
+    ("kind", "case"),
+    [pytest.param(kind, case, id=case["id"]) for kind in CASES for case in CASES[kind]],
+)
+def test_case(kind, case):
+    run_rdf(kind, case)
 
 
 @pytest.mark.parametrize(("case", "reason"), [("neg_001", "row"), ("neg_002", "graph")])
@@ -59,26 +43,6 @@ def test_from_jelly_refuses_what_the_manifest_forgets(case, reason):
     assert path.exists()
     with pytest.raises(jelly.JellyFormatError, match=reason):
         list(jelly.read(path))
-
-
-def write_frames(options, inputs):
-    out = io.BytesIO()
-    with jelly.Writer(out, options, frame_rows=0) as writer:
-        for statements in inputs:
-            writer.extend(map(statement, statements))
-            writer.end_frame()
-    return out.getvalue()
-
-
-@pytest.mark.parametrize(("folder", "action", "result"), cases("to_jelly", "pos"))
-def test_to_jelly(folder, action, result):
-    options = jelly.read_options(folder / action[0])
-    inputs = [read_text(folder / path) for path in action[1:]]
-    data = write_frames(options, inputs)
-    assert jelly.read_options(data) == options
-    compare_frames(inputs, data)
-    # The file of the suite says the same, frame by frame.
-    compare_frames(inputs, folder / result[0])
 
 
 @pytest.mark.interop
@@ -93,13 +57,6 @@ def test_to_jelly_as_pyjelly_reads_it(folder, action, result):
     names = Bijection()
     for frame, statements in zip(frames, inputs, strict=True):
         names.compare(statements, frame)
-
-
-@pytest.mark.parametrize(("folder", "action", "result"), cases("to_jelly", "neg"))
-def test_to_jelly_refuses(folder, action, result):
-    with pytest.raises(jelly.JellyError):  # noqa: PT012 - reading the options or writing, both will do
-        options = jelly.read_options(folder / action[0])
-        write_frames(options, [read_text(folder / path) for path in action[1:]])
 
 
 TEXTS = sorted(

@@ -401,6 +401,34 @@ for _name, _make_it in (
     shape(_name, "jelly", "log jelly")(_make_it)
 
 
+_OPTIONS = b"rows { options { physical_type: 1 max_name_table_size: 8 version: 1 } }\n"
+
+for _name, _make_it in {
+    "depth: triple terms of Jelly text": functools.partial(
+        nested, b"o_triple_term{s_bnode:'a' p_bnode:'b' ", b"o_bnode:'c'", b"}",
+        _OPTIONS + b"rows{triple{s_bnode:'a' p_bnode:'b' ", b"}}",
+    ),
+    "depth: braces of Jelly text": functools.partial(nested, b"rows {", b"", b"}"),
+    "breadth: rows of Jelly text": functools.partial(
+        repeated, b"rows{triple{s_bnode:'a' p_bnode:'b' o_bnode:'c'}}\n", _OPTIONS
+    ),
+    "breadth: frames of Jelly text": functools.partial(repeated, b"# Frame 0\n", _OPTIONS),
+    "breadth: metadata of Jelly text": functools.partial(
+        numbered, lambda i: b"metadata{key:'%d'}" % i, _OPTIONS
+    ),
+    "repetition: spaces of Jelly text": functools.partial(repeated, b" ", b"rows {}", b"x"),
+    "repetition: comments of Jelly text": functools.partial(repeated, b"#\n", b"rows {}", b"x"),
+    "repetition: a long name of Jelly text": functools.partial(repeated, b"a", b"rows {"),
+    "repetition: escapes of Jelly text": functools.partial(
+        repeated, b"\\303\\251", _OPTIONS + b"rows{name{value:'", b"'}}"
+    ),
+    "repetition: strings of Jelly text": functools.partial(
+        repeated, b"''", _OPTIONS + b"rows{name{value:", b"}}"
+    ),
+}.items():
+    shape(_name, "jelly", "log jelly")(_make_it)
+
+
 @shape("repetition: columns of Jelly 1.2", "jelly", "log jelly")
 def _columns() -> bytes:
     from support.column_writer import write

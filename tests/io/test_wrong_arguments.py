@@ -255,7 +255,7 @@ METHODS: dict[str, tuple[Any, ...]] = {
     "jelly.patch.PatchWriter.extend": ([patch.Add(STATEMENTS[0])],),
     "jelly.patch.PatchWriter.write": (PATCHES[0],),
     "jelly.results.ResultOptions.replace": (),
-    "jelly.results.Results.arrow": (),
+    "jelly.results.Results.to_arrow": (),
 }
 
 # Calls of a client that find no server: the port is closed.
@@ -280,7 +280,7 @@ METHODS_LEFT_OUT = {
         JellyFile.chosen JellyFile.matching JellyFile.parts JellyFile.rows JellyFile.run
         Pattern.query Reader.watched Writer.allow Topics.acknowledge Subscription.send_metadata""",
     "of another library, or a result": """
-        Dataset.to_pandas Dataset.to_polars
+        Dataset.to_pandas Dataset.to_polars Results.to_pandas Results.to_polars
         JellyParser.parse JellySerializer.relativize JellySerializer.serialize Stats.shorten""",
     "what RDFLib calls": """
         JellyStore.add JellyStore.addN JellyStore.add_graph JellyStore.bind JellyStore.close JellyStore.commit

@@ -41,7 +41,7 @@ def test_solutions(people: Path) -> None:
     assert rows[0][0] == IRI("a:ann")
     with pytest.raises(jelly.JellyArgumentError, match="consumed"):
         list(found)
-    table = jelly.query(people, NAMES).arrow().read_all()
+    table = jelly.query(people, NAMES).to_arrow().read_all()
     assert table["n"].to_pylist()[:2] == ["Ann", "Bob"]
 
 

@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import random
+import warnings
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ import jelly
 from jelly import IRI, BlankNode, JellyError, Literal, QuotedTriple
 from jelly._core.jelly.result_decoder import ResultDecoder
 from jelly._core.jelly.result_encoder import ResultEncoder
-from jelly.errors import QueryError
+from jelly.errors import QueryError, TruncatedWarning
 from jelly.results import ResultOptions, read_result_sets, read_results, write_result_sets, write_results
 
 RUNS = [None, IRI("http://e/a#1"), IRI("http://e/b/2"), Literal("1"), Literal("2", language="en"), BlankNode("b")]
@@ -187,8 +188,17 @@ def test_the_end_of_a_stream() -> None:
     whole = stream()
     cut = framed(whole[2:-2])
     assert framed(whole[2:]) == whole
-    found = read_results(cut, format="jellys")
-    assert (list(found), found.complete) == (ROWS, False)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = read_results(cut, format="jellys")
+        assert (list(found), found.complete) == (ROWS, False)
+    assert [(one.category, "without a trailer" in str(one.message)) for one in told] == [(TruncatedWarning, True)]
+    rows = iter(read_results(cut, format="jellys"))
+    assert [next(rows) for _ in ROWS] == ROWS
+    with pytest.raises(TruncatedWarning):  # as an error, too, it comes after the rows
+        next(rows)
+    with pytest.warns(TruncatedWarning):
+        assert read_results(framed(OPTIONS + b"\x42\x02\x08\x01"), format="jellys").boolean
     with pytest.raises(jelly.JellyTruncatedError, match="trailer"):
         list(read_results(cut, format="jellys", require_trailer=True))
     assert list(read_results(whole * 2, format="jellys", require_trailer=True)) == ROWS * 2
@@ -216,6 +226,7 @@ def rows_of(data: bytes) -> list[Any]:
     return [list(found) for found in read_result_sets(data, format="jellys")]
 
 
+@pytest.mark.filterwarnings("ignore::jelly.errors.TruncatedWarning")
 def test_cut_at_each_byte() -> None:
     """A stream that is cut is told to be so, or it ends with a frame and lacks its trailer; rows are never others."""
     for whole in (stream(frame_rows=3), sequence()):
@@ -269,6 +280,7 @@ def framed(body: bytes) -> bytes:
     return size + bytes([n]) + body
 
 
+@pytest.mark.filterwarnings("ignore::jelly.errors.TruncatedWarning")
 def test_bombs() -> None:
     """A few bytes that claim millions of rows or cells."""
     with pytest.raises(jelly.JellyLimitError, match="max_frame_rows"):

@@ -196,20 +196,20 @@ def test_arrow() -> None:
     pa = pytest.importorskip("pyarrow")
     for format in ("thrift", "protobuf", "json"):
         data = written(ROWS, format)
-        table = read_results(data, format=format).arrow().read_all()
+        table = read_results(data, format=format).to_arrow().read_all()
         assert table.column_names == list(VARIABLES)
         assert table.column("x").to_pylist()[:3] == ["http://e/\u00e9?a=b&c#d", None, ""]
         assert table.column("y").to_pylist()[:3] == ["_:b0", None, "x"]
-        table = read_results(data, format=format).arrow("ntriples").read_all()
+        table = read_results(data, format=format).to_arrow(layout="ntriples").read_all()
         assert table.column("\u00e9").to_pylist()[:3] == ['"plain"', None, f'"12"^^<{XSD}integer>']
         assert table.column("y").to_pylist()[2] == '"x"@ar--rtl'
     with pytest.raises(ValueError, match="layout"):
-        read_results(data, format=format).arrow("other")
-    empty = read_results(written([], "thrift"), format="thrift").arrow().read_all()
+        read_results(data, format=format).to_arrow(layout="other")
+    empty = read_results(written([], "thrift"), format="thrift").to_arrow().read_all()
     assert (empty.num_rows, empty.schema.types) == (0, [pa.string()] * 3)
     # Text that is too long for one record batch: as many rows as fit.
     long = [(Literal("x" * (1 << 20)), Literal(str(i))) for i in range(100)]
-    batches = list(read_results(written(long, "thrift", "xy"), format="thrift").arrow())
+    batches = list(read_results(written(long, "thrift", "xy"), format="thrift").to_arrow())
     assert len(batches) > 1
     assert [y for batch in batches for y in batch.column(1).to_pylist()] == [str(i) for i in range(100)]
 

@@ -20,7 +20,7 @@ from jelly._core.algebra.dictionary import TermDictionary, term_ranks, unique_te
 from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._core.algebra.graph_names import name_default_graph
 from jelly._core.algebra.relabeling import Relabeling
-from jelly._core.algebra.reshape import as_results, as_statements
+from jelly._core.algebra.reshape import as_results, as_statements, in_cells
 from jelly._core.algebra.select import select, term_rows
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch import restate
@@ -114,6 +114,7 @@ OTHERS: dict[str, Callable[[Batch], Any]] = {
     "batch.restate": lambda batch: restate(batch, batch.options),
     "needs.refuse_quoted": lambda batch: refuse_quoted(batch, batch.options, 2),
     "dictionary.term_ranks": lambda batch: term_ranks(batch, np.ones(batch.n_terms, bool)),
+    "reshape.in_cells": lambda batch: in_cells(batch, ("x",), np.zeros((1, 1), np.int32)),
     "reshape.as_statements": lambda batch: as_statements(as_results(batch, ("s", "p", "o", "g"))),
     "select.select": lambda batch: select(batch, slice(0, len(batch))),
     "select.select quads": lambda batch: select(batch, [0], quads=True),

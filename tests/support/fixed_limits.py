@@ -36,6 +36,7 @@ FIXED = (
     Limit("_bytes/compression.py:MAX_XZ_MEMORY", "bytes", "the dictionary of an xz file", "`xz -9` needs 65 MiB"),
     Limit("_streams/rdf_version.py:MAX_RESTORED", "quoted triples", 'a source that is read with star="quoted"'),
     # ---- Jelly
+    Limit("_bytes/frame_text.py:MAX_FRAME_TEXT", "bytes", "a frame in the text form of Jelly"),
     Limit("_options/options.py:MAX_TABLE_SIZE", "entries", "any lookup table, also where a keyword allows more"),
     Limit(
         "_core/jelly/lookup.pxd:MAX_TABLE_BYTES", "bytes", "the entries of a lookup table",

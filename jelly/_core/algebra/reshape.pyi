@@ -1,4 +1,9 @@
+from typing import Any
+
+import numpy as np
+
 from jelly._core.base.batch import Batch
 
 def as_results(batch: Batch, variables: tuple[str, ...]) -> Batch: ...
+def in_cells(batch: Batch | None, variables: tuple[str, ...], cells: np.ndarray[Any, Any]) -> Batch: ...
 def as_statements(batch: Batch) -> Batch: ...

@@ -1,12 +1,16 @@
 """Statements as query results, and results of three or four columns as statements."""
 
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, make_results, need_statements, new_batch
 from jelly._core.base.batch_concat cimport copy_terms
+from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport OK
 
-from jelly.errors import JellyFormatError, JellyOptionsError
+import numpy
+
+from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError
 
 
 def as_results(Batch batch not None, tuple variables not None) -> Batch:
@@ -38,6 +42,27 @@ def as_results(Batch batch not None, tuple variables not None) -> Batch:
             cells[3] = b.g[i] if b.g != NULL else NO_TERM
         cells += width
     made.a.n_rows = b.n_rows
+    return made
+
+
+def in_cells(Batch batch, tuple variables not None, cells not None) -> Batch:
+    """The terms of a Batch, or of None none, in rows of results: ``cells`` has a row of ids for each, -1: unbound.
+
+    >>> import jelly, numpy
+    >>> [batch] = jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt").batches()
+    >>> list(in_cells(batch, ("x",), numpy.array([[2], [-1]])))
+    [(IRI('a:o'),), (None,)]
+    """
+    cdef Batch made = new_batch(3, 1, 1, 1, NO_LIMIT if batch is None else batch.a.text_limit)
+    if batch is not None and copy_terms(&batch.a, &made.a) != OK:
+        raise MemoryError
+    cells = numpy.ascontiguousarray(cells, numpy.int32)
+    if cells.shape != (len(cells), len(variables)) or (cells.size and not -1 <= cells.min() <= cells.max() < made.a.n_terms):
+        raise JellyArgumentError("the cells are not one for each variable and row, or no ids of terms")
+    make_results(made, variables, max(<int64_t>len(cells), 1))
+    if cells.size:
+        memcpy(made.a.cells, <const void*><size_t>cells.ctypes.data, cells.nbytes)
+    made.a.n_rows = len(cells)
     return made
 
 

@@ -124,14 +124,17 @@ cdef inline int64_t fill_strings(
 
 
 cdef int fill_aux(Render* r, const int32_t* ids, int64_t rows, int kind, int32_t* out) noexcept nogil:
-    """The aux of the terms of a kind, NO_TERM for the others."""
+    """The aux of the terms of a kind, NO_TERM for the others. The two arrays may be one."""
     cdef BatchData* b = r.b
     cdef int64_t row
     cdef int32_t term
     for row in range(rows):
         term = ids[row]
         if term < 0 or term >= b.n_terms:
-            return fail(&r.fault, BAD_TERM, NULL, term, OBJECT)
+            if term != NO_TERM or b.cells == NULL:
+                return fail(&r.fault, BAD_TERM, NULL, term, OBJECT)
+            out[row] = NO_TERM
+            continue
         out[row] = b.aux[term] if b.kind[term] == kind else NO_TERM
     return OK
 
@@ -254,6 +257,7 @@ cdef class ArrowExporter:
     cdef dict parts  # that the columns of the layout hold
     cdef int syntax
     cdef bint results
+    cdef bint terms  # the layout has all that a term says, in columns of their own
     cdef Capabilities capabilities
     cdef Claim claimed
     cdef bint has_same  # find_same may be asked
@@ -274,7 +278,8 @@ cdef class ArrowExporter:
     def __cinit__(self, str layout not None, *, Pool pool=None, bint results=False):
         cdef int slot
         self.pool = Pool() if pool is None else pool
-        found = find_layout(layout)
+        self.terms = layout == "term"
+        found = find_layout("flat" if self.terms else layout)
         self.parts = found.parts
         self.syntax = _SYNTAXES[found.syntax]
         self.results = results
@@ -303,7 +308,7 @@ cdef class ArrowExporter:
 
     cdef int use(self, Batch batch, rows, names) except -1:
         cdef int slots = 15
-        cdef bint directions = False
+        cdef bint directions = self.terms
         end_render(&self.r)
         self.batch = None
         self.has_same = False
@@ -369,38 +374,51 @@ cdef class ArrowExporter:
         self.r.fault.code = OK
         return error
 
-    cdef int slot_of(self, str name) except -1:
-        return VALUE if self.results else _SLOTS[self.parts[name]]
+    cdef int slot_of(self, str name, str part) except -1:
+        return VALUE if self.results and part is None else _SLOTS[self.parts[name] if part is None else part]
 
     cdef const int32_t* ids(self, int slot, str name, int64_t row, int64_t end) except? NULL:
         """The term ids of a column; NULL where all of its rows are null."""
         cdef BatchData* b = &self.batch.a
         cdef int kind = KIND_TYPED if slot == DATATYPE else KIND_LANG
-        cdef int64_t column
+        cdef const int32_t* ids
         cdef int status
         if slot <= GRAPH:
             return NULL if self.spog[slot] == NULL else self.spog[slot] + row
         if slot != VALUE and (b.n_terms == 0 or memchr(b.kind, kind, b.n_terms) == NULL):
             return NULL
+        ids = self.objects(name, row, end)
+        if slot == VALUE:
+            return ids
         if make_room(<void**>&self.scratch, &self.cap_scratch, end - row, sizeof(int32_t)) < 0:
             raise MemoryError
-        if slot == VALUE:
-            column = self.batch.variables.index(name)
-            with nogil:
-                fill_column(b, column, self.numbers, row, end, self.scratch)
-            return self.scratch
         with nogil:
-            status = fill_aux(&self.r, self.spog[OBJECT] + row, end - row, kind, self.scratch)
+            status = fill_aux(&self.r, ids, end - row, kind, self.scratch)
         if status < 0:
             raise self.error(row)
         return self.scratch
 
-    def strings(self, name: str, int64_t row, int64_t end):
+    cdef const int32_t* objects(self, name, int64_t row, int64_t end) except? NULL:
+        """The term ids of the object, or in query results those of a variable."""
+        cdef BatchData* b = &self.batch.a
+        cdef int64_t column
+        if name is None or not self.results:
+            need_statements(self.batch)
+            return self.spog[OBJECT] + row
+        if make_room(<void**>&self.scratch, &self.cap_scratch, end - row, sizeof(int32_t)) < 0:
+            raise MemoryError
+        column = self.batch.variables.index(name)
+        with nogil:
+            fill_column(b, column, self.numbers, row, end, self.scratch)
+        return self.scratch
+
+    def strings(self, name: str, int64_t row, int64_t end, part: str | None = None):
         """Rows done, nulls, validity (or None), int32 offsets and data of a column of strings; None: all are null.
 
-        Fewer rows are done than asked for where the data would pass 64 MB.
+        Fewer rows are done than asked for where the data would pass 64 MB. Of the terms of a variable ``part`` may be
+        datatype or lang.
         """
-        cdef int slot = self.slot_of(name)
+        cdef int slot = self.slot_of(name, part)
         cdef const int32_t* ids
         self.enter(row, end)
         try:
@@ -442,10 +460,10 @@ cdef class ArrowExporter:
             free(data.buf)
             free(nulls.valid)
 
-    def codes(self, name: str, int64_t row, int64_t end):
+    def codes(self, name: str, int64_t row, int64_t end, part: str | None = None):
         """Nulls, validity (or None), int32 indices, int64 offsets and data of a dictionary whose values all differ;
         None: all are null."""
-        cdef int slot = self.slot_of(name)
+        cdef int slot = self.slot_of(name, part)
         cdef Buffer indices
         cdef Values values
         cdef Nulls nulls
@@ -520,23 +538,23 @@ cdef class ArrowExporter:
         finally:
             give_back(&self.claimed)
 
-    def kind_codes(self, int64_t row, int64_t end):
-        """int8 indices of the column object_kind into literal, iri, bnode, triple."""
-        return self.small_codes(row, end, False)
+    def kind_codes(self, int64_t row, int64_t end, name: str | None = None):
+        """int8 indices of the kinds of objects, or of the terms of a variable, into literal, iri, bnode, triple; -1 where
+        it is unbound."""
+        return self.small_codes(name, row, end, False)
 
-    def directions(self, int64_t row, int64_t end):
-        """int8 codes of the column direction: 0 ltr, 1 rtl, -1 where it is null; None where all of it is."""
-        return self.small_codes(row, end, True)
+    def directions(self, int64_t row, int64_t end, name: str | None = None):
+        """int8 codes of their base directions: 0 ltr, 1 rtl, -1 where there is none; None where all have none."""
+        return self.small_codes(name, row, end, True)
 
-    cdef object small_codes(self, int64_t row, int64_t end, bint directions):
+    cdef object small_codes(self, name, int64_t row, int64_t end, bint directions):
         cdef Buffer codes
         cdef int64_t status
         cdef const int32_t* ids
         self.enter(row, end)
         try:
-            need_statements(self.batch)
+            ids = self.objects(name, row, end)
             codes = new_buffer(self.pool, end - row)
-            ids = self.spog[OBJECT] + row
             with nogil:
                 if directions:
                     status = find_directions(&self.r, ids, end - row, <int8_t*>codes.data)

@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memchr, memcmp, memcpy, memset
 
-from jelly._core.base.batch cimport len_direction, load_u64, put_direction, refuse_term, same_bytes
+from jelly._core.base.batch cimport NO_TERM, len_direction, load_u64, put_direction, refuse_term, same_bytes
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, RENDER_LIMIT, VALUE_LIMIT, fail
 from jelly._core.base.kinds cimport (
     COMPOUND, KIND_BNODE, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, LITERALS, NODES, TERMS, TRIPLES, among,
@@ -325,7 +325,7 @@ cdef int64_t find_directions(Render* r, const int32_t* ids, int64_t rows, int8_t
         out[row] = -1
         if 0 <= term < b.n_terms and b.kind[term] == KIND_LANG:
             term = b.aux[term]
-        elif 0 <= term < b.n_terms:
+        elif 0 <= term < b.n_terms or (term == NO_TERM and b.cells != NULL):
             continue
         if term < 0 or term >= b.n_terms:
             return fail(&r.fault, BAD_TERM, NULL, term, OBJECT)
@@ -358,9 +358,11 @@ cdef int64_t fill_kinds(Render* r, const int32_t* ids, int64_t rows, int32_t* of
 
 
 cdef inline int kind_of(Render* r, int32_t term) noexcept nogil:
-    """0 literal, 1 IRI, 2 blank node, 3 quoted triple, or a code."""
+    """0 literal, 1 IRI, 2 blank node, 3 quoted triple, NO_TERM for an unbound variable, or a code."""
     cdef int kind
     if term < 0 or term >= r.b.n_terms:
+        if term == NO_TERM and r.b.cells != NULL:
+            return NO_TERM
         return fail(&r.fault, BAD_TERM, NULL, term, OBJECT)
     kind = r.b.kind[term]
     if among(kind, NODES):
@@ -373,7 +375,7 @@ cdef int64_t fill_kind_codes(Render* r, const int32_t* ids, int64_t rows, int8_t
     cdef int which
     for row in range(rows):
         which = kind_of(r, ids[row])
-        if which < 0:
+        if which < NO_TERM:
             return which
         out[row] = <int8_t>which
     return OK

@@ -39,7 +39,7 @@ from jelly._core.jelly.stream_options cimport StreamOptionsRow
 
 from jelly._options.options import RDF_VERSIONS
 from jelly._options.result_options import ResultOptions
-from jelly.errors import JellyError, JellyFormatError, JellyTruncatedError, QueryError
+from jelly.errors import JellyError, JellyFormatError, JellyTruncatedError, QueryError, TruncatedWarning
 
 cdef enum:
     # The newest version of the format.
@@ -60,6 +60,7 @@ ctypedef struct ResultFrame:
     StreamOptionsRow options  # whose `logical` is the type of the stream
     int64_t variables
     int64_t columns
+    const uint8_t* first_column
     int64_t rows
     bint has_answer
     bint answer
@@ -137,6 +138,7 @@ cdef int read_trailer(DecoderState* d, Reader r, ResultFrame* f) noexcept nogil:
 cdef int scan_frame(DecoderState* d, ResultFrame* f) noexcept nogil:
     """Look through a frame. Parts of one message that stand apart add up."""
     cdef Reader r, span, key, value
+    cdef const uint8_t* at
     cdef int64_t tag
     cdef int field
     cdef int status = OK
@@ -147,6 +149,7 @@ cdef int scan_frame(DecoderState* d, ResultFrame* f) noexcept nogil:
     r.at = d.frame_start
     r.end = d.frame.end
     while r.at < r.end:
+        at = r.at
         tag = take_varint(&r)
         if tag == RESULTS_ROW_COUNT:
             f.rows = take_number32(&r)
@@ -161,6 +164,8 @@ cdef int scan_frame(DecoderState* d, ResultFrame* f) noexcept nogil:
             return malformed(d, &r)
         field = <int>(tag >> 3)
         if field == RESULTS_COLUMN:
+            if f.columns == 0:
+                f.first_column = at
             f.columns += 1
         elif field == RESULTS_VARIABLE:
             f.variables += 1
@@ -191,8 +196,9 @@ cdef int read_column(DecoderState* d, ResultFrame* f, Reader body, int64_t place
     cdef Columns* k = d.columns
     cdef BatchData* b = d.b
     cdef int64_t n = f.rows
-    cdef int32_t* out = b.cells + b.n_rows * f.width + place
-    cdef int32_t* cells = out if f.width == 1 else f.cells
+    cdef int64_t width = f.width
+    cdef int32_t* out = b.cells + b.n_rows * width + place
+    cdef int32_t* cells = out if width == 1 else f.cells
     cdef int64_t i
     f.place = place
     memset(&k.of[OBJECT], 0, sizeof(Column))
@@ -202,9 +208,10 @@ cdef int read_column(DecoderState* d, ResultFrame* f, Reader body, int64_t place
     if open_column(d, OBJECT) != OK or fill(d, OBJECT, cells, n) != OK:
         return d.fault.code
     d.last[OBJECT] = UNSET
-    if f.width > 1:
+    if width > 1:
         for i in range(n):
-            out[i * f.width] = cells[i]
+            out[0] = cells[i]
+            out += width
     return OK
 
 
@@ -229,7 +236,9 @@ cdef int read_rows(DecoderState* d, ResultFrame* f) noexcept nogil:
         return fail(&d.fault, NO_MEMORY, NULL)
     d.columns.row_count = f.rows
     for pass_ in range(2):
-        r.at = d.frame_start
+        if pass_ == 1 and f.columns == 0:
+            break
+        r.at = d.frame_start if pass_ == 0 else f.first_column
         r.end = d.frame.end
         while r.at < r.end:
             tag = take_varint(&r)
@@ -513,9 +522,10 @@ cdef class ResultDecoder(Decoder):
             fail(&self.d.fault, NO_OPTIONS, NULL)
             self.error = self.make_error()
         elif self.f.open:
-            self.current.complete = False
+            self.current.complete = self.f.open = False
+            reason = "the results end without a trailer: they may be cut off"
             if self.require_trailer:
-                self.error = JellyTruncatedError(
-                    "the results end without a trailer: they may be cut off", frame=self.d.n_frames, offset=self.offset
-                )
+                self.error = JellyTruncatedError(reason, frame=self.d.n_frames, offset=self.offset)
+            else:
+                self.say(reason, TruncatedWarning)
         return 0

@@ -553,6 +553,7 @@ CAPABILITIES = {
         'layout="flat"', generalized=True, literal_subjects=False, iris="bare", inner_labels=True, instead='layout="ntriples"',
     ),
     "ntriples": Capabilities('layout="ntriples"', **_NTRIPLES),
+    "results-term": Capabilities('layout="term"', generalized=True, inner_labels=True, results=True),
     "results-jellys": Capabilities("Jelly-SPARQL", quoted="object", results=True),
     "results-json": Capabilities("SPARQL results in JSON", generalized=True, results=True),
     "results-xml": Capabilities("SPARQL results in XML", generalized=True, texts="xml", results=True),

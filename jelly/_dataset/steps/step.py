@@ -8,13 +8,13 @@ from typing import Any, Protocol, TypeVar
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 
-__all__ = ["MERGED", "TRIPLES", "Items", "Slice", "Step"]
+__all__ = ["MERGED", "TRIPLES", "Frames", "Items", "Slice", "Step", "rows_of"]
 
 T = TypeVar("T")
 
 
 class Step(Protocol):
-    """A step from Batches to Batches: a `Selection`, `Sort`, `Unique`, `Sample` or `Slice`."""
+    """A step from Batches to Batches: a `Selection`, `Sort`, `Unique`, `Sample`, `Slice` or `Frames`."""
 
     needs_all: bool  # whether it has read all statements when it gives the first
 
@@ -41,6 +41,35 @@ class Slice:
             del batch  # before the next one takes memory
             if self._stop is not None and at >= self._stop:
                 return
+
+
+def rows_of(batch: Batch, frames: slice) -> tuple[int, int]:
+    """The first row of some frames in a Batch, and the row after their last."""
+    ends = [0, *batch.frames.tolist(), len(batch)]
+    first, last = (
+        ends[-1 if at is None else min(max(at - batch.first_frame, 0), len(ends) - 1)]
+        for at in (frames.start or 0, frames.stop)
+    )
+    return first, last
+
+
+class Frames:
+    """A step: the statements of some frames of a Jelly stream. Nothing is read after them."""
+
+    needs_all = False
+
+    def __init__(self, wanted: slice) -> None:
+        self.wanted = wanted
+
+    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        stop = self.wanted.stop
+        for batch in batches:
+            first, last = rows_of(batch, self.wanted)
+            if first < last:
+                yield select(batch, slice(first, last))
+            if stop is not None and batch.first_frame + len(batch.frames) >= stop:
+                return
+            del batch  # before the next one takes memory
 
 
 class Merged:

@@ -46,7 +46,7 @@ HANDLED = {
     *("batch." + name for name in ("s", "p", "o", "g", "arity", "restate")),
     "content.row_hash", "content.row_hash alike", "content.term_hash", "content.blank_terms", "content.slot_keys",
     "dictionary.ids", "dictionary.unique_terms", "dictionary.term_ranks",
-    "reshape.as_results", "reshape.as_statements",
+    "reshape.as_results", "reshape.as_statements", "reshape.in_cells",
     "select.select", "select.select quads", "select.select op", "select.term_rows",
     "batch_concat.join_batches", "batch_concat.number_rows",
     "relabeling.apply", "blank_node_scope.scope_blank_nodes",

@@ -30,6 +30,7 @@ from jelly import (
 from jelly._core.algebra.content import row_hash
 from jelly._core.algebra.dictionary import TermDictionary
 from jelly._core.algebra.relabeling import Relabeling
+from jelly._core.algebra.reshape import in_cells
 from jelly._core.algebra.select import select, term_rows
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch_concat import join_batches
@@ -228,7 +229,7 @@ TAKING = {
     "dictionary.ids", "dictionary.unique_terms", "select.select", "select.term_rows",
     "dictionary.term_ranks", "materialize.text_of_term", "batch.restate", "needs.refuse_quoted",
     "batch_check.check_batch", "batch_concat.join_batches", "batch_concat.number_rows",
-    "relabeling.apply", "reshape.as_statements", "ResultWriter.encode",
+    "relabeling.apply", "reshape.as_statements", "reshape.in_cells", "ResultWriter.encode",
     "blank_node_scope.scope_blank_nodes",
 }  # fmt: skip
 
@@ -287,6 +288,17 @@ def test_statements_are_refused_where_results_are_wanted() -> None:
     assert {held.results for name, held in CAPABILITIES.items() if name.startswith("results-")} == {True}
     assert {format.capabilities.results for format in REGISTRY[Content.RESULTS].values()} == {True}
     assert Content.RESULTS in {format.content for format in REGISTRY[Content.RESULTS].values()}
+
+
+def test_cells_of_terms() -> None:
+    batch = results(ROWS)
+    assert list(in_cells(batch, batch.variables, batch.cells)) == ROWS
+    assert list(in_cells(batch, ("x",), batch.cells[:, 1:2])) == [(row[1],) for row in ROWS]
+    assert list(in_cells(None, ("x", "y"), np.full((2, 2), -1))) == [(None, None)] * 2
+    assert list(in_cells(None, (), np.empty((2, 0)))) == [(), ()]
+    for variables, cells in ((("x",), [[5]]), (("x",), [[-2]]), (("x", "y"), [[0]]), (("x",), [0])):
+        with pytest.raises(JellyArgumentError, match="cells"):
+            in_cells(batch, variables, np.array(cells))
 
 
 # ---- reading and writing
