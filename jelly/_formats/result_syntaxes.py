@@ -1,12 +1,12 @@
-"""Codec of SPARQL results: JSON, XML, CSV and TSV here, Jelly-SPARQL, RDF Thrift and RDF Protobuf in the core.
+"""Codec of SPARQL results: the writers of JSON, XML, CSV and TSV and the reader of XML here, all others in the core.
 
-In the texts each row is a sequence of `jelly` terms; None marks an unbound variable. TSV is read by `result_tsv`.
-(The parser of XML of pyoxigraph takes the spaces around values away.) CSV is written only: its values
-have no kinds.
+In the texts each row is a sequence of `jelly` terms; None marks an unbound variable. (The parser of XML of pyoxigraph
+takes the spaces around values away.) CSV is written only: its values have no kinds.
 """
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,16 +17,17 @@ from xml.sax.saxutils import escape, quoteattr
 
 from jelly._bytes.source import Source
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import XSD_STRING_IRI
+from jelly._core.base.constants import MOST_VARIABLES, XSD_STRING_IRI
 from jelly._core.jelly.result_decoder import ResultDecoder
 from jelly._core.jelly.result_encoder import ResultEncoder
 from jelly._core.jena.reader import ResultReader
 from jelly._core.jena.writer import ResultWriter
+from jelly._core.results.reader import TextResultReader
+from jelly._core.results.tsv_reader import is_variable
 from jelly._core.terms.batch_builder import ResultBatchBuilder
 from jelly._core.terms.materialize import SolutionIterator
 from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple
 from jelly._formats.registry import JELLY_RESULTS, Format
-from jelly._formats.result_tsv import MAX_NESTED, PIECE, check_width, read_tsv
 from jelly._options.limits import default
 from jelly._options.result_options import ResultOptions
 from jelly.errors import (
@@ -42,10 +43,12 @@ from jelly.errors import (
 __all__ = ["batches_of", "open_reader", "open_writer"]
 
 Row = Sequence[Any]
+# Triple terms in triple terms of XML, and text that is parsed at a time.
+MAX_NESTED = 62
+PIECE = 1 << 16
 # Elements in elements: four for each triple term, and the outer ones.
 MAX_PATH = 4 * MAX_NESTED + 8
-# Limits that can be set: of a document that is read as a whole, and of a text of one that is not.
-MAX_DOCUMENT = default("max_document_bytes")
+# A limit that can be set.
 MAX_TEXT = default("max_text_bytes")
 # Rows of one Batch, and its cells, so that there are fewer rows where they are wide.
 BATCH_ROWS = 4096
@@ -67,9 +70,45 @@ def open_reader(format: Format, **limits: Any) -> Any:
         return reader
     if format.binary:
         return ResultReader(format.name, **limits)
-    if format.name not in _READERS:
+    if format.name == "csv":
         raise JellyUnsupportedError("CSV results do not tell IRIs from literals: they cannot be read")
-    return SyntaxResultReader(format, limits)
+    if format.name == "xml":
+        return SyntaxResultReader(format, limits)
+    return (RecodingReader if format.name == "json" else TextResultReader)(format.name, **limits)
+
+
+class RecodingReader(TextResultReader):
+    """Reads JSON, which may be in UTF-16 or UTF-32, as the first bytes tell."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self._head: bytes | None = b""
+        self._decoder: Any = None
+
+    def push(self, data: Any) -> None:
+        """Pass the next chunk of bytes."""
+        if self._head is not None:
+            self._head += data
+            if len(self._head) < 4:
+                return
+            data, self._head = self._head, None
+            encoding = json.detect_encoding(data[:4])
+            if not encoding.startswith("utf-8"):
+                self._decoder = codecs.getincrementaldecoder(encoding)()
+        super().push(data if self._decoder is None else self._recoded(data))
+
+    def _recoded(self, data: Any, final: bool = False) -> bytes:
+        try:
+            return str(self._decoder.decode(data, final)).encode()
+        except UnicodeError as error:
+            raise JellySyntaxError(str(error)) from None
+
+    def finish(self) -> None:
+        """Declare the end of the input."""
+        if self._head:
+            super().push(self._head)
+        elif self._decoder is not None:
+            super().push(self._recoded(b"", True))
+        super().finish()
 
 
 class Head(NamedTuple):
@@ -192,73 +231,6 @@ class SyntaxResultWriter:
 
 
 # ---- JSON
-
-
-def read_json(source: Source, *, max_document_bytes: int = MAX_DOCUMENT) -> tuple[Head, Iterator[Row]]:
-    """SPARQL 1.1 Query Results JSON Format, with the triple terms and directions of 1.2. It is read as a whole, which
-    takes about ten times ``max_document_bytes`` (256 MiB) of memory at most."""
-    parts: list[bytes] = []
-    n = 0
-    for chunk in source.chunks():
-        n += len(chunk)
-        if n > max_document_bytes:
-            reason = f"JSON is read as a whole, and this has more than {max_document_bytes} bytes"
-            raise JellyLimitError(f"{reason}; raise max_document_bytes to read it", offset=max_document_bytes)
-        parts.append(bytes(chunk))
-    data = b"".join(parts)
-    del parts
-    try:
-        document = json.loads(data)
-        if not isinstance(document, dict):
-            raise JellyFormatError("expected a JSON object with head and results")
-        boolean = document.get("boolean")
-        if not (boolean is None or isinstance(boolean, bool)):
-            raise JellyFormatError(f"boolean is {boolean!r:.80}: expected true or false")
-        variables = [str(name) for name in document["head"].get("vars", [])]
-        links = [str(link) for link in document["head"].get("link", [])]
-        check_width(len(variables))
-        "".join(variables + links).encode()  # no half of a surrogate pair
-        bindings = [] if boolean is not None else list(document["results"]["bindings"])
-        head = Head(() if boolean is not None else tuple(variables), boolean, tuple(links))
-    except RecursionError:
-        raise JellyLimitError("the JSON is nested too deep") from None
-    except ValueError as error:
-        if isinstance(error, JellyError):
-            raise
-        # Bad UTF-8 has a place in the data, bad JSON a line.
-        raise JellySyntaxError(str(error), line=getattr(error, "lineno", None)) from None
-    except (KeyError, TypeError, AttributeError):
-        raise JellyFormatError('expected a JSON object with "head" and "results", in it "bindings"') from None
-    return head, _rows_of_json(variables, bindings)
-
-
-def _rows_of_json(variables: list[str], bindings: list[Any]) -> Iterator[Row]:
-    for i, binding in enumerate(bindings):
-        try:
-            yield [None if name not in binding else _from_json(binding[name]) for name in variables]
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            raise JellyFormatError(f"a binding is not a term: {error!r:.200}", row=i) from None
-
-
-def _from_json(term: dict[str, Any]) -> Any:
-    kind, value = term["type"], term["value"]
-    if kind == "uri":
-        return IRI(value)
-    if kind == "bnode":
-        return BlankNode(value)
-    if kind in ("triple", "statement"):  # as others call it
-        # RDF-star had one letter for each.
-        return QuotedTriple(
-            _from_json(value["subject"] if "subject" in value else value["s"]),
-            _from_json(value["predicate"] if "predicate" in value else value["p"]),
-            _from_json(value["object"] if "object" in value else value["o"]),
-        )
-    if kind not in ("literal", "typed-literal"):
-        raise ValueError(f"unknown type {kind!r}")
-    tag = term.get("xml:lang")
-    if tag:
-        return Literal(value, language=tag, direction=term.get("its:dir") or None)
-    return Literal(value, datatype=term.get("datatype"))
 
 
 def _to_json(term: Any) -> dict[str, Any]:
@@ -416,7 +388,8 @@ class _XmlReader:
                 raise self._fail("expected all variables before the results")
             self.variables.append(about.get("name", ""))
             self._known.add(self.variables[-1])
-            check_width(len(self.variables))
+            if len(self.variables) > MOST_VARIABLES:
+                raise JellyLimitError(f"a result set has more than {MOST_VARIABLES} variables")
         elif name == "link":
             self.links.append(about.get("href", ""))
         elif name == "results":
@@ -530,17 +503,9 @@ def _to_tsv(term: Any) -> str:
     return str(term)
 
 
-# VARNAME of SPARQL: only such names can be read again.
-_LETTERS = (
-    "0-9A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef"
-    "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
-)
-_VARIABLE = re.compile(f"[{_LETTERS}][{_LETTERS}\u00b7\u0300-\u036f\u203f\u2040]*")
-
-
 def _tsv_header(head: Head) -> str:
     for name in head.variables:
-        if not _VARIABLE.fullmatch(name):
+        if not is_variable(name.encode()):
             raise JellyUnsupportedError(f"TSV cannot hold the variable {name!r:.80}: expected a name of SPARQL")
     return "\t".join(f"?{name}" for name in head.variables) + "\n"
 
@@ -557,13 +522,6 @@ _WRITERS = {
 }  # fmt: skip
 
 
-def _read_tsv(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[Head, Iterator[Row]]:
-    names, rows = read_tsv(source, max_text_bytes=max_text_bytes)
-    return Head(tuple(names)), rows
-
-
 _READERS: dict[str, Callable[..., tuple[Head, Iterator[Row]]]] = {
-    "json": read_json,
-    "xml": read_xml,
-    "tsv": _read_tsv,
+        "xml": read_xml,
 }

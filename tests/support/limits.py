@@ -37,6 +37,7 @@ PARTS = {
     "_core/jena": "RDF Thrift and RDF Protobuf",
     "_core/arrow": "Tables",
     "_core/boundaries": "Turtle, TriG, RDF/XML, JSON-LD and N3",
+    "_core/results": "Query results in JSON, XML and TSV",
     "_core": "All formats",
     "_formats/result": "Query results in JSON, XML and TSV",
     "_formats/index": "Jelly",
