@@ -10,22 +10,21 @@ import codecs
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 from xml.parsers import expat
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import quoteattr
 
 from jelly._bytes.source import Source
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import MOST_VARIABLES, XSD_STRING_IRI
+from jelly._core.base.constants import MOST_VARIABLES
 from jelly._core.jelly.result_decoder import ResultDecoder
 from jelly._core.jelly.result_encoder import ResultEncoder
 from jelly._core.jena.reader import ResultReader
 from jelly._core.jena.writer import ResultWriter
 from jelly._core.results.reader import TextResultReader
 from jelly._core.results.tsv_reader import is_variable
+from jelly._core.results.writer import TextResultWriter
 from jelly._core.terms.batch_builder import ResultBatchBuilder
-from jelly._core.terms.materialize import SolutionIterator
 from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple
 from jelly._formats.registry import JELLY_RESULTS, Format
 from jelly._options.limits import default
@@ -35,7 +34,6 @@ from jelly.errors import (
     JellyError,
     JellyFormatError,
     JellyLimitError,
-    JellyOptionsError,
     JellySyntaxError,
     JellyUnsupportedError,
 )
@@ -53,9 +51,6 @@ MAX_TEXT = default("max_text_bytes")
 # Rows of one Batch, and its cells, so that there are fewer rows where they are wide.
 BATCH_ROWS = 4096
 BATCH_CELLS = 1 << 18
-# Rows that are a text at a time.
-TEXT_ROWS = 256
-
 
 # Sizes of tables that readers of Jelly-SPARQL should take, and rows of a frame, of which a few bytes can claim many.
 _LIMITS = {"max_names": 1 << 14, "max_prefixes": 1 << 12, "max_frame_rows": 1 << 20}
@@ -137,14 +132,16 @@ def open_writer(
         )
     if format.binary:
         return ResultWriter(format.name, head.variables)
-    return SyntaxResultWriter(format, head)
+    syntax = _SYNTAXES[format.name]
+    before = tuple(syntax.before_cell(name).encode() for name in head.variables)
+    footer = b"" if head.boolean is not None else syntax.footer
+    return TextResultWriter(format.name, head.variables, syntax.header(head).encode(), footer, syntax.parts, before)
 
 
 class SyntaxResultReader:
     """Reads results in JSON, XML or TSV: a `jelly._formats.protocols.BatchSource` that has ``variables`` too."""
 
     def __init__(self, format: Format, limits: dict[str, Any]) -> None:
-        self._read = _READERS[format.name]
         self._limits = limits
         self.result_set: Head | None = None
         self.statements = 0
@@ -156,7 +153,7 @@ class SyntaxResultReader:
 
     def batches(self, source: Source) -> Iterator[Batch]:
         """The Batches. The variables are read at once, and known then."""
-        self.result_set, rows = self._read(source, **self._limits)
+        self.result_set, rows = read_xml(source, **self._limits)
         return self._counted(batches_of(self.result_set.variables, rows))
 
     def _counted(self, batches: Iterator[Batch]) -> Iterator[Batch]:
@@ -186,84 +183,21 @@ def batches_of(variables: tuple[str, ...], rows: Iterable[Any]) -> Iterator[Batc
         first_row += len(builder.batch)
 
 
-class Syntax(NamedTuple):
-    """How a text of results is written."""
-
-    header: Callable[[Head], str]
-    row: Callable[[Sequence[str], Row], str]
-    between: str  # two rows
-    footer: str  # after rows
-
-
-class SyntaxResultWriter:
-    """Writes results in JSON, XML, CSV or TSV."""
-
-    def __init__(self, format: Format, head: Head) -> None:
-        self._capabilities = format.capabilities
-        self._variables = head.variables
-        self._syntax = _WRITERS[format.name]
-        self._header = self._syntax.header(head)
-        self._footer = "" if head.boolean is not None else self._syntax.footer
-        self._between = ""
-
-    def _text(self, text: str) -> bytes:
-        """The bytes of a text, the first time after the header."""
-        header, self._header = self._header, ""
-        return (header + text).encode()
-
-    def chunks(self, batch: Batch) -> Iterator[bytes]:
-        """The text of a Batch, the first time after the variables, in parts of a few rows: a term may stand in many."""
-        rows = SolutionIterator(self._capabilities.fit(batch))
-        if batch.variables != self._variables:
-            expected = f"expected {self._variables}, as in the header"
-            raise JellyOptionsError(f"the variables are {batch.variables}: {expected}")
-        while part := [self._syntax.row(self._variables, row) for row in islice(rows, TEXT_ROWS)]:
-            text, self._between = self._between + self._syntax.between.join(part), self._syntax.between
-            yield self._text(text)
-
-    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
-        """The text of a Batch as a whole. Results have no frames."""
-        return b"".join(self.chunks(batch))
-
-    def close(self) -> bytes:
-        """The end of the document."""
-        return self._text(self._footer)
-
-
 # ---- JSON
 
 
-def _to_json(term: Any) -> dict[str, Any]:
-    if isinstance(term, IRI):
-        return {"type": "uri", "value": term.value}
-    if isinstance(term, BlankNode):
-        return {"type": "bnode", "value": term.value}
-    if isinstance(term, QuotedTriple):
-        names = ("subject", "predicate", "object")
-        return {"type": "triple", "value": {name: _to_json(part) for name, part in zip(names, term, strict=True)}}
-    made = {"type": "literal", "value": term.value}
-    if term.language is not None:
-        made["xml:lang"] = term.language
-        if term.direction is not None:
-            made["its:dir"] = term.direction
-    elif term.datatype.value != XSD_STRING_IRI:
-        made["datatype"] = term.datatype.value
-    return made
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _json_header(head: Head) -> str:
     about: dict[str, Any] = {"vars": head.variables} if head.boolean is None else {}
     if head.links:
         about["link"] = head.links
-    text = f'{{"head":{json.dumps(about, ensure_ascii=False, separators=(",", ":"))},'
+    text = f'{{"head":{_json(about)},'
     if head.boolean is not None:
-        return f'{text}"boolean":{json.dumps(head.boolean)}}}\n'
+        return f'{text}"boolean":{_json(head.boolean)}}}\n'
     return text + '"results":{"bindings":['
-
-
-def _json_row(variables: Sequence[str], row: Row) -> str:
-    bound = {name: _to_json(term) for name, term in zip(variables, row, strict=True) if term is not None}
-    return f"\n{json.dumps(bound, ensure_ascii=False, separators=(',', ':'))}"
 
 
 # ---- XML
@@ -272,57 +206,21 @@ def _json_row(variables: Sequence[str], row: Row) -> str:
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
-def _check_xml(text: str) -> str:
-    if found := _NO_XML.search(text):
-        raise JellyUnsupportedError(f"XML cannot hold the character U+{ord(found[0]):04X}")
-    return text
-
-
-def _xml_text(text: str) -> str:
-    return escape(_check_xml(text), {"\r": "&#13;"})
-
-
 def _xml_quoted(text: str) -> str:
     """The value of an attribute, with its quotation marks."""
-    return quoteattr(_check_xml(text))
-
-
-def _to_xml(term: Any) -> str:
-    if isinstance(term, IRI):
-        return f"<uri>{_xml_text(term.value)}</uri>"
-    if isinstance(term, BlankNode):
-        return f"<bnode>{_xml_text(term.value)}</bnode>"
-    if isinstance(term, QuotedTriple):
-        names = ("subject", "predicate", "object")
-        parts = (f"<{name}>{_to_xml(part)}</{name}>" for name, part in zip(names, term, strict=True))
-        return f"<triple>{''.join(parts)}</triple>"
-    about = ""
-    if term.language is not None:
-        about = f" xml:lang={_xml_quoted(term.language)}"
-        if term.direction is not None:
-            about += f' its:dir="{term.direction}" its:version="2.0"'
-    elif term.datatype.value != XSD_STRING_IRI:
-        about = f" datatype={_xml_quoted(term.datatype.value)}"
-    return f"<literal{about}>{_xml_text(term.value)}</literal>"
+    if found := _NO_XML.search(text):
+        raise JellyUnsupportedError(f"XML cannot hold the character U+{ord(found[0]):04X}")
+    return quoteattr(text)
 
 
 def _xml_header(head: Head) -> str:
     names = "".join(f"<variable name={_xml_quoted(name)}/>" for name in head.variables)
     links = "".join(f"<link href={_xml_quoted(link)}/>" for link in head.links)
-    answer = "" if head.boolean is None else f"<boolean>{json.dumps(head.boolean)}</boolean></sparql>\n"
+    answer = "" if head.boolean is None else f"<boolean>{_json(head.boolean)}</boolean></sparql>\n"
     return (
         '<?xml version="1.0"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#"'
         f' xmlns:its="http://www.w3.org/2005/11/its"><head>{names}{links}</head>{answer or "<results>" + chr(10)}'
     )
-
-
-def _xml_row(variables: Sequence[str], row: Row) -> str:
-    cells = (
-        f"<binding name={_xml_quoted(name)}>{_to_xml(term)}</binding>"
-        for name, term in zip(variables, row, strict=True)
-        if term is not None
-    )
-    return f"<result>{''.join(cells)}</result>\n"
 
 
 _SPARQL = "http://www.w3.org/2005/sparql-results# "
@@ -487,41 +385,33 @@ def read_xml(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[Head, I
 # ---- CSV and TSV
 
 
-def _to_csv(term: Any) -> str:
-    if term is None:
-        return ""
-    text = str(term) if isinstance(term, BlankNode | QuotedTriple) else term.value
-    return '"' + text.replace('"', '""') + '"' if re.search('[",\r\n]', text) else text
-
-
-
-def _to_tsv(term: Any) -> str:
-    if term is None:
-        return ""
-    if isinstance(term, QuotedTriple):
-        return f"<<( {' '.join(map(_to_tsv, term))} )>>"
-    return str(term)
+def _csv_header(head: Head) -> str:
+    names = ('"' + name.replace('"', '""') + '"' if re.search('[",\r\n]', name) else name for name in head.variables)
+    return ",".join(names) + "\r\n"
 
 
 def _tsv_header(head: Head) -> str:
     for name in head.variables:
-        if not is_variable(name.encode()):
+        if not is_variable(name.encode(errors="replace")):
             raise JellyUnsupportedError(f"TSV cannot hold the variable {name!r:.80}: expected a name of SPARQL")
     return "\t".join(f"?{name}" for name in head.variables) + "\n"
 
 
-# SPARQL 1.1 Query Results in JSON and XML, one line a row; CSV has values without their kinds, TSV terms of Turtle.
-_WRITERS = {
-    "json": Syntax(_json_header, _json_row, ",", "\n]}}\n"),
-    "xml": Syntax(_xml_header, _xml_row, "", "</results></sparql>\n"),
-    "csv": Syntax(
-        lambda head: ",".join(_to_csv(IRI(name)) for name in head.variables) + "\r\n",
-        lambda _, row: ",".join(map(_to_csv, row)) + "\r\n", "", "",
+class Syntax(NamedTuple):
+    """How a text of results is written: one line a row."""
+
+    header: Callable[[Head], str]
+    before_cell: Callable[[str], str]  # of a variable
+    parts: tuple[bytes, ...]  # as `TextResultWriter` takes them
+    footer: bytes  # after rows
+
+
+_SYNTAXES = {
+    "json": Syntax(_json_header, lambda name: f"{_json(name)}:", (b"\n{", b"}", b",", b",", b""), b"\n]}}\n"),
+    "xml": Syntax(
+        _xml_header, lambda name: f"<binding name={_xml_quoted(name)}>",
+        (b"<result>", b"</result>\n", b"", b"", b"</binding>"), b"</results></sparql>\n",
     ),
-    "tsv": Syntax(_tsv_header, lambda _, row: "\t".join(map(_to_tsv, row)) + "\n", "", ""),
+    "csv": Syntax(_csv_header, lambda _: "", (b"", b"\r\n", b"", b",", b""), b""),
+    "tsv": Syntax(_tsv_header, lambda _: "", (b"", b"\n", b"", b"\t", b""), b""),
 }  # fmt: skip
-
-
-_READERS: dict[str, Callable[..., tuple[Head, Iterator[Row]]]] = {
-        "xml": read_xml,
-}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -13,6 +14,9 @@ from support.chance import examples
 
 import jelly
 from jelly import IRI, Literal, QuotedTriple
+from jelly._core.terms.batch_builder import _make_batch
+from jelly._formats.registry import REGISTRY, Content
+from jelly._formats.result_syntaxes import Head, open_writer
 
 pyoxigraph = pytest.importorskip("pyoxigraph")
 FORMATS = ("thrift", "protobuf", "json", "xml")
@@ -267,3 +271,51 @@ def test_rows_come_while_the_document_grows() -> None:
         for _ in range(50_000):
             assert next(rows) == (IRI("a:b"),)
         assert taken < 100
+
+
+@pytest.mark.parametrize("format", ["json", "xml", "csv", "tsv"])
+def test_a_term_in_many_rows_takes_its_memory_once(format: str) -> None:
+    """Writers give their text part by part."""
+    term = QuotedTriple(IRI("a:s"), IRI("a:p"), Literal("x" * 100_000))
+    [batch] = jelly.results.batches_of(("x", "y"), [(term, Literal("\n" * 100_000))] * 200)
+    writer = open_writer(REGISTRY[Content.RESULTS][format], Head(("x", "y")))
+    parts = list(writer.chunks(batch))
+    assert max(map(len, parts)) < 2_000_000
+    assert sum(map(len, parts)) > 40_000_000
+
+
+@pytest.mark.parametrize("format", ["json", "xml", "csv", "tsv"])
+def test_writers_of_text_refuse_what_they_cannot_write(format: str) -> None:
+    inner: Any = Literal("o")
+    for _ in range(40):
+        inner = QuotedTriple(IRI("a:s"), IRI("a:p"), inner)
+    [batch] = jelly.results.batches_of(("x",), [(inner,)])
+    writer = open_writer(REGISTRY[Content.RESULTS][format], Head(("x",)))
+    assert writer.encode(batch)
+    twice = [(QuotedTriple(IRI("a:s"), IRI("a:p"), Literal("o" * 1000)),)]
+    # A part that stands in it twice at each level takes more room than there is.
+    data = _make_batch(3, [(1, -1, b"a:p"), (3, -1, b"o" * 1000), *[(6, i, b"") for i in range(30)]], [[31]],
+                       [(i + 1, 0, i + 1) for i in range(30)], variables=("x",))  # fmt: skip
+    if format != "tsv":
+        with pytest.raises(jelly.JellyLimitError, match="would take more than"):
+            writer.encode(data)
+    for cells, terms, message in (
+        ([[5]], [(1, -1, b"a:p")], "not a term of the Batch|no term"),
+        ([[0]], [(4, 7, b"a")], "term"),
+        ([[0]], [(5, 0, b"a")], "term"),
+        ([[0]], [(12, -1, b"a")], "spare"),
+        ([[0]], [(6, 3, b"")], "term"),
+    ):
+        with pytest.raises(jelly.JellyError, match=message):
+            writer.encode(_make_batch(3, terms, cells, variables=("x",)))
+    [good] = jelly.results.batches_of(("x",), twice)
+    assert len(writer.encode(good)) > 1000
+    [other] = jelly.results.batches_of(("y",), twice)
+    with pytest.raises(jelly.JellyOptionsError, match="expected \\('x',\\), as in the header"):
+        writer.encode(other)
+    started = writer.chunks(good)
+    next(started)
+    with pytest.raises(jelly.JellyOptionsError, match="not written to its end"):
+        writer.encode(good)
+    started.close()
+    assert writer.encode(good)
