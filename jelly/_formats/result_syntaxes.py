@@ -1,7 +1,6 @@
-"""Codec of SPARQL results: the writers of JSON, XML, CSV and TSV and the reader of XML here, all others in the core.
+"""Codec of SPARQL results: what stands around the rows of JSON, XML, CSV and TSV; the rest is in the core.
 
-In the texts each row is a sequence of `jelly` terms; None marks an unbound variable. (The parser of XML of pyoxigraph
-takes the spaces around values away.) CSV is written only: its values have no kinds.
+CSV is written only: its values have no kinds.
 """
 
 from __future__ import annotations
@@ -11,12 +10,9 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
-from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from jelly._bytes.source import Source
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import MOST_VARIABLES
 from jelly._core.jelly.result_decoder import ResultDecoder
 from jelly._core.jelly.result_encoder import ResultEncoder
 from jelly._core.jena.reader import ResultReader
@@ -25,15 +21,11 @@ from jelly._core.results.reader import TextResultReader
 from jelly._core.results.tsv_reader import is_variable
 from jelly._core.results.writer import TextResultWriter
 from jelly._core.terms.batch_builder import ResultBatchBuilder
-from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple
 from jelly._formats.registry import JELLY_RESULTS, Format
-from jelly._options.limits import default
 from jelly._options.result_options import ResultOptions
 from jelly.errors import (
     JellyArgumentError,
     JellyError,
-    JellyFormatError,
-    JellyLimitError,
     JellySyntaxError,
     JellyUnsupportedError,
 )
@@ -41,13 +33,6 @@ from jelly.errors import (
 __all__ = ["batches_of", "open_reader", "open_writer"]
 
 Row = Sequence[Any]
-# Triple terms in triple terms of XML, and text that is parsed at a time.
-MAX_NESTED = 62
-PIECE = 1 << 16
-# Elements in elements: four for each triple term, and the outer ones.
-MAX_PATH = 4 * MAX_NESTED + 8
-# A limit that can be set.
-MAX_TEXT = default("max_text_bytes")
 # Rows of one Batch, and its cells, so that there are fewer rows where they are wide.
 BATCH_ROWS = 4096
 BATCH_CELLS = 1 << 18
@@ -67,29 +52,50 @@ def open_reader(format: Format, **limits: Any) -> Any:
         return ResultReader(format.name, **limits)
     if format.name == "csv":
         raise JellyUnsupportedError("CSV results do not tell IRIs from literals: they cannot be read")
-    if format.name == "xml":
-        return SyntaxResultReader(format, limits)
-    return (RecodingReader if format.name == "json" else TextResultReader)(format.name, **limits)
+    return (TextResultReader if format.name == "tsv" else RecodingReader)(format.name, **limits)
+
+
+# The declaration that a document of XML may begin with, and the bytes in which it ends.
+_DECLARATION = re.compile(
+    rb"""<\?xml\s+version\s*=\s*["']1\.[0-9]+["'](?:\s+encoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["'])?"""
+    rb"""(?:\s+standalone\s*=\s*["'](?:yes|no)["'])?\s*\?>"""
+)
+_DECLARED = 1024
 
 
 class RecodingReader(TextResultReader):
-    """Reads JSON, which may be in UTF-16 or UTF-32, as the first bytes tell."""
+    """Reads JSON and XML, which may be in other encodings than UTF-8, as the first bytes tell."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
-        self._head: bytes | None = b""
+        self._head: bytes | None = b""  # bytes that do not tell it yet
         self._decoder: Any = None
 
     def push(self, data: Any) -> None:
         """Pass the next chunk of bytes."""
-        if self._head is not None:
-            self._head += data
-            if len(self._head) < 4:
-                return
-            data, self._head = self._head, None
-            encoding = json.detect_encoding(data[:4])
-            if not encoding.startswith("utf-8"):
+        if self._head is None:
+            super().push(data if self._decoder is None else self._recoded(data))
+            return
+        self._head += data
+        begin = self._head.removeprefix(codecs.BOM_UTF8)
+        declares = b"<?xml".startswith(begin[:5]) and b"?>" not in begin and len(begin) < _DECLARED
+        if len(begin) >= 4 and not declares:
+            self._begin()
+
+    def _begin(self, final: bool = False) -> None:
+        """Find out the encoding, and read what there is."""
+        data, self._head = self._head or b"", None
+        begin = data.removeprefix(codecs.BOM_UTF8)
+        encoding: str = json.detect_encoding(data[:4])
+        if begin[:5] == b"<?xml" and begin[5:6].isspace():
+            if not (declared := _DECLARATION.match(begin)):
+                raise JellySyntaxError("the XML declaration is not well-formed", line=1)
+            encoding = (declared[1] or b"utf-8").decode().lower()
+        if encoding not in ("utf-8", "utf-8-sig", "us-ascii"):
+            try:
                 self._decoder = codecs.getincrementaldecoder(encoding)()
-        super().push(data if self._decoder is None else self._recoded(data))
+            except LookupError:
+                raise JellySyntaxError(f"unknown encoding {encoding}", line=1) from None
+        super().push(data if self._decoder is None else self._recoded(data, final))
 
     def _recoded(self, data: Any, final: bool = False) -> bytes:
         try:
@@ -100,9 +106,9 @@ class RecodingReader(TextResultReader):
     def finish(self) -> None:
         """Declare the end of the input."""
         if self._head:
-            super().push(self._head)
-        elif self._decoder is not None:
-            super().push(self._recoded(b"", True))
+            self._begin(True)
+        elif self._decoder is not None and (rest := self._recoded(b"", True)):
+            super().push(rest)
         super().finish()
 
 
@@ -136,30 +142,6 @@ def open_writer(
     before = tuple(syntax.before_cell(name).encode() for name in head.variables)
     footer = b"" if head.boolean is not None else syntax.footer
     return TextResultWriter(format.name, head.variables, syntax.header(head).encode(), footer, syntax.parts, before)
-
-
-class SyntaxResultReader:
-    """Reads results in JSON, XML or TSV: a `jelly._formats.protocols.BatchSource` that has ``variables`` too."""
-
-    def __init__(self, format: Format, limits: dict[str, Any]) -> None:
-        self._limits = limits
-        self.result_set: Head | None = None
-        self.statements = 0
-
-    @property
-    def variables(self) -> tuple[str, ...] | None:
-        """The names of the variables; None before they are read."""
-        return None if self.result_set is None else self.result_set.variables
-
-    def batches(self, source: Source) -> Iterator[Batch]:
-        """The Batches. The variables are read at once, and known then."""
-        self.result_set, rows = read_xml(source, **self._limits)
-        return self._counted(batches_of(self.result_set.variables, rows))
-
-    def _counted(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        for batch in batches:
-            self.statements += len(batch)
-            yield batch
 
 
 def batches_of(variables: tuple[str, ...], rows: Iterable[Any]) -> Iterator[Batch]:
@@ -221,165 +203,6 @@ def _xml_header(head: Head) -> str:
         '<?xml version="1.0"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#"'
         f' xmlns:its="http://www.w3.org/2005/11/its"><head>{names}{links}</head>{answer or "<results>" + chr(10)}'
     )
-
-
-_SPARQL = "http://www.w3.org/2005/sparql-results# "
-_LANG = "http://www.w3.org/XML/1998/namespace lang"
-_DIR = "http://www.w3.org/2005/11/its dir"
-_PARTS = ("subject", "predicate", "object")
-
-
-class _XmlReader:
-    """The handlers of expat: `variables`, `links` and `boolean`, and `rows` that are complete."""
-
-    def __init__(self, max_text: int) -> None:
-        self._max_text = max_text
-        self._since = 0  # bytes since a tag
-        self.parser = expat.ParserCreate(namespace_separator=" ")
-        self.parser.buffer_text = True
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._text
-        self.parser.StartDoctypeDeclHandler = self._doctype
-        self.variables: list[str] = []
-        self.links: list[str] = []
-        self.boolean: bool | None = None
-        self._known: set[str] = set()
-        self.rows: list[Row] = []
-        self.begun = False  # the variables are all there, or the answer
-        self._path: list[str] = []
-        self._row: dict[str, Any] = {}
-        self._about: dict[str, str] = {}
-        self._parts: list[str] = []
-        self._triples: list[dict[str, Any]] = []
-        self._term: Any = None
-        self._name = ""
-
-    def feed(self, data: bytes, final: bool = False) -> None:
-        if self._since > self._max_text:
-            reason = f"more than {self._max_text} bytes without a tag; raise max_text_bytes to read them"
-            raise JellyLimitError(reason, line=self.parser.CurrentLineNumber)
-        self._since += len(data)
-        try:
-            self.parser.Parse(data, final)
-        except expat.ExpatError as error:
-            raise JellySyntaxError(expat.ErrorString(error.code), line=error.lineno) from None
-
-    def _fail(self, reason: str) -> JellyFormatError:
-        return JellyFormatError(reason, line=self.parser.CurrentLineNumber)
-
-    def _doctype(self, *_: Any) -> None:
-        raise JellyUnsupportedError("a document type, and entities with it, are not read")
-
-    def _start(self, tag: str, about: dict[str, str]) -> None:
-        name = tag.removeprefix(_SPARQL)
-        self._since = 0
-        if len(self._path) > MAX_PATH:
-            raise JellyLimitError(f"elements are nested deeper than {MAX_PATH}", line=self.parser.CurrentLineNumber)
-        if not self._path and name != "sparql":
-            raise self._fail(f"expected sparql, found {tag:.80}")
-        self._path.append(name)
-        self._parts = []
-        self._about = about
-        if name == "variable":
-            if self.begun:
-                raise self._fail("expected all variables before the results")
-            self.variables.append(about.get("name", ""))
-            self._known.add(self.variables[-1])
-            if len(self.variables) > MOST_VARIABLES:
-                raise JellyLimitError(f"a result set has more than {MOST_VARIABLES} variables")
-        elif name == "link":
-            self.links.append(about.get("href", ""))
-        elif name == "results":
-            if self.begun:
-                raise self._fail("expected one results or boolean")
-            self.begun = True
-        elif name == "result":
-            self._row = {}
-        elif name == "binding":
-            self._name = about.get("name", "")
-            self._term = None
-        elif name == "triple":
-            self._triples.append({})
-            if len(self._triples) > MAX_NESTED:
-                raise JellyLimitError(f"triple terms are nested deeper than {MAX_NESTED}")
-
-    def _text(self, text: str) -> None:
-        self._parts.append(text)
-
-    def _end(self, tag: str) -> None:
-        name = self._path.pop()
-        self._since = 0
-        text = "".join(self._parts)
-        if name == "uri":
-            self._term = IRI(text)
-        elif name == "bnode":
-            self._term = BlankNode(text)
-        elif name == "literal":
-            language, direction = self._about.get(_LANG), self._about.get(_DIR)
-            if language:
-                try:
-                    self._term = Literal(text, language=language, direction=direction or None)
-                except ValueError as error:
-                    raise self._fail(str(error)) from None
-            else:
-                self._term = Literal(text, datatype=self._about.get("datatype"))
-        elif name in _PARTS and self._triples:
-            self._triples[-1][name] = self._term
-            self._term = None
-        elif name == "triple":
-            parts = self._triples.pop()
-            if any(parts.get(part) is None for part in _PARTS):
-                raise self._fail("a triple lacks its subject, predicate or object")
-            self._term = QuotedTriple(*(parts[part] for part in _PARTS))
-        elif name == "binding":
-            if self._term is None or self._name not in self._known:
-                raise self._fail(f"a binding of {self._name!r:.80} holds no term or is of no variable")
-            self._row[self._name] = self._term
-        elif name == "result":
-            self.rows.append([self._row.get(name) for name in self.variables])
-        elif name == "boolean":
-            if self.begun or text.strip() not in ("true", "false"):
-                raise self._fail(f"boolean is {text.strip()!r:.80}: expected true or false, once, and no results")
-            self.boolean = text.strip() == "true"
-            self.begun = True
-
-
-def read_xml(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[Head, Iterator[Row]]:
-    """SPARQL Query Results XML Format, with the triple terms and directions of 1.2, as it comes. ``max_text_bytes``
-    (64 MiB) bounds what may come between two tags."""
-    reader = _XmlReader(max_text_bytes)
-    size = min(PIECE, max_text_bytes)
-
-    def pieces() -> Iterator[bool]:
-        for chunk in source.chunks():
-            for at in range(0, len(chunk), size):
-                reader.feed(bytes(chunk[at : at + size]))
-                yield True
-        reader.feed(b"", True)
-        if not reader.begun:
-            raise JellyFormatError("expected results in sparql")
-
-    more = pieces()
-    while not reader.begun and next(more, False):
-        pass
-
-    def rows() -> Iterator[Row]:
-        going = True
-        while going:
-            broken: JellyError | None = None
-            try:
-                going = next(more, False)
-            except JellyError as error:
-                broken = error
-            # What comes before an error is given before it is raised.
-            yield from reader.rows
-            reader.rows = []
-            if broken is not None:
-                raise broken
-
-    variables = () if reader.boolean is not None else tuple(reader.variables)
-    return Head(variables, reader.boolean, tuple(reader.links)), rows()
 
 
 # ---- CSV and TSV

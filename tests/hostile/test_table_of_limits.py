@@ -43,7 +43,7 @@ DEFAULTS_OF_SERVERS_AND_JOBS = {
 # Those of the table, or made from it.
 SET = {
     "_bytes/source.py:MAX_EXPANSION", "_formats/syntaxes.py:MAX_TEXT",
-    "_formats/result_syntaxes.py:MAX_TEXT", "_core/ntriples/canonical.pyx:MAX_STEPS",
+    "_core/ntriples/canonical.pyx:MAX_STEPS",
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import io
 import json
 from functools import partial
 from typing import Any
+from xml.parsers import expat
 
 import pytest
 from hypothesis import example, given
@@ -92,7 +93,7 @@ TSV_ROWS = [[Literal(f"o{i}", language="en-GB"), IRI(f"http://e/{i}") if i % 3 e
 
 
 @pytest.mark.parametrize("piece", [1, 7, 100, 1 << 16])
-@pytest.mark.parametrize("format", ["json", "tsv"])
+@pytest.mark.parametrize("format", ["json", "xml", "tsv"])
 def test_pieces_are_the_whole(piece: int, format: str) -> None:
     out = io.BytesIO()
     jelly.results.write_results(out, ["x", "y"], TSV_ROWS, format=format)
@@ -253,6 +254,116 @@ def test_json_deep_and_wide() -> None:
                 list(jelly.results.read_results(data, format="json"))
 
 
+SPARQL = b"http://www.w3.org/2005/sparql-results#"
+XML_BEGIN = b'<sparql xmlns="' + SPARQL + b'"><head><variable name="x"/></head><results><result><binding name="x">'
+XML_END = b"</binding></result></results></sparql>"
+XML = b"""\xef\xbb\xbf<?xml version="1.0" encoding='UTF-8' standalone="yes"?><!-- <a> & -->
+<?pi <b>?><r:sparql xmlns:r="%s" xmlns:its='http://www.w3.org/2005/11/its'>
+ <r:head><r:variable name="x"/><r:variable name = 'y&#x20;&lt;&#233;\t' ></r:variable><r:link href="a&amp;b"/></r:head>
+ <r:results ordered="true"><r:result ><!---->
+<r:binding name="x"><r:uri>a:b<![CDATA[c<&]d]]>&#x41;&#66;</r:uri></r:binding>
+  <r:binding name="y &lt;\xc3\xa9 "><literal xmlns="%s"
+   xml:lang="ar" its:dir="rtl" its:version="2.0">&lt;&gt;&quot;&apos;]>\r
+\r\xf0\x9f\x98\x80</literal></r:binding></r:result>
+<other xmlns="a:b" c:d='' xmlns:c="e:f"><uri>ignored</uri></other><r:result/>
+</r:results></r:sparql><!-- after --> <?done?>
+""" % (SPARQL, SPARQL)
+
+
+@pytest.mark.parametrize("piece", [1, 2, 3, 50, 1 << 16])
+def test_xml_as_it_may_be(piece: int) -> None:
+    results = jelly.results.read_results((XML[i : i + piece] for i in range(0, len(XML), piece)), format="xml")
+    text = Literal("<>\"']>\n\n\U0001f600", language="ar", direction="rtl")
+    assert (results.variables, results.links) == (("x", "y <\u00e9 "), ("a&b",))
+    assert list(results) == [(IRI("a:bc<&]dAB"), text), (None, None)]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be", "iso-8859-1", "windows-1252"])
+def test_xml_in_other_encodings(encoding: str) -> None:
+    name = "" if encoding.startswith("utf") else f'<?xml version="1.0" encoding="{encoding}"?>'
+    data = (name + XML_BEGIN.decode() + "<literal>\u00e9</literal>" + XML_END.decode()).encode(encoding)
+    for piece in (1, 5, len(data)):
+        results = jelly.results.read_results((data[i : i + piece] for i in range(0, len(data), piece)), format="xml")
+        assert list(results) == [(Literal("\u00e9"),)]
+
+
+BAD_XML = [
+    b"<uri>a</bnode>", b"<uri>a</uri", b"<uri>a", b"<uri>&b;</uri>", b"<uri>&#0;</uri>", b"<uri>&#xD800;</uri>",
+    b"<uri>&#x110000;</uri>", b"<uri>&#;</uri>", b"<uri>&#xg;</uri>", b"<uri>&lt</uri>", b"<uri>& </uri>",
+    b"<uri>\0</uri>", b"<uri>\x1f</uri>", b"<uri>\xff</uri>", b"<uri>\xef\xbf\xbf</uri>", b"<uri>\xed\xa0\x80</uri>",
+    b"<uri>]]></uri>", b"<uri a=b/>", b"<uri a='<'/>", b"<uri a='1' a='2'/>", b"<uri a='1'b='2'/>", b"<uri a/>",
+    b"<uri a='1/>", b"<p:uri/>", b"<uri p:a='1'/>", b"<uri xmlns:p=''/>", b"<uri xmlns:xml='a:b'/>",
+    b"<uri xmlns:xmlns='a:b'/>", b"<a:/>", b"<:a/>", b"<1/>", b"< a/>", b"<a b:c:d=''/>", b"<!-- a -- b -->",
+    b"<!-- \1 -->", b"<?xml version='1.0'?>", b"<?XML?>", b"<?1?>", b"<?a", b"<![CDATA[a", b"<!a>", b"</>",
+    b"<uri></uri ></uri>", b"<uri><</uri>", b"<uri/ >", b"</uri a='1'>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("inner", BAD_XML)
+def test_what_is_no_xml(inner: bytes) -> None:
+    for data in (XML_BEGIN + inner + XML_END, XML_BEGIN + b"<uri>a</uri>" + inner + XML_END):
+        with pytest.raises(expat.ExpatError):
+            expat.ParserCreate(namespace_separator=" ").Parse(data, True)
+        with pytest.raises(jelly.JellySyntaxError):
+            list(jelly.results.read_results(data, format="xml"))
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "message"),
+    [
+        (b"", jelly.JellySyntaxError, "expected a tag, found the end"),
+        (b"x", jelly.JellySyntaxError, "expected a tag"),
+        (b" <?xml version='1.0'?>" + XML, jelly.JellySyntaxError, "."),
+        (b"<?xml version='1.0' encoding='nothing'?>" + XML[3:], jelly.JellySyntaxError, "unknown encoding nothing"),
+        (b"<?xml encoding='utf-8'?>" + XML[3:], jelly.JellySyntaxError, "declaration"),
+        (XML + b"<a/>", jelly.JellySyntaxError, "expected the end of the input"),
+        (XML + b"a", jelly.JellySyntaxError, "expected the end of the input"),
+        (XML[:-40], jelly.JellySyntaxError, "found the end of the input"),
+        (b"<sparql/>", jelly.JellyFormatError, "expected results in sparql"),
+        (b"<sparql xmlns='a:b'/>", jelly.JellyFormatError, "expected sparql"),
+        (b"<sparql><boolean>yes</boolean></sparql>", jelly.JellyFormatError, "boolean: expected true or false"),
+        (b"<sparql><boolean>true</boolean><results/></sparql>", jelly.JellyFormatError, "results or boolean"),
+        (b"<sparql><results/><results/></sparql>", jelly.JellyFormatError, "results or boolean"),
+        (b"<sparql><result/></sparql>", jelly.JellyFormatError, "expected results"),
+        (b"<sparql><results/><head><variable name='x'/></head></sparql>", jelly.JellyFormatError, "before the results"),
+        (XML_BEGIN + XML_END, jelly.JellyFormatError, "holds no term"),
+        (XML_BEGIN.replace(b"variable", b"other") + b"<uri/>" + XML_END, jelly.JellyFormatError, "is of no variable"),
+        (XML_BEGIN + b"<triple><subject><uri/></subject></triple>" + XML_END, jelly.JellyFormatError, "lacks its"),
+        (XML_BEGIN + b"<literal xml:lang='a' its:dir='x' xmlns:its='http://www.w3.org/2005/11/its'/>" + XML_END,
+         jelly.JellyFormatError, "base direction"),
+        (XML_BEGIN + b"<a>" * 300, jelly.JellyLimitError, "nested deeper than 263"),
+        (XML_BEGIN + b"<a " + b" ".join(b"a%d=''" % i for i in range(65)) + b"/>", jelly.JellyLimitError, "than 64"),
+        (XML_BEGIN + b"".join(b"<a%s>" % b"".join(b" xmlns:n%d='a:b'" % i for i in range(60)) for _ in range(9)),
+         jelly.JellyLimitError, "more namespaces are declared than 512"),
+    ],
+)  # fmt: skip
+def test_errors_of_xml(data: bytes, kind: type[jelly.JellyError], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        list(jelly.results.read_results(data, format="xml"))
+
+
+def test_triple_terms_of_xml_in_one_another() -> None:
+    inner = b"<uri>a:o</uri>"
+    begin = b"<triple><subject><uri>a:s</uri></subject><predicate><uri>a:p</uri></predicate><object>"
+    for levels in range(1, 66):
+        inner = begin + inner + b"</object></triple>"
+        data = XML_BEGIN + inner + XML_END
+        if levels <= 64:
+            assert len(list(jelly.results.read_results(data, format="xml"))) == 1
+        else:
+            with pytest.raises(jelly.JellyLimitError, match="nested deeper than 64"):
+                list(jelly.results.read_results(data, format="xml"))
+
+
+def test_a_row_of_xml_is_bounded() -> None:
+    text = b"<literal>" + b"x" * 900 + b"</literal>"
+    data = XML_BEGIN + text + XML_END
+    assert len(list(jelly.results.read_results(data, format="xml", max_text_bytes=1000))) == 1
+    for chunks in ([data], [data[:500], data[500:]], [data[i : i + 1] for i in range(len(data))]):
+        with pytest.raises(jelly.JellyLimitError, match="a row is longer than 900 bytes; raise max_text_bytes"):
+            list(jelly.results.read_results(iter(chunks), format="xml", max_text_bytes=900))
+
+
 def test_rows_come_while_the_document_grows() -> None:
     """Readers keep at most a row: the source is not asked for more than that takes."""
     taken = 0
@@ -265,7 +376,9 @@ def test_rows_come_while_the_document_grows() -> None:
             yield row * 1000
 
     json_rows = chunks(b'{"head":{"vars":["x"]},"results":{"bindings":[{}', b',{"x":{"type":"uri","value":"a:b"}}')
-    for format, source in (("json", json_rows), ("tsv", chunks(b"?x\n\n", b"<a:b>\n"))):
+    xml_head = b'<sparql xmlns="%s"><head><variable name="x"/></head><results><result/>' % SPARQL
+    xml_rows = chunks(xml_head, b'<result><binding name="x"><uri>a:b</uri></binding></result>')
+    for format, source in (("json", json_rows), ("xml", xml_rows), ("tsv", chunks(b"?x\n\n", b"<a:b>\n"))):
         rows = iter(jelly.results.read_results(source, format=format))
         assert next(rows) == (None,)
         for _ in range(50_000):
@@ -276,8 +389,8 @@ def test_rows_come_while_the_document_grows() -> None:
 @pytest.mark.parametrize("format", ["json", "xml", "csv", "tsv"])
 def test_a_term_in_many_rows_takes_its_memory_once(format: str) -> None:
     """Writers give their text part by part."""
-    term = QuotedTriple(IRI("a:s"), IRI("a:p"), Literal("x" * 100_000))
-    [batch] = jelly.results.batches_of(("x", "y"), [(term, Literal("\n" * 100_000))] * 200)
+    terms = [(1, -1, b"a:p"), (3, -1, b"x" * 100_000), (3, -1, b"\n" * 100_000), (6, 0, b"")]
+    batch = _make_batch(3, terms, [[3, 2]] * 200, [(0, 0, 1)], variables=("x", "y"))
     writer = open_writer(REGISTRY[Content.RESULTS][format], Head(("x", "y")))
     parts = list(writer.chunks(batch))
     assert max(map(len, parts)) < 2_000_000

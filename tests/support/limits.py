@@ -39,7 +39,6 @@ PARTS = {
     "_core/boundaries": "Turtle, TriG, RDF/XML, JSON-LD and N3",
     "_core/results": "Query results in JSON, XML and TSV",
     "_core": "All formats",
-    "_formats/result": "Query results in JSON, XML and TSV",
     "_formats/index": "Jelly",
     "_formats/filters": "Jelly",
     "_formats/arrow_tables": "Tables",

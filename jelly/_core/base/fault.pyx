@@ -254,7 +254,7 @@ _TABLE = {
     BAD_RESULTS: (JellyFormatError, "{results}"),
     BAD_XML: (JellySyntaxError, "{xml}"),
     JSON_DEPTH: (JellyLimitError, "the JSON is nested too deep: more than {a} objects and arrays in one another"),
-    XML_DEPTH: (JellyLimitError, "elements are nested deeper than {a}"),
+    XML_DEPTH: (JellyLimitError, "{more} {a}"),
     DOCUMENT_LIMIT: (JellyLimitError, "the JSON document has more than {a} bytes; raise max_document_bytes to read it"),
     HELD_LIMIT: (JellyLimitError, "{held} is longer than {a} bytes; raise max_text_bytes to read it"),
     DOCTYPE: (JellyUnsupportedError, "a document type, and entities with it, are not read"),
@@ -284,9 +284,11 @@ _RESULTS = (
     "expected sparql as the outer element", "a triple lacks its subject, predicate or object",
     "a binding holds no term or is of no variable", "expected results in sparql",
 )
+_MORE = ("elements are nested deeper than", "a tag has more attributes than", "more namespaces are declared than")
 _XML = (
     "the tag does not end the element that is open", "the entity is not defined", "the prefix is not declared",
-    "an attribute stands twice", "a character that XML does not have", "two hyphens in a comment", "']]>' in a text",
+    "an attribute stands twice", "a character that XML does not have", "two hyphens in a comment",
+    "what XML reserves stands here: the end of CDATA, or the name xml or xmlns",
 )
 _KINDS = dict(enumerate(NOUNS)) | {
     UNTAGGED: "literal of rdf:langString or rdf:dirLangString without a language tag",
@@ -320,6 +322,7 @@ cdef object fault_error(Fault* fault, dict place):
         expected=_EXPECTED[fault.b] if 0 <= fault.b < len(_EXPECTED) else "something else",
         results=_RESULTS[fault.b] if 0 <= fault.b < len(_RESULTS) else "malformed",
         xml=_XML[fault.b] if 0 <= fault.b < len(_XML) else "malformed",
+        more=_MORE[fault.b] if 0 <= fault.b < len(_MORE) else "more than",
         held="a row" if fault.b else "a line",
         escapes="u U" if fault.b else "t b n r f \" ' \\ u U",
         close=")>>" if fault.b else ">>",

@@ -16,6 +16,7 @@ from jelly._core.ntriples.term_reader cimport forget_tokens
 from jelly._core.results.json_reader cimport read_json
 from jelly._core.results.rows cimport NO_ANSWER, TextRows, free_rows, take_back
 from jelly._core.results.tsv_reader cimport read_tsv
+from jelly._core.results.xml_reader cimport read_xml
 
 from jelly.errors import JellyArgumentError
 
@@ -31,11 +32,11 @@ cdef enum:
 
 @cython.no_gc_clear
 cdef class TextResultReader(PushReader):
-    """SPARQL results in JSON or TSV in, Batches whose columns are variables out, no I/O.
+    """SPARQL results in JSON, XML or TSV in, Batches whose columns are variables out, no I/O.
 
-    ``syntax`` is ``"json"`` or ``"tsv"``. ``variables``, ``boolean`` and ``links`` are known when the first
+    ``syntax`` is ``"json"``, ``"xml"`` or ``"tsv"``. ``variables``, ``boolean`` and ``links`` are known when the first
     Batch comes or the input ends. JSON may have its head after the results, which are kept then. ``max_document_bytes``
-    bounds JSON, ``max_text_bytes`` a line of TSV.
+    bounds JSON, ``max_text_bytes`` a row of XML and a line of TSV.
 
     >>> from jelly._core.results.reader import TextResultReader
     >>> reader = TextResultReader("tsv")
@@ -60,13 +61,13 @@ cdef class TextResultReader(PushReader):
     def __cinit__(
         self, syntax, *, int64_t batch_rows=4096, int64_t max_document_bytes=1 << 28, int64_t max_text_bytes=1 << 26,
     ):
-        if syntax not in ("json", "tsv"):
-            raise JellyArgumentError(f'syntax is {syntax!r}: expected "json" or "tsv"')
+        if syntax not in ("json", "xml", "tsv"):
+            raise JellyArgumentError(f'syntax is {syntax!r}: expected "json", "xml" or "tsv"')
         if batch_rows < 1 or max_document_bytes < 1 or max_text_bytes < 1:
             raise JellyArgumentError("batch_rows, max_document_bytes and max_text_bytes must be at least 1")
         if init_interner(&self.t.lines.index if syntax == "tsv" else &self.t.index) < 0:
             raise MemoryError
-        self.t.read_rows = read_json if syntax == "json" else read_tsv
+        self.t.read_rows = read_json if syntax == "json" else read_xml if syntax == "xml" else read_tsv
         self.max_document = max_document_bytes if syntax == "json" else NO_LIMIT
         self.t.max_held = max_text_bytes
         self.batch_rows = batch_rows

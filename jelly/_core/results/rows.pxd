@@ -71,6 +71,44 @@ ctypedef struct Value:
     int32_t triple[3]
 
 
+cdef enum:
+    # Elements of XML in one another: four for each triple term, and the outer ones.
+    MAX_PATH = 264
+    # Namespaces that are declared by these.
+    MAX_SPACES = 512
+
+
+ctypedef struct Element:
+    # An element that is open: where its name is in `path`, and the namespaces that were known before it.
+    int64_t at
+    int64_t n
+    int64_t spaces
+    int what
+
+
+ctypedef struct Space:
+    # A namespace: where its prefix is in `path`, and which it is.
+    int64_t at
+    int64_t n
+    int which
+
+
+ctypedef struct Xml:
+    Writer path  # names and prefixes of the elements that are open
+    Element open[MAX_PATH]
+    int64_t depth
+    Space spaces[MAX_SPACES]
+    int64_t n_spaces
+    const uint8_t* begin  # where the present row begins, or what stands outside rows
+    bint in_row
+    # Of the present row: the column of the binding, its term, or that of a part of a triple term; -1: none.
+    int64_t column
+    int32_t term
+    Value value  # what the tag of a literal says of it
+    int32_t triples[MAX_PATH]  # three for each triple term that is open
+    int64_t n_triples
+
+
 ctypedef struct TextRows:
     const uint8_t* at
     const uint8_t* end
@@ -97,6 +135,7 @@ ctypedef struct TextRows:
     int64_t max_text
     int64_t max_held  # bytes of a row
     NTriplesReader lines  # TSV: reads terms, and finds them again
+    Xml xml
     # JSON: results that stand before the head, as offsets from `begin`; -1: none
     const uint8_t* begin
     int64_t held

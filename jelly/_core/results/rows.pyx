@@ -20,6 +20,7 @@ cdef void free_rows(TextRows* t) noexcept nogil:
     free(t.scratch.buf)
     free(t.names.buf)
     free(t.links.buf)
+    free(t.xml.path.buf)
     free(t.columns)
     free(t.order)
 

@@ -9,7 +9,7 @@ from jelly._core.base.fault cimport BAD_TERM, DEPTH, NOT_XML, NO_MEMORY, OK, QUO
 from jelly._core.base.kinds cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT_LTR, KIND_TYPED, LITERALS, NODES, TEXTS, TRIPLES, among,
 )
-from jelly._core.base.protobuf cimport put_byte, put_bytes, reserve, write_byte, write_bytes
+from jelly._core.base.protobuf cimport put_byte, reserve, write_byte, write_bytes
 from jelly._core.ntriples.term_writer cimport OBJECT, len_term, len_text, nt_put_term, put_text
 
 cdef inline void write_plain(Writer* w, const char* text) noexcept nogil:

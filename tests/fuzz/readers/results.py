@@ -68,10 +68,9 @@ def results(name: str) -> Callable[[bytes, random.Random], None]:
             chunked(data, chance, lambda **given: ResultDecoder(delimited=True, **given), limits)
         else:
             limits = chance.choice(({}, {"max_document_bytes" if name == "json" else "max_text_bytes": 64}))
-            if name in ("json", "tsv"):
-                # A document above its limit is refused before what is read of it, so that chunks are not the whole.
-                own = {} if name == "json" else limits
-                chunked(data, chance, lambda **given: TextResultReader(name, **given), own)
+            # A document above its limit is refused before what is read of it, so that chunks are not the whole.
+            own = {} if name == "json" else limits
+            chunked(data, chance, lambda **given: TextResultReader(name, **given), own)
         found = []
         for source in (data, cut(data, chance)):
             try:
@@ -81,8 +80,7 @@ def results(name: str) -> Callable[[bytes, random.Random], None]:
                 continue
             reading = read_all(opened.batches())
             found.append((opened.variables, reading.error and reading.error[0], reading.rows))
-        # Of XML max_text_bytes bounds what waits for its end, so chunks decide whether it is met.
-        by_chunk = name in ("json", "xml") and limits and jelly.JellyLimitError in (found[0][1], found[1][1])
+        by_chunk = name == "json" and limits and jelly.JellyLimitError in (found[0][1], found[1][1])
         if not (by_chunk or found[0][1] and found[1][1]):
             assert found[0] == found[1], f"in chunks: {found}"
         variables, error, rows = found[0]
@@ -111,5 +109,4 @@ for _name in STRUCTURES:
         files=FILES[_name],
         formats=((Content.RESULTS, _name),),
         structure=STRUCTURES[_name],
-        lines=_name == "xml",
     )(results(_name))
