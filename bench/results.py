@@ -20,7 +20,11 @@ import jelly
 
 NAMES = ("s", "p", "o", "x")
 BATCHES, ARROW = jelly.results.Results.batches, jelly.results.Results.to_arrow
-PEERS = {"json": pyoxigraph.QueryResultsFormat.JSON, "tsv": pyoxigraph.QueryResultsFormat.TSV}
+PEERS = {
+    "json": pyoxigraph.QueryResultsFormat.JSON,
+    "xml": pyoxigraph.QueryResultsFormat.XML,
+    "tsv": pyoxigraph.QueryResultsFormat.TSV,
+}
 
 
 def best(work: Callable[[], object], rounds: int) -> float:

@@ -12,7 +12,7 @@ csv         .csv          text/csv (write only)
 tsv         .tsv          text/tab-separated-values
 =========== ============= ============================================
 
-Files may be compressed. pyoxigraph reads TSV. Answers of ASK queries are in Jelly-SPARQL, JSON and XML; sequences of
+Files may be compressed. Answers of ASK queries are in Jelly-SPARQL, JSON and XML; sequences of
 result sets in Jelly-SPARQL alone.
 
 >>> import io, jelly
@@ -120,7 +120,7 @@ class Results(ItemReader[tuple[Any, ...]]):
         except BaseException:
             self.close()
             raise
-        self._set = getattr(self._decoder, "result_set", None)
+        self._set = getattr(self._decoder, "result_set", self._decoder)
 
     @property
     def boolean(self) -> bool | None:
@@ -295,7 +295,7 @@ def read_results(src: Any, **options: Unpack[ReadOptions]) -> Results:
     src : Any
         The input, as for `jelly.Reader`.
     **options : Unpack[ReadOptions]
-        Shared keywords, see `ReadOptions`. JSON is read as a whole, of at most ``max_document_bytes``.
+        Shared keywords, see `ReadOptions`. A JSON document has at most ``max_document_bytes``.
 
     Raises
     ------

@@ -1,40 +1,31 @@
-"""Codec of SPARQL results: JSON, XML, CSV and TSV here, Jelly-SPARQL, RDF Thrift and RDF Protobuf in the core.
+"""Codec of SPARQL results: what stands around the rows of JSON, XML, CSV and TSV; the rest is in the core.
 
-In the texts each row is a sequence of `jelly` terms; None marks an unbound variable. TSV is read by `result_tsv`.
-(The parser of XML of pyoxigraph takes the spaces around values away.) CSV is written only: its values
-have no kinds.
+CSV is written only: its values have no kinds.
 """
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
-from xml.parsers import expat
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import quoteattr
 
-from jelly._bytes.source import Source
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import XSD_STRING_IRI
 from jelly._core.jelly.result_decoder import ResultDecoder
 from jelly._core.jelly.result_encoder import ResultEncoder
 from jelly._core.jena.reader import ResultReader
 from jelly._core.jena.writer import ResultWriter
+from jelly._core.results.reader import TextResultReader
+from jelly._core.results.tsv_reader import is_variable
+from jelly._core.results.writer import TextResultWriter
 from jelly._core.terms.batch_builder import ResultBatchBuilder
-from jelly._core.terms.materialize import SolutionIterator
-from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple
 from jelly._formats.registry import JELLY_RESULTS, Format
-from jelly._formats.result_tsv import MAX_NESTED, PIECE, check_width, read_tsv
-from jelly._options.limits import default
 from jelly._options.result_options import ResultOptions
 from jelly.errors import (
     JellyArgumentError,
     JellyError,
-    JellyFormatError,
-    JellyLimitError,
-    JellyOptionsError,
     JellySyntaxError,
     JellyUnsupportedError,
 )
@@ -42,17 +33,9 @@ from jelly.errors import (
 __all__ = ["batches_of", "open_reader", "open_writer"]
 
 Row = Sequence[Any]
-# Elements in elements: four for each triple term, and the outer ones.
-MAX_PATH = 4 * MAX_NESTED + 8
-# Limits that can be set: of a document that is read as a whole, and of a text of one that is not.
-MAX_DOCUMENT = default("max_document_bytes")
-MAX_TEXT = default("max_text_bytes")
 # Rows of one Batch, and its cells, so that there are fewer rows where they are wide.
 BATCH_ROWS = 4096
 BATCH_CELLS = 1 << 18
-# Rows that are a text at a time.
-TEXT_ROWS = 256
-
 
 # Sizes of tables that readers of Jelly-SPARQL should take, and rows of a frame, of which a few bytes can claim many.
 _LIMITS = {"max_names": 1 << 14, "max_prefixes": 1 << 12, "max_frame_rows": 1 << 20}
@@ -67,9 +50,66 @@ def open_reader(format: Format, **limits: Any) -> Any:
         return reader
     if format.binary:
         return ResultReader(format.name, **limits)
-    if format.name not in _READERS:
+    if format.name == "csv":
         raise JellyUnsupportedError("CSV results do not tell IRIs from literals: they cannot be read")
-    return SyntaxResultReader(format, limits)
+    return (TextResultReader if format.name == "tsv" else RecodingReader)(format.name, **limits)
+
+
+# The declaration that a document of XML may begin with, and the bytes in which it ends.
+_DECLARATION = re.compile(
+    rb"""<\?xml\s+version\s*=\s*["']1\.[0-9]+["'](?:\s+encoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["'])?"""
+    rb"""(?:\s+standalone\s*=\s*["'](?:yes|no)["'])?\s*\?>"""
+)
+_DECLARED = 1024
+
+
+class RecodingReader(TextResultReader):
+    """Reads JSON and XML, which may be in other encodings than UTF-8, as the first bytes tell."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self._head: bytes | None = b""  # bytes that do not tell it yet
+        self._decoder: Any = None
+
+    def push(self, data: Any) -> None:
+        """Pass the next chunk of bytes."""
+        if self._head is None:
+            super().push(data if self._decoder is None else self._recoded(data))
+            return
+        self._head += data
+        begin = self._head.removeprefix(codecs.BOM_UTF8)
+        declares = b"<?xml".startswith(begin[:5]) and b"?>" not in begin and len(begin) < _DECLARED
+        if len(begin) >= 4 and not declares:
+            self._begin()
+
+    def _begin(self, final: bool = False) -> None:
+        """Find out the encoding, and read what there is."""
+        data, self._head = self._head or b"", None
+        begin = data.removeprefix(codecs.BOM_UTF8)
+        encoding: str = json.detect_encoding(data[:4])
+        if begin[:5] == b"<?xml" and begin[5:6].isspace():
+            if not (declared := _DECLARATION.match(begin)):
+                raise JellySyntaxError("the XML declaration is not well-formed", line=1)
+            encoding = (declared[1] or b"utf-8").decode().lower()
+        if encoding not in ("utf-8", "utf-8-sig", "us-ascii"):
+            try:
+                self._decoder = codecs.getincrementaldecoder(encoding)()
+            except LookupError:
+                raise JellySyntaxError(f"unknown encoding {encoding}", line=1) from None
+        super().push(data if self._decoder is None else self._recoded(data, final))
+
+    def _recoded(self, data: Any, final: bool = False) -> bytes:
+        try:
+            return str(self._decoder.decode(data, final)).encode()
+        except UnicodeError as error:
+            raise JellySyntaxError(str(error)) from None
+
+    def finish(self) -> None:
+        """Declare the end of the input."""
+        if self._head:
+            self._begin(True)
+        elif self._decoder is not None and (rest := self._recoded(b"", True)):
+            super().push(rest)
+        super().finish()
 
 
 class Head(NamedTuple):
@@ -98,32 +138,10 @@ def open_writer(
         )
     if format.binary:
         return ResultWriter(format.name, head.variables)
-    return SyntaxResultWriter(format, head)
-
-
-class SyntaxResultReader:
-    """Reads results in JSON, XML or TSV: a `jelly._formats.protocols.BatchSource` that has ``variables`` too."""
-
-    def __init__(self, format: Format, limits: dict[str, Any]) -> None:
-        self._read = _READERS[format.name]
-        self._limits = limits
-        self.result_set: Head | None = None
-        self.statements = 0
-
-    @property
-    def variables(self) -> tuple[str, ...] | None:
-        """The names of the variables; None before they are read."""
-        return None if self.result_set is None else self.result_set.variables
-
-    def batches(self, source: Source) -> Iterator[Batch]:
-        """The Batches. The variables are read at once, and known then."""
-        self.result_set, rows = self._read(source, **self._limits)
-        return self._counted(batches_of(self.result_set.variables, rows))
-
-    def _counted(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        for batch in batches:
-            self.statements += len(batch)
-            yield batch
+    syntax = _SYNTAXES[format.name]
+    before = tuple(syntax.before_cell(name).encode() for name in head.variables)
+    footer = b"" if head.boolean is not None else syntax.footer
+    return TextResultWriter(format.name, head.variables, syntax.header(head).encode(), footer, syntax.parts, before)
 
 
 def batches_of(variables: tuple[str, ...], rows: Iterable[Any]) -> Iterator[Batch]:
@@ -147,151 +165,21 @@ def batches_of(variables: tuple[str, ...], rows: Iterable[Any]) -> Iterator[Batc
         first_row += len(builder.batch)
 
 
-class Syntax(NamedTuple):
-    """How a text of results is written."""
-
-    header: Callable[[Head], str]
-    row: Callable[[Sequence[str], Row], str]
-    between: str  # two rows
-    footer: str  # after rows
-
-
-class SyntaxResultWriter:
-    """Writes results in JSON, XML, CSV or TSV."""
-
-    def __init__(self, format: Format, head: Head) -> None:
-        self._capabilities = format.capabilities
-        self._variables = head.variables
-        self._syntax = _WRITERS[format.name]
-        self._header = self._syntax.header(head)
-        self._footer = "" if head.boolean is not None else self._syntax.footer
-        self._between = ""
-
-    def _text(self, text: str) -> bytes:
-        """The bytes of a text, the first time after the header."""
-        header, self._header = self._header, ""
-        return (header + text).encode()
-
-    def chunks(self, batch: Batch) -> Iterator[bytes]:
-        """The text of a Batch, the first time after the variables, in parts of a few rows: a term may stand in many."""
-        rows = SolutionIterator(self._capabilities.fit(batch))
-        if batch.variables != self._variables:
-            expected = f"expected {self._variables}, as in the header"
-            raise JellyOptionsError(f"the variables are {batch.variables}: {expected}")
-        while part := [self._syntax.row(self._variables, row) for row in islice(rows, TEXT_ROWS)]:
-            text, self._between = self._between + self._syntax.between.join(part), self._syntax.between
-            yield self._text(text)
-
-    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
-        """The text of a Batch as a whole. Results have no frames."""
-        return b"".join(self.chunks(batch))
-
-    def close(self) -> bytes:
-        """The end of the document."""
-        return self._text(self._footer)
-
-
 # ---- JSON
 
 
-def read_json(source: Source, *, max_document_bytes: int = MAX_DOCUMENT) -> tuple[Head, Iterator[Row]]:
-    """SPARQL 1.1 Query Results JSON Format, with the triple terms and directions of 1.2. It is read as a whole, which
-    takes about ten times ``max_document_bytes`` (256 MiB) of memory at most."""
-    parts: list[bytes] = []
-    n = 0
-    for chunk in source.chunks():
-        n += len(chunk)
-        if n > max_document_bytes:
-            reason = f"JSON is read as a whole, and this has more than {max_document_bytes} bytes"
-            raise JellyLimitError(f"{reason}; raise max_document_bytes to read it", offset=max_document_bytes)
-        parts.append(bytes(chunk))
-    data = b"".join(parts)
-    del parts
-    try:
-        document = json.loads(data)
-        if not isinstance(document, dict):
-            raise JellyFormatError("expected a JSON object with head and results")
-        boolean = document.get("boolean")
-        if not (boolean is None or isinstance(boolean, bool)):
-            raise JellyFormatError(f"boolean is {boolean!r:.80}: expected true or false")
-        variables = [str(name) for name in document["head"].get("vars", [])]
-        links = [str(link) for link in document["head"].get("link", [])]
-        check_width(len(variables))
-        "".join(variables + links).encode()  # no half of a surrogate pair
-        bindings = [] if boolean is not None else list(document["results"]["bindings"])
-        head = Head(() if boolean is not None else tuple(variables), boolean, tuple(links))
-    except RecursionError:
-        raise JellyLimitError("the JSON is nested too deep") from None
-    except ValueError as error:
-        if isinstance(error, JellyError):
-            raise
-        # Bad UTF-8 has a place in the data, bad JSON a line.
-        raise JellySyntaxError(str(error), line=getattr(error, "lineno", None)) from None
-    except (KeyError, TypeError, AttributeError):
-        raise JellyFormatError('expected a JSON object with "head" and "results", in it "bindings"') from None
-    return head, _rows_of_json(variables, bindings)
-
-
-def _rows_of_json(variables: list[str], bindings: list[Any]) -> Iterator[Row]:
-    for i, binding in enumerate(bindings):
-        try:
-            yield [None if name not in binding else _from_json(binding[name]) for name in variables]
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            raise JellyFormatError(f"a binding is not a term: {error!r:.200}", row=i) from None
-
-
-def _from_json(term: dict[str, Any]) -> Any:
-    kind, value = term["type"], term["value"]
-    if kind == "uri":
-        return IRI(value)
-    if kind == "bnode":
-        return BlankNode(value)
-    if kind in ("triple", "statement"):  # as others call it
-        # RDF-star had one letter for each.
-        return QuotedTriple(
-            _from_json(value["subject"] if "subject" in value else value["s"]),
-            _from_json(value["predicate"] if "predicate" in value else value["p"]),
-            _from_json(value["object"] if "object" in value else value["o"]),
-        )
-    if kind not in ("literal", "typed-literal"):
-        raise ValueError(f"unknown type {kind!r}")
-    tag = term.get("xml:lang")
-    if tag:
-        return Literal(value, language=tag, direction=term.get("its:dir") or None)
-    return Literal(value, datatype=term.get("datatype"))
-
-
-def _to_json(term: Any) -> dict[str, Any]:
-    if isinstance(term, IRI):
-        return {"type": "uri", "value": term.value}
-    if isinstance(term, BlankNode):
-        return {"type": "bnode", "value": term.value}
-    if isinstance(term, QuotedTriple):
-        names = ("subject", "predicate", "object")
-        return {"type": "triple", "value": {name: _to_json(part) for name, part in zip(names, term, strict=True)}}
-    made = {"type": "literal", "value": term.value}
-    if term.language is not None:
-        made["xml:lang"] = term.language
-        if term.direction is not None:
-            made["its:dir"] = term.direction
-    elif term.datatype.value != XSD_STRING_IRI:
-        made["datatype"] = term.datatype.value
-    return made
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _json_header(head: Head) -> str:
     about: dict[str, Any] = {"vars": head.variables} if head.boolean is None else {}
     if head.links:
         about["link"] = head.links
-    text = f'{{"head":{json.dumps(about, ensure_ascii=False, separators=(",", ":"))},'
+    text = f'{{"head":{_json(about)},'
     if head.boolean is not None:
-        return f'{text}"boolean":{json.dumps(head.boolean)}}}\n'
+        return f'{text}"boolean":{_json(head.boolean)}}}\n'
     return text + '"results":{"bindings":['
-
-
-def _json_row(variables: Sequence[str], row: Row) -> str:
-    bound = {name: _to_json(term) for name, term in zip(variables, row, strict=True) if term is not None}
-    return f"\n{json.dumps(bound, ensure_ascii=False, separators=(',', ':'))}"
 
 
 # ---- XML
@@ -300,270 +188,53 @@ def _json_row(variables: Sequence[str], row: Row) -> str:
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
-def _check_xml(text: str) -> str:
-    if found := _NO_XML.search(text):
-        raise JellyUnsupportedError(f"XML cannot hold the character U+{ord(found[0]):04X}")
-    return text
-
-
-def _xml_text(text: str) -> str:
-    return escape(_check_xml(text), {"\r": "&#13;"})
-
-
 def _xml_quoted(text: str) -> str:
     """The value of an attribute, with its quotation marks."""
-    return quoteattr(_check_xml(text))
-
-
-def _to_xml(term: Any) -> str:
-    if isinstance(term, IRI):
-        return f"<uri>{_xml_text(term.value)}</uri>"
-    if isinstance(term, BlankNode):
-        return f"<bnode>{_xml_text(term.value)}</bnode>"
-    if isinstance(term, QuotedTriple):
-        names = ("subject", "predicate", "object")
-        parts = (f"<{name}>{_to_xml(part)}</{name}>" for name, part in zip(names, term, strict=True))
-        return f"<triple>{''.join(parts)}</triple>"
-    about = ""
-    if term.language is not None:
-        about = f" xml:lang={_xml_quoted(term.language)}"
-        if term.direction is not None:
-            about += f' its:dir="{term.direction}" its:version="2.0"'
-    elif term.datatype.value != XSD_STRING_IRI:
-        about = f" datatype={_xml_quoted(term.datatype.value)}"
-    return f"<literal{about}>{_xml_text(term.value)}</literal>"
+    if found := _NO_XML.search(text):
+        raise JellyUnsupportedError(f"XML cannot hold the character U+{ord(found[0]):04X}")
+    return quoteattr(text)
 
 
 def _xml_header(head: Head) -> str:
     names = "".join(f"<variable name={_xml_quoted(name)}/>" for name in head.variables)
     links = "".join(f"<link href={_xml_quoted(link)}/>" for link in head.links)
-    answer = "" if head.boolean is None else f"<boolean>{json.dumps(head.boolean)}</boolean></sparql>\n"
+    answer = "" if head.boolean is None else f"<boolean>{_json(head.boolean)}</boolean></sparql>\n"
     return (
         '<?xml version="1.0"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#"'
         f' xmlns:its="http://www.w3.org/2005/11/its"><head>{names}{links}</head>{answer or "<results>" + chr(10)}'
     )
 
 
-def _xml_row(variables: Sequence[str], row: Row) -> str:
-    cells = (
-        f"<binding name={_xml_quoted(name)}>{_to_xml(term)}</binding>"
-        for name, term in zip(variables, row, strict=True)
-        if term is not None
-    )
-    return f"<result>{''.join(cells)}</result>\n"
-
-
-_SPARQL = "http://www.w3.org/2005/sparql-results# "
-_LANG = "http://www.w3.org/XML/1998/namespace lang"
-_DIR = "http://www.w3.org/2005/11/its dir"
-_PARTS = ("subject", "predicate", "object")
-
-
-class _XmlReader:
-    """The handlers of expat: `variables`, `links` and `boolean`, and `rows` that are complete."""
-
-    def __init__(self, max_text: int) -> None:
-        self._max_text = max_text
-        self._since = 0  # bytes since a tag
-        self.parser = expat.ParserCreate(namespace_separator=" ")
-        self.parser.buffer_text = True
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._text
-        self.parser.StartDoctypeDeclHandler = self._doctype
-        self.variables: list[str] = []
-        self.links: list[str] = []
-        self.boolean: bool | None = None
-        self._known: set[str] = set()
-        self.rows: list[Row] = []
-        self.begun = False  # the variables are all there, or the answer
-        self._path: list[str] = []
-        self._row: dict[str, Any] = {}
-        self._about: dict[str, str] = {}
-        self._parts: list[str] = []
-        self._triples: list[dict[str, Any]] = []
-        self._term: Any = None
-        self._name = ""
-
-    def feed(self, data: bytes, final: bool = False) -> None:
-        if self._since > self._max_text:
-            reason = f"more than {self._max_text} bytes without a tag; raise max_text_bytes to read them"
-            raise JellyLimitError(reason, line=self.parser.CurrentLineNumber)
-        self._since += len(data)
-        try:
-            self.parser.Parse(data, final)
-        except expat.ExpatError as error:
-            raise JellySyntaxError(expat.ErrorString(error.code), line=error.lineno) from None
-
-    def _fail(self, reason: str) -> JellyFormatError:
-        return JellyFormatError(reason, line=self.parser.CurrentLineNumber)
-
-    def _doctype(self, *_: Any) -> None:
-        raise JellyUnsupportedError("a document type, and entities with it, are not read")
-
-    def _start(self, tag: str, about: dict[str, str]) -> None:
-        name = tag.removeprefix(_SPARQL)
-        self._since = 0
-        if len(self._path) > MAX_PATH:
-            raise JellyLimitError(f"elements are nested deeper than {MAX_PATH}", line=self.parser.CurrentLineNumber)
-        if not self._path and name != "sparql":
-            raise self._fail(f"expected sparql, found {tag:.80}")
-        self._path.append(name)
-        self._parts = []
-        self._about = about
-        if name == "variable":
-            if self.begun:
-                raise self._fail("expected all variables before the results")
-            self.variables.append(about.get("name", ""))
-            self._known.add(self.variables[-1])
-            check_width(len(self.variables))
-        elif name == "link":
-            self.links.append(about.get("href", ""))
-        elif name == "results":
-            if self.begun:
-                raise self._fail("expected one results or boolean")
-            self.begun = True
-        elif name == "result":
-            self._row = {}
-        elif name == "binding":
-            self._name = about.get("name", "")
-            self._term = None
-        elif name == "triple":
-            self._triples.append({})
-            if len(self._triples) > MAX_NESTED:
-                raise JellyLimitError(f"triple terms are nested deeper than {MAX_NESTED}")
-
-    def _text(self, text: str) -> None:
-        self._parts.append(text)
-
-    def _end(self, tag: str) -> None:
-        name = self._path.pop()
-        self._since = 0
-        text = "".join(self._parts)
-        if name == "uri":
-            self._term = IRI(text)
-        elif name == "bnode":
-            self._term = BlankNode(text)
-        elif name == "literal":
-            language, direction = self._about.get(_LANG), self._about.get(_DIR)
-            if language:
-                try:
-                    self._term = Literal(text, language=language, direction=direction or None)
-                except ValueError as error:
-                    raise self._fail(str(error)) from None
-            else:
-                self._term = Literal(text, datatype=self._about.get("datatype"))
-        elif name in _PARTS and self._triples:
-            self._triples[-1][name] = self._term
-            self._term = None
-        elif name == "triple":
-            parts = self._triples.pop()
-            if any(parts.get(part) is None for part in _PARTS):
-                raise self._fail("a triple lacks its subject, predicate or object")
-            self._term = QuotedTriple(*(parts[part] for part in _PARTS))
-        elif name == "binding":
-            if self._term is None or self._name not in self._known:
-                raise self._fail(f"a binding of {self._name!r:.80} holds no term or is of no variable")
-            self._row[self._name] = self._term
-        elif name == "result":
-            self.rows.append([self._row.get(name) for name in self.variables])
-        elif name == "boolean":
-            if self.begun or text.strip() not in ("true", "false"):
-                raise self._fail(f"boolean is {text.strip()!r:.80}: expected true or false, once, and no results")
-            self.boolean = text.strip() == "true"
-            self.begun = True
-
-
-def read_xml(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[Head, Iterator[Row]]:
-    """SPARQL Query Results XML Format, with the triple terms and directions of 1.2, as it comes. ``max_text_bytes``
-    (64 MiB) bounds what may come between two tags."""
-    reader = _XmlReader(max_text_bytes)
-    size = min(PIECE, max_text_bytes)
-
-    def pieces() -> Iterator[bool]:
-        for chunk in source.chunks():
-            for at in range(0, len(chunk), size):
-                reader.feed(bytes(chunk[at : at + size]))
-                yield True
-        reader.feed(b"", True)
-        if not reader.begun:
-            raise JellyFormatError("expected results in sparql")
-
-    more = pieces()
-    while not reader.begun and next(more, False):
-        pass
-
-    def rows() -> Iterator[Row]:
-        going = True
-        while going:
-            broken: JellyError | None = None
-            try:
-                going = next(more, False)
-            except JellyError as error:
-                broken = error
-            # What comes before an error is given before it is raised.
-            yield from reader.rows
-            reader.rows = []
-            if broken is not None:
-                raise broken
-
-    variables = () if reader.boolean is not None else tuple(reader.variables)
-    return Head(variables, reader.boolean, tuple(reader.links)), rows()
-
-
 # ---- CSV and TSV
 
 
-def _to_csv(term: Any) -> str:
-    if term is None:
-        return ""
-    text = str(term) if isinstance(term, BlankNode | QuotedTriple) else term.value
-    return '"' + text.replace('"', '""') + '"' if re.search('[",\r\n]', text) else text
-
-
-
-def _to_tsv(term: Any) -> str:
-    if term is None:
-        return ""
-    if isinstance(term, QuotedTriple):
-        return f"<<( {' '.join(map(_to_tsv, term))} )>>"
-    return str(term)
-
-
-# VARNAME of SPARQL: only such names can be read again.
-_LETTERS = (
-    "0-9A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef"
-    "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
-)
-_VARIABLE = re.compile(f"[{_LETTERS}][{_LETTERS}\u00b7\u0300-\u036f\u203f\u2040]*")
+def _csv_header(head: Head) -> str:
+    names = ('"' + name.replace('"', '""') + '"' if re.search('[",\r\n]', name) else name for name in head.variables)
+    return ",".join(names) + "\r\n"
 
 
 def _tsv_header(head: Head) -> str:
     for name in head.variables:
-        if not _VARIABLE.fullmatch(name):
+        if not is_variable(name.encode(errors="replace")):
             raise JellyUnsupportedError(f"TSV cannot hold the variable {name!r:.80}: expected a name of SPARQL")
     return "\t".join(f"?{name}" for name in head.variables) + "\n"
 
 
-# SPARQL 1.1 Query Results in JSON and XML, one line a row; CSV has values without their kinds, TSV terms of Turtle.
-_WRITERS = {
-    "json": Syntax(_json_header, _json_row, ",", "\n]}}\n"),
-    "xml": Syntax(_xml_header, _xml_row, "", "</results></sparql>\n"),
-    "csv": Syntax(
-        lambda head: ",".join(_to_csv(IRI(name)) for name in head.variables) + "\r\n",
-        lambda _, row: ",".join(map(_to_csv, row)) + "\r\n", "", "",
+class Syntax(NamedTuple):
+    """How a text of results is written: one line a row."""
+
+    header: Callable[[Head], str]
+    before_cell: Callable[[str], str]  # of a variable
+    parts: tuple[bytes, ...]  # as `TextResultWriter` takes them
+    footer: bytes  # after rows
+
+
+_SYNTAXES = {
+    "json": Syntax(_json_header, lambda name: f"{_json(name)}:", (b"\n{", b"}", b",", b",", b""), b"\n]}}\n"),
+    "xml": Syntax(
+        _xml_header, lambda name: f"<binding name={_xml_quoted(name)}>",
+        (b"<result>", b"</result>\n", b"", b"", b"</binding>"), b"</results></sparql>\n",
     ),
-    "tsv": Syntax(_tsv_header, lambda _, row: "\t".join(map(_to_tsv, row)) + "\n", "", ""),
+    "csv": Syntax(_csv_header, lambda _: "", (b"", b"\r\n", b"", b",", b""), b""),
+    "tsv": Syntax(_tsv_header, lambda _: "", (b"", b"\n", b"", b"\t", b""), b""),
 }  # fmt: skip
-
-
-def _read_tsv(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[Head, Iterator[Row]]:
-    names, rows = read_tsv(source, max_text_bytes=max_text_bytes)
-    return Head(tuple(names)), rows
-
-
-_READERS: dict[str, Callable[..., tuple[Head, Iterator[Row]]]] = {
-    "json": read_json,
-    "xml": read_xml,
-    "tsv": _read_tsv,
-}

@@ -70,7 +70,7 @@ SETTABLE = (
         "Jelly, Jelly-SPARQL",
     ),
     Limit(
-        "max_text_bytes", 1 << 26, "bytes", "text between two statements, or between two tags of results",
+        "max_text_bytes", 1 << 26, "bytes", "text between two statements, or a row of results",
         f"{SYNTAXES}; results in XML and TSV",
     ),
     Limit("max_document_bytes", 1 << 28, "bytes", "a JSON document of query results", "results in JSON"),

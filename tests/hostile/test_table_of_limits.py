@@ -20,7 +20,8 @@ BY_THE_FORMAT = {
     "grpc/_topic_files.py:MAX_LENGTH",
 }  # fmt: skip
 THEN_THE_NEXT_BEGINS = {
-    "_core/arrow/exporter.pyx:MAX_DATA", "_core/jena/reader.pyx:MAX_CELLS", "_core/jelly/result_decoder.pyx:MAX_CELLS",
+    "_core/arrow/exporter.pyx:MAX_DATA", "_core/jena/reader.pyx:MAX_CELLS", "_core/results/reader.pyx:MAX_CELLS",
+    "_core/jelly/result_decoder.pyx:MAX_CELLS",
     "_core/jelly/result_encoder.pyx:MAX_FRAME_ROWS", "_core/jena/row_reader.pyx:MAX_NAMES",
     "_core/terms/batch_builder.pyx:MAX_ROWS", "spark/_partitions.py:_MAX_CUTS", "_streams/spool.py:MAX_FRAME_BYTES",
 }  # fmt: skip
@@ -41,8 +42,8 @@ DEFAULTS_OF_SERVERS_AND_JOBS = {
 }  # fmt: skip
 # Those of the table, or made from it.
 SET = {
-    "_bytes/source.py:MAX_EXPANSION", "_formats/syntaxes.py:MAX_TEXT", "_formats/result_syntaxes.py:MAX_DOCUMENT",
-    "_formats/result_syntaxes.py:MAX_TEXT", "_formats/result_tsv.py:MAX_TEXT", "_core/ntriples/canonical.pyx:MAX_STEPS",
+    "_bytes/source.py:MAX_EXPANSION", "_formats/syntaxes.py:MAX_TEXT",
+    "_core/ntriples/canonical.pyx:MAX_STEPS",
 }  # fmt: skip
 
 
@@ -58,6 +59,7 @@ def test_defaults_of_compiled_readers() -> None:
     compared = set()
     for stub, name in (
         ("jelly/decoder", "Decoder"), ("ntriples/text", "TextReader"), ("jena/reader", "BinaryReader"),
+        ("results/reader", "TextResultReader"),
     ):  # fmt: skip
         path = ROOT / "jelly" / "_core" / f"{stub}.pyx"
         signature = re.search(r"def __cinit__\((.*?)\):\n|def __cinit__\((.*?)\n    \):", path.read_text("utf-8"), re.S)

@@ -26,7 +26,7 @@ EVERYTHING = [
 
 # The packages of the core: each may import from those before it, and from its own.
 CYCLES = ()
-PACKAGES = ["base", "rules", "algebra", "jelly", "ntriples", "terms", "jena", "arrow", "boundaries"]
+PACKAGES = ["base", "rules", "algebra", "jelly", "ntriples", "terms", "jena", "results", "arrow", "boundaries"]
 
 
 def ids(path: Path) -> str:

@@ -43,8 +43,6 @@ def written(rows: list[Any], format: str, variables: Any = VARIABLES) -> bytes:
 
 @pytest.mark.parametrize("format", LOSSLESS)
 def test_round_trip(format: str) -> None:
-    if format == "tsv":
-        pytest.importorskip("pyoxigraph")
     data = written(ROWS, format)
     results = read_results(data, format=format)
     assert results.variables == VARIABLES
@@ -107,11 +105,11 @@ def test_json_that_others_write() -> None:
 @pytest.mark.parametrize(
     ("format", "data", "kind", "message"),
     [
-        ("json", b'{"head":{},"boolean":"yes"}', JellyFormatError, "boolean is 'yes'"),
+        ("json", b'{"head":{},"boolean":"yes"}', JellyFormatError, "boolean: expected true or false"),
         ("json", b"[]", JellyFormatError, "JSON object"),
         ("json", b'{"head":{"vars":["x"]}}', JellyFormatError, "JSON object"),
         ("json", b'{"head": nothing}', jelly.JellySyntaxError, "line 1"),
-        ("json", b'{"head":"\xff"}', jelly.JellySyntaxError, "utf-8"),
+        ("json", b'{"head":"\xff"}', jelly.JellySyntaxError, "not UTF-8: byte 0xFF"),
         ("json", b"[" * 200_000, jelly.JellyLimitError, "too deep"),
         ("json", b'{"head":{"vars":["x","x"]},"results":{"bindings":[]}}', JellyFormatError, "stands twice"),
         ("json", b'{"head":{"vars":["x"]},"results":{"bindings":[{"x":{"type":"uri"}}]}}', JellyFormatError, "a term"),
@@ -131,8 +129,6 @@ def test_json_that_others_write() -> None:
     ],
 )  # fmt: skip
 def test_errors(format: str, data: bytes, kind: type[JellyError], message: str, tmp_path: Path) -> None:
-    if format == "tsv":
-        pytest.importorskip("pyoxigraph")
     path = tmp_path / f"x.{format}"
     path.write_bytes(data)
 

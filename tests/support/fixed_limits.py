@@ -82,8 +82,13 @@ FIXED = (
     Limit("_core/jena/thrift.pxd:MAX_LENGTH", "bytes", "a string of Thrift, or items of a list"),
     Limit("_core/jena/thrift.pxd:MAX_SKIPPED", "levels", "structs and lists in one another that are skipped"),
     # ---- query results
-    Limit("_formats/result_tsv.py:MAX_NESTED", "levels", "triple terms in one another in results of text"),
-    Limit("_formats/result_syntaxes.py:MAX_PATH", "levels", "elements in one another in results of XML"),
+    Limit(
+        "_core/results/json_reader.pyx:MAX_JSON", "levels",
+        "objects and arrays in one another in results of JSON, where they mean nothing",
+    ),
+    Limit("_core/results/rows.pxd:MAX_PATH", "levels", "elements in one another in results of XML"),
+    Limit("_core/results/rows.pxd:MAX_SPACES", "namespaces", "elements of results of XML that are in one another"),
+    Limit("_core/results/xml_tags.pxd:MAX_ATTRIBUTES", "attributes", "a tag in results of XML"),
     # ---- Turtle, TriG, RDF/XML, JSON-LD and N3
     Limit("_formats/syntaxes.py:MAX_TOKEN", "bytes", "a term", "pyoxigraph's own limit"),
     Limit("_formats/guards.py:MAX_TRIPLE_TERMS", "levels", "triple terms in one another", "the stack would overflow"),

@@ -30,6 +30,8 @@ from jelly._core.jena.writer import BinaryWriter, ResultWriter
 from jelly._core.ntriples.canonical import Canonicalizer
 from jelly._core.ntriples.statement_table import StatementTable
 from jelly._core.ntriples.text import TextReader, TextWriter
+from jelly._core.results.reader import TextResultReader
+from jelly._core.results.writer import TextResultWriter
 from jelly._core.terms.batch_builder import BatchBuilder, ResultBatchBuilder
 from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.operations import OperationBatchBuilder
@@ -44,7 +46,8 @@ TEXT = TextWriter(quads=False).encode(BATCH)
 THRIFT = BinaryWriter("thrift").encode(BATCH)
 HASHES = row_hash(BATCH, bytes(16))
 OPS = np.full(ROWS, 2, np.int8)
-[RESULTS] = jelly.results.read_results(b"?x\t?y\n" + b'"a"\t<a:b>\n' * 500, format="tsv").batches()
+RESULT_TEXT = b"?x\t?y\n" + b'"a"\t<a:b>\n' * 500
+[RESULTS] = jelly.results.read_results(RESULT_TEXT, format="tsv").batches()
 RESULT_BYTES = ResultWriter("thrift", ["x", "y"]).encode(RESULTS)
 [PATCH] = Patch([Add(statement) for statement in STATEMENTS[:500]]).batches()
 
@@ -241,16 +244,23 @@ def result_writing() -> Callable[[], Any]:
     return lambda: (writer.encode(RESULTS), writer.close())
 
 
+def text_writing() -> Callable[[], Any]:
+    writer = TextResultWriter("tsv", ("x", "y"), b"", b"", (b"", b"\n", b"", b"\t", b""), (b"", b""))
+    return lambda: (writer.encode(RESULTS), writer.close())
+
+
 OBJECTS: dict[str, Callable[[], Callable[[], Any]]] = {
     "Decoder": lambda: parts(jelly.Decoder(), DATA),
     "Decoder.decode_frame": frames,
     "TextReader": lambda: parts(TextReader(quads=False, on_error="skip"), TEXT),
     "BinaryReader": lambda: parts(BinaryReader("thrift"), THRIFT),
     "ResultReader": lambda: parts(ResultReader("thrift"), RESULT_BYTES),
+    "TextResultReader": lambda: parts(TextResultReader("tsv"), RESULT_TEXT),
     "RowCounter": lambda: parts(RowCounter(), DATA),
     "Encoder": encoding,
     "BinaryWriter": binary_writing,
     "ResultWriter": result_writing,
+    "TextResultWriter": text_writing,
     "TermDictionary": dictionary,
     "GraphDictionary": numbering,
     "RowIndex": index,

@@ -352,6 +352,7 @@ cdef int32_t intern_term(Interner* index, BatchData* b, int kind, int32_t aux, c
             and b.kind[term] == kind
             and b.aux[term] == aux
             and same_bytes(b.text + b.start[term], text, n)
+            and term < b.n_terms  # not one that was taken back
         ):
             return term
     term = add_term(b, kind, aux, text, n)

@@ -181,6 +181,17 @@ cdef enum:
     BATCH_TERMS = -190
     UNKNOWN_KIND = -191
     RESULT_COLUMNS = -192
+    # of results of queries that are text
+    EXPECTED = -230
+    NOT_UTF8 = -231
+    BAD_RESULTS = -232
+    BAD_XML = -233
+    JSON_DEPTH = -234
+    XML_DEPTH = -235
+    DOCUMENT_LIMIT = -236
+    HELD_LIMIT = -237
+    DOCTYPE = -238
+    NOT_XML = -239
     # not faults: reasons why a loop returned
     FULL = 1
     NEED_MORE = 2

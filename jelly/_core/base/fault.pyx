@@ -248,6 +248,17 @@ _TABLE = {
     DIRECTION_ALONE: (JellyFormatError, "a literal has a base direction and no language tag"),
     LANG_DATATYPE: (JellyFormatError, "a literal of rdf:langString or rdf:dirLangString has no language tag"),
     RESULT_COLUMNS: (JellyFormatError, "a frame has {a} columns: expected {b}, one for each variable"),
+    # Results that are text.
+    EXPECTED: (JellySyntaxError, "expected {expected}, found {found}"),
+    NOT_UTF8: (JellySyntaxError, "not UTF-8: byte 0x{a:02X}"),
+    BAD_RESULTS: (JellyFormatError, "{results}"),
+    BAD_XML: (JellySyntaxError, "{xml}"),
+    JSON_DEPTH: (JellyLimitError, "the JSON is nested too deep: more than {a} objects and arrays in one another"),
+    XML_DEPTH: (JellyLimitError, "{more} {a}"),
+    DOCUMENT_LIMIT: (JellyLimitError, "the JSON document has more than {a} bytes; raise max_document_bytes to read it"),
+    HELD_LIMIT: (JellyLimitError, "{held} is longer than {a} bytes; raise max_text_bytes to read it"),
+    DOCTYPE: (JellyUnsupportedError, "a document type, and entities with it, are not read"),
+    NOT_XML: (JellyUnsupportedError, "XML cannot hold the character U+{a:04X}"),
     TAGS_LIMIT: (JellyLimitError, "a column of {a} language tags is above the limit of {b}"),
 }
 
@@ -258,6 +269,27 @@ _SLOTS = {
 }
 _PATTERNS = ("a variable", "ANY", "UNDEFINED", "REPEAT")
 _FIELDS = ("iri", "label", "lex", "prefix", "localName", "uri", "value", "scale", "name", "term")
+# Of results that are text, see `results/rows.pxd`.
+_EXPECTED = (
+    "a JSON value", "a string in quotes", "':'", "',' or '}'", "',' or ']'", "an escape of JSON", "the end of the input",
+    "a variable of SPARQL", "a tag", "a name", "'>'", "'='", "a value in quotes", "a reference such as &amp;",
+    "a comment, or an instruction", "the rest of the term",
+)
+_NO_RESULTS = 'expected a JSON object with "head" and "results", in it "bindings"'
+_RESULTS = (
+    _NO_RESULTS, _NO_RESULTS, "expected results or boolean, once and not both",
+    "boolean: expected true or false, once, and no results", "a name or link is no string",
+    "a binding is not a term: expected an object with type and value", "a member stands twice",
+    "a string holds half of a surrogate pair, which UTF-8 cannot hold", "expected all variables before the results",
+    "expected sparql as the outer element", "a triple lacks its subject, predicate or object",
+    "a binding holds no term or is of no variable", "expected results in sparql",
+)
+_MORE = ("elements are nested deeper than", "a tag has more attributes than", "more namespaces are declared than")
+_XML = (
+    "the tag does not end the element that is open", "the entity is not defined", "the prefix is not declared",
+    "an attribute stands twice", "a character that XML does not have", "two hyphens in a comment",
+    "what XML reserves stands here: the end of CDATA, or the name xml or xmlns",
+)
 _KINDS = dict(enumerate(NOUNS)) | {
     UNTAGGED: "literal of rdf:langString or rdf:dirLangString without a language tag",
     VERSION_LINE: "later or unknown version",
@@ -287,6 +319,11 @@ cdef object fault_error(Fault* fault, dict place):
         column=column,
         version=version,
         found=_found(fault.a),
+        expected=_EXPECTED[fault.b] if 0 <= fault.b < len(_EXPECTED) else "something else",
+        results=_RESULTS[fault.b] if 0 <= fault.b < len(_RESULTS) else "malformed",
+        xml=_XML[fault.b] if 0 <= fault.b < len(_XML) else "malformed",
+        more=_MORE[fault.b] if 0 <= fault.b < len(_MORE) else "more than",
+        held="a row" if fault.b else "a line",
         escapes="u U" if fault.b else "t b n r f \" ' \\ u U",
         close=")>>" if fault.b else ">>",
         rdf_a=RDF_VERSIONS[fault.a & 3],
@@ -328,7 +365,7 @@ cdef int64_t whole_number(object value, str name) except? -1:
 def _found(a):
     """Describe an unexpected character."""
     if not 0 <= a <= 0x10FFFF:
-        return "the end of the line"
+        return "the end of the input" if a == -2 else "the end of the line"
     character = chr(a)
     return repr(character) if character.isprintable() else f"U+{a:04X}"
 

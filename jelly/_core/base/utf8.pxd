@@ -1,11 +1,18 @@
-"""Validation of UTF-8."""
+"""UTF-8: validation, and characters by their numbers."""
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from jelly._core.base.batch cimport load_u64
+from jelly._core.base.protobuf cimport Writer
+
+
+cdef enum:
+    # Bytes of a code point.
+    MAX_UTF8 = 4
 
 
 cdef int64_t find_malformed(const uint8_t* at, int64_t n) noexcept nogil
+cdef void put_point(Writer* out, uint32_t point) noexcept nogil
 
 
 cdef inline bint is_ascii(const uint8_t* at, int64_t n) noexcept nogil:

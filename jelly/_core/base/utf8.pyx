@@ -1,8 +1,9 @@
-"""Validation of UTF-8."""
+"""UTF-8: validation, and characters by their numbers."""
 
 from libc.stdint cimport uint64_t
 
 from jelly._core.base.batch cimport load_u64
+from jelly._core.base.protobuf cimport put_byte
 
 cdef enum:
     # Number of ASCII bytes that one step skips.
@@ -55,6 +56,23 @@ cdef int64_t find_malformed(const uint8_t* at, int64_t n) noexcept nogil:
                 ):
                     return at - begin
                 at += 4
+
+
+cdef void put_point(Writer* out, uint32_t point) noexcept nogil:
+    """Append a character; there must be room for MAX_UTF8 bytes."""
+    if point < 0x80:
+        put_byte(out, <uint8_t>point)
+        return
+    if point < 0x800:
+        put_byte(out, <uint8_t>(0xC0 | (point >> 6)))
+    else:
+        if point < 0x10000:
+            put_byte(out, <uint8_t>(0xE0 | (point >> 12)))
+        else:
+            put_byte(out, <uint8_t>(0xF0 | (point >> 18)))
+            put_byte(out, <uint8_t>(0x80 | ((point >> 12) & 0x3F)))
+        put_byte(out, <uint8_t>(0x80 | ((point >> 6) & 0x3F)))
+    put_byte(out, <uint8_t>(0x80 | (point & 0x3F)))
 
 
 # Test hook.

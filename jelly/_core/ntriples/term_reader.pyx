@@ -16,11 +16,10 @@ from jelly._core.base.fault cimport (
 )
 from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED
 from jelly._core.base.protobuf cimport put_byte, put_bytes, reserve
-from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.base.utf8 cimport MAX_UTF8, check_utf8, put_point
 
 cdef enum:
-    # UTF-8 of the code point of an escape.
-    MAX_UTF8 = 4
+    # The last code point.
     LAST_POINT = 0x10FFFF
     # BCP 47: maximum characters of a subtag.
     MAX_SUBTAG = 8
@@ -67,19 +66,7 @@ cdef int take_hex(NTriplesReader* t, const uint8_t* at, int n, Writer* out) noex
         return fail(&t.fault, ESCAPE_RANGE, at - 2, point)
     if reserve(out, MAX_UTF8) < 0:
         return fail(&t.fault, NO_MEMORY, at)
-    if point < 0x80:
-        put_byte(out, <uint8_t>point)
-        return OK
-    if point < 0x800:
-        put_byte(out, <uint8_t>(0xC0 | (point >> 6)))
-    else:
-        if point < 0x10000:
-            put_byte(out, <uint8_t>(0xE0 | (point >> 12)))
-        else:
-            put_byte(out, <uint8_t>(0xF0 | (point >> 18)))
-            put_byte(out, <uint8_t>(0x80 | ((point >> 12) & 0x3F)))
-        put_byte(out, <uint8_t>(0x80 | ((point >> 6) & 0x3F)))
-    put_byte(out, <uint8_t>(0x80 | (point & 0x3F)))
+    put_point(out, point)
     return OK
 
 

@@ -1,0 +1,164 @@
+"""Rows of SPARQL results that are text: names, terms and cells of a Batch. Knows no syntax."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcmp
+
+from jelly._core.base.batch cimport BatchData, Interner
+from jelly._core.base.fault cimport Fault
+from jelly._core.base.protobuf cimport Reader, Writer
+from jelly._core.ntriples.term_reader cimport NTriplesReader
+
+cdef enum:
+    # The answer of an ASK query, or none.
+    NO_ANSWER = -1
+
+
+cdef enum:
+    # What EXPECTED names, see fault.pyx.
+    OF_JSON_VALUE = 0
+    OF_STRING = 1
+    OF_COLON = 2
+    OF_BRACE = 3
+    OF_BRACKET = 4
+    OF_ESCAPE = 5
+    OF_END = 6
+    OF_VARIABLE = 7
+    OF_TAG = 8
+    OF_NAME = 9
+    OF_TAG_END = 10
+    OF_EQUALS = 11
+    OF_QUOTE = 12
+    OF_REFERENCE = 13
+    OF_MARKUP = 14
+    OF_REST = 15
+
+
+cdef enum:
+    # What BAD_RESULTS says.
+    NO_OBJECT = 0
+    NO_SET = 1
+    BOTH_SETS = 2
+    NO_TRUTH = 3
+    NO_TEXT = 4
+    NOT_TERM = 5
+    STANDS_TWICE = 6
+    HALF_PAIR = 7
+    LATE_VARIABLE = 8
+    NO_SPARQL = 9
+    NO_PART = 10
+    NO_BINDING = 11
+    NO_RESULTS = 12
+
+
+cdef enum:
+    # What BAD_XML says.
+    MISMATCHED = 0
+    UNDEFINED = 1
+    UNDECLARED = 2
+    SAME_ATTRIBUTE = 3
+    BAD_CHARACTER = 4
+    BAD_COMMENT = 5
+    BAD_RESERVED = 6
+
+
+ctypedef struct Value:
+    # A term as it was read; `at` is NULL where a part is absent.
+    int kind  # KIND_LITERAL: any literal
+    Reader text
+    Reader tag
+    Reader direction
+    Reader datatype
+    int32_t triple[3]
+
+
+cdef enum:
+    # Elements of XML in one another: four for each triple term, and the outer ones.
+    MAX_PATH = 264
+    # Namespaces that are declared by these.
+    MAX_SPACES = 512
+
+
+ctypedef struct Element:
+    # An element that is open: where its name is in `path`, and the namespaces that were known before it.
+    int64_t at
+    int64_t n
+    int64_t spaces
+    int what
+
+
+ctypedef struct Space:
+    # A namespace: where its prefix is in `path`, and which it is.
+    int64_t at
+    int64_t n
+    int which
+
+
+ctypedef struct Xml:
+    Writer path  # names and prefixes of the elements that are open
+    Element open[MAX_PATH]
+    int64_t depth
+    Space spaces[MAX_SPACES]
+    int64_t n_spaces
+    const uint8_t* begin  # where the present row begins, or what stands outside rows
+    bint in_row
+    # Of the present row: the column of the binding, its term, or that of a part of a triple term; -1: none.
+    int64_t column
+    int32_t term
+    Value value  # what the tag of a literal says of it
+    int32_t triples[MAX_PATH]  # three for each triple term that is open
+    int64_t n_triples
+
+
+ctypedef struct TextRows:
+    const uint8_t* at
+    const uint8_t* end
+    bint final  # the input ends there
+    int (*read_rows)(TextRows* t) noexcept nogil  # of the syntax
+    int state  # of the syntax, from 0 on
+    bint first  # no item stands before, so that none is divided from it
+    BatchData* batch
+    Interner index
+    int32_t terms_before  # of the Batch, before the present row
+    int32_t quoted_before
+    Writer scratch  # texts that had escapes; has room for all of the input that is there
+    # The head: names and links, each with its length before it.
+    Writer names
+    Writer links
+    bint has_head
+    bint begun  # there may be rows
+    int answer
+    int64_t width
+    Reader* columns  # the names, when `begun`
+    int32_t* order  # the columns in the order of their names
+    int64_t next  # the column that is likely to come
+    int64_t max_rows
+    int64_t max_text
+    int64_t max_held  # bytes of a row
+    NTriplesReader lines  # TSV: reads terms, and finds them again
+    Xml xml
+    # JSON: results that stand before the head, as offsets from `begin`; -1: none
+    const uint8_t* begin
+    int64_t held
+    int64_t after_held  # where to go on when these are read
+    Fault fault
+
+
+cdef void free_rows(TextRows* t) noexcept nogil
+cdef int expected(TextRows* t, int what) noexcept nogil
+cdef int cut(TextRows* t, int what) noexcept nogil
+cdef int refuse(TextRows* t, const uint8_t* at, int why) noexcept nogil
+cdef int add_text(TextRows* t, Writer* list, Reader* text) noexcept nogil
+cdef int add_name(TextRows* t, Reader* name) noexcept nogil
+cdef int64_t find_column(TextRows* t, Reader* name) noexcept nogil
+cdef int begin_row(TextRows* t) noexcept nogil
+cdef void take_back(TextRows* t) noexcept nogil
+cdef int end_row(TextRows* t) noexcept nogil
+cdef int32_t add_value(TextRows* t, Value* value) noexcept nogil
+
+
+cdef inline bint is_text(const Reader* text, const char* wanted, int64_t n) noexcept nogil:
+    return text.end - text.at == n and memcmp(text.at, wanted, n) == 0
+
+
+cdef inline void put_cell(TextRows* t, int64_t column, int32_t term) noexcept nogil:
+    t.batch.cells[t.batch.n_rows * t.width + column] = term

@@ -1,0 +1,5 @@
+"""SPARQL Query Results XML Format, with the triple terms and base directions of 1.2."""
+
+from jelly._core.results.rows cimport TextRows
+
+cdef int read_xml(TextRows* t) noexcept nogil
