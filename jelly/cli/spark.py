@@ -49,7 +49,8 @@ def spark() -> None:
 @_common
 @option("--out DIR", "Output directory, which all executors must be able to access, or a URL such as s3://bucket/table.",
         required=True)
-@option("--to [parquet|jelly]", "Format of the files of the table.", "parquet")
+@option("--to [parquet|jelly|delta]", "Format of the table: files, or a table of Delta, where a rerun is one commit.",
+        "parquet")
 @option(f"--layout [{'|'.join([*LAYOUTS, *BUILT])}]", "flat and ntriples: columns of one table; ids: tables of terms "
         "and triples; vertical: a table for each predicate; wide: a table for each class.", "flat")
 @option("--buckets N", "Partitions by hash of ids, vertical and wide, a power of 2.", 16)

@@ -16,10 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import deltalake
 import pyarrow.parquet as parquet
 import pytest
 import store_jobs
 from cluster import TESTS, wait_for
+from deltalake.exceptions import TableNotFoundError
 from object_store import SECRET, Proxy
 
 import jelly
@@ -59,6 +61,25 @@ LOCAL_MOMENTS = [
     ("the marker of the removal", "replace", "_commit-ingest.json'", 2),
     ("a removal", "delete", "part-", 1),
     ("the end", "replace", "_SUCCESS'", 1),
+]
+# The same of a table of Delta: what was staged gets its names, then there is one commit.
+DELTA_S3_MOMENTS = [
+    *[moment for moment in S3_MOMENTS if moment[0] != "a marker"],
+    ("a report", r"PUT .*/_reports/", 2),
+    ("the journal", r"PUT .*/_ingest/", 1),
+    ("the commit", r"PUT .*/_delta_log/", 1),
+    ("what is left", r"DELETE .*/_temporary/", 1),
+    ("the end", r"DELETE .*/_ingest/", 1),
+]
+DELTA_LOCAL_MOMENTS = [
+    ("a file", "batches", "", 2),
+    ("a report", "replace", "_reports", 2),
+    ("the first renaming", "replace", r"/out/part-", 1),
+    ("a later renaming", "replace", r"/out/part-", 2),
+    ("the journal", "replace", "/out/_ingest/", 1),
+    ("the commit", "create_write_transaction", "", 1),
+    ("after the commit", "sweep", "", 1),
+    ("the end", "delete", "_ingest/", 1),
 ]
 
 
@@ -195,6 +216,165 @@ def kill_in_request(
         wait_for("request handed on", lambda: proxy.handed_on, LIMIT)
     assert len(proxy.seen) == before
 
+
+# ---- ingest into tables of Delta
+
+def table(store: Store) -> Any:
+    """A table as any reader of Delta sees it."""
+    given = store.storage and {
+        "AWS_ACCESS_KEY_ID": store.storage["key"], "AWS_SECRET_ACCESS_KEY": store.storage["secret"],
+        "AWS_ENDPOINT_URL": store.storage["endpoint_url"], "AWS_ALLOW_HTTP": "true",
+    }  # fmt: skip
+    return deltalake.DeltaTable(store.path, storage_options=given or None)
+
+
+def delta_rows(store: Store) -> Counter[Any]:
+    return Counter(table(store).to_pyarrow_table()["object"].to_pylist())
+
+
+def check_delta(store: Store, src: Path, kill: Callable[..., None], **settings: Any) -> None:
+    def ingest() -> Any:
+        return store_jobs.ingest(store.path, str(src), storage=dict(store.storage), to="delta", **settings)
+
+    before = sources(src, 1, 1, 1)
+    ingest()
+    assert delta_rows(store) == before
+    after = sources(src, 1, 2, 2, 2)
+    kill(src=str(src), to="delta", **settings)
+    assert delta_rows(store) in (before, after)
+    done = ingest()
+    assert delta_rows(store) == after
+    assert done.done_before + done.sources == 4
+    is_clean_delta(store)
+    again = ingest()
+    assert (again.sources, delta_rows(store)) == (0, after)
+    # Each version is one of them; no version was made twice.
+    assert [Counter(read["object"].to_pylist()) for read in map(at_version(store), range(2))] == [before, after]
+    assert table(store).version() == 1
+
+
+def at_version(store: Store) -> Callable[[int], Any]:
+    def read(version: int) -> Any:
+        found = table(store)
+        found.load_as_version(version)
+        return found.to_pyarrow_table()
+
+    return read
+
+
+def is_clean_delta(store: Store) -> None:
+    """There is nothing but files of some version, the log, a journal, and no secret."""
+    names = set(store.files())
+    data = {name for name in names if not name.startswith("_")}
+    log = b"".join(store.read(name) or b"" for name in names - data)
+    assert SECRET.encode() not in log
+    assert all(name.split("/")[-1].encode() in log for name in data)
+    assert [name.split("/")[0] for name in names - data if not name.startswith("_delta_log/")] == ["_ingest"]
+    if isinstance(store, S3Store):
+        with store._files() as (fs, root):
+            assert store._uploads(fs, root) == []
+
+
+@pytest.mark.parametrize(("call", "pattern", "number"), some(
+    DELTA_LOCAL_MOMENTS, "a later renaming", "the commit", "after the commit"
+))  # fmt: skip
+def test_an_ingest_into_a_table_of_delta(tmp_path: Path, call: str, pattern: str, number: int) -> None:
+    out, sign = tmp_path / "out", tmp_path / "sign"
+
+    def kill(**settings: Any) -> None:
+        with running("ingest", out=str(out), stop=[call, pattern, number, str(sign)], **settings) as process:
+            kill_when(process, sign.exists)
+
+    check_delta(store_of(str(out)), tmp_path / "src", kill)
+
+
+@pytest.mark.parametrize("reaches", [True, False])
+@pytest.mark.parametrize(("pattern", "number"), some(
+    DELTA_S3_MOMENTS, "a later completion", "the commit"
+))  # fmt: skip
+def test_an_ingest_into_a_table_of_delta_on_s3(
+    s3: dict[str, Any], proxy: Proxy, tmp_path: Path, pattern: str, number: int, reaches: bool
+) -> None:
+    store = store_of(f"s3://bucket/{tmp_path.name}", s3)
+
+    def kill(**settings: Any) -> None:
+        kill_in_request(proxy, s3, "ingest", pattern, number, reaches, out=store.path, **settings)
+
+    check_delta(store, tmp_path / "src", kill)
+
+
+@pytest.mark.parametrize("reaches", [True, False])
+@pytest.mark.parametrize(("pattern", "number"), some(
+    DELTA_S3_MOMENTS[:-2], "the commit"
+))  # fmt: skip
+def test_a_first_ingest_into_a_table_of_delta_on_s3(
+    s3: dict[str, Any], proxy: Proxy, tmp_path: Path, pattern: str, number: int, reaches: bool
+) -> None:
+    store, src = store_of(f"s3://bucket/{tmp_path.name}", s3), tmp_path / "src"
+    whole = sources(src, 1, 1, 1)
+    kill_in_request(
+        proxy, s3, "ingest", pattern, number, reaches, out=store.path, src=str(src), to="delta"
+    )  # fmt: skip
+    is_made = reaches and "_delta_log" in pattern
+    if is_made:
+        assert delta_rows(store) == whole
+    else:
+        with pytest.raises(TableNotFoundError):
+            table(store)
+    store_jobs.ingest(store.path, str(src), storage=dict(store.storage), to="delta")
+    assert (delta_rows(store), table(store).version()) == (whole, 0)
+    is_clean_delta(store)
+
+
+def check_delta_compaction(store: Store, src: Path, sort: list[str], kill: Callable[[], None]) -> None:
+    def ingest() -> Any:
+        return store_jobs.ingest(store.path, str(src), storage=dict(store.storage), to="delta", sort=sort)
+
+    whole = sources(src, 1, 1, 1)
+    ingest()
+    kill()
+    assert delta_rows(store) == whole
+    store_jobs.compact(store.path, storage=dict(store.storage))
+    assert delta_rows(store) == whole
+    assert len(table(store).file_uris()) == 1
+    assert table(store).version() == 1
+    after = sources(src, 1, 2, 1)
+    assert (ingest().sources, delta_rows(store)) == (3, after)
+    assert not [name for name in store.files() if name.startswith("_temporary")]
+
+
+@pytest.mark.parametrize(("sort", "call", "pattern", "number"), [
+    pytest.param(["object"], *moment[1:], id=moment[0])
+    for moment in (("a report", "replace", "_reports", 1), ("a renaming", "replace", r"/out/part-", 1),
+                   ("the commit", "create_write_transaction", "", 1), ("after the commit", "sweep", "", 1))
+])  # fmt: skip
+def test_a_compaction_of_a_table_of_delta(
+    tmp_path: Path, sort: list[str], call: str, pattern: str, number: int
+) -> None:
+    out, sign = tmp_path / "out", tmp_path / "sign"
+
+    def kill() -> None:
+        with running("compact", out=str(out), stop=[call, pattern, number, str(sign)]) as process:
+            kill_when(process, sign.exists)
+
+    check_delta_compaction(store_of(str(out)), tmp_path / "src", sort, kill)
+
+
+@pytest.mark.parametrize("reaches", [True, False])
+@pytest.mark.parametrize(("sort", "pattern"), [
+    ([], r"PUT .*/part-"), ([], r"PUT .*/_delta_log/"), (["object"], r"POST .*uploadId="),
+    (["object"], r"PUT .*/_delta_log/"),
+])  # fmt: skip
+def test_a_compaction_of_a_table_of_delta_on_s3(
+    s3: dict[str, Any], proxy: Proxy, tmp_path: Path, sort: list[str], pattern: str, reaches: bool
+) -> None:
+    store = store_of(f"s3://bucket/{tmp_path.name}", s3)
+    check_delta_compaction(store, tmp_path / "src", sort, lambda: kill_in_request(
+        proxy, s3, "compact", pattern, 1, reaches, out=store.path
+    ))  # fmt: skip
+
+
+# ---- compaction of files
 
 def check_compaction(store: Store, src: Path, kill: Callable[..., None]) -> None:
     whole = sources(src, 1, 1, 1)

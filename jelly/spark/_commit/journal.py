@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
+from uuid import uuid4
 
 from jelly.errors import JellyError
 from jelly.spark._commit.lease import LOCK, PROBE, Lease
@@ -24,7 +25,18 @@ from jelly.spark._commit.store import LocalStore
 from jelly.spark._commit.swap import finish, marker_of, swap
 from jelly.spark._partitions import Part
 
-__all__ = ["JOURNAL", "SCRATCH", "Manifest", "new_reports", "report_name", "task_parts"]
+__all__ = [
+    "JOURNAL",
+    "SCRATCH",
+    "Manifest",
+    "Tasks",
+    "check_settings",
+    "file_names",
+    "new_reports",
+    "report_name",
+    "staged_files",
+    "task_parts",
+]
 
 JOURNAL = "_ingest.jsonl"
 # A directory of a task for files that only later tasks read: they are not published.
@@ -38,7 +50,92 @@ _UNSAVED = 1000
 Key = tuple[int, float, int, int | None]
 
 
-class Manifest:
+class Tasks:
+    """The tasks of a table: those that readers see the files of, and those that are `ready` to be published.
+
+    A task is its report: ``parts`` of sources, ``files``, ``staged`` files, ``statements``, ``errors``.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.tasks: dict[str, dict[str, Any]] = {}
+        # What publishing has to do: the staged tasks, and the files of former tasks.
+        self._ready: set[str] = set()
+        self._former: set[str] = set()
+        self._dropped: set[str] = set()  # the sources of the latter
+
+    def drop_tasks(self, names: Collection[str]) -> None:
+        """Take what some tasks have written out of the table."""
+        raise NotImplementedError
+
+    @property
+    def ready(self) -> set[str]:
+        """The tasks that are committed, but not published."""
+        return self._ready
+
+    # ---- sources
+
+    @property
+    def sources(self) -> set[str]:
+        """The files whose statements are in the table."""
+        return {part[0] for report in self.tasks.values() for part in report["parts"]}
+
+    @property
+    def owed(self) -> set[str]:
+        """The files whose statements were taken out of the table, and not put into it again."""
+        return self._dropped - self.sources
+
+    def errors(self, paths: Collection[str]) -> list[dict[str, Any]]:
+        """The errors that were skipped in some files whose statements are in the table."""
+        return [error for task in self.tasks.values() for error in task["errors"] if error["file"] in paths]
+
+    def drop(self, paths: Collection[str]) -> None:
+        """Take the statements of some files, and of all files of the same tasks, out of the table."""
+        self.drop_tasks([
+            name for name, report in self.tasks.items() if any(part[0] in paths for part in report["parts"])
+        ])
+
+    def changed(self, tasks: list[list[Part]]) -> list[str]:
+        """The files of a plan of which the table has another state."""
+        planned: dict[str, set[Key]] = {}
+        for task in tasks:
+            for part in task:
+                planned.setdefault(part.file.path, set()).add(_key(part))
+        found = []
+        for path, known in self._done().items():
+            keys = planned.get(path, known)
+            # If an index has come or gone, a file is cut elsewhere. Its parts count if they make up the whole file.
+            same_file = {key[:2] for key in known} <= {key[:2] for key in keys}
+            if not (same_file and (known <= keys or _whole(known))):
+                found.append(path)
+        return found
+
+    def missing(self, tasks: list[list[Part]]) -> list[list[Part]]:
+        """The parts of a plan that are not in the table."""
+        known = self._done()
+        left = [[part for part in task if not _known([part.file.path, *_key(part)], known)] for task in tasks]
+        return [task for task in left if task]
+
+    def _found(self, fits: Callable[[dict[str, Any]], bool] = lambda report: True) -> Iterator[dict[str, Any]]:
+        """The reports of tasks that have ended after their driver was gone, none of a part that is in the table."""
+        done = self._done()
+        for report in new_reports(self.store, None, set()):
+            if "error" in report or "is_part" in report:  # a part of a compaction does not count on its own
+                continue
+            if fits(report) and not any(_known(part, done) for part in report["parts"]):
+                yield report
+                for path, *key in report["parts"]:
+                    done.setdefault(path, set()).add(tuple(key))
+
+    def _done(self) -> dict[str, set[Key]]:
+        done: dict[str, set[Key]] = {}
+        for report in self.tasks.values():
+            for path, size, mtime, first, last in report["parts"]:
+                done.setdefault(path, set()).add((size, mtime, first, last))
+        return done
+
+
+class Manifest(Tasks):
     """The journal of a store, locked by one ingest at a time. Use it in ``with``.
 
     JellyError if the store holds other files, was made with other settings, or is in use by another ingest. None stands
@@ -46,7 +143,7 @@ class Manifest:
     """
 
     def __init__(self, store: Store, settings: dict[str, Any] | None) -> None:
-        self.store = store
+        super().__init__(store)
         data = store.read(JOURNAL)
         if data is None and settings is None:
             raise JellyError(f"there is no table of an ingest: it has no {JOURNAL}", source=store.url)
@@ -56,15 +153,10 @@ class Manifest:
             os.makedirs(store.path, exist_ok=True)
         self._lease = Lease(store)
         try:
-            self.tasks: dict[str, dict[str, Any]] = {}
             self._lines: list[dict[str, Any]] = []
             self._unsaved: list[str] = []  # the reports of tasks in lines that are not written yet
-            # What publishing has to do: the staged tasks, the files of former tasks, and whether it began.
-            self._ready: set[str] = set()
-            self._former: set[str] = set()
-            self._dropped: set[str] = set()  # the sources of the latter
             self._replaced: dict[str, list[dict[str, Any]]] = {}  # by the task that has their statements now
-            self._is_publishing = False
+            self._is_publishing = False  # publishing has begun
             self._read(settings)
         except BaseException:
             self._lease.release()
@@ -92,25 +184,20 @@ class Manifest:
                 "the journal is damaged: use another directory", source=f"{self.store.url}/{JOURNAL}"
             ) from None
         self._lines = lines
-        self.settings = known if settings is None else settings
-        if settings is None:
-            return
-        if known != settings and not self.tasks and not self._former:
+        if settings not in (None, known) and not self.tasks and not self._former:
             # Nothing was made with other settings, or may still be.
             self.store.sweep()
+            known = settings
             self._lines = [{"settings": settings}]
             self._save()
-        elif known != settings:
-            differ = [f"{name} {known.get(name)!r}, not {settings.get(name)!r}" for name in known | settings
-                      if known.get(name) != settings.get(name)]  # fmt: skip
-            raise JellyError(f"the directory was made with {', '.join(differ)}", source=self.store.url)
+        self.settings = check_settings(known, settings, self.store.url)
 
     def _apply(self, line: dict[str, Any]) -> None:
         """The effect of a line of the journal."""
         if "drop" in line:
             self._ready.discard(line["drop"])
             report = self.tasks.pop(line["drop"])
-            self._former |= _files(report)
+            self._former |= file_names(report)
             self._dropped |= {part[0] for part in report["parts"]}
         elif "lost" in line:
             self._ready.discard(line["lost"])
@@ -120,7 +207,7 @@ class Manifest:
                 self._dropped |= {part[0] for part in report["parts"]}
             for before in former or ():
                 self.tasks[before["task"]] = before
-                self._former -= _files(before)
+                self._former -= file_names(before)
         elif "publish" in line:
             self._is_publishing = line["publish"] == "begin"
             if not self._is_publishing:
@@ -131,7 +218,7 @@ class Manifest:
         else:
             if "replaces" in line:
                 self._replaced[line["task"]] = [self.tasks.pop(name) for name in line["replaces"]]
-                self._former |= {name for report in self._replaced[line["task"]] for name in _files(report)}
+                self._former |= {name for report in self._replaced[line["task"]] for name in file_names(report)}
             self.tasks[line["task"]] = line
             self._ready.add(line["task"])
 
@@ -148,6 +235,12 @@ class Manifest:
 
     # ---- tasks
 
+    def begin(self) -> str:
+        """Let tasks write. Return the name of their job."""
+        job = uuid4().hex
+        self.store.begin(job)
+        return job
+
     def recover(self) -> None:
         """Complete what a crash has interrupted, and remove other files.
 
@@ -155,19 +248,11 @@ class Manifest:
         """
         if self._is_publishing:
             self.publish()
-        found: list[dict[str, Any]] = []
-        done = self._done()
-        for report in new_reports(self.store, None, set()):
-            if "error" in report or "is_part" in report:  # a part of a compaction does not count on its own
-                continue
-            if not any(_known(part, done) for part in report["parts"]):
-                found.append(report)
-                for path, *key in report["parts"]:
-                    done.setdefault(path, set()).add(tuple(key))
+        found = list(self._found())
         # What was staged may be gone: tasks that ended after their job was aborted, a store that aborts old uploads.
         ready = [self.tasks[name] for name in self._ready]
-        lost = set(self.store.missing([file for report in (*ready, *found) for file in _staged(report)]))
-        whole = [report["task"] for report in (*ready, *found) if lost.isdisjoint(_staged(report))]
+        lost = set(self.store.missing([file for report in (*ready, *found) for file in staged_files(report)]))
+        whole = [report["task"] for report in (*ready, *found) if lost.isdisjoint(staged_files(report))]
         self._add(*({"lost": report["task"]} for report in ready if report["task"] not in whole))
         for report in found:
             if report["task"] in whole:
@@ -181,7 +266,7 @@ class Manifest:
         """Remove what tasks have staged and the journal does not know."""
         if self._unsaved:
             self._save()
-        self.store.sweep(keep=[file for name in self._ready for file in _staged(self.tasks[name])])
+        self.store.sweep(keep=[file for name in self._ready for file in staged_files(self.tasks[name])])
 
     def commit(self, report: dict[str, Any]) -> None:
         """Add a task to the journal."""
@@ -196,6 +281,12 @@ class Manifest:
         self._add(*reports)
         self._save()
 
+    def drop_tasks(self, names: Collection[str]) -> None:
+        """Take what some tasks have written out of the table."""
+        if names:
+            self._add(*({"drop": name} for name in names))
+            self._save()
+
     def publish(self) -> None:
         """Show readers the files of all tasks, and no other files. If there is nothing to change, nothing is done."""
         store = self.store
@@ -205,9 +296,9 @@ class Manifest:
                 self._add({"publish": "begin"})
                 self._save()
             self._lease.check()
-            staged = [file for name in sorted(self._ready) for file in _staged(self.tasks[name])]
+            staged = [file for name in sorted(self._ready) for file in staged_files(self.tasks[name])]
             files = [file for file in staged if not _is_scratch(file.name)]
-            swap(store, _JOB, files, self._former.difference(*map(_files, self.tasks.values())), resume=resume)
+            swap(store, _JOB, files, self._former.difference(*map(file_names, self.tasks.values())), resume=resume)
             for name in self._ready:
                 self.tasks[name].pop("staged", None)
                 self.tasks[name].pop("replaces", None)
@@ -220,77 +311,24 @@ class Manifest:
         elif store.read(SUCCESS) is None:
             finish(store, _JOB)
 
-    @property
-    def ready(self) -> set[str]:
-        """The tasks that are committed, but not published."""
-        return self._ready
-
     def files(self, task: str, folder: str) -> list[tuple[str, int]]:
         """The files that a task has written to a directory of the table: their names now in the store, and sizes."""
         if task in self._ready:
-            found = [(file.name, file.place, file.size) for file in _staged(self.tasks[task])]
+            found = [(file.name, file.place, file.size) for file in staged_files(self.tasks[task])]
         else:
             found = [(name, name, size) for name, size in self.tasks[task]["files"] if not _is_scratch(name)]
         return [(place, size) for name, place, size in found if name.partition("/")[0] == folder]
 
-    # ---- sources
-
-    @property
-    def sources(self) -> set[str]:
-        """The files whose statements are in the table."""
-        return {part[0] for report in self.tasks.values() for part in report["parts"]}
-
-    @property
-    def owed(self) -> set[str]:
-        """The files whose statements were taken out of the table, and not put into it again."""
-        return self._dropped - self.sources
-
-    def errors(self, paths: Collection[str]) -> list[dict[str, Any]]:
-        """The errors that were skipped in some files whose statements are in the table."""
-        return [error for task in self.tasks.values() for error in task["errors"] if error["file"] in paths]
-
-    def drop(self, paths: Collection[str]) -> None:
-        """Take the statements of some files, and of all files of the same tasks, out of the table."""
-        self.drop_tasks([
-            name for name, report in self.tasks.items() if any(part[0] in paths for part in report["parts"])
-        ])
-
-    def drop_tasks(self, names: Collection[str]) -> None:
-        """Take what some tasks have written out of the table."""
-        if names:
-            self._add(*({"drop": name} for name in names))
-            self._save()
-
-    def changed(self, tasks: list[list[Part]]) -> list[str]:
-        """The files of a plan of which the table has another state."""
-        planned: dict[str, set[Key]] = {}
-        for task in tasks:
-            for part in task:
-                planned.setdefault(part.file.path, set()).add(_key(part))
-        found = []
-        for path, known in self._done().items():
-            keys = planned.get(path, known)
-            # If an index has come or gone, a file is cut elsewhere. Its parts count if they make up the whole file.
-            same_file = {key[:2] for key in known} <= {key[:2] for key in keys}
-            if not (same_file and (known <= keys or _whole(known))):
-                found.append(path)
-        return found
-
-    def missing(self, tasks: list[list[Part]]) -> list[list[Part]]:
-        """The parts of a plan that are not in the table."""
-        known = self._done()
-        left = [[part for part in task if not _known([part.file.path, *_key(part)], known)] for task in tasks]
-        return [task for task in left if task]
-
-    def _done(self) -> dict[str, set[Key]]:
-        done: dict[str, set[Key]] = {}
-        for report in self.tasks.values():
-            for path, size, mtime, first, last in report["parts"]:
-                done.setdefault(path, set()).add((size, mtime, first, last))
-        return done
+def check_settings(known: dict[str, Any], settings: dict[str, Any] | None, url: str) -> dict[str, Any]:
+    """The settings of a table. JellyError if it was made with others than those that are given."""
+    if settings is None or settings == known:
+        return known
+    differ = [f"{name} {known.get(name)!r}, not {settings.get(name)!r}" for name in known | settings
+              if known.get(name) != settings.get(name)]  # fmt: skip
+    raise JellyError(f"the directory was made with {', '.join(differ)}", source=url)
 
 
-def _files(report: dict[str, Any]) -> set[str]:
+def file_names(report: dict[str, Any]) -> set[str]:
     """The files of a task that become part of the table."""
     return {name for name, _ in report["files"] if not _is_scratch(name)}
 
@@ -299,7 +337,7 @@ def _is_scratch(name: str) -> bool:
     return name.startswith(f"{SCRATCH}/")
 
 
-def _staged(report: dict[str, Any]) -> list[Staged]:
+def staged_files(report: dict[str, Any]) -> list[Staged]:
     return [Staged.of(file) for file in report["staged"]]
 
 

@@ -22,7 +22,7 @@ from jelly.spark._commit.staging import Store
 from jelly.spark._parts.files import open_file
 from jelly.spark._reading import BATCH_ROWS
 
-__all__ = ["Compaction", "Piece", "compacted", "plan", "sorted_rows"]
+__all__ = ["Compaction", "Piece", "compacted", "plan", "plan_order", "sorted_rows"]
 
 # Maximum rows and bytes that a task sorts at once.
 RUN_ROWS = 1 << 20
@@ -255,6 +255,14 @@ def plan(
         if pieces:
             groups.append((members, kept, pieces))
     return groups
+
+
+def plan_order(store: Store, files: Iterable[tuple[str, int]], sort: tuple[str, ...], target: int) -> list[Piece]:
+    """The pieces of a table that is sorted as a whole."""
+    inside: dict[str, list[tuple[str, int]]] = {}
+    for file in files:
+        inside.setdefault(_folder(file[0]), []).append(file)
+    return [piece for folder, some in inside.items() for piece in _ranges(store, folder, some, sort, target)]
 
 
 def compacted(store: Store, pieces: Sequence[Piece], sort: tuple[str, ...]) -> list[Compaction]:

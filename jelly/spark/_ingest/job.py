@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import os
 import time
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,13 +13,14 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from jelly._dataset.blank_node_scope import KEEP, BlankNodes, Mode
+from jelly._formats.arrow_tables import schema
 from jelly._options.layouts import BUILT, BuiltLayout, Layout, find_layout
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.spark._commit.journal import SCRATCH, Manifest, new_reports
 from jelly.spark._commit.staging import Store
 from jelly.spark._commit.store import LocalStore, store_of
-from jelly.spark._ingest.compact import Compaction, compacted, plan
+from jelly.spark._ingest.compact import Compaction, compacted, plan, plan_order
 from jelly.spark._ingest.report import Ingestion, IngestProblem
 from jelly.spark._ingest.tasks import Work, run_task, task_name
 from jelly.spark._partitions import TASKS, Part, cost, split
@@ -50,7 +50,7 @@ def ingest(
     *,
     spark: SparkSession | str | None = None,
     conf: Mapping[str, str] | None = None,
-    to: Literal["parquet", "jelly"] = "parquet",
+    to: Literal["parquet", "jelly", "delta"] = "parquet",
     layout: Layout | BuiltLayout = "flat",
     partition_by: Literal["predicate", "graph"] | None = None,
     sort: Sequence[Literal["subject", "predicate", "object", "graph"]] = (),
@@ -72,13 +72,14 @@ def ingest(
     progress: Callable[[int, int, int], object] | None = None,
     **limits: Any,
 ) -> Ingestion:
-    """Convert files to tables in Parquet (zstd), or to seekable Jelly. Executors read and write them.
+    """Convert files to tables in Parquet (zstd) or Delta, or to seekable Jelly. Executors read and write them.
 
     A run continues where the last run ended, for any reason: finished sources are skipped, sources with another size
     or time of change are done again. The new files appear when everything is done, and ``_SUCCESS`` is written
     last. Readers of this package see the table as it was before or as it is afterwards. Other readers, such as those of
     Parquet, may see old and new rows together, or some twice, in the moment in which the driver exchanges the files:
-    ``_SUCCESS`` is missing then, and as long as the table is not whole.
+    ``_SUCCESS`` is missing then, and as long as the table is not whole. A table of Delta is changed by one commit,
+    which every reader sees or does not see.
 
     Parameters
     ----------
@@ -94,8 +95,9 @@ def ingest(
         ``local[*]``. None is started if nothing is to do, and only what was started is stopped at the end.
     conf : mapping, optional
         Settings of Spark for a session that is started.
-    to : {"parquet", "jelly"}, default "parquet"
-        The format.
+    to : {"parquet", "jelly", "delta"}, default "parquet"
+        The format. ``"delta"`` makes a table of Delta of Parquet files, in the layouts "flat" and "ntriples" (extra
+        ``delta``).
     layout : {"flat", "ntriples", "ids", "vertical", "wide"}, default "flat"
         ``"flat"`` and ``"ntriples"`` make one table, with the columns of `jelly.read_arrow`. ``"ids"`` makes the tables
         ``terms`` and ``triples``, with numbers for terms. ``"vertical"`` makes a table for each predicate, ``"wide"``
@@ -155,7 +157,8 @@ def ingest(
     with one id are an error, never one term; another ``seed`` then helps. Among 100 million terms the chance is 1 to
     2,000. Terms that no statement has any more stay in ``terms``.
 
-    A second ingest into the same table is an error as long as one runs. In stores that can only look before they write
+    A second ingest into the same table is an error as long as one runs; of two into a table of Delta the first to
+    commit wins, and the other is an error. In stores that can only look before they write
     (SFTP, say, and others without conditional writes) two that begin in the same moment may both run: do not let them.
 
     Vertical and wide tables are built from a table ``statements``, which stays beside them. A rerun reads new sources
@@ -199,40 +202,49 @@ def ingest(
     settings |= tables.settings() if tables else {}
     settings |= {} if partitions else {"partitions": False}
     report = Ingestion(store.url, unknown=[file.path for file in left_out])
-    with Manifest(store, settings) as manifest, contextlib.ExitStack() as stack:
+    with _journal(store, to, settings, schema(flat), column) as manifest, contextlib.ExitStack() as stack:
         running = _Session(spark, conf, stack)
         manifest.recover()
         left, weights = _due(manifest, files, cut, report, storage, format, fails=on_error == "fail", prune=prune)
-        job = uuid.uuid4().hex
         work = Work(
-            store, job, to, flat, tables, column, columns, on_error == "skip", format, dict(storage or {}), labels,
+            store, "", to, flat, tables, column, columns, on_error == "skip", format, dict(storage or {}), labels,
             limits,
         )  # fmt: skip
         if left or (tables and tables.is_stale(manifest)):
-            store.begin(job)
+            work = replace(work, job=manifest.begin())
             commits = _Commits(manifest, report, left, weights, progress)
             try:
                 if left:
-                    _run(running.get(), job, work, left, commits.of_task)
+                    _run(running.get(), work, left, commits.of_task)
                 if tables:
                     for steps in tables.steps(manifest, partial(_compute, running)):
                         if steps:
-                            _run(running.get(), job, work, steps, commits.of_step)
+                            _run(running.get(), work, steps, commits.of_step)
                     report.tables, report.misfits = tables.tables, tables.misfits
             finally:
                 manifest.sweep()
         manifest.publish()
         if compact:
-            _compact(running, manifest, work, target_file_bytes, report, progress)
+            compacting = _compact_delta if to == "delta" else _compact
+            compacting(running, manifest, work, target_file_bytes, report, progress)
         report.seconds = time.perf_counter() - began - running.seconds
     return report
 
 
+def _journal(store: Store, to: str, settings: dict[str, Any] | None, *made: Any) -> Any:
+    """The journal of a table of Delta, ``made`` with a schema and a column of partitions, or of files alone."""
+    if to != "delta":
+        return Manifest(store, settings)
+    from jelly.spark._ingest.delta import DeltaTasks
+
+    return DeltaTasks(store, settings, *made)
+
+
 def _check(to: str, layout: str, partition_by: str | None, sort: Sequence[str]) -> None:
     """Check that the options do not contradict each other."""
-    if partition_by is not None and to != "parquet":
+    if partition_by is not None and to == "jelly":
         raise JellyOptionsError("partitions are for Parquet only: a Jelly file holds all columns")
-    if sort and to != "parquet":
+    if sort and to == "jelly":
         raise JellyOptionsError("only Parquet can be sorted: the statements of a Jelly file have their order")
     if layout in BUILT and (to != "parquet" or partition_by is not None):
         raise JellyOptionsError(f'layout "{layout}" makes tables in Parquet, with partitions of its own')
@@ -332,8 +344,9 @@ def compact_table(
     """Make few files out of many in the table of an ingest, without new sources: ``compacted`` became ``compacted_to``.
 
     If the table is sorted, all rows of a partition are, or of a table without partitions, and no files of it overlap.
-    Readers of this package see the former files until all is done; others are as for `ingest`. Sources whose
-    statements share a file are read again together when one of them changes.
+    A table of Delta is changed by one commit, and former files stay until it is vacuumed. Otherwise readers of this
+    package see the former files until all is done; others are as for `ingest`. Sources whose statements share a file
+    are read again together when one of them changes.
 
     Parameters
     ----------
@@ -366,16 +379,18 @@ def compact_table(
     began = time.perf_counter()
     store = _store(out, storage)
     report = Ingestion(store.url)
-    with Manifest(store, None) as manifest, contextlib.ExitStack() as stack:
+    to = "delta" if store.files("_delta_log") else "parquet"
+    with _journal(store, to, None) as manifest, contextlib.ExitStack() as stack:
         running = _Session(spark, conf, stack)
         settings = manifest.settings
         _check_compaction(settings["to"], settings["layout"], target_file_bytes)
         layout = settings["layout"]
         manifest.recover()
         manifest.publish()
-        work = Work(store, "", "parquet", layout, None, _partition_column(settings["partition_by"], layout),
+        work = Work(store, "", to, layout, None, _partition_column(settings["partition_by"], layout),
                      _sort_columns(settings["sort"], layout), False, None, dict(storage or {}), KEEP, {})  # fmt: skip
-        _compact(running, manifest, work, target_file_bytes, report, progress)
+        compacting = _compact_delta if to == "delta" else _compact
+        compacting(running, manifest, work, target_file_bytes, report, progress)
         report.seconds = time.perf_counter() - began - running.seconds
     return report
 
@@ -386,7 +401,7 @@ def _store(out: str | os.PathLike[str], storage: Mapping[str, Any] | None, reada
 
 
 def _check_compaction(to: str, layout: str, target_file_bytes: int) -> None:
-    if to != "parquet" or layout in BUILT:
+    if to == "jelly" or layout in BUILT:
         raise JellyOptionsError("only tables of Parquet in the layouts flat and ntriples can be compacted")
     if target_file_bytes < 1:
         raise JellyArgumentError("target_file_bytes must be at least 1")
@@ -449,9 +464,7 @@ def _compact(
     groups = plan(work.store, manifest.tasks, work.sort, target)
     if not groups:
         return
-    job = uuid.uuid4().hex
-    work = replace(work, job=job)
-    work.store.begin(job)
+    work = replace(work, job=manifest.begin())
     of_task: dict[str, int] = {}  # the group that a task belongs to
     sizes: dict[str, int] = {}
     tasks: list[Compaction] = []
@@ -474,15 +487,15 @@ def _compact(
     if progress is not None:
         progress(0, sum(sizes.values()), 0)
     try:
-        _run(running.get(), job, work, tasks, commit)
+        _run(running.get(), work, tasks, commit)
         reports = []
         for (members, kept, _), parts in zip(groups, made, strict=True):
             former = [manifest.tasks[name] for name in members]
             before = {name: size for task in former for name, size in task["files"]}
             rows = sum(task["statements"] for task in former)
             reports.append({
-                "task": hashlib.blake2b(repr((job, members)).encode(), digest_size=8).hexdigest(),
-                "job": job,
+                "task": hashlib.blake2b(repr((work.job, members)).encode(), digest_size=8).hexdigest(),
+                "job": work.job,
                 "attempt": "",
                 "parts": [part for task in former for part in task["parts"]],
                 "on_error": "skip" if any(task["on_error"] == "skip" for task in former) else "fail",
@@ -503,6 +516,43 @@ def _compact(
     manifest.publish()
 
 
+def _compact_delta(
+    running: _Session,
+    journal: Any,
+    work: Work,
+    target: int,
+    report: Ingestion,
+    progress: Callable[[int, int, int], object] | None,
+) -> None:
+    """Compact a table of Delta. The driver joins small files; executors sort the whole table."""
+    if not work.sort:
+        report.compacted, report.compacted_to = journal.compact(target)
+        return
+    files, order = journal.files, ",".join(work.sort)
+    if not files or journal.order == order:
+        return
+    work = replace(work, job=journal.begin())
+    pieces = plan_order(work.store, files, work.sort, target)
+    tasks = compacted(work.store, pieces, work.sort)
+    sizes = {task.name: sum(piece.size for piece in task.pieces) for task in tasks}
+    done: list[dict[str, Any]] = []
+
+    def commit(task: dict[str, Any]) -> None:
+        done.append(task)
+        if progress is not None:
+            read = sum(sizes[task["task"]] for task in done)
+            progress(read, sum(sizes.values()), sum(task["statements"] for task in done))
+
+    if progress is not None:
+        progress(0, sum(sizes.values()), 0)
+    try:
+        _run(running.get(), work, tasks, commit)
+        journal.replace([name for name, _ in files], done, order)
+    finally:
+        journal.sweep()
+    report.compacted, report.compacted_to = len(files), sum(len(task["files"]) for task in done)
+
+
 def _compute(running: _Session, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
     """The results of a function for some items, computed by executors."""
     if not items:
@@ -517,7 +567,6 @@ def _compute(running: _Session, function: Callable[[Any], Any], items: Sequence[
 
 def _run(
     spark: SparkSession,
-    job: str,
     work: Work,
     tasks: Sequence[list[Part] | Step | Compaction],
     commit: Callable[[dict[str, Any]], None],
@@ -535,7 +584,7 @@ def _run(
 
     def collect() -> None:
         try:
-            context.setJobGroup(job, "jelly spark ingest", True)
+            context.setJobGroup(work.job, "jelly spark ingest", True)
             with described(spark, "jelly spark ingest", files):
                 results.extend(context.parallelize(tasks, len(tasks)).map(partial(run_task, work)).collect())
         except BaseException as error:  # noqa: B902 - raised by the driver's own thread
@@ -553,10 +602,10 @@ def _run(
     try:
         while thread.is_alive():
             thread.join(tick)
-            for done in new_reports(work.store, job, told):
+            for done in new_reports(work.store, work.job, told):
                 settle(done)
     except BaseException:
-        context.cancelJobGroup(job)
+        context.cancelJobGroup(work.job)
         thread.join(10)
         raise
     for done in results:
