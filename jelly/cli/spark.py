@@ -58,8 +58,8 @@ def spark() -> None:
 @option("--partition-by [predicate|graph]", "Write one Parquet directory per value, as Hive does.")
 @option("--sort NAMES", "Sort the rows of each task by subject, predicate, object or graph, with commas: smaller "
         "files that are searched faster.", callback=_names)
-@option("--compact", "Afterwards, merge small files into few large ones, sorted as a whole with --sort. Without SRC: "
-        "of the table as it is.")
+@option("--compact", "Afterwards, merge small files of a table of Delta into few large ones, sorted as a whole with "
+        "--sort. Without SRC: of the table as it is.")
 @option("--target-size SIZE", "Bytes of the files that --compact makes.", "128M", name="target_file_bytes")
 @option("--prune", "Remove the statements of sources that are gone.")
 @forms("json")
@@ -74,6 +74,7 @@ def ingest(srcs: Files, form: str | None, reading: Given, **given: Any) -> None:
       jelly spark ingest data/ --out table
       jelly spark ingest 'logs/*.nq.gz' more.jelly --out table --partition-by predicate --json
       jelly spark ingest data/ --to jelly --out packed --master spark://host:7077
+      jelly spark ingest data/ --to delta --out s3://bucket/table
       jelly spark ingest --compact --out s3://bucket/table
       jelly spark ingest data/ --layout ids --out graph
       jelly spark ingest data/ --layout vertical --out predicates

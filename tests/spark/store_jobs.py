@@ -42,6 +42,17 @@ def ingest(out: str, src: str, storage: Any = None, **settings: Any) -> Any:
     return room.ingest(src, out, spark=HERE, split_bytes=1, storage=storage, **settings)
 
 
+def delta_table(store: Any) -> Any:
+    """A table of Delta as any reader sees it."""
+    import deltalake
+
+    given = store.storage and {
+        "AWS_ACCESS_KEY_ID": store.storage["key"], "AWS_SECRET_ACCESS_KEY": store.storage["secret"],
+        "AWS_ENDPOINT_URL": store.storage["endpoint_url"], "AWS_ALLOW_HTTP": "true",
+    }  # fmt: skip
+    return deltalake.DeltaTable(store.path, storage_options=given or None)
+
+
 def compact(out: str, storage: Any = None) -> Any:
     room._run = run_here
     room._Session.get = lambda self: None  # type: ignore[method-assign,assignment,return-value]

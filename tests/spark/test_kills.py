@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import deltalake
 import pyarrow.parquet as parquet
 import pytest
 import store_jobs
@@ -219,17 +218,8 @@ def kill_in_request(
 
 # ---- ingest into tables of Delta
 
-def table(store: Store) -> Any:
-    """A table as any reader of Delta sees it."""
-    given = store.storage and {
-        "AWS_ACCESS_KEY_ID": store.storage["key"], "AWS_SECRET_ACCESS_KEY": store.storage["secret"],
-        "AWS_ENDPOINT_URL": store.storage["endpoint_url"], "AWS_ALLOW_HTTP": "true",
-    }  # fmt: skip
-    return deltalake.DeltaTable(store.path, storage_options=given or None)
-
-
 def delta_rows(store: Store) -> Counter[Any]:
-    return Counter(table(store).to_pyarrow_table()["object"].to_pylist())
+    return Counter(store_jobs.delta_table(store).to_pyarrow_table()["object"].to_pylist())
 
 
 def check_delta(store: Store, src: Path, kill: Callable[..., None], **settings: Any) -> None:
@@ -250,12 +240,12 @@ def check_delta(store: Store, src: Path, kill: Callable[..., None], **settings: 
     assert (again.sources, delta_rows(store)) == (0, after)
     # Each version is one of them; no version was made twice.
     assert [Counter(read["object"].to_pylist()) for read in map(at_version(store), range(2))] == [before, after]
-    assert table(store).version() == 1
+    assert store_jobs.delta_table(store).version() == 1
 
 
 def at_version(store: Store) -> Callable[[int], Any]:
     def read(version: int) -> Any:
-        found = table(store)
+        found = store_jobs.delta_table(store)
         found.load_as_version(version)
         return found.to_pyarrow_table()
 
@@ -320,9 +310,9 @@ def test_a_first_ingest_into_a_table_of_delta_on_s3(
         assert delta_rows(store) == whole
     else:
         with pytest.raises(TableNotFoundError):
-            table(store)
+            store_jobs.delta_table(store)
     store_jobs.ingest(store.path, str(src), storage=dict(store.storage), to="delta")
-    assert (delta_rows(store), table(store).version()) == (whole, 0)
+    assert (delta_rows(store), store_jobs.delta_table(store).version()) == (whole, 0)
     is_clean_delta(store)
 
 
@@ -336,8 +326,8 @@ def check_delta_compaction(store: Store, src: Path, sort: list[str], kill: Calla
     assert delta_rows(store) == whole
     store_jobs.compact(store.path, storage=dict(store.storage))
     assert delta_rows(store) == whole
-    assert len(table(store).file_uris()) == 1
-    assert table(store).version() == 1
+    assert len(store_jobs.delta_table(store).file_uris()) == 1
+    assert store_jobs.delta_table(store).version() == 1
     after = sources(src, 1, 2, 1)
     assert (ingest().sources, delta_rows(store)) == (3, after)
     assert not [name for name in store.files() if name.startswith("_temporary")]
@@ -371,41 +361,6 @@ def test_a_compaction_of_a_table_of_delta_on_s3(
     store = store_of(f"s3://bucket/{tmp_path.name}", s3)
     check_delta_compaction(store, tmp_path / "src", sort, lambda: kill_in_request(
         proxy, s3, "compact", pattern, 1, reaches, out=store.path
-    ))  # fmt: skip
-
-
-# ---- compaction of files
-
-def check_compaction(store: Store, src: Path, kill: Callable[..., None]) -> None:
-    whole = sources(src, 1, 1, 1)
-    store_jobs.ingest(store.path, str(src), storage=dict(store.storage))
-    kill()
-    assert rows(store) == whole
-    store_jobs.compact(store.path, storage=dict(store.storage))
-    assert rows(store) == whole
-    is_clean(store, "_ingest.jsonl", "_ingest.lock")
-    assert sum(name.startswith("part-") for name in store.files()) == 1
-
-
-@pytest.mark.parametrize(("call", "pattern", "number"), some(LOCAL_MOMENTS, "a removal")[-3:])
-def test_a_compaction_of_a_directory(tmp_path: Path, call: str, pattern: str, number: int) -> None:
-    out, sign = tmp_path / "out", tmp_path / "sign"
-
-    def kill() -> None:
-        with running("compact", out=str(out), stop=[call, pattern, number, str(sign)]) as process:
-            kill_when(process, sign.exists)
-
-    check_compaction(store_of(str(out)), tmp_path / "src", kill)
-
-
-@pytest.mark.parametrize(("pattern", "number"), some(
-    [("an upload", r"PUT .*partNumber=", 1), ("a completion", r"POST .*uploadId=", 1),
-     ("a removal", r"DELETE .*/part-", 2)], "a removal",
-))  # fmt: skip
-def test_a_compaction_on_s3(s3: dict[str, Any], proxy: Proxy, tmp_path: Path, pattern: str, number: int) -> None:
-    store = store_of(f"s3://bucket/{tmp_path.name}", s3)
-    check_compaction(store, tmp_path / "src", lambda: kill_in_request(
-        proxy, s3, "compact", pattern, number, True, out=store.path
     ))  # fmt: skip
 
 

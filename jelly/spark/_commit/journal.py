@@ -120,9 +120,7 @@ class Tasks:
         """The reports of tasks that have ended after their driver was gone, none of a part that is in the table."""
         done = self._done()
         for report in new_reports(self.store, None, set()):
-            if "error" in report or "is_part" in report:  # a part of a compaction does not count on its own
-                continue
-            if fits(report) and not any(_known(part, done) for part in report["parts"]):
+            if "error" not in report and fits(report) and not any(_known(part, done) for part in report["parts"]):
                 yield report
                 for path, *key in report["parts"]:
                     done.setdefault(path, set()).add(tuple(key))
@@ -138,16 +136,12 @@ class Tasks:
 class Manifest(Tasks):
     """The journal of a store, locked by one ingest at a time. Use it in ``with``.
 
-    JellyError if the store holds other files, was made with other settings, or is in use by another ingest. None stands
-    for the settings that it was made with, which ``settings`` are then.
+    JellyError if the store holds other files, was made with other settings, or is in use by another ingest.
     """
 
-    def __init__(self, store: Store, settings: dict[str, Any] | None) -> None:
+    def __init__(self, store: Store, settings: dict[str, Any]) -> None:
         super().__init__(store)
-        data = store.read(JOURNAL)
-        if data is None and settings is None:
-            raise JellyError(f"there is no table of an ingest: it has no {JOURNAL}", source=store.url)
-        if data is None and set(store.files()) - {LOCK, PROBE}:
+        if store.read(JOURNAL) is None and set(store.files()) - {LOCK, PROBE}:
             raise JellyError(f"the directory is not empty and has no {JOURNAL} of an ingest", source=store.url)
         if isinstance(store, LocalStore):
             os.makedirs(store.path, exist_ok=True)
@@ -155,7 +149,6 @@ class Manifest(Tasks):
         try:
             self._lines: list[dict[str, Any]] = []
             self._unsaved: list[str] = []  # the reports of tasks in lines that are not written yet
-            self._replaced: dict[str, list[dict[str, Any]]] = {}  # by the task that has their statements now
             self._is_publishing = False  # publishing has begun
             self._read(settings)
         except BaseException:
@@ -172,7 +165,7 @@ class Manifest(Tasks):
         finally:
             self._lease.release()
 
-    def _read(self, settings: dict[str, Any] | None) -> None:
+    def _read(self, settings: dict[str, Any]) -> None:
         text = (self.store.read(JOURNAL) or b"").decode()
         try:
             lines = [json.loads(line) for line in text.splitlines()]
@@ -184,13 +177,13 @@ class Manifest(Tasks):
                 "the journal is damaged: use another directory", source=f"{self.store.url}/{JOURNAL}"
             ) from None
         self._lines = lines
-        if settings not in (None, known) and not self.tasks and not self._former:
+        if settings != known and not self.tasks and not self._former:
             # Nothing was made with other settings, or may still be.
             self.store.sweep()
             known = settings
             self._lines = [{"settings": settings}]
             self._save()
-        self.settings = check_settings(known, settings, self.store.url)
+        check_settings(known, settings, self.store.url)
 
     def _apply(self, line: dict[str, Any]) -> None:
         """The effect of a line of the journal."""
@@ -201,24 +194,14 @@ class Manifest(Tasks):
             self._dropped |= {part[0] for part in report["parts"]}
         elif "lost" in line:
             self._ready.discard(line["lost"])
-            report = self.tasks.pop(line["lost"])
-            former = self._replaced.pop(line["lost"], None)
-            if former is None:
-                self._dropped |= {part[0] for part in report["parts"]}
-            for before in former or ():
-                self.tasks[before["task"]] = before
-                self._former -= file_names(before)
+            self._dropped |= {part[0] for part in self.tasks.pop(line["lost"])["parts"]}
         elif "publish" in line:
             self._is_publishing = line["publish"] == "begin"
             if not self._is_publishing:
                 self._ready.clear()
                 self._former.clear()
                 self._dropped.clear()
-                self._replaced.clear()
         else:
-            if "replaces" in line:
-                self._replaced[line["task"]] = [self.tasks.pop(name) for name in line["replaces"]]
-                self._former |= {name for report in self._replaced[line["task"]] for name in file_names(report)}
             self.tasks[line["task"]] = line
             self._ready.add(line["task"])
 
@@ -276,11 +259,6 @@ class Manifest(Tasks):
             if len(self._unsaved) >= _UNSAVED:
                 self._save()
 
-    def replace(self, reports: Collection[dict[str, Any]]) -> None:
-        """Put tasks in the place of those that they replace, which have the same statements."""
-        self._add(*reports)
-        self._save()
-
     def drop_tasks(self, names: Collection[str]) -> None:
         """Take what some tasks have written out of the table."""
         if names:
@@ -301,7 +279,6 @@ class Manifest(Tasks):
             swap(store, _JOB, files, self._former.difference(*map(file_names, self.tasks.values())), resume=resume)
             for name in self._ready:
                 self.tasks[name].pop("staged", None)
-                self.tasks[name].pop("replaces", None)
             self._add({"publish": "end"})
             # What came before does not matter any more.
             self._lines = [self._lines[0], *self.tasks.values(), {"publish": "end"}]

@@ -213,7 +213,8 @@ class DeltaTasks(Tasks):
 
         def fits(report: dict[str, Any]) -> bool:
             parts = {tuple(part) for part in report["parts"]}
-            return report["job"].endswith(self._digest) and not report["errors"] and parts <= planned
+            # One without parts is of a compaction, where it counts only with all others.
+            return report["job"].endswith(self._digest) and not report["errors"] and set() < parts <= planned
 
         found = list(self._found(fits))
         lost = set(self.store.missing([file for report in found for file in staged_files(report)]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,11 +15,11 @@ from jelly._dataset.blank_node_scope import KEEP, BlankNodes, Mode
 from jelly._formats.arrow_tables import schema
 from jelly._options.layouts import BUILT, BuiltLayout, Layout, find_layout
 from jelly._options.settings import checked
-from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
-from jelly.spark._commit.journal import SCRATCH, Manifest, new_reports
+from jelly.errors import JellyArgumentError, JellyOptionsError
+from jelly.spark._commit.journal import JOURNAL, SCRATCH, Manifest, new_reports
 from jelly.spark._commit.staging import Store
 from jelly.spark._commit.store import LocalStore, store_of
-from jelly.spark._ingest.compact import Compaction, compacted, plan, plan_order
+from jelly.spark._ingest.compact import Compaction, compacted, plan
 from jelly.spark._ingest.report import Ingestion, IngestProblem
 from jelly.spark._ingest.tasks import Work, run_task, task_name
 from jelly.spark._partitions import TASKS, Part, cost, split
@@ -32,6 +31,8 @@ from jelly.spark._tables.build import Step, Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from jelly.spark._ingest.delta import DeltaTasks
 
 __all__ = ["compact_table", "ingest"]
 
@@ -134,7 +135,7 @@ def ingest(
         Whether directories such as ``graph=...`` say the graph of their files, see the option of the data source. All
         runs must use the same.
     compact : bool, default False
-        Make few files out of many afterwards, see `compact_table`.
+        Make few files out of many afterwards, see `compact_table`. Only for ``to="delta"``.
     target_file_bytes : int, default 134217728
         Bytes of the files that this makes.
     progress : callable, optional
@@ -171,7 +172,7 @@ def ingest(
     """
     _check(to, layout, partition_by, sort)
     if compact:
-        _check_compaction(to, layout, target_file_bytes)
+        _check_compaction(to, target_file_bytes)
     began = time.perf_counter()
     # Later steps of tables that are built read what earlier ones have staged.
     store = _store(out, storage, readable=layout in BUILT)
@@ -202,7 +203,8 @@ def ingest(
     settings |= tables.settings() if tables else {}
     settings |= {} if partitions else {"partitions": False}
     report = Ingestion(store.url, unknown=[file.path for file in left_out])
-    with _journal(store, to, settings, schema(flat), column) as manifest, contextlib.ExitStack() as stack:
+    journal: Any = _delta(store, settings, schema(flat), column) if to == "delta" else Manifest(store, settings)
+    with journal as manifest, contextlib.ExitStack() as stack:
         running = _Session(spark, conf, stack)
         manifest.recover()
         left, weights = _due(manifest, files, cut, report, storage, format, fails=on_error == "fail", prune=prune)
@@ -225,16 +227,12 @@ def ingest(
                 manifest.sweep()
         manifest.publish()
         if compact:
-            compacting = _compact_delta if to == "delta" else _compact
-            compacting(running, manifest, work, target_file_bytes, report, progress)
+            _compact(running, manifest, work, target_file_bytes, report, progress)
         report.seconds = time.perf_counter() - began - running.seconds
     return report
 
 
-def _journal(store: Store, to: str, settings: dict[str, Any] | None, *made: Any) -> Any:
-    """The journal of a table of Delta, ``made`` with a schema and a column of partitions, or of files alone."""
-    if to != "delta":
-        return Manifest(store, settings)
+def _delta(store: Store, settings: dict[str, Any] | None, *made: Any) -> DeltaTasks:
     from jelly.spark._ingest.delta import DeltaTasks
 
     return DeltaTasks(store, settings, *made)
@@ -341,17 +339,16 @@ def compact_table(
     storage: Mapping[str, Any] | None = None,
     progress: Callable[[int, int, int], object] | None = None,
 ) -> Ingestion:
-    """Make few files out of many in the table of an ingest, without new sources: ``compacted`` became ``compacted_to``.
+    """Make few files out of many in a table of Delta, without new sources: ``compacted`` became ``compacted_to``.
 
     If the table is sorted, all rows of a partition are, or of a table without partitions, and no files of it overlap.
-    A table of Delta is changed by one commit, and former files stay until it is vacuumed. Otherwise readers of this
-    package see the former files until all is done; others are as for `ingest`. Sources whose statements share a file
-    are read again together when one of them changes.
+    This is one commit, and former files stay until the table is vacuumed. Sources whose files were compacted are read
+    again together when one of them changes.
 
     Parameters
     ----------
     out : str or path
-        The directory or URL of the table, of the layout "flat" or "ntriples".
+        The directory or URL of the table, made by `ingest` with ``to="delta"``.
     spark : SparkSession or str, optional
         A session, or the master to start one on. By default the session that this process has, or else one on
         ``local[*]``. None is started if nothing is to do, and only what was started is stopped at the end.
@@ -362,14 +359,14 @@ def compact_table(
     storage : mapping, optional
         Options of fsspec for a URL.
     progress : callable, optional
-        Called with the bytes of the files done, bytes in all, statements.
+        Called with the bytes of the files done, bytes in all, statements, if the table is sorted.
 
     Raises
     ------
     JellyError
-        If there is no table of an ingest, or it is in use.
+        If there is no such table, or others have changed it meanwhile.
     JellyOptionsError
-        If it is a table that cannot be compacted.
+        If there is a directory of files, which cannot be compacted.
 
     Examples
     --------
@@ -379,18 +376,15 @@ def compact_table(
     began = time.perf_counter()
     store = _store(out, storage)
     report = Ingestion(store.url)
-    to = "delta" if store.files("_delta_log") else "parquet"
-    with _journal(store, to, None) as manifest, contextlib.ExitStack() as stack:
+    _check_compaction("parquet" if store.read(JOURNAL) else "delta", target_file_bytes)
+    with _delta(store, None) as journal, contextlib.ExitStack() as stack:
         running = _Session(spark, conf, stack)
-        settings = manifest.settings
-        _check_compaction(settings["to"], settings["layout"], target_file_bytes)
+        settings = journal.settings
         layout = settings["layout"]
-        manifest.recover()
-        manifest.publish()
-        work = Work(store, "", to, layout, None, _partition_column(settings["partition_by"], layout),
+        journal.recover()
+        work = Work(store, "", "delta", layout, None, _partition_column(settings["partition_by"], layout),
                      _sort_columns(settings["sort"], layout), False, None, dict(storage or {}), KEEP, {})  # fmt: skip
-        compacting = _compact_delta if to == "delta" else _compact
-        compacting(running, manifest, work, target_file_bytes, report, progress)
+        _compact(running, journal, work, target_file_bytes, report, progress)
         report.seconds = time.perf_counter() - began - running.seconds
     return report
 
@@ -400,9 +394,12 @@ def _store(out: str | os.PathLike[str], storage: Mapping[str, Any] | None, reada
     return store_of(path, storage, readable=readable)
 
 
-def _check_compaction(to: str, layout: str, target_file_bytes: int) -> None:
-    if to == "jelly" or layout in BUILT:
-        raise JellyOptionsError("only tables of Parquet in the layouts flat and ntriples can be compacted")
+def _check_compaction(to: str, target_file_bytes: int) -> None:
+    if to != "delta":
+        raise JellyOptionsError(
+            "only a table of Delta can be compacted: readers of a directory of files would see rows twice, or miss "
+            'some, while files are exchanged; ingest with to="delta"'
+        )
     if target_file_bytes < 1:
         raise JellyArgumentError("target_file_bytes must be at least 1")
 
@@ -454,71 +451,7 @@ class _Session:
 
 def _compact(
     running: _Session,
-    manifest: Manifest,
-    work: Work,
-    target: int,
-    report: Ingestion,
-    progress: Callable[[int, int, int], object] | None,
-) -> None:
-    """Compact a table that is published, and publish it again."""
-    groups = plan(work.store, manifest.tasks, work.sort, target)
-    if not groups:
-        return
-    work = replace(work, job=manifest.begin())
-    of_task: dict[str, int] = {}  # the group that a task belongs to
-    sizes: dict[str, int] = {}
-    tasks: list[Compaction] = []
-    for number, (_, _, pieces) in enumerate(groups):
-        for task in compacted(work.store, pieces, work.sort):
-            of_task[task.name] = number
-            sizes[task.name] = sum(piece.size for piece in task.pieces)
-            tasks.append(task)
-    made: list[list[dict[str, Any]]] = [[] for _ in groups]
-    bytes_read = statements = 0
-
-    def commit(done: dict[str, Any]) -> None:
-        nonlocal bytes_read, statements
-        made[of_task[done["task"]]].append(done)
-        bytes_read += sizes[done["task"]]
-        statements += done["statements"]
-        if progress is not None:
-            progress(bytes_read, sum(sizes.values()), statements)
-
-    if progress is not None:
-        progress(0, sum(sizes.values()), 0)
-    try:
-        _run(running.get(), work, tasks, commit)
-        reports = []
-        for (members, kept, _), parts in zip(groups, made, strict=True):
-            former = [manifest.tasks[name] for name in members]
-            before = {name: size for task in former for name, size in task["files"]}
-            rows = sum(task["statements"] for task in former)
-            reports.append({
-                "task": hashlib.blake2b(repr((work.job, members)).encode(), digest_size=8).hexdigest(),
-                "job": work.job,
-                "attempt": "",
-                "parts": [part for task in former for part in task["parts"]],
-                "on_error": "skip" if any(task["on_error"] == "skip" for task in former) else "fail",
-                "statements": rows,
-                "files": [[name, before[name]] for name in kept] + [file for part in parts for file in part["files"]],
-                "staged": [file for part in parts for file in part["staged"]],
-                "errors": [error for task in former for error in task["errors"]],
-                "replaces": members,
-                **({"sorted": manifest.settings["sort"]} if work.sort else {}),
-            })  # fmt: skip
-            report.compacted += len(before) - len(kept)
-            report.compacted_to += sum(len(part["files"]) for part in parts)
-            if not kept and rows != (now := sum(part["statements"] for part in parts)):
-                raise JellyError(f"compaction made {now} statements of {rows}", source=work.store.url)
-        manifest.replace(reports)
-    finally:
-        manifest.sweep()
-    manifest.publish()
-
-
-def _compact_delta(
-    running: _Session,
-    journal: Any,
+    journal: DeltaTasks,
     work: Work,
     target: int,
     report: Ingestion,
@@ -532,7 +465,7 @@ def _compact_delta(
     if not files or journal.order == order:
         return
     work = replace(work, job=journal.begin())
-    pieces = plan_order(work.store, files, work.sort, target)
+    pieces = plan(work.store, files, work.sort, target)
     tasks = compacted(work.store, pieces, work.sort)
     sizes = {task.name: sum(piece.size for piece in task.pieces) for task in tasks}
     done: list[dict[str, Any]] = []
