@@ -61,13 +61,13 @@ def spark() -> None:
 @option("--compact", "Afterwards, merge small files of a table of Delta into few large ones, sorted as a whole with "
         "--sort. Without SRC: of the table as it is.")
 @option("--target-size SIZE", "Bytes of the files that --compact makes.", "128M", name="target_file_bytes")
-@option("--prune", "Remove the statements of sources that are gone.")
+@option("--prune", "Remove the statements of sources that are gone, which a directory of files cannot.")
 @forms("json")
 def ingest(srcs: Files, form: str | None, reading: Given, **given: Any) -> None:
     """Decode files and write them as tables, on the executors, without moving statements through the JVM.
 
-    A second run only adds what is missing: new files, changed files, and files that a failed run did not finish.
-    The new files of DIR appear when all is done. While they are exchanged for former ones, _SUCCESS is missing.
+    A second run only adds what is missing: new files, files that a failed run did not finish, and with --to delta
+    changed files. The new files of DIR appear when all is done; meanwhile _SUCCESS is missing.
 
     \b
     Examples:

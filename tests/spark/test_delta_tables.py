@@ -344,6 +344,19 @@ def test_what_is_refused(tmp_path: Path, run: list[Any]) -> None:
         convert(src, "memory://x")  # type: ignore[arg-type]
 
 
+def test_a_table_that_may_only_be_added_to(tmp_path: Path, run: list[Any]) -> None:
+    src, out = tmp_path / "src", tmp_path / "out"
+    put(src, a=1)
+    convert(src, out)
+    deltalake.DeltaTable(out).alter.set_table_properties({"delta.appendOnly": "true"})
+    whole = put(src, b=1)
+    convert(src, out)
+    put(src, b=2)
+    with pytest.raises(jelly.JellyError, match=r"^Delta: .*append"):
+        convert(src, out)
+    assert look(out) == whole
+
+
 def test_an_empty_table(tmp_path: Path, run: list[Any]) -> None:
     src, out = tmp_path / "src", tmp_path / "out"
     src.mkdir()

@@ -81,6 +81,11 @@ class Tasks:
         return {part[0] for report in self.tasks.values() for part in report["parts"]}
 
     @property
+    def shown(self) -> set[str]:
+        """The files whose statements readers see."""
+        return {part[0] for name, report in self.tasks.items() if name not in self._ready for part in report["parts"]}
+
+    @property
     def owed(self) -> set[str]:
         """The files whose statements were taken out of the table, and not put into it again."""
         return self._dropped - self.sources

@@ -47,6 +47,8 @@ _S3 = {
     "key": "AWS_ACCESS_KEY_ID", "secret": "AWS_SECRET_ACCESS_KEY", "token": "AWS_SESSION_TOKEN",
     "endpoint_url": "AWS_ENDPOINT_URL", "region_name": "AWS_REGION", "anon": "AWS_SKIP_SIGNATURE",
 }  # fmt: skip
+# Commits to try where others commit, too.
+_TRIES = 20
 _COLOUR = re.compile(r"\x1b\[\d*m")
 
 
@@ -93,12 +95,12 @@ class DeltaTasks(Tasks):
     # ---- Delta
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
-        """Within this, errors of Delta are JellyErrors on a line."""
+    def _told(self, is_last: bool = False) -> Iterator[None]:
+        """Within this, errors of Delta are JellyErrors on a line, if no other try may follow."""
         try:
             yield
         except (DeltaError, OSError) as error:
-            if isinstance(error, CommitFailedError | TableNotFoundError):
+            if isinstance(error, TableNotFoundError) or isinstance(error, CommitFailedError) and not is_last:
                 raise
             text = " ".join(_COLOUR.sub("", str(error)).split())
             raise JellyError(f"Delta: {text:.400}", source=self.store.url) from None
@@ -163,7 +165,9 @@ class DeltaTasks(Tasks):
             # It holds for the files that the table has now: Delta does not look whether others removed one meanwhile.
             max_commit_retries=0,
         )
-        while self._is_ours():
+        for tries in range(_TRIES):
+            if not self._is_ours():
+                break
             active = self._active()
             if not active.keys() >= set(gone):
                 raise self._overtaken()
@@ -172,7 +176,7 @@ class DeltaTasks(Tasks):
                 RemoveAction(name, not told, now, active[name]["size_bytes"], active[name].get("partition") or {})
                 for name in sorted(gone)
             ]  # fmt: skip
-            with contextlib.suppress(CommitFailedError), self._told():
+            with contextlib.suppress(CommitFailedError), self._told(tries + 1 == _TRIES):
                 if self._table is not None:
                     self._table.create_write_transaction(
                         [*add, *remove], "append", self._table.schema(), self._table.metadata().partition_columns,

@@ -15,8 +15,8 @@ from jelly._dataset.blank_node_scope import KEEP, BlankNodes, Mode
 from jelly._formats.arrow_tables import schema
 from jelly._options.layouts import BUILT, BuiltLayout, Layout, find_layout
 from jelly._options.settings import checked
-from jelly.errors import JellyArgumentError, JellyOptionsError
-from jelly.spark._commit.journal import JOURNAL, SCRATCH, Manifest, new_reports
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
+from jelly.spark._commit.journal import JOURNAL, SCRATCH, Manifest, Tasks, new_reports
 from jelly.spark._commit.staging import Store
 from jelly.spark._commit.store import LocalStore, store_of
 from jelly.spark._ingest.compact import Compaction, compacted, plan
@@ -75,12 +75,12 @@ def ingest(
 ) -> Ingestion:
     """Convert files to tables in Parquet (zstd) or Delta, or to seekable Jelly. Executors read and write them.
 
-    A run continues where the last run ended, for any reason: finished sources are skipped, sources with another size
-    or time of change are done again. The new files appear when everything is done, and ``_SUCCESS`` is written
-    last. Readers of this package see the table as it was before or as it is afterwards. Other readers, such as those of
-    Parquet, may see old and new rows together, or some twice, in the moment in which the driver exchanges the files:
-    ``_SUCCESS`` is missing then, and as long as the table is not whole. A table of Delta is changed by one commit,
-    which every reader sees or does not see.
+    A run continues where the last run ended, for any reason: finished sources are skipped. A table of Delta is changed
+    by one commit, which every reader sees or does not see. Sources with another size or time of change are done again.
+
+    A directory of files is only added to; that sources in it have changed is an error. The new files appear when
+    everything is done, and ``_SUCCESS`` is written last. Readers of this package see all of them or none; others may
+    see some in the moment in which the driver gives them their names: ``_SUCCESS`` is missing then.
 
     Parameters
     ----------
@@ -117,8 +117,8 @@ def ingest(
     allow_empty : bool, default False
         Accept that there are no files to read.
     prune : bool, default False
-        Remove the statements of sources that are gone. Otherwise they stay until another source of the same task has
-        changed, and are reported.
+        Remove the statements of sources that are gone, which a directory of files cannot. Otherwise they stay until
+        another source of the same task has changed, and are reported.
     split_bytes : int, optional
         Bytes of sources per task; see ``splitBytes`` of the data source. By default 4 to 32 MiB, so that
         there are two tasks or more for each core.
@@ -148,7 +148,8 @@ def ingest(
     FileNotFoundError
         If there are no files to read.
     JellyError
-        If a source is broken, or the directory holds other files or was made with other settings.
+        If a source is broken, or the directory holds other files or was made with other settings, or holds files of
+        sources that have changed.
     JellyOptionsError
         If options contradict each other.
 
@@ -162,8 +163,9 @@ def ingest(
     commit wins, and the other is an error. In stores that can only look before they write
     (SFTP, say, and others without conditional writes) two that begin in the same moment may both run: do not let them.
 
-    Vertical and wide tables are built from a table ``statements``, which stays beside them. A rerun reads new sources
-    only, and builds the tables anew if there are any.
+    Vertical and wide tables are built from a table ``statements``, which stays beside them. A rerun reads new and
+    changed sources only, and builds the tables anew if there are any: these, and those of "ids", are exchanged in
+    place, and only readers of this package never see old and new files together.
 
     Examples
     --------
@@ -207,7 +209,8 @@ def ingest(
     with journal as manifest, contextlib.ExitStack() as stack:
         running = _Session(spark, conf, stack)
         manifest.recover()
-        left, weights = _due(manifest, files, cut, report, storage, format, fails=on_error == "fail", prune=prune)
+        left, weights = _due(manifest, files, cut, report, storage, format, fails=on_error == "fail", prune=prune,
+                             replaces=to == "delta" or tables is not None)  # fmt: skip
         work = Work(
             store, "", to, flat, tables, column, columns, on_error == "skip", format, dict(storage or {}), labels,
             limits,
@@ -249,7 +252,7 @@ def _check(to: str, layout: str, partition_by: str | None, sort: Sequence[str]) 
 
 
 def _due(
-    manifest: Manifest,
+    manifest: Tasks,
     files: list[File],
     cut: Callable[[list[File]], list[list[Part]]],
     report: Ingestion,
@@ -258,15 +261,23 @@ def _due(
     *,
     fails: bool,
     prune: bool,
+    replaces: bool,
 ) -> tuple[list[list[Part]], dict[Part, int]]:
     """The tasks that no earlier run has done, the longest first, and the bytes of each part.
 
-    Sources that have changed are dropped, and with ``prune`` those that are gone. The report notes what is known.
+    Sources that have changed are dropped, and with ``prune`` those that are gone, which is an error where readers see
+    them and the table ``replaces`` no files. The report notes what is known.
     """
     plan = cut(files)
     paths = {file.path for file in files}
     gone = {path for path in (manifest.sources | manifest.owed) - paths if not exists(path, storage)}
     stale = {*manifest.changed(plan), *(gone if prune else ())}
+    if not replaces and (kept := sorted(stale & manifest.shown)):
+        raise JellyError(
+            f"sources have changed or are gone ({len(kept):,}), such as {kept[0]}, but a directory of files is only "
+            "added to: its readers would see rows twice, or miss some, while files are exchanged; ingest into another "
+            "one, or into a table of Delta: to='delta', as a command --to delta", source=manifest.store.url,
+        )  # fmt: skip
     if fails and (kept := manifest.errors(paths - stale)):
         told = IngestProblem(**kept[0]).error()
         told.reason += " (skipped by an earlier run)"
@@ -398,7 +409,7 @@ def _check_compaction(to: str, target_file_bytes: int) -> None:
     if to != "delta":
         raise JellyOptionsError(
             "only a table of Delta can be compacted: readers of a directory of files would see rows twice, or miss "
-            'some, while files are exchanged; ingest with to="delta"'
+            "some, while files are exchanged; ingest into one: to='delta', as a command --to delta"
         )
     if target_file_bytes < 1:
         raise JellyArgumentError("target_file_bytes must be at least 1")
