@@ -49,7 +49,8 @@ def spark() -> None:
 @_common
 @option("--out DIR", "Output directory, which all executors must be able to access, or a URL such as s3://bucket/table.",
         required=True)
-@option("--to [parquet|jelly]", "Format of the files of the table.", "parquet")
+@option("--to [parquet|jelly|delta]", "Format of the table: files, or a table of Delta, where a rerun is one commit.",
+        "parquet")
 @option(f"--layout [{'|'.join([*LAYOUTS, *BUILT])}]", "flat and ntriples: columns of one table; ids: tables of terms "
         "and triples; vertical: a table for each predicate; wide: a table for each class.", "flat")
 @option("--buckets N", "Partitions by hash of ids, vertical and wide, a power of 2.", 16)
@@ -57,22 +58,23 @@ def spark() -> None:
 @option("--partition-by [predicate|graph]", "Write one Parquet directory per value, as Hive does.")
 @option("--sort NAMES", "Sort the rows of each task by subject, predicate, object or graph, with commas: smaller "
         "files that are searched faster.", callback=_names)
-@option("--compact", "Afterwards, merge small files into few large ones, sorted as a whole with --sort. Without SRC: "
-        "of the table as it is.")
+@option("--compact", "Afterwards, merge small files of a table of Delta into few large ones, sorted as a whole with "
+        "--sort. Without SRC: of the table as it is.")
 @option("--target-size SIZE", "Bytes of the files that --compact makes.", "128M", name="target_file_bytes")
-@option("--prune", "Remove the statements of sources that are gone.")
+@option("--prune", "Remove the statements of sources that are gone, which a directory of files cannot.")
 @forms("json")
 def ingest(srcs: Files, form: str | None, reading: Given, **given: Any) -> None:
     """Decode files and write them as tables, on the executors, without moving statements through the JVM.
 
-    A second run only adds what is missing: new files, changed files, and files that a failed run did not finish.
-    The new files of DIR appear when all is done. While they are exchanged for former ones, _SUCCESS is missing.
+    A second run only adds what is missing: new files, files that a failed run did not finish, and with --to delta
+    changed files. The new files of DIR appear when all is done; meanwhile _SUCCESS is missing.
 
     \b
     Examples:
       jelly spark ingest data/ --out table
       jelly spark ingest 'logs/*.nq.gz' more.jelly --out table --partition-by predicate --json
       jelly spark ingest data/ --to jelly --out packed --master spark://host:7077
+      jelly spark ingest data/ --to delta --out s3://bucket/table
       jelly spark ingest --compact --out s3://bucket/table
       jelly spark ingest data/ --layout ids --out graph
       jelly spark ingest data/ --layout vertical --out predicates

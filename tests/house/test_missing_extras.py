@@ -50,6 +50,16 @@ def test_an_error_names_the_extra(messages, extra):
     assert f"python -m pip install 'jelly-rdf[{extra}]'" in messages[extra]
 
 
+def test_tables_of_delta_name_their_extra():
+    code = (
+        "import sys; sys.modules['deltalake'] = None; import jelly.spark\n"
+        "try: jelly.spark.ingest('.', 'out', to='delta', allow_empty=True, pattern='no')\n"
+        "except Exception as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=True)
+    assert done.stdout == "tables of Delta need deltalake: python -m pip install 'jelly-rdf[delta]'\n"
+
+
 def test_commands_of_spark_name_their_extra():
     code = "import sys; sys.modules['pyarrow'] = None; from jelly.cli import main; main()"
     done = subprocess.run(

@@ -180,7 +180,7 @@ def test_modules_import_downward_and_in_no_circle() -> None:
 OPTIONAL = {
     "zstandard", "pyarrow", "rdflib", "pyspark", "pandas", "grpc", "grpc_health", "grpc_reflection", "pyoxigraph",
     "click", "rich", "yaml", "google", "polars", "matplotlib", "fsspec", "graphframes", "confluent_kafka",
-    "igraph", "networkx", "prometheus_client", "scipy",
+    "deltalake", "igraph", "networkx", "prometheus_client", "scipy",
 }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ HERE: Any = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2), 
 
 
 def run_here(
-    session: Any, job: str, work: Any, tasks: Any, commit: Any, *, ran: Callable[[Any], object] = lambda task: None
+    session: Any, work: Any, tasks: Any, commit: Any, *, ran: Callable[[Any], object] = lambda task: None
 ) -> None:
     """In the place of Spark: one task after the other. ``ran`` gets each that has no error, before its commit."""
     for task in tasks:
@@ -40,6 +40,17 @@ def run_here(
 def ingest(out: str, src: str, storage: Any = None, **settings: Any) -> Any:
     room._run = run_here
     return room.ingest(src, out, spark=HERE, split_bytes=1, storage=storage, **settings)
+
+
+def delta_table(store: Any) -> Any:
+    """A table of Delta as any reader sees it."""
+    import deltalake
+
+    given = store.storage and {
+        "AWS_ACCESS_KEY_ID": store.storage["key"], "AWS_SECRET_ACCESS_KEY": store.storage["secret"],
+        "AWS_ENDPOINT_URL": store.storage["endpoint_url"], "AWS_ALLOW_HTTP": "true",
+    }  # fmt: skip
+    return deltalake.DeltaTable(store.path, storage_options=given or None)
 
 
 def compact(out: str, storage: Any = None) -> Any:
@@ -70,11 +81,16 @@ def batch(out: str, number: int, query: str = "query", storage: Any = None) -> b
 # ---- the moment to be killed in
 
 def stop_before(name: str, pattern: str, number: int, sign: str) -> None:
-    """Stop for good in the nth call of a function of the local store whose arguments match, and leave a sign."""
+    """Stop for good in the nth call of a function of the local store, or of Delta, whose arguments match, and leave a
+    sign."""
     import os
     import re
 
     place, attribute = (os, "replace") if name == "replace" else (LocalStore, name)
+    if name == "create_write_transaction":
+        import deltalake
+
+        place = deltalake.DeltaTable
     if name == "batches":
         place, attribute = tasks, "_record_batches"
     do: Callable[..., Any] = getattr(place, attribute)
@@ -85,7 +101,7 @@ def stop_before(name: str, pattern: str, number: int, sign: str) -> None:
         time.sleep(900)
         os._exit(3)
 
-    def stopping(*given: Any) -> Any:
+    def stopping(*given: Any, **settings: Any) -> Any:
         nonlocal left
         if name == "batches":
             return read(*given)
@@ -93,7 +109,7 @@ def stop_before(name: str, pattern: str, number: int, sign: str) -> None:
         if left == 0:
             left = -1
             stop()
-        return do(*given)
+        return do(*given, **settings)
 
     def read(*given: Any) -> Any:
         nonlocal left

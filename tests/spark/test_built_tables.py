@@ -164,10 +164,10 @@ def test_a_run_that_ends_between_two_steps_is_completed(
     (src / "more.nt").write_text(MORE)
     run = _ingest.job._run
 
-    def tasks_only(session: Any, job: str, work: Any, tasks: Any, commit: Any) -> None:
+    def tasks_only(session: Any, work: Any, tasks: Any, commit: Any) -> None:
         if isinstance(tasks[0], build.Step):
             raise KeyboardInterrupt
-        run(session, job, work, tasks, commit)
+        run(session, work, tasks, commit)
 
     # The triples are written, but their terms are not merged: readers see nothing of them.
     with monkeypatch.context() as patch:

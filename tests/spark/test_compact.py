@@ -1,4 +1,4 @@
-"""Compaction of tables: what becomes of the files, what readers see, and changes of sources after it."""
+"""Compaction of tables of Delta: what becomes of the files, and changes of sources after it."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import deltalake
 import pyarrow as pa
 import pyarrow.dataset as dataset
 import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
-from store_jobs import HERE, run_here
+from store_jobs import HERE, delta_table, run_here
 
 import jelly
 from jelly.cli.commands import cli
-from jelly.spark._commit.staging import SUCCESS, Store
+from jelly.spark._commit.staging import Store
 from jelly.spark._commit.store import LocalStore, store_of
 from jelly.spark._ingest import compact, compact_table, ingest
 from jelly.spark._ingest import job as room
-from jelly.spark._ingest.compact import plan, sorted_rows
-from jelly.spark._parts.files import find_files, open_file
+from jelly.spark._ingest.compact import sorted_rows
+from jelly.spark._parts.files import open_file
 
 
 @pytest.fixture(autouse=True)
@@ -45,11 +46,11 @@ def expected(folder: Path) -> Counter[Any]:
 
 
 def tables(store: Store) -> dict[str, pa.Table]:
-    """The files that a reader sees."""
+    """The files of the table."""
     found = {}
-    for file in find_files(store.path, storage=store.storage):
-        with open_file(store.storage, file.path) as opened:
-            found[file.path[len(store.path) + 1 :]] = parquet.ParquetFile(opened).read()
+    for path in delta_table(store).file_uris():
+        with open_file(store.storage, path) as opened:
+            found[path[len(store.path) + 1 :]] = parquet.ParquetFile(opened).read()
     return found
 
 
@@ -67,7 +68,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
 
 
 def run(store: Store, src: Path, **settings: Any) -> Any:
-    return ingest(src, store.path, spark=HERE, split_bytes=1, storage=dict(store.storage), **settings)
+    return ingest(src, store.path, spark=HERE, split_bytes=1, storage=dict(store.storage), to="delta", **settings)
 
 
 def test_a_file_for_each_partition(store: Store, tmp_path: Path) -> None:
@@ -76,13 +77,11 @@ def test_a_file_for_each_partition(store: Store, tmp_path: Path) -> None:
         source(src, number)
     run(store, src, partition_by="predicate")
     assert len(tables(store)) == 15
-    seen: list[tuple[int, int, int]] = []
-    done = compact_table(store.path, storage=dict(store.storage), progress=lambda *now: seen.append(now))
-    assert (done.compacted, done.compacted_to) == (15, 3)
-    assert seen[-1] == (seen[0][1], seen[0][1], 300)
-    assert sorted(name.split("/")[0] for name in tables(store)) == [f"predicate=a%3Ap{i}" for i in range(3)]
+    done = compact_table(store.path, storage=dict(store.storage))
+    assert (done.compacted, done.compacted_to, len(tables(store))) == (15, 3, 3)
+    partitions = pa.table(delta_table(store).get_add_actions(flatten=True))["partition.predicate"]
+    assert sorted(partitions.to_pylist()) == [f"a:p{i}" for i in range(3)]
     assert rows(store) == expected(src)
-    assert SUCCESS in store.files()
     again = compact_table(store.path, storage=dict(store.storage))
     assert (again.compacted, again.compacted_to) == (0, 0)
 
@@ -107,11 +106,12 @@ def test_files_of_a_size(store: Store, tmp_path: Path) -> None:
     before = store.files()
     size = max(size for name, (size, _) in before.items() if name.startswith("part-"))
     done = compact_table(store.path, storage=dict(store.storage), target_file_bytes=2 * size + 2)
-    assert (done.compacted, done.compacted_to, len(tables(store))) == (6, 3, 3)
+    assert done.compacted == 6
+    assert done.compacted_to == len(tables(store)) in (2, 3)
     assert rows(store) == expected(src)
-    # A changed source takes only those of its file with it.
+    # Nobody knows which source is in which of the new files.
     source(src, 2, version=2)
-    assert run(store, src).sources == 2
+    assert run(store, src).sources == 6
     assert rows(store) == expected(src)
 
 
@@ -125,8 +125,12 @@ def test_files_of_a_sorted_table_do_not_overlap(
         source(src, number, n=100)
     run(store, src, sort=["predicate", "subject"])
     size = sum(size for name, (size, _) in store.files().items() if name.startswith("part-"))
-    done = compact_table(store.path, storage=dict(store.storage), target_file_bytes=size // 4)
+    seen: list[tuple[int, int, int]] = []
+    done = compact_table(
+        store.path, storage=dict(store.storage), target_file_bytes=size // 4, progress=lambda *now: seen.append(now)
+    )
     assert (done.compacted, done.compacted_to) == (6, 5)
+    assert (seen[0][0], seen[-1][2]) == (0, 600)
     found = list(tables(store).values())
     assert min(map(len, found)) > 60
     keys = [[(row["predicate"], row["subject"]) for row in table.to_pylist()] for table in found]
@@ -135,7 +139,7 @@ def test_files_of_a_sorted_table_do_not_overlap(
     assert rows(store) == expected(src)
     if isinstance(store, LocalStore):
         # The statistics tell which row groups to read: one, or two where the predicate changes in one.
-        files = list(dataset.dataset(store.path).get_fragments())
+        files = list(dataset.dataset(delta_table(store).file_uris()).get_fragments())
         wanted = (dataset.field("predicate") == "a:p0") & (dataset.field("subject") == keys[0][5][1])
         assert sum(len(file.row_groups) for file in files) >= 10
         assert 1 <= sum(len(file.subset(wanted).row_groups) for file in files) <= 2
@@ -165,66 +169,21 @@ def test_rows_are_sorted_in_runs(size: int) -> None:
     assert list(sorted_rows([], ["a"])) == []
 
 
-def test_readers_see_the_old_table_or_the_new_one(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    src = tmp_path / "src"
-    for number in range(3):
-        source(src, number)
-    run(store, src)
-    whole, before = expected(src), set(tables(store))
-    kind = type(store)
-    seen = []
-    for do in (kind.publish, kind.delete, kind.write):
-
-        def look(self: Store, given: Any, *more: Any, do: Any = do) -> None:
-            do(self, given, *more)
-            seen.append((rows(store) == whole, set(tables(store)) == before))
-
-        monkeypatch.setattr(kind, do.__name__, look)
-    compact_table(store.path, storage=dict(store.storage))
-    assert all(is_whole for is_whole, _ in seen)
-    assert {is_old for _, is_old in seen} == {True, False}
-
-
-def test_a_compaction_that_is_lost_is_taken_back(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where a store aborts uploads that wait for long, and the sources are gone meanwhile."""
-    src = tmp_path / "src"
-    for number in range(3):
-        source(src, number)
-    run(store, src)
-    whole, before = expected(src), set(tables(store))
-
-    def die(*given: Any) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(room.Manifest, "publish", lambda self, do=room.Manifest.publish: (
-            die() if self._ready else do(self)
-        ))  # fmt: skip
-        with pytest.raises(KeyboardInterrupt):
-            compact_table(store.path, storage=dict(store.storage))
-    assert set(tables(store)) == before
-    store.sweep()
-    for path in src.iterdir():
-        path.unlink()
-    done = compact_table(store.path, storage=dict(store.storage))
-    assert (done.compacted, done.compacted_to) == (3, 1)
-    assert rows(store) == whole
-
-
 def test_what_cannot_be_compacted(tmp_path: Path) -> None:
     source(tmp_path / "src", 1)
-    with pytest.raises(jelly.JellyError, match=r"no table of an ingest: it has no _ingest.jsonl"):
+    with pytest.raises(jelly.JellyError, match="there is no table of Delta"):
         compact_table(tmp_path / "src")
-    with pytest.raises(jelly.JellyOptionsError, match="only tables of Parquet"):
-        ingest(tmp_path / "src", tmp_path / "out", to="jelly", compact=True)
-    ingest(tmp_path / "src", tmp_path / "out", to="jelly", spark=HERE)
-    with pytest.raises(jelly.JellyOptionsError, match="only tables of Parquet"):
-        compact_table(tmp_path / "out")
+    for to in ("jelly", "parquet"):
+        with pytest.raises(jelly.JellyOptionsError, match="only a table of Delta can be compacted: readers of a dir"):
+            ingest(tmp_path / "src", tmp_path / to, to=to, compact=True)  # type: ignore[arg-type]
+        ingest(tmp_path / "src", tmp_path / to, to=to, spark=HERE)  # type: ignore[arg-type]
+        with pytest.raises(jelly.JellyOptionsError, match="only a table of Delta"):
+            compact_table(tmp_path / to)
     with pytest.raises(ValueError, match="at least 1"):
-        ingest(tmp_path / "src", tmp_path / "none", compact=True, target_file_bytes=0)
-    assert plan(store_of("nowhere"), {}, (), 100) == []
+        ingest(tmp_path / "src", tmp_path / "none", to="delta", compact=True, target_file_bytes=0)
+    deltalake.write_deltalake(tmp_path / "other", pa.table({"x": [1]}))
+    with pytest.raises(jelly.JellyError, match="made by no ingest"):
+        compact_table(tmp_path / "other")
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -237,7 +196,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert '"compacted": 2' in done.stdout
     assert len(tables(store_of(out))) == 1
     source(src, 2)
-    more = CliRunner().invoke(cli, ["spark", "ingest", str(src), "--compact", "--out", out])
+    more = CliRunner().invoke(cli, ["spark", "ingest", str(src), "--to", "delta", "--compact", "--out", out])
     assert more.exit_code == 0, more.output
     assert len(tables(store_of(out))) == 1
     nothing = CliRunner().invoke(cli, ["spark", "ingest", "--out", out])

@@ -20,6 +20,7 @@ import pyarrow.parquet as parquet
 import pytest
 import store_jobs
 from cluster import TESTS, wait_for
+from deltalake.exceptions import TableNotFoundError
 from object_store import SECRET, Proxy
 
 import jelly
@@ -44,8 +45,6 @@ INGEST_MOMENTS = [
     *S3_MOMENTS,
     ("a report", r"PUT .*/_reports/", 2),
     ("the journal before publishing", r"PUT .*/_ingest.jsonl", 2),
-    ("a removal", r"DELETE .*/part-", 1),
-    ("the marker of the removal", r"PUT .*/_commit-", 2),
     ("the journal after publishing", r"PUT .*/_ingest.jsonl", 3),
     ("the end", r"PUT .*/_SUCCESS", 1),
 ]
@@ -56,9 +55,26 @@ LOCAL_MOMENTS = [
     ("a marker", "replace", "_commit-ingest.json'", 1),
     ("the first renaming", "replace", r"/out/part-", 1),
     ("a later renaming", "replace", r"/out/part-", 2),
-    ("the marker of the removal", "replace", "_commit-ingest.json'", 2),
-    ("a removal", "delete", "part-", 1),
     ("the end", "replace", "_SUCCESS'", 1),
+]
+# The same of a table of Delta: what was staged gets its names, then there is one commit.
+DELTA_S3_MOMENTS = [
+    *[moment for moment in S3_MOMENTS if moment[0] != "a marker"],
+    ("a report", r"PUT .*/_reports/", 2),
+    ("the journal", r"PUT .*/_ingest/", 1),
+    ("the commit", r"PUT .*/_delta_log/", 1),
+    ("what is left", r"DELETE .*/_temporary/", 1),
+    ("the end", r"DELETE .*/_ingest/", 1),
+]
+DELTA_LOCAL_MOMENTS = [
+    ("a file", "batches", "", 2),
+    ("a report", "replace", "_reports", 2),
+    ("the first renaming", "replace", r"/out/part-", 1),
+    ("a later renaming", "replace", r"/out/part-", 2),
+    ("the journal", "replace", "/out/_ingest/", 1),
+    ("the commit", "create_write_transaction", "", 1),
+    ("after the commit", "sweep", "", 1),
+    ("the end", "delete", "_ingest/", 1),
 ]
 
 
@@ -141,14 +157,14 @@ def check_ingest(store: Store, src: Path, tmp_path: Path, kill: Callable[..., No
     before = sources(src, 1, 1, 1)
     store_jobs.ingest(store.path, str(src), storage=dict(store.storage))
     assert rows(store) == before
-    after = sources(src, 1, 2, 2, 2)
+    after = sources(src, 1, 1, 1, 1, 1)
     kill(src=str(src))
     assert rows(store) in (before, after)
     if SUCCESS in store.files():  # then readers that know nothing of markers see one of them too
-        assert sum(name.startswith("part-") for name in store.files()) in (3, 4)
+        assert sum(name.startswith("part-") for name in store.files()) in (3, 5)
     done = store_jobs.ingest(store.path, str(src), storage=dict(store.storage))
     assert rows(store) == after
-    assert done.done_before + done.sources == 4
+    assert done.done_before + done.sources == 5
     is_clean(store, "_ingest.jsonl", "_ingest.lock")
     again = store_jobs.ingest(store.path, str(src), storage=dict(store.storage))
     assert (again.sources, rows(store)) == (0, after)
@@ -196,36 +212,151 @@ def kill_in_request(
     assert len(proxy.seen) == before
 
 
-def check_compaction(store: Store, src: Path, kill: Callable[..., None]) -> None:
+# ---- ingest into tables of Delta
+
+def delta_rows(store: Store) -> Counter[Any]:
+    return Counter(store_jobs.delta_table(store).to_pyarrow_table()["object"].to_pylist())
+
+
+def check_delta(store: Store, src: Path, kill: Callable[..., None], **settings: Any) -> None:
+    def ingest() -> Any:
+        return store_jobs.ingest(store.path, str(src), storage=dict(store.storage), to="delta", **settings)
+
+    before = sources(src, 1, 1, 1)
+    ingest()
+    assert delta_rows(store) == before
+    after = sources(src, 1, 2, 2, 2)
+    kill(src=str(src), to="delta", **settings)
+    assert delta_rows(store) in (before, after)
+    done = ingest()
+    assert delta_rows(store) == after
+    assert done.done_before + done.sources == 4
+    is_clean_delta(store)
+    again = ingest()
+    assert (again.sources, delta_rows(store)) == (0, after)
+    # Each version is one of them; no version was made twice.
+    assert [Counter(read["object"].to_pylist()) for read in map(at_version(store), range(2))] == [before, after]
+    assert store_jobs.delta_table(store).version() == 1
+
+
+def at_version(store: Store) -> Callable[[int], Any]:
+    def read(version: int) -> Any:
+        found = store_jobs.delta_table(store)
+        found.load_as_version(version)
+        return found.to_pyarrow_table()
+
+    return read
+
+
+def is_clean_delta(store: Store) -> None:
+    """There is nothing but files of some version, the log, a journal, and no secret."""
+    names = set(store.files())
+    data = {name for name in names if not name.startswith("_")}
+    log = b"".join(store.read(name) or b"" for name in names - data)
+    assert SECRET.encode() not in log
+    assert all(name.split("/")[-1].encode() in log for name in data)
+    assert [name.split("/")[0] for name in names - data if not name.startswith("_delta_log/")] == ["_ingest"]
+    if isinstance(store, S3Store):
+        with store._files() as (fs, root):
+            assert store._uploads(fs, root) == []
+
+
+@pytest.mark.parametrize(("call", "pattern", "number"), some(
+    DELTA_LOCAL_MOMENTS, "a later renaming", "the commit", "after the commit"
+))  # fmt: skip
+def test_an_ingest_into_a_table_of_delta(tmp_path: Path, call: str, pattern: str, number: int) -> None:
+    out, sign = tmp_path / "out", tmp_path / "sign"
+
+    def kill(**settings: Any) -> None:
+        with running("ingest", out=str(out), stop=[call, pattern, number, str(sign)], **settings) as process:
+            kill_when(process, sign.exists)
+
+    check_delta(store_of(str(out)), tmp_path / "src", kill)
+
+
+@pytest.mark.parametrize("reaches", [True, False])
+@pytest.mark.parametrize(("pattern", "number"), some(
+    DELTA_S3_MOMENTS, "a later completion", "the commit"
+))  # fmt: skip
+def test_an_ingest_into_a_table_of_delta_on_s3(
+    s3: dict[str, Any], proxy: Proxy, tmp_path: Path, pattern: str, number: int, reaches: bool
+) -> None:
+    store = store_of(f"s3://bucket/{tmp_path.name}", s3)
+
+    def kill(**settings: Any) -> None:
+        kill_in_request(proxy, s3, "ingest", pattern, number, reaches, out=store.path, **settings)
+
+    check_delta(store, tmp_path / "src", kill)
+
+
+@pytest.mark.parametrize("reaches", [True, False])
+@pytest.mark.parametrize(("pattern", "number"), some(
+    DELTA_S3_MOMENTS[:-2], "the commit"
+))  # fmt: skip
+def test_a_first_ingest_into_a_table_of_delta_on_s3(
+    s3: dict[str, Any], proxy: Proxy, tmp_path: Path, pattern: str, number: int, reaches: bool
+) -> None:
+    store, src = store_of(f"s3://bucket/{tmp_path.name}", s3), tmp_path / "src"
     whole = sources(src, 1, 1, 1)
-    store_jobs.ingest(store.path, str(src), storage=dict(store.storage))
+    kill_in_request(
+        proxy, s3, "ingest", pattern, number, reaches, out=store.path, src=str(src), to="delta"
+    )  # fmt: skip
+    is_made = reaches and "_delta_log" in pattern
+    if is_made:
+        assert delta_rows(store) == whole
+    else:
+        with pytest.raises(TableNotFoundError):
+            store_jobs.delta_table(store)
+    store_jobs.ingest(store.path, str(src), storage=dict(store.storage), to="delta")
+    assert (delta_rows(store), store_jobs.delta_table(store).version()) == (whole, 0)
+    is_clean_delta(store)
+
+
+def check_delta_compaction(store: Store, src: Path, sort: list[str], kill: Callable[[], None]) -> None:
+    def ingest() -> Any:
+        return store_jobs.ingest(store.path, str(src), storage=dict(store.storage), to="delta", sort=sort)
+
+    whole = sources(src, 1, 1, 1)
+    ingest()
     kill()
-    assert rows(store) == whole
+    assert delta_rows(store) == whole
     store_jobs.compact(store.path, storage=dict(store.storage))
-    assert rows(store) == whole
-    is_clean(store, "_ingest.jsonl", "_ingest.lock")
-    assert sum(name.startswith("part-") for name in store.files()) == 1
+    assert delta_rows(store) == whole
+    assert len(store_jobs.delta_table(store).file_uris()) == 1
+    assert store_jobs.delta_table(store).version() == 1
+    after = sources(src, 1, 2, 1)
+    assert (ingest().sources, delta_rows(store)) == (3, after)
+    assert not [name for name in store.files() if name.startswith("_temporary")]
 
 
-@pytest.mark.parametrize(("call", "pattern", "number"), some(LOCAL_MOMENTS, "a removal")[-3:])
-def test_a_compaction_of_a_directory(tmp_path: Path, call: str, pattern: str, number: int) -> None:
+@pytest.mark.parametrize(("sort", "call", "pattern", "number"), [
+    pytest.param(["object"], *moment[1:], id=moment[0])
+    for moment in (("a report", "replace", "_reports", 1), ("a renaming", "replace", r"/out/part-", 1),
+                   ("the commit", "create_write_transaction", "", 1), ("after the commit", "sweep", "", 1))
+])  # fmt: skip
+def test_a_compaction_of_a_table_of_delta(
+    tmp_path: Path, sort: list[str], call: str, pattern: str, number: int
+) -> None:
     out, sign = tmp_path / "out", tmp_path / "sign"
 
     def kill() -> None:
         with running("compact", out=str(out), stop=[call, pattern, number, str(sign)]) as process:
             kill_when(process, sign.exists)
 
-    check_compaction(store_of(str(out)), tmp_path / "src", kill)
+    check_delta_compaction(store_of(str(out)), tmp_path / "src", sort, kill)
 
 
-@pytest.mark.parametrize(("pattern", "number"), some(
-    [("an upload", r"PUT .*partNumber=", 1), ("a completion", r"POST .*uploadId=", 1),
-     ("a removal", r"DELETE .*/part-", 2)], "a removal",
-))  # fmt: skip
-def test_a_compaction_on_s3(s3: dict[str, Any], proxy: Proxy, tmp_path: Path, pattern: str, number: int) -> None:
+@pytest.mark.parametrize("reaches", [True, False])
+@pytest.mark.parametrize(("sort", "pattern"), [
+    ([], r"PUT .*/part-"), ([], r"PUT .*/_delta_log/"), (["object"], r"POST .*uploadId="),
+    (["object"], r"PUT .*/_delta_log/"),
+])  # fmt: skip
+def test_a_compaction_of_a_table_of_delta_on_s3(
+    s3: dict[str, Any], proxy: Proxy, tmp_path: Path, sort: list[str], pattern: str, reaches: bool
+) -> None:
     store = store_of(f"s3://bucket/{tmp_path.name}", s3)
-    check_compaction(store, tmp_path / "src", lambda: kill_in_request(
-        proxy, s3, "compact", pattern, number, True, out=store.path
+    check_delta_compaction(store, tmp_path / "src", sort, lambda: kill_in_request(
+        proxy, s3, "compact", pattern, 1, reaches, out=store.path
     ))  # fmt: skip
 
 
@@ -344,7 +475,7 @@ def test_two_ingests_at_a_time(s3: dict[str, Any], tmp_path: Path, monkeypatch: 
     store_jobs.ingest(out, str(tmp_path / "src"), storage=s3, progress=second)
     assert seen == ["refused"]
     # One that was taken for dead does not publish.
-    sources(tmp_path / "src", 2)
+    sources(tmp_path / "src", 1, 1)
 
     def takes_over(*given: Any) -> None:
         store = store_of(out, s3)

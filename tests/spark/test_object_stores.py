@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from cluster import TESTS
+from store_jobs import delta_table
 
 import jelly
 import jelly.spark
@@ -121,14 +122,15 @@ def test_a_stream_that_is_started_again(spark: Any, s3: dict[str, Any], out: str
     assert not any(name.startswith("_") for name in store.files())
 
 
-def test_ingest(spark: Any, s3: dict[str, Any], out: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("to", ["parquet", "delta"])
+def test_ingest(spark: Any, s3: dict[str, Any], out: str, tmp_path: Path, to: Any) -> None:
     (tmp_path / "src").mkdir()
     for number in range(3):
         lines = [f'<a:{number}> <a:p{i % 2}> "{i}" .\n' for i in range(50)]
         (tmp_path / "src" / f"{number}.nt").write_text("".join(lines))
-    done = ingest(tmp_path / "src", out, spark=spark, split_bytes=1, partition_by="predicate", storage=s3)
+    settings: dict[str, Any] = {"to": to, "partition_by": "predicate", "sort": ["object"]}
+    done = ingest(tmp_path / "src", out, spark=spark, split_bytes=1, storage=s3, **settings)
     assert (done.tasks, done.statements, done.files) == (3, 150, 6)
-    assert compact_table(out, spark=spark, storage=s3).compacted_to == 2
     text = b"".join((store_of(out, s3).read(name) or b"") for name in store_of(out, s3).files())
     assert s3["secret"].encode() not in text
     assert s3["key"].encode() not in text
@@ -139,6 +141,9 @@ def test_ingest(spark: Any, s3: dict[str, Any], out: str, tmp_path: Path) -> Non
     table = dataset.dataset(out.removeprefix("s3://"), filesystem=s3fs.S3FileSystem(**s3), partitioning="hive")
     assert table.count_rows() == 150
     assert table.count_rows(filter=dataset.field("predicate") == "a:p1") == 75
+    if to == "delta":
+        assert compact_table(out, spark=spark, storage=s3).compacted_to == 2
+        assert delta_table(store_of(out, s3)).to_pyarrow_table().num_rows == 150
 
 
 def test_tables_of_a_layout(spark: Any, s3: dict[str, Any], out: str, tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def _ingest(folder: Path, **given: Any) -> int:
 
 
 def _compact(folder: Path, **given: Any) -> int:
-    _ingest(folder, split_bytes=1)
+    _ingest(folder, split_bytes=1, to="delta", sort=["subject"])
     return jelly.spark.compact_table(folder / "out", **given).compacted
 
 
@@ -186,7 +186,8 @@ def gone():
 quiet = {"spark.driver.memory": "600m"}
 assert stats(folder / "in", conf=quiet)[0].statements == 2
 gone()
-assert jelly.spark.ingest(folder / "in", folder / "out", spark="local[2]", split_bytes=1).files == 2
+made = {"to": "delta", "sort": ["object"], "split_bytes": 1}
+assert jelly.spark.ingest(folder / "in", folder / "out", spark="local[2]", **made).files == 2
 gone()
 assert jelly.spark.compact_table(folder / "out").compacted == 2
 gone()

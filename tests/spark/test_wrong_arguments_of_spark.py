@@ -62,7 +62,7 @@ def test_ingest(here: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_compact_table(here: Path) -> None:
-    jelly.spark.ingest("in.nt", "out", spark=HERE)
+    jelly.spark.ingest("in.nt", "out", spark=HERE, to="delta")
     jelly.spark.compact_table("out", spark=HERE)
     assert not faults(jelly.spark.compact_table, "out", spark=HERE)
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
+from uuid import uuid4
 
 from jelly.errors import JellyError
 from jelly.spark._commit.lease import LOCK, PROBE, Lease
@@ -24,7 +25,18 @@ from jelly.spark._commit.store import LocalStore
 from jelly.spark._commit.swap import finish, marker_of, swap
 from jelly.spark._partitions import Part
 
-__all__ = ["JOURNAL", "SCRATCH", "Manifest", "new_reports", "report_name", "task_parts"]
+__all__ = [
+    "JOURNAL",
+    "SCRATCH",
+    "Manifest",
+    "Tasks",
+    "check_settings",
+    "file_names",
+    "new_reports",
+    "report_name",
+    "staged_files",
+    "task_parts",
+]
 
 JOURNAL = "_ingest.jsonl"
 # A directory of a task for files that only later tasks read: they are not published.
@@ -38,200 +50,28 @@ _UNSAVED = 1000
 Key = tuple[int, float, int, int | None]
 
 
-class Manifest:
-    """The journal of a store, locked by one ingest at a time. Use it in ``with``.
+class Tasks:
+    """The tasks of a table: those that readers see the files of, and those that are `ready` to be published.
 
-    JellyError if the store holds other files, was made with other settings, or is in use by another ingest. None stands
-    for the settings that it was made with, which ``settings`` are then.
+    A task is its report: ``parts`` of sources, ``files``, ``staged`` files, ``statements``, ``errors``.
     """
 
-    def __init__(self, store: Store, settings: dict[str, Any] | None) -> None:
+    def __init__(self, store: Store) -> None:
         self.store = store
-        data = store.read(JOURNAL)
-        if data is None and settings is None:
-            raise JellyError(f"there is no table of an ingest: it has no {JOURNAL}", source=store.url)
-        if data is None and set(store.files()) - {LOCK, PROBE}:
-            raise JellyError(f"the directory is not empty and has no {JOURNAL} of an ingest", source=store.url)
-        if isinstance(store, LocalStore):
-            os.makedirs(store.path, exist_ok=True)
-        self._lease = Lease(store)
-        try:
-            self.tasks: dict[str, dict[str, Any]] = {}
-            self._lines: list[dict[str, Any]] = []
-            self._unsaved: list[str] = []  # the reports of tasks in lines that are not written yet
-            # What publishing has to do: the staged tasks, the files of former tasks, and whether it began.
-            self._ready: set[str] = set()
-            self._former: set[str] = set()
-            self._dropped: set[str] = set()  # the sources of the latter
-            self._replaced: dict[str, list[dict[str, Any]]] = {}  # by the task that has their statements now
-            self._is_publishing = False
-            self._read(settings)
-        except BaseException:
-            self._lease.release()
-            raise
+        self.tasks: dict[str, dict[str, Any]] = {}
+        # What publishing has to do: the staged tasks, and the files of former tasks.
+        self._ready: set[str] = set()
+        self._former: set[str] = set()
+        self._dropped: set[str] = set()  # the sources of the latter
 
-    def __enter__(self) -> Manifest:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        try:
-            if self._unsaved:
-                self._save()
-        finally:
-            self._lease.release()
-
-    def _read(self, settings: dict[str, Any] | None) -> None:
-        text = (self.store.read(JOURNAL) or b"").decode()
-        try:
-            lines = [json.loads(line) for line in text.splitlines()]
-            known: dict[str, Any] = lines[0]["settings"] if lines else {}
-            for line in lines[1:]:
-                self._apply(line)
-        except (ValueError, KeyError, TypeError):
-            raise JellyError(
-                "the journal is damaged: use another directory", source=f"{self.store.url}/{JOURNAL}"
-            ) from None
-        self._lines = lines
-        self.settings = known if settings is None else settings
-        if settings is None:
-            return
-        if known != settings and not self.tasks and not self._former:
-            # Nothing was made with other settings, or may still be.
-            self.store.sweep()
-            self._lines = [{"settings": settings}]
-            self._save()
-        elif known != settings:
-            differ = [f"{name} {known.get(name)!r}, not {settings.get(name)!r}" for name in known | settings
-                      if known.get(name) != settings.get(name)]  # fmt: skip
-            raise JellyError(f"the directory was made with {', '.join(differ)}", source=self.store.url)
-
-    def _apply(self, line: dict[str, Any]) -> None:
-        """The effect of a line of the journal."""
-        if "drop" in line:
-            self._ready.discard(line["drop"])
-            report = self.tasks.pop(line["drop"])
-            self._former |= _files(report)
-            self._dropped |= {part[0] for part in report["parts"]}
-        elif "lost" in line:
-            self._ready.discard(line["lost"])
-            report = self.tasks.pop(line["lost"])
-            former = self._replaced.pop(line["lost"], None)
-            if former is None:
-                self._dropped |= {part[0] for part in report["parts"]}
-            for before in former or ():
-                self.tasks[before["task"]] = before
-                self._former -= _files(before)
-        elif "publish" in line:
-            self._is_publishing = line["publish"] == "begin"
-            if not self._is_publishing:
-                self._ready.clear()
-                self._former.clear()
-                self._dropped.clear()
-                self._replaced.clear()
-        else:
-            if "replaces" in line:
-                self._replaced[line["task"]] = [self.tasks.pop(name) for name in line["replaces"]]
-                self._former |= {name for report in self._replaced[line["task"]] for name in _files(report)}
-            self.tasks[line["task"]] = line
-            self._ready.add(line["task"])
-
-    def _add(self, *lines: dict[str, Any]) -> None:
-        for line in lines:
-            self._apply(line)
-        self._lines += lines
-
-    def _save(self) -> None:
-        self._lease.check()
-        self.store.write(JOURNAL, "".join(json.dumps(line) + "\n" for line in self._lines).encode())
-        self.store.delete(self._unsaved)
-        self._unsaved = []
-
-    # ---- tasks
-
-    def recover(self) -> None:
-        """Complete what a crash has interrupted, and remove other files.
-
-        This is publishing, or the commit of tasks that ended after their driver was gone.
-        """
-        if self._is_publishing:
-            self.publish()
-        found: list[dict[str, Any]] = []
-        done = self._done()
-        for report in new_reports(self.store, None, set()):
-            if "error" in report or "is_part" in report:  # a part of a compaction does not count on its own
-                continue
-            if not any(_known(part, done) for part in report["parts"]):
-                found.append(report)
-                for path, *key in report["parts"]:
-                    done.setdefault(path, set()).add(tuple(key))
-        # What was staged may be gone: tasks that ended after their job was aborted, a store that aborts old uploads.
-        ready = [self.tasks[name] for name in self._ready]
-        lost = set(self.store.missing([file for report in (*ready, *found) for file in _staged(report)]))
-        whole = [report["task"] for report in (*ready, *found) if lost.isdisjoint(_staged(report))]
-        self._add(*({"lost": report["task"]} for report in ready if report["task"] not in whole))
-        for report in found:
-            if report["task"] in whole:
-                self.commit(report)
-        if lost:
-            self._save()
-        self.store.delete([marker_of(_JOB)])
-        self.sweep()
-
-    def sweep(self) -> None:
-        """Remove what tasks have staged and the journal does not know."""
-        if self._unsaved:
-            self._save()
-        self.store.sweep(keep=[file for name in self._ready for file in _staged(self.tasks[name])])
-
-    def commit(self, report: dict[str, Any]) -> None:
-        """Add a task to the journal."""
-        if report["task"] not in self.tasks:
-            self._add(report)
-            self._unsaved.append(report_name(report["job"], report["attempt"]))
-            if len(self._unsaved) >= _UNSAVED:
-                self._save()
-
-    def replace(self, reports: Collection[dict[str, Any]]) -> None:
-        """Put tasks in the place of those that they replace, which have the same statements."""
-        self._add(*reports)
-        self._save()
-
-    def publish(self) -> None:
-        """Show readers the files of all tasks, and no other files. If there is nothing to change, nothing is done."""
-        store = self.store
-        if self._ready or self._former:
-            resume = self._is_publishing
-            if not resume:
-                self._add({"publish": "begin"})
-                self._save()
-            self._lease.check()
-            staged = [file for name in sorted(self._ready) for file in _staged(self.tasks[name])]
-            files = [file for file in staged if not _is_scratch(file.name)]
-            swap(store, _JOB, files, self._former.difference(*map(_files, self.tasks.values())), resume=resume)
-            for name in self._ready:
-                self.tasks[name].pop("staged", None)
-                self.tasks[name].pop("replaces", None)
-            self._add({"publish": "end"})
-            # What came before does not matter any more.
-            self._lines = [self._lines[0], *self.tasks.values(), {"publish": "end"}]
-            self._save()
-            finish(store, _JOB)
-            store.sweep()
-        elif store.read(SUCCESS) is None:
-            finish(store, _JOB)
+    def drop_tasks(self, names: Collection[str]) -> None:
+        """Take what some tasks have written out of the table."""
+        raise NotImplementedError
 
     @property
     def ready(self) -> set[str]:
         """The tasks that are committed, but not published."""
         return self._ready
-
-    def files(self, task: str, folder: str) -> list[tuple[str, int]]:
-        """The files that a task has written to a directory of the table: their names now in the store, and sizes."""
-        if task in self._ready:
-            found = [(file.name, file.place, file.size) for file in _staged(self.tasks[task])]
-        else:
-            found = [(name, name, size) for name, size in self.tasks[task]["files"] if not _is_scratch(name)]
-        return [(place, size) for name, place, size in found if name.partition("/")[0] == folder]
 
     # ---- sources
 
@@ -239,6 +79,11 @@ class Manifest:
     def sources(self) -> set[str]:
         """The files whose statements are in the table."""
         return {part[0] for report in self.tasks.values() for part in report["parts"]}
+
+    @property
+    def shown(self) -> set[str]:
+        """The files whose statements readers see."""
+        return {part[0] for name, report in self.tasks.items() if name not in self._ready for part in report["parts"]}
 
     @property
     def owed(self) -> set[str]:
@@ -254,12 +99,6 @@ class Manifest:
         self.drop_tasks([
             name for name, report in self.tasks.items() if any(part[0] in paths for part in report["parts"])
         ])
-
-    def drop_tasks(self, names: Collection[str]) -> None:
-        """Take what some tasks have written out of the table."""
-        if names:
-            self._add(*({"drop": name} for name in names))
-            self._save()
 
     def changed(self, tasks: list[list[Part]]) -> list[str]:
         """The files of a plan of which the table has another state."""
@@ -282,6 +121,15 @@ class Manifest:
         left = [[part for part in task if not _known([part.file.path, *_key(part)], known)] for task in tasks]
         return [task for task in left if task]
 
+    def _found(self, fits: Callable[[dict[str, Any]], bool] = lambda report: True) -> Iterator[dict[str, Any]]:
+        """The reports of tasks that have ended after their driver was gone, none of a part that is in the table."""
+        done = self._done()
+        for report in new_reports(self.store, None, set()):
+            if "error" not in report and fits(report) and not any(_known(part, done) for part in report["parts"]):
+                yield report
+                for path, *key in report["parts"]:
+                    done.setdefault(path, set()).add(tuple(key))
+
     def _done(self) -> dict[str, set[Key]]:
         done: dict[str, set[Key]] = {}
         for report in self.tasks.values():
@@ -290,7 +138,179 @@ class Manifest:
         return done
 
 
-def _files(report: dict[str, Any]) -> set[str]:
+class Manifest(Tasks):
+    """The journal of a store, locked by one ingest at a time. Use it in ``with``.
+
+    JellyError if the store holds other files, was made with other settings, or is in use by another ingest.
+    """
+
+    def __init__(self, store: Store, settings: dict[str, Any]) -> None:
+        super().__init__(store)
+        if store.read(JOURNAL) is None and set(store.files()) - {LOCK, PROBE}:
+            raise JellyError(f"the directory is not empty and has no {JOURNAL} of an ingest", source=store.url)
+        if isinstance(store, LocalStore):
+            os.makedirs(store.path, exist_ok=True)
+        self._lease = Lease(store)
+        try:
+            self._lines: list[dict[str, Any]] = []
+            self._unsaved: list[str] = []  # the reports of tasks in lines that are not written yet
+            self._is_publishing = False  # publishing has begun
+            self._read(settings)
+        except BaseException:
+            self._lease.release()
+            raise
+
+    def __enter__(self) -> Manifest:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        try:
+            if self._unsaved:
+                self._save()
+        finally:
+            self._lease.release()
+
+    def _read(self, settings: dict[str, Any]) -> None:
+        text = (self.store.read(JOURNAL) or b"").decode()
+        try:
+            lines = [json.loads(line) for line in text.splitlines()]
+            known: dict[str, Any] = lines[0]["settings"] if lines else {}
+            for line in lines[1:]:
+                self._apply(line)
+        except (ValueError, KeyError, TypeError):
+            raise JellyError(
+                "the journal is damaged: use another directory", source=f"{self.store.url}/{JOURNAL}"
+            ) from None
+        self._lines = lines
+        if settings != known and not self.tasks and not self._former:
+            # Nothing was made with other settings, or may still be.
+            self.store.sweep()
+            known = settings
+            self._lines = [{"settings": settings}]
+            self._save()
+        check_settings(known, settings, self.store.url)
+
+    def _apply(self, line: dict[str, Any]) -> None:
+        """The effect of a line of the journal."""
+        if "drop" in line:
+            self._ready.discard(line["drop"])
+            report = self.tasks.pop(line["drop"])
+            self._former |= file_names(report)
+            self._dropped |= {part[0] for part in report["parts"]}
+        elif "lost" in line:
+            self._ready.discard(line["lost"])
+            self._dropped |= {part[0] for part in self.tasks.pop(line["lost"])["parts"]}
+        elif "publish" in line:
+            self._is_publishing = line["publish"] == "begin"
+            if not self._is_publishing:
+                self._ready.clear()
+                self._former.clear()
+                self._dropped.clear()
+        else:
+            self.tasks[line["task"]] = line
+            self._ready.add(line["task"])
+
+    def _add(self, *lines: dict[str, Any]) -> None:
+        for line in lines:
+            self._apply(line)
+        self._lines += lines
+
+    def _save(self) -> None:
+        self._lease.check()
+        self.store.write(JOURNAL, "".join(json.dumps(line) + "\n" for line in self._lines).encode())
+        self.store.delete(self._unsaved)
+        self._unsaved = []
+
+    # ---- tasks
+
+    def begin(self) -> str:
+        """Let tasks write. Return the name of their job."""
+        job = uuid4().hex
+        self.store.begin(job)
+        return job
+
+    def recover(self) -> None:
+        """Complete what a crash has interrupted, and remove other files.
+
+        This is publishing, or the commit of tasks that ended after their driver was gone.
+        """
+        if self._is_publishing:
+            self.publish()
+        found = list(self._found())
+        # What was staged may be gone: tasks that ended after their job was aborted, a store that aborts old uploads.
+        ready = [self.tasks[name] for name in self._ready]
+        lost = set(self.store.missing([file for report in (*ready, *found) for file in staged_files(report)]))
+        whole = [report["task"] for report in (*ready, *found) if lost.isdisjoint(staged_files(report))]
+        self._add(*({"lost": report["task"]} for report in ready if report["task"] not in whole))
+        for report in found:
+            if report["task"] in whole:
+                self.commit(report)
+        if lost:
+            self._save()
+        self.store.delete([marker_of(_JOB)])
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Remove what tasks have staged and the journal does not know."""
+        if self._unsaved:
+            self._save()
+        self.store.sweep(keep=[file for name in self._ready for file in staged_files(self.tasks[name])])
+
+    def commit(self, report: dict[str, Any]) -> None:
+        """Add a task to the journal."""
+        if report["task"] not in self.tasks:
+            self._add(report)
+            self._unsaved.append(report_name(report["job"], report["attempt"]))
+            if len(self._unsaved) >= _UNSAVED:
+                self._save()
+
+    def drop_tasks(self, names: Collection[str]) -> None:
+        """Take what some tasks have written out of the table."""
+        if names:
+            self._add(*({"drop": name} for name in names))
+            self._save()
+
+    def publish(self) -> None:
+        """Show readers the files of all tasks, and no other files. If there is nothing to change, nothing is done."""
+        store = self.store
+        if self._ready or self._former:
+            resume = self._is_publishing
+            if not resume:
+                self._add({"publish": "begin"})
+                self._save()
+            self._lease.check()
+            staged = [file for name in sorted(self._ready) for file in staged_files(self.tasks[name])]
+            files = [file for file in staged if not _is_scratch(file.name)]
+            swap(store, _JOB, files, self._former.difference(*map(file_names, self.tasks.values())), resume=resume)
+            for name in self._ready:
+                self.tasks[name].pop("staged", None)
+            self._add({"publish": "end"})
+            # What came before does not matter any more.
+            self._lines = [self._lines[0], *self.tasks.values(), {"publish": "end"}]
+            self._save()
+            finish(store, _JOB)
+            store.sweep()
+        elif store.read(SUCCESS) is None:
+            finish(store, _JOB)
+
+    def files(self, task: str, folder: str) -> list[tuple[str, int]]:
+        """The files that a task has written to a directory of the table: their names now in the store, and sizes."""
+        if task in self._ready:
+            found = [(file.name, file.place, file.size) for file in staged_files(self.tasks[task])]
+        else:
+            found = [(name, name, size) for name, size in self.tasks[task]["files"] if not _is_scratch(name)]
+        return [(place, size) for name, place, size in found if name.partition("/")[0] == folder]
+
+def check_settings(known: dict[str, Any], settings: dict[str, Any] | None, url: str) -> dict[str, Any]:
+    """The settings of a table. JellyError if it was made with others than those that are given."""
+    if settings is None or settings == known:
+        return known
+    differ = [f"{name} {known.get(name)!r}, not {settings.get(name)!r}" for name in known | settings
+              if known.get(name) != settings.get(name)]  # fmt: skip
+    raise JellyError(f"the directory was made with {', '.join(differ)}", source=url)
+
+
+def file_names(report: dict[str, Any]) -> set[str]:
     """The files of a task that become part of the table."""
     return {name for name, _ in report["files"] if not _is_scratch(name)}
 
@@ -299,7 +319,7 @@ def _is_scratch(name: str) -> bool:
     return name.startswith(f"{SCRATCH}/")
 
 
-def _staged(report: dict[str, Any]) -> list[Staged]:
+def staged_files(report: dict[str, Any]) -> list[Staged]:
     return [Staged.of(file) for file in report["staged"]]
 
 

@@ -1,9 +1,7 @@
-"""Compaction of a table of Parquet: many small files become few of a target size, sorted over all of them.
+"""Sorting of a whole table: its files become few of a target size, and no two files of a partition overlap.
 
-The rows of a partition go to one file, or to several of about the target size. If the table is sorted, each of these
-files has a range of the order, and a task sorts it: runs that fit into memory, which are merged. So no two files of a
-partition overlap, and the statistics of files and row groups tell which to read. Statements do not pass through the
-JVM.
+Each file has a range of the order of a partition, and a task sorts it: runs that fit into memory, which are merged. So
+the statistics of files and row groups tell which to read. Statements do not pass through the JVM.
 """
 
 from __future__ import annotations
@@ -12,12 +10,12 @@ import contextlib
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jelly._formats.arrow_tables import compute, pa, parquet
-from jelly._formats.table_files import GROUP_ROWS, write_table_file
+from jelly._formats.table_files import write_table_file
 from jelly.spark._commit.staging import Store
 from jelly.spark._parts.files import open_file
 from jelly.spark._reading import BATCH_ROWS
@@ -81,14 +79,13 @@ class Compaction:
                 ]
                 schema = opened[0].schema_arrow
                 keys = tuple(column for column in self.sort if column in schema.names)
-                read = _rows(opened, keys, piece.first, piece.last)
-                made = sorted_rows(read, keys) if keys else read
-                group_rows = SORTED_GROUP_ROWS if keys else GROUP_ROWS
-                n = write_table_file(path, pa.RecordBatchReader.from_batches(schema, made), group_rows=group_rows)
+                made = sorted_rows(_rows(opened, keys, piece.first, piece.last), keys)
+                read = pa.RecordBatchReader.from_batches(schema, made)
+                n = write_table_file(path, read, group_rows=SORTED_GROUP_ROWS)
             rows += n
             if not n:
                 os.unlink(path)
-        return {"statements": rows, "is_part": True}
+        return {"statements": rows}
 
     def _at(self, name: str) -> str:
         return f"{self.store.path}/{name}"
@@ -101,7 +98,7 @@ def _rows(
     for file in files:
         groups = [
             group for group in range(file.num_row_groups)
-            if not keys or _may_have(file.metadata.row_group(group), keys[0], first, last)
+            if _may_have(file.metadata.row_group(group), keys[0], first, last)
         ]  # fmt: skip
         for batch in file.iter_batches(batch_size=BATCH_ROWS, row_groups=groups):
             if first is not None:
@@ -216,50 +213,25 @@ def _nulls_last(key: Key) -> tuple[tuple[bool, Any], ...]:
 
 # ---- the plan
 
-def plan(
-    store: Store, tasks: Mapping[str, dict[str, Any]], sort: tuple[str, ...], target: int
-) -> list[tuple[list[str], list[str], list[Piece]]]:
-    """The plan of a compaction: in each group tasks of a journal, the files of theirs that stay, the pieces to make.
-
-    Tasks whose files are large enough, in partitions without small files, are left alone.
-    """
-    small: dict[str, int] = {}
-    for report in tasks.values():
-        for name, size in report["files"]:
-            small[_folder(name)] = small.get(_folder(name), 0) + (size < target / 2)
-    chosen = [
-        name for name, report in tasks.items()
-        if any(size < target / 2 and small[_folder(file)] > 1 for file, size in report["files"])
-    ]  # fmt: skip
-    if sort:  # all or nothing, so that no files overlap
-        is_sorted = all(report.get("sorted") == list(sort) for report in tasks.values() if report["files"])
-        chosen = [] if is_sorted else list(tasks)
-    whole = bool(sort) or any(_folder(name) for task in chosen for name, _ in tasks[task]["files"])
-    groups = []
-    for members in [chosen] if whole else _bins(chosen, lambda name: _size(tasks[name]), target):
-        files: dict[str, list[tuple[str, int]]] = {}
-        for task in members:
-            for name, size in tasks[task]["files"]:
-                files.setdefault(_folder(name), []).append((name, size))
-        kept: list[str] = []
-        pieces: list[Piece] = []
-        for folder, inside in sorted(files.items()):
-            if sort:
-                pieces += _ranges(store, folder, sorted(inside), sort, target)
-                continue
-            for several in _bins(sorted(inside), lambda file: file[1], target):
-                if len(several) == 1:
-                    kept.append(several[0][0])
-                else:
-                    pieces.append(Piece(folder, tuple(several)))
-        if pieces:
-            groups.append((members, kept, pieces))
-    return groups
+def plan(store: Store, files: Iterable[tuple[str, int]], sort: tuple[str, ...], target: int) -> list[Piece]:
+    """The files to make of those of a table."""
+    inside: dict[str, list[tuple[str, int]]] = {}
+    for file in files:
+        inside.setdefault(_folder(file[0]), []).append(file)
+    return [piece for folder, some in inside.items() for piece in _ranges(store, folder, some, sort, target)]
 
 
 def compacted(store: Store, pieces: Sequence[Piece], sort: tuple[str, ...]) -> list[Compaction]:
     """The tasks for some pieces: small ones share a task."""
-    return [Compaction(store, tuple(some), sort) for some in _bins(pieces, lambda piece: piece.size, _TASK_BYTES)]
+    tasks: list[list[Piece]] = []
+    room = 0
+    for piece in pieces:
+        if not tasks or piece.size > room:
+            tasks.append([])
+            room = _TASK_BYTES
+        tasks[-1].append(piece)
+        room -= piece.size
+    return [Compaction(store, tuple(some), sort) for some in tasks]
 
 
 def _ranges(
@@ -293,20 +265,3 @@ def _ranges(
 
 def _folder(name: str) -> str:
     return name[: name.rfind("/") + 1]
-
-
-def _size(report: Mapping[str, Any]) -> int:
-    return sum(size for _, size in report["files"])
-
-
-def _bins(items: Iterable[Any], size: Callable[[Any], int], limit: int) -> list[list[Any]]:
-    """Neighbours together, up to a limit."""
-    made: list[list[Any]] = []
-    room = 0
-    for item in items:
-        if not made or size(item) > room:
-            made.append([])
-            room = limit
-        made[-1].append(item)
-        room -= size(item)
-    return made

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import time
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,10 +12,11 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from jelly._dataset.blank_node_scope import KEEP, BlankNodes, Mode
+from jelly._formats.arrow_tables import schema
 from jelly._options.layouts import BUILT, BuiltLayout, Layout, find_layout
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
-from jelly.spark._commit.journal import SCRATCH, Manifest, new_reports
+from jelly.spark._commit.journal import JOURNAL, SCRATCH, Manifest, Tasks, new_reports
 from jelly.spark._commit.staging import Store
 from jelly.spark._commit.store import LocalStore, store_of
 from jelly.spark._ingest.compact import Compaction, compacted, plan
@@ -32,6 +31,8 @@ from jelly.spark._tables.build import Step, Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from jelly.spark._ingest.delta import DeltaTasks
 
 __all__ = ["compact_table", "ingest"]
 
@@ -50,7 +51,7 @@ def ingest(
     *,
     spark: SparkSession | str | None = None,
     conf: Mapping[str, str] | None = None,
-    to: Literal["parquet", "jelly"] = "parquet",
+    to: Literal["parquet", "jelly", "delta"] = "parquet",
     layout: Layout | BuiltLayout = "flat",
     partition_by: Literal["predicate", "graph"] | None = None,
     sort: Sequence[Literal["subject", "predicate", "object", "graph"]] = (),
@@ -72,13 +73,14 @@ def ingest(
     progress: Callable[[int, int, int], object] | None = None,
     **limits: Any,
 ) -> Ingestion:
-    """Convert files to tables in Parquet (zstd), or to seekable Jelly. Executors read and write them.
+    """Convert files to tables in Parquet (zstd) or Delta, or to seekable Jelly. Executors read and write them.
 
-    A run continues where the last run ended, for any reason: finished sources are skipped, sources with another size
-    or time of change are done again. The new files appear when everything is done, and ``_SUCCESS`` is written
-    last. Readers of this package see the table as it was before or as it is afterwards. Other readers, such as those of
-    Parquet, may see old and new rows together, or some twice, in the moment in which the driver exchanges the files:
-    ``_SUCCESS`` is missing then, and as long as the table is not whole.
+    A run continues where the last run ended, for any reason: finished sources are skipped. A table of Delta is changed
+    by one commit, which every reader sees or does not see. Sources with another size or time of change are done again.
+
+    A directory of files is only added to; that sources in it have changed is an error. The new files appear when
+    everything is done, and ``_SUCCESS`` is written last. Readers of this package see all of them or none; others may
+    see some in the moment in which the driver gives them their names: ``_SUCCESS`` is missing then.
 
     Parameters
     ----------
@@ -94,8 +96,9 @@ def ingest(
         ``local[*]``. None is started if nothing is to do, and only what was started is stopped at the end.
     conf : mapping, optional
         Settings of Spark for a session that is started.
-    to : {"parquet", "jelly"}, default "parquet"
-        The format.
+    to : {"parquet", "jelly", "delta"}, default "parquet"
+        The format. ``"delta"`` makes a table of Delta of Parquet files, in the layouts "flat" and "ntriples" (extra
+        ``delta``).
     layout : {"flat", "ntriples", "ids", "vertical", "wide"}, default "flat"
         ``"flat"`` and ``"ntriples"`` make one table, with the columns of `jelly.read_arrow`. ``"ids"`` makes the tables
         ``terms`` and ``triples``, with numbers for terms. ``"vertical"`` makes a table for each predicate, ``"wide"``
@@ -114,8 +117,8 @@ def ingest(
     allow_empty : bool, default False
         Accept that there are no files to read.
     prune : bool, default False
-        Remove the statements of sources that are gone. Otherwise they stay until another source of the same task has
-        changed, and are reported.
+        Remove the statements of sources that are gone, which a directory of files cannot. Otherwise they stay until
+        another source of the same task has changed, and are reported.
     split_bytes : int, optional
         Bytes of sources per task; see ``splitBytes`` of the data source. By default 4 to 32 MiB, so that
         there are two tasks or more for each core.
@@ -132,7 +135,7 @@ def ingest(
         Whether directories such as ``graph=...`` say the graph of their files, see the option of the data source. All
         runs must use the same.
     compact : bool, default False
-        Make few files out of many afterwards, see `compact_table`.
+        Make few files out of many afterwards, see `compact_table`. Only for ``to="delta"``.
     target_file_bytes : int, default 134217728
         Bytes of the files that this makes.
     progress : callable, optional
@@ -145,7 +148,8 @@ def ingest(
     FileNotFoundError
         If there are no files to read.
     JellyError
-        If a source is broken, or the directory holds other files or was made with other settings.
+        If a source is broken, or the directory holds other files or was made with other settings, or holds files of
+        sources that have changed.
     JellyOptionsError
         If options contradict each other.
 
@@ -155,11 +159,13 @@ def ingest(
     with one id are an error, never one term; another ``seed`` then helps. Among 100 million terms the chance is 1 to
     2,000. Terms that no statement has any more stay in ``terms``.
 
-    A second ingest into the same table is an error as long as one runs. In stores that can only look before they write
+    A second ingest into the same table is an error as long as one runs; of two into a table of Delta the first to
+    commit wins, and the other is an error. In stores that can only look before they write
     (SFTP, say, and others without conditional writes) two that begin in the same moment may both run: do not let them.
 
-    Vertical and wide tables are built from a table ``statements``, which stays beside them. A rerun reads new sources
-    only, and builds the tables anew if there are any.
+    Vertical and wide tables are built from a table ``statements``, which stays beside them. A rerun reads new and
+    changed sources only, and builds the tables anew if there are any: these, and those of "ids", are exchanged in
+    place, and only readers of this package never see old and new files together.
 
     Examples
     --------
@@ -168,7 +174,7 @@ def ingest(
     """
     _check(to, layout, partition_by, sort)
     if compact:
-        _check_compaction(to, layout, target_file_bytes)
+        _check_compaction(to, target_file_bytes)
     began = time.perf_counter()
     # Later steps of tables that are built read what earlier ones have staged.
     store = _store(out, storage, readable=layout in BUILT)
@@ -199,25 +205,26 @@ def ingest(
     settings |= tables.settings() if tables else {}
     settings |= {} if partitions else {"partitions": False}
     report = Ingestion(store.url, unknown=[file.path for file in left_out])
-    with Manifest(store, settings) as manifest, contextlib.ExitStack() as stack:
+    journal: Any = _delta(store, settings, schema(flat), column) if to == "delta" else Manifest(store, settings)
+    with journal as manifest, contextlib.ExitStack() as stack:
         running = _Session(spark, conf, stack)
         manifest.recover()
-        left, weights = _due(manifest, files, cut, report, storage, format, fails=on_error == "fail", prune=prune)
-        job = uuid.uuid4().hex
+        left, weights = _due(manifest, files, cut, report, storage, format, fails=on_error == "fail", prune=prune,
+                             replaces=to == "delta" or tables is not None)  # fmt: skip
         work = Work(
-            store, job, to, flat, tables, column, columns, on_error == "skip", format, dict(storage or {}), labels,
+            store, "", to, flat, tables, column, columns, on_error == "skip", format, dict(storage or {}), labels,
             limits,
         )  # fmt: skip
         if left or (tables and tables.is_stale(manifest)):
-            store.begin(job)
+            work = replace(work, job=manifest.begin())
             commits = _Commits(manifest, report, left, weights, progress)
             try:
                 if left:
-                    _run(running.get(), job, work, left, commits.of_task)
+                    _run(running.get(), work, left, commits.of_task)
                 if tables:
                     for steps in tables.steps(manifest, partial(_compute, running)):
                         if steps:
-                            _run(running.get(), job, work, steps, commits.of_step)
+                            _run(running.get(), work, steps, commits.of_step)
                     report.tables, report.misfits = tables.tables, tables.misfits
             finally:
                 manifest.sweep()
@@ -228,18 +235,24 @@ def ingest(
     return report
 
 
+def _delta(store: Store, settings: dict[str, Any] | None, *made: Any) -> DeltaTasks:
+    from jelly.spark._ingest.delta import DeltaTasks
+
+    return DeltaTasks(store, settings, *made)
+
+
 def _check(to: str, layout: str, partition_by: str | None, sort: Sequence[str]) -> None:
     """Check that the options do not contradict each other."""
-    if partition_by is not None and to != "parquet":
+    if partition_by is not None and to == "jelly":
         raise JellyOptionsError("partitions are for Parquet only: a Jelly file holds all columns")
-    if sort and to != "parquet":
+    if sort and to == "jelly":
         raise JellyOptionsError("only Parquet can be sorted: the statements of a Jelly file have their order")
     if layout in BUILT and (to != "parquet" or partition_by is not None):
         raise JellyOptionsError(f'layout "{layout}" makes tables in Parquet, with partitions of its own')
 
 
 def _due(
-    manifest: Manifest,
+    manifest: Tasks,
     files: list[File],
     cut: Callable[[list[File]], list[list[Part]]],
     report: Ingestion,
@@ -248,15 +261,23 @@ def _due(
     *,
     fails: bool,
     prune: bool,
+    replaces: bool,
 ) -> tuple[list[list[Part]], dict[Part, int]]:
     """The tasks that no earlier run has done, the longest first, and the bytes of each part.
 
-    Sources that have changed are dropped, and with ``prune`` those that are gone. The report notes what is known.
+    Sources that have changed are dropped, and with ``prune`` those that are gone, which is an error where readers see
+    them and the table ``replaces`` no files. The report notes what is known.
     """
     plan = cut(files)
     paths = {file.path for file in files}
     gone = {path for path in (manifest.sources | manifest.owed) - paths if not exists(path, storage)}
     stale = {*manifest.changed(plan), *(gone if prune else ())}
+    if not replaces and (kept := sorted(stale & manifest.shown)):
+        raise JellyError(
+            f"sources have changed or are gone ({len(kept):,}), such as {kept[0]}, but a directory of files is only "
+            "added to: its readers would see rows twice, or miss some, while files are exchanged; ingest into another "
+            "one, or into a table of Delta: to='delta', as a command --to delta", source=manifest.store.url,
+        )  # fmt: skip
     if fails and (kept := manifest.errors(paths - stale)):
         told = IngestProblem(**kept[0]).error()
         told.reason += " (skipped by an earlier run)"
@@ -329,16 +350,16 @@ def compact_table(
     storage: Mapping[str, Any] | None = None,
     progress: Callable[[int, int, int], object] | None = None,
 ) -> Ingestion:
-    """Make few files out of many in the table of an ingest, without new sources: ``compacted`` became ``compacted_to``.
+    """Make few files out of many in a table of Delta, without new sources: ``compacted`` became ``compacted_to``.
 
     If the table is sorted, all rows of a partition are, or of a table without partitions, and no files of it overlap.
-    Readers of this package see the former files until all is done; others are as for `ingest`. Sources whose
-    statements share a file are read again together when one of them changes.
+    This is one commit, and former files stay until the table is vacuumed. Sources whose files were compacted are read
+    again together when one of them changes.
 
     Parameters
     ----------
     out : str or path
-        The directory or URL of the table, of the layout "flat" or "ntriples".
+        The directory or URL of the table, made by `ingest` with ``to="delta"``.
     spark : SparkSession or str, optional
         A session, or the master to start one on. By default the session that this process has, or else one on
         ``local[*]``. None is started if nothing is to do, and only what was started is stopped at the end.
@@ -349,14 +370,14 @@ def compact_table(
     storage : mapping, optional
         Options of fsspec for a URL.
     progress : callable, optional
-        Called with the bytes of the files done, bytes in all, statements.
+        Called with the bytes of the files done, bytes in all, statements, if the table is sorted.
 
     Raises
     ------
     JellyError
-        If there is no table of an ingest, or it is in use.
+        If there is no such table, or others have changed it meanwhile.
     JellyOptionsError
-        If it is a table that cannot be compacted.
+        If there is a directory of files, which cannot be compacted.
 
     Examples
     --------
@@ -366,16 +387,15 @@ def compact_table(
     began = time.perf_counter()
     store = _store(out, storage)
     report = Ingestion(store.url)
-    with Manifest(store, None) as manifest, contextlib.ExitStack() as stack:
+    _check_compaction("parquet" if store.read(JOURNAL) else "delta", target_file_bytes)
+    with _delta(store, None) as journal, contextlib.ExitStack() as stack:
         running = _Session(spark, conf, stack)
-        settings = manifest.settings
-        _check_compaction(settings["to"], settings["layout"], target_file_bytes)
+        settings = journal.settings
         layout = settings["layout"]
-        manifest.recover()
-        manifest.publish()
-        work = Work(store, "", "parquet", layout, None, _partition_column(settings["partition_by"], layout),
+        journal.recover()
+        work = Work(store, "", "delta", layout, None, _partition_column(settings["partition_by"], layout),
                      _sort_columns(settings["sort"], layout), False, None, dict(storage or {}), KEEP, {})  # fmt: skip
-        _compact(running, manifest, work, target_file_bytes, report, progress)
+        _compact(running, journal, work, target_file_bytes, report, progress)
         report.seconds = time.perf_counter() - began - running.seconds
     return report
 
@@ -385,9 +405,12 @@ def _store(out: str | os.PathLike[str], storage: Mapping[str, Any] | None, reada
     return store_of(path, storage, readable=readable)
 
 
-def _check_compaction(to: str, layout: str, target_file_bytes: int) -> None:
-    if to != "parquet" or layout in BUILT:
-        raise JellyOptionsError("only tables of Parquet in the layouts flat and ntriples can be compacted")
+def _check_compaction(to: str, target_file_bytes: int) -> None:
+    if to != "delta":
+        raise JellyOptionsError(
+            "only a table of Delta can be compacted: readers of a directory of files would see rows twice, or miss "
+            "some, while files are exchanged; ingest into one: to='delta', as a command --to delta"
+        )
     if target_file_bytes < 1:
         raise JellyArgumentError("target_file_bytes must be at least 1")
 
@@ -439,68 +462,39 @@ class _Session:
 
 def _compact(
     running: _Session,
-    manifest: Manifest,
+    journal: DeltaTasks,
     work: Work,
     target: int,
     report: Ingestion,
     progress: Callable[[int, int, int], object] | None,
 ) -> None:
-    """Compact a table that is published, and publish it again."""
-    groups = plan(work.store, manifest.tasks, work.sort, target)
-    if not groups:
+    """Compact a table of Delta. The driver joins small files; executors sort the whole table."""
+    if not work.sort:
+        report.compacted, report.compacted_to = journal.compact(target)
         return
-    job = uuid.uuid4().hex
-    work = replace(work, job=job)
-    work.store.begin(job)
-    of_task: dict[str, int] = {}  # the group that a task belongs to
-    sizes: dict[str, int] = {}
-    tasks: list[Compaction] = []
-    for number, (_, _, pieces) in enumerate(groups):
-        for task in compacted(work.store, pieces, work.sort):
-            of_task[task.name] = number
-            sizes[task.name] = sum(piece.size for piece in task.pieces)
-            tasks.append(task)
-    made: list[list[dict[str, Any]]] = [[] for _ in groups]
-    bytes_read = statements = 0
+    files, order = journal.files, ",".join(work.sort)
+    if not files or journal.order == order:
+        return
+    work = replace(work, job=journal.begin())
+    pieces = plan(work.store, files, work.sort, target)
+    tasks = compacted(work.store, pieces, work.sort)
+    sizes = {task.name: sum(piece.size for piece in task.pieces) for task in tasks}
+    done: list[dict[str, Any]] = []
 
-    def commit(done: dict[str, Any]) -> None:
-        nonlocal bytes_read, statements
-        made[of_task[done["task"]]].append(done)
-        bytes_read += sizes[done["task"]]
-        statements += done["statements"]
+    def commit(task: dict[str, Any]) -> None:
+        done.append(task)
         if progress is not None:
-            progress(bytes_read, sum(sizes.values()), statements)
+            read = sum(sizes[task["task"]] for task in done)
+            progress(read, sum(sizes.values()), sum(task["statements"] for task in done))
 
     if progress is not None:
         progress(0, sum(sizes.values()), 0)
     try:
-        _run(running.get(), job, work, tasks, commit)
-        reports = []
-        for (members, kept, _), parts in zip(groups, made, strict=True):
-            former = [manifest.tasks[name] for name in members]
-            before = {name: size for task in former for name, size in task["files"]}
-            rows = sum(task["statements"] for task in former)
-            reports.append({
-                "task": hashlib.blake2b(repr((job, members)).encode(), digest_size=8).hexdigest(),
-                "job": job,
-                "attempt": "",
-                "parts": [part for task in former for part in task["parts"]],
-                "on_error": "skip" if any(task["on_error"] == "skip" for task in former) else "fail",
-                "statements": rows,
-                "files": [[name, before[name]] for name in kept] + [file for part in parts for file in part["files"]],
-                "staged": [file for part in parts for file in part["staged"]],
-                "errors": [error for task in former for error in task["errors"]],
-                "replaces": members,
-                **({"sorted": manifest.settings["sort"]} if work.sort else {}),
-            })  # fmt: skip
-            report.compacted += len(before) - len(kept)
-            report.compacted_to += sum(len(part["files"]) for part in parts)
-            if not kept and rows != (now := sum(part["statements"] for part in parts)):
-                raise JellyError(f"compaction made {now} statements of {rows}", source=work.store.url)
-        manifest.replace(reports)
+        _run(running.get(), work, tasks, commit)
+        journal.replace([name for name, _ in files], done, order)
     finally:
-        manifest.sweep()
-    manifest.publish()
+        journal.sweep()
+    report.compacted, report.compacted_to = len(files), sum(len(task["files"]) for task in done)
 
 
 def _compute(running: _Session, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
@@ -517,7 +511,6 @@ def _compute(running: _Session, function: Callable[[Any], Any], items: Sequence[
 
 def _run(
     spark: SparkSession,
-    job: str,
     work: Work,
     tasks: Sequence[list[Part] | Step | Compaction],
     commit: Callable[[dict[str, Any]], None],
@@ -535,7 +528,7 @@ def _run(
 
     def collect() -> None:
         try:
-            context.setJobGroup(job, "jelly spark ingest", True)
+            context.setJobGroup(work.job, "jelly spark ingest", True)
             with described(spark, "jelly spark ingest", files):
                 results.extend(context.parallelize(tasks, len(tasks)).map(partial(run_task, work)).collect())
         except BaseException as error:  # noqa: B902 - raised by the driver's own thread
@@ -553,10 +546,10 @@ def _run(
     try:
         while thread.is_alive():
             thread.join(tick)
-            for done in new_reports(work.store, job, told):
+            for done in new_reports(work.store, work.job, told):
                 settle(done)
     except BaseException:
-        context.cancelJobGroup(job)
+        context.cancelJobGroup(work.job)
         thread.join(10)
         raise
     for done in results:

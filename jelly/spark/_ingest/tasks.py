@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._dataset.blank_node_scope import BlankNodes
-from jelly._formats.arrow_tables import datasets, pa, schema
+from jelly._formats.arrow_tables import compute, datasets, pa, parquet, schema
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
 from jelly._options.layouts import Layout
 from jelly._streams.output_options import is_columns
@@ -35,6 +37,8 @@ _MAX_PARTITIONS = 1 << 16
 # Maximum rows and bytes that a task sorts at once.
 _RUN_ROWS = 1 << 20
 _RUN_BYTES = 1 << 28
+# Characters of a value in the log of Delta: readers skip files by them.
+_PREFIX = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,8 @@ def run_task(work: Work, task: list[Part] | Step | Compaction) -> dict[str, Any]
                 done["statements"] = _write_parquet(work, task, draft.folder, unique, errors)
             else:
                 done["statements"] = _write_partitions(work, task, draft.folder, unique, errors)
+            if work.to == "delta":
+                done["stats"] = _statistics(draft.folder)
             staged = draft.stage()
     except (JellyFormatError, JellyOptionsError, JellyUnsupportedError) as error:
         # Another attempt would fail too, so the error is returned and Spark does not try again.
@@ -102,6 +108,39 @@ def run_task(work: Work, task: list[Part] | Step | Compaction) -> dict[str, Any]
     done["errors"] = [asdict(IngestProblem.of(error)) for error in errors or ()]
     work.store.write_json(report_name(work.job, attempt), done)
     return done
+
+
+def _statistics(folder: str) -> dict[str, dict[str, Any]]:
+    """What Delta tells of each file of a folder: its rows, and the nulls, least and greatest value of each column."""
+    found = {}
+    for path in Path(folder).rglob("*.parquet"):
+        about = parquet.read_metadata(path)
+        told: dict[str, Any] = {"numRecords": about.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
+        for number, column in enumerate(about.schema.names):
+            groups = [about.row_group(group).column(number).statistics for group in range(about.num_row_groups)]
+            told["nullCount"][column] = sum(group.null_count for group in groups)
+            ranges = [(group.min, group.max) for group in groups if group.num_values]
+            if any(None in one for one in ranges):  # Parquet tells of no long values
+                values = compute.min_max(parquet.read_table(path, columns=[column], partitioning=None)[column]).as_py()
+                ranges = [(values["min"], values["max"])]
+            if ranges:
+                told["minValues"][column] = min(least for least, _ in ranges)[:_PREFIX]
+                told["maxValues"][column] = _not_below(max(greatest for _, greatest in ranges))
+        found[path.relative_to(folder).as_posix()] = told
+    return found
+
+
+def _not_below(text: str) -> str:
+    """A text that is not longer than a prefix, if there is one, and not less than another.
+
+    >>> _not_below("a" * 63 + "bc") == "a" * 63 + "c"
+    True
+    """
+    for at in reversed(range(_PREFIX if len(text) > _PREFIX else 0)):
+        code = ord(text[at]) + 1
+        if code <= sys.maxunicode:
+            return text[:at] + chr(0xE000 if code == 0xD800 else code)
+    return text
 
 
 def _batches(work: Work, task: list[Part], errors: list[JellyError] | None) -> Iterator[Batch]:
