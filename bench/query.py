@@ -2,8 +2,9 @@
 
     python bench/query.py [COPIES]     1 by default; 235 are 50 million statements
 
-The data are those of `bench/wide.py`, in a Jelly file with an index of terms. Each query of `jelly` runs in a process of
-its own, and reads the file anew; pyoxigraph loads the file once, as N-Triples, and answers all. Seconds are of the clock.
+The data are those of `bench/wide.py`, in a Jelly file with an index of terms. Each query of `jelly` runs in a process
+of its own, and reads the file anew; pyoxigraph loads the file once, as N-Triples, and answers all. Seconds are of the
+clock.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from jelly._tools.inspect import FrameInspection, Inspection, count, inspect
     from jelly._tools.validate import validate
     from jelly.arrow import read_arrow, write_arrow
-    from jelly.results import query
+    from jelly.rdflib._query.answer import query
 
 # What a part of a statement can be, for annotations: each has a value, its text.
 Term: TypeAlias = IRI | BlankNode | Literal | QuotedTriple | Variable | DefaultGraph
@@ -168,7 +168,7 @@ _LAZY = {
     "index": "jelly._dataset.seekable.sidecar",
     "inspect": "jelly._tools.inspect",
     "open": "jelly._dataset.seekable.file",
-    "query": "jelly.results",
+    "query": "jelly.rdflib._query.answer",
     "read_arrow": "jelly.arrow",
     "scan": "jelly._dataset.scan",
     "subset": "jelly._dataset.subset",

@@ -30,18 +30,14 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from operator import index
 from typing import TYPE_CHECKING, Any
 
 from jelly._bytes.names import name_of, split_suffix
-from jelly._bytes.source import Progress, Source
+from jelly._bytes.source import Progress
 from jelly._core.algebra.reshape import as_results, as_statements
 from jelly._core.base.batch import Batch
-from jelly._core.ntriples.text import TextWriter
 from jelly._dataset.contents import convert_items
-from jelly._dataset.dataset import Dataset
 from jelly._dataset.output import Conversion
-from jelly._dataset.sources import OF_SOURCES, Sources
 from jelly._formats.registry import JELLY_RESULTS, RESULT_READING, Content, holds_statements
 from jelly._formats.result_syntaxes import Head, batches_of
 from jelly._html import html_table
@@ -58,7 +54,6 @@ from jelly.errors import JellyArgumentError, JellyFormatError, JellyUnsupportedE
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from jelly._dataset.query.answer import Answer
     from jelly._formats.arrow_tables import pa
     from jelly._options.keywords import ReadOptions
     from jelly._options.layouts import ResultLayout
@@ -67,7 +62,6 @@ __all__ = [
     "ResultOptions",
     "ResultStreamType",
     "Results",
-    "query",
     "read_result_sets",
     "read_results",
     "write_result_sets",
@@ -195,89 +189,6 @@ class Results(ItemReader[tuple[Any, ...]]):
         from jelly._dataset.polars import pl
 
         return pl.from_arrow(self.to_arrow(**columns).read_all())
-
-
-class _Solutions(Results):
-    """The solutions of a query of files."""
-
-    def __init__(self, found: Answer) -> None:
-        self.source, self.format, self._decoder = Source(b""), JELLY_RESULTS, None
-        self.variables, self._batches, self._set = found.variables, found.batches, found
-
-
-@checked(OF_SOURCES)
-def query(
-    src: Any,
-    sparql: str,
-    *,
-    memory: int = 1 << 30,
-    explain: bool = False,
-    **options: Unpack[ReadOptions],
-) -> Any:
-    """Answer a SPARQL 1.1 query of files, without loading them into a store.
-
-    Only statements that the patterns of the query can match are kept, and of a Jelly file with an index only the
-    segments are read that may have some. They become numbers, of which DuckDB makes joins; terms are made for the
-    results alone. The values of expressions are those of pyoxigraph. What is not translated, such as DESCRIBE, NOW(),
-    or EXISTS within an expression, pyoxigraph answers as a whole, from these statements in memory.
-
-    The default graph is that of the files: statements without a graph. All others are named graphs. Statements that
-    are there twice count once, as in a store. SERVICE is refused.
-
-    Parameters
-    ----------
-    src : Any
-        The input, as for `scan`, or a `Dataset`.
-    sparql : str
-        The query.
-    memory : int, default 1 GiB
-        Maximum bytes for the work of DuckDB, which goes on in temporary files, or for the store of pyoxigraph. The
-        terms of the kept statements take memory besides.
-    explain : bool, default False
-        Read nothing, and tell as text which way is taken and why, and which statements are kept.
-    **options : Unpack[ReadOptions]
-        Shared keywords: see `ReadOptions`. DuckDB uses as many ``threads``.
-
-    Returns
-    -------
-    Results, Dataset or str
-        Solutions of SELECT, or with ``boolean`` the answer of ASK; a `Dataset`, which can be read once, for CONSTRUCT
-        and DESCRIBE; or the text with ``explain``.
-
-    Raises
-    ------
-    JellySyntaxError
-        If it is no query.
-    JellyUnsupportedError
-        If it has SERVICE.
-    JellyLimitError
-        If it needs more memory.
-    MissingExtraError
-        Without duckdb, rdflib, pyarrow and pyoxigraph (extra ``query``).
-
-    Examples
-    --------
-    >>> import jelly
-    >>> data = b'<a:1> <a:name> "Ann" .\\n<a:2> <a:name> "Bob" .\\n<a:1> <a:knows> <a:2> .'
-    >>> found = jelly.query(data, "SELECT ?name { <a:1> <a:knows>/<a:name> ?name }", format="nt")
-    >>> list(found)
-    [(Literal('Bob'),)]
-    >>> jelly.query(data, "ASK { ?x <a:age> ?age }", format="nt").boolean
-    False
-    """
-    from jelly._dataset.query.answer import answer
-
-    threads = options.pop("threads", 1)
-    if isinstance(src, Dataset) and options:
-        raise JellyArgumentError(f"{', '.join(options)} is for `scan`, as src is a Dataset")
-    dataset = src if isinstance(src, Dataset) else Dataset(Sources(src, **options), threads=threads)
-    found = answer(dataset, sparql, memory, index(threads), explain)
-    if explain:
-        return found.plan
-    if not found.is_graph:
-        return _Solutions(found)
-    lines = TextWriter(quads=False)
-    return Dataset(Sources((lines.encode(as_statements(batch)) for batch in found.batches), format="nt"))
 
 
 def _check_names(variables: Sequence[str]) -> None:

@@ -166,12 +166,8 @@ def validate(src: Any, shapes: Any, **options: Unpack[ReadOptions]) -> tuple[boo
 
     Returns
     -------
-    conforms : bool
-        Whether there is no result.
-    report : rdflib.Graph
-        The validation report.
-    text : str
-        The report as text.
+    tuple of bool, rdflib.Graph and str
+        Whether the data conform, the report, and the report as text: what ``pyshacl.validate`` returns.
 
     Raises
     ------

@@ -20,7 +20,6 @@ from jelly._dataset.subset import refuse_once
 from jelly.errors import JellyArgumentError, JellyUnsupportedError
 from jelly.rdflib._reading import library
 from jelly.results import Results
-from jelly.results import query as answered
 
 __all__ = ["JellyStore"]
 
@@ -63,7 +62,16 @@ class JellyStore(Store):
             self.open(configuration)
 
     def open(self, configuration: Any, create: bool = False) -> int:
-        """Open files: a source as for `jelly.scan`, or a `Dataset`. Nothing is read but the index of a Jelly file."""
+        """Open files. Nothing is read but the index of a Jelly file.
+
+        Parameters
+        ----------
+        configuration : Any
+            A source as for `jelly.scan`, or a `Dataset`. It must be a path, bytes or whatever else can be read several
+            times.
+        create : bool, default False
+            Must be false: the store is read-only.
+        """
         if create:
             raise JellyUnsupportedError("this store is read-only: write the file with jelly.write, then open it")
         self.close()
@@ -95,7 +103,15 @@ class JellyStore(Store):
     # ---- statements
 
     def triples(self, triple_pattern: Any, context: Any = None) -> Iterator[tuple[Any, Iterator[Any]]]:
-        """Iterate over the triples that match a pattern, each with the graphs that have it."""
+        """Iterate over the triples that match a pattern, each with the graphs that have it.
+
+        Parameters
+        ----------
+        triple_pattern : tuple
+            A subject, predicate and object, with None for any.
+        context : Any, optional
+            The graph. By default all.
+        """
         found: Any = StatementIterator(self._found(triple_pattern, context).batches(), library())
         if context is not None:
             for row in found:
@@ -127,35 +143,41 @@ class JellyStore(Store):
                 names[DATASET_DEFAULT_GRAPH_ID if id < 0 else maker.term(id)] = None
         yield from map(self._graph, names)
 
-    def add(self, triple: Any, context: Any, quoted: bool = False) -> None:
-        """Refuse: the store is read-only."""
+    def _refuse(self, *_: Any, **__: Any) -> None:
+        """Raise JellyUnsupportedError: the store is read-only."""
         raise JellyUnsupportedError("this store is read-only")
 
-    def addN(self, quads: Any) -> None:
-        """Refuse: the store is read-only."""
-        raise JellyUnsupportedError("this store is read-only")
-
-    def remove(self, triple: Any, context: Any = None) -> None:
-        """Refuse: the store is read-only."""
-        raise JellyUnsupportedError("this store is read-only")
+    add = addN = remove = remove_graph = _refuse
 
     def add_graph(self, graph: Graph) -> None:
         """Do nothing: a graph is there if it has statements."""
 
-    def remove_graph(self, graph: Graph) -> None:
-        """Refuse: the store is read-only."""
-        raise JellyUnsupportedError("this store is read-only")
-
     # ---- queries
 
     def query(self, query: Any, initNs: Any, initBindings: Any, queryGraph: Any, **kwargs: Any) -> Result:
-        """Answer a SPARQL query, see `jelly.query`. NotImplementedError makes RDFLib answer it."""
+        """Answer a SPARQL query, see `jelly.query`. NotImplementedError makes RDFLib answer it.
+
+        Parameters
+        ----------
+        query : Any
+            The query: a str, or one that RDFLib has prepared.
+        initNs : mapping
+            Prefixes for the query.
+        initBindings : mapping
+            Values of variables.
+        queryGraph : Any
+            The graph of the query.
+        **kwargs : Any
+            Not used.
+        """
         if not isinstance(query, str) or initBindings or _graph_of(queryGraph) != DefaultGraph():
             raise NotImplementedError
         prefixes = "".join(
             f"PREFIX {name}: <{iri}>\n"
             for name, iri in initNs.items() if re.search(rf"(?<![\w-]){re.escape(name)}:", query)
         )  # fmt: skip
+        from jelly.rdflib._query.answer import query as answered  # which needs more packages
+
         found = answered(self._opened, prefixes + query)
         if not isinstance(found, Results):
             made = Result("CONSTRUCT")
@@ -179,7 +201,17 @@ class JellyStore(Store):
     # ---- namespaces
 
     def bind(self, prefix: str, namespace: URIRef, override: bool = True) -> None:
-        """Note a prefix, in memory."""
+        """Note a prefix, in memory.
+
+        Parameters
+        ----------
+        prefix : str
+            The prefix.
+        namespace : rdflib.URIRef
+            What it stands for.
+        override : bool, default True
+            Whether to replace what the prefix stood for.
+        """
         if override or prefix not in self._names:
             self._names[prefix] = namespace
 

@@ -178,6 +178,7 @@ def test_modules_import_downward_and_in_no_circle() -> None:
 
 
 OPTIONAL = {
+    "duckdb", "pyshacl",
     "zstandard", "pyarrow", "rdflib", "pyspark", "pandas", "grpc", "grpc_health", "grpc_reflection", "pyoxigraph",
     "click", "rich", "yaml", "google", "polars", "matplotlib", "fsspec", "graphframes", "confluent_kafka",
     "deltalake", "igraph", "networkx", "prometheus_client", "scipy",

@@ -72,7 +72,6 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "jelly.results.read_results": (("in.srj",), {}),
     "jelly.results.write_result_sets": ((OUT_RESULTS, [True]), {}),
     "jelly.query": (("in.nt", "ASK {}"), {}),
-    "jelly.results.query": (("in.nt", "ASK {}"), {}),
     "jelly.subset": (("in.nt", S), {}),
     "jelly.wide": (("in.nt",), {}),
     "jelly.scan": (("in.nt",), {}),

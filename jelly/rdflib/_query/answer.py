@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Any, NamedTuple
+from operator import index
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jelly._bytes.source import Source
+from jelly._core.algebra.reshape import as_statements
 from jelly._core.base.batch import Batch
+from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.model import to_term
 from jelly._dataset.dataset import Dataset
-from jelly._dataset.query.algebra import Algebra
-from jelly._dataset.query.engine import Engine
-from jelly._dataset.query.syntax import Untranslated, ox, parsed
-from jelly._dataset.query.touched import Touched, touched
+from jelly._dataset.sources import OF_SOURCES, Sources
 from jelly._formats.guards import PieceFile
+from jelly._formats.registry import JELLY_RESULTS
 from jelly._formats.result_syntaxes import batches_of
 from jelly._formats.syntaxes import Quads
-from jelly.errors import JellyLimitError
+from jelly._options.settings import checked
+from jelly.errors import JellyArgumentError, JellyLimitError
+from jelly.rdflib._query.algebra import Algebra
+from jelly.rdflib._query.engine import Engine
+from jelly.rdflib._query.syntax import Untranslated, ox, parsed
+from jelly.rdflib._query.touched import Touched, touched
+from jelly.results import Results
 
-__all__ = ["Answer", "answer"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from jelly._options.keywords import ReadOptions
+
+
+__all__ = ["query"]
 
 # Bytes that the store of pyoxigraph takes for a statement.
 _STORED = 400
@@ -125,3 +139,84 @@ def _by_pyoxigraph(some: Dataset, sparql: str, memory: int, plan: str) -> Answer
     rows = ((each.subject, each.predicate, each.object) if is_graph else each for each in found)
     made = ([None if term is None else to_term(term) for term in row] for row in rows)
     return Answer(plan, names, batches_of(names, made), is_graph=is_graph)
+
+
+class _Solutions(Results):
+    """The solutions of a query of files."""
+
+    def __init__(self, found: Answer) -> None:
+        self.source, self.format, self._decoder = Source(b""), JELLY_RESULTS, None
+        self.variables, self._batches, self._set = found.variables, found.batches, found
+
+
+@checked(OF_SOURCES)
+def query(
+    src: Any,
+    sparql: str,
+    *,
+    memory: int = 1 << 30,
+    explain: bool = False,
+    **options: Unpack[ReadOptions],
+) -> Any:
+    """Answer a SPARQL 1.1 query of files, without loading them into a store.
+
+    Only statements that the patterns of the query can match are kept, and of a Jelly file with an index only the
+    segments are read that may have some. They become numbers, of which DuckDB makes joins; terms are made for the
+    results alone. The values of expressions are those of pyoxigraph. What is not translated, such as DESCRIBE, NOW(),
+    or EXISTS within an expression, pyoxigraph answers as a whole, from these statements in memory.
+
+    The default graph is that of the files: statements without a graph. All others are named graphs. Statements that
+    are there twice count once, as in a store. SERVICE is refused.
+
+    Parameters
+    ----------
+    src : Any
+        The input, as for `scan`, or a `Dataset`.
+    sparql : str
+        The query.
+    memory : int, default 1 GiB
+        Maximum bytes for the work of DuckDB, which goes on in temporary files, or for the store of pyoxigraph. The
+        terms of the kept statements take memory besides.
+    explain : bool, default False
+        Read nothing, and tell as text which way is taken and why, and which statements are kept.
+    **options : Unpack[ReadOptions]
+        Shared keywords: see `ReadOptions`. DuckDB uses as many ``threads``.
+
+    Returns
+    -------
+    Results, Dataset or str
+        Solutions of SELECT, or with ``boolean`` the answer of ASK; a `Dataset`, which can be read once, for CONSTRUCT
+        and DESCRIBE; or the text with ``explain``.
+
+    Raises
+    ------
+    JellySyntaxError
+        If it is no query.
+    JellyUnsupportedError
+        If it has SERVICE.
+    JellyLimitError
+        If it needs more memory.
+    MissingExtraError
+        Without duckdb, rdflib, pyarrow and pyoxigraph (extra ``query``).
+
+    Examples
+    --------
+    >>> import jelly
+    >>> data = b'<a:1> <a:name> "Ann" .\\n<a:2> <a:name> "Bob" .\\n<a:1> <a:knows> <a:2> .'
+    >>> found = jelly.query(data, "SELECT ?name { <a:1> <a:knows>/<a:name> ?name }", format="nt")
+    >>> list(found)
+    [(Literal('Bob'),)]
+    >>> jelly.query(data, "ASK { ?x <a:age> ?age }", format="nt").boolean
+    False
+    """
+    threads = options.pop("threads", 1)
+    if isinstance(src, Dataset) and options:
+        raise JellyArgumentError(f"{', '.join(options)} is for `scan`, as src is a Dataset")
+    dataset = src if isinstance(src, Dataset) else Dataset(Sources(src, **options), threads=threads)
+    found = answer(dataset, sparql, memory, index(threads), explain)
+    if explain:
+        return found.plan
+    if not found.is_graph:
+        return _Solutions(found)
+    lines = TextWriter(quads=False)
+    return Dataset(Sources((lines.encode(as_statements(batch)) for batch in found.batches), format="nt"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jelly._dataset.query.paths import is_nullable, predicates_of
-from jelly._dataset.query.syntax import is_constant, rdflib, walk
+from jelly.rdflib._query.paths import is_nullable, predicates_of
+from jelly.rdflib._query.syntax import is_constant, rdflib, walk
 
 __all__ = ["Touched", "touched"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from jelly._dataset.query.syntax import Untranslated, rdflib
+from jelly.rdflib._query.syntax import Untranslated, rdflib
 
 with_paths: Any = rdflib.paths
 

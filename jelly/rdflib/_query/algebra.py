@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from jelly._dataset.query.paths import Paths
-from jelly._dataset.query.syntax import CompValue, Untranslated, is_constant, rdflib, text_of, variables_of
+from jelly.rdflib._query.paths import Paths
+from jelly.rdflib._query.syntax import CompValue, Untranslated, is_constant, rdflib, text_of, variables_of
 
 __all__ = ["GRAPH", "PLACE", "Algebra", "Table"]
 

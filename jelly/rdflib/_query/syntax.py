@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from threading import Lock
 from typing import Any
 
-from jelly.errors import JellySyntaxError, JellyUnsupportedError, need
+import rdflib
+import rdflib.paths
+from rdflib.plugins.sparql.algebra import translateQuery
+from rdflib.plugins.sparql.parser import parseQuery
+from rdflib.plugins.sparql.parserutils import CompValue
 
-with need("query", "SPARQL queries need rdflib and pyoxigraph"):
-    import pyoxigraph as ox
-    import rdflib
-    import rdflib.paths
-    from rdflib.plugins.sparql.algebra import translateQuery
-    from rdflib.plugins.sparql.parser import parseQuery
-    from rdflib.plugins.sparql.parserutils import CompValue
+from jelly._formats.syntaxes import ox
+from jelly.errors import JellySyntaxError, JellyUnsupportedError
 
 __all__ = [
     "CompValue",

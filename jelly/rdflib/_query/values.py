@@ -18,9 +18,9 @@ from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple, Triple, to_term
-from jelly._dataset.query.syntax import ox, solutions
 from jelly._formats.arrow_tables import pa
 from jelly._formats.syntaxes import library_of
+from jelly.rdflib._query.syntax import ox, solutions
 
 __all__ = ["Numbers", "Row"]
 

@@ -12,11 +12,11 @@ from uuid import uuid4
 import numpy as np
 
 from jelly._core.base.batch import Batch
-from jelly._dataset.query.algebra import PLACE, Algebra, Table
-from jelly._dataset.query.syntax import rdflib
-from jelly._dataset.query.values import Numbers
 from jelly._formats.arrow_tables import pa
 from jelly.errors import JellyLimitError, need
+from jelly.rdflib._query.algebra import PLACE, Algebra, Table
+from jelly.rdflib._query.syntax import rdflib
+from jelly.rdflib._query.values import Numbers
 
 with need("query", "SPARQL queries need duckdb"):
     import duckdb
