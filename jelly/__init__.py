@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from jelly._options.keywords import ReadOptions, WriteOptions
     from jelly._tools.canonicalize import Canonical, canonicalize
     from jelly._tools.check import Problem
+    from jelly._tools.describe import ClassPartition, Description, GraphDescription, PropertyPartition, describe
     from jelly._tools.inspect import FrameInspection, Inspection, count, inspect
     from jelly._tools.validate import validate
     from jelly.arrow import read_arrow, write_arrow
@@ -72,14 +73,17 @@ __all__ = [
     "Batch",
     "BlankNode",
     "Canonical",
+    "ClassPartition",
     "Conversion",
     "Dataset",
     "Datatype",
     "Decoder",
     "DefaultGraph",
+    "Description",
     "Encoder",
     "Frame",
     "FrameInspection",
+    "GraphDescription",
     "GraphDictionary",
     "GraphIds",
     "IRIPrefix",
@@ -105,6 +109,7 @@ __all__ = [
     "Pattern",
     "PhysicalType",
     "Problem",
+    "PropertyPartition",
     "Quad",
     "QuotedTriple",
     "ReadOptions",
@@ -120,6 +125,7 @@ __all__ = [
     "canonicalize",
     "convert",
     "count",
+    "describe",
     "dumps",
     "find",
     "index",
@@ -141,10 +147,13 @@ name_public(__name__, __all__, globals())
 # These names are imported when they are first used. read_arrow and write_arrow also need pyarrow.
 _LAZY = {
     "Canonical": "jelly._tools.canonicalize",
+    "ClassPartition": "jelly._tools.describe",
     "Conversion": "jelly._dataset.output",
     "Dataset": "jelly._dataset.dataset",
     "Datatype": "jelly._dataset.conditions.pattern",
+    "Description": "jelly._tools.describe",
     "FrameInspection": "jelly._tools.inspect",
+    "GraphDescription": "jelly._tools.describe",
     "GraphDictionary": "jelly._core.algebra.graph_ids",
     "GraphIds": "jelly._dataset.ids.graph_ids",
     "IRIPrefix": "jelly._dataset.conditions.pattern",
@@ -154,12 +163,14 @@ _LAZY = {
     "Part": "jelly._dataset.split",
     "Pattern": "jelly._dataset.conditions.pattern",
     "Problem": "jelly._tools.check",
+    "PropertyPartition": "jelly._tools.describe",
     "ReadOptions": "jelly._options.keywords",
     "WriteOptions": "jelly._options.keywords",
     "append": "jelly._dataset.append",
     "canonicalize": "jelly._tools.canonicalize",
     "convert": "jelly._dataset.scan",
     "count": "jelly._tools.inspect",
+    "describe": "jelly._tools.describe",
     "find": "jelly._dataset.scan",
     "index": "jelly._dataset.seekable.sidecar",
     "inspect": "jelly._tools.inspect",

@@ -28,6 +28,7 @@ COMMANDS = {
         "find": ("find", "Print the statements that match a pattern."),
         "inspect": ("look", "Show options, rows, bytes and frames of a Jelly file, or patches."),
         "stats": ("look", "Count predicates, classes, graphs, datatypes and languages."),
+        "describe": ("look", "Describe a data set in VoID and DCAT: classes, properties, links."),
         "validate": ("look", "Check files and list their problems."),
     },
     "Make files": {
