@@ -149,10 +149,10 @@ class PartFile:
     def is_spilled(self) -> bool:
         return bool(self._blocks)
 
-    def parts(self, bound: int) -> Iterator[Any]:
-        """All entries, those with one hash together, in approximately ``bound`` bytes at a time."""
+    def parts(self, bound: int) -> Iterator[list[Any]]:
+        """All entries in lists of arrays, those with one hash in one list of approximately ``bound`` bytes."""
         if not self._blocks:
-            yield from [np.concatenate(self._waiting)] if self._waiting else ()
+            yield from [self._waiting] if self._waiting else ()
             return
         self.flush()
         for part in range(PARTS):
@@ -160,7 +160,7 @@ class PartFile:
             for number in range(passes):
                 found = [*self.entries(part, number, passes)]
                 if any(map(len, found)):
-                    yield np.concatenate(found)
+                    yield found
 
 
 class HashFile(PartFile):

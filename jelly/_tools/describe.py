@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import uuid
@@ -282,12 +281,10 @@ def describe(
     if title is None:
         names = [os.path.basename(name_of(src).rstrip("/"))] if is_path(src) else [one["name"] for one in files[:3]]
         title = ", ".join(names).strip("-") or "data set"
-    made = Description(iri or "", title, files, graph, graphs, dict(stream.namespaces))
     if iri is None:
-        url = files[0]["url"] if len(files) == 1 else None
-        told = url or uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(made.to_dict(), sort_keys=True)).urn
-        made = Description(told, *(getattr(made, name) for name in Description.__slots__[1:]))
-    return made
+        iri = files[0]["url"] if len(files) == 1 else None
+        iri = iri or uuid.uuid5(uuid.NAMESPACE_OID, repr((graph, graphs))).urn
+    return Description(iri, title, files, graph, graphs, dict(stream.namespaces))
 
 
 def _file(source: Any, format: str | None) -> dict[str, Any]:

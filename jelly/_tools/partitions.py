@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -60,12 +61,12 @@ class _Names:
                 raise JellyLimitError(f"the names of the partitions have more than {_MAX_TEXT} characters")
         return found
 
-    def of(self, batch: Batch, scopes: Array, terms: Array) -> Array:
-        """The numbers of some terms of a Batch, each with the number of a scope."""
+    def of(self, batch: Batch, scopes: Array, terms: Array) -> tuple[Array, Array]:
+        """The numbers of the different ones of some terms of a Batch, each in a scope, and for each its place there."""
         width = batch.n_terms
         found, places = _dense(scopes.astype(np.int64) * width + terms, (int(scopes.max(initial=0)) + 1) * width)
         pairs = (divmod(key, width) for key in found.tolist())
-        return np.array([self.number(scope, name_of(batch, term)) for scope, term in pairs], np.int32)[places]
+        return np.array([self.number(scope, name_of(batch, term)) for scope, term in pairs], np.int32), places
 
 
 def name_of(batch: Batch, term: int) -> str:
@@ -158,8 +159,8 @@ class Partitions:
         self._add(batch, kinds, hashes, slice(None), np.zeros(len(batch), np.int32), None)
         if batch.g is not None and len(named := np.flatnonzero(batch.g >= 0)):
             g = batch.g[named]
-            scopes = self.graphs.of(batch, np.ones(len(g), np.int32), g)
-            self._add(batch, kinds, hashes, named, scopes, hashes[g] * _MIX)
+            graphs, places = self.graphs.of(batch, np.ones(len(g), np.int32), g)
+            self._add(batch, kinds, hashes, named, graphs[places], hashes[g] * _MIX)
 
     def _kinds(self, batch: Batch) -> Array:
         """For each term the kind of node that it is, of a literal its datatype or language."""
@@ -171,17 +172,20 @@ class Partitions:
             if len(terms) and of == Kind.LITERAL:
                 found[terms] = self.literals.number(Kind.TYPED, XSD_STRING_IRI) + LITERAL
             elif len(terms):
-                found[terms] = self.literals.of(batch, np.full(len(terms), of), aux[terms]) + LITERAL
+                numbers, places = self.literals.of(batch, np.full(len(terms), of), aux[terms])
+                found[terms] = numbers[places] + LITERAL
         return found
 
     def _add(self, batch: Batch, kinds: Array, hashes: Array, rows: Any, scopes: Array, mix: Array | None) -> None:
         s, p, o = batch.s[rows], batch.p[rows], batch.o[rows]
-        properties = self.properties.of(batch, scopes, p)
+        numbers, places = self.properties.of(batch, scopes, p)
         what = kinds[o]
-        used, places = _dense(p, batch.n_terms)
-        is_class = np.array([name_of(batch, term) == _TYPE for term in used.tolist()])[places] & (what == IRI)
-        what[is_class] = -1 - self.classes.of(batch, scopes[is_class], o[is_class])
-        subject = (properties << 2) | np.minimum(kinds[s], OTHER)
+        is_type = np.array([self.properties.all[number][1] == _TYPE for number in numbers.tolist()])
+        if is_type.any():
+            rows = np.flatnonzero(is_type[places] & (what == IRI))
+            classes, class_places = self.classes.of(batch, scopes[rows], o[rows])
+            what[rows] = -1 - classes[class_places]
+        subject = (numbers << 2)[places] | np.minimum(kinds[s], OTHER)
         one, other = (hashes[s], hashes[o]) if mix is None else (hashes[s] + mix, hashes[o] + mix)
         self._file.add(_entries(one, other, np.stack([subject, what], axis=1)))
 
@@ -194,10 +198,12 @@ class Partitions:
         random = np.random.default_rng(list(self._seed))
         self._codes = random.integers(0, (1 << 64) - 1, (len(self.classes.all), 2), np.uint64)
         objects = PartFile(self._memory // _PART, self._stack, 4)
-        for entries in self._file.parts(self._memory // _PART):
+        for some in self._file.parts(self._memory // _PART):
             index = RowIndex()
-            s, o = _numbers(index, entries[:, :2]), _numbers(index, entries[:, 2:4])
-            subject, what = np.ascontiguousarray(entries[:, 4:]).view(np.int32).T
+            s, o, subject, what = _columns(
+                (_numbers(index, entries[:, :2]), _numbers(index, entries[:, 2:4]), *entries[:, 4:].view(np.int32).T)
+                for entries in some
+            )
             kinds = np.zeros(len(index), np.int32)
             kinds[o] = np.maximum(what, IRI)  # a class is an IRI
             sets, rows = self._by_subject(len(index), s, subject, o, what)
@@ -210,10 +216,11 @@ class Partitions:
             typed = np.flatnonzero(sets)
             t = sets[typed]
             objects.add(_entries(known[typed], np.stack([t, t, t, np.zeros_like(t)], axis=1)))
-        for entries in objects.parts(self._memory // _PART):
+        for some in objects.parts(self._memory // _PART):
             index = RowIndex()
-            nodes = _numbers(index, entries[:, :2])
-            t, p, kind, times = np.ascontiguousarray(entries[:, 2:]).view(np.int32).T
+            nodes, t, p, kind, times = _columns(
+                (_numbers(index, entries[:, :2]), *entries[:, 2:].view(np.int32).T) for entries in some
+            )
             kinds, sets, is_row = np.zeros(len(index), np.int32), np.zeros(len(index), np.int32), times > 0
             kinds[nodes[is_row]], sets[nodes[~is_row]] = kind[is_row], t[~is_row]
             self._by_object(kinds, sets, [nodes[is_row], t[is_row], p[is_row]], times[is_row])
@@ -323,8 +330,17 @@ class Partitions:
         return counted(each, np.concatenate([n for _, n in noted]))
 
 
+def _columns(pieces: Iterable[tuple[Array, ...]]) -> Iterator[Array]:
+    """Each column of some pieces as one array."""
+    return map(np.concatenate, zip(*pieces, strict=True))
+
+
 def _numbers(index: RowIndex, hashes: Array) -> Array:
-    return index.add(np.ascontiguousarray(hashes))[0].astype(np.int32)
+    """The numbers of nodes by their hashes; equal neighbours are looked up once."""
+    is_new = _starts(hashes[:, 0], hashes[:, 1])
+    numbers = index.add(hashes[is_new])[0].astype(np.int32)
+    found: Array = numbers[np.cumsum(is_new) - 1]
+    return found
 
 
 def _runs(begin: Array, lengths: Array) -> tuple[Array, Array]:
