@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -334,7 +333,7 @@ def _graphs(counts: Partitions, limit: int) -> list[GraphDescription]:
 
 
 def _namespace(iri: str) -> str:
-    return re.sub("[^/#]*$", "", iri) or re.sub("[^:]*$", "", iri)
+    return iri[: max(iri.rfind("/"), iri.rfind("#")) + 1] or iri[: iri.rfind(":") + 1]
 
 
 def _partitions(counts: Partitions, limit: int) -> dict[tuple[int, int], PropertyPartition]:

@@ -61,6 +61,11 @@ def by_sparql(quads: list[Any]) -> Figures:
     quads = [_opaque(quad) for quad in quads]
     named.extend(quad for quad in quads if getattr(quad, "graph_name", DEFAULT) != DEFAULT)
     union.extend(oxigraph.Quad(*list(quad)[:3]) for quad in quads)
+    return answers(union, named)
+
+
+def answers(union: oxigraph.Store, named: oxigraph.Store) -> Figures:
+    """The answers of all queries, over the union of all graphs and over the named graphs."""
     found: Figures = {}
     for name, (keys, counts, pattern) in QUERIES.items():
         for store, graph, where in ((union, "", pattern), (named, "?g", f"GRAPH ?g {{ {pattern} }}")):
