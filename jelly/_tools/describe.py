@@ -22,7 +22,7 @@ from jelly._html import html_table
 from jelly._options.limits import default
 from jelly._options.settings import checked
 from jelly._tools.partitions import ABSOLUTE, BLANK, IRI, LITERAL, Partitions, counted, refuse_more
-from jelly.errors import JellyArgumentError
+from jelly.errors import JellyArgumentError, JellyError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -289,11 +289,14 @@ def describe(
 def _file(source: Any, format: str | None) -> dict[str, Any]:
     name = name_of(source)
     _, compression = split_suffix(name)
-    found = find(format, name, tables=True)
+    try:
+        media = find(format, name, tables=True).media_types
+    except JellyError:  # a web server said what it is
+        media = ()
     return {
         "name": os.path.basename(name),
         "url": name if is_url(name) else None,
-        "format": found.media_type if found.media_types else None,
+        "format": media[0] if media else None,
         "compression": compression,
         "bytes": os.path.getsize(name) if os.path.isfile(name) else None,
     }

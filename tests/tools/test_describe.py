@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import html.parser
+import http.server
 import json
 import random
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +265,25 @@ def test_combinations_of_classes_have_a_limit() -> None:
     with pytest.raises(jelly.JellyLimitError, match="max_partitions"):
         jelly.describe(data, format="nt", max_partitions=1000)
     assert {one.entities for one in jelly.describe(data, format="nt").graph.classes.values()} == {512}
+
+
+def test_an_address_without_a_suffix(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("<a:s> <a:p> <a:o> .\n")
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        extensions_map = {"": "application/n-triples"}  # noqa: RUF012 - as the class of Python has it
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    serve = functools.partial(Handler, directory=str(tmp_path))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/data"
+        found = jelly.describe(address)
+        server.shutdown()
+    assert (found.iri, found.title, found.graph.triples) == (address, "data", 1)
+    assert f"dataDump <{address}>" in found.to_turtle()
 
 
 def test_what_is_no_data_set() -> None:
