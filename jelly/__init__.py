@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from jelly._options.keywords import ReadOptions, WriteOptions
     from jelly._tools.canonicalize import Canonical, canonicalize
     from jelly._tools.check import Problem
+    from jelly._tools.describe import ClassPartition, Description, GraphDescription, PropertyPartition, describe
     from jelly._tools.inspect import FrameInspection, Inspection, count, inspect
     from jelly._tools.validate import validate
     from jelly.arrow import read_arrow, write_arrow
@@ -74,14 +75,17 @@ __all__ = [
     "Batch",
     "BlankNode",
     "Canonical",
+    "ClassPartition",
     "Conversion",
     "Dataset",
     "Datatype",
     "Decoder",
     "DefaultGraph",
+    "Description",
     "Encoder",
     "Frame",
     "FrameInspection",
+    "GraphDescription",
     "GraphDictionary",
     "GraphIds",
     "IRIPrefix",
@@ -107,6 +111,7 @@ __all__ = [
     "Pattern",
     "PhysicalType",
     "Problem",
+    "PropertyPartition",
     "Quad",
     "QuotedTriple",
     "ReadOptions",
@@ -122,6 +127,7 @@ __all__ = [
     "canonicalize",
     "convert",
     "count",
+    "describe",
     "dumps",
     "find",
     "index",
@@ -145,10 +151,13 @@ name_public(__name__, __all__, globals())
 # These names are imported when they are first used. read_arrow and write_arrow also need pyarrow.
 _LAZY = {
     "Canonical": "jelly._tools.canonicalize",
+    "ClassPartition": "jelly._tools.describe",
     "Conversion": "jelly._dataset.output",
     "Dataset": "jelly._dataset.dataset",
     "Datatype": "jelly._dataset.conditions.pattern",
+    "Description": "jelly._tools.describe",
     "FrameInspection": "jelly._tools.inspect",
+    "GraphDescription": "jelly._tools.describe",
     "GraphDictionary": "jelly._core.algebra.graph_ids",
     "GraphIds": "jelly._dataset.ids.graph_ids",
     "IRIPrefix": "jelly._dataset.conditions.pattern",
@@ -158,12 +167,14 @@ _LAZY = {
     "Part": "jelly._dataset.split",
     "Pattern": "jelly._dataset.conditions.pattern",
     "Problem": "jelly._tools.check",
+    "PropertyPartition": "jelly._tools.describe",
     "ReadOptions": "jelly._options.keywords",
     "WriteOptions": "jelly._options.keywords",
     "append": "jelly._dataset.append",
     "canonicalize": "jelly._tools.canonicalize",
     "convert": "jelly._dataset.scan",
     "count": "jelly._tools.inspect",
+    "describe": "jelly._tools.describe",
     "find": "jelly._dataset.scan",
     "index": "jelly._dataset.seekable.sidecar",
     "inspect": "jelly._tools.inspect",

@@ -6,7 +6,6 @@ Computed on the columns of each Batch; a loop in Python goes over the distinct t
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -25,10 +24,11 @@ from jelly._dataset.sources import Sources
 from jelly._dataset.stream import Stream
 from jelly._formats.registry import MESSAGE_READING, READING, RESULT_READING, SEVERAL, Content, content_of
 from jelly._html import html_table
-from jelly._options.namespaces import KNOWN
+from jelly._options.namespaces import shortened
 from jelly._options.settings import checked
 from jelly._public import name_public
 from jelly._streams.inputs import of_content
+from jelly._tools.partitions import name_of
 from jelly.errors import JellyArgumentError
 from jelly.results import Results, read_results
 
@@ -44,7 +44,6 @@ Ids = npt.NDArray[np.int32]
 # Name of each kind of term; texts have none.
 _KINDS = ("", "iri", "bnode", "literal", "literal", "literal", "triple", "", "", "", "variable", "any")
 _POSITIONS = {"s": "subject", "p": "predicate", "o": "object", "g": "graph"}
-_IRI = int(Kind.IRI)
 DEFAULT_GRAPH = "(default graph)"
 
 MAX_KEYS = 1_000_000
@@ -165,19 +164,7 @@ class Stats:
         >>> jelly.stats.stats(b"", format="nt").shorten("http://www.w3.org/2002/07/owl#Class")
         'owl:Class'
         """
-        known = KNOWN | {prefix: (iri,) for prefix, iri in self.namespaces.items()}
-        pairs = [(prefix, iri) for prefix, iris in known.items() for iri in iris]
-        found = [(len(iri), f"{prefix}:{name[len(iri) :]}") for prefix, iri in pairs if name.startswith(iri)]
-        # A prefix that leaves half a path, or nothing, is not useful.
-        found = [(n, label) for n, label in found if n and name[n:] and not re.search(r"[/#]", name[n:])]
-        if found:
-            return max(found)[1]
-        address = re.match(r"\w[\w+.-]*://(?:www\.)?(.*)", name)
-        if address is None:
-            return name
-        last = re.split(r"[/#]", address[1])[-1]
-        # An IRI that ends like a namespace is shown completely.
-        return last or address[1]
+        return shortened(name, self.namespaces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,15 +452,10 @@ class Counting:
 def _tally(batch: Batch, used: npt.NDArray[np.int64], tally: Tally) -> dict[int, str]:
     """Add the used terms to ``tally``. Return their names by term id."""
     ids = np.flatnonzero(used)
-    names = {i: _name(batch, i) for i in ids.tolist()}
+    names = {i: name_of(batch, i) for i in ids.tolist()}
     for (_, name), n in zip(names.items(), used[ids].tolist(), strict=True):
         tally.add(name, n, len(name))
     return names
-
-
-def _name(batch: Batch, term: int) -> str:
-    """The text of an IRI, a language tag with its base direction, anything else in N-Triples syntax."""
-    return batch.term_text(term) if batch.kind[term] == _IRI else batch.term(term)
 
 
 def _digits(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

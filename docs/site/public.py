@@ -61,7 +61,8 @@ PAGES = (
     Page(
         "files.md", "Tools for files", "jelly",
         ("convert", "Conversion", "open", "index", "JellyFile", "inspect", "Inspection", "FrameInspection", "validate",
-         "Problem", "canonicalize", "Canonical"),
+         "Problem", "canonicalize", "Canonical", "describe", "Description", "GraphDescription", "ClassPartition",
+         "PropertyPartition"),
     ),
     Page("tables.md", "Tables of pyarrow", "jelly", ("read_arrow", "write_arrow", "wide")),
     Page("ids.md", "Ids", "jelly", ("GraphIds", "GraphDictionary"),

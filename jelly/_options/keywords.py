@@ -231,6 +231,7 @@ class ReadOptions(TypedDict, total=False):
     max_expansion: int
     max_frames: int
     max_steps: int
+    max_partitions: int
 
 
 class WriteOptions(TypedDict, total=False):

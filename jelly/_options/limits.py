@@ -80,6 +80,8 @@ SETTABLE = (
         "max_steps", 2_000_000, "steps", "the search for labels of blank nodes that are alike (plus 16 for each node)",
         "jelly.canonicalize",
     ),
+    Limit("max_partitions", 1_000_000, "partitions", "each table of a description, such as that of the properties of "
+          "classes", "jelly.describe"),
 )  # fmt: skip
 
 _DEFAULTS = {limit.name: limit.default for limit in SETTABLE}

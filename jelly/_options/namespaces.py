@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["KNOWN"]
+import re
+from collections.abc import Mapping
+
+__all__ = ["KNOWN", "shortened"]
 
 # Namespaces by prefix. schema.org is written with either scheme.
 KNOWN: dict[str, tuple[str, ...]] = {
@@ -18,3 +21,24 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "sosa": ("http://www.w3.org/ns/sosa/",),
     "schema": ("https://schema.org/", "http://schema.org/"),
 }
+
+
+def shortened(name: str, namespaces: Mapping[str, str]) -> str:
+    """An IRI as ``prefix:name`` by these namespaces or well-known ones, or its last segment, or all but its scheme.
+
+    >>> shortened("http://www.w3.org/2002/07/owl#Class", {}), shortened("http://e.example/a/b#c", {})
+    ('owl:Class', 'c')
+    """
+    known = KNOWN | {prefix: (iri,) for prefix, iri in namespaces.items()}
+    pairs = [(prefix, iri) for prefix, iris in known.items() for iri in iris]
+    found = [(len(iri), f"{prefix}:{name[len(iri) :]}") for prefix, iri in pairs if name.startswith(iri)]
+    # A prefix that leaves half a path, or nothing, is not useful.
+    found = [(n, label) for n, label in found if n and name[n:] and not re.search(r"[/#]", name[n:])]
+    if found:
+        return max(found)[1]
+    address = re.match(r"\w[\w+.-]*://(?:www\.)?(.*)", name)
+    if address is None:
+        return name
+    last = re.split(r"[/#]", address[1])[-1]
+    # An IRI that ends like a namespace is shown completely.
+    return last or address[1]

@@ -20,7 +20,7 @@ from jelly._core.jelly.encoder import Encoder
 from jelly._formats.native import default_options
 from jelly._streams.drain import drain
 
-__all__ = ["HashFile", "Spool", "compare", "marks"]
+__all__ = ["HashFile", "PartFile", "Spool", "compare", "marks"]
 
 CHUNK = 1 << 20
 MAX_FRAME_BYTES = (1 << 31) - 1
@@ -100,22 +100,19 @@ class Spool:
             self._file.close()
 
 
-class HashFile:
-    """Hashes of rows, numbered as they come, in a temporary file from which they are read part by part."""
+class PartFile:
+    """Entries that begin with a hash, in a temporary file from which they are read part by part; ``width`` numbers
+    each."""
 
-    def __init__(self, bound: int, stack: ExitStack) -> None:
+    def __init__(self, bound: int, stack: ExitStack, width: int) -> None:
         self._file = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed by the stack
         self._bound = bound
+        self._width = width
         self._waiting: list[Any] = []
         self._size = 0
         self._blocks: list[tuple[int, Any]] = []  # where each begins, and where its parts do
-        self.rows = 0
 
-    def add(self, hashes: Any) -> None:
-        entries = np.empty((len(hashes), ENTRY), np.uint64)
-        entries[:, :2] = hashes
-        entries[:, 2] = np.arange(self.rows, self.rows + len(hashes))
-        self.rows += len(hashes)
+    def add(self, entries: Any) -> None:
         self._waiting.append(entries)
         self._size += entries.nbytes
         if self._size > self._bound:
@@ -127,7 +124,7 @@ class HashFile:
             parts = entries[:, 1] >> PART_SHIFT
             order = np.argsort(parts, kind="stable")
             bounds = np.searchsorted(parts[order], np.arange(PARTS + 1, dtype=np.uint64))
-            self._blocks.append((self._file.tell(), bounds * entries.itemsize * ENTRY))
+            self._blocks.append((self._file.tell(), bounds * entries.itemsize * self._width))
             self._file.write(entries[order].data)
             self._waiting, self._size = [], 0
 
@@ -135,17 +132,54 @@ class HashFile:
         """Bytes of a part."""
         return int(sum(bounds[part + 1] - bounds[part] for _, bounds in self._blocks))
 
-    def read(self, part: int, number: int, passes: int) -> Iterator[tuple[Any, Any]]:
-        """Hashes and numbers of the rows of a part, in their order, in one of several passes over it."""
+    def entries(self, part: int, number: int, passes: int) -> Iterator[Any]:
+        """The entries of a part, in their order, in one of several passes over it."""
         for at, bounds in self._blocks:
             size = int(bounds[part + 1] - bounds[part])
             if not size:
                 continue
             self._file.seek(at + int(bounds[part]))
             data = self._file.read(size)
-            entries = np.frombuffer(data, np.uint64).reshape(-1, ENTRY)
+            entries = np.frombuffer(data, np.uint64).reshape(-1, self._width)
             if passes > 1:
                 entries = entries[(entries[:, 0] >> np.uint64(32)) % np.uint64(passes) == number]
+            yield entries
+
+    @property
+    def is_spilled(self) -> bool:
+        return bool(self._blocks)
+
+    def parts(self, bound: int) -> Iterator[list[Any]]:
+        """All entries in lists of arrays, those with one hash in one list of approximately ``bound`` bytes."""
+        if not self._blocks:
+            yield from [self._waiting] if self._waiting else ()
+            return
+        self.flush()
+        for part in range(PARTS):
+            passes = min(MAX_PASSES, 1 + self.part_size(part) // max(bound, MIN_INDEX))
+            for number in range(passes):
+                found = [*self.entries(part, number, passes)]
+                if any(map(len, found)):
+                    yield found
+
+
+class HashFile(PartFile):
+    """Hashes of rows, numbered as they come, in a temporary file from which they are read part by part."""
+
+    def __init__(self, bound: int, stack: ExitStack) -> None:
+        super().__init__(bound, stack, ENTRY)
+        self.rows = 0
+
+    def add(self, hashes: Any) -> None:
+        entries = np.empty((len(hashes), ENTRY), np.uint64)
+        entries[:, :2] = hashes
+        entries[:, 2] = np.arange(self.rows, self.rows + len(hashes))
+        self.rows += len(hashes)
+        super().add(entries)
+
+    def read(self, part: int, number: int, passes: int) -> Iterator[tuple[Any, Any]]:
+        """Hashes and numbers of the rows of a part, in their order, in one of several passes over it."""
+        for entries in self.entries(part, number, passes):
             yield np.ascontiguousarray(entries[:, :2]), entries[:, 2].astype(np.int64)
 
     def move(self, index: RowIndex, start: int, stop: int) -> None:

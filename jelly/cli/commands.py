@@ -29,6 +29,7 @@ COMMANDS = {
         "query": ("query", "Answer a SPARQL query of files."),
         "inspect": ("look", "Show options, rows, bytes and frames of a Jelly file, or patches."),
         "stats": ("look", "Count predicates, classes, graphs, datatypes and languages."),
+        "describe": ("look", "Describe a data set in VoID and DCAT: classes, properties, links."),
         "validate": ("look", "Check files and list their problems."),
     },
     "Make files": {

@@ -1,7 +1,8 @@
-"""The commands that look at files: ``cat``, ``head``, ``count``, ``inspect``, ``stats`` and ``validate``."""
+"""The commands that look at files: ``cat``, ``head``, ``count``, ``describe``, ``inspect``, ``stats``, ``validate``."""
 
 from __future__ import annotations
 
+import json
 import os
 from itertools import islice
 from typing import Any
@@ -10,16 +11,17 @@ import click
 
 import jelly
 from jelly._bytes.names import is_web
+from jelly._bytes.sink import Sink
 from jelly._dataset.output import write_stream
 from jelly._dataset.sources import Sources
 from jelly._dataset.stream import Stream
 from jelly._formats.registry import JELLY, JELLY_PATCH, TABLE_FORMATS, Content
 from jelly.cli import contents
 from jelly.cli.common import in_options, message, progress_bar, say, show
-from jelly.cli.options import COUNT, Files, Given, Word, command, forms, option, reads, refuse, streams, writes
+from jelly.cli.options import COUNT, SIZE, Files, Given, Word, command, forms, option, reads, refuse, streams, writes
 from jelly.cli.reading import check_options, content_of, expanded, format_of, inputs, names, output_of, wide_advice
 
-__all__ = ["cat", "count", "head", "inspect", "stats_", "validate"]
+__all__ = ["cat", "count", "describe", "head", "inspect", "stats_", "validate"]
 
 HEAD_ROWS = 4096  # statements decoded at a time if few are needed
 
@@ -291,3 +293,43 @@ def stats_(
         plot_stats(found, plot, name)
     if not quiet:
         show(found.as_dict(), form, "show_stats", name if more else src, found)
+
+
+@command("FILE...")
+@option("-o, --output OUT", "Write to OUT instead of standard output; also .json and .html.", "-")
+@option("--html", "Print a page with pictures.", name="form", flag_value="html")
+@forms("json")
+@option("--iri IRI", "IRI of the data set (default: the URL of one file, or a UUID that depends on the figures).")
+@option("--title TEXT", "Title of the data set (default: the names of the files).")
+@option("--memory SIZE", "Memory for statements; the rest goes to temporary files (in TMPDIR; default 1G).", kind=SIZE)
+@option("--threads N", "Threads, for files with an index (default 1).")
+@option("-q, --quiet", "No progress bar.")
+@reads("blank_nodes", "skolem_base", "star", "max_partitions")
+@writes()
+def describe(
+    files: Files, output: str, form: str | None, quiet: bool, reading: Given, writing: Given, **given: Any
+) -> None:
+    """Describe a data set in VoID and DCAT: classes, properties of classes, datatypes and links, with exact counts.
+
+    Files may also be tables (Parquet, Arrow, CSV), directories and glob patterns in quotation marks: all together are
+    one data set. Equal statements count once. The description is written in Turtle or --to, as JSON, or as a page.
+
+    \b
+    Examples:
+      jelly describe people.jelly
+      jelly describe 'dump/*.nq.gz' --iri http://example.org/void#dump -o void.ttl
+      jelly describe people.jelly -o people.html
+      jelly describe people.jelly --json | jq '.graph.classes | keys'
+    """
+    names(files, {name: value for name, value in reading.items() if name != "max_partitions"})
+    form = form or {".html": "html", ".json": "json"}.get(os.path.splitext(output)[1])
+    target = None if form else output_of(output, writing, text="ttl")[0].name
+    with progress_bar("Describing", quiet) as progress:
+        known = {name: value for name, value in given.items() if value is not None} | {"progress": progress}
+        found = jelly.describe(files[0] if len(files) == 1 else [*files], **known, **reading)
+    if form is None:
+        found.write(output, format=target)
+        return
+    with Sink(output) as sink:
+        text = found.to_html() if form == "html" else json.dumps(found.to_dict(), indent=2) + "\n"
+        sink.write(text.encode())

@@ -61,6 +61,7 @@ def doors() -> dict[str, dict[str, Callable[[bytes], object]]]:
             "canonicalize": lambda data: j.canonicalize(data, format=format),
             "validate": lambda data: j.validate(data, format=format),
             "stats": lambda data: stats(data, format=format),
+            "describe": lambda data: j.describe(data, format=format),
             "to_ids": lambda data: j.scan(data, format=format).to_ids(),
             "frames": lambda data: used_up(j.scan(data, format=format).frames()),
             "sort": lambda data: stored(

@@ -58,6 +58,7 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "jelly.canonicalize": (("in.nt", "out.nt"), {}),
     "jelly.convert": (("in.nt", OUT), {}),
     "jelly.count": (("in.nt",), {}),
+    "jelly.describe": (("in.nt",), {}),
     "jelly.dumps": ((STATEMENTS,), {}),
     "jelly.find": (("in.nt",), {}),
     "jelly.index": (("old.jelly",), {}),
@@ -167,6 +168,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "jelly.Decoder": jelly.Decoder,
     "jelly.Encoder": lambda: jelly.Encoder(jelly.StreamOptions.small()),
     "jelly.GraphDictionary": jelly.GraphDictionary,
+    "jelly.Description": lambda: jelly.describe("in.nt"),
     "jelly.GraphIds": lambda: jelly.scan("in.nt").to_ids(),
     "jelly.JellyFile": lambda: jelly.open("in.jelly"),
     "jelly.Pattern": lambda: jelly.Pattern(p=P),
@@ -208,6 +210,7 @@ METHODS: dict[str, tuple[Any, ...]] = {
     "jelly.Decoder.feed": (jelly.dumps(STATEMENTS),),
     "jelly.Decoder.pull": (),
     "jelly.Decoder.push": (jelly.dumps(STATEMENTS),),
+    "jelly.Description.write": ("described.nt",),
     "jelly.Encoder.close": (),
     "jelly.Encoder.encode": ("BATCH",),
     "jelly.Encoder.encode_frames": ("BATCH",),
@@ -296,6 +299,7 @@ METHODS_LEFT_OUT = {
 LEFT_OUT = {
     "a result, which the package makes": """
         Canonical Conversion FrameInspection Inspection Part Problem Frame GraphIds Dataset Results
+        Description GraphDescription ClassPartition PropertyPartition
         Counts ResultStats Stats VariableStats TopicInfo Tls Feed AsyncFeed
         ReadOptions WriteOptions Call Publication Subscription Refusal""",
     "runs in a loop or opens a port; what checks the arguments is that of the others": """

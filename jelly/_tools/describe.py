@@ -1,0 +1,378 @@
+"""Descriptions of data sets in VoID and DCAT: ``jelly.describe``."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jelly._bytes.names import is_path, is_url, name_of, split_suffix
+from jelly._bytes.source import Progress
+from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF
+from jelly._core.base.kinds import Kind
+from jelly._dataset.sources import Sources
+from jelly._dataset.stream import Stream
+from jelly._formats.registry import READING, SEVERAL, Content, content_of, find
+from jelly._html import html_table
+from jelly._options.limits import default
+from jelly._options.settings import checked
+from jelly._tools.partitions import ABSOLUTE, BLANK, IRI, LITERAL, Partitions, counted, refuse_more
+from jelly.errors import JellyArgumentError, JellyError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from jelly._core.terms.model import Triple
+    from jelly._options.keywords import ReadOptions, WriteOptions
+
+__all__ = ["ClassPartition", "Description", "GraphDescription", "PropertyPartition", "describe"]
+
+MEMORY = 1 << 30
+_KINDS = {IRI: "iri", BLANK: "bnode", LITERAL: "literal"}
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyPartition:
+    """The statements with one property, in a graph or of the instances of a class.
+
+    Attributes
+    ----------
+    triples, subjects, objects : int
+        Number of different statements, subjects and objects.
+    datatypes, languages, classes : dict of str to int
+        Number of statements by datatype and by language of the literal, and by class of the object.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> found = jelly.describe(b'<a:s> <a:p> "x" , <a:o> . <a:o> a <a:C> .', format="ttl").graph.properties["a:p"]
+    >>> found.triples, found.subjects, found.datatypes, found.classes
+    (2, 1, {'http://www.w3.org/2001/XMLSchema#string': 1}, {'a:C': 1})
+    """
+
+    triples: int
+    subjects: int
+    objects: int
+    datatypes: dict[str, int] = field(default_factory=dict)
+    languages: dict[str, int] = field(default_factory=dict)
+    classes: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPartition:
+    """The instances of a class.
+
+    Attributes
+    ----------
+    entities : int
+        Number of different instances.
+    properties : dict of str to PropertyPartition
+        The properties that they have.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> found = jelly.describe(b"<a:s> a <a:C> ; <a:p> 1 , 2 .", format="ttl").graph.classes["a:C"]
+    >>> found.entities, found.properties["a:p"].objects
+    (1, 2)
+    """
+
+    entities: int
+    properties: dict[str, PropertyPartition] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDescription:
+    """The figures of a graph, of which each statement counts once.
+
+    Attributes
+    ----------
+    triples, subjects, objects : int
+        Number of different statements, subjects and objects. Literals differ as terms, not as values.
+    subject_kinds, object_kinds : dict of str to int
+        Number of different subjects and objects that are an ``iri``, a ``bnode``, a ``literal`` or another term.
+    n_classes : int
+        Number of different objects of rdf:type.
+    classes : dict of str to ClassPartition
+        By class, of those that are IRIs. An instance of several classes counts in each.
+    properties : dict of str to PropertyPartition
+        By property.
+    vocabularies : list of str
+        Namespaces of the classes and properties.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> found = jelly.describe(b'<a:s> <a:p> "x" <a:g> .', format="nq")
+    >>> found.graphs["a:g"].object_kinds, found.graph.vocabularies
+    ({'literal': 1}, ['a:'])
+    """
+
+    triples: int = 0
+    subjects: int = 0
+    objects: int = 0
+    subject_kinds: dict[str, int] = field(default_factory=dict)
+    object_kinds: dict[str, int] = field(default_factory=dict)
+    n_classes: int = 0
+    classes: dict[str, ClassPartition] = field(default_factory=dict)
+    properties: dict[str, PropertyPartition] = field(default_factory=dict)
+    vocabularies: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """Result of `describe`.
+
+    Attributes
+    ----------
+    iri, title : str
+        IRI and title of the data set.
+    files : list of dict
+        For each file its ``name``, ``url`` or None, ``format`` (a media type), ``compression`` (a suffix or "") and
+        ``bytes``.
+    graph : GraphDescription
+        The union of all graphs.
+    graphs : dict of str to GraphDescription
+        The named graphs.
+    namespaces : dict of str to str
+        Namespace declarations of the source.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> found = jelly.describe(b'<a:s> a <a:C> ; <a:p> "x" , "y"@en .', format="ttl")
+    >>> found.graph.triples, found.graph.classes["a:C"].properties["a:p"].languages
+    (3, {'en': 1})
+    """
+
+    iri: str
+    title: str
+    files: list[dict[str, Any]]
+    graph: GraphDescription
+    graphs: dict[str, GraphDescription]
+    namespaces: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to plain dicts and numbers."""
+        return asdict(self)
+
+    def statements(self) -> Iterator[Triple]:
+        """The description in VoID and DCAT. Partitions have IRIs that depend on their names only."""
+        from jelly._tools.void import statements
+
+        return statements(self)
+
+    def write(self, dst: Any, **options: Unpack[WriteOptions]) -> int:
+        """Write the `statements`.
+
+        Parameters
+        ----------
+        dst : Any
+            The output, as for `jelly.Writer`.
+        **options : Unpack[WriteOptions]
+            Shared keywords, see `jelly.WriteOptions`. Turtle needs the extra ``oxigraph``.
+        """
+        from jelly._streams.writer import Writer
+        from jelly._tools.void import PREFIXES
+
+        with Writer(dst, **options) as writer:
+            if writer.format.namespaces and not writer.format.binary:
+                for name, iri in PREFIXES.items():
+                    writer.namespace(name, iri)
+            writer.extend(self.statements())
+        return writer.statements
+
+    def to_turtle(self) -> str:
+        """The `statements` in Turtle. It needs the extra ``oxigraph``."""
+        from io import BytesIO
+
+        out = BytesIO()
+        self.write(out, format="ttl")
+        return out.getvalue().decode()
+
+    def to_html(self) -> str:
+        """A page with tables and pictures, which needs nothing else."""
+        from jelly._tools.void_page import page
+
+        return page(self)
+
+    def _repr_html_(self) -> str:
+        rows = [(name, len(found.properties), found.entities) for name, found in _most(self.graph.classes, 10)]
+        title = f"{self.title}: {self.graph.triples:,} triples"
+        return html_table(title, ("class", "properties", "instances"), rows, more=len(self.graph.classes) > 10)
+
+
+def _most(classes: dict[str, ClassPartition], n: int) -> list[tuple[str, ClassPartition]]:
+    return sorted(classes.items(), key=lambda item: (-item[1].entities, item[0]))[:n]
+
+
+@checked(READING, SEVERAL, {"max_partitions"})
+def describe(
+    src: Any,
+    *,
+    iri: str | None = None,
+    title: str | None = None,
+    memory: int = MEMORY,
+    progress: Progress | None = None,
+    **options: Unpack[ReadOptions],
+) -> Description:
+    """Describe a data set: its classes, properties, datatypes and links, with exact counts, in one pass.
+
+    Equal statements count once. A statement in two named graphs counts in each, and once in the union of all graphs.
+
+    Parameters
+    ----------
+    src : Any
+        The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs.
+    iri : str, optional
+        IRI of the data set. By default the URL of one source, or a UUID that depends on the figures.
+    title : str, optional
+        By default the name of the source.
+    memory : int, default 1073741824
+        Approximate bytes of memory for statements; the rest goes to temporary files (in TMPDIR). The partitions, and
+        the statements of one subject, need more.
+    progress : callable, optional
+        See `jelly.convert`.
+    **options : Unpack[ReadOptions]
+        Shared keywords, see `jelly.ReadOptions`. ``max_partitions`` is the maximum number of graphs, classes,
+        properties, datatypes and languages, of combinations of them, and of sets of classes that a subject has.
+
+    Raises
+    ------
+    JellyLimitError
+        There are more partitions.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> data = b"<a:s> a <a:C> ; <a:knows> <a:t> . <a:t> a <a:C> ."
+    >>> found = jelly.describe(data, format="ttl", iri="http://example.org/data").graph
+    >>> found.classes["a:C"].entities, found.properties["a:knows"].classes
+    (2, {'a:C': 1})
+    """
+    settings: dict[str, Any] = {**options}
+    threads = settings.pop("threads", 1)
+    max_partitions = settings.pop("max_partitions", default("max_partitions"))
+    if memory < 1 or max_partitions < 1 or threads < 1:
+        raise JellyArgumentError("memory, max_partitions and threads must be at least 1")
+    kind = content_of(None, (src, settings.get("format")))
+    if kind is not Content.STATEMENTS:
+        raise JellyArgumentError(f"only statements have a description, not {kind.value}")
+    sources = Sources(src, settings.pop("blank_nodes", None), settings.pop("skolem_base", None), **settings)
+    stream = Stream(sources, threads, as_is=True)
+    batches: Any = stream.watched(progress)
+    with ExitStack() as stack:
+        counts = Partitions(memory, max_partitions, stack)
+        with closing(batches):
+            for batch in batches:
+                if len(batch):
+                    counts.add(batch)
+        counts.finish()
+    graph, *others = _graphs(counts, max_partitions)
+    graphs = dict(sorted((name, made) for (_, name), made in zip(counts.graphs.all[1:], others, strict=True)))
+    each = [source for source in sources.each if is_path(source) and source != "-"]
+    files = [_file(source, settings.get("format")) for source in each]
+    if title is None:
+        names = [os.path.basename(name_of(src).rstrip("/"))] if is_path(src) else [one["name"] for one in files[:3]]
+        title = ", ".join(names).strip("-") or "data set"
+    if iri is None:
+        iri = files[0]["url"] if len(files) == 1 else None
+        iri = iri or uuid.uuid5(uuid.NAMESPACE_OID, repr((graph, graphs))).urn
+    return Description(iri, title, files, graph, graphs, dict(stream.namespaces))
+
+
+def _file(source: Any, format: str | None) -> dict[str, Any]:
+    name = name_of(source)
+    _, compression = split_suffix(name)
+    try:
+        media = find(format, name, tables=True).media_types
+    except JellyError:  # a web server said what it is
+        media = ()
+    return {
+        "name": os.path.basename(name),
+        "url": name if is_url(name) else None,
+        "format": media[0] if media else None,
+        "compression": compression,
+        "bytes": os.path.getsize(name) if os.path.isfile(name) else None,
+    }
+
+
+def _graphs(counts: Partitions, limit: int) -> list[GraphDescription]:
+    """The descriptions of the union of all graphs and of the named graphs."""
+    kinds: dict[str, list[dict[str, int]]] = {}
+    for table in ("nodes", "objects"):
+        (scopes, kind), n = counts.table(table, 2)
+        kinds[table] = [{} for _ in counts.graphs.all]
+        for scope, one, number in zip(scopes.tolist(), kind.tolist(), n.tolist(), strict=True):
+            kinds[table][scope][_KINDS.get(one, "other")] = number
+    classes: list[dict[str, ClassPartition]] = [{} for _ in counts.graphs.all]
+    properties: list[dict[str, PropertyPartition]] = [{} for _ in counts.graphs.all]
+    (number,), n = counts.table("entities", 1)
+    for (scope, name), entities in zip((counts.classes.all[i] for i in number.tolist()), n.tolist(), strict=True):
+        classes[scope][name] = ClassPartition(entities)
+    each = [(counts.properties.all[of], member, one) for (member, of), one in _partitions(counts, limit).items()]
+    for (scope, name), member, partition in sorted(each, key=lambda item: item[0]):
+        here = properties[scope] if not member else classes[scope][counts.classes.all[member - 1][1]].properties
+        here[name] = partition
+    return [
+        GraphDescription(
+            sum(partition.triples for partition in properties[scope].values()),
+            sum(kinds["nodes"][scope].values()),
+            sum(kinds["objects"][scope].values()),
+            kinds["nodes"][scope],
+            kinds["objects"][scope],
+            properties[scope][RDF + "type"].objects if RDF + "type" in properties[scope] else 0,
+            dict(sorted(classes[scope].items())),
+            properties[scope],
+            sorted({_namespace(name) for name in (*classes[scope], *properties[scope]) if ABSOLUTE.match(name)}),
+        )
+        for scope in range(len(counts.graphs.all))
+    ]
+
+
+def _namespace(iri: str) -> str:
+    return iri[: max(iri.rfind("/"), iri.rfind("#")) + 1] or iri[: iri.rfind(":") + 1]
+
+
+def _partitions(counts: Partitions, limit: int) -> dict[tuple[int, int], PropertyPartition]:
+    """The partitions by class, from 1 on, or 0 for all, and by property."""
+
+    def by_class(table: str, columns: int) -> tuple[list[Any], Any]:
+        """A table with classes in the place of their sets, and with the class 0 for all rows."""
+        (sets, *others), n = counts.table(table, columns)
+        rows, members = counts.expanded(sets)
+        made = [np.concatenate([np.zeros_like(sets), members + 1])]
+        made += [np.concatenate([other, other[rows]]) for other in others]
+        return counted(made, np.concatenate([n, n[rows]]))
+
+    (members, of, kinds, sets), n = by_class("triples", 4)
+    found: dict[tuple[int, int], PropertyPartition] = {}
+    triples, subjects, objects = counted([members, of], n), by_class("subjects", 2), counts.table("of objects", 2)
+    refuse_more(len(triples[1]), limit)
+    for member, property, *figures in _lists([*triples[0], triples[1], subjects[1]], objects[1]):
+        found[member, property] = PropertyPartition(figures[0], figures[1], figures[2])
+    literal = kinds >= LITERAL
+    typed = counted([column[literal] for column in (members, of, kinds)], n[literal])
+    rows, targets = counts.expanded(sets)
+    linked = counted([members[rows], of[rows], targets], n[rows])
+    refuse_more(len(typed[1]) + len(linked[1]), limit)
+    for member, property, kind, number in sorted(_lists(*typed), key=lambda row: counts.literals.all[row[2] - LITERAL]):
+        what, name = counts.literals.all[kind - LITERAL]
+        partition = found[member, property]
+        datatype = name
+        if what == Kind.LANG:
+            partition.languages[name] = number
+            datatype = DIR_LANG_STRING_IRI if "--" in name else LANG_STRING_IRI
+        partition.datatypes[datatype] = partition.datatypes.get(datatype, 0) + number
+    for member, property, target, number in sorted(_lists(*linked), key=lambda row: counts.classes.all[row[2]]):
+        found[member, property].classes[counts.classes.all[target][1]] = number
+    return found
+
+
+def _lists(columns: list[Any], n: Any) -> Iterator[tuple[int, ...]]:
+    return zip(*(column.tolist() for column in columns), n.tolist(), strict=True)
