@@ -143,8 +143,14 @@ class JellyStore(Store):
                 names[DATASET_DEFAULT_GRAPH_ID if id < 0 else maker.term(id)] = None
         yield from map(self._graph, names)
 
-    def _refuse(self, *_: Any, **__: Any) -> None:
-        """Raise JellyUnsupportedError: the store is read-only."""
+    def _refuse(self, *args: Any, **kwargs: Any) -> None:
+        """Raise JellyUnsupportedError: the store is read-only.
+
+        Parameters
+        ----------
+        *args, **kwargs : Any
+            Whatever RDFLib passes.
+        """
         raise JellyUnsupportedError("this store is read-only")
 
     add = addN = remove = remove_graph = _refuse
