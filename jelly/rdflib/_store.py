@@ -143,17 +143,33 @@ class JellyStore(Store):
                 names[DATASET_DEFAULT_GRAPH_ID if id < 0 else maker.term(id)] = None
         yield from map(self._graph, names)
 
-    def _refuse(self, *args: Any, **kwargs: Any) -> None:
+    def add(self, triple: Any, context: Any, quoted: bool = False) -> None:
         """Raise JellyUnsupportedError: the store is read-only.
 
         Parameters
         ----------
-        *args, **kwargs : Any
+        triple, context, quoted : Any
             Whatever RDFLib passes.
         """
         raise JellyUnsupportedError("this store is read-only")
 
-    add = addN = remove = remove_graph = _refuse
+    def addN(self, quads: Any) -> None:
+        """Raise JellyUnsupportedError: the store is read-only."""
+        self.add(None, None)
+
+    def remove(self, triple: Any, context: Any = None) -> None:
+        """Raise JellyUnsupportedError: the store is read-only.
+
+        Parameters
+        ----------
+        triple, context : Any
+            Whatever RDFLib passes.
+        """
+        self.add(None, None)
+
+    def remove_graph(self, graph: Graph) -> None:
+        """Raise JellyUnsupportedError: the store is read-only."""
+        self.add(None, None)
 
     def add_graph(self, graph: Graph) -> None:
         """Do nothing: a graph is there if it has statements."""
