@@ -21,7 +21,7 @@ from jelly._formats.registry import READING, SEVERAL, Content, content_of, find
 from jelly._html import html_table
 from jelly._options.limits import default
 from jelly._options.settings import checked
-from jelly._tools.partitions import ABSOLUTE, BLANK, IRI, LITERAL, Partitions, counted, refuse_more
+from jelly._tools.partitions import BLANK, IRI, LITERAL, Partitions, counted, is_absolute, refuse_more
 from jelly.errors import JellyArgumentError, JellyError
 
 if TYPE_CHECKING:
@@ -329,7 +329,7 @@ def _graphs(counts: Partitions, limit: int) -> list[GraphDescription]:
             properties[scope][RDF + "type"].objects if RDF + "type" in properties[scope] else 0,
             dict(sorted(classes[scope].items())),
             properties[scope],
-            sorted({_namespace(name) for name in (*classes[scope], *properties[scope]) if ABSOLUTE.match(name)}),
+            sorted({_namespace(name) for name in (*classes[scope], *properties[scope]) if is_absolute(name)}),
         )
         for scope in range(len(counts.graphs.all))
     ]

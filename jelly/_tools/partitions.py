@@ -24,10 +24,10 @@ from jelly._core.base.kinds import Kind, kinds_of
 from jelly._streams.spool import PartFile
 from jelly.errors import JellyLimitError
 
-__all__ = ["ABSOLUTE", "BLANK", "IRI", "LITERAL", "Partitions", "counted", "name_of", "refuse_more"]
+__all__ = ["BLANK", "IRI", "LITERAL", "Partitions", "counted", "is_absolute", "name_of", "refuse_more"]
 
 # How an IRI begins, and the name of no other term.
-ABSOLUTE = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
+_ABSOLUTE = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
 Array = np.ndarray[Any, np.dtype[Any]]
 
 # Kinds of nodes. Literals have numbers from LITERAL on, by their datatype or language.
@@ -72,6 +72,11 @@ class _Names:
 def name_of(batch: Batch, term: int) -> str:
     """The text of an IRI, a language tag with its base direction, anything else in N-Triples syntax."""
     return batch.term_text(term) if batch.kind[term] == _KIND_IRI else batch.term(term)
+
+
+def is_absolute(name: str) -> bool:
+    """Whether a name is that of an IRI with a scheme."""
+    return _ABSOLUTE.match(name) is not None
 
 
 def refuse_more(n: int, limit: int) -> None:

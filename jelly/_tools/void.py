@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from jelly._core.base.constants import RDF
 from jelly._core.terms.model import IRI, Literal, Triple
-from jelly._tools.partitions import ABSOLUTE
+from jelly._tools.partitions import is_absolute
 
 if TYPE_CHECKING:
     from jelly._tools.describe import Description, GraphDescription, PropertyPartition
 
-__all__ = ["PREFIXES", "is_iri", "statements"]
+__all__ = ["PREFIXES", "statements"]
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 PREFIXES = {
@@ -55,11 +55,11 @@ class _Void:
         return f"{self._base}#{hashlib.blake2b(chr(0).join(names).encode(), digest_size=8).hexdigest()}"
 
     def names(self, *names: str, each: Iterable[str]) -> list[IRI]:
-        return [IRI(self.name(*names, one)) for one in each if is_iri(one)]
+        return [IRI(self.name(*names, one)) for one in each if is_absolute(one)]
 
     def properties(self, key: tuple[str, ...], partitions: dict[str, PropertyPartition]) -> Iterator[Triple]:
         for iri, one in partitions.items():
-            if not is_iri(iri):
+            if not is_absolute(iri):
                 continue
             here = (*key, "property", iri)
             yield from self.about(
@@ -78,7 +78,7 @@ class _Void:
         links = [
             ((*key, "link", source, property, target), n)
             for source, one in graph.classes.items()
-            for property, partition in one.properties.items() if is_iri(property)
+            for property, partition in one.properties.items() if is_absolute(property)
             for target, n in partition.classes.items()
         ]  # fmt: skip
         kinds_of = [(_COUNTS["subjects"], graph.subject_kinds), (_COUNTS["objects"], graph.object_kinds)]
@@ -105,11 +105,6 @@ class _Void:
                 void__subjectsTarget=IRI(self.name(*key, "class", source)),
                 void__objectsTarget=IRI(self.name(*key, "class", target)),
             )  # fmt: skip
-
-
-def is_iri(name: str) -> bool:
-    """Whether the name of a term is that of an IRI."""
-    return ABSOLUTE.match(name) is not None
 
 
 def _iri(name: str) -> IRI:
@@ -145,6 +140,6 @@ def statements(found: Description) -> Iterator[Triple]:
         )  # fmt: skip
     for graph, name in graphs.items():
         data = make.name("graph", name, "data")
-        named = IRI(name) if is_iri(name) else None
+        named = IRI(name) if is_absolute(name) else None
         yield from make.about(graph, "sd:NamedGraph", sd__name=named, sd__graph=IRI(data))
         yield from make.graph(data, "void:Dataset sd:Graph", ("graph", name), found.graphs[name])

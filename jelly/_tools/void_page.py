@@ -112,7 +112,8 @@ def _picture(graph: GraphDescription, label: Callable[[str], str]) -> str:
         )
     for name, (x, y) in places.items():
         side = "start" if x > 410 else "end" if x < 390 else "middle"
-        at = x + (14 if side == "start" else -14 if side == "end" else 0), y + (4 if side != "middle" else 24 if y > 290 else -16)
+        down = 4 if side != "middle" else 24 if y > 290 else -16
+        at = x + (14 if side == "start" else -14 if side == "end" else 0), y + down
         drawn.append(
             f'<circle cx="{x:.0f}" cy="{y:.0f}" r="9" fill="#4c78a8"><title>{escape(name)}</title></circle>'
             f'<text x="{at[0]:.0f}" y="{at[1]:.0f}" text-anchor="{side}">{escape(label(name))}</text>'

@@ -50,8 +50,10 @@ INLINE = {
     ("_formats/result_syntaxes.py", '[",\r\n]'),
     ("spark/_parts/files.py", "^file:(//(?=/))?"),
     ("_dataset/blank_node_scope.py", "^s3[an]://"),
-    ("stats.py", r"[/#]"),
-    ("stats.py", r"\w[\w+.-]*://(?:www\.)?(.*)"),
+    ("_options/namespaces.py", r"[/#]"),
+    ("_options/namespaces.py", r"\w[\w+.-]*://(?:www\.)?(.*)"),
+    ("cli/options.py", r"(?=.)([0-9]*)(?:(\.\.=?)([0-9]*))?"),
+    ("rdflib/_store.py", r"f'(?<![\\w-]){re.escape(name)}:'"),
     ("spark/_lakehouse.py", r"([*?{}\[\]\\])"),
 }
 FUNCTIONS = ("match", "search", "sub", "subn", "split", "findall", "finditer", "fullmatch")
@@ -182,7 +184,7 @@ def attack_of(shape: tuple[str, str, str], size: int) -> str:
 def methods(name: str) -> list[str]:
     """How the package uses a pattern: one that is only matched is never tried from each position."""
     if ": " in name:
-        return ["match"] if name.startswith(("stats.py: '\\\\w", "_tools/yaml.py")) else ["finditer"]
+        return ["match"] if name.startswith(("_options/namespaces.py: '\\\\w", "_tools/yaml.py")) else ["finditer"]
     called = rf"\b{name.split('.')[-2]}\.({'|'.join(FUNCTIONS)})\("
     module = name.rsplit(".", 2)[0].split(".")[1:]
     place = ROOT / Path(*module)
