@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
 import importlib
-import lzma
 import re
 import zlib
 from collections.abc import Callable, Generator, Iterator
@@ -68,8 +66,12 @@ def unpacked(suffix: str, raw: Any) -> Any:
 
         return Frames(raw)
     if suffix == ".bz2":
+        import bz2
+
         return _Streams(raw, "bz2", bz2.BZ2Decompressor)
     if suffix == ".xz":
+        import lzma
+
         return _Streams(raw, "xz", partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=MAX_XZ_MEMORY))
     return _Zstd(raw)
 
@@ -86,7 +88,7 @@ def unpacking(offset: Callable[[], int]) -> Iterator[None]:
     except Exception as error:
         # Each library has its own error. bz2 raises OSError without a number; the error of a disk has a number.
         kind = type(error)
-        broken = isinstance(error, lzma.LZMAError | zlib.error) or kind.__name__ in ("ZstdError", "IsalError")
+        broken = isinstance(error, zlib.error) or kind.__name__ in ("LZMAError", "ZstdError", "IsalError")
         broken = broken or kind.__module__.partition(".")[0] == "zlib_ng"
         if not broken and not (isinstance(error, OSError) and error.errno is None):
             raise

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import bz2
 import contextlib
 import errno
 import functools
-import gzip
 import importlib
 import io
-import lzma
 import os
 import stat
 import sys
@@ -149,11 +146,17 @@ class Sink(_Whole):
                 with self.named():
                     self._frames = file = FrameWriter(file, self.workers)
             elif suffix == ".gz":
+                import gzip
+
                 # No name and no time in the header: the same statements give the same bytes.
                 file = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)
             elif suffix == ".bz2":
+                import bz2
+
                 file = bz2.BZ2File(file, "wb")  # noqa: SIM115 - closed by close()
             elif suffix == ".xz":
+                import lzma
+
                 file = lzma.LZMAFile(file, "wb")  # noqa: SIM115 - closed by close()
             elif suffix == ".zst":
                 with self.named():
