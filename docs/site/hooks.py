@@ -27,9 +27,9 @@ _FENCE = re.compile(r"^```python (\w+)$", re.M)
 
 # How much more, or less, a page counts in the search, by the beginning of its path: first what newcomers ask.
 _BOOSTS = {
-    "install": 4, "explanation/blank-nodes": 4, "how-to/pyjelly": 1, "how-to/": 3, "tutorials/": 3,
-    "explanation/jelly": 3, "kafka": 3, "spark.md": 2, "reference/command-line": 2, "performance": 0.3, "soak": 0.3,
-    "letter": 0.3, "fuzzing": 0.3, "broker": 0.7, "reference/api/patch": 0.5, "reference/api/spark": 0.5,
+    "install": 4, "explanation/blank-nodes": 4, "how-to/pyjelly": 1, "how-to/describe": 1, "how-to/": 3,
+    "tutorials/": 3, "explanation/jelly": 3, "kafka": 3, "spark.md": 2, "reference/command-line": 2, "performance": 0.3,
+    "soak": 0.3, "letter": 0.3, "fuzzing": 0.3, "broker": 0.7, "reference/api/patch": 0.5, "reference/api/spark": 0.5,
     "reference/api/grpc": 0.5, "reference/api/rdflib": 0.5, "reference/api/kafka": 0.5,
 }  # fmt: skip
 
