@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from jelly._options.keywords import ReadOptions
 
-__all__ = ["Nodes", "refuse_once", "subset"]
+__all__ = ["refuse_once", "subset"]
 
 
 def refuse_once(dataset: Dataset) -> None:
@@ -38,7 +38,7 @@ def _is_kept(name: Any) -> bool:
     return name != "-" and (not os.path.exists(name) or os.path.isfile(name))
 
 
-class Nodes:
+class _Nodes:
     """Numbered nodes, and which of them are chosen."""
 
     def __init__(self) -> None:
@@ -131,7 +131,7 @@ def subset(
         raise JellyArgumentError("give class_ or focus: the nodes to describe")
     if depth < 1:
         raise JellyArgumentError(f"depth is {depth}: expected at least 1")
-    nodes = Nodes()
+    nodes = _Nodes()
     new = np.empty(0, np.int32)
     if focus is not None:
         new = nodes.choose(nodes.ends(dataset.filter(s=focus))[0])

@@ -143,6 +143,13 @@ def test_errors_of_the_source_come_through(tmp_path: Path) -> None:
         jelly.query(tmp_path / "none.jelly", NAMES)
 
 
+def test_what_pyoxigraph_cannot_hold_is_named() -> None:
+    data = jelly.dumps([jelly.Triple(Literal("x"), IRI("a:p"), IRI("a:o"))], {"generalized_statements": True})
+    with pytest.raises(jelly.JellyUnsupportedError, match="pyoxigraph cannot hold the literal"):
+        jelly.query(data, "SELECT * { ?s ?p ?o FILTER(?o = 1 || EXISTS { ?s <a:q> ?x }) }")
+    assert len(list(jelly.query(data, "SELECT * { ?s ?p ?o }"))) == 1
+
+
 def test_memory_has_a_limit() -> None:
     data = b"".join(b"<a:s%d> <a:p> <a:o%d> .\n" % (at % 1000, at) for at in range(20_000))
     with pytest.raises(jelly.JellyLimitError, match="memory"):

@@ -17,9 +17,9 @@ from jelly._dataset.sources import OF_SOURCES, Sources
 from jelly._formats.guards import PieceFile
 from jelly._formats.registry import JELLY_RESULTS
 from jelly._formats.result_syntaxes import batches_of
-from jelly._formats.syntaxes import Quads
+from jelly._formats.syntaxes import Quads, refusal
 from jelly._options.settings import checked
-from jelly.errors import JellyArgumentError, JellyLimitError
+from jelly.errors import JellyArgumentError, JellyLimitError, memory_error
 from jelly.rdflib._query.algebra import Algebra
 from jelly.rdflib._query.engine import Engine
 from jelly.rdflib._query.syntax import Untranslated, ox, parsed
@@ -130,7 +130,12 @@ def _by_pyoxigraph(some: Dataset, sparql: str, memory: int, plan: str) -> Answer
             yield makers[batch.arity].text_of(batch)
 
     file: Any = PieceFile(pieces())
-    store.bulk_load(file, ox.RdfFormat.N_QUADS, lenient=True)
+    try:
+        store.bulk_load(file, ox.RdfFormat.N_QUADS, lenient=True)
+    except MemoryError as error:
+        raise memory_error(error) from None
+    except SyntaxError as error:
+        raise refusal("pyoxigraph", error, 0) from None
     found: Any = store.query(sparql)
     if isinstance(found, ox.QueryBoolean):
         return Answer(plan, boolean=bool(found))

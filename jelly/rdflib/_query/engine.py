@@ -199,12 +199,6 @@ class Engine:
         for rows in self.rows(sql):
             yield self._numbers.batch(("s", "p", "o"), rows)
 
-    def terms(self, algebra: Algebra, table: Table, names: Sequence[Any]) -> list[Any]:
-        """The distinct terms of some variables in the solutions of a table."""
-        columns = [algebra.column(name) for name in names]
-        found = {int(id) for rows in self.rows(f"SELECT {', '.join(columns)} FROM ({table.sql})") for id in rows.flat}
-        return self._numbers.terms(sorted(found - {-1}))
-
 
 def _too_large(error: Exception) -> JellyLimitError:
     return JellyLimitError(f"the query needs more memory than memory= allows: {str(error).splitlines()[0]}")

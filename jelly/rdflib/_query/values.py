@@ -63,10 +63,6 @@ class Numbers:
         with self._lock:
             return self.dictionary.results(variables, rows)
 
-    def terms(self, numbers: Sequence[int]) -> list[Any]:
-        """The terms of numbers."""
-        return [term for (term,) in self.batch(("term",), np.array(numbers, np.int32).reshape(-1, 1))]
-
     def _texts(self, numbers: Any) -> list[str]:
         """The terms of numbers in the syntax of N-Triples; UNDEF for -1."""
         rows = np.full((len(numbers), 3), self._anchor, np.int32)
@@ -168,10 +164,8 @@ class Numbers:
 
     def order(self, rows: list[Row]) -> list[Any]:
         """The keys by which terms are ordered: unbound, blank nodes, IRIs, numbers, other literals."""
-        return [None if id is None else _key(term) for (id,), term in zip(rows, self._some(rows), strict=True)]
-
-    def _some(self, rows: list[Row]) -> list[Any]:
-        return self.terms([-1 if row[0] is None else row[0] for row in rows])
+        numbers = np.array([[-1 if id is None else id] for (id,) in rows], np.int32)
+        return [None if term is None else _key(term) for (term,) in self.batch(("term",), numbers)]
 
     def integer(self, numbers: list[int | None]) -> list[int | None]:
         """The numbers of integers."""
