@@ -631,8 +631,8 @@ def test_entry_points_of_the_package():
     except metadata.PackageNotFoundError:
         pytest.skip("the package is not installed: these are what is installed of it")
     found = {(e.group, e.name): e.load() for e in distribution.entry_points if e.group.startswith("rdf.plugins.")}
-    assert set(found.values()) == {ours.JellyParser, ours.JellySerializer}
-    assert len(found) == 4
+    assert set(found.values()) == {ours.JellyParser, ours.JellySerializer, ours.JellyStore}
+    assert len(found) == 5
 
 
 def test_rdflib_finds_the_plugins_by_entry_points(tmp_path):
