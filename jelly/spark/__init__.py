@@ -165,7 +165,9 @@ _MODULES = {
 
 
 @checked()
-def register(spark: SparkSession, *, pushdown: bool = False, check: bool = True) -> None:
+def register(
+    spark: SparkSession, *, pushdown: bool = False, check: bool = True, functions: bool = False
+) -> None:
     """Make the data sources "jelly", "jelly-patch" and "jelly-results" known to a session.
 
     Parameters
@@ -178,6 +180,10 @@ def register(spark: SparkSession, *, pushdown: bool = False, check: bool = True)
     check : bool, default True
         Run a task that imports this package, once for a session, unless the workers are local and run this Python. It
         waits for an executor.
+    functions : bool, default False
+        Also make the functions for SQL: ``from_jelly``, ``to_jelly``, ``from_ntriples`` and ``term_id`` for columns,
+        ``is_iri``, ``is_blank``, ``is_literal``, ``lexical``, ``datatype`` and ``lang`` for terms in N-Triples syntax,
+        and the table ``read_jelly('path')`` of the statements of files, which one task reads.
 
     Raises
     ------
@@ -205,6 +211,10 @@ def register(spark: SparkSession, *, pushdown: bool = False, check: bool = True)
     spark.dataSource.register(PushdownDataSource if pushdown else JellyDataSource)
     spark.dataSource.register(PatchDataSource)
     spark.dataSource.register(ResultDataSource)
+    if functions:
+        from jelly.spark._sql import register_functions
+
+        register_functions(spark)
 
 
 if not TYPE_CHECKING:  # or type checkers would take every name for one of the module

@@ -106,6 +106,7 @@ class _Lists:
         self._parse = parse
         self._place = place
         self._first = 0  # number of the first value of the current array
+        self._labels: pa.Array | None = None  # of its values
 
     def run(self, arrays: Iterator[pa.Array], quick: Callable[[pa.Array], Any] | None = None) -> Iterator[pa.Array]:
         """An array of lists, or several, for each array of values."""
@@ -126,8 +127,9 @@ class _Lists:
 
     def _one_by_one(self, array: pa.Array) -> Iterator[pa.Array]:
         types: Any = repeat(None)
+        self._labels = None
         if pa.types.is_struct(array.type):
-            array, types = array.field(0), array.field(1).to_pylist()
+            array, types, self._labels = array.field(0), array.field(1).to_pylist(), array.field(2)
         values = list(zip(_buffers(array), types, strict=False))
         at = 0
         while at < len(values) or not values:
@@ -155,7 +157,8 @@ class _Lists:
     def _refused(self, number: int, error: JellyError) -> JellyError:
         """The error in PERMISSIVE mode; else it is raised with the number of its value."""
         if self._mode == "FAILFAST":
-            error.source = f"value {number} of {self._place}"
+            label = None if self._labels is None else self._labels[number - self._first].as_py()
+            error.source = f"value {number} of {self._place}" + (f" ({label})" if label else "")
             raise error
         return error
 
@@ -234,7 +237,7 @@ def frames_to_statements(
     reasons: bool = False,
     dictionaries: Sequence[bytes] = (),
 ) -> Iterator[pa.Array]:
-    """Lists of statements; each value is a Jelly stream, or a pair of a value and its content type.
+    """Lists of statements; each value is a Jelly stream, or a struct of it, its content type and its label.
 
     With ``changes`` each statement has its operation, and values may be patches. With ``reasons`` each list is beside
     the reason why it is null.

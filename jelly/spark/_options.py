@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from difflib import get_close_matches
 from typing import Any
 
@@ -72,7 +73,7 @@ def _storage(name: str, text: str) -> dict[str, Any]:
     except ValueError:
         storage = None
     if not isinstance(storage, dict):
-        raise JellyOptionsError("option storage must be a JSON object")
+        raise JellyOptionsError('option storage must be a JSON object, such as {"anon": true}')
     return storage
 
 
@@ -99,6 +100,14 @@ def _age(name: str, text: str) -> float:
     return int(match[1]) * _SECONDS[match[2]]
 
 
+def _time(name: str, text: str) -> float:
+    """Seconds since the epoch."""
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise JellyOptionsError(f"option {name} is {text!r}: expected a time, as 2026-01-31T12:00:00") from None
+
+
 _FLAG = ("true", "false")
 _DIRECTORIES, _WRITING, _STREAMS = "Directories", "Writing", "Streams"
 
@@ -123,12 +132,19 @@ OPTIONS: dict[str, Option] = {
         "or line.",
         "FAILFAST", MODES,
     ),
+    "columnNameOfCorruptRecord": Option("Another name for the column `_corrupt_record`.", "_corrupt_record"),
+    "ignoreMissingFiles": Option("Leave out files that are gone when a task opens them.", False, _FLAG),
     "format": Option("Format of all files. By default the suffix of each decides."),
     "splitBytes": Option(
         "Bytes per task. By default 4 to 32 MiB, so that there are about 16 tasks. Compressed files count eight times "
         "their size, and so do formats other than Jelly, N-Triples, N-Quads and RDF Binary.", None, _size,
     ),
     "pathGlobFilter": Option("Read only files with such names, for example `*.nt.gz`."),
+    "modifiedAfter": Option("Only files changed at this time or later: `2026-01-31T00:00:00`, in the time zone of the "
+                            "driver, or with one: `2026-01-31T00:00:00+01:00`.", -math.inf, _time),
+    "modifiedBefore": Option("Only files changed before this time.", math.inf, _time),
+    "recursiveFileLookup": Option("Only `true` is known: directories are read at any depth, and name values.", True,
+                                  ("true",)),
     "skipUnknown": Option(NAMED["skip_unknown"].help, False, _FLAG),
     "storage": Option('JSON with options for the file system of fsspec: `{"anon": true}`.', {}, _storage),
     "pushdown": Option(
@@ -160,6 +176,8 @@ OPTIONS: dict[str, Option] = {
     "queryName": Option("The name of a query, for Spark itself.", of=_STREAMS),
 }  # fmt: skip
 
+# Options of Spark's own sources for broken files.
+_ERRORS = ("ignorecorruptfiles", "badrecordspath")
 _LIMITS = {limit.name: limit.camel for limit in SETTABLE}
 
 
@@ -178,6 +196,8 @@ def check_options(options: Iterable[str]) -> None:
         if name.lower() not in known and "." not in name and not name.startswith("_"):
             near = get_close_matches(name.lower(), known, 1)
             advice = f"did you mean {known[near[0]]}?" if near else f"expected one of {', '.join(OPTIONS)}"
+            if name.lower() in _ERRORS:
+                advice = "option mode says what becomes of broken input"
             raise JellyOptionsError(f"unknown option {name!r}: {advice}")
 
 

@@ -72,21 +72,15 @@ class PatchSettings(Settings):
 class PatchDataSource(JellyDataSource):
     """The data source: additions and deletions of patches as rows, read and written."""
 
+    settings = PatchSettings
     _patch = True
 
-    @classmethod
-    def name(cls) -> str:
-        return PatchSettings.source
-
-    def schema(self) -> StructType:
-        return PatchSettings.of(self.options).schema
-
     def reader(self, schema: StructType) -> DataSourceReader:
-        return JellyReader(PatchSettings.of(self.options, schema), schema)
+        return JellyReader(self._settings_of(schema), schema)
 
     def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
         from jelly.spark._streaming.streams import DirectoryStream
 
         if "follow" in self.options:
             raise JellyOptionsError("a file of patches cannot be followed: expected a directory that gets more of them")
-        return DirectoryStream(PatchSettings.of(self.options, schema), schema, self.options)
+        return DirectoryStream(self._settings_of(schema), schema, self.options)

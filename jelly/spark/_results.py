@@ -14,7 +14,7 @@ from jelly.errors import JellyError, JellyOptionsError, need
 from jelly.results import Results, read_results
 from jelly.spark._partitions import Part, split
 from jelly.spark._parts.files import File, find_files, limits_of, note_error, open_file
-from jelly.spark._settings import CORRUPT, Settings, in_options
+from jelly.spark._settings import Settings, in_options
 from jelly.spark._source import JellyReader
 
 with need("spark", "Spark needs pyspark 4.1"):
@@ -45,7 +45,7 @@ class ResultSettings(Settings):
             files = settings.known(find_files(settings.paths, pattern=settings.pattern, storage=settings.storage))
             variables = _variables(settings, files[0]) if files else ()
             cls._check_names(variables, settings.layout)
-            more = (CORRUPT,) if settings.mode == "PERMISSIVE" else ()
+            more = (settings.corrupt,) if settings.mode == "PERMISSIVE" else ()
             settings = replace(settings, names=(*variables, *more))
         return settings
 
@@ -92,7 +92,9 @@ class ResultDataSource(DataSource):
         return ResultSettings.source
 
     def schema(self) -> StructType:
-        return ResultSettings.of(self.options).schema
+        with in_options():
+            return ResultSettings.of(self.options).schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return JellyReader(ResultSettings.of(self.options, schema), schema)
+        with in_options():
+            return JellyReader(ResultSettings.of(self.options, schema), schema)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -25,35 +25,44 @@ with need("spark", "Spark needs pyspark 4.1"):
     from pyspark.sql.datasource import InputPartition
     from pyspark.sql.types import BinaryType, DataType, LongType, MapType, StringType, StructField, StructType
 
-__all__ = [
-    "CORRUPT",
-    "Settings",
-    "Task",
-    "in_options",
-    "to_arrow",
-]
+__all__ = ["Settings", "Task", "in_options", "to_arrow", "without_frames"]
 
-CORRUPT = "_corrupt_record"
 # Keywords of all formats.
 _READING = {Content.STATEMENTS: READING, Content.PATCH: PATCH_READING, Content.RESULTS: RESULT_READING}
 
 _OF_DIRECTORIES = ("basePath", "partitions", "partitionColumns", "partitionFilter")
 
 
-@contextmanager
-def in_options() -> Iterator[None]:
-    """Context manager: errors name options of the data sources instead of keywords.
+_ALWAYS = (-math.inf, math.inf)
+
+
+class without_frames:
+    """Context manager: errors of input keep one frame of this package: Spark prints all before the reason."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if isinstance(error, JellyError | OSError):
+            while (trace := error.__traceback__) is not None and trace.tb_next is not None:
+                error.__traceback__ = trace.tb_next
+            error.__cause__ = None
+            error.__suppress_context__ = True
+
+
+class in_options(without_frames):
+    """Context manager: errors also name options of the data sources instead of keywords.
 
     >>> with in_options():
     ...     raise JellyError('use layout="ntriples"')
     Traceback (most recent call last):
     jelly.JellyError: use option("layout", "ntriples")
     """
-    try:
-        yield
-    except JellyError as error:
-        _reworded(error)
-        raise
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, JellyError):
+            _reworded(error)
+        super().__exit__(kind, error, trace)
 
 
 def _reworded(error: JellyError) -> JellyError:
@@ -89,6 +98,9 @@ class Settings:
     directories: Directories
     wanted: dict[str, list[str]]  # values of directories whose files are read
     limits: dict[str, int]  # as keywords, of any format
+    corrupt: str  # the name of the column for errors
+    ignore_missing: bool
+    modified: tuple[float, float]  # when files were changed: from, until
 
     @classmethod
     def of(cls, options: Mapping[str, str], schema: StructType | None = None) -> Settings:
@@ -104,9 +116,11 @@ class Settings:
         paths = tuple(absolute(paths))
         mode = option(options, "mode")
         own = None if schema is None else schema.names
-        file_name = cls._file_name(options)
-        of_directories = cls._directory_names(options, file_name)
-        extra = {*cls.types, CORRUPT, file_name, *of_directories}
+        corrupt: str = option(options, "columnNameOfCorruptRecord")
+        cls._check_free("columnNameOfCorruptRecord", corrupt)
+        file_name = cls._file_name(options, corrupt)
+        of_directories = cls._directory_names(options, corrupt, file_name)
+        extra = {*cls.types, corrupt, file_name, *of_directories}
         fitting = [name for name, known in LAYOUTS.items() if own and not set(own) - {*known.columns, *extra}]
         by_names = fitting[-1] if fitting else "flat"
         layout: Layout = option(options, "layout", default=by_names)
@@ -120,13 +134,14 @@ class Settings:
             names += ("frame", "metadata") if option(options, "frames") else ()
             names += (file_name,) if "fileColumn" in options and file_name and file_name not in names else ()
             names += tuple(name for name in of_directories if name not in names)
-            names += (CORRUPT,) if mode == "PERMISSIVE" and CORRUPT not in names else ()
+            names += (corrupt,) if mode == "PERMISSIVE" and corrupt not in names else ()
         elif "fileColumn" in options and file_name not in own:
             raise JellyOptionsError(f"option fileColumn is {file_name!r}: the schema has no such column")
-        elif mode == "PERMISSIVE" and CORRUPT not in own:
-            raise JellyOptionsError(f"mode PERMISSIVE puts errors into a column {CORRUPT} string: the schema has none")
+        elif mode == "PERMISSIVE" and corrupt not in own:
+            raise JellyOptionsError(f"mode PERMISSIVE puts errors into a column {corrupt} string: the schema has none")
         file_column = file_name if file_name in names else None
-        cls._check_names(names, layout, (*of_directories, *([file_column] if file_column else ())))
+        added = (*of_directories, *([file_column] if file_column else ()), corrupt)
+        cls._check_names(names, layout, added)
         for field in () if schema is None else schema.fields:
             if field.dataType != (wanted := cls.types.get(field.name, StringType())):
                 given = field.dataType.simpleString()
@@ -135,8 +150,7 @@ class Settings:
         if form is not None:
             find(form, content=cls.content)
         modes = cls.blank_node_modes
-        with in_options():
-            blank_nodes = BlankNodes(option(options, "blankNodes", modes, modes[0]), option(options, "skolemBase"))
+        blank_nodes = BlankNodes(option(options, "blankNodes", modes, modes[0]), option(options, "skolemBase"))
         return cls(
             paths, layout, names, mode, form, option(options, "splitBytes"), option(options, "pathGlobFilter"),
             option(options, "storage"), option(options, "skipUnknown"), blank_nodes, file_column,
@@ -147,36 +161,40 @@ class Settings:
             ),
             option(options, "partitionFilter"),
             limits_of(options, _READING[cls.content], cls.source),
+            corrupt, option(options, "ignoreMissingFiles"),
+            (option(options, "modifiedAfter"), option(options, "modifiedBefore")),
         )  # fmt: skip
 
     @classmethod
-    def _file_name(cls, options: Mapping[str, str]) -> str | None:
+    def _check_free(cls, name: str, value: str, *others: str) -> None:
+        if value in ("", *others, *cls.types, *(column for known in LAYOUTS.values() for column in known.columns)):
+            raise JellyOptionsError(f"option {name} is {value!r}: expected a name that no other column has")
+
+    @classmethod
+    def _file_name(cls, options: Mapping[str, str], corrupt: str) -> str | None:
         """The name of the column for the file, which need not be among the columns; None if there is none."""
         if not cls.adds_file:
             if "fileColumn" in options:
                 raise JellyOptionsError(f"the data source {cls.source} has no option fileColumn")
             return None
         name: str = option(options, "fileColumn", default="file")
-        if not name or name in (*cls.types, CORRUPT, *(name for known in LAYOUTS.values() for name in known.columns)):
-            raise JellyOptionsError(f"option fileColumn is {name!r}: expected a name that no other column has")
+        cls._check_free("fileColumn", name, corrupt)
         return name
 
     @classmethod
-    def _directory_names(cls, options: Mapping[str, str], file_name: str | None) -> tuple[str, ...]:
+    def _directory_names(cls, options: Mapping[str, str], *others: str | None) -> tuple[str, ...]:
         """The names of the columns for directories, which need not be among the columns."""
         if not cls.adds_file and (given := [name for name in _OF_DIRECTORIES if name in options]):
             raise JellyOptionsError(f"the data source {cls.source} has no option {given[0]}")
         names: tuple[str, ...] = option(options, "partitionColumns")
-        taken = {"", CORRUPT, file_name, *cls.types, *(name for known in LAYOUTS.values() for name in known.columns)}
-        if not taken.isdisjoint(names) or len(set(names)) < len(names):
-            text = ", ".join(names)
-            raise JellyOptionsError(f"option partitionColumns is {text!r}: expected names that no other column has")
+        for i, name in enumerate(names):
+            cls._check_free("partitionColumns", name, *names[:i], *filter(None, others))
         return names
 
     @classmethod
     def _check_names(cls, names: Sequence[str], layout: Layout, added: Sequence[str] = ()) -> None:
         known = (*cls.first, *LAYOUTS[layout].columns, *(name for name in cls.types if name not in cls.first))
-        if unknown := [name for name in names if name not in (*known, CORRUPT, *added)]:
+        if unknown := [name for name in names if name not in (*known, *added)]:
             raise JellyOptionsError(
                 f"unknown columns {', '.join(map(repr, unknown))}: "
                 f"expected some of {', '.join((*known, *added))}; or another layout"
@@ -189,9 +207,20 @@ class Settings:
         """The schema of the rows."""
         return StructType([StructField(name, self.types.get(name, StringType())) for name in self.names])
 
+    @property
+    def chooses(self) -> bool:
+        """Whether options choose among the files, so that none may be left."""
+        return bool(self.wanted) or self.modified != _ALWAYS
+
     def known(self, files: Sequence[File]) -> Sequence[File]:
         """The files to read of those that were found. JellyError for files with the suffix of no format."""
-        files = [file for file in files if self.directories.chosen(file.path, self.wanted)]
+        after, before = self.modified
+        if self.modified != _ALWAYS and (timeless := [file.path for file in files if not file.mtime]):
+            raise JellyOptionsError(f"nobody tells when {timeless[0]} was changed: leave out modifiedAfter and -Before")
+        files = [
+            file for file in files
+            if after <= file.mtime < before and self.directories.chosen(file.path, self.wanted)
+        ]  # fmt: skip
         unknown = unknown_files(files, self.format, content=self.content)
         if unknown and not self.skip_unknown and self.mode == "FAILFAST":
             raise _reworded(unknown_error(unknown))
@@ -229,9 +258,13 @@ class Settings:
         """The record batches of a task with ``schema``, whose columns may be null."""
         errors: list[JellyError] | None = None if self.mode == "FAILFAST" else []
         for part in parts:
-            with in_options():
-                for batch in self.read_part(part, keep, errors):
-                    yield self.fit(batch, schema, part.file.path)
+            try:
+                with in_options():
+                    for batch in self.read_part(part, keep, errors):
+                        yield self.fit(batch, schema, part.file.path)
+            except FileNotFoundError:
+                if not self.ignore_missing:
+                    raise
             for error in errors or ():
                 _reworded(error)
             if errors and self.mode == "PERMISSIVE":
@@ -242,14 +275,14 @@ class Settings:
     @property
     def columns(self) -> list[str]:
         """The columns to build; one at least, for the number of rows."""
-        added = (CORRUPT, self.file_column, *self.directories.columns)
+        added = (self.corrupt, self.file_column, *self.directories.columns)
         return [name for name in self.names if name not in added] or [LAYOUTS[self.layout].required[0]]
 
     def fit(self, batch: pa.RecordBatch, schema: pa.Schema, path: str) -> pa.RecordBatch:
         """A record batch of ``columns`` of the file at a path with ``schema``."""
-        if self.file_column is None and CORRUPT not in self.names and not self.directories.columns:
+        if self.file_column is None and self.corrupt not in self.names and not self.directories.columns:
             return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
-        added = {CORRUPT: pa.nulls(len(batch), pa.string()), **self._of_file(path, len(batch))}
+        added = {self.corrupt: pa.nulls(len(batch), pa.string()), **self._of_file(path, len(batch))}
         arrays = [added[name] if name in added else batch.column(name) for name in self.names]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -265,7 +298,7 @@ class Settings:
         """A row for each error of a file: its frame, byte offset or line."""
         n = len(errors)
         texts = pa.array([str(error) for error in errors], pa.string())
-        added = {CORRUPT: texts, **self._of_file(path, n)}
+        added = {self.corrupt: texts, **self._of_file(path, n)}
         arrays = [added[field.name] if field.name in added else pa.nulls(n, field.type) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 

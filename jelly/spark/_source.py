@@ -16,9 +16,9 @@ from jelly._options.layouts import LAYOUTS
 from jelly.errors import JellyOptionsError, need
 from jelly.spark._commit.job import Output, Written
 from jelly.spark._options import check_options, option
-from jelly.spark._partitions import narrowed
+from jelly.spark._partitions import Part, narrowed
 from jelly.spark._parts.files import absolute, find_files, nothing_to_read
-from jelly.spark._settings import Settings, Task, to_arrow
+from jelly.spark._settings import Settings, Task, in_options, to_arrow
 from jelly.spark._streaming.refused import refusing
 
 with need("spark", "Spark needs pyspark 4.1"):
@@ -53,10 +53,13 @@ class JellyReader(DataSourceReader):
         self.struct = schema
 
     def partitions(self) -> Sequence[InputPartition]:
-        settings = self.settings
+        with in_options():
+            return [Task(task) for task in self._tasks(self.settings)]
+
+    def _tasks(self, settings: Settings) -> list[list[Part]]:
         found = find_files(settings.paths, pattern=settings.pattern, storage=settings.storage)
         files = settings.known(found)
-        if not files and (not found or not settings.wanted):
+        if not files and (not found or not settings.chooses):
             raise nothing_to_read(settings.paths, settings.pattern)
         if self.only is not None:
             files = [file for file in files if file.path in self.only]
@@ -67,7 +70,7 @@ class JellyReader(DataSourceReader):
             tasks = narrowed(
                 tasks, query, format=settings.format, storage=settings.storage, limits=settings.limits
             )
-        return [Task(task) for task in tasks]
+        return tasks
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         return self.settings.read(partition.value or (), to_arrow(self.struct), self.keep)
@@ -153,20 +156,25 @@ class JellyWriter(DataSourceArrowWriter):
 class JellyDataSource(DataSource):
     """The data source: statements as rows, read and written."""
 
+    settings: type[Settings] = Settings
     _pushdown = False
     _patch = False
 
     @classmethod
     def name(cls) -> str:
-        return "jelly"
+        return cls.settings.source
 
     def schema(self) -> StructType:
-        return Settings.of(self.options).schema
+        return self._settings_of().schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        settings = self._settings_of(schema)
         pushdown = option(self.options, "pushdown", default=self._pushdown)
-        kind = PushdownReader if pushdown else JellyReader
-        return kind(Settings.of(self.options, schema), schema)
+        return (PushdownReader if pushdown else JellyReader)(settings, schema)
+
+    def _settings_of(self, schema: StructType | None = None) -> Settings:
+        with in_options():
+            return self.settings.of(self.options, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         return refusing(self._stream_reader, schema)
@@ -174,7 +182,7 @@ class JellyDataSource(DataSource):
     def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
         from jelly.spark._streaming.streams import stream_reader
 
-        return stream_reader(Settings.of(self.options, schema), schema, self.options)
+        return stream_reader(self._settings_of(schema), schema, self.options)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
         from jelly.spark._streaming.streams import StreamWriter

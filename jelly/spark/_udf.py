@@ -18,8 +18,9 @@ from jelly._formats.registry import JELLY, JELLY_PATCH
 from jelly._options.layouts import Layout
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
-from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, need
+from jelly.errors import JellyArgumentError, JellyError, need
 from jelly.spark._messages import frames_to_statements, statements_to_frames, texts_to_statements, type_of_lists
+from jelly.spark._settings import without_frames
 
 with need("spark", "Spark needs pyspark 4.1"):
     from pyspark import TaskContext
@@ -29,7 +30,7 @@ with need("spark", "Spark needs pyspark 4.1"):
 # Functions of Spark that are missing in the types of PySpark.
 F: Any = functions
 
-__all__ = ["from_jelly", "from_ntriples", "jelly_headers", "to_jelly"]
+__all__ = ["from_jelly", "from_ntriples", "function", "jelly_headers", "to_jelly"]
 
 Mode = Literal["FAILFAST", "PERMISSIVE"]
 Convert = Callable[..., Iterator[pa.Array]]
@@ -45,6 +46,7 @@ def from_jelly(
     changes: bool = False,
     reasons: bool = False,
     dictionaries: Sequence[bytes] = (),
+    label: Column | str | None = None,
 ) -> Column:
     """Decode a binary column of Jelly streams, or of other formats, to arrays of statements.
 
@@ -70,6 +72,9 @@ def from_jelly(
         a value that is empty or broken ``statements`` is null and ``error`` says why; else ``error`` is null.
     dictionaries : sequence of bytes, optional
         Dictionaries of zstd with which values are compressed.
+    label : Column or str, optional
+        What errors name beside the number of the value in its task, such as the key of a message, or
+        ``struct("topic", "partition", "offset")``.
 
     Examples
     --------
@@ -77,13 +82,14 @@ def from_jelly(
     ...     return messages.selectExpr("value").select(from_jelly("value").subject.alias("subjects"))
     """
     convert = partial(frames_to_statements, changes=changes, dictionaries=tuple(dictionaries))
-    if headers is None:
-        return _statements(convert, pa.binary(), column, layout, mode, reasons, changes)
-    if not hasattr(F, "arrow_udf"):
-        raise JellyOptionsError("headers= needs pyspark 4.1")
-    wanted = F.filter(headers, lambda header: F.lower(header.key) == "content-type")
-    pair = F.struct(column, F.get(wanted, F.lit(0)).getField("value").cast("string"))
-    return _statements(convert, pa.binary(), pair, layout, mode, reasons, changes)
+    kind: Column = F.lit(None).cast("string")
+    if headers is not None:
+        wanted = F.filter(headers, lambda header: F.lower(header.key) == "content-type")
+        kind = F.get(wanted, F.lit(0)).getField("value").cast("string")
+    if headers is not None or label is not None:
+        told = F.lit(None) if label is None else F.col(label) if isinstance(label, str) else label
+        column = F.struct(column, kind, told.cast("string"))
+    return _statements(convert, pa.binary(), column, layout, mode, reasons, changes)
 
 
 @checked()
@@ -140,7 +146,7 @@ def to_jelly(*columns: Column | str, options: StreamOptions | None = None, delim
     # get a record batch for each.
     column = columns[0] if len(columns) == 1 else F.collect_list(F.struct(*columns))
     convert = partial(statements_to_frames, options=options, delimited=delimited)
-    made: Column = _udf(convert, None, pa.binary(), "to_jelly")(column)
+    made: Column = function(convert, None, pa.binary(), "to_jelly")(column)
     return made
 
 
@@ -174,15 +180,16 @@ def _statements(
         raise JellyArgumentError('reasons=True is for mode "PERMISSIVE": in mode "FAILFAST" the query fails')
     name = "from_jelly" if given == pa.binary() else "from_ntriples"
     convert = partial(convert, layout=layout, mode=mode, reasons=reasons)
-    made: Column = _udf(convert, given, type_of_lists(layout, changes, reasons), name)(column)
+    made: Column = function(convert, given, type_of_lists(layout, changes, reasons), name)(column)
     return made
 
 
-def _udf(convert: Convert, given: pa.DataType | None, made: pa.DataType, name: str) -> Any:
+def function(convert: Convert, given: pa.DataType | None, made: pa.DataType, name: str) -> Any:
     """A function of Spark that passes arrays to ``convert``."""
 
     def run(arrays: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        yield from convert(_checked(arrays, given, name), place=_place(name))
+        with without_frames():
+            yield from convert(_checked(arrays, given, name), place=_place(name))
 
     run.__name__ = name
     return F.arrow_udf(run, from_arrow_type(made))
@@ -190,7 +197,7 @@ def _udf(convert: Convert, given: pa.DataType | None, made: pa.DataType, name: s
 
 def _checked(arrays: Iterator[pa.Array], given: pa.DataType | None, name: str) -> Iterator[pa.Array]:
     for array in arrays:
-        # With headers it is a pair of a value and its content type.
+        # With headers or label it is a struct of a value, its content type and its label.
         if given is not None and pa.types.is_struct(array.type) and array.type[0].type == given:
             yield array
             continue

@@ -251,8 +251,8 @@ def test_a_limit_reads_little(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"partitionColumns": "graph"}, "partitionColumns is 'graph': expected names that no other column has"),
-        ({"partitionColumns": "day,day"}, "expected names that no other"),
+        ({"partitionColumns": "graph"}, "partitionColumns is 'graph': expected a name that no other column has"),
+        ({"partitionColumns": "day,day"}, "expected a name that no other"),
         ({"partitionFilter": "[1]"}, "partitionFilter must be a JSON object of strings"),
         ({"partitionFilter": '{"day": 1}'}, "partitionFilter must be a JSON object of strings"),
         ({"partitions": "some"}, "partitions is 'some'"),

@@ -55,6 +55,7 @@ MARKER = "_commit-"
 READING_LIMITS = frozenset(limit.name for limit in SETTABLE) & READING
 
 _MAGIC = re.compile(r"[*?\[]")
+_EITHER = re.compile(r"\{([^{}]*)\}")
 # Names of files in an error.
 _SHOWN = 5
 
@@ -101,8 +102,8 @@ def find_files(
     """The files at some paths, each once, ordered by path within each of ``paths``.
 
     A path is a file, a directory (files at any depth; names that begin with ``_`` or ``.`` are left out, and so are
-    the sidecars of indexes), a glob pattern (``**`` for any depth), or a URL of any file system of fsspec, to which
-    ``storage`` goes. The names of the files must match ``pattern``.
+    the sidecars of indexes), a glob pattern (``**`` for any depth, ``{a,b}`` for either), or a URL of any file system
+    of fsspec, to which ``storage`` goes. The names of the files must match ``pattern``.
 
     FileNotFoundError if a path does not exist; a directory may be empty.
 
@@ -114,8 +115,9 @@ def find_files(
     found: dict[str, File] = {}
     for path in [os.fspath(path) for path in given]:
         local = local_path(path)
-        files = _remote(local, storage or {}) if is_url(local) else _local(local)
-        if files is None:
+        listed = [_remote(name, storage or {}) if is_url(name) else _local(name) for name in _alternatives(local)]
+        files = [file for some in listed for file in some or ()]
+        if all(some is None for some in listed):
             raise FileNotFoundError(f"[PATH_NOT_FOUND] there is no such file or directory: {path}")
         for file in sorted(files, key=lambda file: file.path):
             if pattern is None or fnmatch.fnmatchcase(file.name, pattern):
@@ -132,6 +134,15 @@ def local_path(path: str) -> str:
     path = re.sub("^file:(//(?=/))?", "", path)
     # file:///C:/data
     return path[1:] if os.name == "nt" and path[2:3] == ":" else path
+
+
+def _alternatives(path: str) -> list[str]:
+    """The paths of a pattern such as ``data/{2025,2026}/*``, which Hadoop knows and Python does not."""
+    found = _EITHER.search(path)
+    if found is None or (not is_url(path) and os.path.exists(path)):
+        return [path]
+    ends = found[1].split(",")
+    return [name for end in ends for name in _alternatives(path[: found.start()] + end + path[found.end() :])]
 
 
 def _is_data(names: Iterable[str]) -> bool:
