@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jelly._core.terms.model import Triple
     from jelly._options.keywords import ReadOptions, WriteOptions
 
-__all__ = ["ClassPartition", "Description", "GraphDescription", "PropertyPartition", "describe"]
+__all__ = ["ClassPartition", "Description", "GraphDescription", "PropertyPartition", "describe", "of_partitions"]
 
 MEMORY = 1 << 30
 _KINDS = {IRI: "iri", BLANK: "bnode", LITERAL: "literal"}
@@ -319,20 +319,27 @@ def _graphs(counts: Partitions, limit: int) -> list[GraphDescription]:
     for (scope, name), member, partition in sorted(each, key=lambda item: item[0]):
         here = properties[scope] if not member else classes[scope][counts.classes.all[member - 1][1]].properties
         here[name] = partition
-    return [
-        GraphDescription(
-            sum(partition.triples for partition in properties[scope].values()),
-            sum(kinds["nodes"][scope].values()),
-            sum(kinds["objects"][scope].values()),
-            kinds["nodes"][scope],
-            kinds["objects"][scope],
-            properties[scope][RDF + "type"].objects if RDF + "type" in properties[scope] else 0,
-            dict(sorted(classes[scope].items())),
-            properties[scope],
-            sorted({_namespace(name) for name in (*classes[scope], *properties[scope]) if is_absolute(name)}),
-        )
-        for scope in range(len(counts.graphs.all))
-    ]
+    return list(map(of_partitions, classes, properties, kinds["nodes"], kinds["objects"]))
+
+
+def of_partitions(
+    classes: dict[str, ClassPartition],
+    properties: dict[str, PropertyPartition],
+    subject_kinds: dict[str, int],
+    object_kinds: dict[str, int],
+) -> GraphDescription:
+    """The description of a graph by what was counted."""
+    return GraphDescription(
+        sum(partition.triples for partition in properties.values()),
+        sum(subject_kinds.values()),
+        sum(object_kinds.values()),
+        subject_kinds,
+        object_kinds,
+        properties[RDF + "type"].objects if RDF + "type" in properties else 0,
+        dict(sorted(classes.items())),
+        properties,
+        sorted({_namespace(name) for name in (*classes, *properties) if is_absolute(name)}),
+    )
 
 
 def _namespace(iri: str) -> str:

@@ -112,7 +112,7 @@ For messages in columns, such as values of Kafka, see `from_jelly`, `to_jelly`, 
 labels of blank nodes are kept. ``docs/kafka.md`` has a query with Kafka at both ends.
 `ingest`, or ``jelly spark ingest``, converts many files to Parquet without moving statements through the JVM: to one
 table, or to tables of numbers for terms, of predicates or of classes, see ``docs/tables.md``. `graphframe` and
-`graph_tables` make vertices and edges of them. ``jelly spark stats`` counts. ``docs/spark.md`` tells
+`graph_tables` make vertices and edges of them. `stats` counts. ``docs/spark.md`` tells
 how files become tasks, and what makes queries fast.
 """
 
@@ -127,8 +127,10 @@ from jelly.errors import JellyArgumentError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from jelly.spark._describe import describe
     from jelly.spark._ingest import compact_table, ingest
     from jelly.spark._lakehouse import changes, merge
+    from jelly.spark._stats import stats
     from jelly.spark._tables.graph import graph_tables, graphframe
     from jelly.spark._tables.ids import term_id
     from jelly.spark._udf import from_jelly, from_ntriples, jelly_headers, to_jelly
@@ -136,6 +138,7 @@ if TYPE_CHECKING:
 __all__ = [
     "changes",
     "compact_table",
+    "describe",
     "from_jelly",
     "from_ntriples",
     "graph_tables",
@@ -144,6 +147,7 @@ __all__ = [
     "jelly_headers",
     "merge",
     "register",
+    "stats",
     "term_id",
     "to_jelly",
 ]
@@ -152,6 +156,7 @@ __all__ = [
 _MODULES = {
     "changes": "_lakehouse",
     "compact_table": "_ingest",
+    "describe": "_describe",
     "from_jelly": "_udf",
     "from_ntriples": "_udf",
     "graph_tables": "_tables.graph",
@@ -159,6 +164,7 @@ _MODULES = {
     "ingest": "_ingest",
     "jelly_headers": "_udf",
     "merge": "_lakehouse",
+    "stats": "_stats",
     "term_id": "_tables.ids",
     "to_jelly": "_udf",
 }

@@ -6,13 +6,14 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from jelly._options.layouts import TableLayout, guess_layout
 from jelly._options.settings import checked
 from jelly.errors import JellyError, JellyOptionsError, need
 
-with need("spark", "Spark needs pyspark 4.1"):
+with need("spark-local", "Spark needs pyspark 4.1"):
     from pyspark.errors import AnalysisException
     from pyspark.sql import Column, DataFrame, functions
 
@@ -23,7 +24,29 @@ if TYPE_CHECKING:
 # Functions of Spark that are missing in the types of PySpark.
 F: Any = functions
 
-__all__ = ["changes", "merge"]
+__all__ = ["Merged", "changes", "merge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What `merge` did. It is true if the patches were ``applied``.
+
+    Delta tells how many statements were ``added`` and ``deleted``; Iceberg does not, so they are None.
+
+    >>> bool(Merged(True, 3, 1)), bool(Merged(False, 0, 0))
+    (True, False)
+    """
+
+    applied: bool
+    added: int | None
+    deleted: int | None
+
+    def __bool__(self) -> bool:
+        return self.applied
+
+
+_NOTHING = Merged(False, 0, 0)
+
 
 # In the summary of a snapshot of Iceberg, before the name of the transaction.
 _ICEBERG = "jelly.merge."
@@ -60,7 +83,7 @@ def merge(
     create: Literal["delta", "iceberg"] | None = ...,
     check_blank_nodes: bool = ...,
     checkpoint: None = ...,
-) -> bool: ...
+) -> Merged: ...
 @checked()
 def merge(
     patches: DataFrame,
@@ -72,7 +95,7 @@ def merge(
     check_blank_nodes: bool = True,
     checkpoint: str | None = None,
     trigger: Mapping[str, Any] | None = None,
-) -> bool | StreamingQuery:
+) -> Merged | StreamingQuery:
     """Apply a log of patches to a table of statements in Delta or Iceberg, exactly once.
 
     Of each statement the last operation holds: if it is an addition, the statement is in the table afterwards, else it
@@ -103,8 +126,9 @@ def merge(
 
     Returns
     -------
-    bool or StreamingQuery
-        False if the transaction had been applied before or there is no change, else True. Of a stream the query, which
+    Merged or StreamingQuery
+        Whether the patches were ``applied``: not if the transaction had been applied before or there is no change, and
+        how many statements were ``added`` and ``deleted``, which Iceberg does not tell. Of a stream the query, which
         has started.
 
     Raises
@@ -208,7 +232,7 @@ def _merge(
     transaction: tuple[str, int] | None,
     create: str | None,
     check_blank_nodes: bool,
-) -> bool:
+) -> Merged:
     spark = patches.sparkSession
     layout = guess_layout(patches.columns)
     _need(("op", *order, *layout.required), patches, "the patches")
@@ -224,7 +248,7 @@ def _merge(
     if format == "iceberg":
         spark.sql(f"refresh table {table}")  # what other sessions wrote, which Iceberg keeps from this one for a while
         if transaction is not None and _iceberg_number(spark, table, transaction[0]) >= transaction[1]:
-            return False
+            return _NOTHING
     net = _net(patches, layout, statements, order).persist()
     try:
         term = layout.column("subject")
@@ -236,14 +260,17 @@ def _merge(
         if fit["problem"] is not None:
             raise JellyOptionsError(f"a change does not fit the table {table}: {fit['problem']}")
         if fit["high"] is None:
-            return False
+            return _NOTHING
         if check_blank_nodes and fit["label"] is not None:
             _check_blank_nodes(statements, layout, table, fit["label"])
         with _recorded(spark, format, transaction):
             columns = [name for name in layout.parts if name in statements.columns]
             told = spark.sql(_statement(table, columns, layout, fit["low"], fit["high"]), net=net)
+            if format != "delta":
+                return Merged(True, None, None)
             # Delta answers with a row of numbers, or with none where it has the transaction.
-            return format != "delta" or bool(told.collect())
+            rows = told.collect()
+            return Merged(True, rows[0]["num_inserted_rows"], rows[0]["num_deleted_rows"]) if rows else _NOTHING
     finally:
         net.unpersist()
 

@@ -20,7 +20,7 @@ from jelly.spark._reading import BATCH_ROWS
 from jelly.spark._settings import Settings
 from jelly.spark._source import JellyDataSource, JellyReader
 
-with need("spark", "Spark needs pyspark 4.1"):
+with need("spark-local", "Spark needs pyspark 4.1"):
     from pyspark.sql.datasource import DataSourceReader
     from pyspark.sql.types import DataType, LongType, StringType, StructType
 

@@ -17,7 +17,7 @@ from jelly.spark._parts.files import File, find_files, limits_of, note_error, op
 from jelly.spark._settings import Settings, in_options
 from jelly.spark._source import JellyReader
 
-with need("spark", "Spark needs pyspark 4.1"):
+with need("spark-local", "Spark needs pyspark 4.1"):
     from pyspark.sql.datasource import DataSource, DataSourceReader
     from pyspark.sql.types import DataType, StructType
 

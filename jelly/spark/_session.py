@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
+import pickle
 import re
 import shutil
 import socket
 import sys
 import tempfile
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +21,12 @@ from typing import TYPE_CHECKING, Any
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError, need
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     from jelly.spark._parts.files import File
 
-__all__ = ["MASTER", "check_workers", "cores", "described", "plain_error", "session", "with_extra"]
+__all__ = ["MASTER", "check_workers", "cores", "described", "on_executors", "plain_error", "session", "with_extra"]
 
 # The master of a session that is started where nothing names one.
 MASTER = "local[*]"
@@ -88,7 +92,8 @@ def cores(spark: SparkSession | str | None) -> int | None:
     """
     spark = _running() or MASTER if spark is None else spark
     if not isinstance(spark, str):
-        return int(_checked_session(spark).sparkContext.defaultParallelism)
+        context = _context(_checked_session(spark))
+        return None if context is None else int(context.defaultParallelism)
     found = _LOCAL.match(spark)
     if found is None:
         return None
@@ -127,7 +132,7 @@ def session(spark: SparkSession | str | None, conf: Mapping[str, str] | None = N
         yield running
         return
     master = MASTER if spark is None else str(spark)
-    with need("spark", "Spark needs pyspark"):
+    with need("spark-local", "Spark needs pyspark"):
         from pyspark.sql import SparkSession
     _check_java()
     _check_master(master)
@@ -159,6 +164,48 @@ def session(spark: SparkSession | str | None, conf: Mapping[str, str] | None = N
         started.stop()
 
 
+def _context(spark: SparkSession) -> SparkContext | None:
+    """The context of a session; None under Spark Connect, which has none."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return spark.sparkContext
+    except PySparkException:
+        return None
+
+
+def on_executors(
+    spark: SparkSession, function: Callable[[Any], Any], items: Sequence[Any], merge: Callable[[Any, Any], Any]
+) -> Any:
+    """The results of a function for some items, one at least, each computed by a task and merged by others.
+
+    It also works under Spark Connect. A task that fails is an error of Spark.
+
+    >>> def total(spark, files):
+    ...     return on_executors(spark, lambda file: file.size, files, lambda one, two: one + two)
+    """
+    import pyarrow as pa
+
+    n = len(items)
+
+    def compute(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield pa.RecordBatch.from_pydict({"made": [pickle.dumps(function(items[number]))]})
+
+    def merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        made = [value for batch in batches for value in batch.column(0).to_pylist()]
+        if made:
+            yield pa.RecordBatch.from_pydict({"made": [pickle.dumps(reduce(merge, map(pickle.loads, made)))]})
+
+    # A range has a partition for each number.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # about pandas
+        made = spark.range(0, n, 1, n).mapInArrow(compute, "made binary")
+        made = made.repartition(math.isqrt(n)).mapInArrow(merged, "made binary")
+    return reduce(merge, (pickle.loads(row[0]) for row in made.collect()))
+
+
 @contextmanager
 def described(spark: SparkSession, what: str, files: Collection[File]) -> Iterator[None]:
     """Within this, Spark's UI shows what the jobs and stages of this thread are, and how much they read.
@@ -167,7 +214,10 @@ def described(spark: SparkSession, what: str, files: Collection[File]) -> Iterat
     ...     with described(spark, "count", files):
     ...         return rdd.count()
     """
-    context = spark.sparkContext
+    context = _context(spark)
+    if context is None:
+        yield
+        return
     before = context.getLocalProperty(_DESCRIPTION)
     size = sum(file.size for file in files) / 1e6
     context.setLocalProperty(_DESCRIPTION, f"{what}: {len(files):,} files, {size:,.1f} MB" if files else what)
@@ -213,12 +263,9 @@ def check_workers(spark: SparkSession) -> None:
 
     One task tries it, once for a session, unless the workers run on this machine with this Python.
     """
-    from pyspark.errors import PySparkException
-
-    try:
-        context = spark.sparkContext
-    except PySparkException:
-        return  # Spark Connect does not tell
+    context = _context(spark)
+    if context is None:
+        return
     python, master = context.pythonExec, context.master or ""
     session = context.applicationId, python
     is_own = os.path.dirname(shutil.which(python) or "") == os.path.dirname(sys.executable)

@@ -21,7 +21,7 @@ from jelly.spark._parts.directories import Directories
 from jelly.spark._parts.files import File, absolute, unknown_error, unknown_files, without
 from jelly.spark._reading import read_part
 
-with need("spark", "Spark needs pyspark 4.1"):
+with need("spark-local", "Spark needs pyspark 4.1"):
     from pyspark.sql.datasource import InputPartition
     from pyspark.sql.types import BinaryType, DataType, LongType, MapType, StringType, StructField, StructType
 

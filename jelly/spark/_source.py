@@ -21,7 +21,7 @@ from jelly.spark._parts.files import absolute, find_files, nothing_to_read
 from jelly.spark._settings import Settings, Task, in_options, to_arrow
 from jelly.spark._streaming.refused import refusing
 
-with need("spark", "Spark needs pyspark 4.1"):
+with need("spark-local", "Spark needs pyspark 4.1"):
     from pyspark import TaskContext
     from pyspark.sql.datasource import (
         DataSource,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from jelly._formats.arrow_tables import compute, pa
 from jelly._streams.reader import Reader
+from jelly.errors import JellySyntaxError
 from jelly.spark._messages import frames_to_statements, statements_to_frames, texts_to_statements, type_of_lists
 from jelly.spark._parts.files import find_files
 from jelly.spark._settings import Settings, in_options, to_arrow
@@ -55,6 +56,8 @@ def _term_ids(arrays: Iterator[pa.Array], place: str) -> Iterator[pa.Array]:
         ids: list[int] = []
         for batch in Reader("\n".join(lines.to_pylist()).encode(), format="nt").batches():
             ids += hash_ids(batch)[batch.o].tolist()
+        if len(ids) != len(terms):
+            raise JellySyntaxError("expected one term in N-Triples syntax in each row")
         found = iter(ids)
         yield pa.array([next(found) if term else None for term in array.is_valid().to_pylist()], pa.int64())
 

@@ -14,7 +14,7 @@ from jelly.spark._partitions import Part, split
 from jelly.spark._parts.directories import Directories
 from jelly.spark._parts.files import READING_LIMITS, absolute, find_sources
 from jelly.spark._reading import read_batches
-from jelly.spark._session import described, plain_error, session
+from jelly.spark._session import described, on_executors, plain_error, session
 from jelly.stats import MAX_KEYS, Counting, Stats
 
 if TYPE_CHECKING:
@@ -45,17 +45,30 @@ def stats(
     partitions: bool = True,
     **limits: Any,
 ) -> tuple[Stats, list[JellyError], list[str]]:
-    """Count the terms of the statements of many files.
+    """Count the terms of the statements of many files, on executors. ``jelly spark stats`` is the command.
 
-    Also return the errors that ``on_error="skip"`` skipped, and the files that ``skip_unknown`` left out.
+    Parameters
+    ----------
+    top, max_keys
+        As for `jelly.stats.stats`. Runs of statements end where a task does.
+    src, spark, conf, on_error, skip_unknown, allow_empty, split_bytes, pattern, format, storage, partitions, limits
+        As for `jelly.spark.ingest`.
+    blank_nodes, skolem_base
+        The options ``blankNodes`` and ``skolemBase`` of the data source: by default blank nodes of different files are
+        different nodes, also if they have the same label.
 
-    ``src`` and the keywords from ``split_bytes`` on are those of the data source, ``top`` and ``max_keys`` those of
-    `jelly.stats.stats`, ``spark``, ``conf``, ``skip_unknown`` and ``allow_empty`` those of
-    `jelly.spark._ingest.ingest`. Runs of statements end where a task does. ``blank_nodes`` and ``skolem_base`` are the
-    options ``blankNodes`` and ``skolemBase`` of the data source: by default blank nodes of different files are
-    different nodes, also if they have the same label. ``partitions`` is its option of this name. ``limits`` are those
-    of reading, of any format, such as ``max_line_bytes``.
+    Returns
+    -------
+    Stats, list of JellyError, list of str
+        The counts, the errors that ``on_error="skip"`` skipped, and the files that ``skip_unknown`` left out.
 
+    Raises
+    ------
+    JellyError
+        As for `jelly.spark.ingest`.
+
+    Examples
+    --------
     >>> def predicates(sources):
     ...     return stats(sources, spark="local[2]")[0].predicates.top
     """
@@ -81,7 +94,7 @@ def stats(
         counting = partial(_count, read, max_keys, on_error == "skip")
         with described(running, "jelly spark stats", files):
             try:
-                counted, errors = running.sparkContext.parallelize(tasks, len(tasks)).map(counting).treeReduce(_merge)
+                counted, errors = on_executors(running, counting, tasks, _merge)
             except Exception as error:
                 raise plain_error(error) from None
     if on_error == "fail" and errors:

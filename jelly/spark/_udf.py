@@ -22,7 +22,7 @@ from jelly.errors import JellyArgumentError, JellyError, need
 from jelly.spark._messages import frames_to_statements, statements_to_frames, texts_to_statements, type_of_lists
 from jelly.spark._settings import without_frames
 
-with need("spark", "Spark needs pyspark 4.1"):
+with need("spark-local", "Spark needs pyspark 4.1"):
     from pyspark import TaskContext
     from pyspark.sql import Column, functions
     from pyspark.sql.pandas.types import from_arrow_type

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -43,13 +44,13 @@ def main() -> None:
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     assert "connect" in type(spark).__module__
-    jelly.spark.register(spark)
+    jelly.spark.register(spark, functions=True)
 
     def patch(*changes: tuple[str, int]) -> Any:
         rows = [(op, "f", row, f"<a:{n}>", "<a:p>", "<a:o>", "<a:g>") for row, (op, n) in enumerate(changes)]
         return spark.createDataFrame(rows, COLUMNS)
 
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"api": api(spark, Path(folder, "api"))}
     for format, table in {"delta": "default.t", "iceberg": "ice.db.t"}.items():
         first = jelly.spark.merge(patch(("add", 1), ("add", 2)), table, create=format, transaction=("log", 1))
         again = jelly.spark.merge(patch(("add", 3)), table, transaction=("log", 1))
@@ -58,18 +59,37 @@ def main() -> None:
             spark.readStream.schema(COLUMNS).parquet(f"{folder}/{format}/in"), table,
             checkpoint=f"{folder}/{format}/state[1]", trigger={"availableNow": True},
         )  # fmt: skip
-        assert not isinstance(query, bool)
         assert query.awaitTermination(600)
         if error := query.exception():
             raise error
         spark.sql(f"refresh table {table}")
-        found[format] = [first, again, sorted(row.s for row in spark.table(table).collect())]
+        found[format] = [bool(first), bool(again), sorted(row.s for row in spark.table(table).collect())]
     try:
         jelly.spark.merge(patch(("add", 1)), "default.nothing")
     except jelly.JellyError as error:
         found["nothing"] = str(error)
     print(RESULT + json.dumps(found), flush=True)
     spark.stop()
+
+
+def api(spark: Any, folder: Path) -> dict[str, Any]:
+    """What functions, data sources and jobs give, with paths below the folder of the driver."""
+    import jelly.spark
+
+    folder.mkdir()
+    os.chdir(folder)
+    for name in ("one", "two"):
+        Path(f"{name}.nt").write_text(f'<a:{name}> <a:p> "1"@en .\n')
+    read = spark.read.format("jelly")
+    read.option("layout", "ntriples").load("{one,two}.nt").createOrReplaceTempView("t")
+    read.load("one.nt").write.format("jelly").mode("append").save("out")
+    counted, errors, left_out = jelly.spark.stats(["one.nt", "two.nt"], spark=spark, split_bytes=1)
+    return {
+        "read": read.load("*.nt").count(),
+        "written": spark.sql(f"select count(*) n from read_jelly('{folder}/out')").first().n,
+        "sql": sorted(list(row) for row in spark.sql("select lexical(o), lang(o), is_iri(s) from t").collect()),
+        "stats": [counted.statements, errors, left_out],
+    }
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def test_a_log_is_applied_as_by_the_library(
         format
     ).create()
     patches = spark.read.format("jelly-patch").option("layout", layout).load(log)
-    assert merge(patches, table) is True
+    assert merge(patches, table)
     found = statements(spark, table, tmp_path / "out")
     assert set(found) == wanted
     assert spark.table(table).where("seen is null").count() > 5
@@ -111,7 +111,7 @@ def test_the_last_operation_holds_in_the_order_that_is_asked_for(spark: Any, for
     patches = spark.createDataFrame(rows, "op string, file string, row long, s string").selectExpr(
         "*", "'<a:p>' as p", "'<a:o>' as o", "row as place"
     )
-    assert merge(patches, table, create=format) is True
+    assert merge(patches, table, create=format)
     assert subjects(spark, table) == ["<a:2>"]
     merge(patches, table, order=["place"])
     assert subjects(spark, table) == ["<a:1>"]
@@ -122,16 +122,16 @@ def test_a_transaction_is_applied_once(spark: Any, format: str, table: str) -> N
     def patch(op: str, subject: str) -> Any:
         return spark.sql(f"select '{op}' op, 'f' file, 0L row, '<a:{subject}>' s, '<a:p>' p, '<a:o>' o, '<a:g>' g")
 
-    assert merge(patch("add", "1"), table, create=format, transaction=("log", 1)) is True
-    assert merge(patch("add", "2"), table, transaction=("log", 3)) is True
-    assert merge(patch("add", "3"), table, transaction=("other", 1)) is True
+    assert merge(patch("add", "1"), table, create=format, transaction=("log", 1))
+    assert merge(patch("add", "2"), table, transaction=("log", 3))
+    assert merge(patch("add", "3"), table, transaction=("other", 1))
     merge(patch("delete", "1"), table)
     before = commits(spark, table, format)
     for number in (1, 3):
-        assert merge(patch("add", "1"), table, transaction=("log", number)) is False
-    assert merge(patch("add", "1").where("false"), table) is False
+        assert not merge(patch("add", "1"), table, transaction=("log", number))
+    assert not merge(patch("add", "1").where("false"), table)
     assert (subjects(spark, table), commits(spark, table, format)) == (["<a:2>", "<a:3>"], before)
-    assert merge(patch("add", "1"), table, transaction=("log", 4)) is True
+    assert merge(patch("add", "1"), table, transaction=("log", 4))
     assert subjects(spark, table) == ["<a:1>", "<a:2>", "<a:3>"]
     # Two at once in a session would each be recorded as both.
     key = {"delta": "spark.databricks.delta.write.txnAppId"}.get(
@@ -205,7 +205,7 @@ def test_what_does_not_fit(spark: Any, format: str, table: str, tmp_path: Path) 
         read.drop("g").writeTo(table).using(format).createOrReplace()
         with pytest.raises(jelly.JellyOptionsError, match="name blank nodes as files do, such as _:b[01], but .*jf"):
             merge(nodes, table)
-    assert merge(nodes, table, check_blank_nodes=False) is True
+    assert merge(nodes, table, check_blank_nodes=False)
     assert spark.table(table).count() == 2
 
 
@@ -226,6 +226,6 @@ def test_a_table_without_a_name(spark: Any, tmp_path: Path) -> None:
     """Delta tables are directories."""
     patches = spark.sql("select 'add' op, 'f' file, 0L row, '<a:o''Neil>' s, '<a:p>' p, '<a:{o}>' o")
     table = f"delta.`{tmp_path / 'statements'}`"
-    assert merge(patches, table, create="delta") is True
-    assert merge(patches.selectExpr("'delete' op", "file", "row", "s", "p", "o"), table) is True
+    assert merge(patches, table, create="delta")
+    assert merge(patches.selectExpr("'delete' op", "file", "row", "s", "p", "o"), table)
     assert spark.read.format("delta").load(str(tmp_path / "statements")).count() == 0

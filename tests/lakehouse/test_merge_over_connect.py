@@ -1,4 +1,4 @@
-"""Patches are merged under Spark Connect as in a session of the JVM."""
+"""Under Spark Connect all works as in a session of the JVM."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cluster import RESULT, environment
 from jars import need_jars
 
 
-def test_merges_of_batches_and_of_streams(tmp_path: Path) -> None:
+def test_the_api_and_merges_of_batches_and_of_streams(tmp_path: Path) -> None:
     """In a process of its own: one that has a session of the JVM can have none of Spark Connect."""
     jars = need_jars()
     env = environment() | {"SPARK_TESTING": "1"}  # the server takes a free port
@@ -22,4 +22,7 @@ def test_merges_of_batches_and_of_streams(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     found = json.loads(re.findall(f"^{RESULT}(.*)$", done.stdout, re.MULTILINE)[-1])
     assert found.pop("nothing").startswith("cannot open the table default.nothing")
+    assert found.pop("api") == {
+        "read": 2, "written": 1, "sql": [["1", "en", True], ["1", "en", True]], "stats": [2, [], []],
+    }  # fmt: skip
     assert found == {format: [True, False, ["<a:2>", "<a:4>"]] for format in ("delta", "iceberg")}

@@ -1,4 +1,4 @@
-"""docs/spark.md and docs/tutorials/spark.md: their code runs."""
+"""docs/spark.md, docs/clusters.md and docs/tutorials/spark.md: their code runs."""
 
 from __future__ import annotations
 
@@ -31,6 +31,16 @@ def test_the_code_of_the_page_runs(spark: Any, tmp_path: Path, monkeypatch: pyte
         for kind in ("filter", "limit"):
             spark.conf.set(f"spark.sql.python.{kind}Pushdown.enabled", "false")
         jelly.spark.register(spark)
+
+
+def test_the_page_on_clusters(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "people.nt").write_bytes(b'<a:s> <a:p> "o"@en .\n')
+    jelly.convert(tmp_path / "data" / "people.nt", tmp_path / "data" / "people.jelly")
+    for code in programs("clusters.md"):
+        exec(re.sub(r"(['\"])data/", rf"\1{tmp_path}/data/", code), {"spark": spark})
+    [row] = spark.sql("select lang(o) tag from terms").collect()
+    assert row.tag == "en"
 
 
 def test_the_tutorial(spark: Any, tmp_path: Path) -> None:

@@ -73,9 +73,9 @@ def test_functions(spark: Any) -> None:
     flat = spark.createDataFrame([], "subject string, predicate string, object string, object_kind string")
     patches = spark.createDataFrame([], "operation string, file string, row bigint, subject string")
     right: dict[str, tuple[Any, ...]] = {
-        "changes": (values,), "from_jelly": ("value",), "from_ntriples": ("value",), "graph_tables": (flat,),
-        "graphframe": (flat,), "jelly_headers": (), "merge": (patches, "no_table"), "register": (spark,),
-        "term_id": ("<a:s>",), "to_jelly": ("s", "p", "o"),
+        "changes": (values,), "describe": (flat,), "from_jelly": ("value",), "from_ntriples": ("value",),
+        "graph_tables": (flat,), "graphframe": (flat,), "jelly_headers": (), "merge": (patches, "no_table"), "register": (spark,),
+        "stats": ("in.nt",), "term_id": ("<a:s>",), "to_jelly": ("s", "p", "o"),
     }  # fmt: skip
     others = {"ingest", "compact_table"}
     called = {name for name in jelly.spark.__all__ if not isinstance(getattr(jelly.spark, name), type)}

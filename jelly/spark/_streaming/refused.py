@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from jelly.errors import need
 
-with need("spark", "Spark needs pyspark 4.1"):
+with need("spark-local", "Spark needs pyspark 4.1"):
     from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
     from pyspark.sql.types import StructType
 
