@@ -49,13 +49,39 @@ def stats(
 
     Parameters
     ----------
-    top, max_keys
-        As for `jelly.stats.stats`. Runs of statements end where a task does.
-    src, spark, conf, on_error, skip_unknown, allow_empty, split_bytes, pattern, format, storage, partitions, limits
-        As for `jelly.spark.ingest`.
-    blank_nodes, skolem_base
-        The options ``blankNodes`` and ``skolemBase`` of the data source: by default blank nodes of different files are
-        different nodes, also if they have the same label.
+    src : str, path or iterable of those
+        Files, directories, patterns or URLs, as for the data source "jelly".
+    spark : SparkSession or str, optional
+        A session, or the master to start one on, see `ingest`.
+    conf : mapping, optional
+        Settings of Spark for a session that is started.
+    top : int, default 20
+        Entries in each list.
+    max_keys : int, default 1000000
+        See `jelly.stats.stats`. Runs of statements end where a task does.
+    on_error : {"fail", "skip"}, default "fail"
+        Whether broken input fails, or is skipped and told.
+    skip_unknown : bool, default False
+        Leave out files with the suffix of no format, which are an error otherwise.
+    allow_empty : bool, default False
+        Accept that there are no files to read.
+    split_bytes : int, optional
+        Bytes of sources per task; see ``splitBytes`` of the data source.
+    pattern : str, optional
+        Read only files with such names.
+    format : str, optional
+        The format of all files.
+    storage : mapping, optional
+        Options of fsspec for URLs.
+    blank_nodes : {"scope", "keep", "skolemize"}, default "scope"
+        See ``blankNodes`` of the data source: by default blank nodes of different files are different nodes, also if
+        they have the same label.
+    skolem_base : str, optional
+        The IRI before the labels of ``"skolemize"``.
+    partitions : bool, default True
+        Whether directories such as ``graph=...`` say the graph of their files.
+    **limits : Any
+        Limits of reading, of any format, such as ``max_line_bytes``: see `jelly.Reader`.
 
     Returns
     -------

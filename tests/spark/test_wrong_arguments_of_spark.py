@@ -74,8 +74,8 @@ def test_functions(spark: Any) -> None:
     patches = spark.createDataFrame([], "operation string, file string, row bigint, subject string")
     right: dict[str, tuple[Any, ...]] = {
         "changes": (values,), "describe": (flat,), "from_jelly": ("value",), "from_ntriples": ("value",),
-        "graph_tables": (flat,), "graphframe": (flat,), "jelly_headers": (), "merge": (patches, "no_table"), "register": (spark,),
-        "stats": ("in.nt",), "term_id": ("<a:s>",), "to_jelly": ("s", "p", "o"),
+        "graph_tables": (flat,), "graphframe": (flat,), "jelly_headers": (), "merge": (patches, "no_table"),
+        "register": (spark,), "stats": ("in.nt",), "term_id": ("<a:s>",), "to_jelly": ("s", "p", "o"),
     }  # fmt: skip
     others = {"ingest", "compact_table"}
     called = {name for name in jelly.spark.__all__ if not isinstance(getattr(jelly.spark, name), type)}
