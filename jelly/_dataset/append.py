@@ -38,8 +38,6 @@ from jelly._streams.widening import ALL_FIELDS, changed, missing
 from jelly._streams.writer import Writer
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
 
-__all__ = ["append"]
-
 # The tag of metadata in a frame, and how the entry with the index begins: tag, length and text of its key.
 _METADATA, _INDEX = 0x7A, b"\x0a" + bytes([len(INDEX_KEY)]) + INDEX_KEY.encode()
 _COPIED, _BLOCK = 1 << 30, 1 << 20

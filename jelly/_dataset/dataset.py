@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from jelly._formats.arrow_tables import pa
     from jelly._options.keywords import WriteOptions
 
-__all__ = ["Dataset"]
-
 T = TypeVar("T")
 
 _WRITING, _TO = WRITING - {"format"}, {"format": "pass to=, the format of the output"}

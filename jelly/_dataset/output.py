@@ -28,11 +28,6 @@ from jelly._streams.widening import changed, missing, open_fields
 from jelly._streams.writer import Writer
 from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
 
-__all__ = [
-    "Conversion", "Options", "bytes_of", "converted", "copied_frames", "copied_table", "look", "refuse_for_tables",
-    "write_stream", "write_table", "written_bytes",
-]  # fmt: skip
-
 Options = StreamOptions | Mapping[str, Any] | None
 
 # Bytes of Batches that are looked through for a quad.

@@ -26,8 +26,6 @@ from jelly._options.options import COLUMN_VERSION, PhysicalType, StreamOptions
 from jelly._streams.rdf_version import changes
 from jelly._streams.reader import Frame, Reader, frames_of, whole_frame
 
-__all__ = ["Stream"]
-
 # Rows of a Batch of Jelly where nobody says.
 BATCH_ROWS = 16384
 

@@ -33,8 +33,6 @@ from jelly.errors import JellyError, JellyFormatError
 if TYPE_CHECKING:
     from jelly._bytes.seekable import PlainView
 
-__all__ = ["INDEX_KEY", "KEYFRAME_ROWS", "SUFFIX", "Index", "Keyframe", "pack_index", "read_index"]
-
 INDEX_KEY = "jelly.index"
 KEYFRAME_ROWS = 1 << 17
 # Of the sidecar of a file.

@@ -25,8 +25,6 @@ from jelly._tools.blank_nodes import differences
 from jelly._tools.compare import BlankNodeBijection, as_quad
 from jelly._tools.inspect import UNKNOWN_ROW
 
-__all__ = ["AnyOrder", "Check", "InOrder", "Problem"]
-
 SLOTS = tuple(slot.name.lower() for slot in Slot)
 DELETE, HEADER, PUNCTUATION = map(int, (Op.DELETE, Op.HEADER, Op.PUNCTUATION))
 # Kinds of rows that are neither a statement nor a part of a patch.

@@ -17,11 +17,6 @@ from jelly._bytes.names import is_path
 from jelly._options.spelling import printable, spelled
 from jelly.errors import JellyArgumentError, JellyError
 
-__all__ = [
-    "INTERRUPTED", "UNREAD", "count_of", "default_threads", "exits", "in_options", "is_unread", "message", "numbers",
-    "progress_bar", "report", "say", "show", "silence_stdout", "size_of", "tell", "terminate", "usage",
-]  # fmt: skip
-
 # 128 and the number of the signal, as in shells: SIGINT, SIGPIPE.
 INTERRUPTED = 130
 UNREAD = 141

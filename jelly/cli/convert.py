@@ -48,8 +48,6 @@ from jelly.cli.options import (
 )
 from jelly.cli.reading import check_options, content_of, expanded, inputs, opened, output_of, wide_advice
 
-__all__ = ["convert"]
-
 _FRAMING = {"frame_rows", "frame_bytes", "delimited", "index"}
 _READING = {
     "format", "form", "quiet", "strict", "on_error", "rdf", "star", "blank_nodes", "skolem_base", "threads", "base",

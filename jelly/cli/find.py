@@ -22,8 +22,6 @@ from jelly.cli.common import exits, progress_bar, say, show
 from jelly.cli.options import STATEMENTS, Files, Given, Pair, command, forms, option, reads, streams, writes
 from jelly.cli.reading import inputs, names, output_of
 
-__all__ = ["find"]
-
 _ABBREVIATED = re.compile(r"([^\W\d_][\w.-]*|):(?!//)(.*)", re.S)
 # Schemes that are no prefixes in practice: about them nobody is told anything.
 _SCHEMES = {"data", "did", "file", "info", "mailto", "ni", "tag", "tel", "urn"}

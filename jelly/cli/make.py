@@ -36,8 +36,6 @@ from jelly.cli.options import (
 )
 from jelly.cli.reading import check_options, content_of, inputs, names, output_of
 
-__all__ = ["append", "canonicalize", "index", "slice_", "sort", "split", "wide"]
-
 _LABELS = ("blank_nodes", "skolem_base", "star")
 _SEEKING = tuple(name for name in STATEMENTS if name in SEEKING)
 _output = option("-o, --output OUT", "Write to OUT instead of standard output; also a table.", "-")

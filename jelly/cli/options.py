@@ -25,12 +25,6 @@ from jelly._options.options import (
 from jelly.cli.commands import ALL
 from jelly.errors import JellyError
 
-__all__ = [
-    "ALLOWED", "COUNT", "JELLY_TEXT", "LOGS", "SIZE", "STATEMENTS", "Command", "Decorator", "Files", "Given", "Measure",
-    "Pair", "ParamType", "Word", "command", "forms", "grouped", "option", "options", "reads", "refuse", "streams",
-    "together", "writes",
-]  # fmt: skip
-
 F = TypeVar("F", bound=Callable[..., Any])
 Given: TypeAlias = dict[str, Any]  # the options that are given, by the names of their keywords
 Files: TypeAlias = tuple[str, ...]

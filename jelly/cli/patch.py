@@ -19,8 +19,6 @@ from jelly.cli.reading import output_of, refuse_json
 from jelly.patch._log import patches_in_order
 from jelly.patch._spool import PatchSpool
 
-__all__ = ["diff", "patch"]
-
 
 @click.group(no_args_is_help=True)
 def patch() -> None:

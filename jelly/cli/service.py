@@ -40,8 +40,6 @@ from jelly.cli.options import (
 )
 from jelly.cli.reading import inputs, refuse_json, stream_of, wide_advice
 
-__all__ = ["publish", "serve", "subscribe", "topics"]
-
 REFRESH = 0.5  # seconds between two updates of the counters
 _TOKEN = "JELLY_TOKEN"  # in the environment, where other users do not see it as they see arguments
 

@@ -12,8 +12,6 @@ from jelly.cli.common import message, progress_bar, show, tell
 from jelly.cli.options import COUNT, STATEMENTS, Files, Given, Pair, command, forms, option, options, reads, together
 from jelly.spark._options import OPTIONS
 
-__all__ = ["spark"]
-
 _LEFT_OUT = "left out, with the suffix of no format, {} files:"
 
 

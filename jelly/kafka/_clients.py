@@ -15,9 +15,6 @@ if not TYPE_CHECKING:
     except ImportError:
         ClientError = Exception
 
-__all__ = ["JellySerializationError", "known_to_clients", "serialization_error", "set_headers", "take_header"]
-
-
 if TYPE_CHECKING or ClientError is Exception:
     _Error = JellyError
 else:

@@ -15,8 +15,6 @@ from jelly.kafka._clients import known_to_clients, serialization_error, set_head
 from jelly.kafka._compression import Compression, Shared, packer
 from jelly.kafka._values import ValueEncoder, is_patch
 
-__all__ = ["JellySerializer"]
-
 # Values that are encoded together by `serialize_many`, at most.
 TOGETHER = 1024
 # Of statements and of patches.

@@ -21,8 +21,6 @@ from jelly.messages._message import NOTE
 if TYPE_CHECKING:
     from jelly._formats.syntaxes import SyntaxWriter
 
-__all__ = ["Encoder", "JsonEncoder", "TextEncoder", "YamlEncoder"]
-
 # As plain numbers: members of an IntEnum take six times as long to find and compare.
 IRI, BNODE, LANG, TYPED, TEXT, TEXT_LTR = map(
     int, (Kind.IRI, Kind.BNODE, Kind.LANG, Kind.TYPED, Kind.TEXT, Kind.TEXT_LTR)

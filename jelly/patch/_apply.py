@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from jelly._options.keywords import ReadOptions
 
-__all__ = ["Applied", "apply"]
-
 OnMissing = Literal["ignore", "error"]
 
 

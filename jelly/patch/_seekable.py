@@ -11,8 +11,6 @@ from jelly._options.options import PatchOptions
 from jelly._options.settings import checked
 from jelly.patch._patch import Patch, split_patches
 
-__all__ = ["PatchFile"]
-
 
 class PatchFile(IndexedFile[Patch]):
     """A Jelly-Patch file with random access, as `jelly.open` returns it.

@@ -17,8 +17,6 @@ from jelly._dataset.conditions.terms import Ids, Terms
 from jelly._formats.filters import Query
 from jelly.errors import JellyArgumentError
 
-__all__ = ["Condition", "Selection"]
-
 _KINDS: dict[str, tuple[int, ...]] = {
     "iri": (Kind.IRI,),
     "blank": (Kind.BNODE,),

@@ -40,8 +40,6 @@ from jelly.errors import JellyArgumentError, JellyError
 if TYPE_CHECKING:
     from jelly.patch._seekable import PatchFile
 
-__all__ = ["Indexed", "IndexedFile", "JellyFile", "open", "open_indexed"]
-
 Item = TypeVar("Item")
 # Items of a file that a notebook shows.
 _SHOWN = 10

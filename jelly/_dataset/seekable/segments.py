@@ -14,8 +14,6 @@ from jelly._formats.filters import Query
 from jelly._formats.registry import JELLY, SEEKING, find
 from jelly.errors import JellyError
 
-__all__ = ["Condition", "open_filtered", "query_of"]
-
 # Keywords of `Reader` that change nothing of how a file with an index is read.
 _ALIKE = frozenset({"format", "strict", "on_error", "delimited"})
 

@@ -8,8 +8,6 @@ from typing import Any, Protocol, TypeVar
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 
-__all__ = ["MERGED", "TRIPLES", "Frames", "Items", "Slice", "Step", "rows_of"]
-
 T = TypeVar("T")
 
 

@@ -13,8 +13,6 @@ from jelly._core.base.batch import Batch
 from jelly._dataset.steps.order import MEMORY
 from jelly._streams.spool import HashFile, Spool, compare, marks
 
-__all__ = ["Unique"]
-
 # What of the memory the hashes take that wait for their file.
 WAITING = 64
 

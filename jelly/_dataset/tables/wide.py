@@ -20,8 +20,6 @@ from jelly._dataset.tables.names import safe_names
 from jelly._dataset.tables.profile import LARGE, Profile, groups_of, placed, profiles_of, with_places
 from jelly._formats.arrow_tables import STRING, cast, column_type, compute, from_batches, pa
 
-__all__ = ["TYPE", "Rows", "arrays_of", "columns_of", "wide_table"]
-
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 # Rows and bytes that are made into columns at a time, and cells of the record batches that are given.
 BLOCK_ROWS, BLOCK_BYTES, CELLS = 1 << 17, 1 << 25, 1 << 21
