@@ -85,8 +85,6 @@ class Selection:
     [0]
     """
 
-    needs_all = False
-
     def __init__(self, pattern: Pattern, where: str | Iterable[str] = (), invert: bool = False) -> None:
         self._pattern = pattern
         self._conditions = [Condition(text) for text in ([where] if isinstance(where, str) else where)]

@@ -24,8 +24,6 @@ class Unique:
     the rows that follow go to temporary files.
     """
 
-    needs_all = False
-
     def __init__(self, memory: int = MEMORY) -> None:
         self._memory = memory
 
