@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["html_table"]
-
 _SHOWN_TEXT = 100  # characters
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from jelly._core.base.public_names import set_type_name
 
-__all__ = ["name_public"]
-
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that Python code made
 
 

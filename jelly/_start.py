@@ -10,8 +10,6 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-__all__ = ["goes_on", "watch"]
-
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
 

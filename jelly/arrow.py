@@ -209,21 +209,14 @@ def _open_index(
         raise JellyArgumentError("start and stop must not be negative")
     if threads < 1:
         raise JellyArgumentError(f"threads is {threads}: expected 1 or more")
-    if not part and threads <= 1:
-        return None
-    if is_path(src) and os.fspath(src) != "-":
-        limits = dict(settings)
-        own = {name: limits.pop(name) for name in ("format", "strict", "on_error", "delimited") if name in limits}
-        if find(own.get("format"), os.fspath(src), tables=True) is JELLY and own.get("delimited") is not False:
-            try:
-                return JellyFile(src, **limits)
-            except JellyError:
-                if part:
-                    raise
-                return None
-    if part:
+    from jelly._dataset.seekable.segments import ALIKE, open_index
+
+    if not part:
+        return None if threads == 1 else open_index(src, settings)
+    is_file = is_path(src) and os.fspath(src) != "-" and settings.get("delimited") is not False
+    if not is_file or find(settings.get("format"), os.fspath(src), tables=True) is not JELLY:
         raise JellyError("start and stop need the path of a Jelly file with an index")
-    return None
+    return JellyFile(src, **{name: settings[name] for name in settings.keys() - ALIKE})
 
 
 def _whole(reader: Reader, maker: RecordBatchBuilder) -> Iterator[pa.RecordBatch]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 __all__ = [
@@ -93,40 +94,27 @@ class JellyError(Exception):
         super().__init__(reason)
 
     def __str__(self) -> str:
-        parts = [
-            f"{name} {value}"
-            for name, value in (
-                ("message", self.message),
-                ("frame", self.frame),
-                ("row", self.row),
-                ("byte", self.offset),
-                ("line", self.line),
-            )
-            if value is not None
-        ]
-        place = ", ".join(parts)
+        place = where(self, "message", *PLACES)
         if self.source:
             place = f"{self.source}: {place}" if place else self.source
         return f"{self.reason} ({place})" if place else self.reason
 
     def __reduce__(self) -> tuple[object, ...]:
-        place = (self.frame, self.row, self.offset, self.line, self.source, self.message, self.column)
-        return (_rebuild, (type(self), self.reason, *place))
+        return partial(type(self), self.reason, **place_of(self)), ()
 
 
-def _rebuild(
-    kind: type[JellyError],
-    reason: str,
-    frame: int | None,
-    row: int | None,
-    offset: int | None,
-    line: int | None,
-    source: str | None,
-    message: int | None = None,
-    column: int | None = None,
-) -> JellyError:
-    place: dict[str, Any] = {"frame": frame, "row": row, "offset": offset, "line": line, "source": source}
-    return kind(reason, **place, message=message, column=column)
+PLACES = ("frame", "row", "offset", "line")
+
+
+def where(found: Any, *names: str) -> str:
+    """Where something was found, in words, from those of its attributes that are known."""
+    parts = [("byte" if name == "offset" else name, getattr(found, name)) for name in names]
+    return ", ".join(f"{noun} {number}" for noun, number in parts if number is not None)
+
+
+def place_of(error: JellyError) -> dict[str, Any]:
+    """The keywords of an error that say where it is."""
+    return {name: getattr(error, name) for name in (*PLACES, "source", "message", "column")}
 
 
 class JellyFormatError(JellyError, ValueError):

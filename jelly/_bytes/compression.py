@@ -12,8 +12,6 @@ from typing import Any
 
 from jelly.errors import JellyFormatError, JellyTruncatedError, memory_error, need
 
-__all__ = ["COMPRESSIONS", "TEXT", "suffix_of", "unpacked", "unpacking", "zstandard", "zstd_frames"]
-
 CHUNK = 1 << 20
 STEP = 1 << 15
 

@@ -24,8 +24,6 @@ from jelly._bytes.raw_bytes import part_of
 from jelly._bytes.workers import Window, Workers, pipelined
 from jelly.errors import JellyFormatError
 
-__all__ = ["Slices", "find_frame", "has_frames", "read_ahead"]
-
 # The first bytes of a frame. gzip: no reserved flags, known kinds of compression and systems.
 _BEGINS = {
     ".gz": re.compile(rb"\x1f\x8b\x08[\x00-\x1f][\x00-\xff]{4}[\x00\x02\x04][\x00-\x0d\xff]"),

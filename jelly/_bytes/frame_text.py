@@ -21,8 +21,6 @@ with need("grpc", "the text form of Jelly and the services need protobuf"):
     from google.protobuf.message import DecodeError
     from google.protobuf.message_factory import GetMessageClass
 
-__all__ = ["FRAME", "POOL", "RDF", "Frames", "Printer", "message"]
-
 RDF = "eu.ostrzyciel.jelly.core.proto.v1"
 FRAME = f"{RDF}.RdfStreamFrame"
 

@@ -15,11 +15,6 @@ from jelly._bytes.compression import COMPRESSIONS, TEXT
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-__all__ = [
-    "AsText", "Named", "can_have_index", "descriptor_of", "is_open_file", "is_path", "is_text", "is_url", "is_web",
-    "left_in", "name_of", "split_suffix",
-]  # fmt: skip
-
 _WEB = re.compile("https?://[^/?#]+", re.I)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9]+::")
 # Names of open descriptors. Shells use them for pipes such as `>(command)`.

@@ -27,8 +27,6 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-__all__ = ["RESERVED", "PartFile", "PartFolder", "hold", "lock", "patiently", "to_disk"]
-
 # Number of names checked for part files of dead writers. Listing the directory would find more, but takes time in a
 # directory of many files. If more writers of one target run at a time, the others take random names, which nobody
 # removes.

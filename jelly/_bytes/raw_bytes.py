@@ -13,8 +13,6 @@ from typing import Any
 from jelly._bytes.compression import CHUNK
 from jelly.errors import JellyArgumentError
 
-__all__ = ["Interruptible", "RawBytes", "closing_last", "interruptible", "joined", "part_of"]
-
 # Milliseconds that a read waits for the next bytes before Python looks for signals.
 _LOOK_AGAIN = 100
 

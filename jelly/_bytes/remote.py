@@ -26,8 +26,6 @@ from jelly._bytes.part_file import PartFile
 from jelly._version import __version__
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyTruncatedError, MissingExtraError, need
 
-__all__ = ["Body", "Upload", "change_time", "file_system", "list_url", "open_url"]
-
 # Keys under which fsspec gives the time of the last change.
 _TIMES = ("mtime", "LastModified", "last_modified", "Last-Modified", "updated", "created")
 

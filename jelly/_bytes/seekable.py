@@ -26,8 +26,6 @@ from jelly.errors import JellyFormatError
 if TYPE_CHECKING:
     from jelly._bytes.workers import Workers
 
-__all__ = ["MAX_TABLE", "MOST_IN_FRAME", "FrameTable", "FrameWriter", "PlainView", "compress_frame", "pack_table"]
-
 # Maximum bytes of a table: of some 8 million frames.
 MAX_TABLE = 1 << 26
 # Maximum bytes of the content of a frame. Frames of 2 MiB take some 1.5 % more than one frame of the whole, these 1 %.

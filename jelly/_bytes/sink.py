@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from jelly._bytes.seekable import FrameWriter
     from jelly._bytes.workers import Workers
 
-
-__all__ = ["Sink", "SinkWriter", "one_thread"]
-
 Entered = TypeVar("Entered")
 Method = TypeVar("Method", bound=Callable[..., Any])
 

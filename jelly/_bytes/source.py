@@ -19,8 +19,6 @@ from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, memory
 if TYPE_CHECKING:
     from jelly._bytes.workers import Workers
 
-__all__ = ["HEAD", "MAX_EXPANSION", "Progress", "Source", "SourceReader", "check_expansion", "open_local"]
-
 CHUNK = 1 << 20
 
 # Bytes read, total bytes (None if unknown), and statements or rows so far.

@@ -30,8 +30,6 @@ from jelly.errors import JellyArgumentError
 if TYPE_CHECKING:
     from jelly._bytes.source import Source
 
-__all__ = ["Window", "Workers", "idle_cores", "in_order", "pipelined"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

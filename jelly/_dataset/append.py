@@ -19,6 +19,7 @@ from jelly._bytes.part_file import PartFile, hold, to_disk
 from jelly._bytes.seekable import FrameWriter, PlainView
 from jelly._bytes.source import Progress
 from jelly._core.base.batch import Batch
+from jelly._core.base.protobuf import _put_varint, _take_varint
 from jelly._core.jelly.encoder import Encoder
 from jelly._dataset.blank_node_scope import Mode
 from jelly._dataset.output import write_stream
@@ -27,7 +28,7 @@ from jelly._dataset.seekable.sidecar import SUFFIX, make_sidecar
 from jelly._dataset.sources import Sources
 from jelly._dataset.stream import Stream
 from jelly._formats.filters import FilterBuilder, read_filters
-from jelly._formats.index import INDEX_KEY, KEYFRAME_ROWS, Index, plain_view, read_index
+from jelly._formats.index import INDEX_KEY, KEYFRAME_ROWS, Index, chunks_of, plain_view, read_index, reader_at
 from jelly._formats.native import StreamEncoder
 from jelly._formats.registry import JELLY, READING, VERSIONS, find
 from jelly._options.options import MAX_TABLE_SIZE, MIN_NAME_TABLE, ROW_VERSION, StreamOptions
@@ -38,11 +39,9 @@ from jelly._streams.widening import ALL_FIELDS, changed, missing
 from jelly._streams.writer import Writer
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
 
-__all__ = ["append"]
-
 # The tag of metadata in a frame, and how the entry with the index begins: tag, length and text of its key.
 _METADATA, _INDEX = 0x7A, b"\x0a" + bytes([len(INDEX_KEY)]) + INDEX_KEY.encode()
-_COPIED, _BLOCK = 1 << 30, 1 << 20
+_COPIED = 1 << 30
 # A file may have tables of any size.
 _LIMITS: dict[str, Any] = dict.fromkeys(("max_names", "max_prefixes", "max_datatypes"), MAX_TABLE_SIZE)
 # Statements from one keyframe to the next where there are to be none.
@@ -309,13 +308,12 @@ def _options(path: str) -> StreamOptions:
 
 def _walk(file: Any, size: int) -> int:
     """The end of the last frame, which is that of the file."""
+    read_at = reader_at(file)
     at = begin = 0
     while at < size:
         begin = at
-        file.seek(at)
-        # Ten bytes hold any length; a number has an end at the latest here.
-        head = _all(file, 10) + b"\0"
-        at += _head(head) + _number(head)
+        length, n = _take_varint(read_at(at, min(10, size - at)))
+        at = at + n + length if length >= 0 else size + 1
     if at > size:
         raise JellyFormatError("the file is cut off within its last frame", offset=begin)
     return at
@@ -323,57 +321,28 @@ def _walk(file: Any, size: int) -> int:
 
 def _kept(file: Any, size: int) -> tuple[int, bytes]:
     """Where to end copying, and the last frame without what was metadata of the file: its index, and filters."""
-    file.seek(size - 16)
-    length = int.from_bytes(_all(file, 8), "little")
-    file.seek(size - length + 16)  # its third number
-    last = int.from_bytes(_all(file, 8), "little")
-    file.seek(last)
-    frame = _all(file, size - last)
-    at = _head(frame)
+    read_at = reader_at(file)
+    length = int.from_bytes(read_at(size - 16, 8), "little")
+    last = int.from_bytes(read_at(size - length + 16, 8), "little")  # its third number
+    frame = read_at(last, size - last)
+    _, at = _take_varint(frame[:10])
     kept = []
     while at < len(frame):
         # All fields of a frame have a length; the tag is one byte.
-        body = _head(frame, at + 1)
-        end = body + _number(frame, at + 1)
-        if frame[at] & 0x87 != 2 or end > len(frame):
+        length, n = _take_varint(frame[at + 1 : at + 11])
+        body = at + 1 + n
+        end = body + length
+        if frame[at] & 0x87 != 2 or length < 0 or end > len(frame):
             raise JellyFormatError("the last frame is damaged", offset=last + at)
         if not (frame[at] == _METADATA and frame.startswith(_INDEX, body)):
             kept.append(frame[at:end])
         at = end
     whole = b"".join(kept)
-    return last, _varint(len(whole)) + whole
-
-
-def _head(data: bytes, at: int = 0) -> int:
-    """The end of the number that begins at a byte; after the data, if it has none."""
-    while at < len(data) and data[at] & 0x80:
-        at += 1
-    return at + 1
-
-
-def _number(data: bytes, at: int = 0) -> int:
-    """The number that begins at a byte."""
-    return sum((byte & 0x7F) << 7 * n for n, byte in enumerate(data[at : _head(data, at)]))
-
-
-def _all(file: Any, size: int) -> bytes:
-    data = b""
-    while len(data) < size and (more := file.read(size - len(data))):
-        data += more
-    return data
-
-
-def _varint(number: int) -> bytes:
-    made = bytearray()
-    while number >= 0x80:
-        made.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*made, number])
+    return last, _put_varint(len(whole)) + whole
 
 
 def _copy(file: Any, made: Any, size: int) -> None:
     """Copy the first bytes of a file, by the system if it can: it may share the blocks instead."""
-    file.seek(0)
     at = 0
     if hasattr(os, "copy_file_range"):
         with suppress(OSError):  # another file system, or none that can
@@ -382,12 +351,7 @@ def _copy(file: Any, made: Any, size: int) -> None:
                 if not n:
                     break
                 at += n
-    file.seek(at)
     made.seek(at)
-    while at < size:
-        data = file.read(min(size - at, _BLOCK))
-        if not data:
-            raise JellyError("the file has become shorter while it was read")
+    for data in chunks_of(file)(at, size):
         made.write(data)
-        at += len(data)
 

@@ -13,8 +13,6 @@ from jelly._formats.arrow_tables import compute, datasets, from_batches, pa, sch
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError
 
-__all__ = ["ArrowDataset", "conditions_of"]
-
 _dataset: Any = datasets()
 if TYPE_CHECKING:  # which do not know the classes of pyarrow
 

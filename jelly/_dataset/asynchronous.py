@@ -12,8 +12,6 @@ from typing import Any, TypeVar
 from jelly._bytes.source import CHUNK
 from jelly._bytes.workers import Workers
 
-__all__ = ["Chunks", "bridged", "run"]
-
 T = TypeVar("T")
 
 # Seconds after which a thread looks whether the loop that it waits for is still there.

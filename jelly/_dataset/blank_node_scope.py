@@ -14,8 +14,6 @@ from jelly._core.algebra.blank_node_scope import scope_blank_nodes
 from jelly._core.base.batch import Batch
 from jelly.errors import JellyOptionsError
 
-__all__ = ["KEEP", "MODES", "BlankNodes", "Mode", "scope_of"]
-
 Mode: TypeAlias = Literal["scope", "keep", "skolemize"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 

@@ -12,8 +12,6 @@ from jelly._formats.registry import REGISTRY
 from jelly._formats.sniff import explainer
 from jelly._streams.inputs import ItemReader
 
-__all__ = ["convert_items"]
-
 
 def convert_items(
     reader: Any, open_writer: Callable[[], Any], progress: Progress | None, counted: str = "statements"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import closing
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from jelly._bytes.names import is_path, name_of
 from jelly._bytes.source import Progress
@@ -17,27 +15,18 @@ from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.model import IRI, Quad, Triple
 from jelly._dataset.conditions.filter import Selection
 from jelly._dataset.conditions.pattern import Pattern, Wanted
-from jelly._dataset.output import (
-    Conversion,
-    Options,
-    bytes_of,
-    converted,
-    copied_frames,
-    copied_table,
-    refuse_for_tables,
-    write_stream,
-)
+from jelly._dataset.output import Conversion, Options, write_dataset, write_stream
 from jelly._dataset.seekable.segments import Condition
 from jelly._dataset.sources import Sources
 from jelly._dataset.split import Part, split_batches
 from jelly._dataset.steps.order import MEMORY
 from jelly._dataset.steps.sample import Sample
 from jelly._dataset.steps.sort import Sort
-from jelly._dataset.steps.step import MERGED, TRIPLES, Items, Slice, Step
+from jelly._dataset.steps.step import Items, Slice, Step, merged
 from jelly._dataset.steps.unique import Unique
 from jelly._dataset.stream import Stream
-from jelly._formats.registry import JELLY, WRITING, Content, Format, find
-from jelly._options.layouts import FOLDERS, FolderLayout, LayoutWithValues
+from jelly._formats.registry import WRITING, find
+from jelly._options.layouts import FolderLayout, LayoutWithValues
 from jelly._options.settings import checked
 from jelly._streams.reader import READ_ROWS, Frame
 from jelly.errors import JellyArgumentError
@@ -49,10 +38,6 @@ if TYPE_CHECKING:
     from jelly._dataset.ids.graph_ids import GraphIds
     from jelly._formats.arrow_tables import pa
     from jelly._options.keywords import WriteOptions
-
-__all__ = ["Dataset"]
-
-T = TypeVar("T")
 
 _WRITING, _TO = WRITING - {"format"}, {"format": "pass to=, the format of the output"}
 
@@ -109,7 +94,7 @@ class Dataset:
         self._steps = steps
 
     def __repr__(self) -> str:
-        steps = "".join(f", {type(step).__name__.lower()}" for step in self._steps)
+        steps = "".join(f", {getattr(step, '__name__', type(step).__name__.lower())}" for step in self._steps)
         first, *others = self._sources.each
         name = name_of(first) or type(first).__name__
         return f"<jelly.Dataset of {name}{f' and {len(others)} more' if others else ''}{steps}>"
@@ -206,7 +191,7 @@ class Dataset:
         if self._steps and isinstance(last := self._steps[-1], Sort):
             return self._then(*self._steps[:-1], last.unique())
         if self._sorted_by is not None and not self._steps:
-            return self._then(MERGED)
+            return self._then(merged)
         return self._then(*self._steps, Unique(memory))
 
     @checked()
@@ -248,7 +233,7 @@ class Dataset:
         return self._sources if self._condition is not None else self._sources.but(batch_rows=READ_ROWS)
 
     async def __aiter__(self) -> AsyncIterator[Triple | Quad]:
-        async for batch in self._async(lambda it: it._batches(it._fine)):
+        async for batch in Items(self, lambda it: it._batches(it._fine)):
             for statement in batch.statements():
                 yield statement
 
@@ -318,17 +303,6 @@ class Dataset:
         for step in self._steps:
             batches = step(batches)
         return batches
-
-    async def _async(self, read: Callable[[Dataset], Iterator[T]]) -> AsyncIterator[T]:
-        from jelly._dataset.asynchronous import bridged, run
-
-        def make(loop: Any, chunks: list[Any]) -> Iterator[T]:
-            sources = self._sources.but()
-            sources.each = bridged(sources.each, loop, chunks)
-            return read(Dataset(sources, self._layout, self._threads, self._sorted_by, self._steps))
-
-        async for item in run(make):
-            yield item
 
     # ---- other libraries
 
@@ -531,63 +505,15 @@ class Dataset:
         >>> jelly.scan(out.getvalue()).write(text, to="nt").statements, text.getvalue()
         (1, b'<a:s> <a:p> "o" .\\n')
         """
-        how: dict[str, Any] = dict(writing)
-        threads = how.pop("threads", None) or self._threads
-        prefixes = dict(how.pop("prefixes", None) or {})
-        target = None if layout in FOLDERS else find(to, name_of(dst), tables=True)
-        if target is None or target.content is Content.TABLE:
-            refuse_for_tables({"options": options, "prefixes": prefixes, "drop_graphs": drop_graphs, **how})
-        if target is None:
-            if layout == "ids" and self._sources.labels.mode == "skolemize":
-                raise JellyArgumentError('layout="ids" does not go with blank_nodes="skolemize"')
-            if not is_path(dst) or not isinstance(os.fspath(dst), str):
-                raise JellyArgumentError(f"dst is {dst!r:.80}: expected the path of a directory")
-        written = self._then(*self._steps, TRIPLES) if drop_graphs else self
-        how |= {"options": options, "layout": layout or self._layout, "prefixes": prefixes, "drop_graphs": drop_graphs}
-        if layout == "property-graph":
-            how = {"max_columns": max_columns, "memory": memory}
-        return written._write(dst, target, progress, threads, how)
-
-    def _write(
-        self, dst: Any, target: Format | None, progress: Progress | None, threads: int, how: dict[str, Any]
-    ) -> Conversion:
-        """Write a file, or without a ``target`` tables in a directory."""
-        began = time.perf_counter()
-        flat = bool(self._steps) or self._sorted_by is not None
-        with Workers(threads) as workers:
-            table = None if flat or how.get("layout") == "typed" else self._sources.table
-            if target is not None and target.content is Content.TABLE and table is not None:
-                rows = copied_table(table, dst, target, workers)
-                return Conversion(rows, bytes_of(table), bytes_of(dst), time.perf_counter() - began, 0, [])
-            if target is JELLY and self._sorted_by is None:
-                done = copied_frames(self._sources, self._steps, dst, how)
-                if done is not None:
-                    return Conversion(*done, time.perf_counter() - began, 0, [])
-            is_ids = target is None and "memory" not in how
-            sources = self._sources.scoped() if is_ids else self._sources
-            source = self._stream(sources, workers, as_is=not flat, to_jelly=target is JELLY)
-            batches: Any = self._run(source.watched(progress, self._condition))
-            with closing(batches):
-                if is_ids:
-                    from jelly._dataset.ids.tables import write_ids
-
-                    rows, size = write_ids(dst, batches), bytes_of(dst)
-                elif target is None:
-                    from jelly._dataset.tables.property_graph import write_property_graph
-
-                    rows, size = write_property_graph(dst, batches, **how), bytes_of(dst)
-                else:
-                    rows, size = write_stream(
-                        dst, batches, source, target, flat=flat, known=self._knows_all, workers=workers, **how
-                    )
-        return converted(began, source, rows, size)
+        how: dict[str, Any] = {"options": options, "layout": layout, "drop_graphs": drop_graphs, **writing}
+        return write_dataset(self, dst, to, progress, how, {"max_columns": max_columns, "memory": memory})
 
     @property
     def _knows_all(self) -> bool:
-        return any(step.needs_all for step in self._steps)
+        return any(getattr(step, "needs_all", False) for step in self._steps)
 
     def _stream(self, sources: Sources, threads: int | Workers, **how: Any) -> Stream:
-        return Stream(sources, threads, self._sorted_by, MERGED in self._steps, **how)
+        return Stream(sources, threads, self._sorted_by, merged in self._steps, **how)
 
     @checked(_WRITING, elsewhere=_TO)
     def split(

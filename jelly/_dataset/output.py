@@ -11,27 +11,22 @@ from typing import Any
 
 from jelly._bytes.names import AsText, is_path, is_text, name_of, split_suffix
 from jelly._bytes.sink import Sink, SinkWriter
-from jelly._bytes.source import Source
+from jelly._bytes.source import Progress, Source
 from jelly._bytes.workers import Workers, in_order
 from jelly._core.base.batch import Batch
 from jelly._core.base.protobuf import _put_varint
 from jelly._core.jelly.frame_reader import split_frames
 from jelly._dataset.sources import Sources
-from jelly._dataset.steps.step import Frames, Step
+from jelly._dataset.steps.step import Frames, Step, triples
 from jelly._dataset.stream import Stream
 from jelly._formats.registry import JELLY, Content, Format, find
 from jelly._html import html_table
-from jelly._options.layouts import LayoutWithValues
+from jelly._options.layouts import FOLDERS, LayoutWithValues
 from jelly._options.options import COLUMN_VERSION, ROW_VERSION, PhysicalType, StreamOptions
 from jelly._streams.output_options import join_options, output_options
 from jelly._streams.widening import changed, missing, open_fields
 from jelly._streams.writer import Writer
 from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
-
-__all__ = [
-    "Conversion", "Options", "bytes_of", "converted", "copied_frames", "copied_table", "look", "refuse_for_tables",
-    "write_stream", "write_table", "written_bytes",
-]  # fmt: skip
 
 Options = StreamOptions | Mapping[str, Any] | None
 
@@ -92,6 +87,50 @@ def converted(began: float, source: Any, rows: int, size: int, messages: int = 0
         skipped=source.skipped,
         messages=messages,
     )
+
+
+def write_dataset(
+    dataset: Any, dst: Any, to: str | None, progress: Progress | None, how: dict[str, Any], of_graph: dict[str, Any]
+) -> Conversion:
+    """Write a `Dataset` to a file, or tables in a directory. ``of_graph`` are the keywords of a property graph."""
+    began = time.perf_counter()
+    threads = how.pop("threads", None) or dataset._threads
+    how["prefixes"] = dict(how.get("prefixes") or {})
+    layout = how["layout"]
+    target = None if layout in FOLDERS else find(to, name_of(dst), tables=True)
+    if target is None or target.content is Content.TABLE:
+        refuse_for_tables({**how, "layout": None})
+    if target is None:
+        if layout == "ids" and dataset._sources.labels.mode == "skolemize":
+            raise JellyArgumentError('layout="ids" does not go with blank_nodes="skolemize"')
+        if not is_path(dst) or not isinstance(os.fspath(dst), str):
+            raise JellyArgumentError(f"dst is {dst!r:.80}: expected the path of a directory")
+    if how["drop_graphs"]:
+        dataset = dataset._then(*dataset._steps, triples)
+    how["layout"] = layout or dataset._layout
+    flat = bool(dataset._steps) or dataset._sorted_by is not None
+    with Workers(threads) as workers:
+        if target is not None and dataset._sorted_by is None:
+            done = _copied(dataset._sources, dataset._steps, dst, target, how, workers)
+            if done is not None:
+                return Conversion(*done, time.perf_counter() - began, 0, [])
+        sources = dataset._sources.scoped() if layout == "ids" else dataset._sources
+        source = dataset._stream(sources, workers, as_is=not flat, to_jelly=target is JELLY)
+        batches: Any = dataset._run(source.watched(progress, dataset._condition))
+        with contextlib.closing(batches):
+            if layout == "ids":
+                from jelly._dataset.ids.tables import write_ids
+
+                rows, size = write_ids(dst, batches), bytes_of(dst)
+            elif target is None:
+                from jelly._dataset.tables.property_graph import write_property_graph
+
+                rows, size = write_property_graph(dst, batches, **of_graph), bytes_of(dst)
+            else:
+                rows, size = write_stream(
+                    dst, batches, source, target, flat=flat, known=dataset._knows_all, workers=workers, **how
+                )
+    return converted(began, source, rows, size)
 
 
 def write_stream(
@@ -220,13 +259,10 @@ def _chosen(given: Mapping[str, Any]) -> list[str]:
     return [name for name, value in given.items() if value and value != _DEFAULTS.get(name)]
 
 
-def copied_frames(
+def _copied_frames(
     sources: Sources, steps: Sequence[Step], dst: Any, how: Mapping[str, Any]
 ) -> tuple[int, int, int] | None:
-    """Write frames as they are, if Jelly becomes its text form, or text Jelly, and nothing else is to change.
-
-    The number of their statements, and of the bytes read and written; None if statements are to be written.
-    """
+    """Write frames as they are, if Jelly becomes its text form, or text Jelly."""
     src, *more = sources.each
     step, *others = steps or (Frames(slice(0, None)),)
     given = sources.settings
@@ -267,11 +303,20 @@ def write_table(
     return write_record_batches(dst, maker.schema, made, kind=format.name, workers=workers)
 
 
-def copied_table(src: Any, dst: Any, format: Format, workers: Workers) -> int:
-    """Write the columns of a table as they are, whatever their layout: the number of rows."""
+def _copied(
+    sources: Sources, steps: Sequence[Step], dst: Any, target: Format, how: Mapping[str, Any], workers: Workers
+) -> tuple[int, int, int] | None:
+    """Write the columns of a table, or frames, as they are, if nothing but the form of the file is to change.
+
+    The number of rows, and of the bytes read and written; None if statements are to be written.
+    """
+    table = None if steps or how["layout"] == "typed" else sources.table
+    if target.content is not Content.TABLE or table is None:
+        return _copied_frames(sources, steps, dst, how) if target is JELLY else None
     from jelly._formats.table_files import read_table_file, write_table_file
 
-    return write_table_file(dst, read_table_file(src), kind=format.name, workers=workers)
+    rows = write_table_file(dst, read_table_file(table), kind=target.name, workers=workers)
+    return rows, bytes_of(table), bytes_of(dst)
 
 
 def bytes_of(path: Any) -> int:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from jelly._options.keywords import ReadOptions
 
-__all__ = ["is_several", "read", "uniform_batches"]
-
 # In names of URLs and in patterns, and seldom in others.
 _UNUSUAL = re.compile(r"[*?\[]|::|://")
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from jelly._formats.arrow_tables import pa
     from jelly._options.keywords import ReadOptions
 
-__all__ = ["convert", "find", "scan", "wide"]
-
 # Modules that take a dataset of pyarrow.
 _ARROW = frozenset({"pyarrow", "duckdb", "polars"})
 # Methods of `ArrowDataset`.

@@ -25,8 +25,6 @@ from jelly._formats.registry import (
 from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError
 
-__all__ = ["OF_SOURCES", "OWN", "Sources", "expand", "is_table"]
-
 # Keywords of what reads sources.
 OF_SOURCES = READING | VERSIONS | {"blank_nodes", "skolem_base", "threads"}
 

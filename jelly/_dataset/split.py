@@ -21,8 +21,6 @@ from jelly._dataset.steps.sort import Sort
 from jelly._streams.spool import Spool
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
 
-__all__ = ["Part", "split_batches"]
-
 _SLOTS = {"subject": "s", "predicate": "p", "object": "o", "graph": "g"}
 # Characters of a term that its file has in its name.
 _LONGEST = 60

@@ -16,17 +16,15 @@ from jelly._bytes.source import Progress
 from jelly._bytes.workers import Workers, pipelined
 from jelly._core.base.batch import Batch
 from jelly._core.rules.needs import refuse_quoted
-from jelly._dataset.seekable.file import Indexed, JellyFile, open_indexed
-from jelly._dataset.seekable.segments import Condition, open_filtered, query_of
-from jelly._dataset.sources import OWN, Sources, is_table
+from jelly._dataset.seekable.file import Indexed, JellyFile
+from jelly._dataset.seekable.segments import Condition, open_filtered, open_index, query_of
+from jelly._dataset.sources import Sources, is_table
 from jelly._dataset.steps.sort import merged_sources
 from jelly._formats.filters import Query
-from jelly._formats.registry import JELLY, THRIFT, VERSIONS, Format, find, having
+from jelly._formats.registry import JELLY, THRIFT, Format, having
 from jelly._options.options import COLUMN_VERSION, PhysicalType, StreamOptions
 from jelly._streams.rdf_version import changes
 from jelly._streams.reader import Frame, Reader, frames_of, whole_frame
-
-__all__ = ["Stream"]
 
 # Rows of a Batch of Jelly where nobody says.
 BATCH_ROWS = 16384
@@ -247,12 +245,7 @@ class Stream:
         settings = self.sources.settings
         if not is_path(source) or not os.path.isfile(source) or settings.get("strict"):
             return None
-        if any(settings.get(name) is not None for name in VERSIONS) or settings.get("delimited") is False:
-            return None
-        if find(settings.get("format"), os.fspath(source), tables=True) is not JELLY:
-            return None
-        known = settings if self.is_one else having(settings, JELLY.reading)
-        file = open_indexed(JellyFile, source, {name: known[name] for name in known.keys() - set(OWN)})
+        file = open_index(source, settings if self.is_one else having(settings, JELLY.reading))
         # A Batch with metadata keeps its frames, so Batches of Jelly must end where they do if one thread reads.
         rows = settings.get("batch_rows", BATCH_ROWS)
         if file is not None and self._to_jelly and any(key.statement % rows for key in file.index.keyframes):

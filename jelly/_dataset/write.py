@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 else:
     Statements = Any  # looked at in `write`
 
-__all__ = ["Statements", "write"]
-
 
 @checked(WRITING)
 def write(

@@ -33,8 +33,6 @@ from jelly._options.layouts import (
 from jelly._options.literals import to_lexical
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyOptionsError, memory_error
 
-__all__ = ["InputTable", "buffers_of", "check_columns", "pyarrow_errors", "results_of", "to_stream", "validated"]
-
 # Rows of a piece, which become one Batch where nobody says how large those are.
 PIECE_ROWS = 1 << 16
 # Cells of a Batch of query results, and its text, of which there is no more than in the table.

@@ -20,11 +20,7 @@ with need("arrow", "Arrow needs pyarrow"):
     import pyarrow as pa
     from pyarrow import compute, csv, parquet
 
-__all__ = [
-    "BATCH_ROWS", "DIRECTIONS", "KINDS", "MAX_PEEK", "STRING", "TERM", "Keep", "RecordBatchBuilder", "Rows", "cast",
-    "check_rows", "column_type", "compute", "csv", "datasets", "from_batches", "from_results", "metadata_array",
-    "pa", "parquet", "schema", "strings", "type_of",
-]  # fmt: skip
+__all__ = ["compute", "csv", "pa", "parquet"]
 
 Rows: TypeAlias = tuple[Batch, int, int]  # a Batch and the range of its rows that is meant
 Keep: TypeAlias = Callable[[Batch], "np.ndarray[Any, np.dtype[np.int64]]"]  # the rows that are meant, in order

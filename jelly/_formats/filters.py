@@ -23,8 +23,6 @@ from jelly._core.algebra.content import fuse_filter, slot_keys
 from jelly._core.base.batch import Batch
 from jelly._formats.index import SUFFIX, CorruptIndex, Index, checksum_ends, ignore, read_exactly, reader_at
 
-__all__ = ["MAX_SOUGHT", "FilterBuilder", "Filters", "Query", "Sought", "read_filters"]
-
 _MAGIC = b"JELLYTRM"
 _VERSION = 1
 # CRC-32 and length of the directory, length of everything, the magic number.

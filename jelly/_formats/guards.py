@@ -11,8 +11,6 @@ from jelly._core.boundaries.json import JsonScanner
 from jelly._core.boundaries.turtle import Lexer
 from jelly.errors import JellyLimitError
 
-__all__ = ["PieceFile", "guard_json", "guard_turtle", "guard_xml"]
-
 # Maximum nesting of triple terms: pyoxigraph uses the stack for them and ends the process if it overflows, which
 # happened at 1000 levels in a thread with 512 KiB.
 MAX_TRIPLE_TERMS = 250

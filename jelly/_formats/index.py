@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from jelly._bytes.compression import suffix_of
 from jelly._bytes.source import CHUNK, MAX_EXPANSION
+from jelly._core.base.protobuf import _take_varint
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.stream_options import options_row
 from jelly._options.options import ROW_VERSION, PatchOptions, StreamOptions
@@ -32,8 +33,6 @@ from jelly.errors import JellyError, JellyFormatError
 
 if TYPE_CHECKING:
     from jelly._bytes.seekable import PlainView
-
-__all__ = ["INDEX_KEY", "KEYFRAME_ROWS", "SUFFIX", "Index", "Keyframe", "pack_index", "read_index"]
 
 INDEX_KEY = "jelly.index"
 KEYFRAME_ROWS = 1 << 17
@@ -212,14 +211,8 @@ def _parse(file: Any, size: int, body: bytes, options: StreamOptions | PatchOpti
 def _frame_end(file: Any, offset: int) -> int:
     """End of the frame at ``offset``, from its length."""
     file.seek(offset)
-    head = file.read(_MAX_LENGTH)
-    length = shift = 0
-    for i, byte in enumerate(head):
-        length |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return int(offset + i + 1 + length)
-        shift += 7
-    return -1
+    length, n = _take_varint(file.read(_MAX_LENGTH))
+    return offset + n + length if length >= 0 else -1
 
 
 def is_view(file: Any) -> TypeGuard[PlainView]:

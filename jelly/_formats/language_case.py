@@ -10,8 +10,6 @@ from collections.abc import Callable
 
 from jelly._core.rules.language_tag import is_language_tag
 
-__all__ = ["JSON_TAG", "JsonMarks", "Marks", "Written"]
-
 # RFC 5646, section 2.1: these are complete tags, nothing may follow them.
 _GRANDFATHERED = frozenset(
     b"en-gb-oed i-ami i-bnn i-default i-enochian i-hak i-klingon i-lux i-mingo i-navajo i-pwn i-tao i-tay i-tsu "

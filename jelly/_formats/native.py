@@ -37,8 +37,6 @@ from jelly.errors import JellyOptionsError, JellyUnsupportedError
 if TYPE_CHECKING:
     from jelly._formats.filters import FilterBuilder
 
-__all__ = ["StreamEncoder", "default_options", "open_reader", "open_writer"]
-
 # Bytes of filters and index in a frame of a compressed file.
 FILTERS_IN_FRAME = 1 << 18
 

@@ -7,8 +7,6 @@ from typing import Any, Protocol, TypedDict
 
 from jelly._core.base.batch import Batch
 
-__all__ = ["BatchReader", "BatchSource", "BatchWriter", "Framing"]
-
 
 class Framing(TypedDict):
     """How a stream of Jelly is cut into frames: keywords of `jelly.Encoder`, for formats that have frames."""

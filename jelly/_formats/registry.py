@@ -16,31 +16,6 @@ from jelly._core.rules.capabilities import Capabilities, capabilities_of
 from jelly._formats.protocols import BatchWriter
 from jelly.errors import JellyArgumentError, JellyError
 
-__all__ = [
-    "FORMATS",
-    "MESSAGE_READING",
-    "MESSAGE_WRITING",
-    "PATCH_READING",
-    "PATCH_WRITING",
-    "READING",
-    "REGISTRY",
-    "RESULT_READING",
-    "SEEKING",
-    "SEVERAL",
-    "TABLE_FORMATS",
-    "TABLE_SUFFIXES",
-    "VERSIONS",
-    "WRITING",
-    "Content",
-    "Format",
-    "content_of",
-    "find",
-    "format_of",
-    "having",
-    "holds_statements",
-    "table_kind",
-]
-
 
 class Content(enum.Enum):
     """The content of a format; the value is the plural for error messages."""

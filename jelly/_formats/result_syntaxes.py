@@ -30,8 +30,6 @@ from jelly.errors import (
     JellyUnsupportedError,
 )
 
-__all__ = ["batches_of", "open_reader", "open_writer"]
-
 Row = Sequence[Any]
 # Rows of one Batch, and its cells, so that there are fewer rows where they are wide.
 BATCH_ROWS = 4096

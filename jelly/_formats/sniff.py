@@ -10,7 +10,7 @@ from jelly._bytes.compression import suffix_of
 from jelly._bytes.source import HEAD
 from jelly.errors import JellyError, JellyFormatError, JellySyntaxError
 
-__all__ = ["HEAD", "compression_of", "explain", "explainer", "is_jelly_patch", "looks_like", "refuse_other"]
+__all__ = ["HEAD"]
 
 _COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 _BINARY = {b"PAR1": "a Parquet file", b"ARROW1": "an Arrow IPC file", b"\xff\xff\xff\xff": "an Arrow IPC stream"}

@@ -55,20 +55,7 @@ from jelly.errors import (
 with need("oxigraph", "Turtle, TriG, RDF/XML, JSON-LD and N3 need pyoxigraph"):
     import pyoxigraph as ox
 
-__all__ = [
-    "BATCH_BYTES",
-    "CLASSES",
-    "SYNTAXES",
-    "Parsing",
-    "Quads",
-    "SyntaxReader",
-    "SyntaxWriter",
-    "library_of",
-    "open_reader",
-    "open_writer",
-    "ox",
-    "refusal",
-]
+__all__ = ["ox"]
 
 SYNTAXES: dict[Format, Any] = {
     TURTLE: ox.RdfFormat.TURTLE,

@@ -19,8 +19,6 @@ from jelly._formats.registry import TABLE_SUFFIXES, Format, table_kind
 from jelly._options.layouts import LAYOUTS
 from jelly.errors import JellyError, JellyUnsupportedError
 
-__all__ = ["TableReader", "convert_with", "open_reader", "read_table_file", "write_record_batches", "write_table_file"]
-
 # Maximum rows and bytes of a row group of Parquet.
 GROUP_ROWS = 1 << 18
 GROUP_BYTES = 1 << 26

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeAlias
 
-__all__ = ["Foreign", "parts_of"]
-
 
 class _OfRDFLib(Protocol):
     def n3(self) -> str: ...

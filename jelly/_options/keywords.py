@@ -17,8 +17,6 @@ from jelly._options.limits import SETTABLE
 if TYPE_CHECKING:
     from jelly._core.terms.term_adapter import TermAdapter
 
-__all__ = ["NAMED", "READ", "WRITE", "Keyword", "ReadOptions", "WriteOptions", "described", "type_of"]
-
 
 @dataclass(frozen=True)
 class Keyword:

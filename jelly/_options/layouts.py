@@ -8,11 +8,6 @@ from typing import Literal, TypeAlias, get_args
 
 from jelly.errors import JellyArgumentError
 
-__all__ = [
-    "BUILT", "FOLDERS", "LAYOUTS", "VALUES", "BuiltLayout", "FolderLayout", "Layout", "LayoutWithValues",
-    "ResultLayout", "TableLayout", "check_result_layout", "find_layout", "guess_layout",
-]  # fmt: skip
-
 Layout: TypeAlias = Literal["flat", "ntriples"]
 # "typed" is the layout flat with columns for the values of literals.
 LayoutWithValues: TypeAlias = Literal["flat", "ntriples", "typed"]

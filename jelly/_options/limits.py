@@ -7,8 +7,6 @@ constants, which ``tests/support/fixed_limits.py`` lists for the page.
 
 from __future__ import annotations
 
-__all__ = ["SETTABLE", "Limit", "default"]
-
 JELLY = "Jelly, Jelly-Patch, Jelly-SPARQL"
 LINES = "N-Triples, N-Quads, RDF Patch"
 ROWS = "RDF Thrift, RDF Protobuf and their results, RDF Patch Thrift"

@@ -12,8 +12,6 @@ from typing import Any
 
 from jelly.errors import JellyArgumentError
 
-__all__ = ["of_lexical", "to_lexical"]
-
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _DAY = "([0-9]{4}-[0-9]{2}-[0-9]{2})"
 _TIME = r"([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,6})0*)?(Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)?"

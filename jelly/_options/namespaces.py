@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-__all__ = ["KNOWN", "shortened"]
-
 # Namespaces by prefix. schema.org is written with either scheme.
 KNOWN: dict[str, tuple[str, ...]] = {
     "rdf": ("http://www.w3.org/1999/02/22-rdf-syntax-ns#",),

@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 
 from jelly.errors import JellyArgumentError, JellyOptionsError
 
-__all__ = ["LogicalType", "PatchOptions", "PatchStreamType", "PhysicalType", "StatementType", "StreamOptions"]
-
 MAX_TABLE_SIZE = 1 << 20
 MIN_NAME_TABLE = 8
 # Jelly-RDF 1.2: protocol version, smallest name table, the RDF versions that a stream can announce (by number).

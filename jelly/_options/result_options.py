@@ -9,8 +9,6 @@ from typing import Any
 from jelly._options.options import MIN_COLUMN_NAMES, RDF_VERSIONS, check_sizes, check_types
 from jelly.errors import JellyOptionsError
 
-__all__ = ["ResultOptions", "ResultStreamType"]
-
 
 class ResultStreamType(IntEnum):
     """The extent of one result set in a stream of Jelly-SPARQL.

@@ -14,8 +14,6 @@ from jelly.errors import JellyArgumentError, JellyFormatError
 if TYPE_CHECKING:
     from inspect import Signature
 
-__all__ = ["LIMITS", "checked", "fitted", "refuse_unknown"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Defaults of the limits of one item of the input, which follow the size of a file.

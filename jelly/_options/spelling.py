@@ -9,8 +9,6 @@ from typing import Literal
 
 from jelly._options.keywords import NAMED, READ, WRITE, Keyword
 
-__all__ = ["printable", "spelled"]
-
 Front = Literal["command line", "Spark"]
 
 

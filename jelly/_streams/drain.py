@@ -9,8 +9,6 @@ from jelly._core.base.batch import Batch
 from jelly._formats.protocols import BatchReader
 from jelly.errors import JellyError
 
-__all__ = ["drain"]
-
 
 def drain(
     reader: BatchReader, chunks: Iterable[Any], *, finish: bool = True, is_live: bool = False

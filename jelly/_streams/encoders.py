@@ -22,8 +22,6 @@ from jelly.errors import JellyError
 if TYPE_CHECKING:
     from jelly._formats.filters import FilterBuilder
 
-__all__ = ["BatchesInOrder", "SegmentEncoder", "can_have_segments"]
-
 # A Batch with the first row and the end row that are meant; None: its end, with what stands there. An array of the
 # Batch keeps a `BatchBuilder` from filling it again.
 Part = tuple[Batch, int, "int | None", Any]

@@ -22,10 +22,6 @@ from jelly._streams.widening import ALL_FIELDS, Memory, WideningEncoder, changed
 from jelly._streams.writer import arity_of, refuse_read
 from jelly.errors import JellyArgumentError, JellyOptionsError
 
-__all__ = [
-    "FRAME_ROWS", "FrameDecoder", "FrameEncoder", "as_frames", "frame_of", "readable", "statements_of", "stream_of"
-]  # fmt: skip
-
 # Statements per frame in a flat stream.
 FRAME_ROWS = 256
 

@@ -19,8 +19,6 @@ from jelly.errors import JellyArgumentError
 if TYPE_CHECKING:
     from jelly._bytes.workers import Workers
 
-__all__ = ["ACCEPT", "ItemReader", "by_content", "of_content", "open_input"]
-
 Item = TypeVar("Item")
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -13,8 +13,6 @@ from jelly._formats.native import default_options
 from jelly._options.options import COLUMN_VERSION, MIN_NAME_TABLE, ROW_VERSION, PhysicalType, StreamOptions
 from jelly._streams.widening import DATATYPES, changed
 
-__all__ = ["first_options", "is_columns", "join_options", "output_options"]
-
 
 def is_columns(options: Any) -> bool:
     """Whether these are options of a stream of Jelly-RDF 1.2."""

@@ -20,8 +20,6 @@ from jelly.errors import JellyArgumentError
 if TYPE_CHECKING:
     from jelly._bytes.workers import Workers
 
-__all__ = ["COLLECT_ROWS", "ItemWriter"]
-
 # Maximum rows of a Batch of Python objects: small enough for the caches.
 COLLECT_ROWS = 8192
 

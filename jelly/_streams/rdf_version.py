@@ -14,9 +14,6 @@ from jelly._core.terms.model import IRI, BlankNode, QuotedTriple
 from jelly._options.options import StreamOptions
 from jelly.errors import JellyArgumentError, JellyLimitError, JellyUnsupportedError
 
-__all__ = ["MAX_RESTORED", "changes"]
-
-
 Batches = Iterable[Batch]
 Rule = Callable[[list[Any]], list[list[Any]]]
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from jelly._options.keywords import ReadOptions
 
-__all__ = ["Frame", "Reader", "loads", "read_options"]
-
 Statement = Triple | Quad
 # Keywords of all formats, for their readers.
 _OF_ALL = {"delimited": None, "strict": False, "on_error": "raise"}

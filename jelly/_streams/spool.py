@@ -20,8 +20,6 @@ from jelly._core.jelly.encoder import Encoder
 from jelly._formats.native import default_options
 from jelly._streams.drain import drain
 
-__all__ = ["HashFile", "PartFile", "Spool", "compare", "marks"]
-
 CHUNK = 1 << 20
 MAX_FRAME_BYTES = (1 << 31) - 1
 

@@ -18,8 +18,6 @@ from jelly.errors import JellyError
 if TYPE_CHECKING:
     from jelly._bytes.source import Source
 
-__all__ = ["PieceReader", "pieces_of"]
-
 # Bytes of a piece, before what follows its last line end goes to the next one.
 PIECE = 1 << 22
 # Bytes that are searched for a line end at a time.

@@ -36,8 +36,6 @@ from jelly._options.settings import refuse_unknown
 from jelly._streams.drain import drain
 from jelly.errors import LateError
 
-__all__ = ["ALL_FIELDS", "DATATYPES", "Memory", "WideningEncoder", "changed", "late_error", "missing", "open_fields"]
-
 NO_LIMIT = 1 << 40
 # Of a stream with a datatype table whose first source has none.
 DATATYPES = StreamOptions().max_datatype_table_size

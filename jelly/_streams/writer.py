@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 else:
     Statement = Any  # each is looked at where it is taken
 
-__all__ = ["COLLECT_ROWS", "Statement", "Writer", "arity_of", "dumps", "iterate", "refuse_read"]
+__all__ = ["COLLECT_ROWS"]
 
 
 class Writer(ItemWriter):

@@ -26,8 +26,6 @@ from jelly._core.ntriples.statement_table import StatementTable
 from jelly._tools.compare import TOO_MUCH_ALIKE, Pattern, TooMuchAlike, map_component
 from jelly.errors import JellyError, JellyWarning
 
-__all__ = ["components", "differences", "match_labels"]
-
 # Levels of quoted triples in quoted triples that are shown: some quote others so often that no memory holds them
 # written out.
 _SHOWN_DEPTH = 5

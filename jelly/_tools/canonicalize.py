@@ -17,8 +17,6 @@ from jelly._formats.registry import READING
 from jelly._options.settings import checked
 from jelly.errors import JellyError
 
-__all__ = ["Canonical", "canonicalize"]
-
 
 @dataclass(frozen=True, slots=True)
 class Canonical:

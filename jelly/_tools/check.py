@@ -24,8 +24,7 @@ from jelly._options.options import ROW_VERSION, PatchOptions, PatchStreamType, S
 from jelly._tools.blank_nodes import differences
 from jelly._tools.compare import BlankNodeBijection, as_quad
 from jelly._tools.inspect import UNKNOWN_ROW
-
-__all__ = ["AnyOrder", "Check", "InOrder", "Problem"]
+from jelly.errors import PLACES, where
 
 SLOTS = tuple(slot.name.lower() for slot in Slot)
 DELETE, HEADER, PUNCTUATION = map(int, (Op.DELETE, Op.HEADER, Op.PUNCTUATION))
@@ -75,14 +74,8 @@ class Problem:
     source: str | None = None
 
     def __str__(self) -> str:
-        place = [
-            f"{name} {value}"
-            for name, value in (
-                ("frame", self.frame), ("row", self.row), ("byte", self.offset), ("line", self.line)
-            )
-            if value is not None
-        ]
-        return f"{', '.join(place)}: {self.message}" if place else self.message
+        place = where(self, *PLACES)
+        return f"{place}: {self.message}" if place else self.message
 
 
 def _in_order(problem: Problem) -> float:

@@ -8,17 +8,6 @@ from typing import Any
 
 from jelly._core.terms.model import BlankNode, DefaultGraph, QuotedTriple
 
-__all__ = [
-    "TOO_MUCH_ALIKE",
-    "BlankNodeBijection",
-    "Pattern",
-    "Terms",
-    "TooMuchAlike",
-    "as_quad",
-    "map_component",
-    "refine",
-]
-
 _DEFAULT = DefaultGraph()
 
 TOO_MUCH_ALIKE = "the blank nodes are too much alike to be compared without an order"

@@ -47,8 +47,6 @@ from jelly._streams.inputs import ACCEPT, of_content
 from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError, JellyError
 
-__all__ = ["FrameInspection", "Inspection", "count", "format_to_check", "inspect", "open_jelly", "reader_of"]
-
 ROW_TERMS = frozenset().union(*TERM_PARTS)
 UNKNOWN_ROW = "the row has no field that this version knows"
 _ROWS = 3  # offset, size and bytes of metadata come before the rows of each kind

@@ -39,7 +39,7 @@ from jelly._tools.compare import as_quad
 from jelly._tools.inspect import format_to_check, open_jelly, reader_of, restart_problem
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError
 
-__all__ = ["Problem", "validate"]
+__all__ = ["Problem"]
 
 
 @checked(READING, PATCH_READING, MESSAGE_READING, RESULT_READING)

@@ -11,8 +11,6 @@ from jelly.errors import JellyLimitError, JellySyntaxError, need
 with need("messages", "YAML needs the PyYAML package"):
     import yaml
 
-__all__ = ["dump_yaml", "load_documents"]
-
 # Maximum nesting of a value, and maximum number of values that the aliases of a document repeat.
 MAX_DEPTH = 128
 MAX_ALIASED = 10_000

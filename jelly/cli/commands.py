@@ -14,8 +14,6 @@ import jelly
 from jelly._start import goes_on
 from jelly.cli.common import INTERRUPTED, UNREAD, in_options, is_unread, message, say, silence_stdout, terminate
 
-__all__ = ["ALL", "COMMANDS", "Commands", "cli", "help_"]
-
 ALL = "jelly: all options"  # in the context of `jelly help`
 
 

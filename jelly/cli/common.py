@@ -15,12 +15,7 @@ import click
 
 from jelly._bytes.names import is_path
 from jelly._options.spelling import printable, spelled
-from jelly.errors import JellyArgumentError, JellyError
-
-__all__ = [
-    "INTERRUPTED", "UNREAD", "count_of", "default_threads", "exits", "in_options", "is_unread", "message", "numbers",
-    "progress_bar", "report", "say", "show", "silence_stdout", "size_of", "tell", "terminate", "usage",
-]  # fmt: skip
+from jelly.errors import PLACES, JellyArgumentError, JellyError, where
 
 # 128 and the number of the signal, as in shells: SIGINT, SIGPIPE.
 INTERRUPTED = 130
@@ -36,9 +31,8 @@ def message(error: BaseException) -> str:
     """The message for an error on one line: what is wrong, in which file, and where."""
     if isinstance(error, JellyError):
         text = in_options(error.reason)
-        places = {"message": "message", "frame": "frame", "row": "row", "byte": "offset", "line": "line"}
-        place = [f"{noun} {n}" for noun, name in places.items() if (n := getattr(error, name)) is not None]
-        text = f"{', '.join(place)}: {text}" if place else text
+        place = where(error, "message", *PLACES)
+        text = f"{place}: {text}" if place else text
         text = f"{error.source}: {text}" if error.source else text
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror

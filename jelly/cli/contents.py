@@ -15,10 +15,6 @@ from jelly.cli.common import default_threads, progress_bar
 from jelly.cli.options import Given, refuse
 from jelly.cli.reading import inputs, output_of
 
-__all__ = [
-    "WORDS", "convert", "count", "inspect_patches", "patch_options", "patches_of", "split_messages", "write_patches",
-]  # fmt: skip
-
 WORDS: dict[Content, Any] = {
     Content.PATCH: "patches", Content.MESSAGES: "messages", Content.RESULTS: "results"
 }  # fmt: skip

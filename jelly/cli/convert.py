@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from itertools import product
 from typing import Any
@@ -37,7 +38,6 @@ from jelly.cli.options import (
     STATEMENTS,
     Files,
     Given,
-    ParamType,
     command,
     forms,
     option,
@@ -47,8 +47,6 @@ from jelly.cli.options import (
     writes,
 )
 from jelly.cli.reading import check_options, content_of, expanded, inputs, opened, output_of, wide_advice
-
-__all__ = ["convert"]
 
 _FRAMING = {"frame_rows", "frame_bytes", "delimited", "index"}
 _READING = {
@@ -61,20 +59,14 @@ _STREAM = (
 )  # fmt: skip
 
 
-class _Some(ParamType):
+def _some(value: str) -> tuple[str, float]:
     """A number of statements, or the share of all, such as 0.01: a pair of a keyword and its value."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
-        try:
-            if str(value).isdecimal():
-                return "rows", int(value)
-            if 0 <= (share := float(value)) <= 1:
-                return "fraction", share
-        except ValueError:
-            pass
-        self.fail(f"{value!r} is not a number of statements, such as 1000, or a share, such as 0.01", param, ctx)
+    with suppress(ValueError):
+        if value.isdecimal():
+            return "rows", int(value)
+        if 0 <= (share := float(value)) <= 1:
+            return "fraction", share
+    raise click.BadParameter(f"{value!r} is not a number of statements, such as 1000, or a share, such as 0.01")
 
 
 @command("SRC...", "DST")
@@ -93,7 +85,7 @@ class _Some(ParamType):
 @option("--take-frames RANGE", "Take these frames of a Jelly file, from 0: 3, 2..5 (without 5), 2..=4, ..5 or 3..",
         hidden=True)
 @option("--unique", "Write equal statements once.")
-@option("--sample N", "Write N random statements, or a share (0.01).", None, _Some())
+@option("--sample N", "Write N random statements, or a share (0.01).", None, _some)
 @option("--seed N", "With --sample: the same seed chooses the same statements.", None, COUNT, hidden=True)
 @option("--memory SIZE", "With --unique and property graphs: memory for statements; the rest goes to temporary files "
         "(in TMPDIR).", MEMORY, show_default="256M", hidden=True)

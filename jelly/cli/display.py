@@ -34,8 +34,6 @@ except ImportError as _error:
         f"the command needs the {_error.name} package: python -m pip install 'jelly-rdf[cli]'"
     ) from None
 
-__all__ = ["progress", "show_all", "show_report", "show_stats", "show_table"]
-
 # No bar is shown for work that is done sooner.
 PATIENCE = 0.5
 

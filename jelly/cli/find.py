@@ -19,10 +19,8 @@ from jelly._dataset.conditions.pattern import parse_term
 from jelly._formats.registry import TABLE_FORMATS
 from jelly._options.namespaces import KNOWN
 from jelly.cli.common import exits, progress_bar, say, show
-from jelly.cli.options import STATEMENTS, Files, Given, Pair, command, forms, option, reads, streams, writes
+from jelly.cli.options import STATEMENTS, Files, Given, command, forms, option, reads, streams, writes
 from jelly.cli.reading import inputs, names, output_of
-
-__all__ = ["find"]
 
 _ABBREVIATED = re.compile(r"([^\W\d_][\w.-]*|):(?!//)(.*)", re.S)
 # Schemes that are no prefixes in practice: about them nobody is told anything.
@@ -31,9 +29,9 @@ _FIRST = 4096  # rows of a file that may declare prefixes
 _PLACES = ("subject", "predicate", "object", "graph")
 
 
-def _conditions(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[Condition]:
+def _condition(text: str) -> Condition:
     try:
-        return [Condition(value) for value in values]
+        return Condition(text)
     except jelly.JellyError as error:
         raise click.BadParameter(error.reason) from None
 
@@ -52,30 +50,29 @@ def _parsed(text: str) -> Any:
     return parse_term(text)
 
 
-def _terms(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Texts that `Prefixes` reads; wrong ones are refused before anything is opened."""
-    for value in values:
-        if not value.startswith(":"):
-            try:
-                _parsed(value)
-            except jelly.JellyError as error:
-                raise click.BadParameter(error.reason) from None
-    return values
+def _term(text: str) -> str:
+    """A text that `Prefixes` reads; a wrong one is refused before anything is opened."""
+    if not text.startswith(":"):
+        try:
+            _parsed(text)
+        except jelly.JellyError as error:
+            raise click.BadParameter(error.reason) from None
+    return text
 
 
 @command("FILE...")
-@option("-s, --subject TERM...", "The subject. Repeat an option for one of several.", callback=_terms)
-@option("-p, --predicate TERM...", "The predicate.", callback=_terms)
-@option("--object TERM...", "The object.", callback=_terms)
-@option("-g, --graph TERM...", 'The graph; "default" is the default graph, in which triples are.', callback=_terms)
+@option("-s, --subject TERM...", "The subject. Repeat an option for one of several.", kind=_term)
+@option("-p, --predicate TERM...", "The predicate.", kind=_term)
+@option("--object TERM...", "The object.", kind=_term)
+@option("-g, --graph TERM...", 'The graph; "default" is the default graph, in which triples are.', kind=_term)
 @option(
     "-w, --where CONDITION...", "A condition, such as o.language=en|de, o.kind!=literal, o.datatype=xsd:integer, "
-    "s.prefix=http://a.example/. All must hold.", callback=_conditions,
+    "s.prefix=http://a.example/. All must hold.", kind=_condition,
 )  # fmt: skip
 @option("-v, --invert", "The statements that do not match.")
 @option(
     "--prefix NAME=IRI...", "What a prefix of a TERM stands for, before what the files declare. Repeatable.",
-    kind=Pair(), name="prefixes",
+    name="prefixes",
 )  # fmt: skip
 @option("-c, --count", "Print only the number of matches.", name="counting")
 @option("--exit-code", "Exit with 1 if nothing is found, and with 2 on any error.")

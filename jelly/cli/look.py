@@ -21,8 +21,6 @@ from jelly.cli.common import in_options, message, progress_bar, say, show
 from jelly.cli.options import COUNT, SIZE, Files, Given, Word, command, forms, option, reads, refuse, streams, writes
 from jelly.cli.reading import check_options, content_of, expanded, format_of, inputs, names, output_of, wide_advice
 
-__all__ = ["cat", "count", "describe", "head", "inspect", "stats_", "validate"]
-
 HEAD_ROWS = 4096  # statements decoded at a time if few are needed
 
 

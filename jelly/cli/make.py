@@ -26,7 +26,6 @@ from jelly.cli.options import (
     STATEMENTS,
     Files,
     Given,
-    Pair,
     command,
     forms,
     option,
@@ -35,8 +34,6 @@ from jelly.cli.options import (
     writes,
 )
 from jelly.cli.reading import check_options, content_of, inputs, names, output_of
-
-__all__ = ["append", "canonicalize", "index", "slice_", "sort", "split", "wide"]
 
 _LABELS = ("blank_nodes", "skolem_base", "star")
 _SEEKING = tuple(name for name in STATEMENTS if name in SEEKING)
@@ -174,7 +171,7 @@ def _show_rows(rows: Iterable[dict[str, Any]], form: str | None, between: str = 
 @_output
 @option("--class IRI...", "Take only subjects of this class, such as foaf:Person. Repeatable.", name="classes")
 @option("--prefix NAME=IRI...", "What a prefix of a class stands for, before what the files declare. Repeatable.",
-        kind=Pair(), name="prefixes")
+        name="prefixes")
 @option("--text", "Keep the lexical forms: no columns of numbers, dates and booleans.")
 @option("--max-columns N", "Fail if the subjects have more predicates.", 1000)
 @_memory
@@ -290,7 +287,7 @@ def index(file: str, terms: bool, reading: Given, form: str | None) -> None:
     report(told, form, {"file": file + SUFFIX, "bytes": size})
 
 
-def _parse_range(ctx: click.Context, param: click.Parameter, value: str) -> slice:
+def _parse_range(value: str) -> slice:
     """A range A:B; A and B are optional, and negative ones count from the end."""
     start, colon, stop = value.partition(":")
     if not colon or not all(not part or part.removeprefix("-").isdecimal() for part in (start, stop)):
@@ -307,7 +304,7 @@ _TEXTS = {Content.STATEMENTS: "nq", Content.PATCH: "rdfp", Content.MESSAGES: "nq
 
 # A range that begins with a minus is no option.
 @command("FILE", context_settings={"ignore_unknown_options": True})
-@click.argument("wanted", metavar="A:B", callback=_parse_range)
+@click.argument("wanted", metavar="A:B", type=_parse_range)
 @option("--frames", "Print frames A to B instead of statements. Jelly only.")
 @reads(logs=True)
 @writes()

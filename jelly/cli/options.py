@@ -25,12 +25,6 @@ from jelly._options.options import (
 from jelly.cli.commands import ALL
 from jelly.errors import JellyError
 
-__all__ = [
-    "ALLOWED", "COUNT", "JELLY_TEXT", "LOGS", "SIZE", "STATEMENTS", "Command", "Decorator", "Files", "Given", "Measure",
-    "Pair", "ParamType", "Word", "command", "forms", "grouped", "option", "options", "reads", "refuse", "streams",
-    "together", "writes",
-]  # fmt: skip
-
 F = TypeVar("F", bound=Callable[..., Any])
 Given: TypeAlias = dict[str, Any]  # the options that are given, by the names of their keywords
 Files: TypeAlias = tuple[str, ...]
@@ -83,29 +77,25 @@ SIZE = Measure(
 )
 
 
-class Pair(ParamType):
-    """A pair NAME=VALUE."""
+def _pairs(metavar: str) -> Callable[[str], tuple[str, str]]:
+    """The type of pairs such as NAME=VALUE."""
 
-    name = "pair"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        name, equals, told = value.partition("=")
+    def pair(text: str) -> tuple[str, str]:
+        name, equals, told = text.partition("=")
         if not equals or not told:
-            self.fail(f"{value!r} is not {param.metavar if param else 'NAME=VALUE'}", param, ctx)
+            raise click.BadParameter(f"{text!r} is not {metavar}")
         return name, told
 
+    return pair
 
-class FrameRange(ParamType):
-    """Frames by their numbers, from 0: one, or from the first up to and without the last, as a slice."""
 
-    name = "range"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> slice:
-        found = re.fullmatch(r"(?=.)([0-9]*)(?:(\.\.=?)([0-9]*))?", value)
-        if found is None:
-            self.fail(f"{value!r} is no range of frames: expected 3, 2..5, 2..=4, ..5 or 3..", param, ctx)
-        start, dots, stop = found[1], found[2], found[3] if found[2] else found[1]
-        return slice(int(start or 0), int(stop) + (dots != "..") if stop else None)
+def _frames(text: str) -> slice:
+    """Frames by their numbers, from 0: one, or from the first up to and without the last."""
+    found = re.fullmatch(r"(?=.)([0-9]*)(?:(\.\.=?)([0-9]*))?", text)
+    if found is None:
+        raise click.BadParameter(f"{text!r} is no range of frames: expected 3, 2..5, 2..=4, ..5 or 3..")
+    start, dots, stop = found[1], found[2], found[3] if found[2] else found[1]
+    return slice(int(start or 0), int(stop) + (dots != "..") if stop else None)
 
 
 _ALL_FORMATS = [
@@ -152,7 +142,7 @@ class Word(click.Choice[str]):
 
 COUNT = click.IntRange(0)
 # The types of values by their names in `--help`; others are text.
-_TYPES: dict[str, Any] = {"N": click.IntRange(1), "SIZE": SIZE, "FORMAT": FormatName(), "RANGE": FrameRange()}
+_TYPES: dict[str, Any] = {"N": click.IntRange(1), "SIZE": SIZE, "FORMAT": FormatName(), "RANGE": _frames}
 
 
 # ---- options
@@ -164,8 +154,8 @@ def option(
     """Decorator: add an option to a command.
 
     ``spec`` has its names and its value as in ``--help``: ``--unique``, ``-o, --output FILE``, ``--by [s|p]`` for one
-    of some words, ``--conf NAME=VALUE...`` for one that is repeated. Without a value it is a flag. ``kind`` is the type
-    of a value if its name in ``--help`` does not say it, ``name`` the parameter.
+    of some words, ``--conf NAME=VALUE...`` for a pair, and one that is repeated. Without a value it is a flag. ``kind``
+    is the type of a value if its name in ``--help`` does not say it, ``name`` the parameter.
     """
     words = re.split(",? ", spec.strip())
     value = "" if words[-1][0] == "-" else words.pop()
@@ -173,7 +163,8 @@ def option(
         word = value.removesuffix("...")
         if choices := word[1:-1].split("|") if word[0] == "[" else []:
             kind = kind or click.Choice(choices)
-        settings |= {"type": kind or _TYPES.get(word, str), "multiple": value.endswith("...")}
+        kind = kind or (_pairs(word) if "=" in word else _TYPES.get(word, str))
+        settings |= {"type": kind, "multiple": value.endswith("...")}
         settings["metavar"] = None if choices else word
         settings.setdefault("show_default", default not in (None, "-") and "default" not in help)
     elif "flag_value" not in settings:
@@ -215,7 +206,7 @@ def _option(row: Keyword, name: str, hidden: bool) -> Decorator:
     words = [word for one in kinds if get_origin(one) is Literal for word in get_args(one)]
     value = f"[{'|'.join(words)}]" if words else row.metavar or "FORMAT"
     if any(get_origin(one) is Mapping for one in kinds):
-        value, kind = f"{value}...", Pair()
+        value += "..."
     elif value == "N" and row.default != 1:
         kind = COUNT  # of frame_rows and frame_bytes 0 is no limit
     return option(f"{switch} {value}", row.help, None, kind, name=name, hidden=hidden)

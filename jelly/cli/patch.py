@@ -14,12 +14,10 @@ from jelly import patch as patches
 from jelly._formats.registry import Content, format_of, having
 from jelly.cli.common import exits, numbers, progress_bar, report, say, show, tell
 from jelly.cli.contents import patch_options, patches_of, write_patches
-from jelly.cli.options import Files, Given, ParamType, command, forms, option, reads, streams, writes
+from jelly.cli.options import Files, Given, command, forms, option, reads, streams, writes
 from jelly.cli.reading import output_of, refuse_json
 from jelly.patch._log import patches_in_order
 from jelly.patch._spool import PatchSpool
-
-__all__ = ["diff", "patch"]
 
 
 @click.group(no_args_is_help=True)
@@ -87,17 +85,13 @@ class _Bound:
                 yield f"{self.text}: {n:,} {self.what}{name}, OLD has {old:,}"
 
 
-class _Condition(ParamType):
-    """A condition such as ``deleted>5%``."""
-
-    name = "condition"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> _Bound:
-        found = _CONDITION.fullmatch(value)
-        if found is None:
-            expected = "one in quotation marks, such as 'deleted>1000', 'changed>5%' or 'p.deleted>20%'"
-            self.fail(f"{value!r} is no condition: expected {expected}", param, ctx)
-        return _Bound(value, bool(found[1]), found[2], float(found[3]), bool(found[4]))
+def _bound(value: str) -> _Bound:
+    """The bound of a condition such as ``deleted>5%``."""
+    found = _CONDITION.fullmatch(value)
+    if found is None:
+        expected = "one in quotation marks, such as 'deleted>1000', 'changed>5%' or 'p.deleted>20%'"
+        raise click.BadParameter(f"{value!r} is no condition: expected {expected}")
+    return _Bound(value, bool(found[1]), found[2], float(found[3]), bool(found[4]))
 
 
 @command("OLD", "NEW", "[OUT]")
@@ -115,7 +109,7 @@ class _Condition(ParamType):
     "--fail-if CONDITION...",
     "With --stat: exit with 1 if a number is above a bound, and with 2 on errors. "
     "'deleted>1000', 'changed>5%' of the statements of OLD, or of each predicate 'p.deleted>20%'. Repeatable.",
-    kind=_Condition(),
+    kind=_bound,
 )
 @reads(format=False)
 def diff(

@@ -24,11 +24,6 @@ from jelly._streams.widening import late_error
 from jelly.cli.options import ALLOWED, JELLY_TEXT, Given
 from jelly.errors import LateError
 
-__all__ = [
-    "check_options", "content_of", "expanded", "format_of", "inputs", "names", "opened",
-    "output_of", "refuse_json", "stream_of", "wide_advice",
-]  # fmt: skip
-
 # Keywords of statements in any format.
 _COMMON = frozenset({"format", "strict", "on_error", "rdf", "star", "blank_nodes", "skolem_base", "threads"})
 

@@ -29,7 +29,6 @@ from jelly.cli.options import (
     COUNT,
     SIZE,
     Measure,
-    Pair,
     ParamType,
     command,
     forms,
@@ -39,8 +38,6 @@ from jelly.cli.options import (
     together,
 )
 from jelly.cli.reading import inputs, refuse_json, stream_of, wide_advice
-
-__all__ = ["publish", "serve", "subscribe", "topics"]
 
 REFRESH = 0.5  # seconds between two updates of the counters
 _TOKEN = "JELLY_TOKEN"  # in the environment, where other users do not see it as they see arguments
@@ -94,7 +91,7 @@ def _client(address: str, given: dict[str, Any]) -> Any:
 
 @command()
 @option("--listen HOST:PORT", "Address to listen on (port 0: any free port).", "127.0.0.1:50051")
-@option("--topic NAME=FILE...", "Create a topic with the frames of a file. Repeatable.", name="files", kind=Pair())
+@option("--topic NAME=FILE...", "Create a topic with the frames of a file. Repeatable.", name="files")
 @option("--store DIRECTORY", "Directory that stores the topics, one Jelly file each.", kind=click.Path(file_okay=False))
 @option("--keep N", "Messages kept per topic without a store.", 10_000)
 @option("--keep-bytes [NAME=]SIZE...", "Bytes kept per topic, or of one topic; the oldest messages are deleted "

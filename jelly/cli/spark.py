@@ -9,10 +9,8 @@ import click
 from jelly._options.keywords import NAMED
 from jelly._options.layouts import BUILT, LAYOUTS
 from jelly.cli.common import message, progress_bar, show, tell
-from jelly.cli.options import COUNT, STATEMENTS, Files, Given, Pair, command, forms, option, options, reads, together
+from jelly.cli.options import COUNT, STATEMENTS, Files, Given, command, forms, option, options, reads, together
 from jelly.spark._options import OPTIONS
-
-__all__ = ["spark"]
 
 _LEFT_OUT = "left out, with the suffix of no format, {} files:"
 
@@ -27,8 +25,8 @@ _common = together(
     options(NAMED, "skip_unknown", into="reading"),
     option("--glob PATTERN", OPTIONS["pathGlobFilter"].help.replace("`", "'"), name="pattern"),
     option("--master MASTER", "Spark master: local[N] or spark://HOST:PORT.", show_default="local[*]", name="spark"),
-    option("--conf NAME=VALUE...", "A setting of Spark. Repeatable.", kind=Pair()),
-    option("--storage NAME=VALUE...", "An option of fsspec for URLs. Repeatable.", kind=Pair()),
+    option("--conf NAME=VALUE...", "A setting of Spark. Repeatable."),
+    option("--storage NAME=VALUE...", "An option of fsspec for URLs. Repeatable."),
     option("--skip-errors", "Skip broken input and report it (default: fail).", "fail", name="on_error",
            flag_value="skip"),
     option("--no-partitions", "Do not take directories such as graph=http%3A%2F%2Fexample.org for the graph of their "

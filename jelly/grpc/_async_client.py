@@ -20,8 +20,6 @@ from jelly.patch import Patch
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["AsyncClient", "AsyncFeed"]
-
 
 class AsyncFeed(BaseFeed[Item]):
     """A subscription: an asynchronous iterator of `Frame`, or of `jelly.patch.Patch`.

@@ -20,8 +20,6 @@ from jelly.grpc._topic import Topic, TopicInfo, info_of
 from jelly.grpc._topic_log import Missed
 from jelly.grpc._topics import Topics
 
-__all__ = ["Broker"]
-
 
 class Broker(Handler):
     """A handler for a `Server` that stores published streams and sends them to all subscribers.

@@ -32,9 +32,6 @@ from jelly.grpc._protocol import (
     pack_subscribe,
 )
 
-__all__ = ["FAILURES", "Attempts", "BaseClient", "BaseFeed", "Item", "each", "pause", "pause_thread",
-           "service_error"]  # fmt: skip
-
 MAX_MESSAGE = 1 << 28
 # Seconds before the first new attempt, and the longest wait. Each wait is twice the last, plus or minus 20 %.
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0

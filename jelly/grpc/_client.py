@@ -20,8 +20,6 @@ from jelly.patch import Patch
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Client", "Feed"]
-
 
 class Feed(BaseFeed[Item]):
     """A subscription: an iterator of `Frame`, or of `jelly.patch.Patch`.

@@ -26,7 +26,7 @@ from jelly.grpc._topic_log import Deleted, Missed
 with need("grpc", "gRPC needs grpcio"):
     import grpc
 
-__all__ = ["Call", "Publication", "Refusal", "Subscription", "Tls", "grpc", "status_of", "tokens"]
+__all__ = ["grpc"]
 
 log = logging.getLogger("jelly.grpc")
 

@@ -16,8 +16,6 @@ from jelly.grpc._protocol import serve_options
 from jelly.patch import Patch
 from jelly.patch._patch import split_patches
 
-__all__ = ["PUNCTUATION", "Fitting", "WholePatches", "check_whole", "patch_of"]
-
 PUNCTUATION = int(Op.PUNCTUATION)
 
 

@@ -16,8 +16,6 @@ with need("metrics", "metrics need prometheus_client"):
     from prometheus_client import CollectorRegistry, start_http_server
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-__all__ = ["Monitor", "families"]
-
 
 def families(broker: Broker) -> Iterator[Metric]:
     """The metrics of a broker."""

@@ -45,8 +45,6 @@ from jelly.grpc._protocol import (
 )
 from jelly.grpc._topic import TopicInfo, pack_info, pack_infos
 
-__all__ = ["Handler", "Server"]
-
 MAX_MESSAGE = 16 << 20
 # A message that is longer than MAX_MESSAGE is refused by the service; what is longer than this by the transport.
 MAX_RECEIVED = 256 << 20

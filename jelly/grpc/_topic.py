@@ -28,8 +28,6 @@ from jelly.grpc._protocol import accept_options, check_content, pack_options, un
 from jelly.grpc._topic_files import FileLog
 from jelly.grpc._topic_log import Limits, Log
 
-__all__ = ["Topic", "TopicInfo", "info_of", "pack_info", "pack_infos", "unpack_info", "unpack_infos"]
-
 NAMESPACES = 2  # the first version with namespaces
 
 

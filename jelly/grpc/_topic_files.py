@@ -23,8 +23,6 @@ from jelly.errors import JellyError, JellyFormatError
 from jelly.grpc._framing import check_whole
 from jelly.grpc._topic_log import Limits, Log, Part
 
-__all__ = ["NUMBER", "PATCH_SUFFIX", "SUFFIX", "FileLog"]
-
 log = logging.getLogger("jelly.grpc")
 
 MAX_LENGTH = 10  # bytes of a varint

@@ -17,8 +17,6 @@ from jelly._core.base.protobuf import _put_varint
 from jelly._options.settings import checked
 from jelly.errors import JellyError
 
-__all__ = ["Deleted", "Limits", "Log", "Missed", "Part"]
-
 SEGMENT_MESSAGES = 256
 SEGMENT_BYTES = 1 << 20
 # A log with limits has about this many parts, of at most so many bytes; the oldest is dropped as a whole.

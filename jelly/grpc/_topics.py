@@ -19,8 +19,6 @@ from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, Jelly
 from jelly.grpc._topic import Topic
 from jelly.grpc._topic_files import NUMBER, PATCH_SUFFIX, SUFFIX
 
-__all__ = ["Topics"]
-
 log = logging.getLogger("jelly.grpc")
 
 # Of a topic in memory.

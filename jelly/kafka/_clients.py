@@ -7,16 +7,13 @@ from abc import ABCMeta
 from collections.abc import Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from jelly.errors import JellyError
+from jelly.errors import JellyError, place_of
 
 if not TYPE_CHECKING:
     try:
         from confluent_kafka.serialization import SerializationError as ClientError
     except ImportError:
         ClientError = Exception
-
-__all__ = ["JellySerializationError", "known_to_clients", "serialization_error", "set_headers", "take_header"]
-
 
 if TYPE_CHECKING or ClientError is Exception:
     _Error = JellyError
@@ -43,9 +40,7 @@ class JellySerializationError(_Error):
 
 def serialization_error(error: JellyError) -> JellySerializationError:
     """An error as a `JellySerializationError` with the same reason and place."""
-    names = ("frame", "row", "offset", "line", "source", "message", "column")
-    place = {name: getattr(error, name, None) for name in names}
-    return JellySerializationError(getattr(error, "reason", str(error)), **place)
+    return JellySerializationError(error.reason, **place_of(error))
 
 
 def known_to_clients(kind: type) -> None:

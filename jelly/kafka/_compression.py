@@ -11,8 +11,6 @@ from typing import Any, Literal, TypeAlias
 from jelly._bytes.compression import COMPRESSIONS, zstandard
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyLimitError, JellyTruncatedError
 
-__all__ = ["Compression", "Shared", "Unpacker", "packer"]
-
 Compression: TypeAlias = Literal["gzip", "zstd"]
 
 _GZIP, _ZSTD = COMPRESSIONS[".gz"], COMPRESSIONS[".zst"]

@@ -19,8 +19,6 @@ from jelly.kafka._reading import MAX_VALUE_BYTES, ValueReader
 from jelly.messages._message import Message
 from jelly.patch._patch import Patch
 
-__all__ = ["JellyDeserializer"]
-
 Result: TypeAlias = Literal["statements", "batch", "frame", "message", "rdflib", "pyoxigraph", "arrow"]
 
 _RESULTS = ("statements", "batch", "frame", "message", "rdflib", "pyoxigraph", "arrow")

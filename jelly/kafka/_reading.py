@@ -16,8 +16,6 @@ from jelly.errors import JellyArgumentError, JellyError, JellyUnsupportedError
 from jelly.kafka._compression import Unpacker
 from jelly.patch._stream import PatchReader
 
-__all__ = ["MAX_VALUE_BYTES", "ValueReader", "format_of_type"]
-
 # After decompression.
 MAX_VALUE_BYTES = 1 << 26
 _FORMATS = [*REGISTRY[Content.STATEMENTS].values(), *REGISTRY[Content.PATCH].values()]

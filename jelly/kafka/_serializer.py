@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -14,8 +15,6 @@ from jelly.errors import JellyArgumentError, JellyError
 from jelly.kafka._clients import known_to_clients, serialization_error, set_headers
 from jelly.kafka._compression import Compression, Shared, packer
 from jelly.kafka._values import ValueEncoder, is_patch
-
-__all__ = ["JellySerializer"]
 
 # Values that are encoded together by `serialize_many`, at most.
 TOGETHER = 1024
@@ -81,7 +80,8 @@ class JellySerializer:
         dictionary: Any = None,
         level: int | None = None,
     ) -> None:
-        self._given = (options, namespaces, compression, dictionary, level)
+        settings = {"namespaces": namespaces, "compression": compression, "dictionary": dictionary, "level": level}
+        self._again = partial(JellySerializer, options, **settings)
         ValueEncoder(options, namespaces)  # checks the options
         self._encode_one = Shared(lambda: ValueEncoder(options, namespaces).encode_one)
         self._encode = Shared(lambda: ValueEncoder(options, namespaces).encode)
@@ -174,16 +174,10 @@ class JellySerializer:
         return ("content-type", _TYPES[patch]), ("content-encoding", self._encoding)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, self._given
+        return self._again, ()
 
     def close(self) -> None:
         """Do nothing: there is nothing to close."""
-
-
-def _rebuild(options: Any, namespaces: bool, compression: Any, dictionary: Any, level: int | None) -> JellySerializer:
-    return JellySerializer(
-        options, namespaces=namespaces, compression=compression, dictionary=dictionary, level=level
-    )
 
 
 def _parts(values: Iterable[Any] | Batch) -> Iterator[Any]:

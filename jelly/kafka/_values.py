@@ -34,8 +34,6 @@ from jelly.errors import JellyArgumentError, JellyOptionsError
 from jelly.messages._message import Message
 from jelly.patch._patch import Patch
 
-__all__ = ["ValueEncoder", "is_patch"]
-
 # Statements collected for several values before they are encoded: their terms stay in the caches.
 ROWS = 4096
 # A value with more statements has the usual tables, others small ones.

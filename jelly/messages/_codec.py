@@ -14,8 +14,6 @@ from jelly.messages._serializers import JsonEncoder, TextEncoder, YamlEncoder
 from jelly.messages._tar import TarEncoder, TarLog
 from jelly.messages._xml import XmlEncoder
 
-__all__ = ["open_reader", "open_writer"]
-
 
 def open_reader(
     format: Format,

@@ -14,8 +14,6 @@ from jelly._options.settings import checked
 from jelly.messages._reader import MessageReader
 from jelly.messages._writer import MessageWriter
 
-__all__ = ["Reader", "convert"]
-
 Reader = MessageReader
 
 

@@ -16,8 +16,6 @@ from jelly.messages._documents import Contexts, check_depth, check_entities, loa
 from jelly.messages._logs import MESSAGE, MadeLog
 from jelly.messages._nquads import BrokenText, Converter
 
-__all__ = ["NdjsonLog", "XmlLog", "YamlLog"]
-
 
 class _Documents(MadeLog):
     """Logs whose messages are documents of their own."""

@@ -10,8 +10,6 @@ from typing import Any
 from jelly._bytes.names import is_path
 from jelly.errors import JellyFormatError, JellyLimitError, JellySyntaxError, JellyUnsupportedError
 
-__all__ = ["Contexts", "check_entities", "load_json"]
-
 # Objects and arrays of JSON may be nested so deep. Parsers go into each of them by recursion.
 MAX_DEPTH = 128
 # Contexts that refer to further contexts.

@@ -11,8 +11,6 @@ from jelly._streams.writer import arity_of
 from jelly.errors import JellyArgumentError
 from jelly.messages._message import Message
 
-__all__ = ["group"]
-
 _KEYS: dict[Any, Callable[[Any], Any]] = {
     "subject": lambda statement: statement[0],
     "graph": lambda statement: statement[3] if len(statement) == 4 else None,

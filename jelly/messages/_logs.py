@@ -17,8 +17,6 @@ from jelly._formats.language_case import Written
 from jelly._options.options import LogicalType
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 
-__all__ = ["MESSAGE", "NO_LIMIT", "JellyLog", "Log", "MadeLog", "TextLog"]
-
 # A Batch that only the end of a chunk ends.
 NO_LIMIT = 1 << 40
 

@@ -11,8 +11,6 @@ from jelly._formats.registry import REGISTRY, TAR_LOG, Content, Format, find
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError
 
-__all__ = ["Dialect", "check_members", "find_log", "media_type", "negotiate", "parse_media_type"]
-
 Dialect: TypeAlias = Literal["comment", "directive"]
 
 LOGS = REGISTRY[Content.MESSAGES]

@@ -10,8 +10,6 @@ from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import Quad, Triple
 from jelly._options.settings import checked
 
-__all__ = ["NOTE", "Message", "messages_of"]
-
 # The entry of the metadata that is the note.
 NOTE = "rdfm.note"
 

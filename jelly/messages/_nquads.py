@@ -13,8 +13,6 @@ from jelly._formats.registry import RDF_XML, TRIG, TURTLE, Format
 from jelly._formats.syntaxes import Parsing, ox
 from jelly.errors import JellyError, JellyLimitError, memory_error
 
-__all__ = ["BrokenText", "Converter"]
-
 # A text may be so many bytes of N-Quads, or so many times its size, below the limit that the caller sets.
 MAX_EXPANDED = 1 << 25
 MAX_EXPANSION = 64

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from jelly._options.keywords import ReadOptions
 
-__all__ = ["MessageReader", "aread_messages", "read_messages"]
-
 # Bytes given to a log at a time: what comes out of them is in memory at once.
 PIECE = 1 << 17
 # What a web server is asked for.

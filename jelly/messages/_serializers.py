@@ -13,15 +13,12 @@ from jelly._core.base.constants import RDF
 from jelly._core.base.kinds import Kind
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.rules.capabilities import Capabilities, capabilities_of
-from jelly._core.terms.materialize import Materializer
 from jelly.errors import JellyError, JellyFormatError
 from jelly.messages._media import Dialect
 from jelly.messages._message import NOTE
 
 if TYPE_CHECKING:
     from jelly._formats.syntaxes import SyntaxWriter
-
-__all__ = ["Encoder", "JsonEncoder", "TextEncoder", "YamlEncoder"]
 
 # As plain numbers: members of an IntEnum take six times as long to find and compare.
 IRI, BNODE, LANG, TYPED, TEXT, TEXT_LTR = map(
@@ -70,13 +67,12 @@ def numbered(batch: Batch) -> Iterator[None]:
 
 
 class Rows:
-    """The rows of a Batch as tuples of term ids; the terms by id, each made when it is first asked for."""
+    """The rows of a Batch as tuples of term ids."""
 
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
         self.kind: list[int] = batch.kind.tolist()
         self.aux: list[int] = batch.aux.tolist()
-        self.terms = Materializer(batch)
 
     def frames(self) -> Iterator[list[Row]]:
         batch = self.batch
@@ -91,49 +87,33 @@ class Rows:
         return self.batch.term_text(term)
 
 
-class _Delimiters:
-    """The delimiters of the Turtle family, around the text of a message."""
+class TextEncoder:
+    """Formats of lines and the Turtle family: the ``writer`` has ``frames``, the text of each message of a Batch."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, writer: TextWriter | SyntaxWriter, dialect: Dialect) -> None:
+        self._writer = writer
+        # What stands before the first message.
+        self._head = b'VERSION "1.2-messages"\n' if dialect == "directive" else b""
         self._directive = dialect == "directive"
-        self.begun = False
 
-    def around(self, text: bytes, note: bytes) -> bytes:
-        head = b"" if self.begun or not self._directive else b'VERSION "1.2-messages"\n'
-        self.begun = True
+    def _around(self, text: bytes, note: bytes) -> bytes:
         if self._directive:
-            return b"%b%bMESSAGE\n" % (head, text)
+            return b"%b%bMESSAGE\n" % (self.close(), text)
         if not note:
             return b"# @message\n" + text
         if b"\n" in note or b"\r" in note:
             raise JellyFormatError("the note of a message has more than one line")
         return b"# @message %b\n%b" % (note, text)
 
-    def close(self) -> bytes:
-        return b"" if self.begun or not self._directive else b'VERSION "1.2-messages"\n'
-
-
-class TextEncoder:
-    """Formats of lines and the Turtle family: the ``writer`` has ``frames``, the text of each message of a Batch."""
-
-    def __init__(self, writer: TextWriter | SyntaxWriter, dialect: Dialect) -> None:
-        self._writer = writer
-        self._delimiters = _Delimiters(dialect)
-
     def encode(self, batch: Batch) -> bytes:
-        described = batch.metadata
-        around = self._delimiters.around
+        described = batch.metadata or {}
         with numbered(batch):
             frames = self._writer.frames(batch)
-        return b"".join(
-            [
-                around(text, described.get(i, {}).get(NOTE, b"") if described else b"")
-                for i, text in enumerate(frames)
-            ]
-        )
+        return b"".join([self._around(text, described.get(i, {}).get(NOTE, b"")) for i, text in enumerate(frames)])
 
     def close(self) -> bytes:
-        return self._delimiters.close()
+        head, self._head = self._head, b""
+        return head
 
 
 class JsonEncoder(Encoder):

@@ -30,8 +30,6 @@ from jelly.messages._documents import Contexts, load_json
 from jelly.messages._logs import MESSAGE, MadeLog
 from jelly.messages._serializers import numbered
 
-__all__ = ["TarEncoder", "TarLog"]
-
 BLOCK = 512
 # What stands before the header of a file: a long name, or the records of pax.
 MAX_RECORDS = 1 << 20

@@ -15,8 +15,6 @@ from jelly.errors import JellyError, JellyLimitError, JellySyntaxError
 from jelly.messages._logs import MESSAGE, MadeLog
 from jelly.messages._nquads import BrokenText, Converter
 
-__all__ = ["TurtleLog"]
-
 # Finds in a message of Turtle count for its bytes beyond so many: each takes up to 300.
 FREE_MARKS = 1 << 14
 MARK = 400

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from jelly._options.keywords import WriteOptions
 
-__all__ = ["MessageWriter", "aencode_messages", "write_messages"]
-
 # Rows, and messages, that are collected before they are written.
 COLLECT_ROWS = 4096
 # Statements after which a frame of columns ends, with the message.

@@ -8,8 +8,6 @@ from jelly._core.base.constants import RDF
 from jelly._core.rules.capabilities import capabilities_of, element_name
 from jelly.messages._serializers import BNODE, IRI, LANG, TYPED, Encoder, Row, Rows
 
-__all__ = ["XmlEncoder"]
-
 # Line ends are written as references: what is read would else be another character, or another line of the log.
 _ESCAPES = {ord(letter): f"&#{ord(letter)};" for letter in "\t\n\r\x85\u2028"} | str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}

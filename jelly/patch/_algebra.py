@@ -29,8 +29,6 @@ from jelly.patch._changes import RowHasher, StatementChanges, held
 from jelly.patch._patch import ADD, DELETE, HEADER, NAMESPACE_ADD, NAMESPACE_DELETE, START, Patch
 from jelly.patch._stream import read_patches
 
-__all__ = ["compact", "invert", "patch_of_batches", "patches_of", "transaction"]
-
 # By operation, the one that undoes it.
 INVERSE = np.arange(16, dtype=np.int8)
 INVERSE[[ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE]] = DELETE, ADD, NAMESPACE_DELETE, NAMESPACE_ADD

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from jelly._options.keywords import ReadOptions
 
-__all__ = ["Applied", "apply"]
-
 OnMissing = Literal["ignore", "error"]
 
 
@@ -55,16 +53,6 @@ class Applied:
     added: int
     deleted: int
     missing: int
-
-
-class Target(Protocol):
-    """A target of patches, with statements of its own library."""
-
-    def statements(self, batches: list[Batch]) -> list[Any]: ...
-    def has(self, statement: Any) -> bool: ...
-    def add(self, statements: list[Any]) -> None: ...
-    def remove(self, statements: list[Any]) -> None: ...
-    def bind(self, name: str, iri: str) -> None: ...
 
 
 class _Graph:
@@ -128,7 +116,7 @@ class _Store:
         """A store has no namespaces."""
 
 
-def _apply_to_target(patches: Iterable[Patch], target: Target, on_missing: OnMissing) -> Applied:
+def _apply_to_target(patches: Iterable[Patch], target: _Graph | _Store, on_missing: OnMissing) -> Applied:
     added = deleted = missing = 0
     hasher = RowHasher()
     for patch in patches:
@@ -279,5 +267,5 @@ def apply(
         raise JellyArgumentError(
             "a graph or store is changed in place: it takes no destination and no settings of files"
         )
-    wrapped: Target = _Graph(target) if "rdflib" in library else _Store(target)
+    wrapped = _Graph(target) if "rdflib" in library else _Store(target)
     return _apply_to_target(patches_of(patches), wrapped, on_missing)

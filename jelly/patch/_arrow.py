@@ -40,8 +40,6 @@ from jelly.patch._changes import is_statement
 from jelly.patch._patch import ADD, DELETE, PUNCTUATION, Patch
 from jelly.patch._stream import PatchReader, PatchWriter
 
-__all__ = ["OPERATIONS", "held_rows", "read_arrow", "write_arrow"]
-
 OPERATIONS = ("add", "delete")
 
 Rows = tuple[Batch, int, int, int]  # a Batch, the range of its rows, the number of the patch

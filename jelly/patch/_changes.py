@@ -18,8 +18,6 @@ from jelly._core.terms.operations import AddNamespace, DeleteNamespace, Operatio
 from jelly.errors import JellyFormatError
 from jelly.patch._patch import ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE, Patch
 
-__all__ = ["Namespace", "RowHasher", "Rows", "StatementChanges", "held", "is_statement"]
-
 Rows = tuple[Batch, int, int]  # a Batch, its first row and the row after its last
 Namespace = AddNamespace | DeleteNamespace
 

@@ -20,7 +20,7 @@ from jelly.patch._arrow import read_arrow, write_arrow
 from jelly.patch._seekable import PatchFile
 from jelly.patch._stream import PatchReader, PatchWriter
 
-__all__ = ["File", "Reader", "convert", "read_arrow", "write_arrow"]
+__all__ = ["read_arrow", "write_arrow"]
 
 Reader = PatchReader
 File = PatchFile

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from jelly._options.keywords import ReadOptions
 
-__all__ = ["DiffStat", "diff", "diff_stat"]
-
 OLD, NEW = 0, 1
 BLANK = int(Kind.BNODE)
 

@@ -13,8 +13,6 @@ from jelly._streams.outputs import COLLECT_ROWS
 from jelly._streams.widening import WideningEncoder
 from jelly.patch._patch import PUNCTUATION
 
-__all__ = ["HoldingEncoder"]
-
 
 class HoldingEncoder(WideningEncoder):
     """A WideningEncoder of Jelly-Patch that holds the first rows back, and has seen them all before it encodes one.

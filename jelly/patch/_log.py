@@ -19,8 +19,6 @@ from jelly.patch._patch import Patch
 from jelly.patch._spool import PatchSpool
 from jelly.patch._stream import read_patches
 
-__all__ = ["read_log"]
-
 _SUFFIXES = {suffix for format in REGISTRY[Content.PATCH].values() for suffix in format.suffixes}
 
 

@@ -20,8 +20,6 @@ from jelly._html import html_table
 from jelly._options.settings import checked
 from jelly.errors import JellyFormatError
 
-__all__ = ["Patch", "check_transactions", "split_patches"]
-
 # As plain numbers, which numpy compares faster.
 ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE, START, COMMIT, ABORT, HEADER, PUNCTUATION = map(int, Op)
 

@@ -25,8 +25,6 @@ from jelly._tools.blank_nodes import components, match_labels
 from jelly.errors import JellyWarning
 from jelly.patch._changes import SEED_BYTES, RowHasher
 
-__all__ = ["rematch"]
-
 # Bytes that matching takes for each statement of either side, and for each blank node, at most.
 ROW_BYTES, NODE_BYTES = 160, 300
 

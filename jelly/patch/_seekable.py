@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from itertools import islice
 
-from jelly._dataset.seekable.file import IndexedFile, end_of, to_the_end
+from jelly._core.base.batch import Batch
+from jelly._dataset.seekable.file import IndexedFile
 from jelly._options.options import PatchOptions
 from jelly._options.settings import checked
 from jelly.patch._patch import Patch, split_patches
-
-__all__ = ["PatchFile"]
 
 
 class PatchFile(IndexedFile[Patch]):
@@ -60,14 +57,10 @@ class PatchFile(IndexedFile[Patch]):
     @checked()
     def patches(self, start: int = 0, stop: int | None = None) -> Iterator[Patch]:
         """Iterate over the patches ``start`` to ``stop`` (not included; by default the end of the file)."""
-        stop = end_of(start, stop, len(self))
-        if start >= stop:
-            return iter(())
-        segments = self.index.segments_from("place", 4 * start)
-        first = segments[0][0].place // 4
-        batches = self.run([partial(self._read, segment) for segment in segments if segment[0].place < 4 * stop])
-        patches = split_patches(batches, lambda: self.options.is_flat)
-        return to_the_end(batches, islice(patches, start - first, stop - first))
+        def make(batches: Iterator[Batch], first: int) -> Iterator[Patch]:
+            return split_patches(batches, lambda: self.options.is_flat)
+
+        return self._numbered("place", 4, start, stop, len(self), make)
 
     def _between(self, start: int, stop: int) -> Iterator[Patch]:
         return self.patches(start, stop)

@@ -10,8 +10,6 @@ from jelly._options.options import PatchOptions, StatementType
 from jelly.patch._patch import Patch
 from jelly.patch._stream import dumps, loads
 
-__all__ = ["PatchSpool"]
-
 # Bytes that are kept in memory; more go to the file.
 HELD_BYTES = 1 << 26
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from jelly._options.keywords import ReadOptions, WriteOptions
 
-__all__ = ["PatchReader", "PatchWriter", "dumps", "loads", "read_patches"]
 
 class PatchReader(ItemReader[Patch]):
     """Read a stream of patches.

@@ -86,7 +86,7 @@ def test_options_are_written_as_in_the_help() -> None:
     words = "a b -o f --by graph -n 2 --least 0 --size 2M --conf x=y --conf z=1 --all --no-some --jelly 1.2"
     assert given(*words.split(), "--allow", "star", "--no-star") == {
         "old": "a", "dst": "b", "output": "f", "by": "graph", "number": 2, "least": 0, "size_bytes": 2 << 20,
-        "conf": ("x=y", "z=1"), "all": True, "some": False,
+        "conf": (("x", "y"), ("z", "1")), "all": True, "some": False,
         "stream": {"jelly": 3, "allow": {"rdf_star": True}, "rdf_star": False},
     }  # fmt: skip
     for wrong in (["--by", "object"], ["-n", "0"], ["--least", "-1"], ["--size", "0"], []):

@@ -17,8 +17,6 @@ from jelly._dataset.conditions.terms import Ids, Terms
 from jelly._formats.filters import Query
 from jelly.errors import JellyArgumentError
 
-__all__ = ["Condition", "Selection"]
-
 _KINDS: dict[str, tuple[int, ...]] = {
     "iri": (Kind.IRI,),
     "blank": (Kind.BNODE,),
@@ -86,8 +84,6 @@ class Selection:
     >>> Selection(Pattern(p="a:p"), "o.kind = literal").rows(batch).tolist()
     [0]
     """
-
-    needs_all = False
 
     def __init__(self, pattern: Pattern, where: str | Iterable[str] = (), invert: bool = False) -> None:
         self._pattern = pattern

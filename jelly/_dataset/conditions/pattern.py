@@ -19,8 +19,6 @@ from jelly._options.settings import checked
 from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError, JellyError
 
-__all__ = ["Datatype", "IRIPrefix", "LanguageRange", "OfKinds", "Pattern", "Place", "Wanted", "parse_term"]
-
 _TERMS = (IRI, BlankNode, Literal, QuotedTriple, DefaultGraph)
 _BARE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]*")
 _RANGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*|\*")

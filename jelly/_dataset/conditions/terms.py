@@ -18,8 +18,6 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.model import IRI, BlankNode, QuotedTriple
 from jelly._formats.filters import Sought
 
-__all__ = ["HashedTerms", "Ids", "Terms", "sought"]
-
 Ids = np.ndarray[Any, np.dtype[Any]]
 
 _TAGS: dict[str | None, tuple[int, ...]] = {None: (Kind.TEXT,), "ltr": (Kind.TEXT_LTR,), "rtl": (Kind.TEXT_RTL,)}

@@ -10,8 +10,6 @@ from jelly._core.rules.capabilities import REPLACED_LABEL
 from jelly._dataset.conditions.pattern import OfKinds, Pattern
 from jelly._options.layouts import LAYOUTS
 
-__all__ = ["MAX_VALUES", "joined", "where"]
-
 # Each value costs a scan of all terms of a Batch.
 MAX_VALUES = 32
 

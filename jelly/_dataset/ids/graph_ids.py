@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from jelly._core.terms.model import _Part, _Term
     from jelly._formats.arrow_tables import pa
 
-__all__ = ["GraphIds", "to_ids"]
-
 Column: TypeAlias = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 

@@ -16,8 +16,6 @@ from jelly._formats.arrow_tables import from_batches, pa, parquet
 from jelly._formats.table_files import write_table_file
 from jelly.errors import JellyFormatError
 
-__all__ = ["read_dictionary", "terms_table", "write_ids"]
-
 # The columns of the tables that `jelly.spark.ingest` makes.
 _PARTS = ("subject", "predicate", "object", "graph")
 _TRIPLES = pa.schema([pa.field(name, pa.int64(), nullable=name == "graph") for name in _PARTS])

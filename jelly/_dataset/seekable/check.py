@@ -8,8 +8,6 @@ from typing import Any
 from jelly._dataset.seekable.file import JellyFile
 from jelly.errors import JellyError
 
-__all__ = ["problems_beside"]
-
 
 class _Checked(JellyFile):
     """A file whose index and filters are an error where they cannot be used."""

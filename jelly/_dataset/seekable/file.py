@@ -40,8 +40,6 @@ from jelly.errors import JellyArgumentError, JellyError
 if TYPE_CHECKING:
     from jelly.patch._seekable import PatchFile
 
-__all__ = ["Indexed", "IndexedFile", "JellyFile", "open", "open_indexed"]
-
 Item = TypeVar("Item")
 # Items of a file that a notebook shows.
 _SHOWN = 10
@@ -171,6 +169,21 @@ class IndexedFile(Generic[Item]):
             error.source = error.source or self.path
             raise
 
+    def _numbered(
+        self, number: str, step: int, start: int, stop: int | None, n: int, make: Callable[..., Iterator[T]]
+    ) -> Iterator[T]:
+        """Some of ``n`` items, each of which adds ``step`` to a number of keyframes; ``make`` makes them of Batches."""
+        if start < 0:
+            raise JellyArgumentError(f"start is {start}: expected at least 0")
+        stop = n if stop is None else min(stop, n)
+        if start >= stop:
+            return iter(())
+        segments = self.index.segments_from(number, step * start)
+        wanted = [segment for segment in segments if getattr(segment[0], number) < step * stop]
+        batches = self.run([partial(self._read, segment) for segment in wanted])
+        first = getattr(wanted[0][0], number) // step
+        return _to_the_end(batches, islice(make(batches, first), start - first, stop - first))
+
     @overload
     def __getitem__(self, wanted: int) -> Item: ...
     @overload
@@ -248,14 +261,16 @@ class Indexed:
                 progress(self.bytes_read, self.size, self._rows)
 
 
-def end_of(start: int, stop: int | None, n: int) -> int:
-    """Where a range of ``n`` items ends. JellyArgumentError if it begins before them."""
-    if start < 0:
-        raise JellyArgumentError(f"start is {start}: expected at least 0")
-    return n if stop is None else min(stop, n)
+def opener_of(name: str) -> Callable[[str], BinaryIO]:
+    """What opens a file and its sidecar."""
+    if not is_url(name) or os.path.exists(name):
+        return open_local
+    from jelly._bytes.remote import open_url
+
+    return partial(open_url, storage={})
 
 
-def to_the_end(batches: Iterator[Batch], items: Iterator[T]) -> Iterator[T]:
+def _to_the_end(batches: Iterator[Batch], items: Iterator[T]) -> Iterator[T]:
     """The ``items``, which are made of Batches; then the other Batches are read, which shows whether the index fits."""
     yield from items
     for _ in batches:
@@ -429,13 +444,7 @@ class JellyFile(IndexedFile[Triple | Quad]):
         Iterator[Frame]
             The frames in order.
         """
-        stop = end_of(start, stop, self.index.frames)
-        if start >= stop:
-            return iter(())
-        segments = self.index.segments_from("frame", start)
-        begin = segments[0][0].frame
-        batches = self.run([partial(self._read, segment) for segment in segments if segment[0].frame < stop])
-        return to_the_end(batches, islice(frames_of(batches, begin), start - begin, stop - begin))
+        return self._numbered("frame", 1, start, stop, self.index.frames, frames_of)
 
     def __iter__(self) -> Iterator[Triple | Quad]:
         for batch in self.batches():
@@ -513,8 +522,4 @@ def _placed(path: Any) -> tuple[str, Callable[[str], BinaryIO]]:
     if not is_path(path):
         raise JellyArgumentError(f"cannot open {type(path).__name__}: expected a path, URL or OpenFile")
     name: str = os.fspath(path)
-    if not isinstance(name, str) or not is_url(name) or os.path.exists(name):
-        return name, open_local
-    from jelly._bytes.remote import open_url
-
-    return name, partial(open_url, storage={})
+    return name, opener_of(name) if isinstance(name, str) else open_local

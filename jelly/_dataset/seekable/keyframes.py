@@ -14,8 +14,6 @@ from jelly._options.options import PatchOptions
 from jelly._streams.drain import drain
 from jelly.errors import JellyFormatError
 
-__all__ = ["read_segment"]
-
 
 def read_segment(
     chunks: Chunks, index: Index, segment: tuple[Keyframe, Keyframe], **limits: Any

@@ -49,7 +49,7 @@ from jelly._options.settings import checked, fitted
 from jelly._streams.drain import drain
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
 
-__all__ = ["SUFFIX", "index", "make_sidecar", "read_sidecar"]
+__all__ = ["SUFFIX"]
 
 _MAGIC = b"JELLYSID"
 _START = struct.Struct("<8sqq")

@@ -15,8 +15,6 @@ from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import DefaultGraph
 from jelly.errors import JellyArgumentError
 
-__all__ = ["MEMORY", "Run", "check_order", "in_slices", "merged", "sorted_rows"]
-
 Rows = np.ndarray[Any, np.dtype[np.int64]]
 
 # Bytes of memory for statements that a step holds, by default.

@@ -13,8 +13,6 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
 from jelly.errors import JellyArgumentError
 
-__all__ = ["Sample"]
-
 Keys = np.ndarray[Any, np.dtype[np.uint64]]
 
 # Rows that are held beyond those that are wanted, and Batches that are joined when there are so many.

@@ -11,8 +11,6 @@ from jelly._core.base.batch_concat import join_batches
 from jelly._dataset.steps.order import MEMORY, check_order, in_slices, merged, sorted_rows
 from jelly._streams.spool import Spool
 
-__all__ = ["Sort", "merged_sources"]
-
 # What of the memory the Batches take that are sorted at a time; joining and sorting takes as much again, and more.
 SHARE = 4
 # Sorted runs that are merged at a time, and of each the rows and bytes that are in memory.

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 
-__all__ = ["MERGED", "TRIPLES", "Frames", "Items", "Slice", "Step", "rows_of"]
-
 T = TypeVar("T")
 
 
-class Step(Protocol):
-    """A step from Batches to Batches: a `Selection`, `Sort`, `Unique`, `Sample`, `Slice` or `Frames`."""
-
-    needs_all: bool  # whether it has read all statements when it gives the first
-
-    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]: ...
+# From Batches to Batches: a `Selection`, `Sort`, `Unique`, `Sample`, `Slice` or `Frames`, or a function. Its attribute
+# `needs_all`, if it has one, says whether it has read all statements when it gives the first.
+Step: TypeAlias = Callable[[Iterable[Batch]], Iterator[Batch]]
 
 
 class Slice:
     """A step: a range of the statements. Nothing is read after its end."""
-
-    needs_all = False
 
     def __init__(self, start: int, stop: int | None) -> None:
         self._start, self._stop = start, stop
@@ -56,8 +49,6 @@ def rows_of(batch: Batch, frames: slice) -> tuple[int, int]:
 class Frames:
     """A step: the statements of some frames of a Jelly stream. Nothing is read after them."""
 
-    needs_all = False
-
     def __init__(self, wanted: slice) -> None:
         self.wanted = wanted
 
@@ -72,36 +63,16 @@ class Frames:
             del batch  # before the next one takes memory
 
 
-class Merged:
-    """Stands for `Dataset.unique` of sorted sources, which are merged without repetition."""
-
-    needs_all = False
-
-    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        return iter(batches)
-
-    def __reduce__(self) -> str:
-        return "MERGED"
+def merged(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """A step that stands for `Dataset.unique` of sorted sources, which are merged without repetition."""
+    return iter(batches)
 
 
-MERGED = Merged()
-
-
-class Triples:
+def triples(batches: Iterable[Batch]) -> Iterator[Batch]:
     """A step: all statements become triples. One of two graphs is there twice."""
-
-    needs_all = False
-
-    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        for batch in batches:
-            yield select(batch, slice(None), triples=True)
-            del batch  # before the next one takes memory
-
-    def __reduce__(self) -> str:
-        return "TRIPLES"
-
-
-TRIPLES = Triples()
+    for batch in batches:
+        yield select(batch, slice(None), triples=True)
+        del batch  # before the next one takes memory
 
 
 class Items(Iterator[T]):
@@ -127,6 +98,14 @@ class Items(Iterator[T]):
         if self._items is not None:
             self._items.close()  # type: ignore[attr-defined]
 
-    def __aiter__(self) -> AsyncIterator[T]:
-        found: AsyncIterator[T] = self._dataset._async(self._read)
-        return found
+    async def __aiter__(self) -> AsyncIterator[T]:
+        from jelly._dataset.asynchronous import bridged, run
+
+        def make(loop: Any, chunks: list[Any]) -> Iterator[T]:
+            kind, (sources, *how) = self._dataset.__reduce__()
+            sources = sources.but()
+            sources.each = bridged(sources.each, loop, chunks)
+            return self._read(kind(sources, *how))
+
+        async for item in run(make):
+            yield item

@@ -13,8 +13,6 @@ from jelly._core.base.batch import Batch
 from jelly._dataset.steps.order import MEMORY
 from jelly._streams.spool import HashFile, Spool, compare, marks
 
-__all__ = ["Unique"]
-
 # What of the memory the hashes take that wait for their file.
 WAITING = 64
 
@@ -25,8 +23,6 @@ class Unique:
     Rows are told apart by hashes of 128 bits under a key that nobody knows. Where these take too much memory, they and
     the rows that follow go to temporary files.
     """
-
-    needs_all = False
 
     def __init__(self, memory: int = MEMORY) -> None:
         self._memory = memory

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 
 from jelly._bytes.part_file import RESERVED
 
-__all__ = ["safe_names"]
-
 _MAX = 60  # characters of a name
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _SAFE = _LETTERS | frozenset("0123456789_")

@@ -13,8 +13,6 @@ import numpy as np
 from jelly._formats.arrow_tables import STRING, compute, pa, schema, type_of
 from jelly.errors import JellyLimitError
 
-__all__ = ["LARGE", "Places", "Profile", "Shape", "groups_of", "of_objects", "placed", "profiles_of", "with_places"]
-
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 # Columns of many rows have more than 2 GB.
 LARGE = pa.schema([column.with_type(pa.large_string()) for column in schema()])

@@ -25,8 +25,6 @@ from jelly._formats.arrow_tables import STRING, cast, compute, csv, pa
 from jelly._streams.spool import HashFile, compare, marks
 from jelly.errors import JellyUnsupportedError
 
-__all__ = ["write_property_graph"]
-
 # Between the values of a list.
 BETWEEN = "\x1f"
 # The types of Neo4j, by those of columns.

@@ -15,12 +15,10 @@ import numpy as np
 
 from jelly._core.base.batch import Batch
 from jelly._dataset.steps.sort import Sort
-from jelly._dataset.steps.step import TRIPLES
+from jelly._dataset.steps.step import triples
 from jelly._dataset.tables.names import safe_names
 from jelly._dataset.tables.profile import LARGE, Profile, groups_of, placed, profiles_of, with_places
 from jelly._formats.arrow_tables import STRING, cast, column_type, compute, from_batches, pa
-
-__all__ = ["TYPE", "Rows", "arrays_of", "columns_of", "wide_table"]
 
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 # Rows and bytes that are made into columns at a time, and cells of the record batches that are given.
@@ -50,7 +48,7 @@ class Rows:
     """The rows of whole subjects in a temporary file, as they are given for the first time, and as often as wanted."""
 
     def __init__(self, batches: Iterable[Batch], memory: int, stack: ExitStack) -> None:
-        self.batches = Sort("spo", memory).unique()(TRIPLES(batches))
+        self.batches = Sort("spo", memory).unique()(triples(batches))
         self._file: Any = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed by the stack
 
     def first(self, classes: Collection[str] | None) -> Iterator[pa.Table]:
