@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
-from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, Literal, Quad
+from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, Literal
+from jelly._core.terms.statements import Quad
 from jelly._dataset.read import read
 from jelly._dataset.scan import convert
 from jelly._formats.registry import find

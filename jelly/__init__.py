@@ -14,11 +14,10 @@ from jelly._core.terms.model import (
     BlankNode,
     DefaultGraph,
     Literal,
-    Quad,
     QuotedTriple,
-    Triple,
     Variable,
 )
+from jelly._core.terms.statements import Quad, Triple
 from jelly._dataset.read import read
 from jelly._options.options import LogicalType, PhysicalType, StreamOptions
 from jelly._public import name_public

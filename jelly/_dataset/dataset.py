@@ -12,7 +12,8 @@ from jelly._bytes.workers import Workers
 from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
-from jelly._core.terms.model import IRI, Quad, Triple
+from jelly._core.terms.model import IRI
+from jelly._core.terms.statements import Quad, Triple
 from jelly._dataset.conditions.filter import Selection
 from jelly._dataset.conditions.pattern import Pattern, Wanted
 from jelly._dataset.output import Conversion, Options, write_dataset, write_stream

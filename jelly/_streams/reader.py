@@ -12,7 +12,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.ntriples.text import TextReader
 from jelly._core.terms.materialize import Materializer, StatementIterator
-from jelly._core.terms.model import Quad, Triple
+from jelly._core.terms.statements import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.registry import JELLY, NQ, NT, READING, VERSIONS, Content
 from jelly._formats.sniff import HEAD, explain

@@ -25,7 +25,7 @@ from jelly.errors import JellyArgumentError
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from jelly._core.terms.model import Quad, Triple
+    from jelly._core.terms.statements import Quad, Triple
     from jelly._options.keywords import WriteOptions
 
     # Terms may be those of RDFLib, too.

@@ -27,7 +27,7 @@ from jelly.errors import JellyArgumentError, JellyError
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from jelly._core.terms.model import Triple
+    from jelly._core.terms.statements import Triple
     from jelly._options.keywords import ReadOptions, WriteOptions
 
 __all__ = ["ClassPartition", "Description", "GraphDescription", "PropertyPartition", "describe", "of_partitions"]

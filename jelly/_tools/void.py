@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from jelly._core.base.constants import RDF
-from jelly._core.terms.model import IRI, Literal, Triple
+from jelly._core.terms.model import IRI, Literal
+from jelly._core.terms.statements import Triple
 from jelly._tools.partitions import is_absolute
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from jelly._core.base.batch_concat import join_batches
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.rules.needs import lacking
 from jelly._core.terms.batch_builder import BatchBuilder
-from jelly._core.terms.model import IRI, AnyTerm, BlankNode, Literal, Quad, QuotedTriple, Triple, Variable
+from jelly._core.terms.model import IRI, AnyTerm, BlankNode, Literal, QuotedTriple, Variable
 from jelly._core.terms.operations import Operation
+from jelly._core.terms.statements import Quad, Triple
 from jelly._options.options import (
     COLUMN_VERSION,
     PatchOptions,

@@ -7,7 +7,7 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer
-from jelly._core.terms.model import Quad, Triple
+from jelly._core.terms.statements import Quad, Triple
 from jelly._options.settings import checked
 
 # The entry of the metadata that is the note.

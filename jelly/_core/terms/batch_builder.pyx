@@ -23,8 +23,9 @@ from jelly._core.base.kinds cimport (
     KIND_TYPED, KIND_VARIABLE, among,
 )
 from jelly._core.terms.model cimport (
-    IRI, AnyTerm, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, Variable, of_library, split_language,
+    IRI, AnyTerm, BlankNode, DefaultGraph, Literal, QuotedTriple, Variable, of_library, split_language,
 )
+from jelly._core.terms.statements cimport Quad, Triple
 from jelly._core.terms.term_adapter cimport TermAdapter
 
 from collections.abc import Mapping

@@ -4,7 +4,7 @@ from typing import Any, final
 from typing_extensions import Self
 
 from jelly._core.base.batch import Batch
-from jelly._core.terms.model import Quad, Triple
+from jelly._core.terms.statements import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._options.options import StreamOptions
 

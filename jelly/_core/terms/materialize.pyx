@@ -13,7 +13,8 @@ from jelly._core.base.kinds cimport (
     COMPOUND, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TRIPLE, KIND_TYPED, KIND_VARIABLE,
     LITERALS, NODES, PATTERNS, TERMS, TEXTS, TRIPLES, among, plain_kinds, row_of_kind,
 )
-from jelly._core.terms.model cimport IRI, BlankNode, Literal, Quad, QuotedTriple, Triple, Variable
+from jelly._core.terms.model cimport IRI, BlankNode, Literal, QuotedTriple, Variable
+from jelly._core.terms.statements cimport Quad, Triple
 from jelly._core.terms.term_adapter cimport check_rows, make_str, refuse_patch
 
 from jelly._core.terms.model import ANY

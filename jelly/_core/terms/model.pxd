@@ -1,4 +1,4 @@
-"""RDF terms and statements as small immutable Python objects."""
+"""RDF terms as small immutable Python objects."""
 
 
 from libc.stdint cimport int64_t
@@ -7,6 +7,11 @@ from libc.stdint cimport int64_t
 cdef int64_t size_of(object x)
 cdef tuple split_language(object language, object direction)
 cdef object of_library(object x, bint is_graph)
+cdef object unchangeable(object x)
+cdef object as_term(object x, str what)
+cdef object as_graph(object x)
+cdef object in_place(object term)
+cdef object ordered(object x, object y, int op)
 
 
 cdef class IRI:
@@ -45,16 +50,3 @@ cdef class AnyTerm:
 
 cdef class DefaultGraph:
     pass
-
-
-cdef class Triple:
-    cdef readonly object s
-    cdef readonly object p
-    cdef readonly object o
-
-
-cdef class Quad:
-    cdef readonly object s
-    cdef readonly object p
-    cdef readonly object o
-    cdef readonly object g

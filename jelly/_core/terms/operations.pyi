@@ -5,7 +5,8 @@ from typing_extensions import Self, disjoint_base
 
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
-from jelly._core.terms.model import IRI, BlankNode, Literal, Quad, QuotedTriple, Triple
+from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple
+from jelly._core.terms.statements import Quad, Triple
 
 @disjoint_base
 class Operation:

@@ -15,7 +15,8 @@ from jelly._core.rules.patch_operations cimport (
 )
 from jelly._core.terms.batch_builder cimport BatchBuilder
 from jelly._core.terms.materialize cimport Materializer
-from jelly._core.terms.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
+from jelly._core.terms.model cimport IRI, BlankNode, DefaultGraph, Literal, QuotedTriple
+from jelly._core.terms.statements cimport Quad, Triple
 
 from jelly.errors import JellyArgumentError, JellyOptionsError
 

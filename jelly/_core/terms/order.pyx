@@ -7,7 +7,8 @@ from cpython.object cimport PyObject_RichCompare
 from libc.stdint cimport int64_t
 
 from jelly._core.base.constants cimport MAX_QUOTED
-from jelly._core.terms.model cimport AnyTerm, BlankNode, DefaultGraph, IRI, Literal, Quad, QuotedTriple, Triple, Variable, size_of
+from jelly._core.terms.model cimport AnyTerm, BlankNode, DefaultGraph, IRI, Literal, QuotedTriple, Variable, size_of
+from jelly._core.terms.statements cimport Quad, Triple
 
 from jelly.errors import JellyLimitError
 

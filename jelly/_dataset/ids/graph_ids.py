@@ -13,7 +13,8 @@ from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._core.base.batch import Batch
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
-from jelly._core.terms.model import IRI, Triple
+from jelly._core.terms.model import IRI
+from jelly._core.terms.statements import Triple
 from jelly._html import html_table
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, need

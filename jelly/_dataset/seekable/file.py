@@ -15,7 +15,7 @@ from jelly._bytes.names import is_open_file, is_path, is_url
 from jelly._bytes.source import MAX_EXPANSION, Progress, open_local
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer
-from jelly._core.terms.model import Quad, Triple
+from jelly._core.terms.statements import Quad, Triple
 from jelly._dataset.seekable.keyframes import read_segment
 from jelly._dataset.seekable.sidecar import make_sidecar, read_sidecar
 from jelly._formats.filters import Filters, Query, read_filters

@@ -17,7 +17,8 @@ from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
-from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple, Triple, to_term
+from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple, to_term
+from jelly._core.terms.statements import Triple
 from jelly._formats.arrow_tables import pa
 from jelly._formats.syntaxes import library_of
 from jelly.rdflib._query.syntax import ox, solutions
