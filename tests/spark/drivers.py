@@ -235,10 +235,8 @@ def slow_ingest(spark: Any, source: str, out: str, folder: str) -> Any:
 
 def plain_ingest(spark: Any, source: str, out: str, storage: str) -> Any:
     """An ingest to a store, a task for each file."""
-    from jelly.spark._commit import swap
     from jelly.spark._ingest import ingest
 
-    swap.LEASE = 2.0
     done = ingest(source, out, spark=spark, layout="ntriples", split_bytes=1, storage=json.loads(storage))
     return done.as_dict()
 

@@ -39,6 +39,7 @@ def run_here(
 
 def ingest(out: str, src: str, storage: Any = None, **settings: Any) -> Any:
     room._run = run_here
+    room._compute = lambda running, function, items: list(map(function, items))
     return room.ingest(src, out, spark=HERE, split_bytes=1, storage=storage, **settings)
 
 
@@ -86,7 +87,7 @@ def stop_before(name: str, pattern: str, number: int, sign: str) -> None:
     import os
     import re
 
-    place, attribute = (os, "replace") if name == "replace" else (LocalStore, name)
+    place, attribute = os if name in ("replace", "link") else LocalStore, name
     if name == "create_write_transaction":
         import deltalake
 

@@ -17,8 +17,7 @@ from object_store import Proxy
 from support.shared import shared
 
 import jelly
-from jelly.spark._commit.staging import SUCCESS
-from jelly.spark._commit.store import store_of
+from jelly.spark._commit.store import SUCCESS, store_of
 from jelly.spark._parts.files import find_files, open_file
 
 pytestmark = pytest.mark.slow
@@ -212,14 +211,14 @@ def test_executors_and_drivers_are_killed_inside_a_write_to_s3(
         cluster.wait(driver, "a request to hold", proxy.held.is_set)
         return driver
 
-    # In the end of a task, and while the table becomes visible.
-    for pattern, number in [(r"PUT .*partNumber=", 2), (r"POST .*uploadId=", 2)]:
+    # In the end of a task, and before the table becomes visible.
+    for pattern, number in [(r"PUT .*_temporary/.*part-", 2), (r"PUT .*/_ingest/", 1)]:
         cluster.kill(start(pattern, number))
         proxy.go()
         assert find_files(out, storage=s3) == []
     for path in source.iterdir():
         os.utime(path, (1, 1))  # after these, all is to be done again
-    driver = start(r"PUT .*partNumber=", 3)
+    driver = start(r"PUT .*_temporary/.*part-", 3)
     for worker in cluster.workers[-2:]:
         cluster.kill(worker)
     proxy.go()
@@ -233,6 +232,6 @@ def test_executors_and_drivers_are_killed_inside_a_write_to_s3(
             found += list(parquet.ParquetFile(opened).iter_batches())
     assert digest(found) == tuple(library(*sorted(source.iterdir())))
     store = store_of(out, s3)
-    assert {name for name in store.files() if name.startswith("_")} == {"_ingest.jsonl", SUCCESS}
+    assert {name for name in store.files() if name.startswith("_")} == {"_ingest/1.json", SUCCESS}
     assert store.missing([]) == []
     cluster.wait_for_workers(2, START)

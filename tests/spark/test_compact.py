@@ -17,8 +17,7 @@ from store_jobs import HERE, delta_table, run_here
 
 import jelly
 from jelly.cli.commands import cli
-from jelly.spark._commit.staging import Store
-from jelly.spark._commit.store import LocalStore, store_of
+from jelly.spark._commit.store import LocalStore, Store, store_of
 from jelly.spark._ingest import compact, compact_table, ingest
 from jelly.spark._ingest import job as room
 from jelly.spark._ingest.compact import sorted_rows

@@ -17,7 +17,7 @@ from store_jobs import HERE, run_here
 
 import jelly
 from jelly.cli.commands import cli
-from jelly.spark._ingest import compact_table, ingest
+from jelly.spark._ingest import compact_table, delta, ingest
 from jelly.spark._ingest import job as room
 from jelly.spark._ingest.delta import DeltaTasks
 
@@ -159,9 +159,6 @@ def test_a_killed_run_is_continued(tmp_path: Path, run: list[Any], monkeypatch: 
         assert len(run) == 2
         assert before is None or look(out) == before
         run.clear()
-        if before is None:  # nothing was made with these settings yet
-            with pytest.raises(jelly.JellyError, match="is not empty"):
-                ingest(src, out, spark=HERE)
         (src / "e.nt").write_text('<a:s> <a:p> "e" .\n')
         done = convert(src, out)
         # Both tasks were found; a third was left, and the new file.
@@ -295,6 +292,24 @@ def between(monkeypatch: pytest.MonkeyPatch, do: Callable[[], Any]) -> None:
         return found
 
     monkeypatch.setattr(DeltaTasks, "_active", look)
+
+
+def test_a_table_that_is_made_in_between(tmp_path: Path, run: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two first runs look, and there is no table: one of them makes it."""
+    src, out = tmp_path / "src", tmp_path / "out"
+    whole = put(src, a=1)
+    make, left = delta.create_table_with_add_actions, [True]
+
+    def made_by_another(*given: Any, **settings: Any) -> None:
+        if left.pop():
+            left.append(False)
+            convert(src, out)
+        make(*given, **settings)
+
+    monkeypatch.setattr(delta, "create_table_with_add_actions", made_by_another)
+    with pytest.raises(jelly.JellyError, match="others have changed the table meanwhile: run this again"):
+        convert(src, out)
+    assert (look(out), convert(src, out).sources) == (whole, 0)
 
 
 def test_a_commit_in_between(tmp_path: Path, run: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:

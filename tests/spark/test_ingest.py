@@ -23,11 +23,10 @@ from store_jobs import HERE, run_here
 import jelly
 from jelly.cli.commands import cli
 from jelly.spark._commit import swap as swapping
-from jelly.spark._commit.journal import JOURNAL, Manifest
-from jelly.spark._commit.staging import SUCCESS, TEMPORARY
-from jelly.spark._commit.store import LocalStore, store_of
+from jelly.spark._commit.store import SUCCESS, TEMPORARY, LocalStore
 from jelly.spark._ingest import ingest
 from jelly.spark._ingest import job as room
+from jelly.spark._ingest.journal import DirectoryTasks
 from jelly.spark._partitions import split
 from jelly.spark._parts.files import absolute, find_files
 from jelly.spark._stats import stats
@@ -147,7 +146,6 @@ def test_an_index_that_comes_or_goes_doubles_nothing(src: Path, tmp_path: Path, 
 
     parts = tmp_path / "parts"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Manifest, "publish", lambda self: die() if len(run) > 1 else None)
         patch.setattr(room, "_run", lambda *given, do=room._run: (do(*given[:2], given[2][:-1], given[3]), die()))
         with pytest.raises(KeyboardInterrupt):  # all but the last task are done
             ingest(src / "large.jelly", parts, spark=HERE, split_bytes=SMALL)
@@ -166,79 +164,91 @@ def die(*given: Any, **settings: Any) -> Any:
 
 def killed(patch: pytest.MonkeyPatch) -> None:
     """From now on a run that is interrupted cleans up nothing, as if it were killed."""
-    patch.setattr(Manifest, "sweep", lambda self: None)
-    patch.setattr(Manifest, "__exit__", lambda self, *exc: self._lease.release())
+    patch.setattr(DirectoryTasks, "sweep", lambda self: None)
 
 
-@pytest.mark.parametrize("moment", ["after report", "before journal", "after journal"])
 def test_a_crash_loses_and_doubles_nothing(
-    src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch, moment: str
+    src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from jelly.spark._commit import journal
-
     out = tmp_path / "out"
-    commit, delete = Manifest.commit, LocalStore.delete
-    calls = 0
-
-    def crash(self: Manifest, report: dict[str, Any]) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == 2 and moment == "after report":
-            raise KeyboardInterrupt
-        commit(self, report)
-
-    def crash_in_delete(self: LocalStore, names: Any) -> None:
-        if any("_reports" in name for name in names):
-            raise KeyboardInterrupt
-        delete(self, names)
-
     with monkeypatch.context() as patch:
         killed(patch)
-        patch.setattr(Manifest, "commit", crash)
-        patch.setattr(journal, "_UNSAVED", 2)
-        if moment == "before journal":
-            patch.setattr(LocalStore, "write", lambda *given, do=LocalStore.write: (
-                die() if calls == 2 and given[1] == JOURNAL else do(*given)
-            ))  # fmt: skip
-        if moment == "after journal":
-            patch.setattr(LocalStore, "delete", crash_in_delete)
+        patch.setattr(DirectoryTasks, "commit", lambda *given, do=DirectoryTasks.commit: (
+            do(*given) if len(run) < 2 else die()
+        ))  # fmt: skip
         with pytest.raises(KeyboardInterrupt):
             ingest(src, out, spark=HERE, split_bytes=SMALL)
-    assert calls == 2
+    assert not find_files(out)
     assert not (out / "_SUCCESS").exists()
     n = len(split(find_files(src), SMALL))
     run.clear()
     ingest(src, out, spark=HERE, split_bytes=SMALL)
     assert len(run) == n - 2  # the second one was found
     assert rows(out) == expected(src)
-    assert sorted(path.name for path in out.iterdir() if path.name.startswith("_")) == [
-        "_SUCCESS", JOURNAL, "_ingest.lock"
-    ]  # fmt: skip
+    assert sorted(path.name for path in out.iterdir() if path.name.startswith("_")) == ["_SUCCESS", "_ingest"]
 
 
-@pytest.mark.parametrize("told", [False, True])
 def test_a_task_that_ends_after_its_job_may_have_lost_its_files(
-    src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch, told: bool
+    src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
     with monkeypatch.context() as patch:
         killed(patch)
-        patch.setattr(Manifest, "publish" if told else "commit", die)
+        patch.setattr(DirectoryTasks, "publish", die)
         with pytest.raises(KeyboardInterrupt):
             ingest(src, out, spark=HERE, split_bytes=SMALL)
-        if told:  # the journal has all tasks
-            with Manifest(store_of(str(out)), json.loads((out / JOURNAL).read_text())["settings"]) as manifest:
-                manifest.recover()
-                manifest._save()
-                assert len(manifest.tasks) == len(run)
-    left = next((out / TEMPORARY).rglob("*.parquet"))
-    left.unlink()
-    done = len(run)
+    next((out / TEMPORARY).rglob("*.parquet")).unlink()
     run.clear()
     ingest(src, out, spark=HERE, split_bytes=SMALL)
-    assert len(run) == (1 if told else len(split(find_files(src), SMALL)))
-    assert done == (len(split(find_files(src), SMALL)) if told else 1)
+    assert len(run) == 1
     assert rows(out) == expected(src)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_two_at_a_time(src: Path, tmp_path: Path, run: list[list[str]], is_first: bool) -> None:
+    """The first to commit wins. The other fails, and nothing is there twice."""
+    out = tmp_path / "out"
+    if not is_first:
+        ingest(src / "large.jelly", out, spark=HERE)
+    other: list[Any] = []
+
+    def second(*now: int) -> None:
+        if not other:
+            other.append(0)
+            other.append(ingest(src, out, spark=HERE, split_bytes=SMALL))
+
+    with pytest.raises(jelly.JellyError, match="was given up|others have changed the table meanwhile|is not in"):
+        ingest(src, out, spark=HERE, split_bytes=SMALL, progress=second)
+    assert (len(other), rows(out)) == (2, expected(src))
+    again = ingest(src, out, spark=HERE, split_bytes=SMALL)
+    assert (again.sources, rows(out), (out / TEMPORARY).exists()) == (0, expected(src), False)
+
+
+@pytest.mark.parametrize("others", [1, 2])
+def test_others_commit_meanwhile(
+    src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch, others: int
+) -> None:
+    """A journal counts if it is the first of its number; one whose number was taken, and is free again, does not."""
+    out = tmp_path / "out"
+    ingest(src / "large.jelly", out, spark=HERE)
+    for number in range(others):
+        jelly.write(tmp_path / f"{number}.nt", triples(str(number), 3))
+
+    def publish(self: DirectoryTasks, do: Any = DirectoryTasks.publish) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(DirectoryTasks, "publish", do)
+            for number in range(others):
+                ingest(tmp_path / f"{number}.nt", out, spark=HERE)
+        do(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DirectoryTasks, "publish", publish)
+        with pytest.raises(jelly.JellyError, match="others have changed the table meanwhile: run this again"):
+            ingest(src / "text.nt.gz", out, spark=HERE)
+    assert sum(rows(out).values()) == 20_000 + 3 * others
+    ingest(src / "text.nt.gz", out, spark=HERE)
+    assert sum(rows(out).values()) == 20_300 + 3 * others
+    assert [path.name for path in (out / "_ingest").iterdir()] == [f"{others + 2}.json"]
 
 
 def test_broken_files(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
@@ -265,11 +275,11 @@ def test_broken_files(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
 
 def test_partitions(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
     ingest(src, tmp_path / "p", spark=HERE, partition_by="predicate")
-    folders = sorted(path.name for path in (tmp_path / "p").iterdir() if path.is_dir())
+    folders = sorted(path.name for path in (tmp_path / "p").glob("[!_]*"))
     assert folders == [f"predicate=http%3A%2F%2Fexample.org%2Fp{i}" for i in range(3)]
     assert sum(rows(tmp_path / "p").values()) == 20_600
     ingest(src, tmp_path / "g", spark=HERE, partition_by="graph", layout="ntriples")
-    assert len([path for path in (tmp_path / "g").iterdir() if path.is_dir()]) == 3
+    assert len(list((tmp_path / "g").glob("[!_]*"))) == 3
     for name, settings in {"p": {"partition_by": "graph"}, "g": {}}.items():
         with pytest.raises(jelly.JellyError, match="the directory was made with"):
             ingest(src, tmp_path / name, spark=HERE, **settings)
@@ -336,10 +346,8 @@ def test_what_is_refused(src: Path, tmp_path: Path) -> None:
         ingest(src, src)
     with pytest.raises(jelly.JellyOptionsError, match="Parquet only"):
         ingest(src, tmp_path / "out", to="jelly", partition_by="graph")
-    settings = {"to": "parquet", "layout": "flat", "partition_by": None}
-    with Manifest(store_of(str(tmp_path / "out")), settings), pytest.raises(jelly.JellyError, match="another ingest"):
-        ingest(src, tmp_path / "out")
-    (tmp_path / "out" / JOURNAL).write_text("{}\n")
+    (tmp_path / "out" / "_ingest").mkdir(parents=True)
+    (tmp_path / "out" / "_ingest" / "1.json").write_text("{}\n")
     with pytest.raises(jelly.JellyError, match="damaged"):
         ingest(src, tmp_path / "out")
 
@@ -365,12 +373,11 @@ def test_skipped_errors_are_told_by_each_run(src: Path, tmp_path: Path, run: lis
     again = ingest(src, out, spark=HERE, on_error="skip", split_bytes=SMALL)
     assert again.errors == first.errors != []
     assert run == []
-    before = (out / JOURNAL).read_bytes()
+    before = (out / "_ingest" / "1.json").read_bytes()
     with pytest.raises(jelly.JellyFormatError, match=r"skipped by an earlier run.*lines\.nt: line 2"):
         ingest(src, out, spark=HERE, split_bytes=SMALL)
-    assert (out / JOURNAL).read_bytes() == before
-    tasks = [line for line in map(json.loads, before.splitlines()) if "task" in line]
-    assert {line["on_error"] for line in tasks} == {"skip"}
+    assert (out / "_ingest" / "1.json").read_bytes() == before
+    assert {task["on_error"] for task in json.loads(before)["tasks"]} == {"skip"}
     # Other sources do not fail, nor does the file when it is whole.
     assert ingest(src / "large.jelly", out, spark=HERE, split_bytes=SMALL).errors == []
     (src / "lines.nt").write_text("<a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:x> .\n")
@@ -516,7 +523,7 @@ def test_a_full_disk(src: Path, tmp_path: Path, run: list[list[str]], monkeypatc
         patch.setattr("jelly._bytes.sink.Sink.write", full)
         with pytest.raises(OSError, match="No space left"):
             ingest(src, tmp_path / "out", spark=HERE)
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [JOURNAL, "_ingest.lock"]
+    assert not list((tmp_path / "out").iterdir())
 
 
 # ---- statistics

@@ -5,6 +5,7 @@ JELLY_LONG=1 kills them in all moments, else in some.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -25,8 +26,7 @@ from object_store import SECRET, Proxy
 
 import jelly
 from jelly.spark._commit import swap as swapping
-from jelly.spark._commit.staging import SUCCESS, Store
-from jelly.spark._commit.store import S3Store, store_of
+from jelly.spark._commit.store import SUCCESS, Store, store_of
 from jelly.spark._ingest import job as room
 from jelly.spark._parts.files import find_files, open_file
 
@@ -34,28 +34,28 @@ LONG = bool(os.environ.get("JELLY_LONG"))
 LIMIT = 600  # seconds that a process may take on a busy machine
 
 # Where a request to S3, or a call of the local store, is the nth of its kind.
+COPY = r"PUT (?!.*_temporary).*/part-"
 S3_MOMENTS = [
-    ("a part of an upload", r"PUT .*partNumber=", 2),
-    ("the start of an upload", r"POST .*\?uploads", 3),
+    ("an upload", r"PUT .*_temporary/.*part-", 2),
     ("a marker", r"PUT .*/_commit-", 1),
-    ("the first completion", r"POST .*uploadId=", 1),
-    ("a later completion", r"POST .*uploadId=", 2),
+    ("the first copy", COPY, 1),
+    ("a later copy", COPY, 2),
 ]
 INGEST_MOMENTS = [
     *S3_MOMENTS,
     ("a report", r"PUT .*/_reports/", 2),
-    ("the journal before publishing", r"PUT .*/_ingest.jsonl", 2),
-    ("the journal after publishing", r"PUT .*/_ingest.jsonl", 3),
+    ("the journal", r"PUT .*/_ingest/", 1),
     ("the end", r"PUT .*/_SUCCESS", 1),
 ]
 LOCAL_MOMENTS = [
     ("a file", "batches", "", 2),
-    ("the journal", "replace", "_ingest.jsonl'", 2),
     ("a report", "replace", "_reports", 2),
+    ("the journal", "link", "/out/_ingest/", 1),
     ("a marker", "replace", "_commit-ingest.json'", 1),
     ("the first renaming", "replace", r"/out/part-", 1),
     ("a later renaming", "replace", r"/out/part-", 2),
     ("the end", "replace", "_SUCCESS'", 1),
+    ("after the end", "sweep", "", 1),
 ]
 # The same of a table of Delta: what was staged gets its names, then there is one commit.
 DELTA_S3_MOMENTS = [
@@ -135,9 +135,6 @@ def is_clean(store: Store, *kept: str) -> None:
     assert names - set(kept) == {SUCCESS} - set(kept)
     for name in names:
         assert SECRET.encode() not in (store.read(name) or b"")
-    if isinstance(store, S3Store):
-        with store._files() as (fs, root):
-            assert store._uploads(fs, root) == []
 
 
 # ---- ingest
@@ -165,13 +162,13 @@ def check_ingest(store: Store, src: Path, tmp_path: Path, kill: Callable[..., No
     done = store_jobs.ingest(store.path, str(src), storage=dict(store.storage))
     assert rows(store) == after
     assert done.done_before + done.sources == 5
-    is_clean(store, "_ingest.jsonl", "_ingest.lock")
+    is_clean(store, "_ingest/2.json")
     again = store_jobs.ingest(store.path, str(src), storage=dict(store.storage))
     assert (again.sources, rows(store)) == (0, after)
 
 
 @pytest.mark.parametrize(("call", "pattern", "number"), some(
-    LOCAL_MOMENTS, "a file", "a later renaming"
+    LOCAL_MOMENTS, "a file", "the journal", "a later renaming"
 ))  # fmt: skip
 def test_an_ingest_into_a_directory(tmp_path: Path, call: str, pattern: str, number: int) -> None:
     out, sign = tmp_path / "out", tmp_path / "sign"
@@ -185,7 +182,7 @@ def test_an_ingest_into_a_directory(tmp_path: Path, call: str, pattern: str, num
 
 @pytest.mark.parametrize("reaches", [True, False] if LONG else [False])
 @pytest.mark.parametrize(("pattern", "number"), some(
-    INGEST_MOMENTS, "a later completion"
+    INGEST_MOMENTS, "the journal", "a later copy"
 ))  # fmt: skip
 def test_an_ingest_into_s3(
     s3: dict[str, Any], proxy: Proxy, tmp_path: Path, pattern: str, number: int, reaches: bool
@@ -210,6 +207,74 @@ def kill_in_request(
     if reaches:
         wait_for("request handed on", lambda: proxy.handed_on, LIMIT)
     assert len(proxy.seen) == before
+
+
+# ---- layouts
+
+def content(store: Store) -> dict[str, list[str]]:
+    """The rows of each table that a reader of this package sees."""
+    found: dict[str, list[str]] = {}
+    for file in find_files(store.path, storage=store.storage):
+        with open_file(store.storage, file.path) as opened:
+            table = parquet.ParquetFile(opened).read()
+        found.setdefault(file.path[len(store.path) :].rpartition("/")[0], []).extend(map(str, table.to_pylist()))
+    return {name: sorted(rows) for name, rows in found.items()}
+
+
+def check_layout(store: Store, tmp_path: Path, layout: str, kill: Callable[..., None]) -> None:
+    src = tmp_path / "src"
+    sources(src, 1, 1, 1)
+    kill(src=str(src), layout=layout, buckets=2)
+    with pytest.raises(FileNotFoundError) if not store.files() else contextlib.nullcontext():
+        assert not content(store)
+    settings: dict[str, Any] = {"layout": layout, "buckets": 2}
+    storage = dict(store.storage)
+    store_jobs.ingest(store.path, str(src), storage=storage, **settings)
+    store_jobs.ingest(str(tmp_path / "other"), str(src), **settings)
+    assert content(store) == content(store_of(str(tmp_path / "other")))
+    is_clean(store, "_ingest/1.json")
+    before = store.files()
+    again = store_jobs.ingest(store.path, str(src), storage=storage, **settings)
+    assert (again.sources, again.done_before) == (0, 3)
+    sources(src, 1, 1, 1, 1)
+    with pytest.raises(jelly.JellyError, match=rf'sources are new \(1\), such as .*3.nt, .* layout "{layout}"'):
+        store_jobs.ingest(store.path, str(src), storage=storage, **settings)
+    (src / "3.nt").unlink()
+    sources(src, 1, 2)
+    with pytest.raises(jelly.JellyError, match=r"sources have changed or are gone \(1\).*--to delta"):
+        store_jobs.ingest(store.path, str(src), storage=storage, **settings)
+    assert store.files() == before
+
+
+@pytest.mark.parametrize("layout", ["ids", "vertical", "wide"])
+@pytest.mark.parametrize(("call", "pattern", "number"), some(
+    [("a report of a step", "replace", r"_reports/(terms|tables)", 1),
+     ("the journal", "link", "/out/_ingest/", 1), ("a renaming", "replace", "/out/[st][^_]*/part-", 2)],
+    "a report of a step", "a renaming",
+))  # fmt: skip
+def test_a_layout_in_a_directory(tmp_path: Path, layout: str, call: str, pattern: str, number: int) -> None:
+    out, sign = tmp_path / "out", tmp_path / "sign"
+
+    def kill(**settings: Any) -> None:
+        with running("ingest", out=str(out), stop=[call, pattern, number, str(sign)], **settings) as process:
+            kill_when(process, sign.exists)
+
+    check_layout(store_of(str(out)), tmp_path, layout, kill)
+
+
+@pytest.mark.parametrize("layout", ["ids", "vertical", "wide"] if LONG else ["ids"])
+@pytest.mark.parametrize(("pattern", "number"), some(
+    [*S3_MOMENTS, ("the journal", r"PUT .*/_ingest/", 1)], "a later copy"
+))  # fmt: skip
+def test_a_layout_on_s3(
+    s3: dict[str, Any], proxy: Proxy, tmp_path: Path, layout: str, pattern: str, number: int
+) -> None:
+    store = store_of(f"s3://bucket/{tmp_path.name}", s3)
+
+    def kill(**settings: Any) -> None:
+        kill_in_request(proxy, s3, "ingest", pattern, number, True, out=store.path, **settings)
+
+    check_layout(store, tmp_path, layout, kill)
 
 
 # ---- ingest into tables of Delta
@@ -256,9 +321,6 @@ def is_clean_delta(store: Store) -> None:
     assert SECRET.encode() not in log
     assert all(name.split("/")[-1].encode() in log for name in data)
     assert [name.split("/")[0] for name in names - data if not name.startswith("_delta_log/")] == ["_ingest"]
-    if isinstance(store, S3Store):
-        with store._files() as (fs, root):
-            assert store._uploads(fs, root) == []
 
 
 @pytest.mark.parametrize(("call", "pattern", "number"), some(
@@ -276,7 +338,7 @@ def test_an_ingest_into_a_table_of_delta(tmp_path: Path, call: str, pattern: str
 
 @pytest.mark.parametrize("reaches", [True, False])
 @pytest.mark.parametrize(("pattern", "number"), some(
-    DELTA_S3_MOMENTS, "a later completion", "the commit"
+    DELTA_S3_MOMENTS, "a later copy", "the commit"
 ))  # fmt: skip
 def test_an_ingest_into_a_table_of_delta_on_s3(
     s3: dict[str, Any], proxy: Proxy, tmp_path: Path, pattern: str, number: int, reaches: bool
@@ -348,7 +410,7 @@ def test_a_compaction_of_a_table_of_delta(
 
 @pytest.mark.parametrize("reaches", [True, False])
 @pytest.mark.parametrize(("sort", "pattern"), [
-    ([], r"PUT .*/part-"), ([], r"PUT .*/_delta_log/"), (["object"], r"POST .*uploadId="),
+    ([], r"PUT .*/part-"), ([], r"PUT .*/_delta_log/"), (["object"], COPY),
     (["object"], r"PUT .*/_delta_log/"),
 ])  # fmt: skip
 def test_a_compaction_of_a_table_of_delta_on_s3(
@@ -368,7 +430,7 @@ def numbers(first: int, n: int = 15) -> Counter[str]:
 
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize(("pattern", "number"), some(
-    [*S3_MOMENTS, ("a removal", r"DELETE .*/part-", 1)], "a later completion", "a removal"
+    [*S3_MOMENTS, ("a removal", r"DELETE .*/part-", 1)], "a later copy", "a removal"
 ))  # fmt: skip
 def test_a_job_into_s3(
     s3: dict[str, Any], proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -420,7 +482,7 @@ def check_after_a_job(store: Store, monkeypatch: pytest.MonkeyPatch, overwrite: 
 
 @pytest.mark.parametrize("reaches", [True, False] if LONG else [True])
 @pytest.mark.parametrize(("pattern", "number"), some(
-    [*S3_MOMENTS, ("the end", r"PUT .*/batch(=|%3D)1/_SUCCESS", 1)], "a later completion"
+    [*S3_MOMENTS, ("the end", r"PUT .*/batch(=|%3D)1/_SUCCESS", 1)], "a later copy"
 ))  # fmt: skip
 def test_a_batch_of_a_stream_into_s3(
     s3: dict[str, Any], proxy: Proxy, tmp_path: Path, pattern: str, number: int, reaches: bool
@@ -458,29 +520,18 @@ def test_a_batch_of_a_stream_into_a_directory(tmp_path: Path, call: str, pattern
 
 # ---- two at a time
 
-def test_two_ingests_at_a_time(s3: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The first gives a sign of life every five seconds; on a busy machine one may be late by many of them.
-    monkeypatch.setattr(swapping, "LEASE", 30.0)
-    out = f"s3://bucket/{tmp_path.name}"
-    sources(tmp_path / "src", 1)
-    seen: list[str] = []
+def test_two_ingests_at_a_time(s3: dict[str, Any], tmp_path: Path) -> None:
+    out, src = f"s3://bucket/{tmp_path.name}", str(tmp_path / "src")
+    whole = sources(tmp_path / "src", 1, 1)
+    others: list[Any] = []
 
-    def second(done: int, *more: int) -> None:
-        if done:
-            return
-        with pytest.raises(jelly.JellyError, match="another ingest is writing"):
-            store_jobs.ingest(out, str(tmp_path / "src"), storage=s3)
-        seen.append("refused")
+    def second(*now: int) -> None:
+        if not others:
+            others.append(0)
+            others.append(store_jobs.ingest(out, src, storage=s3))
 
-    store_jobs.ingest(out, str(tmp_path / "src"), storage=s3, progress=second)
-    assert seen == ["refused"]
-    # One that was taken for dead does not publish.
-    sources(tmp_path / "src", 1, 1)
-
-    def takes_over(*given: Any) -> None:
-        store = store_of(out, s3)
-        store.write("_ingest.lock", b"somebody else")
-
-    with pytest.raises(jelly.JellyError, match="another ingest has taken over"):
-        store_jobs.ingest(out, str(tmp_path / "src"), storage=s3, progress=takes_over)
-    assert rows(store_of(out, s3)) == Counter(f"0 1 {i}" for i in range(50))
+    with pytest.raises(jelly.JellyError, match="was given up|others have changed the table meanwhile|is not in"):
+        store_jobs.ingest(out, src, storage=s3, progress=second)
+    assert (len(others), rows(store_of(out, s3))) == (2, whole)
+    assert store_jobs.ingest(out, src, storage=s3).sources == 0
+    is_clean(store_of(out, s3), "_ingest/1.json")

@@ -18,8 +18,8 @@ from test_plan import Handler, web  # noqa: F401 - a fixture
 import jelly
 from jelly._dataset.blank_node_scope import BlankNodes
 from jelly.spark import _reading as room
-from jelly.spark._commit.journal import Manifest, task_parts
 from jelly.spark._commit.store import store_of
+from jelly.spark._ingest.journal import DirectoryTasks, task_parts
 from jelly.spark._partitions import Part, split
 from jelly.spark._parts.files import find_files
 from jelly.spark._parts.lines import Lines, cut_evenly
@@ -178,24 +178,19 @@ def test_the_journal_knows_parts_of_text(tmp_path: Path) -> None:
     path.write_bytes(b"<a:s> <a:p> <a:o> .\n" * 1000)
     plan = split(find_files(path), 5000)
     other = split(find_files(path), 7000)
-    with Manifest(store_of(str(tmp_path / "out"), {}), {"sort": [], "blank_nodes": "scope"}) as manifest:
+    journal = DirectoryTasks(store_of(str(tmp_path / "out"), {}), {"sort": [], "blank_nodes": "scope"})
 
-        def done(task: list[Part]) -> None:
-            name = f"{task[0].first}"
-            report = {
-                "task": name, "job": "job", "attempt": name, "parts": task_parts(task), "files": [], "staged": [],
-                "errors": [],
-            }  # fmt: skip
-            manifest.commit(report)
+    def done(task: list[Part]) -> None:
+        journal.commit({"task": f"{task[0].first}", "parts": task_parts(task), "files": [], "staged": [], "errors": []})
 
-        done(plan[0])
-        assert manifest.missing(plan) == plan[1:]
-        assert manifest.changed(plan) == []
-        assert manifest.changed(other) == [str(path)]  # cut elsewhere: it is done again
-        for task in plan[1:]:
-            done(task)
-        assert manifest.missing(plan) == manifest.missing(other) == []
-        assert manifest.changed(other) == []  # it is all there
+    done(plan[0])
+    assert journal.missing(plan) == plan[1:]
+    assert journal.changed(plan) == []
+    assert journal.changed(other) == [str(path)]  # cut elsewhere: it is done again
+    for task in plan[1:]:
+        done(task)
+    assert journal.missing(plan) == journal.missing(other) == []
+    assert journal.changed(other) == []  # it is all there
 
 
 # ---- other file systems

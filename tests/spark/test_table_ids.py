@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -48,20 +47,13 @@ def terms_of(table: pa.Table) -> dict[int, Any]:
 
 
 def write(folder: Path, name: str, batches: list[Batch], buckets: int, **settings: Any) -> int:
-    return write_ids(batches, str(folder), name, scratch="_scratch", buckets=buckets, seed=0, **settings)
+    return write_ids(batches, str(folder), name, buckets=buckets, seed=0, **settings)
 
 
-def merge(folder: Path, name: str, buckets: int) -> int:
-    """Merge the terms of all tasks, and forget their files."""
+def merge(folder: Path, buckets: int) -> int:
+    """Merge the terms of all tasks."""
     scratch = sorted(map(str, (folder / "_scratch").glob("*")))
-    rows = 0
-    for bucket in range(buckets):
-        place = folder / "terms" / f"bucket={bucket}"
-        known = sorted(map(str, place.glob("*.parquet")))
-        rows += merge_terms(bucket, buckets, scratch, known, str(place / f"{name}.parquet"))
-    for path in scratch:
-        os.unlink(path)
-    return rows
+    return sum(merge_terms(bucket, buckets, scratch, str(folder)) for bucket in range(buckets))
 
 
 def read(folder: Path, table: str) -> pa.Table:
@@ -91,13 +83,11 @@ def test_what_is_read_back_is_what_was_written(
 ) -> None:
     folder = tmp_path_factory.mktemp("ids")
     expected: Counter[Any] = Counter()
-    distinct = 0
     for number, task in enumerate(tasks):
         batches = [batch_of([jelly.Quad(*row) for row in rows]) for rows in task]
         assert write(folder, str(number), batches, buckets) == sum(map(len, task))
-        # Each task is an ingest of its own, so that later ones find terms.
-        distinct += merge(folder, str(number), buckets)
         expected.update(tuple(map(key, row)) for rows in task for row in rows)
+    distinct = merge(folder, buckets)
     found = statements(folder)
     assert Counter({tuple(map(key, row)): n for row, n in found.items()}) == expected
     assert distinct == len(read(folder, "terms")) == len({term for row in expected for term in row} - {key(None)})
@@ -112,7 +102,7 @@ def people(first: int, last: int) -> list[Any]:
 
 def test_buckets_are_ranges_of_ids(tmp_path: Path) -> None:
     write(tmp_path, "x", [batch_of(people(0, 500))], 8)
-    assert merge(tmp_path, "x", 8) == len(read(tmp_path, "terms"))
+    assert merge(tmp_path, 8) == len(read(tmp_path, "terms"))
     for table, column in (("triples", "subject"), ("terms", "id")):
         folders = list((tmp_path / table).iterdir())
         assert len(folders) == 8
@@ -133,7 +123,7 @@ def test_rows_of_a_bucket_can_be_sorted_otherwise(tmp_path: Path) -> None:
 
 
 def statements_of(folder: Path) -> Counter[Any]:
-    merge(folder, "late", 4)
+    merge(folder, 4)
     return statements(folder)
 
 
@@ -143,25 +133,8 @@ def test_a_task_of_several_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     batches = [batch_of(people(i, i + 30)) for i in range(0, 300, 30)]
     assert write(tmp_path, "x", batches, 4) == 300
     assert len(list((tmp_path / "_scratch").iterdir())) == 3
-    merge(tmp_path, "x", 4)
+    merge(tmp_path, 4)
     assert statements(tmp_path) == Counter((*statement, None) for statement in people(0, 300))
-
-
-def test_only_parts_of_files_with_wanted_terms_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "_GROUP_ROWS", 10)
-    write(tmp_path, "x", [batch_of(people(0, 300))], 1)
-    assert merge(tmp_path, "x", 1) > 300
-    read_groups: list[int] = []
-    opened = parquet.ParquetFile.read_row_group
-
-    def note(self: Any, group: int, *args: Any, **settings: Any) -> Any:
-        read_groups.append(group)
-        return opened(self, group, *args, **settings)
-
-    monkeypatch.setattr(parquet.ParquetFile, "read_row_group", note)
-    write(tmp_path, "y", [batch_of(people(7, 8))], 1)
-    assert merge(tmp_path, "y", 1) == 0
-    assert 1 <= len(read_groups) <= 3
 
 
 def test_the_id_of_a_term_can_be_computed(tmp_path: Path) -> None:
@@ -170,7 +143,7 @@ def test_the_id_of_a_term_can_be_computed(tmp_path: Path) -> None:
         jelly.QuotedTriple(IRI("a:s"), IRI("a:p"), Literal('"\n')),
     )]  # fmt: skip
     write(tmp_path, "x", [batch_of([jelly.Quad(*row) for row in rows])], 1)
-    merge(tmp_path, "x", 1)
+    merge(tmp_path, 1)
     found = {key(term): id for id, term in terms_of(read(tmp_path, "terms")).items()}
     for *_, term, _ in rows:
         text = str(jelly.Triple(IRI("a:s"), IRI("a:p"), term))
@@ -195,21 +168,18 @@ def test_two_terms_with_one_id_are_an_error(tmp_path: Path, monkeypatch: pytest.
     def alone(i: int) -> Batch:
         return batch_of([jelly.Triple(IRI(f"a:{i}"), IRI(f"a:{i}"), IRI(f"a:{i}"))])
 
-    # Two tasks, of which each has one of the terms; then two ingests.
+    # Two tasks, of which each has one of the terms.
     ids = [int(few(alone(i))[0][0]) for i in range(40)]
     one, other = next((i, j) for i in range(40) for j in range(i) if ids[i] == ids[j])
-    for name, between in (("tasks", False), ("ingests", True)):
-        folder = tmp_path / name
-        write(folder, "x", [alone(one)], 4)
-        if between:
-            assert merge(folder, "x", 4) == 1
-        write(folder, "y", [alone(other)], 4)
-        with pytest.raises(jelly.JellyUnsupportedError, match="two terms have the id"):
-            merge(folder, "y", 4)
+    folder = tmp_path / "tasks"
+    write(folder, "x", [alone(one)], 4)
+    write(folder, "y", [alone(other)], 4)
+    with pytest.raises(jelly.JellyUnsupportedError, match="two terms have the id"):
+        merge(folder, 4)
     # The same term once more is none.
     write(tmp_path / "same", "x", [alone(one)], 4)
     write(tmp_path / "same", "y", [alone(one)], 4)
-    assert merge(tmp_path / "same", "x", 4) == 1
+    assert merge(tmp_path / "same", 4) == 1
 
 
 @pytest.mark.parametrize("differ", [
@@ -225,4 +195,4 @@ def test_terms_that_differ_in_one_respect_are_no_one_term(
         builder.add(jelly.Triple(term, term, term))
         write(tmp_path, name, [builder.batch], 1)
     with pytest.raises(jelly.JellyUnsupportedError, match="two terms have the id 7"):
-        merge(tmp_path, "x", 1)
+        merge(tmp_path, 1)

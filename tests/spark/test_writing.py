@@ -137,7 +137,7 @@ except OSError as error:
     print(os.path.exists(sys.argv[1]))
 """
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "out")], capture_output=True, text=True)
-    assert done.stdout == "27 []\nFalse\n", done.stderr
+    assert done.stdout == "27 ['_job']\nFalse\n", done.stderr
 
 
 # ---- through Spark

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from jelly._bytes.part_file import RESERVED
 
@@ -12,27 +12,20 @@ _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _SAFE = _LETTERS | frozenset("0123456789_")
 
 
-def safe_names(
-    iris: Iterable[str], known: Mapping[str, str] | None = None, taken: Iterable[str] = ()
-) -> dict[str, str]:
+def safe_names(iris: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
     """A name for each IRI: the text after its last ``/``, ``#`` or ``:``, in letters of ASCII, digits and ``_``.
 
     Names differ by more than case, from each other and from those ``taken``: later ones of the same name, in the order
-    of the IRIs, get 8 digits of a hash of the IRI. IRIs of ``known`` keep their names.
-
-    Names of devices of Windows get an ``x``, too.
+    of the IRIs, get 8 digits of a hash of the IRI. Names of devices of Windows get an ``x``, too.
 
     >>> safe_names(["http://a/Name", "http://b/name", "http://c/2nd-name", "http://d/"])
     {'http://a/Name': 'Name', 'http://b/name': 'name_11358bc7', 'http://c/2nd-name': 'x2nd_name', 'http://d/': 'd'}
     >>> safe_names(["http://a/con", "http://a/Con2"])
     {'http://a/Con2': 'Con2', 'http://a/con': 'xcon'}
     """
-    known = known or {}
-    names = {iri: known[iri] for iri in sorted(iris) if iri in known}
-    used = {name.lower() for name in (*taken, *known.values())}
-    for iri in sorted(iris):
-        if iri in names:
-            continue
+    names: dict[str, str] = {}
+    used = {name.lower() for name in taken}
+    for iri in sorted(set(iris)):
         name = _plain(iri)
         if name.lower() in used:
             name = f"{name}_{hashlib.blake2b(iri.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}"
@@ -40,7 +33,7 @@ def safe_names(
             name += "x"
         names[iri] = name
         used.add(name.lower())
-    return dict(sorted(names.items()))
+    return names
 
 
 def _plain(iri: str) -> str:

@@ -17,8 +17,7 @@ from uuid import uuid4
 
 from jelly.errors import JellyError
 from jelly.spark._commit.job import Written
-from jelly.spark._commit.staging import SUCCESS, TEMPORARY, Staged, Store
-from jelly.spark._commit.store import LocalStore
+from jelly.spark._commit.store import SUCCESS, TEMPORARY, LocalStore, Staged, Store
 from jelly.spark._commit.swap import marker_of, swap
 
 __all__ = ["abort_batch", "commit_batch", "job_of", "part_of"]

@@ -19,8 +19,7 @@ from jelly._options.layouts import Layout
 from jelly._streams.output_options import output_options
 from jelly.arrow import write_arrow
 from jelly.errors import JellyError, JellyOptionsError
-from jelly.spark._commit.staging import Staged, Store
-from jelly.spark._commit.store import store_of
+from jelly.spark._commit.store import Staged, Store, store_of
 from jelly.spark._commit.swap import finish, roll_back, swap, tidy
 from jelly.spark._parts.files import local_path
 

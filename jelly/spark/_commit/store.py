@@ -1,4 +1,4 @@
-"""Where jobs put their files: a local directory or an object store. Independent of Spark.
+"""Where jobs put their files: a local directory, or a URL of any file system of fsspec. Independent of Spark.
 
 A file appears whole or not at all, and only when the driver says so::
 
@@ -9,38 +9,193 @@ A file appears whole or not at all, and only when the driver says so::
         staged = draft.stage()                          # they are in the store now, but nobody sees them
     swap(store, "job", staged)                          # the driver: readers see all of them (see `swap`)
 
-`LocalStore` writes below ``_temporary/<job>/`` and renames. `S3Store` uploads in parts and completes the uploads in the
-end, so that there is nothing to rename. `UrlStore`, for every other file system of fsspec, uploads below
-``_temporary/<job>/`` and moves, which object stores do by copying. Names are relative to the directory, with slashes.
+Tasks stage below ``_temporary/<job>/``, from where files are moved: by renaming, in object stores by copying. Names are
+relative to the directory, with slashes.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
 
 from jelly._bytes.names import is_url
 from jelly._bytes.part_file import patiently, to_disk
 from jelly._bytes.remote import change_time, file_system
 from jelly._bytes.workers import Workers, in_order
 from jelly.errors import JellyError
-from jelly.spark._commit.staging import TEMPORARY, Draft, Staged, Store
 
-__all__ = ["LocalStore", "S3Store", "UrlStore", "store_of"]
+__all__ = ["SUCCESS", "TEMPORARY", "Draft", "LocalStore", "Staged", "Store", "UrlStore", "store_of"]
 
-# Requests to an object store at a time, and bytes of a part of an upload: S3 allows 10,000, each of 5 MiB or more.
+TEMPORARY = "_temporary"
+SUCCESS = "_SUCCESS"
+# Requests to an object store at a time.
 _REQUESTS = 16
-_PART = 16 << 20
-_PARTS = 10_000
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
+
+
+class Staged(NamedTuple):
+    """A whole file that nobody sees yet: its ``name`` and ``size``, and ``place``, where the store has it now."""
+
+    name: str
+    size: int
+    place: str
+
+
+@dataclass(slots=True)
+class Draft:
+    """The files of an attempt at a task: they are in a local ``folder``, at any depth. ``stage`` puts them there."""
+
+    store: Store
+    job: str
+    attempt: str
+    folder: str
+
+    def stage(self) -> list[Staged]:
+        """Put all files of the folder into the store, under their names in it.
+
+        JellyError if the job was given up meanwhile. Then nothing of it is left.
+        """
+        names = sorted(
+            os.path.relpath(os.path.join(place, file), self.folder).replace(os.sep, "/")
+            for place, _, files in os.walk(self.folder)
+            for file in files
+        )
+        staged = [
+            Staged(name, os.path.getsize(os.path.join(self.folder, name)), f"{_place(self.job, self.attempt)}/{name}")
+            for name in names
+        ]
+        self.store.upload(self.folder, staged)
+        if not self.store.has(self.job):
+            self.store.sweep(self.job)
+            raise JellyError(f"the job {self.job} was given up", source=self.store.url)
+        return staged
+
+
+@dataclass(frozen=True, slots=True)
+class Store(ABC):
+    """A directory for files of jobs. It can be pickled. ``url`` has no credentials, ``storage`` may have some."""
+
+    path: str  # as it was given
+    storage: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    @abstractmethod
+    def url(self) -> str:
+        """Its path or URL, without credentials."""
+
+    # ---- small files, each written at once
+
+    @abstractmethod
+    def files(self, inside: str = "") -> dict[str, tuple[int, float]]:
+        """All files, or those ``inside`` one directory: their bytes and times of change."""
+
+    @abstractmethod
+    def read(self, name: str) -> bytes | None:
+        """The content of a file; None if it does not exist."""
+
+    @abstractmethod
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file that readers see whole, or not yet."""
+
+    @abstractmethod
+    def create(self, name: str, data: bytes) -> bool:
+        """Write a file that does not exist. False if it does.
+
+        Stores without conditional writes can only look before they write: two that do so at once may both get True.
+        """
+
+    @abstractmethod
+    def delete(self, names: Collection[str]) -> None:
+        """Remove files that may exist, and directories that are empty then."""
+
+    def read_json(self, name: str) -> Any:
+        """The JSON of a file; None if there is none."""
+        data = self.read(name)
+        return None if data is None else json.loads(data)
+
+    def write_json(self, name: str, value: Any) -> None:
+        """Write a file of JSON."""
+        self.write(name, json.dumps(value).encode())
+
+    # ---- files of tasks
+
+    def begin(self, job: str) -> None:
+        """Let tasks of a job write. Make the directory, if there are directories."""
+        self.write(_place(job, "_job"), b"")
+
+    def has(self, job: str) -> bool:
+        """Whether tasks of a job may write: it has begun, and was not swept."""
+        return self.read(_place(job, "_job")) is not None
+
+    @contextlib.contextmanager
+    def task(self, job: str, attempt: str) -> Iterator[Draft]:
+        """A local folder for an attempt at a task. It is gone in the end, unless it is the store itself."""
+        if not self.has(job):
+            why = "it must be a directory that all nodes share, or the job was given up"
+            raise JellyError(f"the job {job} is not in {self.url}: {why}")
+        with self.scratch(job, attempt) as folder:
+            yield Draft(self, job, attempt, folder)
+
+    @contextlib.contextmanager
+    def scratch(self, job: str, attempt: str) -> Iterator[str]:
+        """The folder for `task`."""
+        with tempfile.TemporaryDirectory(prefix="jelly-") as folder:
+            yield folder
+
+    @abstractmethod
+    def upload(self, folder: str, staged: Sequence[Staged]) -> None:
+        """Put files of a folder into the store, where nobody sees them."""
+
+    @abstractmethod
+    def fetched(self, names: Sequence[str]) -> contextlib.AbstractContextManager[list[str]]:
+        """Context manager: paths of local files with the content of some files, in their order."""
+
+    def missing(self, staged: Iterable[Staged]) -> list[Staged]:
+        """Those of some files that are neither staged any more nor published."""
+        sizes = {name: size for name, (size, _) in self.files().items()}
+        return [file for file in staged if file.size not in (sizes.get(file.place), sizes.get(file.name))]
+
+    @abstractmethod
+    def publish(self, staged: Sequence[Staged]) -> None:
+        """Make files visible, unless they are."""
+
+    def _gone(self, file: Staged) -> JellyError:
+        why = "a file that a task has written is gone; do all nodes see the same store?"
+        return JellyError(why, source=f"{self.url}/{file.place}")
+
+    @abstractmethod
+    def sweep(self, job: str) -> None:
+        """Remove what a job has staged. Its tasks may not write any more."""
+
+    def jobs(self) -> dict[str, float]:
+        """The jobs that have begun and were not swept, and when each gave a last sign, by the clock of the store."""
+        last: dict[str, float] = {}
+        for name, (_, changed) in self.files(TEMPORARY).items():
+            job = name.split("/")[1]
+            last[job] = max(last.get(job, 0.0), changed)
+        return last
+
+    def content(self) -> Collection[str]:
+        """The files that readers may see, for an overwrite."""
+        return [name for name in self.files() if not name.startswith(("_", "."))]
+
+    def remove_if_empty(self) -> None:  # noqa: B027 - object stores have no directories
+        """Remove the directory itself if nothing is in it."""
+
+
+def _place(job: str, name: str) -> str:
+    return f"{TEMPORARY}/{job}/{name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +206,10 @@ class LocalStore(Store):
     def url(self) -> str:
         return self.path
 
-    def _at(self, *names: str) -> str:
-        path = os.path.join(self.path, *names)
+    def _at(self, name: str) -> str:
+        path = os.path.join(self.path, name)
         if ".." in path[len(self.path) :].replace(os.sep, "/").split("/") or not path.startswith(self.path):
-            raise JellyError(f"a name leads out of the directory: {'/'.join(names)}", source=self.path)
+            raise JellyError(f"a name leads out of the directory: {name}", source=self.path)
         return path
 
     def files(self, inside: str = "") -> dict[str, tuple[int, float]]:
@@ -75,20 +230,29 @@ class LocalStore(Store):
             return None
 
     def write(self, name: str, data: bytes) -> None:
+        patiently(os.replace, self._made(name, data), self._at(name))
+
+    def _made(self, name: str, data: bytes) -> str:
+        """The path of a new file in the directory of another one."""
         path = self._at(name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path + ".part", "wb") as file:
+        with open(f"{path}.{uuid4().hex}.part", "wb") as file:
             file.write(data)
             file.flush()
             to_disk(file.fileno())
-        patiently(os.replace, path + ".part", path)
+        return file.name
 
     def create(self, name: str, data: bytes) -> bool:
+        made, path = self._made(name, data), self._at(name)
         try:
-            with open(self._at(name), "xb") as file:
-                file.write(data)
-        except FileExistsError:
+            os.link(made, path)
+        except OSError:  # it exists, or there are no links
+            if not os.path.exists(path):
+                patiently(os.replace, made, path)
+                return True
+            os.unlink(made)
             return False
+        os.unlink(made)
         return True
 
     def delete(self, names: Collection[str]) -> None:
@@ -105,15 +269,9 @@ class LocalStore(Store):
                     os.rmdir(self._at(parent))
                     parent = os.path.dirname(parent)
 
-    def begin(self, job: str) -> None:
-        os.makedirs(self._at(TEMPORARY, job), exist_ok=True)
-
-    def has(self, job: str) -> bool:
-        return os.path.isdir(self._at(TEMPORARY, job))
-
     @contextlib.contextmanager
     def scratch(self, job: str, attempt: str) -> Iterator[str]:
-        folder = self._at(TEMPORARY, job, attempt)
+        folder = self._at(_place(job, attempt))
         os.mkdir(folder)  # not its parents: a job that was given up must leave nothing
         try:
             yield folder
@@ -121,56 +279,31 @@ class LocalStore(Store):
             shutil.rmtree(folder, ignore_errors=True)
             raise
 
-    def stage(self, draft: Draft, names: Sequence[str]) -> list[Staged]:
-        place = f"{TEMPORARY}/{draft.job}/{draft.attempt}/"
-        return [Staged(name, os.path.getsize(os.path.join(draft.folder, name)), place + name) for name in names]
+    def upload(self, folder: str, staged: Sequence[Staged]) -> None:
+        """They are there."""
 
     @contextlib.contextmanager
     def fetched(self, names: Sequence[str]) -> Iterator[list[str]]:
         yield [self._at(name) for name in names]
 
-    def missing(self, staged: Iterable[Staged]) -> list[Staged]:
-        def is_there(file: Staged) -> bool:
-            for name in (file.place, file.name):
-                with contextlib.suppress(FileNotFoundError):
-                    return os.path.getsize(self._at(name)) == file.size
-            return False
-
-        return [file for file in staged if not is_there(file)]
-
     def publish(self, staged: Sequence[Staged]) -> None:
         for file in staged:
-            made, final = self._at(file.place), self._at(file.name)
-            if os.path.exists(made):
-                os.makedirs(os.path.dirname(final), exist_ok=True)
-                patiently(os.replace, made, final)
-            elif not os.path.exists(final):
-                raise JellyError("a file that a task has written is gone", source=made)
+            final = self._at(file.name)
+            os.makedirs(os.path.dirname(final), exist_ok=True)
+            try:
+                patiently(os.replace, self._at(file.place), final)
+            except FileNotFoundError:
+                if not os.path.exists(final):
+                    raise self._gone(file) from None
 
-    def sweep(self, job: str | None = None, keep: Collection[Staged] = ()) -> None:
-        top = self._at(TEMPORARY)
-        kept = {file.place for file in keep}
-        if not kept:
-            gone = self._at(TEMPORARY, f"{job}.gone") if job else f"{top}.gone"
-            with contextlib.suppress(OSError):
-                # After the renaming no task writes more into it.
-                os.rename(self._at(TEMPORARY, job) if job else top, gone)
-            shutil.rmtree(gone, ignore_errors=True)
-        else:
-            for place, _, files in os.walk(self._at(TEMPORARY, job) if job else top, topdown=False):
-                for file in files:
-                    path = os.path.join(place, file)
-                    if os.path.relpath(path, self.path).replace(os.sep, "/") not in kept:
-                        os.unlink(path)
-                with contextlib.suppress(OSError):
-                    os.rmdir(place)
+    def sweep(self, job: str) -> None:
+        gone = self._at(_place(f"{job}.gone", ""))
+        with contextlib.suppress(OSError):
+            # After the renaming no task writes more into it.
+            os.rename(self._at(_place(job, "")), gone)
+        shutil.rmtree(gone, ignore_errors=True)
         with contextlib.suppress(OSError):  # it has other jobs
-            os.rmdir(top)
-
-    def jobs(self) -> dict[str, float]:
-        with contextlib.suppress(FileNotFoundError):
-            return {entry.name: entry.stat().st_mtime for entry in os.scandir(self._at(TEMPORARY))}
-        return {}
+            os.rmdir(self._at(TEMPORARY))
 
     def content(self) -> Collection[str]:
         with contextlib.suppress(FileNotFoundError):
@@ -181,8 +314,6 @@ class LocalStore(Store):
         with contextlib.suppress(OSError):
             os.rmdir(self.path)
 
-
-# ---- remote
 
 @dataclass(frozen=True, slots=True)
 class UrlStore(Store):
@@ -210,16 +341,15 @@ class UrlStore(Store):
 
     def files(self, inside: str = "") -> dict[str, tuple[int, float]]:
         with self._files() as (fs, root):
-            found = self._find(fs, root, inside)
-        return {name: (info["size"] or 0, change_time(info)) for name, info in found.items()}
-
-    def _find(self, fs: Any, root: str, inside: str = "") -> dict[str, Any]:
-        fs.invalidate_cache()
-        try:
-            found = fs.find(f"{root}/{inside}".rstrip("/"), detail=True)
-        except FileNotFoundError:
-            return {}
-        return {path[len(root) + 1 :]: info for path, info in found.items() if info["type"] == "file"}
+            fs.invalidate_cache()
+            try:
+                found = fs.find(f"{root}/{inside}".rstrip("/"), detail=True)
+            except FileNotFoundError:
+                return {}
+        return {
+            path[len(root) + 1 :]: (info["size"] or 0, change_time(info))
+            for path, info in found.items() if info["type"] == "file"
+        }  # fmt: skip
 
     def read(self, name: str) -> bytes | None:
         with self._files() as (fs, root):
@@ -231,13 +361,13 @@ class UrlStore(Store):
 
     def write(self, name: str, data: bytes) -> None:
         with self._files() as (fs, root):
-            self._make_parents(fs, [f"{root}/{name}"])
+            _make_parents(fs, [f"{root}/{name}"])
             fs.pipe_file(f"{root}/{name}", data)
 
     def create(self, name: str, data: bytes) -> bool:
         with self._files() as (fs, root):
             path = f"{root}/{name}"
-            self._make_parents(fs, [path])
+            _make_parents(fs, [path])
             fs.invalidate_cache()
             if fs.exists(path):
                 return False
@@ -258,23 +388,10 @@ class UrlStore(Store):
 
             _each(remove, names)
 
-    def begin(self, job: str) -> None:
-        self.write(f"{TEMPORARY}/{job}/_job", b"")
-
-    def has(self, job: str) -> bool:
-        return self.read(f"{TEMPORARY}/{job}/_job") is not None
-
-    def stage(self, draft: Draft, names: Sequence[str]) -> list[Staged]:
-        place = f"{TEMPORARY}/{draft.job}/{draft.attempt}/"
+    def upload(self, folder: str, staged: Sequence[Staged]) -> None:
         with self._files() as (fs, root):
-            self._make_parents(fs, [f"{root}/{place}{name}" for name in names])
-
-            def put(name: str) -> Staged:
-                path = os.path.join(draft.folder, name)
-                fs.put_file(path, f"{root}/{place}{name}")
-                return Staged(name, os.path.getsize(path), place + name)
-
-            return _each(put, names)
+            _make_parents(fs, [f"{root}/{file.place}" for file in staged])
+            _each(lambda file: fs.put_file(os.path.join(folder, file.name), f"{root}/{file.place}"), staged)
 
     @contextlib.contextmanager
     def fetched(self, names: Sequence[str]) -> Iterator[list[str]]:
@@ -284,16 +401,9 @@ class UrlStore(Store):
                 _each(lambda pair: fs.get_file(f"{root}/{pair[0]}", pair[1]), zip(names, paths, strict=True))
             yield paths
 
-    def missing(self, staged: Iterable[Staged]) -> list[Staged]:
-        listed = self.files()
-        return [
-            file for file in staged
-            if all(listed.get(name, (None,))[0] != file.size for name in (file.place, file.name))
-        ]  # fmt: skip
-
     def publish(self, staged: Sequence[Staged]) -> None:
         with self._files() as (fs, root):
-            self._make_parents(fs, [f"{root}/{file.name}" for file in staged])
+            _make_parents(fs, [f"{root}/{file.name}" for file in staged])
 
             def move(file: Staged) -> None:
                 try:
@@ -301,141 +411,32 @@ class UrlStore(Store):
                 except FileNotFoundError:
                     fs.invalidate_cache()
                     if not fs.exists(f"{root}/{file.name}"):
-                        why = "a file that a task has written is gone; do all nodes see the same store?"
-                        raise JellyError(why, source=f"{self.url}/{file.place}") from None
+                        raise self._gone(file) from None
 
             _each(move, staged)
 
-    def sweep(self, job: str | None = None, keep: Collection[Staged] = ()) -> None:
-        kept = {file.place for file in keep}
-        inside = f"{TEMPORARY}/{job}" if job else TEMPORARY
-        with self._files() as (fs, root):
-            found = self._find(fs, root, inside)
+    def sweep(self, job: str) -> None:
         # First the sign that the job lives.
-        self.delete([name for name in found if name.endswith("/_job")])
-        self.delete([name for name in found if name not in kept and not name.endswith("/_job")])
-        if not kept:
-            with self._files() as (fs, root), contextlib.suppress(FileNotFoundError):
-                fs.rm(f"{root}/{inside}", recursive=True)
+        self.delete([_place(job, "_job")])
+        with self._files() as (fs, root), contextlib.suppress(FileNotFoundError):
+            fs.invalidate_cache()
+            fs.rm(f"{root}/{TEMPORARY}/{job}", recursive=True)
 
-    def jobs(self) -> dict[str, float]:
-        with self._files() as (fs, root):
-            found = self._find(fs, root, TEMPORARY)
-        last: dict[str, float] = {}
-        for name, info in found.items():
-            job = name.split("/")[1]
-            last[job] = max(last.get(job, 0.0), change_time(info))
-        return last
 
-    def _make_parents(self, fs: Any, paths: Iterable[str]) -> None:
-        """Make directories, where a file system has them."""
+def _make_parents(fs: Any, paths: Iterable[str]) -> None:
+    """Make directories, where a file system has them: a bucket must exist."""
+    if "s3" not in fs.protocol:
         for parent in {path.rpartition("/")[0] for path in paths}:
             fs.makedirs(parent, exist_ok=True)
 
 
-@dataclass(frozen=True, slots=True)
-class S3Store(UrlStore):
-    """A URL of S3, or of another store that speaks its protocol. The driver completes what tasks have uploaded."""
-
-    def _make_parents(self, fs: Any, paths: Iterable[str]) -> None:
-        """There are no directories, and a bucket must exist."""
-
-    @staticmethod
-    def _key(fs: Any, path: str) -> dict[str, str]:
-        bucket, key, _ = fs.split_path(path)
-        return {"Bucket": bucket, "Key": key}
-
-    def stage(self, draft: Draft, names: Sequence[str]) -> list[Staged]:
-        with self._files() as (fs, root):
-
-            def upload(name: str) -> Staged:
-                path = os.path.join(draft.folder, name)
-                size = os.path.getsize(path)
-                at = self._key(fs, f"{root}/{name}")
-                at["UploadId"] = fs.call_s3("create_multipart_upload", **at)["UploadId"]
-                tags = []
-                step = max(_PART, -(-size // _PARTS))
-                with open(path, "rb") as file:
-                    for number, data in enumerate(iter(lambda: file.read(step), b""), 1):
-                        tags.append(fs.call_s3("upload_part", PartNumber=number, Body=data, **at)["ETag"])
-                return Staged(name, size, at["UploadId"], tuple(tags))
-
-            # Another sign of life, and a name by which `sweep` finds the uploads.
-            self.write_json(f"{TEMPORARY}/{draft.job}/{draft.attempt}", list(names))
-            return _each(upload, names)
-
-    def _uploads(self, fs: Any, root: str) -> list[tuple[str, str]]:
-        """Name and id of each upload that is not complete."""
-        bucket, prefix, _ = fs.split_path(f"{root}/")
-        found: list[tuple[str, str]] = []
-        more: dict[str, str] = {}
-        while True:
-            page = fs.call_s3("list_multipart_uploads", Bucket=bucket, Prefix=prefix, **more)
-            found += [(entry["Key"][len(prefix) :], entry["UploadId"]) for entry in page.get("Uploads") or ()]
-            if not page.get("IsTruncated"):
-                return found
-            more = {"KeyMarker": page["NextKeyMarker"], "UploadIdMarker": page["NextUploadIdMarker"]}
-
-    def missing(self, staged: Iterable[Staged]) -> list[Staged]:
-        with self._files() as (fs, root):
-            uploads = set(self._uploads(fs, root))
-        listed = self.files()
-        return [
-            file for file in staged
-            if (file.name, file.place) not in uploads and listed.get(file.name, (None,))[0] != file.size
-        ]  # fmt: skip
-
-    def publish(self, staged: Sequence[Staged]) -> None:
-        with self._files() as (fs, root):
-
-            def complete(file: Staged) -> None:
-                parts = [{"PartNumber": number, "ETag": tag} for number, tag in enumerate(file.tags, 1)]
-                at = self._key(fs, f"{root}/{file.name}")
-                try:
-                    fs.call_s3("complete_multipart_upload", UploadId=file.place, MultipartUpload={"Parts": parts}, **at)
-                except Exception:
-                    # It may be complete already: what counts is the object.
-                    fs.invalidate_cache()
-                    if not fs.exists(f"{root}/{file.name}") or fs.size(f"{root}/{file.name}") != file.size:
-                        raise
-
-            _each(complete, staged)
-
-    def sweep(self, job: str | None = None, keep: Collection[Staged] = ()) -> None:
-        inside = f"{TEMPORARY}/{job}" if job else TEMPORARY
-        kept = {(file.name, file.place) for file in keep}
-        with self._files() as (fs, root):
-            found = self._find(fs, root, inside)
-            signs = [name for name in found if name.endswith("/_job")]
-            if job is None:
-                names = None
-            else:
-                notes = [name for name in found if name.count("/") == 2 and not name.endswith("/_job")]
-                names = {name for note in notes for name in self.read_json(note) or ()}
-            self.delete(signs)
-
-            def abort(upload: tuple[str, str]) -> None:
-                with contextlib.suppress(FileNotFoundError):
-                    at = self._key(fs, f"{root}/{upload[0]}")
-                    fs.call_s3("abort_multipart_upload", UploadId=upload[1], **at)
-
-            uploads = self._uploads(fs, root)
-            _each(abort, [one for one in uploads if one not in kept and (names is None or one[0] in names)])
-            self.delete([name for name in found if name not in signs])
-
-
-def store_of(path: str, storage: Mapping[str, Any] | None = None, *, readable: bool = False) -> Store:
+def store_of(path: str, storage: Mapping[str, Any] | None = None) -> Store:
     """The store at a local path or URL. ``storage`` goes to the file system of fsspec.
-
-    With ``readable``, what was staged can be fetched before it is published. On S3 it is copied then.
 
     >>> store_of("/data/table")
     LocalStore(path='/data/table')
     """
-    if not is_url(path):
-        return LocalStore(path)
-    kind = S3Store if path.startswith(("s3://", "s3a://")) and not readable else UrlStore
-    return kind(path.rstrip("/"), dict(storage or {}))
+    return UrlStore(path.rstrip("/"), dict(storage or {})) if is_url(path) else LocalStore(path)
 
 
 def _secrets(storage: Any, parts: Any) -> Iterator[str]:

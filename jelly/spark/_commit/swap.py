@@ -16,11 +16,13 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from jelly.errors import JellyError
-from jelly.spark._commit.staging import SUCCESS, Staged, Store
+from jelly.spark._commit.store import SUCCESS, Staged, Store
 from jelly.spark._parts.files import MARKER
 
-__all__ = ["LEASE", "finish", "marker_of", "roll_back", "swap", "tidy"]
+__all__ = ["INGEST", "LEASE", "finish", "marker_of", "roll_back", "swap", "tidy"]
 
+# The job of every ingest into a directory: the next one completes what it has begun.
+INGEST = "ingest"
 # Seconds after which a job that gives no sign of life is dead. A living one gives a sign several times as often.
 LEASE = 60.0
 # Seconds after which tasks of a job that has not begun to commit are dead: each task is a sign of life.
@@ -35,26 +37,23 @@ def marker_of(job: str) -> str:
 
 
 def swap(
-    store: Store, job: str, staged: Sequence[Staged], old: Collection[str] = (), *,
-    success: str = SUCCESS, resume: bool = False,
-) -> None:  # fmt: skip
+    store: Store, job: str, staged: Sequence[Staged], old: Collection[str] = (), *, success: str = SUCCESS
+) -> None:
     """Show readers the staged files instead of the ``old`` ones. `finish` must follow.
 
-    ``success`` is the file that is missing meanwhile. ``resume`` goes on after a crash where it was.
+    ``success`` is the file that is missing meanwhile.
     """
     marker = marker_of(job)
-    before = store.read_json(marker) if resume else None
-    if before is None or before["step"] == "add":
-        names = [file.name for file in staged]
-        state: dict[str, Any] = {"step": "add", "hide": names, "success": store.read(success) is not None}
-        store.write_json(marker, state)
-        store.delete([success])
-        told = time.monotonic()
-        for at in range(0, len(staged), _AT_A_TIME):
-            if time.monotonic() - told > LEASE / 6:
-                store.write_json(marker, state)
-                told = time.monotonic()
-            store.publish(staged[at : at + _AT_A_TIME])
+    names = [file.name for file in staged]
+    state: dict[str, Any] = {"step": "add", "hide": names, "success": store.read(success) is not None}
+    store.write_json(marker, state)
+    store.delete([success])
+    told = time.monotonic()
+    for at in range(0, len(staged), _AT_A_TIME):
+        if time.monotonic() - told > LEASE / 6:
+            store.write_json(marker, state)
+            told = time.monotonic()
+        store.publish(staged[at : at + _AT_A_TIME])
     if old:
         store.write_json(marker, {"step": "remove", "hide": sorted(old), "success": False})
         store.delete(old)
@@ -84,7 +83,7 @@ def tidy(store: Store, job: str) -> None:
     if now is None:
         raise JellyError(f"the job {job} has begun and is not in {store.url}: is the directory writable?")
     for name, (_, changed) in store.files().items():
-        if name.startswith(MARKER) and now - changed > LEASE:
+        if name.startswith(MARKER) and name != marker_of(INGEST) and now - changed > LEASE:
             if not name.endswith(".json"):  # its writer has died
                 store.delete([name])
                 continue

@@ -1,10 +1,10 @@
 """``jelly spark ingest``: files of statements to Parquet, Delta or seekable Jelly, decoded and written by executors.
 
 No statement passes through the JVM: a task reads its part of the sources and writes its own files, and only a report
-goes to the driver. `jelly.spark._commit.journal` describes how the files get their names.
+goes to the driver.
 
-- `job`: what the driver does. `tasks`: what the executors do. `delta`: commits to a table of Delta. `compact`: few
-  files out of many. `report`: what an ingest tells.
+- `job`: what the driver does. `tasks`: what the executors do. `journal`: what is done, and commits to a directory;
+  `delta`: to a table of Delta. `compact`: few files out of many. `report`: what an ingest tells.
 """
 
 from jelly.spark._ingest.job import compact_table, ingest

@@ -16,7 +16,7 @@ from typing import Any
 
 from jelly._formats.arrow_tables import compute, pa, parquet
 from jelly._formats.table_files import write_table_file
-from jelly.spark._commit.staging import Store
+from jelly.spark._commit.store import Store
 from jelly.spark._parts.files import open_file
 from jelly.spark._reading import BATCH_ROWS
 

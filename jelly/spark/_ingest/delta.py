@@ -1,10 +1,9 @@
 """The journal of an ingest into a table of Delta, which is committed once (extra ``delta``, no jar).
 
 Tasks stage Parquet files as for any table. When all are done, the driver gives them their names, which nobody reads as
-long as Delta's log does not have them, and writes the journal, ``_ingest/<number>.json``. Then one commit adds these
-files, removes those of former tasks, and says by a transaction of Delta (``jelly.ingest``) which journal counts. So
-every reader sees the table before or after it, and of two ingests at a time one fails. What a killed run has staged
-stays for the next one, until a run has committed.
+long as Delta's log does not have them, and writes the journal. Then one commit adds these files, removes those of
+former tasks, and says by a transaction of Delta (``jelly.ingest``) which journal counts. So every reader sees the table
+before or after it, and of two ingests at a time one fails.
 
 A compaction changes no journal: files that are not in the log any more became those that no task has written.
 """
@@ -12,22 +11,18 @@ A compaction changes no journal: files that are not in the log any more became t
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import re
 import secrets
 import time
-import uuid
 from collections.abc import Collection, Iterator, Sequence
-from types import TracebackType
 from typing import Any
 from urllib.parse import unquote
 
 from jelly._formats.arrow_tables import pa
 from jelly.errors import JellyError, need
-from jelly.spark._commit.journal import Tasks, check_settings, file_names, new_reports, staged_files, task_parts
-from jelly.spark._commit.staging import TEMPORARY, Store
-from jelly.spark._partitions import Part
+from jelly.spark._commit.store import TEMPORARY, Store
+from jelly.spark._ingest.journal import FOLDER, Tasks, file_names, journal_name, new_reports, staged_files
 
 with need("delta", "tables of Delta need deltalake"):
     import deltalake
@@ -39,7 +34,6 @@ __all__ = ["DeltaTasks"]
 # The name of our transactions, and of what a commit says of itself.
 _NAME = "jelly.ingest"
 _COMPACT = "jelly.compact"
-_FOLDER = "_ingest"
 # Operations of others that change no statements.
 _HARMLESS = ("OPTIMIZE", "VACUUM START", "VACUUM END", "FSCK", "SET TBLPROPERTIES")
 # What fsspec calls the options of S3, and what Delta does.
@@ -53,7 +47,7 @@ _COLOUR = re.compile(r"\x1b\[\d*m")
 
 
 class DeltaTasks(Tasks):
-    """The tasks of a table of Delta. Use it in ``with``.
+    """The tasks of a table of Delta.
 
     ``settings`` None stands for those that it was made with. JellyError if there are other files, if the table was made
     with other settings, or by no ingest.
@@ -64,33 +58,22 @@ class DeltaTasks(Tasks):
     ) -> None:
         super().__init__(store)
         self._schema, self._keys = schema, [column] if column else []
-        self._job = ""
-        self._number = 0  # of the journal that counts
-        # The journal: the version of the table before it, what others have done to its statements, and what the commit
-        # has left: jobs that can commit no more, and journals that do not count.
-        self._state: dict[str, Any] = {"version": 0, "others": None, "over": [], "old": []}
+        # The journal has the version of the table before it, too, and what others have done to its statements.
+        self._state |= {"version": 0, "others": None}
         self._table = self._open()
-        if self._table is None:
-            if settings is None:
-                raise JellyError("there is no table of Delta", source=store.url)
+        if self._table is not None:
+            number = self._table.transaction_version(_NAME)
+            if number is None:
+                raise JellyError("the table of Delta was made by no ingest: use another directory", source=store.url)
+            self._load(number, settings)
+        elif settings is None:
+            raise JellyError("there is no table of Delta", source=store.url)
+        else:
             # A run that was killed before the first commit may have given files their names.
             ours = {name for report in new_reports(store, None, set()) for name in file_names(report)}
-            if any(not name.startswith((f"{TEMPORARY}/", f"{_FOLDER}/")) for name in store.files().keys() - ours):
+            if any(not name.startswith((f"{TEMPORARY}/", f"{FOLDER}/")) for name in store.files().keys() - ours):
                 raise JellyError("the directory is not empty and is no table of Delta", source=store.url)
             self.settings = settings
-        else:
-            self._state = self._read()
-            self.tasks = {report["task"]: report for report in self._state["tasks"]}
-            self.settings = check_settings(self._state["settings"], settings, store.url)
-        self._digest = hashlib.blake2b(json.dumps(self.settings).encode(), digest_size=8).hexdigest()
-
-    def __enter__(self) -> DeltaTasks:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Nothing is held."""
 
     # ---- Delta
 
@@ -124,24 +107,6 @@ class DeltaTasks(Tasks):
         except TableNotFoundError:
             return None
 
-    def _read(self) -> dict[str, Any]:
-        """The journal that counts."""
-        assert self._table is not None
-        number = self._table.transaction_version(_NAME)
-        if number is None:
-            raise JellyError("the table of Delta was made by no ingest: use another directory", source=self.store.url)
-        self._number = number
-        name = f"{_FOLDER}/{number}.json"
-        try:
-            state: dict[str, Any] | None = self.store.read_json(name)
-        except ValueError:
-            state = None
-        if state is None:
-            raise JellyError(
-                "the journal is gone or damaged: use another directory", source=f"{self.store.url}/{name}"
-            )
-        return state
-
     def _active(self) -> dict[str, dict[str, Any]]:
         """The files of the table by their names, as Delta's log tells of them."""
         if self._table is None:
@@ -153,9 +118,6 @@ class DeltaTasks(Tasks):
         """Whether the journal is still the one that counts. The table is the newest then."""
         self._table = self._open()
         return (0 if self._table is None else self._table.transaction_version(_NAME) or 0) == self._number
-
-    def _overtaken(self) -> JellyError:
-        return JellyError("others have changed the table meanwhile: run this again", source=self.store.url)
 
     def _commit(self, add: Sequence[AddAction], gone: Collection[str], number: int, **told: str) -> None:
         """Make a commit. JellyError if another ingest was first, or others have taken ``gone`` out of the table."""
@@ -183,10 +145,15 @@ class DeltaTasks(Tasks):
                         commit_properties=properties,
                     )  # fmt: skip
                 else:
-                    create_table_with_add_actions(
-                        self.store.path, deltalake.Schema.from_arrow(self._schema), list(add),
-                        partition_by=self._keys, storage_options=self._storage, commit_properties=properties,
-                    )  # fmt: skip
+                    try:
+                        create_table_with_add_actions(
+                            self.store.path, deltalake.Schema.from_arrow(self._schema), list(add),
+                            partition_by=self._keys, storage_options=self._storage, commit_properties=properties,
+                        )  # fmt: skip
+                    except DeltaError:
+                        if self._open() is None:
+                            raise
+                        continue  # another has made it meanwhile
                 self._table = self._open()
                 return
         if self._table is None or self._table.transaction_version(_NAME) != number:  # its answer may be lost
@@ -194,52 +161,12 @@ class DeltaTasks(Tasks):
 
     # ---- tasks
 
-    def begin(self) -> str:
-        """Let tasks write. Return the name of their job, which says with which settings they do."""
-        self._job = f"{uuid.uuid4().hex}-{self._digest}"
-        self.store.begin(self._job)
-        return self._job
-
-    def recover(self) -> None:
-        """Remove what the last commit has left."""
-        for job in self.store.jobs().keys() & set(self._state["over"]):
-            self.store.sweep(job)
-        self.store.delete(self._state["old"])
-
-    def sweep(self) -> None:
-        """Remove what a job has left that has done nothing. Anything else stays for the next run."""
-        if not self._ready:
-            self.store.sweep(self._job)
-
-    def missing(self, tasks: list[list[Part]]) -> list[list[Part]]:
-        """The parts of a plan that are not in the table, and were not read by a run that was killed."""
-        planned = {tuple(part) for task in tasks for part in task_parts(task)}
-
-        def fits(report: dict[str, Any]) -> bool:
-            parts = {tuple(part) for part in report["parts"]}
-            # One without parts is of a compaction, where it counts only with all others.
-            return report["job"].endswith(self._digest) and not report["errors"] and set() < parts <= planned
-
-        found = list(self._found(fits))
-        lost = set(self.store.missing([file for report in found for file in staged_files(report)]))
-        for report in found:
-            if lost.isdisjoint(staged_files(report)):
-                self.commit(report)
-        return super().missing(tasks)
-
-    def commit(self, report: dict[str, Any]) -> None:
-        """Note a task, to be published."""
-        self.tasks[report["task"]] = report
-        self._ready.add(report["task"])
-
-    def drop_tasks(self, names: Collection[str]) -> None:
-        """Take what some tasks have written out of the table."""
+    def drop(self, paths: Collection[str]) -> None:
+        names = {name for name, report in self.tasks.items() if any(part[0] in paths for part in report["parts"])}
         if not names:
             return
         active = self._active().keys()
-        rewritten = {
-            name for name, report in self.tasks.items() if name not in self._ready and file_names(report) - active
-        }
+        rewritten = {name for name, report in self.tasks.items() if file_names(report) - active}
         if not rewritten.isdisjoint(names):
             if others := self._foreign():
                 raise JellyError(
@@ -247,14 +174,11 @@ class DeltaTasks(Tasks):
                     f"changed the table ({others}): ingest into another directory", source=self.store.url,
                 )  # fmt: skip
             self._former |= active - {file for report in self.tasks.values() for file in file_names(report)}
-            names = rewritten.union(names)
+            names |= rewritten
         for name in names:
             report = self.tasks.pop(name)
             self._dropped |= {part[0] for part in report["parts"]}
-            if name in self._ready:
-                self._ready.remove(name)
-            else:
-                self._former |= file_names(report) & active
+            self._former |= file_names(report) & active
 
     def _foreign(self) -> str | None:
         """What others have done to statements of the table since its first ingest; None if nothing."""
@@ -265,35 +189,21 @@ class DeltaTasks(Tasks):
         with self._told():
             entries = self._table.history(since) if since else []
         for entry in entries:
-            if not {_NAME, _COMPACT} & entry.keys() and entry["operation"] not in _HARMLESS:
-                return f"{entry['operation']} in version {entry['version']}"
+            if not {_NAME, _COMPACT} & entry.keys() and entry.get("operation") not in _HARMLESS:
+                return f"{entry.get('operation', 'a commit')} in version {entry['version']}"
         return None if len(entries) == since else "commits that its log does not have any more"
 
-    def publish(self) -> None:
-        """Show readers the files of all tasks, and no other files. If there is nothing to change, nothing is done."""
-        if self._table is not None and not self._ready and not self._former:
-            return
-        over = list(self.store.jobs())  # after this commit none of them can commit
-        reports = [self.tasks[name] for name in sorted(self._ready)]
+    def _publish(self, state: dict[str, Any]) -> int:
         if not self._is_ours():
             raise self._overtaken()
-        self.store.publish([file for report in reports for file in staged_files(report)])
+        self.store.publish(self.staged)
         # Greater than any before, and of no other run.
         number = max(int(time.time()), (self._number >> 30) + 1) << 30 | secrets.randbits(30)
-        kept = [{key: told for key, told in report.items() if key not in ("staged", "stats")}
-                for report in self.tasks.values()]  # fmt: skip
-        state = {
-            "settings": self.settings, "version": 0 if self._table is None else self._table.version(),
-            "others": self._foreign(), "over": over, "old": list(self.store.files(_FOLDER)), "tasks": kept,
-        }  # fmt: skip
-        self.store.write_json(f"{_FOLDER}/{number}.json", state)
-        self._commit([add for report in reports for add in self._adds(report)], self._former, number)
-        self._number, self._state = number, state
-        self.tasks = {report["task"]: report for report in kept}
-        self._ready.clear()
-        self._former.clear()
-        self._dropped.clear()
-        self.recover()
+        state |= {"version": 0 if self._table is None else self._table.version(), "others": self._foreign()}
+        self.store.write_json(journal_name(number), state)
+        adds = [add for name in sorted(self._ready) for add in self._adds(self.tasks[name])]
+        self._commit(adds, self._former, number)
+        return number
 
     def _adds(self, report: dict[str, Any], is_new: bool = True) -> Iterator[AddAction]:
         for name, size in report["files"]:
@@ -333,4 +243,3 @@ class DeltaTasks(Tasks):
         self.store.publish([file for report in reports for file in staged_files(report)])
         adds = [add for report in reports for add in self._adds(report, is_new=False)]
         self._commit(adds, files, self._number, **{_COMPACT: order})
-        self.store.sweep(self._job)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from threading import Thread
@@ -16,10 +16,9 @@ from jelly._formats.arrow_tables import schema
 from jelly._options.layouts import BUILT, BuiltLayout, Layout, find_layout
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
-from jelly.spark._commit.journal import JOURNAL, SCRATCH, Manifest, Tasks, new_reports
-from jelly.spark._commit.staging import Store
-from jelly.spark._commit.store import LocalStore, store_of
+from jelly.spark._commit.store import LocalStore, Store, store_of
 from jelly.spark._ingest.compact import Compaction, compacted, plan
+from jelly.spark._ingest.journal import FOLDER, DirectoryTasks, Tasks, new_reports
 from jelly.spark._ingest.report import Ingestion, IngestProblem
 from jelly.spark._ingest.tasks import Work, run_task, task_name
 from jelly.spark._partitions import TASKS, Part, cost, split
@@ -28,6 +27,7 @@ from jelly.spark._parts.files import READING_LIMITS, File, absolute, exists, fin
 from jelly.spark._session import cores, described, plain_error, session
 from jelly.spark._tables.buckets import BUCKETS
 from jelly.spark._tables.build import Step, Tables
+from jelly.spark._tables.ids import SCRATCH
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,6 +42,8 @@ _TICK = 0.2
 _REMOTE_TICK = 2.0
 # Bytes of the files that a compaction makes.
 TARGET_BYTES = 1 << 27
+
+Progress = Callable[[int, int, int], object]
 
 
 @checked(READING_LIMITS)
@@ -70,7 +72,7 @@ def ingest(
     partitions: bool = True,
     compact: bool = False,
     target_file_bytes: int = TARGET_BYTES,
-    progress: Callable[[int, int, int], object] | None = None,
+    progress: Progress | None = None,
     **limits: Any,
 ) -> Ingestion:
     """Convert files to tables in Parquet (zstd) or Delta, or to seekable Jelly. Executors read and write them.
@@ -88,9 +90,8 @@ def ingest(
         Files, directories, patterns or URLs, as for the data source "jelly".
     out : str or path
         The directory for the table, which all executors must see, or a URL of any file system of fsspec, to which
-        ``storage`` goes too. For the
-        layouts "ids", "vertical" and "wide" executors fetch what they read again from there. One ingest at a time: see
-        Notes.
+        ``storage`` goes too. For the layouts "ids", "vertical" and "wide" it is a new one, and executors fetch what
+        they read again from there. One ingest at a time: see Notes.
     spark : SparkSession or str, optional
         A session, or the master to start one on. By default the session that this process has, or else one on
         ``local[*]``. None is started if nothing is to do, and only what was started is stopped at the end.
@@ -148,8 +149,8 @@ def ingest(
     FileNotFoundError
         If there are no files to read.
     JellyError
-        If a source is broken, or the directory holds other files or was made with other settings, or holds files of
-        sources that have changed.
+        If a source is broken, or the directory holds other files or was made with other settings, or cannot take
+        sources that are new or have changed.
     JellyOptionsError
         If options contradict each other.
 
@@ -157,15 +158,13 @@ def ingest(
     -----
     An id is 63 bits of a hash of the term, the same in every directory with the same ``seed``, see `term_id`. Two terms
     with one id are an error, never one term; another ``seed`` then helps. Among 100 million terms the chance is 1 to
-    2,000. Terms that no statement has any more stay in ``terms``.
+    2,000.
 
-    A second ingest into the same table is an error as long as one runs; of two into a table of Delta the first to
-    commit wins, and the other is an error. In stores that can only look before they write
-    (SFTP, say, and others without conditional writes) two that begin in the same moment may both run: do not let them.
+    Of two ingests at a time into one table the first to commit wins, and the other is an error. In stores that can only
+    look before they write (SFTP, say, and others without conditional writes) both may win: do not let two run.
 
-    Vertical and wide tables are built from a table ``statements``, which stays beside them. A rerun reads new and
-    changed sources only, and builds the tables anew if there are any: these, and those of "ids", are exchanged in
-    place, and only readers of this package never see old and new files together.
+    The tables of the layouts "ids", "vertical" and "wide" are made once, of all sources: new ones are an error, too.
+    Vertical and wide tables are built from a table ``statements``, which stays beside them.
 
     Examples
     --------
@@ -176,28 +175,21 @@ def ingest(
     if compact:
         _check_compaction(to, target_file_bytes)
     began = time.perf_counter()
-    # Later steps of tables that are built read what earlier ones have staged.
-    store = _store(out, storage, readable=layout in BUILT)
+    store = _store(out, storage)
     tables = Tables(layout, buckets, seed, tuple(sort)) if layout in BUILT else None
     flat: Layout = "flat" if tables else cast("Layout", layout)
     column = _partition_column(partition_by, flat)
-    columns = _sort_columns(sort, flat)
-    files, left_out = find_sources(
-        absolute(src),
-        pattern=pattern,
-        format=format,
-        storage=storage,
-        skip_unknown=skip_unknown,
-        skip_errors=on_error == "skip",
-        allow_empty=allow_empty,
-    )
-    places = Directories(tuple(absolute(src)), partitions)
+    labels = BlankNodes(blank_nodes, skolem_base)
+    skips = on_error == "skip"
+    work = Work(store, "", to, flat, tables, column, _sort_columns(sort, flat), skips, format, dict(storage or {}),
+                labels, limits)  # fmt: skip
+    files, left_out = find_sources(absolute(src), pattern=pattern, format=format, storage=storage,
+                                   skip_unknown=skip_unknown, skip_errors=skips, allow_empty=allow_empty)  # fmt: skip
     # Larger tasks make fewer files; with some for each core none waits long for the last one.
     n_cores = None if split_bytes else cores(spark)
-    n_tasks = _TASKS_OF_CORE * n_cores if n_cores else TASKS
-    cut = partial(split, split_bytes=split_bytes, format=format, storage=storage, directories=places, tasks=n_tasks,
-                  limits=limits)  # fmt: skip
-    labels = BlankNodes(blank_nodes, skolem_base)
+    cut = partial(split, split_bytes=split_bytes, format=format, storage=storage,
+                  directories=Directories(tuple(absolute(src)), partitions),
+                  tasks=_TASKS_OF_CORE * n_cores if n_cores else TASKS, limits=limits)  # fmt: skip
     settings: dict[str, Any] = {
         "to": to, "layout": layout, "partition_by": partition_by, "sort": list(sort), "blank_nodes": blank_nodes
     }  # fmt: skip
@@ -205,32 +197,17 @@ def ingest(
     settings |= tables.settings() if tables else {}
     settings |= {} if partitions else {"partitions": False}
     report = Ingestion(store.url, unknown=[file.path for file in left_out])
-    journal: Any = _delta(store, settings, schema(flat), column) if to == "delta" else Manifest(store, settings)
-    with journal as manifest, contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         running = _Session(spark, conf, stack)
-        manifest.recover()
-        left, weights = _due(manifest, files, cut, report, storage, format, fails=on_error == "fail", prune=prune,
-                             replaces=to == "delta" or tables is not None)  # fmt: skip
-        work = Work(
-            store, "", to, flat, tables, column, columns, on_error == "skip", format, dict(storage or {}), labels,
-            limits,
+        journal: Any = _delta(store, settings, schema(flat), column) if to == "delta" else (
+            DirectoryTasks(store, settings)
         )  # fmt: skip
-        if left or (tables and tables.is_stale(manifest)):
-            work = replace(work, job=manifest.begin())
-            commits = _Commits(manifest, report, left, weights, progress)
-            try:
-                if left:
-                    _run(running.get(), work, left, commits.of_task)
-                if tables:
-                    for steps in tables.steps(manifest, partial(_compute, running)):
-                        if steps:
-                            _run(running.get(), work, steps, commits.of_step)
-                    report.tables, report.misfits = tables.tables, tables.misfits
-            finally:
-                manifest.sweep()
-        manifest.publish()
+        journal.recover()
+        left, weights = _due(journal, files, cut, report, work, prune)
+        _do(running, journal, work, left, weights, report, progress)
+        journal.publish()
         if compact:
-            _compact(running, manifest, work, target_file_bytes, report, progress)
+            _compact(running, journal, work, target_file_bytes, report, progress)
         report.seconds = time.perf_counter() - began - running.seconds
     return report
 
@@ -252,92 +229,102 @@ def _check(to: str, layout: str, partition_by: str | None, sort: Sequence[str]) 
 
 
 def _due(
-    manifest: Tasks,
+    journal: Tasks,
     files: list[File],
     cut: Callable[[list[File]], list[list[Part]]],
     report: Ingestion,
-    storage: Mapping[str, Any] | None,
-    format: str | None,
-    *,
-    fails: bool,
+    work: Work,
     prune: bool,
-    replaces: bool,
 ) -> tuple[list[list[Part]], dict[Part, int]]:
     """The tasks that no earlier run has done, the longest first, and the bytes of each part.
 
-    Sources that have changed are dropped, and with ``prune`` those that are gone, which is an error where readers see
-    them and the table ``replaces`` no files. The report notes what is known.
+    Sources that have changed are dropped, and with ``prune`` those that are gone, which only a table of Delta can. The
+    report notes what is known.
     """
     plan = cut(files)
     paths = {file.path for file in files}
-    gone = {path for path in (manifest.sources | manifest.owed) - paths if not exists(path, storage)}
-    stale = {*manifest.changed(plan), *(gone if prune else ())}
-    if not replaces and (kept := sorted(stale & manifest.shown)):
-        raise JellyError(
-            f"sources have changed or are gone ({len(kept):,}), such as {kept[0]}, but a directory of files is only "
-            "added to: its readers would see rows twice, or miss some, while files are exchanged; ingest into another "
-            "one, or into a table of Delta: to='delta', as a command --to delta", source=manifest.store.url,
-        )  # fmt: skip
-    if fails and (kept := manifest.errors(paths - stale)):
+    gone = {path for path in journal.sources - paths if not exists(path, work.storage)}
+    stale = {*journal.changed(plan), *(gone if prune else ())}
+    if stale and work.to != "delta":
+        raise _kept(journal, stale)
+    if not work.skip and (kept := journal.errors(paths - stale)):
         told = IngestProblem(**kept[0]).error()
         told.reason += " (skipped by an earlier run)"
         raise told
-    manifest.drop(stale)
-    report.errors = [IngestProblem(**error) for error in manifest.errors(paths)]
-    report.vanished, report.pruned = sorted(gone & manifest.sources), sorted(gone - manifest.sources)
-    if others := manifest.owed - paths - gone:
+    if stale:
+        journal.drop(stale)
+    report.errors = [IngestProblem(**error) for error in journal.errors(paths)]
+    report.vanished, report.pruned = sorted(gone & journal.sources), sorted(gone - journal.sources)
+    if others := journal.owed - paths - gone:
         # They shared a task with a source that has changed, perhaps in a run with other paths.
-        files = files + find_files(sorted(others), storage=storage)
+        files = files + find_files(sorted(others), storage=work.storage)
         plan = cut(files)
+    left = journal.missing(plan)
+    sources = {part.file.path for task in left for part in task}
+    if sources and work.tables and not journal.is_new:
+        raise _kept(journal, sources, work.tables.layout)
     weights = _weights(plan)
     # The longest tasks first, so that none is left to run alone.
-    left = sorted(
-        manifest.missing(plan),
-        key=lambda task: sum(weights[part] * cost(part.file, format) for part in task),
-        reverse=True,
-    )
-    sources = {part.file.path for task in left for part in task}
+    left.sort(key=lambda task: sum(weights[part] * cost(part.file, work.format) for part in task), reverse=True)
     report.sources, report.done_before, report.tasks = len(sources), len(files) - len(sources), len(left)
     return left, weights
 
 
-class _Commits:
-    """Commits what has ended: to the manifest, the report and the progress."""
+def _kept(journal: Tasks, paths: Collection[str], layout: str = "") -> JellyError:
+    """The error for sources that a directory of files cannot take any more."""
+    why = (
+        f'sources are new ({len(paths):,}), such as {min(paths)}, but the tables of layout "{layout}" are made once, '
+        "of all sources" if layout else
+        f"sources have changed or are gone ({len(paths):,}), such as {min(paths)}, but a directory of files is only "
+        "added to: its readers would see rows twice, or miss some, while files are exchanged"
+    )  # fmt: skip
+    return JellyError(
+        f"{why}; ingest into another one, or into a table of Delta: to='delta', as a command --to delta",
+        source=journal.store.url,
+    )
 
-    def __init__(
-        self,
-        manifest: Manifest,
-        report: Ingestion,
-        left: Sequence[list[Part]],
-        weights: Mapping[Part, int],
-        progress: Callable[[int, int, int], object] | None,
-    ) -> None:
-        self._manifest, self._report, self._progress = manifest, report, progress
-        self._bytes = {task_name(task): sum(weights[part] for part in task) for task in left}
-        self._total = sum(self._bytes.values())
-        self._show(0, 0)
 
-    def _show(self, done: int, statements: int) -> None:
-        if self._progress is not None:
-            self._progress(done, self._total, statements)
+def _do(
+    running: _Session,
+    journal: Tasks,
+    work: Work,
+    left: list[list[Part]],
+    weights: Mapping[Part, int],
+    report: Ingestion,
+    progress: Progress | None,
+) -> None:
+    """Do the tasks, and the steps of tables that are built. The journal and the report note each."""
+    tables = work.tables if journal.is_new else None
+    if not left and not tables:
+        return
+    sizes = {task_name(task): sum(weights[part] for part in task) for task in left}
+    total = sum(sizes.values())
 
-    def of_step(self, done: dict[str, Any]) -> None:
-        """Commit a step of tables that are built."""
-        report = self._report
-        self._manifest.commit(done)
-        sizes = [size for name, size in done["files"] if not name.startswith(SCRATCH)]
-        report.files += len(sizes)
-        report.bytes_written += sum(sizes)
+    def commit(done: dict[str, Any]) -> None:
+        journal.commit(done)
+        written = [size for name, size in done["files"] if not name.startswith(SCRATCH)]
+        report.files += len(written)
+        report.bytes_written += sum(written)
         report.terms += done.get("terms", 0)
+        if done["task"] in sizes:
+            report.statements += done["statements"]
+            report.bytes_read += sizes[done["task"]]
+            report.errors += [IngestProblem(**error) for error in done["errors"]]
+            if progress is not None:
+                progress(report.bytes_read, total, report.statements)
 
-    def of_task(self, done: dict[str, Any]) -> None:
-        """Commit a task that has read sources."""
-        self.of_step(done)
-        report = self._report
-        report.statements += done["statements"]
-        report.bytes_read += self._bytes[done["task"]]
-        report.errors += [IngestProblem(**error) for error in done["errors"]]
-        self._show(report.bytes_read, report.statements)
+    work = replace(work, job=journal.begin())
+    if progress is not None:
+        progress(0, total, 0)
+    try:
+        if left:
+            _run(running.get(), work, left, commit)
+        if tables:
+            if steps := tables.steps(work.store, journal.staged, partial(_compute, running)):
+                _run(running.get(), work, steps, commit)
+            report.tables, report.misfits = tables.tables, tables.misfits
+    finally:
+        journal.sweep()
 
 
 @checked()
@@ -348,7 +335,7 @@ def compact_table(
     conf: Mapping[str, str] | None = None,
     target_file_bytes: int = TARGET_BYTES,
     storage: Mapping[str, Any] | None = None,
-    progress: Callable[[int, int, int], object] | None = None,
+    progress: Progress | None = None,
 ) -> Ingestion:
     """Make few files out of many in a table of Delta, without new sources: ``compacted`` became ``compacted_to``.
 
@@ -387,9 +374,11 @@ def compact_table(
     began = time.perf_counter()
     store = _store(out, storage)
     report = Ingestion(store.url)
-    _check_compaction("parquet" if store.read(JOURNAL) else "delta", target_file_bytes)
-    with _delta(store, None) as journal, contextlib.ExitStack() as stack:
+    is_directory = store.files(FOLDER) and not store.files("_delta_log")
+    _check_compaction("parquet" if is_directory else "delta", target_file_bytes)
+    with contextlib.ExitStack() as stack:
         running = _Session(spark, conf, stack)
+        journal = _delta(store, None)
         settings = journal.settings
         layout = settings["layout"]
         journal.recover()
@@ -400,9 +389,9 @@ def compact_table(
     return report
 
 
-def _store(out: str | os.PathLike[str], storage: Mapping[str, Any] | None, readable: bool = False) -> Store:
+def _store(out: str | os.PathLike[str], storage: Mapping[str, Any] | None) -> Store:
     [path] = absolute(out)
-    return store_of(path, storage, readable=readable)
+    return store_of(path, storage)
 
 
 def _check_compaction(to: str, target_file_bytes: int) -> None:
@@ -466,7 +455,7 @@ def _compact(
     work: Work,
     target: int,
     report: Ingestion,
-    progress: Callable[[int, int, int], object] | None,
+    progress: Progress | None,
 ) -> None:
     """Compact a table of Delta. The driver joins small files; executors sort the whole table."""
     if not work.sort:

@@ -43,7 +43,7 @@ class Ingestion:
 
     ``compacted`` are the files that were merged, ``compacted_to`` those that were made of them.
 
-    ``terms`` are the terms that this run has added to the layout "ids", ``tables`` those that it has built of
+    ``terms`` are the terms of the layout "ids" that this run has written, ``tables`` those that it has built of
     "vertical" and "wide", ``misfits`` what does not fit into wide tables: the run that builds the tables reports it.
 
     ``unknown`` are the files that ``skip_unknown`` left out. ``vanished`` are files that are gone, but whose statements

@@ -21,9 +21,9 @@ from jelly._streams.output_options import is_columns
 from jelly._streams.widening import ALL_FIELDS
 from jelly._streams.writer import Writer
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
-from jelly.spark._commit.journal import report_name, task_parts
-from jelly.spark._commit.staging import Store
+from jelly.spark._commit.store import Store
 from jelly.spark._ingest.compact import Compaction
+from jelly.spark._ingest.journal import report_name, task_parts
 from jelly.spark._ingest.report import IngestProblem
 from jelly.spark._partitions import Part
 from jelly.spark._reading import BATCH_ROWS, read_batches, read_part
@@ -104,7 +104,7 @@ def run_task(work: Work, task: list[Part] | Step | Compaction) -> dict[str, Any]
         done["error"] = asdict(IngestProblem.of(error))
         staged = []
     done["files"] = [[file.name, file.size] for file in staged]
-    done["staged"] = [file.as_list() for file in staged]
+    done["staged"] = staged
     done["errors"] = [asdict(IngestProblem.of(error)) for error in errors or ()]
     work.store.write_json(report_name(work.job, attempt), done)
     return done

@@ -1,32 +1,24 @@
 """How an ingest makes tables: tasks write rows in buckets, then steps make tables of all buckets.
 
-A step is a task without sources. The journal has its files like those of other tasks; nothing of it depends on one
-source, so a step is done again, or once more, when the sources are others.
-
-The terms of ids are merged by steps that only add files. Vertical and wide tables are built anew from ``statements``
-when any source has changed: first all buckets are analysed, then each group of buckets is written, then the catalogue,
-which completes the build. Only then the files of the former build are dropped.
+A step is a task without sources. A run that is continued does all of its steps again.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
 from jelly._core.base.batch import Batch
-from jelly._formats.arrow_tables import pa, parquet
+from jelly._formats.arrow_tables import pa
 from jelly._options.layouts import BuiltLayout
 from jelly.errors import JellyOptionsError
-from jelly.spark._commit.journal import SCRATCH, Manifest
-from jelly.spark._commit.staging import Store
-from jelly.spark._tables import vertical, wide
+from jelly.spark._commit.store import Staged, Store
+from jelly.spark._tables import joined
 from jelly.spark._tables.buckets import MAX_SEED, check_buckets, write_parquet
-from jelly.spark._tables.ids import merge_terms, write_ids
-from jelly.spark._tables.statements import FOLDER, write_statements
+from jelly.spark._tables.ids import SCRATCH, merge_terms, write_ids
 
 __all__ = ["Step", "Tables"]
 
@@ -40,26 +32,30 @@ Map: TypeAlias = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A task that makes files of files. ``write`` is called with the directory of the task, and the store that has the
-    files. Its result is reported."""
+    """A task that makes files of files: ``make`` gets their paths and the directory of the task."""
 
     name: str
-    write: Callable[[str, Store], dict[str, Any]]
+    paths: list[str]
+    make: Callable[[list[str], str], dict[str, Any]]
+
+    def write(self, folder: str, store: Store) -> dict[str, Any]:
+        """Write the files of the task into a folder. The result is reported."""
+        with store.fetched(self.paths) as files:
+            return self.make(files, folder)
 
 
 @dataclass(slots=True)
 class Tables:
     """The tables of a layout.
 
-    After the steps ``terms`` and ``tables`` are the numbers of those that they wrote, and ``misfits`` says what does
-    not fit into wide tables.
+    After the steps ``tables`` is the number of those that they wrote, and ``misfits`` says what does not fit into wide
+    tables.
     """
 
     layout: BuiltLayout
     buckets: int
     seed: int
     sort: tuple[str, ...] = ()
-    terms: int = field(default=0, init=False)
     tables: int = field(default=0, init=False)
     misfits: list[str] = field(default_factory=list, init=False)
 
@@ -77,108 +73,50 @@ class Tables:
     def write(self, batches: Iterable[Batch], folder: str, name: str) -> int:
         """Write the statements of a task. Return their number."""
         if self.layout != "ids":
-            return write_statements(batches, folder, name, buckets=self.buckets)
-        return write_ids(
-            batches, folder, name, scratch=SCRATCH, buckets=self.buckets, seed=self.seed, sort=self.sort
-        )  # fmt: skip
+            return joined.write_statements(batches, folder, name, buckets=self.buckets)
+        return write_ids(batches, folder, name, buckets=self.buckets, seed=self.seed, sort=self.sort)
 
-    def is_stale(self, manifest: Manifest) -> bool:
-        """Whether there are steps to do."""
+    def steps(self, store: Store, staged: Sequence[Staged], compute: Map) -> list[Step]:
+        """The steps to do when all statements are staged."""
         if self.layout == "ids":
-            return bool(self._merges(manifest))
-        return f"catalogue-{_build(manifest)}" not in manifest.tasks
+            return self._merges([file for file in staged if file.name.startswith(f"{SCRATCH}/")])
+        analyse, make, write = _JOINS[self.layout]
+        groups = self._groups(staged)
+        plan = make(compute(partial(_analysed, analyse, store), groups))
+        self.tables, self.misfits = len(plan.tables), plan.problems()
+        steps = [
+            Step(f"tables-{i:05}", paths, partial(write, name=f"{i:05}", plan=plan)) for i, paths in enumerate(groups)
+        ]
+        return [*steps, Step("catalogue", [], partial(_write_about, plan.about))]
 
-    def steps(self, manifest: Manifest, compute: Map) -> Iterator[list[Step]]:
-        """The steps to do. Take each list when those before are done."""
-        if self.layout == "ids":
-            yield self._merges(manifest)
-        else:
-            yield from self._builds(manifest, compute)
+    def _merges(self, files: list[Staged]) -> list[Step]:
+        at_once = max(1, self.buckets * _MERGE_BYTES // max(sum(file.size for file in files), 1))
+        paths = [file.place for file in files]
+        chosen = [range(first, min(first + at_once, self.buckets)) for first in range(0, self.buckets, at_once)]
+        return [Step(f"terms-{some[0]:04}", paths, partial(_merge, self.buckets, some)) for some in chosen if paths]
 
-    # ---- ids
-
-    def _merges(self, manifest: Manifest) -> list[Step]:
-        pending = sorted(name for name in manifest.ready if manifest.files(name, SCRATCH))
-        files = [file for name in pending for file in manifest.files(name, SCRATCH)]
-        size = sum(size for _, size in files)
-        paths = [path for path, _ in files]
-        if not paths:
-            return []
-        at_once = max(1, self.buckets * _MERGE_BYTES // max(size, 1))
-        digest = _digest(pending)
-        known = [path for name in manifest.tasks for path, _ in manifest.files(name, "terms")]
-        made = []
-        for first in range(0, self.buckets, at_once):
-            chosen = list(range(first, min(first + at_once, self.buckets)))
-            name = f"terms-{first:04}-{digest}"
-            if name not in manifest.tasks:
-                made.append(Step(name, _Merge(self.buckets, chosen, paths, known, f"part-{name}.parquet")))
-        return made
-
-    # ---- vertical and wide
-
-    def _builds(self, manifest: Manifest, compute: Map) -> Iterator[list[Step]]:
-        build = _build(manifest)
-        former = [name for name in manifest.tasks if not manifest.tasks[name]["parts"]]
-        # An unfinished build may be one with other names of tables.
-        begun = [name for name in former if name.endswith(build)]
-        manifest.drop_tasks(begun)
-        former = [name for name in former if name not in begun]
-        groups = self._groups(manifest)
-        known = self._known(manifest, former)
-        makes: list[_Vertical | _Wide]
-        if self.layout == "vertical":
-            profiles = vertical.merge(compute(partial(_analysed, vertical.analyse, manifest.store), groups))
-            tables = vertical.catalogue(profiles, {row["predicate"]: row["table"] for row in known})
-            about = {"catalogue": tables}
-            names = dict(zip(tables["predicate"].to_pylist(), tables["table"].to_pylist(), strict=True))
-            self.tables = len(names)
-            makes = [_Vertical(paths, f"{i:05}-{build}", profiles, names) for i, paths in enumerate(groups)]
-        else:
-            plan = wide.plan(
-                wide.merge(compute(partial(_analysed, wide.analyse, manifest.store), groups)),
-                {row["class"]: row["table"] for row in known},
-                {(row["class"], row["predicate"]): row["column"] for row in known if row["predicate"]},
-            )
-            about = {"catalogue": plan.catalogue, "report": plan.report}
-            self.tables, self.misfits = len(plan.tables), plan.problems()
-            makes = [_Wide(paths, f"{i:05}-{build}", plan) for i, paths in enumerate(groups)]
-        yield [Step(f"tables-{make.name}", make) for make in makes]
-        yield [Step(f"catalogue-{build}", _About(build, about))]
-        manifest.drop_tasks(former)
-
-    def _groups(self, manifest: Manifest) -> list[list[str]]:
+    def _groups(self, staged: Sequence[Staged]) -> list[list[str]]:
         """The files of statements, in groups that have all statements of their subjects."""
-        by_bucket: dict[int, list[tuple[str, int]]] = {bucket: [] for bucket in range(self.buckets)}
-        for name in manifest.tasks:
-            for path, size in manifest.files(name, FOLDER):
-                by_bucket[int(os.path.basename(os.path.dirname(path)).partition("=")[2])].append((path, size))
+        by_bucket: dict[str, list[Staged]] = {}
+        for file in staged:
+            if file.name.startswith(f"{joined.FOLDER}/"):
+                by_bucket.setdefault(os.path.dirname(file.name), []).append(file)
         groups: list[list[str]] = []
         room = 0
-        for files in by_bucket.values():
-            size = sum(size for _, size in files)
-            if files and (not groups or size > room):
+        for _, files in sorted(by_bucket.items()):
+            size = sum(file.size for file in files)
+            if not groups or size > room:
                 groups.append([])
                 room = _GROUP_BYTES
-            if files:
-                groups[-1] += [path for path, _ in files]
-                room -= size
+            groups[-1] += [file.place for file in files]
+            room -= size
         return groups
 
-    def _known(self, manifest: Manifest, former: Sequence[str]) -> list[dict[str, Any]]:
-        """The rows of the former catalogue."""
-        paths = [path for name in former for path, _ in manifest.files(name, "catalogue")]
-        with manifest.store.fetched(paths) as files:
-            return [row for file in files for row in parquet.ParquetFile(file).read().to_pylist()]
 
-
-def _digest(names: Iterable[str]) -> str:
-    return hashlib.blake2b("\n".join(sorted(names)).encode(), digest_size=8).hexdigest()
-
-
-def _build(manifest: Manifest) -> str:
-    """A name for the statements that the table has now."""
-    return _digest(name for name, report in manifest.tasks.items() if report["parts"])
+_JOINS: dict[str, tuple[Callable[..., Any], Callable[..., joined.Plan], Callable[..., dict[str, Any]]]] = {
+    "vertical": (joined.analyse_vertical, joined.plan_vertical, joined.write_vertical),
+    "wide": (joined.analyse_wide, joined.plan_wide, joined.write_wide),
+}
 
 
 # ---- on executors
@@ -188,55 +126,11 @@ def _analysed(analyse: Callable[[list[str]], Any], store: Store, paths: list[str
         return analyse(files)
 
 
-@dataclass(frozen=True, slots=True)
-class _Merge:
-    buckets: int
-    chosen: list[int]
-    scratch: list[str]
-    known: list[str]
-    name: str
-
-    def __call__(self, folder: str, store: Store) -> dict[str, Any]:
-        terms = 0
-        with store.fetched(self.scratch) as scratch:
-            for bucket in self.chosen:
-                place = f"bucket={bucket}"
-                names = [name for name in self.known if os.path.basename(os.path.dirname(name)) == place]
-                path = os.path.join(folder, "terms", place, self.name)
-                with store.fetched(names) as known:
-                    terms += merge_terms(bucket, self.buckets, scratch, known, path)
-        return {"terms": terms}
+def _merge(buckets: int, chosen: Iterable[int], scratch: list[str], folder: str) -> dict[str, Any]:
+    return {"terms": sum(merge_terms(bucket, buckets, scratch, folder) for bucket in chosen)}
 
 
-@dataclass(frozen=True, slots=True)
-class _Vertical:
-    paths: list[str]
-    name: str
-    profiles: dict[str, Any]
-    names: dict[str, str]
-
-    def __call__(self, folder: str, store: Store) -> dict[str, Any]:
-        with store.fetched(self.paths) as files:
-            return {"rows": vertical.write(files, folder, self.name, self.profiles, self.names)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Wide:
-    paths: list[str]
-    name: str
-    plan: wide.Plan
-
-    def __call__(self, folder: str, store: Store) -> dict[str, Any]:
-        with store.fetched(self.paths) as files:
-            return {"rows": wide.write(files, folder, self.name, self.plan)}
-
-
-@dataclass(frozen=True, slots=True)
-class _About:
-    name: str
-    tables: dict[str, pa.Table]
-
-    def __call__(self, folder: str, store: Store) -> dict[str, Any]:
-        for kind, table in self.tables.items():
-            write_parquet(os.path.join(folder, kind, f"part-{self.name}.parquet"), table)
-        return {}
+def _write_about(about: dict[str, pa.Table], files: list[str], folder: str) -> dict[str, Any]:
+    for kind, table in about.items():
+        write_parquet(os.path.join(folder, kind, "part-0.parquet"), table)
+    return {}

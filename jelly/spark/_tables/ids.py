@@ -2,7 +2,7 @@
 
 The id of a term is 63 bits of a hash of it, so tasks need not agree on anything, and a term has the same id in every
 run. A task writes its triples as they will stay, and its distinct terms to a file beside them, in the order of
-their ids. Then each bucket is merged: the terms that the table does not have yet become a new file of it.
+their ids. Then each bucket is merged to a file with each of its terms once.
 
 Two terms with one id are found when they meet, in a task or in a bucket, because terms are compared as a whole; then
 the ingest fails. Among n terms the chance is about n * n / 2^64: 1 to 2,000 for 100 million terms.
@@ -23,7 +23,10 @@ from jelly._options.settings import checked
 from jelly.errors import JellySyntaxError, JellyUnsupportedError
 from jelly.spark._tables.buckets import ID_BITS, Ids, bucket_of, hash_ids, hash_terms, write_buckets
 
-__all__ = ["TERMS", "TRIPLES", "merge_terms", "term_id", "write_ids"]
+__all__ = ["SCRATCH", "TERMS", "TRIPLES", "merge_terms", "term_id", "write_ids"]
+
+# A directory of a task for files that only later steps read: they are not published.
+SCRATCH = "_scratch"
 
 _PARTS = ("subject", "predicate", "object", "graph")
 TRIPLES = pa.schema([pa.field(name, pa.int64(), nullable=name == "graph") for name in _PARTS])
@@ -39,7 +42,7 @@ _FLAT = ("object_kind", "object", "datatype", "lang")
 # Maximum statements and bytes of text that a task numbers at once.
 _RUN_ROWS = 1 << 22
 _RUN_BYTES = 1 << 29
-# Terms that are merged at once, and terms of a row group: a later run reads those where it has terms.
+# Terms that are merged at once, and terms of a row group: readers find an id in one of them.
 _MERGE_ROWS = 1 << 20
 _GROUP_ROWS = 1 << 16
 
@@ -77,16 +80,16 @@ def term_id(term: str, *, seed: int = 0) -> int:
 # ---- statements, by the tasks that read the sources
 
 def write_ids(
-    batches: Iterable[Batch], folder: str, name: str, *, scratch: str, buckets: int, seed: int, sort: Sequence[str] = ()
+    batches: Iterable[Batch], folder: str, name: str, *, buckets: int, seed: int, sort: Sequence[str] = ()
 ) -> int:
-    """Write statements to ``triples`` in ``folder``, and their terms to ``scratch`` in it. Return the number of rows.
+    """Write statements to ``triples`` in ``folder``, and their terms to `SCRATCH` in it. Return the number of rows.
 
     The rows of a bucket are sorted by ``sort``, by default by subject, which is the order of the buckets too.
     """
     rows = 0
     for number, run in enumerate(_runs(batches, seed)):
         part = f"{name}-{number}" if number else name
-        run.write(folder, part, os.path.join(folder, scratch), buckets, sort)
+        run.write(folder, part, buckets, sort)
         rows += run.rows
     return rows
 
@@ -122,8 +125,8 @@ class _Run:
         self.rows += len(batch)
         self.size += len(batch.text)
 
-    def write(self, folder: str, name: str, scratch: str, buckets: int, sort: Sequence[str]) -> None:
-        self._write_terms(os.path.join(scratch, f"{name}.arrow"), buckets)
+    def write(self, folder: str, name: str, buckets: int, sort: Sequence[str]) -> None:
+        self._write_terms(os.path.join(folder, SCRATCH, f"{name}.arrow"), buckets)
         columns = dict(zip(_PARTS, map(np.concatenate, self._columns), strict=True))
         if tuple(sort or ("subject",)) == ("subject",):
             order = np.argsort(columns["subject"])
@@ -179,38 +182,31 @@ _NO_TERMS = pa.RecordBatch.from_pylist([], TERMS)
 
 # ---- terms, by the tasks that merge them
 
-def merge_terms(bucket: int, buckets: int, scratch: Sequence[str], known: Sequence[str], path: str) -> int:
-    """Write the terms of a bucket that are in files of ``scratch``, and not in ``known``, to the Parquet file ``path``.
+def merge_terms(bucket: int, buckets: int, scratch: Sequence[str], folder: str) -> int:
+    """Write the terms of a bucket that are in files of `SCRATCH`, each once, to ``terms`` in ``folder``.
 
-    Return their number; without terms there is no file. Files of ``known`` are read where there are new terms only.
+    Return their number; without terms there is no file.
     """
     parts = [pa.ipc.open_file(pa.memory_map(file)).get_batch(bucket) for file in scratch]
-    files = [parquet.ParquetFile(file, memory_map=True) for file in known]
+    n = sum(map(len, parts))
+    if not n:
+        return 0
+    path = os.path.join(folder, "terms", f"bucket={bucket}", "part-0.parquet")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     ids = [part.column("id").to_numpy() for part in parts]
     # Hashes are spread evenly, so that equal ranges of them are equal numbers of terms.
-    steps = -(-sum(map(len, parts)) // _MERGE_ROWS)
+    steps = -(-n // _MERGE_ROWS)
     first, width = bucket << (ID_BITS - buckets.bit_length() + 1), (1 << ID_BITS) // buckets
-    bounds = [first + width * step // max(steps, 1) for step in range(steps)]
-    rows = 0
-    writer: parquet.ParquetWriter | None = None
+    bounds = [first + width * step // steps for step in range(steps)]
     cuts = [np.append(np.searchsorted(column, np.array(bounds, np.int64)), len(column)) for column in ids]
-    try:
+    rows = 0
+    with parquet.ParquetWriter(path, TERMS, compression="zstd", use_dictionary=_DICTIONARIES) as writer:
         for step in range(steps):
-            new = pa.Table.from_batches(
+            found = _first_of_each(pa.Table.from_batches(
                 [part.slice(cut[step], cut[step + 1] - cut[step]) for part, cut in zip(parts, cuts, strict=True)], TERMS
-            )
-            found = _first_of_each(new, files)
-            if len(found):
-                if writer is None:
-                    os.makedirs(os.path.dirname(path), exist_ok=True)
-                    writer = parquet.ParquetWriter(path, TERMS, compression="zstd", use_dictionary=_DICTIONARIES)
-                writer.write_table(found, row_group_size=_GROUP_ROWS)
-                rows += len(found)
-    finally:
-        if writer is not None:
-            writer.close()
-        for file in files:
-            file.close()
+            ))  # fmt: skip
+            writer.write_table(found, row_group_size=_GROUP_ROWS)
+            rows += len(found)
     return rows
 
 
@@ -218,29 +214,14 @@ def merge_terms(bucket: int, buckets: int, scratch: Sequence[str], known: Sequen
 _DICTIONARIES = ["kind", "datatype", "lang"]
 
 
-def _first_of_each(new: pa.Table, files: Sequence[parquet.ParquetFile]) -> pa.Table:
-    """The new terms in order, each once, without those of the files; an error if two terms have one id."""
-    wanted = np.unique(new["id"].to_numpy()) if files else np.empty(0, np.int64)
-    old = [table for file in files for table in _known(file, wanted)]
-    n_old = sum(map(len, old))
-    table = pa.concat_tables([*old, new])
+def _first_of_each(table: pa.Table) -> pa.Table:
+    """The terms in order, each once; an error if two terms have one id."""
     ids = table["id"].to_numpy()
-    order = np.argsort(ids, kind="stable")  # of equal ones, those of files come first
+    order = np.argsort(ids)
     table, ids = table.take(order), ids[order]
     again = np.append(False, ids[1:] == ids[:-1])
     _check(table, np.flatnonzero(again))
-    return table.filter(pa.array(~again & (order >= n_old)))
-
-
-def _known(file: parquet.ParquetFile, wanted: Ids) -> Iterator[pa.Table]:
-    """The terms of a file that have one of these ids, which are in order."""
-    for group in range(file.num_row_groups):
-        bounds = file.metadata.row_group(group).column(0).statistics
-        at = np.searchsorted(wanted, bounds.min)
-        if at == len(wanted) or wanted[at] > bounds.max:
-            continue
-        table = file.read_row_group(group)
-        yield table.filter(pa.array(np.isin(table["id"].to_numpy(), wanted, assume_unique=True)))
+    return table.filter(pa.array(~again))
 
 
 def _check(terms: pa.Table, again: Ids) -> None:
