@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
+from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, XSD_STRING_IRI
 from jelly._formats.arrow_tables import compute, pa
 from jelly._streams.reader import Reader
 from jelly.errors import JellySyntaxError
@@ -19,24 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["register_functions"]
 
-_RDF, _XSD = "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://www.w3.org/2001/XMLSchema#"
-# The object of a statement that has a term in N-Triples syntax.
-_PARTS = "from_ntriples(concat('<x:s> <x:p> ', term, ' .'))[0]"
-_SQL = {
-    "is_iri": ("boolean", "term like '<%' and term not like '<<%'"),
-    "is_blank": ("boolean", "term like '\\_:%'"),
-    "is_literal": ("boolean", "term like '\"%'"),
-    "lexical": ("string", f"case when is_literal(term) then {_PARTS}.object end"),
-    "lang": ("string", f"case when is_literal(term) then {_PARTS}.lang end"),
-    "datatype": (
-        "string",
-        f"case when is_literal(term) then coalesce({_PARTS}.datatype, "
-        f"case when lang(term) is null then '{_XSD}string' when lang(term) like '%--%' then '{_RDF}dirLangString' "
-        f"else '{_RDF}langString' end) end",
-    ),
-}
-
-
 class _ReadJelly:
     """The table function: the statements of a file, a directory or a pattern, with the columns of layout flat."""
 
@@ -48,31 +32,60 @@ class _ReadJelly:
                     yield pa.Table.from_batches([batch])
 
 
+def _lines(terms: pa.Array) -> pa.Array:
+    """Statements with terms in N-Triples syntax as objects; null where the term is."""
+    ends = pa.scalar("<x:s> <x:p> "), pa.scalar(" .")
+    return compute.binary_join_element_wise(ends[0], terms, ends[1], pa.scalar(""))
+
+
 def _term_ids(arrays: Iterator[pa.Array], place: str) -> Iterator[pa.Array]:
-    """The numbers of terms in N-Triples syntax, as `jelly.spark.term_id` tells them."""
+    """The numbers of terms, as `jelly.spark.term_id` tells them."""
     for array in arrays:
-        terms = array.drop_null()
-        lines = compute.binary_join_element_wise(pa.scalar("<x:s> <x:p> "), terms, pa.scalar(" ."), pa.scalar(""))
+        lines = _lines(array).drop_null().to_pylist()
         ids: list[int] = []
-        for batch in Reader("\n".join(lines.to_pylist()).encode(), format="nt").batches():
+        for batch in Reader("\n".join(lines).encode(), format="nt").batches():
             ids += hash_ids(batch)[batch.o].tolist()
-        if len(ids) != len(terms):
+        if len(ids) != len(lines):
             raise JellySyntaxError("expected one term in N-Triples syntax in each row")
         found = iter(ids)
         yield pa.array([next(found) if term else None for term in array.is_valid().to_pylist()], pa.int64())
 
 
+def _is(kind: str, arrays: Iterator[pa.Array], place: str) -> Iterator[pa.Array]:
+    """Whether terms are of a kind, by how they begin."""
+    for array in arrays:
+        yield compute.match_substring_regex(array, kind)
+
+
+def _part(name: str, arrays: Iterator[pa.Array], place: str) -> Iterator[pa.Array]:
+    """The lexical form, datatype or language of literals; null for other terms."""
+    for array in arrays:
+        lists = pa.concat_arrays(list(texts_to_statements(iter([_lines(array)]), place=place)))
+        term = compute.list_element(lists, 0)
+        value, lang = term.field(name), term.field("lang")
+        if name == "datatype":
+            tagged = compute.if_else(compute.match_substring(lang, "--"), DIR_LANG_STRING_IRI, LANG_STRING_IRI)
+            value = compute.coalesce(value, tagged, XSD_STRING_IRI)
+        is_literal = compute.and_(term.is_valid(), compute.equal(term.field("object_kind"), "literal"))
+        yield compute.if_else(is_literal, value, pa.scalar(None, pa.string()))
+
+
 def register_functions(spark: SparkSession) -> None:
     """Make the functions for SQL known to a session, which has them until it ends."""
-    lists = type_of_lists("flat")
+    lists, string, boolean = type_of_lists("flat"), pa.string(), pa.bool_()
+    # Functions in SQL itself would be faster, but the extensions of Iceberg refuse to make them.
     for name, made, takes, convert in (
         ("from_jelly", lists, pa.binary(), frames_to_statements),
-        ("from_ntriples", lists, pa.string(), texts_to_statements),
+        ("from_ntriples", lists, string, texts_to_statements),
         ("to_jelly", pa.binary(), None, statements_to_frames),
-        ("term_id", pa.int64(), pa.string(), _term_ids),
+        ("term_id", pa.int64(), string, _term_ids),
+        ("is_iri", boolean, string, partial(_is, "^<[^<]|^<>")),
+        ("is_blank", boolean, string, partial(_is, "^_:")),
+        ("is_literal", boolean, string, partial(_is, '^"')),
+        ("lexical", string, string, partial(_part, "object")),
+        ("datatype", string, string, partial(_part, "datatype")),
+        ("lang", string, string, partial(_part, "lang")),
     ):
         spark.udf.register(name, function(convert, takes, made, name))
     table = ", ".join(f"{name} string" for name in lists.value_type.names)
     spark.udtf.register("read_jelly", F.arrow_udtf(_ReadJelly, returnType=table))
-    for name, (made, body) in _SQL.items():
-        spark.sql(f"create or replace temporary function {name}(term string) returns {made} return {body}")
