@@ -184,7 +184,7 @@ def on_executors(
     >>> def total(spark, files):
     ...     return on_executors(spark, lambda file: file.size, files, lambda one, two: one + two)
     """
-    import pyarrow as pa
+    from jelly._formats.arrow_tables import pa
 
     n = len(items)
 
