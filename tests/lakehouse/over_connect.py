@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -73,19 +72,19 @@ def main() -> None:
 
 
 def api(spark: Any, folder: Path) -> dict[str, Any]:
-    """What functions, data sources and jobs give, with paths below the folder of the driver."""
+    """What functions, data sources and jobs give."""
     import jelly.spark
 
     folder.mkdir()
-    os.chdir(folder)
+    files = [str(folder / f"{name}.nt") for name in ("one", "two")]
     for name in ("one", "two"):
-        Path(f"{name}.nt").write_text(f'<a:{name}> <a:p> "1"@en .\n')
+        (folder / f"{name}.nt").write_text(f'<a:{name}> <a:p> "1"@en .\n')
     read = spark.read.format("jelly")
-    read.option("layout", "ntriples").load("{one,two}.nt").createOrReplaceTempView("t")
-    read.load("one.nt").write.format("jelly").mode("append").save("out")
-    counted, errors, left_out = jelly.spark.stats(["one.nt", "two.nt"], spark=spark, split_bytes=1)
+    read.option("layout", "ntriples").load(f"{folder}/{{one,two}}.nt").createOrReplaceTempView("t")
+    read.load(files[0]).write.format("jelly").mode("append").save(f"{folder}/out")
+    counted, errors, left_out = jelly.spark.stats(files, spark=spark, split_bytes=1)
     return {
-        "read": read.load("*.nt").count(),
+        "read": read.load(f"{folder}/*.nt").count(),
         "written": spark.sql(f"select count(*) n from read_jelly('{folder}/out')").first().n,
         "sql": sorted(list(row) for row in spark.sql("select lexical(o), lang(o), is_iri(s) from t").collect()),
         "stats": [counted.statements, errors, left_out],
