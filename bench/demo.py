@@ -23,7 +23,6 @@ from jelly._dataset.read import read
 from jelly._dataset.scan import convert
 from jelly._formats.registry import find
 from jelly._streams.writer import Writer
-from jelly.errors import MissingExtraError
 
 __all__ = ["catalogue", "main"]
 
@@ -160,15 +159,22 @@ _HEAD = [
 
 def _show(rows: list[list[str]]) -> None:
     try:
-        from jelly.cli.display import show_table
-    except MissingExtraError:
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table
+    except ImportError:
         lines = [[name.partition("\n")[2 * i] for name in _HEAD] for i in range(2)] + rows
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         for line in lines:
             cells = [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
             print("  ".join([line[0].ljust(widths[0]), *cells]))
     else:
-        show_table(_HEAD, rows)
+        table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+        for name in _HEAD:
+            table.add_column(name, justify="left" if name is _HEAD[0] else "right")
+        for row in rows:
+            table.add_row(*row)
+        Console().print(table)
 
 
 def bars(sizes: list[tuple[str, float]], width: int = 40) -> list[str]:

@@ -209,10 +209,12 @@ def _open_index(
         raise JellyArgumentError("start and stop must not be negative")
     if threads < 1:
         raise JellyArgumentError(f"threads is {threads}: expected 1 or more")
+    if not part and threads == 1:
+        return None
     from jelly._dataset.seekable.segments import ALIKE, open_index
 
     if not part:
-        return None if threads == 1 else open_index(src, settings)
+        return open_index(src, settings)
     is_file = is_path(src) and os.fspath(src) != "-" and settings.get("delimited") is not False
     if not is_file or find(settings.get("format"), os.fspath(src), tables=True) is not JELLY:
         raise JellyError("start and stop need the path of a Jelly file with an index")

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 __all__ = [
@@ -99,9 +98,6 @@ class JellyError(Exception):
             place = f"{self.source}: {place}" if place else self.source
         return f"{self.reason} ({place})" if place else self.reason
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return partial(type(self), self.reason, **place_of(self)), ()
-
 
 PLACES = ("frame", "row", "offset", "line")
 
@@ -167,8 +163,6 @@ class JellyServiceError(JellyError, ConnectionError):
         self.code = code
         super().__init__(reason, **place)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return (type(self), (self.reason, self.code))
 
 
 class JellyTimeoutError(JellyServiceError, TimeoutError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 from jelly._bytes.sink import Sink
@@ -81,7 +82,6 @@ def _draw(found: Stats, title: str) -> Figure:
     curves = [curve for curve in curves if curve[1]]
     # Charts side by side get the same number of lines, so that all bars have the same thickness.
     lines = [max(3, *(min(counts.distinct, _BARS) for _, counts, _ in bars[i : i + 2])) for i in range(0, len(bars), 2)]
-    first = len(lines)
     heights = [0.27 * n + 0.6 for n in lines] + [3.2] * (-(-len(curves) // 2))
     layout = ConstrainedLayoutEngine(w_pad=0.18, h_pad=0.12)
     figure = Figure(figsize=(13, sum(heights) + 1.1 if heights else 2), layout=layout, facecolor="white")
@@ -94,15 +94,17 @@ def _draw(found: Stats, title: str) -> Figure:
     heading.set_linespacing(1.5)
     if heights:
         grid = figure.add_gridspec(len(heights), 2, height_ratios=heights)
-        for i, (name, counts, colour) in enumerate(bars):
-            # A chart that is alone in the last line takes the full width.
-            last = i == len(bars) - 1 and i % 2 == 0
-            place = grid[i // 2, :] if last else grid[i // 2, i % 2]
-            _bar_chart(figure.add_subplot(place), name, counts, colour, found, lines[i // 2])
-        for i, curve in enumerate(curves):
-            last = i == len(curves) - 1 and i % 2 == 0
-            place = grid[first + i // 2, :] if last else grid[first + i // 2, i % 2]
-            _distribution(figure.add_subplot(place), *curve)
+
+        def charts(first: int, n: int) -> Iterator[Any]:
+            for i in range(n):
+                # A chart that is alone in the last line takes the full width.
+                alone = i == n - 1 and i % 2 == 0
+                yield figure.add_subplot(grid[first + i // 2, :] if alone else grid[first + i // 2, i % 2])
+
+        for i, chart in enumerate(charts(0, len(bars))):
+            _bar_chart(chart, *bars[i], found, lines[i // 2])
+        for chart, curve in zip(charts(len(lines), len(curves)), curves, strict=True):
+            _distribution(chart, *curve)
     return figure
 
 

@@ -17,11 +17,10 @@ import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from typing import Any
 
 from jelly._bytes.compression import CHUNK, suffix_of, unpacked
 from jelly._bytes.raw_bytes import part_of
-from jelly._bytes.workers import Window, Workers, pipelined
+from jelly._bytes.workers import Workers, in_order
 from jelly.errors import JellyFormatError
 
 # The first bytes of a frame. gzip: no reserved flags, known kinds of compression and systems.
@@ -37,8 +36,6 @@ _LONGEST = 10
 _LEAST = 1 << 18
 _MOST = 1 << 23
 _MOST_PLAIN = 1 << 24
-# Chunks that are decompressed before they are asked for.
-_AHEAD = 4
 
 # Bytes that are searched at a time, and bytes of a frame that must make sense.
 _WINDOW = 1 << 20
@@ -49,34 +46,6 @@ _TRIES = 100
 _PROBE = 1 << 22
 
 ReadAt = Callable[[int, int], bytes]
-
-
-def read_ahead(chunks: Iterator[Any]) -> Iterator[Any]:
-    """The same chunks; a few are made beforehand, in a thread that ends with this. Errors come in their turn.
-
-    >>> list(read_ahead(chunk for chunk in [b"a", b"b"]))
-    [b'a', b'b']
-    """
-    for found in pipelined(iter([lambda: _some(chunks)]), 1, _AHEAD):
-        yield from found
-        del found  # before the next ones take memory
-
-
-def _some(chunks: Iterator[Any]) -> Iterator[list[Any]]:
-    """The chunks, about `CHUNK` bytes of them at a time."""
-    found: list[Any] = []
-    held = 0
-    try:
-        for data in chunks:
-            found.append(data)
-            held += len(data)
-            if held >= CHUNK:
-                yield found
-                found, held = [], 0
-    except Exception as error:
-        yield found
-        raise error
-    yield found
 
 
 def _unpack(data: bytes) -> list[bytes] | None:
@@ -118,8 +87,8 @@ class Slices:
         self.is_whole: bool = False  # whether all was given
 
     def __iter__(self) -> Generator[tuple[list[bytes], int], None, None]:
-        for texts in self._results():
-            data = self._waiting.popleft()
+        for data, texts in in_order(self._workers, self._slices(), _unpack):
+            self._waiting.popleft()
             if self._carried:
                 data = self._carried + data
                 texts = _unpack(data)
@@ -141,16 +110,10 @@ class Slices:
         while data := self._read(CHUNK):
             yield data
 
-    def _results(self) -> Iterator[list[bytes] | None]:
-        window: Window[list[bytes] | None] = Window(self._workers)
-        try:
-            for data in self._cut():
-                self._waiting.append(data)
-                window.put(_unpack, data)
-                yield from window.ready()
-            yield from window.rest()
-        finally:
-            window.drop()
+    def _slices(self) -> Iterator[bytes]:
+        for data in self._cut():
+            self._waiting.append(data)
+            yield data
 
     def _cut(self) -> Iterator[bytes]:
         """Slices of the bytes read. What is left in `_held` is not to be cut."""

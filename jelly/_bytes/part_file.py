@@ -119,6 +119,16 @@ def to_disk(handle: int) -> None:
         os.fsync(handle)
 
 
+def names_to_disk(folder: str | os.PathLike[str]) -> None:
+    """Write the entries of a folder to the disk, where that can be done."""
+    if hasattr(os, "O_DIRECTORY"):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            to_disk(descriptor)
+        finally:
+            os.close(descriptor)
+
+
 def _is_named(path: str, handle: int) -> bool:
     """Whether ``path`` still names the open file."""
     try:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import struct
 from _thread import _local as local  # threading takes some time to import
-from _thread import allocate_lock
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -140,8 +139,7 @@ class PlainView:
         self.name: str = str(getattr(file, "name", "the file"))
         self._file = file
         self._at = 0
-        self._kept: OrderedDict[int, bytes] = OrderedDict()
-        self._lock = allocate_lock()
+        self._kept = lru_cache(_KEPT)(lambda number: b"".join(self._frame(number)))
         check_expansion(self.size, size, max_expansion)
         self._check_empty()
 
@@ -175,17 +173,7 @@ class PlainView:
         begin, stop = self._bounds(number)
         if end > stop or stop - begin > _KEPT_BYTES:
             return b"".join(self.chunks(offset, end))
-        with self._lock:
-            data = self._kept.get(number)
-            if data is not None:
-                self._kept.move_to_end(number)
-        if data is None:
-            data = b"".join(self._frame(number))
-            with self._lock:
-                self._kept[number] = data
-                if len(self._kept) > _KEPT:
-                    self._kept.popitem(last=False)
-        return data[offset - begin : end - begin]
+        return self._kept(number)[offset - begin : end - begin]
 
     def chunks(self, start: int, end: int, size: int = CHUNK) -> Iterator[bytes]:
         """The bytes from ``start`` to ``end``, in chunks of at most ``size``; reading stops where the caller stops."""

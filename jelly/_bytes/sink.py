@@ -366,9 +366,15 @@ class SinkWriter(_Whole):
         self._sink.write(made, self._cuts())
 
     @contextlib.contextmanager
-    def _restarted(self) -> Iterator[str]:
-        """Within this, another file takes the place of the unfinished one, whose path is given and which is removed."""
+    def _restarted(self) -> Iterator[str | bytes]:
+        """Within this, another file takes the place of the unfinished one, whose path is given and which is removed.
+
+        In memory its bytes are given.
+        """
         old = self._sink
+        if old.begin is not None:
+            yield old.take_back()
+            return
         try:
             path = old.part()
             self._sink = Sink(AsText(old.dst) if old.is_text else old.dst, seekable=old.seekable, workers=old.workers)

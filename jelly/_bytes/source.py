@@ -106,7 +106,7 @@ class Source:
             src = self._at_url(src, accept)
         if is_path(src):
             self.name = str(os.fspath(src))
-            self._file = file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
+            file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
             self.size = os.fstat(file.fileno()).st_size
             read, self._close = closing_last(interruptible(file).read, file.close)
         elif isinstance(src, bytes | bytearray | memoryview):
@@ -164,10 +164,6 @@ class Source:
     def bytes_read(self) -> int:
         return self._raw.count - self._early
 
-    @bytes_read.setter
-    def bytes_read(self, count: int) -> None:
-        self._raw.count = count
-
     def close(self) -> None:
         if self._close is not None:
             self._close()
@@ -213,19 +209,6 @@ class Source:
         finally:
             self.close()
 
-    def plain_file(self) -> tuple[int, int] | None:
-        """The descriptor and the size of a file of this machine that is not compressed, None for other sources.
-
-        Threads read parts of it at their places; `chunks` must not be used any more.
-        """
-        if not is_path(self._src) or not os.path.isfile(self.name) or not hasattr(os, "pread"):
-            return None
-        if self._suffix():
-            return None
-        descriptor: int = self._file.fileno()
-        self.head = os.pread(descriptor, HEAD, 0)
-        return descriptor, self.size or 0
-
     def chunks(self, size: int = CHUNK) -> Iterator[Any]:
         """The bytes in chunks of about ``size``; a bytes object is one chunk. Closes the file if it was opened here."""
         try:
@@ -256,7 +239,8 @@ class Source:
         if self.workers is None or self.workers.threads == 1:
             yield from self._unpacked(suffix, size, 0)
             return
-        from jelly._bytes.cut import Slices, read_ahead
+        from jelly._bytes.cut import Slices
+        from jelly._bytes.workers import pipelined
 
         known = self.size or 0
         n = 0
@@ -278,7 +262,7 @@ class Source:
             self._raw.count = given
         chunks = self._unpacked(suffix, size, n)
         is_file = is_path(self._src)
-        yield from read_ahead(chunks) if is_file and known >= AHEAD_BYTES else chunks
+        yield from pipelined(iter([lambda: chunks]), 1) if is_file and known >= AHEAD_BYTES else chunks
 
     def _unpacked(self, suffix: str, size: int, n: int) -> Generator[Any, None, None]:
         """Decompressed chunks, after ``n`` bytes that were decompressed before."""

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 from jelly._bytes.names import split_suffix
-from jelly._bytes.part_file import PartFile, hold, to_disk
+from jelly._bytes.part_file import PartFile, hold, names_to_disk, to_disk
 from jelly._bytes.seekable import FrameWriter, PlainView
 from jelly._bytes.source import Progress
 from jelly._core.base.batch import Batch
@@ -202,12 +202,8 @@ def _append(file: Any, target: str, batches: Iterator[Batch], source: Stream, ke
         part.discard()
         raise
     part.commit()
-    with suppress(OSError):  # not on Windows
-        folder = os.open(os.path.dirname(target), os.O_RDONLY)
-        try:
-            to_disk(folder)
-        finally:
-            os.close(folder)
+    with suppress(OSError):
+        names_to_disk(os.path.dirname(target))
     _renew_sidecar(target, sidecar, index, builder)
     return tail.statements
 

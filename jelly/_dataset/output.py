@@ -157,7 +157,7 @@ def write_stream(
     `jelly._streams.widening`.
     """
     if format.content is Content.TABLE:
-        return write_table(dst, batches, format, flat, layout, workers or Workers(1)), bytes_of(dst)
+        return write_table(dst, batches, format, layout, workers or Workers(1)), bytes_of(dst)
     allowed = open_fields(options)
     held: list[Batch] = []
     # What is in a pipe cannot be written again: it announces what may come late.
@@ -285,15 +285,12 @@ def _copied_frames(
 
 
 def write_table(
-    dst: Any, batches: Iterator[Batch], format: Format, flat: bool, layout: LayoutWithValues, workers: Workers
+    dst: Any, batches: Iterator[Batch], format: Format, layout: LayoutWithValues, workers: Workers
 ) -> int:
-    """Write Batches as a table: the number of rows. ``flat`` says that they may be small."""
-    from jelly._formats.arrow_tables import BATCH_ROWS, RecordBatchBuilder, from_batches
+    """Write Batches as a table: the number of rows."""
+    from jelly._formats.arrow_tables import BATCH_ROWS, RecordBatchBuilder
     from jelly._formats.table_files import write_record_batches
 
-    if flat:
-        reader = from_batches(batches, layout=layout)
-        return write_record_batches(dst, reader.schema, reader, kind=format.name, workers=workers)
     maker = RecordBatchBuilder(layout, False, None, BATCH_ROWS)
 
     def columns(batch: Batch) -> list[Any]:

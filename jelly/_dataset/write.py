@@ -95,7 +95,7 @@ def write(
         threads = given.pop("threads", 1)
         refuse_for_tables(given | {"options": options})
         with Workers(threads) as workers:
-            return write_table(dst, _batches(items), target, True, layout, workers)
+            return write_table(dst, _batches(items), target, layout, workers)
     with Writer(dst, options, **settings) as writer:
         writer.extend(items)
     return writer.statements

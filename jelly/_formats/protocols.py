@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Protocol, TypedDict
 
 from jelly._core.base.batch import Batch
@@ -36,17 +35,6 @@ class BatchReader(Protocol):
 
     def pull(self, flush: bool = False, /) -> Batch | None:
         """The next full Batch; None if more bytes are needed. With ``flush`` a partial Batch counts as full."""
-
-
-class BatchSource(Protocol):
-    """A reader that takes the whole source, because its library needs a file."""
-
-    @property
-    def statements(self) -> int:
-        """Number of statements read so far."""
-
-    def batches(self, source: Any, /) -> Iterator[Batch]:
-        """The Batches. All Batches before an error are yielded before it is raised."""
 
 
 class BatchWriter(Protocol):

@@ -66,7 +66,7 @@ class Format:
         Statements, patches and query results only: the module that reads and writes it, imported when it is first used.
         It has two functions, which take the Format and the keywords of `Reader` and `Writer`, of `PatchReader` and
         `PatchWriter`, or of `read_results`: ``open_reader(format, **settings)`` returns a
-        `jelly._formats.protocols.BatchReader` or `BatchSource`,
+        `jelly._formats.protocols.BatchReader`, or a reader whose ``batches(source)`` takes the whole source,
         ``open_writer(format, options, arity, framing=framing, **settings)`` a `BatchWriter` (without ``arity`` for
         patches; ``framing`` is a `jelly._formats.protocols.Framing`; for query results it is
         ``open_writer(format, variables)``).
@@ -102,7 +102,7 @@ class Format:
         return name in (self.name, *self.media_types) or f".{name.removeprefix('.')}" in self.suffixes
 
     def open_reader(self, **settings: Any) -> Any:
-        """Make a BatchReader or BatchSource of this format, see ``codec``."""
+        """Make a reader of this format, see ``codec``."""
         return _codec(self.codec).open_reader(self, **settings)
 
     def open_writer(self, options: Any, *arity: int, **settings: Any) -> BatchWriter:
@@ -318,6 +318,11 @@ MESSAGE_READING = frozenset({"format", "rename_blank_nodes"}).union(*(f.reading 
 
 
 
+def plain_name(format: str) -> str:
+    """A name, suffix or media type as `Format.is_called` takes it: in lower case, without parameters."""
+    return format.partition(";")[0].strip().lower()
+
+
 def find(
     format: str | None, path: str = "", *, content: Content = Content.STATEMENTS, tables: bool = False
 ) -> Format:
@@ -331,7 +336,7 @@ def find(
     >>> find(None, "monday.rdfp.gz", content=Content.PATCH).title, find("rdfxml", content=Content.MESSAGES).name
     ('RDF Patch', 'rdf')
     """
-    wanted = format.partition(";")[0].strip().lower() if format else split_suffix(path)[0]
+    wanted = plain_name(format) if format else split_suffix(path)[0]
     if not wanted and content in _DEFAULTS:
         return _DEFAULTS[content]
     formats = _WITH_TABLES if tables else REGISTRY[content]
@@ -357,7 +362,7 @@ def content_of(word: str | None, *places: tuple[Any, str | None]) -> Content:
     for place, format in places:
         if isinstance(place, list) and place:
             place = place[0]
-        told = isinstance(format, str) and format.partition(";")[0].strip().lower()
+        told = isinstance(format, str) and plain_name(format)
         wanted = told or split_suffix(name_of(place))[0]
         for content, formats in REGISTRY.items() if wanted else ():
             if any(known.is_called(wanted) for known in formats.values()):

@@ -36,7 +36,7 @@ def convert_with(src: Any, dst: Any, read: Callable[[], Any], write: Callable[[A
 
 
 class TableReader:
-    """Reads a table file of statements: a `jelly._formats.protocols.BatchSource`."""
+    """Reads a table file of statements, which its library wants as a whole."""
 
     # The threads that make Batches of rows.
     workers: Workers | None = None
@@ -216,14 +216,9 @@ def _write_csv(out: _Out, schema: pa.Schema, batches: Iterable[pa.RecordBatch], 
 
 
 def _write_ipc(out: _Out, schema: pa.Schema, batches: Iterable[pa.RecordBatch], kind: str) -> None:
-    if kind == "arrows":
-        with pa.ipc.new_stream(out, schema) as file:
-            for batch in batches:
-                file.write_table(pa.Table.from_batches([batch], schema))
-        return
     # The file format has one dictionary per column, but here each record batch has its own.
-    plain = _undictionary(schema)
-    with pa.ipc.new_file(out, plain) as file:
+    plain, make = (schema, pa.ipc.new_stream) if kind == "arrows" else (_undictionary(schema), pa.ipc.new_file)
+    with make(out, plain) as file:
         for batch in batches:
             file.write_table(pa.Table.from_batches([batch], schema).cast(plain))
 

@@ -64,39 +64,6 @@ ACCEPT = {
 }
 
 
-def open_input(
-    src: Any,
-    content: Content,
-    options: Mapping[str, Any],
-    own: Mapping[str, Any] | None = None,
-    *,
-    format: Format | None = None,
-    tables: bool = False,
-) -> tuple[Source, Format, Any, dict[str, Any]]:
-    """Open a source: it, its format, its reader, and the keywords that made the reader, checked.
-
-    ``own`` are keywords that all formats of the content have. Errors name the source, and limits follow its size.
-    The source is closed after an error.
-    """
-    limits = dict(options)
-    name, expansion = limits.pop("format", None), limits.pop("max_expansion", MAX_EXPANSION)
-    source = src if isinstance(src, Source) else Source(src, expansion, ACCEPT[content])
-    try:
-        with source.named():
-            found = format or find(name or source.media_type, source.name, content=content, tables=tables)
-        if content is not Content.RESULTS:
-            source.explain = explainer(found.name, REGISTRY[content], "format")
-        refuse_unknown(
-            limits, found.reading, f"{found.name} of query results" if content is Content.RESULTS else found.title
-        )
-        settings = {**(own or {}), **fitted(limits, found.reading, source.size)}
-        with source.named():
-            return source, found, found.open_reader(**settings), settings
-    except BaseException:
-        source.close()
-        raise
-
-
 class ItemReader(SourceReader, Generic[Item]):
     """Base of classes that read items of any content. An item is made of rows of Batches."""
 
@@ -108,9 +75,39 @@ class ItemReader(SourceReader, Generic[Item]):
     _decoder: Any
     _settings: dict[str, Any]
 
-    def _open(self, *source: Any, **how: Any) -> None:
-        """Open the source, see `open_input`."""
-        self.source, self.format, self._decoder, self._settings = open_input(*source, **how)
+    def _open(
+        self,
+        src: Any,
+        content: Content,
+        options: Mapping[str, Any],
+        own: Mapping[str, Any] | None = None,
+        *,
+        format: Format | None = None,
+        tables: bool = False,
+    ) -> None:
+        """Open a source, and make its reader of the keywords, which are checked.
+
+        ``own`` are keywords that all formats of the content have. Errors name the source, and limits follow its size.
+        The source is closed after an error.
+        """
+        limits = dict(options)
+        name, expansion = limits.pop("format", None), limits.pop("max_expansion", MAX_EXPANSION)
+        self.source = source = src if isinstance(src, Source) else Source(src, expansion, ACCEPT[content])
+        try:
+            with source.named():
+                found = format or find(name or source.media_type, source.name, content=content, tables=tables)
+            self.format, title = found, found.title
+            if content is Content.RESULTS:
+                title = f"{found.name} of query results"
+            else:
+                source.explain = explainer(found.name, REGISTRY[content], "format")
+            refuse_unknown(limits, found.reading, title)
+            self._settings = {**(own or {}), **fitted(limits, found.reading, source.size)}
+            with source.named():
+                self._decoder = found.open_reader(**self._settings)
+        except BaseException:
+            source.close()
+            raise
 
     @property
     def options(self) -> Any:

@@ -44,10 +44,6 @@ class Spool:
         self._encoder.takes_any = True
         self.rows = 0
 
-    @property
-    def has_file(self) -> bool:
-        return self._file is not None
-
     def add(self, batch: Batch) -> None:
         self.rows += len(batch)
         if self._file is None and self.nbytes + batch.nbytes <= self._bound:

@@ -116,6 +116,7 @@ class Memory:
     """Output of a `WideningEncoder` that stays in memory."""
 
     label = ""
+    can_restart = True
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
@@ -206,7 +207,7 @@ class WideningEncoder:
         held = isinstance(options, PatchOptions) and (
             not old.delimited or (options.stream_type == PatchStreamType.FRAME and old.place % 4)
         )
-        if writer is None or not (isinstance(writer, Memory) or writer._sink.can_restart) or held:
+        if writer is None or not writer._sink.can_restart or held:
             advice = ", ".join(f"{name!r}: {getattr(value, 'name', value)!r}" for name, value in changes.items())
             late = late_error(changes, f"give options={{{advice}}}{'' if held else ', or a path as the destination'}")
             late.source = None if writer is None else writer.label or None
@@ -215,8 +216,7 @@ class WideningEncoder:
         is_free = not (patch or options.is_grouped or self._is_kept)
         is_open = old.is_open
         writer._sink.write(old.cut())
-        in_memory = not isinstance(writer, Memory) and writer._sink.begin is not None
-        with contextlib.nullcontext(writer._sink.take_back()) if in_memory else writer._restarted() as written:
+        with writer._restarted() as written:
             self._encoder = new = self._make(options)
             limits: dict[str, Any] = dict.fromkeys(("max_names", "max_prefixes", "max_datatypes"), MAX_TABLE_SIZE)
             decoder = Decoder(patch=patch, max_frame_bytes=NO_LIMIT, **limits)

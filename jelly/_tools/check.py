@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from jelly._bytes.names import is_path
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Op, Slot
 from jelly._core.base.kinds import Kind, kinds_of, with_article
 from jelly._core.jelly.row_counter import RowCounter
 from jelly._core.ntriples.statement_table import StatementTable
 from jelly._core.terms.materialize import Materializer
-from jelly._dataset.seekable.check import problems_beside
 from jelly._dataset.steps.step import rows_of
 from jelly._options.options import ROW_VERSION, PatchOptions, PatchStreamType, StreamOptions
 from jelly._tools.blank_nodes import differences
@@ -132,12 +129,6 @@ class Check:
             return
         for row in np.flatnonzero((batch.g >= 0) & (np.isin(batch.kind[batch.g], _TRIPLES))).tolist():
             self.add(f"statement {batch.first_row + row}: a quoted triple as graph, which no version of RDF allows")
-
-    def add_beside(self, src: Any, joined: bool, limits: Mapping[str, Any], patch: bool = False) -> None:
-        """Check what lies beside the stream in a file: its index or sidecar, the table of its frames, its filters."""
-        if is_path(src) and os.path.isfile(src):
-            for message, offset in problems_beside(os.fspath(src), patch, joined, limits):
-                self.add(message, offset=offset)
 
     def compare_with(self, batch: Batch | None) -> None:
         """Compare a Batch, or with None the end of the stream."""

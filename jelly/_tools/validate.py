@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Literal
 
-from jelly._bytes.names import name_of
+from jelly._bytes.names import is_path, name_of
 from jelly._bytes.source import MAX_EXPANSION, Progress, Source
 from jelly._dataset.read import read
+from jelly._dataset.seekable.check import problems_beside
 from jelly._dataset.sources import expand
 from jelly._formats.registry import (
     JELLY,
@@ -113,89 +115,67 @@ def validate(
     sources = expand(src)
     if against is not None and len(sources) > 1:
         raise JellyArgumentError("against= goes with one source, not with several")
-    settings: dict[str, Any] = {
-        "format": format, "against": against, "against_format": against_format, "ordered": ordered, "options": options,
-        "frame": frame, "delimited": delimited, "progress": progress, "joined": joined, **limits,
-    }  # fmt: skip
+
+    def problems_of(src: Any, limit: int) -> list[Problem]:
+        kind, given = content_of(content, (src, format)), dict(limits)
+        is_plain = kind is Content.STATEMENTS
+        with closing(Source(src, given.get("max_expansion", MAX_EXPANSION), ACCEPT[kind])) as source:
+            for name, value in () if is_plain else (("against", against), ("options", options)):
+                if value is not None:
+                    raise JellyArgumentError(f"{name}= goes with statements, not with {kind.value}")
+            known = format_to_check(format or source.media_type, source.name, kind)
+            is_jelly = known in (JELLY, JELLY_PATCH)
+            if not is_jelly and (options is not None or delimited is not None or joined):
+                raise JellyArgumentError(f"options=, delimited= and joined= are of Jelly, this is {known.title}")
+            wanted = options if options is None or isinstance(options, StreamOptions) else read_options(options)
+            check = Check(limit, wanted, skips_unknown=given.get("unknown_rows") == "skip")
+            other: frozenset[str] = frozenset()
+            if against is not None:
+                frames = frame if isinstance(frame, slice) else slice(frame, None if frame is None else frame + 1)
+                other = format_of(against, against_format).reading
+                theirs: dict[str, Any] = {name: given[name] for name in given.keys() & other}
+                theirs["format"] = against_format
+                if ordered:
+                    check.compare = InOrder(map(as_quad, read(against, **theirs)), frames, check)
+                else:
+                    check.compare = AnyOrder(Reader(against, **theirs).batches(), frames, check)
+            if is_plain or is_jelly:
+                own = known.reading | {"strict"} if is_plain else known.reading
+                refuse_unknown(given, own | other, known.title)
+                given = {name: given[name] for name in given.keys() & own}
+            if is_jelly:
+                given |= {"delimited": delimited, "joined": joined}
+                return _validate_jelly(source, src, known, check, progress, given)
+            if known in (NT, NQ, RDF_PATCH):
+                given.setdefault("on_error", "skip")
+            return _validate_items(lambda: reader_of(kind)(source, format=known.name, **given), check, progress)
+
     if len(sources) == 1:
-        return _validate_one(sources[0], content_of(content, (sources[0], format)), limit, **settings)
+        return problems_of(sources[0], limit)
     found: list[Problem] = []
     for number, source in enumerate(sources):
         if len(found) < limit:
-            problems = _validate_one(source, content_of(content, (source, format)), limit - len(found), **settings)
+            problems = problems_of(source, limit - len(found))
             found += [replace(problem, source=name_of(source) or f"source {number}") for problem in problems]
     return found[:limit]
 
 
-def _validate_one(
-    src: Any,
-    content: Content,
-    limit: int,
-    *,
-    format: str | None,
-    against: Any,
-    against_format: str | None,
-    ordered: bool,
-    options: Any,
-    frame: int | slice | None,
-    delimited: bool | None,
-    progress: Progress | None,
-    joined: bool,
-    **limits: Any,
-) -> list[Problem]:
-    is_plain = content is Content.STATEMENTS
-    with closing(Source(src, limits.get("max_expansion", MAX_EXPANSION), ACCEPT[content])) as source:
-        for name, value in () if is_plain else (("against", against), ("options", options)):
-            if value is not None:
-                raise JellyArgumentError(f"{name}= goes with statements, not with {content.value}")
-        known = format_to_check(format or source.media_type, source.name, content)
-        is_jelly = known in (JELLY, JELLY_PATCH)
-        if not is_jelly and (options is not None or delimited is not None or joined):
-            raise JellyArgumentError(f"options=, delimited= and joined= are of Jelly, this is {known.title}")
-        wanted = options if options is None or isinstance(options, StreamOptions) else read_options(options)
-        check = Check(limit, wanted, skips_unknown=limits.get("unknown_rows") == "skip")
-        other: frozenset[str] = frozenset()
-        if against is not None:
-            frames = frame if isinstance(frame, slice) else slice(frame, None if frame is None else frame + 1)
-            other = format_of(against, against_format).reading
-            theirs: dict[str, Any] = {name: limits[name] for name in limits.keys() & other} | {"format": against_format}
-            if ordered:
-                check.compare = InOrder(map(as_quad, read(against, **theirs)), frames, check)
-            else:
-                check.compare = AnyOrder(Reader(against, **theirs).batches(), frames, check)
-        if is_plain or is_jelly:
-            own = known.reading | {"strict"} if is_plain else known.reading
-            refuse_unknown(limits, own | other, known.title)
-            limits = {name: limits[name] for name in limits.keys() & own}
-        if is_jelly:
-            return _validate_jelly(source, src, known, check, progress, delimited, joined, limits)
-        if known in (NT, NQ, RDF_PATCH):
-            limits.setdefault("on_error", "skip")
-        return _validate_items(lambda: reader_of(content)(source, format=known.name, **limits), check, progress)
-
-
 def _validate_jelly(
-    source: Source,
-    src: Any,
-    format: Format,
-    check: Check,
-    progress: Progress | None,
-    delimited: bool | None,
-    joined: bool,
-    limits: dict[str, Any],
+    source: Source, src: Any, format: Format, check: Check, progress: Progress | None, limits: dict[str, Any]
 ) -> list[Problem]:
     patch = format is JELLY_PATCH
     own = {name: limits[name] for name in limits.keys() & SEEKING} | {"unknown_rows": "skip"}
     # Rows of unknown kinds are reported, and the rows after them are checked.
-    limits |= {"unknown_rows": "skip", "delimited": delimited, "joined": joined}
-    decoder = open_jelly(source, format, limits)
+    decoder = open_jelly(source, format, limits | {"unknown_rows": "skip"})
     decoder.want(places=True)
     try:
         for chunk in chain(source.chunks(), [None]):
             check.take(decoder, chunk)
             if chunk is None:
                 check.finish(decoder)
-                check.add_beside(src, joined, own, patch=patch)
+                is_file = is_path(src) and os.path.isfile(src)
+                for text, offset in problems_beside(os.fspath(src), patch, limits["joined"], own) if is_file else ():
+                    check.add(text, offset=offset)
             if progress is not None:
                 progress(source.bytes_read, source.size, check.rows)
             if check.is_full:

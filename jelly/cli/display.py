@@ -15,7 +15,6 @@ from jelly.errors import MissingExtraError
 from jelly.stats import Counts, ResultStats, Stats
 
 try:
-    from rich import box
     from rich.bar import Bar
     from rich.console import Console
     from rich.progress import (
@@ -109,19 +108,14 @@ def _facts(facts: Mapping[str, Any], **column: Any) -> Table:
     return table
 
 
-def _table(head: Sequence[str | Column], rows: Iterable[Sequence[Any]], dim: int = 0, **settings: Any) -> Table:
+def _table(head: Sequence[str | Column], rows: Iterable[Sequence[Any]], dim: int = 0) -> Table:
     """Rows of a name and numbers; the last ``dim`` ones are dim."""
     first, *others = head
-    table = Table(first, *(_number(name) if isinstance(name, str) else name for name in others), **settings)
+    table = Table(first, *(_number(name) if isinstance(name, str) else name for name in others))
     made = [[f"{x:,}" if isinstance(x, int) else Text(x) if isinstance(x, str) else x for x in row] for row in rows]
     for number, row in enumerate(made):
         table.add_row(*row, style="dim" if number >= len(made) - dim else None)
     return table
-
-
-def show_table(head: list[str], rows: list[list[str]]) -> None:
-    """A table on standard output: a column of names, columns of numbers."""
-    _print(_table(head, rows, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False))
 
 
 def show_report(report: dict[str, Any]) -> None:

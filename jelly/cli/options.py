@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from jelly._formats.registry import REGISTRY, Content
+from jelly._formats.registry import REGISTRY, Content, plain_name
 from jelly._options.keywords import READ, WRITE, Keyword, type_of
 from jelly._options.options import (
     COLUMN_VERSION,
@@ -56,23 +56,21 @@ class Decorator(Protocol):
 # ---- types
 
 
-class Measure(ParamType):
-    """A whole number, perhaps with a unit after it; ``units`` are in capital letters."""
+def measure(name: str, unit: str, units: Mapping[str, int], expected: str) -> Callable[[Any], int]:
+    """The type of whole numbers, perhaps with a unit after them; ``units`` are in capital letters."""
 
-    def __init__(self, name: str, unit: str, units: Mapping[str, int], expected: str) -> None:
-        self.name: str = name
-        self._pattern = re.compile(f"([0-9]+)({unit}|)", re.I)
-        self._units, self._expected = units, expected
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        found = self._pattern.fullmatch(str(value))
+    def number(value: Any) -> int:
+        found = re.fullmatch(f"([0-9]+)({unit}|)", str(value), re.I)
         if found is None or not int(found[1]):
-            self.fail(f"{value!r} is no {self.name}: expected a number such as {self._expected}", param, ctx)
-        return int(found[1]) * self._units[found[2].upper()[:1]]
+            raise click.BadParameter(f"{value!r} is no {name}: expected a number such as {expected}")
+        return int(found[1]) * units[found[2].upper()[:1]]
+
+    number.__name__ = name
+    return number
 
 
 # Bytes or entries.
-SIZE = Measure(
+SIZE = measure(
     "size", "[KMGT](?:i?B)?", {unit: 1 << 10 * power for power, unit in enumerate(["", *"KMGT"])}, "1000, 64M or 1G"
 )
 
@@ -121,7 +119,7 @@ class FormatName(ParamType):
                 return "jelly"  # the first bytes tell that it is text
             if ctx.command.name == "convert":
                 return JELLY_TEXT
-        if not any(one.is_called(str(value).partition(";")[0].strip().lower()) for one in _ALL_FORMATS):
+        if not any(one.is_called(plain_name(value)) for one in _ALL_FORMATS):
             self.fail(f"{value!r} is not a format: expected one of {', '.join(_FORMAT_NAMES)}", param, ctx)
         return str(value)
 

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import fields
 from itertools import chain, islice
@@ -18,9 +18,8 @@ import click
 
 import jelly
 from jelly import patch as patches
-from jelly._bytes.names import split_suffix
 from jelly._core.base.constants import Op
-from jelly._formats.registry import REGISTRY, Content
+from jelly._formats.registry import Content, content_of
 from jelly._options.options import ROW_VERSION
 from jelly._streams.output_options import is_columns, output_options
 from jelly._streams.widening import ALL_FIELDS, changed, late_error, missing, open_fields
@@ -28,10 +27,9 @@ from jelly.cli.common import numbers, progress_bar, report, say, show
 from jelly.cli.options import (
     COUNT,
     SIZE,
-    Measure,
-    ParamType,
     command,
     forms,
+    measure,
     option,
     reads,
     streams,
@@ -48,19 +46,18 @@ _SYNC = {
     "interval": "a crash of the machine may lose what was acknowledged in the last {:g} s",
     "never": "a crash of the machine may lose what the system did not write yet",
 }
-AGE = Measure("age", "[smhd]", {"": 1, "S": 1, "M": 60, "H": 3600, "D": 86400}, "90s, 30m, 12h or 7d")
+AGE = measure("age", "[smhd]", {"": 1, "S": 1, "M": 60, "H": 3600, "D": 86400}, "90s, 30m, 12h or 7d")
 
 
-class OfTopic(ParamType):
-    """A value for all topics, or NAME=VALUE for one: a pair of the name, or "", and the value."""
+def _of_topic(kind: Callable[[Any], Any]) -> Callable[[str], tuple[str, Any]]:
+    """The type of values for all topics, or NAME=VALUE for one: pairs of the name, or "", and the value."""
 
-    def __init__(self, kind: Any) -> None:
-        self.kind = kind
-        self.name: str = kind.name
+    def value_of(text: str) -> tuple[str, Any]:
+        name, _, rest = text.rpartition("=")
+        return name, kind(rest)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
-        name, _, rest = str(value).rpartition("=")
-        return name, self.kind.convert(rest, param, ctx)
+    value_of.__name__ = kind.__name__
+    return value_of
 
 
 _PEM = click.Path(exists=True, dir_okay=False)
@@ -95,9 +92,9 @@ def _client(address: str, given: dict[str, Any]) -> Any:
 @option("--store DIRECTORY", "Directory that stores the topics, one Jelly file each.", kind=click.Path(file_okay=False))
 @option("--keep N", "Messages kept per topic without a store.", 10_000)
 @option("--keep-bytes [NAME=]SIZE...", "Bytes kept per topic, or of one topic; the oldest messages are deleted "
-        "(default: all in a store, else 256M).", kind=OfTopic(SIZE))
+        "(default: all in a store, else 256M).", kind=_of_topic(SIZE))
 @option("--keep-age [NAME=]AGE...", "Age of the messages that are kept, such as 12h or 7d, or of those of one topic "
-        "(default: any).", kind=OfTopic(AGE))
+        "(default: any).", kind=_of_topic(AGE))
 @option("--sync [always|interval|never]", "When messages are on the disk: before they are acknowledged (nothing "
         "acknowledged is lost), every --sync-interval (a crash of the machine loses what was acknowledged since), or "
         "when the system writes them (it loses about half a minute). A crash of the broker alone loses nothing that "
@@ -191,9 +188,7 @@ def _load(topics: Any, name: str, file: str, settings: dict[str, Any] | None) ->
 
 
 def _is_patch(format: str | None, path: str) -> bool:
-    """Whether a format, or by default the suffix of a path, is one of patches."""
-    name = (format or split_suffix(path)[0]).lower()
-    return any(known.is_called(name) for known in REGISTRY[Content.PATCH].values())
+    return content_of(None, (path, format)) is Content.PATCH
 
 
 def _begun(

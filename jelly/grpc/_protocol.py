@@ -52,11 +52,6 @@ RECEIVED = b""  # RdfStreamReceived has no fields
 _SIZES = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
 
 
-def pack_options(options: StreamOptions | PatchOptions) -> bytes:
-    """An RdfStreamOptions or RdfPatchOptions."""
-    return options_row(options)
-
-
 def pack_subscribe(topic: str, options: StreamOptions | PatchOptions | None = None) -> bytes:
     """An RdfStreamSubscribe or, with the options of patches, a PatchSubscribe, which has the same fields.
 
@@ -69,7 +64,7 @@ def pack_subscribe(topic: str, options: StreamOptions | PatchOptions | None = No
     if options is not None:
         # Without a version: any version that jelly reads.
         asked = options if options.version else options.replace(version=2)
-        request.requested_options.MergeFromString(pack_options(asked))
+        request.requested_options.MergeFromString(options_row(asked))
     packed: bytes = request.SerializeToString()
     return packed
 

@@ -265,10 +265,14 @@ class Server:
 
         return method
 
-    async def _list(self, request: bytes, context: Any) -> bytes:
+    def _asked(self, request: bytes, context: Any) -> tuple[Call, str]:
+        """A call about topics, and the name in it."""
         self._begin()
         call = Call(context, self._authenticate)
-        name, _ = unpack_subscribe(inflate(request, self._max_bytes))
+        return call, unpack_subscribe(inflate(request, self._max_bytes))[0]
+
+    async def _list(self, request: bytes, context: Any) -> bytes:
+        call, name = self._asked(request, context)
         may = self._authorize or (lambda *_: True)
         infos = await self.handler.on_list_topics(call)
         shown = [info for info in infos if name in ("", info.name) and may(call.identity, "subscribe", info.name)]
@@ -277,9 +281,7 @@ class Server:
         return pack_infos(shown)
 
     async def _delete(self, request: bytes, context: Any) -> bytes:
-        self._begin()
-        call = Call(context, self._authenticate)
-        name, _ = unpack_subscribe(inflate(request, self._max_bytes))
+        call, name = self._asked(request, context)
         self._check(call, "delete", name)
         return pack_info(await self.handler.on_delete_topic(call, name))
 

@@ -20,11 +20,12 @@ from typing import Any
 
 from jelly._bytes.frame_text import message
 from jelly._core.base.batch import Batch
+from jelly._core.jelly.stream_options import options_row
 from jelly._options.options import PatchOptions, StreamOptions
 from jelly._streams.frames import FrameDecoder, FrameEncoder, as_frames
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyOptionsError
 from jelly.grpc._framing import check_whole
-from jelly.grpc._protocol import accept_options, check_content, pack_options, unpack_options
+from jelly.grpc._protocol import accept_options, check_content, unpack_options
 from jelly.grpc._topic_files import FileLog
 from jelly.grpc._topic_log import Limits, Log
 
@@ -264,7 +265,7 @@ def _fill(made: Any, info: TopicInfo) -> Any:
     made.updated = round(info.updated.timestamp() * 1000) if info.updated is not None else 0
     if info.options is not None:
         options = made.patch_options if isinstance(info.options, PatchOptions) else made.options
-        options.MergeFromString(pack_options(info.options))
+        options.MergeFromString(options_row(info.options))
     return made
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jelly._bytes.part_file import patiently, to_disk
+from jelly._bytes.part_file import names_to_disk, patiently, to_disk
 from jelly._core.base.protobuf import _take_varint
 from jelly._core.jelly.frame_reader import DELIMITED, split_frames
 from jelly._options.options import PatchOptions
@@ -76,7 +76,7 @@ class FileLog(Log):
             self.parts.append(FilePart(number, path=one))
             self._recover(self.parts[-1])
         if self.parts:
-            _names_to_disk(path.parent)
+            names_to_disk(path.parent)
             self.parts[-1].is_named = True
 
     def _recover(self, part: FilePart) -> None:
@@ -229,7 +229,7 @@ class FileLog(Log):
         finally:
             os.close(copy)
         if not part.is_named:
-            _names_to_disk(part.path.parent)
+            names_to_disk(part.path.parent)
         part.synced = max(part.synced, size)
         part.is_named = True
 
@@ -244,16 +244,6 @@ class FileLog(Log):
     def _remove(self, part: FilePart) -> None:
         part.close()
         patiently(part.path.unlink, True)
-
-
-def _names_to_disk(folder: Path) -> None:
-    """Write the entries of a folder to the disk, where that can be done."""
-    if hasattr(os, "O_DIRECTORY"):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            to_disk(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _has_options(frame: bytes) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
@@ -21,7 +21,6 @@ from jelly.patch._patch import Patch
 
 Result: TypeAlias = Literal["statements", "batch", "frame", "message", "rdflib", "pyoxigraph", "arrow"]
 
-_RESULTS = ("statements", "batch", "frame", "message", "rdflib", "pyoxigraph", "arrow")
 # Of a patch that is one Batch.
 MAX_PATCH_ROWS = 1 << 24
 
@@ -74,8 +73,8 @@ class JellyDeserializer:
         max_value_bytes: int = MAX_VALUE_BYTES,
         **limits: Any,
     ) -> None:
-        if result not in _RESULTS:
-            raise JellyArgumentError(f"result is {result!r}: expected one of {', '.join(_RESULTS)}")
+        if result not in get_args(Result):
+            raise JellyArgumentError(f"result is {result!r}: expected one of {', '.join(get_args(Result))}")
         dictionaries = tuple(dictionaries)
         self._given = {"format": format, "dictionaries": dictionaries, "max_value_bytes": max_value_bytes} | limits
         self._result = result

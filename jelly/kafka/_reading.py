@@ -7,7 +7,7 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
-from jelly._formats.registry import JELLY, JELLY_PATCH, REGISTRY, Content, Format
+from jelly._formats.registry import JELLY, JELLY_PATCH, REGISTRY, Content, Format, plain_name
 from jelly._formats.sniff import HEAD, explain, is_jelly_patch
 from jelly._options.settings import refuse_unknown
 from jelly._streams.drain import drain
@@ -80,7 +80,7 @@ def format_of_type(text: str | None) -> Format | None:
     >>> format_of_type("Application/N-Quads; charset=utf-8").name, format_of_type("application/octet-stream")
     ('nq', None)
     """
-    wanted = (text or "").partition(";")[0].strip().lower()
+    wanted = plain_name(text or "")
     if not wanted or wanted in _NO_TYPES:
         return None
     for format in _FORMATS:
@@ -90,9 +90,8 @@ def format_of_type(text: str | None) -> Format | None:
 
 
 def _named(name: str) -> Format:
-    wanted = name.partition(";")[0].strip().lower()
     for format in _FORMATS:
-        if format.is_called(wanted):
+        if format.is_called(plain_name(name)):
             return format
     known = ", ".join(format.name for format in _FORMATS)
     raise JellyArgumentError(f"unknown format {name!r}: expected one of {known}")

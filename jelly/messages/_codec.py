@@ -8,7 +8,7 @@ from jelly._core.jelly.encoder import Encoder
 from jelly._core.ntriples.text import TextWriter
 from jelly._formats.registry import JELLY_LOG, NDJSON_LD, NQ_LOG, NT_LOG, TAR_LOG, TRIG, TURTLE, YAML_LD, Format
 from jelly._options.settings import LIMITS
-from jelly.messages._logs import JellyLog, Log, TextLog
+from jelly.messages._logs import JellyLog, TextLog
 from jelly.messages._media import Dialect
 from jelly.messages._serializers import JsonEncoder, TextEncoder, YamlEncoder
 from jelly.messages._tar import TarEncoder, TarLog
@@ -23,7 +23,7 @@ def open_reader(
     max_expansion: int,
     max_message_bytes: int = LIMITS["max_message_bytes"],
     **settings: Any,
-) -> Log:
+) -> JellyLog | TextLog:
     """Make a reader of a log. ``dialect`` may also be ``"either"``: the document decides."""
     if format is JELLY_LOG:
         return JellyLog(max_frame_bytes=max_message_bytes, **settings)

@@ -62,7 +62,7 @@ class Contexts:
     def __init__(self, known: Mapping[str, Any] | None) -> None:
         self._known = dict(known or {})
 
-    def fill(self, document: Any, depth: int = 0) -> Any:
+    def fill(self, document: Any) -> Any:
         """The document with every reference to a context replaced by the context."""
         if isinstance(document, list):
             return [self.fill(item) for item in document]

@@ -7,7 +7,7 @@ delimiters, so that these stand in one place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from jelly._core.algebra.message_blank_nodes import drop_open_frame
 from jelly._core.base.batch import Batch
@@ -30,21 +30,6 @@ BOM = b"\xef\xbb\xbf"
 
 # The delimiter that ends a message in the N-Quads of other formats.
 MESSAGE = b"MESSAGE\n"
-
-
-class Log(Protocol):
-    """A reader of a log. An error names the message, from 0; all Batches before it have been returned.
-
-    Where another library parses it, labels of blank nodes that are ``written`` in the log may have marks.
-    """
-
-    written: Written | None
-
-    def feed(self, data: Any) -> Iterator[Batch]:
-        """The messages that end in the next chunk of bytes."""
-
-    def close(self) -> Iterator[Batch]:
-        """The messages that the end of the input ends."""
 
 
 class JellyLog:

@@ -40,13 +40,13 @@ class Encoder:
         parts = []
         for i, frame in enumerate(rows.frames()):
             try:
-                parts.append(self.message(rows, frame, i))
+                parts.append(self.message(rows, frame))
             except JellyError as error:
                 error.message = batch.first_frame + i
                 raise
         return "".join(parts).encode()
 
-    def message(self, rows: Rows, frame: list[Row], i: int) -> str:
+    def message(self, rows: Rows, frame: list[Row]) -> str:
         """The text of one message, delimiter and all."""
         raise NotImplementedError
 
@@ -121,7 +121,7 @@ class JsonEncoder(Encoder):
 
     capabilities = capabilities_of("ndjsonld")
 
-    def message(self, rows: Rows, frame: list[Row], i: int) -> str:
+    def message(self, rows: Rows, frame: list[Row]) -> str:
         return json.dumps(document(rows, frame), ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
@@ -170,7 +170,7 @@ class YamlEncoder(Encoder):
 
     capabilities = capabilities_of("yamlld")
 
-    def message(self, rows: Rows, frame: list[Row], i: int) -> str:
+    def message(self, rows: Rows, frame: list[Row]) -> str:
         found = document(rows, frame)
         return "---\n" + "".join(_block(found, "")) if found else "--- {}\n"
 

@@ -23,7 +23,7 @@ class XmlEncoder(Encoder):
 
     capabilities = capabilities_of("log-rdf")
 
-    def message(self, rows: Rows, frame: list[Row], i: int) -> str:
+    def message(self, rows: Rows, frame: list[Row]) -> str:
         names: dict[str, str] = {RDF: "rdf"}
         body = "".join(
             f"<rdf:Description {self._node(rows, s, 'about')}>"

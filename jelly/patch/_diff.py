@@ -84,11 +84,6 @@ class _Comparison:
         self._index: RowIndex | None = RowIndex()
         self._sides = [_Side(memory, stack) for _ in (OLD, NEW)]
 
-    @property
-    def spilled(self) -> bool:
-        """Whether anything is in a file."""
-        return any(side.hashes is not None or side.spool.has_file for side in self._sides)
-
     def add(self, number: int, batch: Batch) -> None:
         side = self._sides[number]
         hashes = self._hasher(batch)

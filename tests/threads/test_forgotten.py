@@ -21,7 +21,6 @@ import asyncio, bz2, faulthandler, gc, io, os, sys, tempfile, threading, time, w
 faulthandler.dump_traceback_later({STILL}, exit=True)
 import jelly
 from jelly import patch
-from jelly._bytes import cut
 from jelly._bytes.workers import Workers, in_order, pipelined
 
 warnings.simplefilter("ignore", ResourceWarning)  # that files are forgotten is what is tried here
@@ -97,7 +96,6 @@ def work():
 path = folder + "/a.nt.bz2"
 open(path, "wb").write(bz2.compress(TEXT * 50) * 3)
 jelly._bytes.source.AHEAD_BYTES = jelly._bytes.source.SLICED_BYTES = 1
-cut.CHUNK = 1000
 
 def chunks(workers, is_sliced):
     jelly._bytes.source.SLICED_BYTES = 1 if is_sliced else 1 << 60
@@ -246,8 +244,7 @@ def test_twenty_threads_forget_iterators(place: str) -> None:
 def test_python_ends_at_once_with_iterators_that_are_alive() -> None:
     """Begun and in a global variable: no thread waits for what nobody takes."""
     code = SETUP + PLACES["segments"] + """
-alive = [jelly.open(path).batches(threads=2), pipelined(iter([lambda: iter(range(100))] * 3), 2),
-         cut.read_ahead(iter([b"a" * cut.CHUNK] * 50))]
+alive = [jelly.open(path).batches(threads=2), pipelined(iter([lambda: iter(range(100))] * 3), 2)]
 for each in alive:
     next(each)
 writer = jelly.Writer(folder + "/b.jelly", threads=2, seekable=True, keyframe_rows=5)

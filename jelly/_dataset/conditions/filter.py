@@ -12,7 +12,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.constants import RDF
 from jelly._core.base.kinds import Kind, kinds_of
 from jelly._core.terms.model import DefaultGraph
-from jelly._dataset.conditions.pattern import Datatype, IRIPrefix, LanguageRange, OfKinds, Pattern, Place
+from jelly._dataset.conditions.pattern import Datatype, IRIPrefix, LanguageRange, OfKinds, Pattern, Place, Rows
 from jelly._dataset.conditions.terms import Ids, Terms
 from jelly._formats.filters import Query
 from jelly.errors import JellyArgumentError
@@ -76,7 +76,7 @@ def _datatype(value: str) -> str:
     return value if base is None else base + value[4:]
 
 
-class Selection:
+class Selection(Rows):
     """The rows that match a pattern and meet conditions, or with ``invert`` all others.
 
     >>> import jelly
@@ -102,16 +102,6 @@ class Selection:
             for condition in self._conditions:
                 mask = mask & condition.mask(batch)
         return ~mask if self._invert and mask is not None else mask
-
-    def rows(self, batch: Batch) -> Ids:
-        """The numbers of the rows, in order."""
-        mask = self._mask(batch)
-        return np.arange(len(batch)) if mask is None else np.flatnonzero(mask)
-
-    def count(self, batch: Batch) -> int:
-        """The number of these rows."""
-        mask = self._mask(batch)
-        return len(batch) if mask is None else int(np.count_nonzero(mask))
 
     def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         for batch in batches:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
@@ -26,24 +27,21 @@ _RANGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*|\*")
 _MANY = 8
 
 
+@dataclass(unsafe_hash=True, repr=False, init=False)
 class _Matcher:
     """Base of what matches terms by a text."""
 
     __slots__ = ("text",)
 
+    text: str
+
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
             raise JellyArgumentError(f"{type(self).__name__} takes a str, not {type(text).__name__}")
-        self.text: str = text
+        self.text = text
 
     def __repr__(self) -> str:
         return f"jelly.{type(self).__name__}({self.text!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and isinstance(other, _Matcher) and other.text == self.text
-
-    def __hash__(self) -> int:
-        return hash((type(self), self.text))
 
     def _ids(self, terms: Terms) -> Ids:
         raise NotImplementedError
@@ -198,7 +196,49 @@ def parse_term(text: str) -> Any:
     )
 
 
-class Pattern:
+class Rows:
+    """Base of what chooses rows of a Batch."""
+
+    def _mask(self, batch: Batch) -> Ids | None:
+        """Of each row whether it is chosen; None if all are."""
+        raise NotImplementedError
+
+    @checked()
+    def rows(self, batch: Batch) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The rows of a Batch that match, in order.
+
+        Parameters
+        ----------
+        batch : Batch
+            Some statements.
+
+        Returns
+        -------
+        numpy.ndarray
+            Numbers of rows, int64.
+        """
+        mask = self._mask(batch)
+        return np.arange(len(batch)) if mask is None else np.flatnonzero(mask).astype(np.int64, copy=False)
+
+    @checked()
+    def count(self, batch: Batch) -> int:
+        """The number of rows of a Batch that match.
+
+        Parameters
+        ----------
+        batch : Batch
+            Some statements.
+
+        Returns
+        -------
+        int
+            How many match.
+        """
+        mask = self._mask(batch)
+        return len(batch) if mask is None else int(np.count_nonzero(mask))
+
+
+class Pattern(Rows):
     """A pattern of statements: each named term must match.
 
     Parameters
@@ -263,23 +303,6 @@ class Pattern:
         found = {slot: wanted.sought for slot, wanted in self._slots if labels or not wanted.has_labels}
         return {slot: one for slot, one in found.items() if one is not None} or None
 
-    @checked()
-    def rows(self, batch: Batch) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """The rows of a Batch that match, in order.
-
-        Parameters
-        ----------
-        batch : Batch
-            Some statements.
-
-        Returns
-        -------
-        numpy.ndarray
-            Numbers of rows, int64.
-        """
-        mask = self._mask(batch)
-        return np.arange(len(batch)) if mask is None else np.flatnonzero(mask).astype(np.int64, copy=False)
-
     def _mask(self, batch: Batch) -> Ids | None:
         """Of each row whether it matches; None if all do."""
         terms = Terms(batch)
@@ -290,23 +313,6 @@ class Pattern:
             if not mask.any():
                 break
         return mask
-
-    @checked()
-    def count(self, batch: Batch) -> int:
-        """The number of rows of a Batch that match.
-
-        Parameters
-        ----------
-        batch : Batch
-            Some statements.
-
-        Returns
-        -------
-        int
-            How many match.
-        """
-        mask = self._mask(batch)
-        return len(batch) if mask is None else int(np.count_nonzero(mask))
 
     @checked()
     def select(self, batch: Batch) -> Batch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 Column: TypeAlias = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class GraphIds:
     """Statements as arrays of ids, made by `Dataset.to_ids`.
 
@@ -54,23 +56,18 @@ class GraphIds:
     (IRI('a:eve'), 1)
     """
 
-    __slots__ = ("apart", "dictionary", "g", "n_nodes", "n_relations", "o", "p", "s")
-
     s: Column
     p: Column
     o: Column
     g: Column | None
-    apart: bool
-    n_nodes: int
-    n_relations: int
     dictionary: GraphDictionary
+    apart: bool
+    n_nodes: int = field(init=False)
+    n_relations: int = field(init=False)
 
-    def __init__(self, s: Column, p: Column, o: Column, g: Column | None, dictionary: GraphDictionary, apart: bool):
-        self.s, self.p, self.o, self.g = s, p, o, g
-        self.apart = apart
-        self.dictionary = dictionary
+    def __post_init__(self) -> None:
         # The dictionary may grow by other runs.
-        self.n_nodes, self.n_relations = dictionary.n_nodes, dictionary.n_relations
+        self.n_nodes, self.n_relations = self.dictionary.n_nodes, self.dictionary.n_relations
 
     def __len__(self) -> int:
         return len(self.s)
