@@ -12,6 +12,7 @@ __all__ = ["GRAPH", "PLACE", "Algebra", "Table"]
 
 # Columns that are no variables: the graph of GRAPH ?g, and the place in an order.
 GRAPH, PLACE = "g", "n"
+_MOST = 1 << 62  # rows that DuckDB can count
 
 
 class Table(NamedTuple):
@@ -79,7 +80,7 @@ class Algebra:
     def _BGP(self, part: Any) -> Table:
         if not part.triples:
             return self._unit()
-        plain = [triple for triple in part.triples if not isinstance(triple[1], rdflib.paths.Path)]
+        plain = [triple for triple in dict.fromkeys(part.triples) if not isinstance(triple[1], rdflib.paths.Path)]
         paths = [triple for triple in part.triples if isinstance(triple[1], rdflib.paths.Path)]
         ends = {term for s, _, o in plain for term in (s, o) if not is_constant(term)}
         begun = self._matches([(self._source, zip("spo", triple, strict=True)) for triple in plain]) if plain else None
@@ -383,8 +384,8 @@ class Algebra:
         if self._graph == GRAPH:
             raise Untranslated("LIMIT within GRAPH ?g")
         order = f" ORDER BY {PLACE}" if PLACE in a.columns else ""
-        limit = "" if part.length is None else f" LIMIT {int(part.length)}"
-        return a._replace(sql=f"FROM ({a.sql}){order}{limit} OFFSET {int(part.start or 0)}")
+        length, start = (min(int(n), _MOST) for n in (_MOST if part.length is None else part.length, part.start or 0))
+        return a._replace(sql=f"FROM ({a.sql}){order} LIMIT {length} OFFSET {start}")
 
 
 def _is_true(expression: Any) -> bool:

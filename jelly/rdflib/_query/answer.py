@@ -92,7 +92,7 @@ def _by_duckdb(engine: Engine, algebra: Any, some: Dataset, asked: Touched, expl
     if algebra.name == "AskQuery":
         with closing(engine):
             rows = engine.rows(f"SELECT 1::INTEGER FROM ({table.sql}) LIMIT 1")
-            return Answer(plan, boolean=any(map(len, rows)))
+            return Answer(plan, boolean=sum(map(len, rows)) > 0)
     if algebra.name == "ConstructQuery":
         found = engine.statements(made, table, algebra.template or _template(algebra.p))
         return Answer(plan, ("s", "p", "o"), _closing(engine, found), is_graph=True)
