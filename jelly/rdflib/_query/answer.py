@@ -108,7 +108,7 @@ def _by_duckdb(engine: Engine, algebra: Any, some: Dataset, asked: Touched, expl
             return found._replace(boolean=sum(map(len, rows)) > 0)
         if algebra.name == "ConstructQuery":
             names: list[Any] = ["s", "p", "o"]
-            batches = map(as_statements, engine.statements(made, table, algebra.template or _template(algebra.p)))
+            batches: Iterator[Batch] = map(as_statements, engine.statements(made, table, algebra.template or _template(algebra.p)))
         else:
             names = [each for each in dict.fromkeys(algebra.PV) if isinstance(each, rdflib.Variable)]
             batches = engine.results(made, table, names)
@@ -132,7 +132,7 @@ def _by_pyoxigraph(some: Dataset, sparql: str, memory: int, plan: str) -> Answer
     store = ox.Store()
     most = memory // _STORED
 
-    def batches() -> Iterator[Batch]:
+    def limited() -> Iterator[Batch]:
         n = 0
         for batch in some.batches():
             n += len(batch)
@@ -143,7 +143,7 @@ def _by_pyoxigraph(some: Dataset, sparql: str, memory: int, plan: str) -> Answer
                 )
             yield batch
 
-    fill(store, batches())
+    fill(store, limited())
     found: Any = store.query(sparql)
     if isinstance(found, ox.QueryBoolean):
         return Answer(plan, boolean=bool(found))
