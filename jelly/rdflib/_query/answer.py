@@ -108,7 +108,8 @@ def _by_duckdb(engine: Engine, algebra: Any, some: Dataset, asked: Touched, expl
             return found._replace(boolean=sum(map(len, rows)) > 0)
         if algebra.name == "ConstructQuery":
             names: list[Any] = ["s", "p", "o"]
-            batches: Iterator[Batch] = map(as_statements, engine.statements(made, table, algebra.template or _template(algebra.p)))
+            template = algebra.template or _template(algebra.p)
+            batches: Iterator[Batch] = map(as_statements, engine.statements(made, table, template))
         else:
             names = [each for each in dict.fromkeys(algebra.PV) if isinstance(each, rdflib.Variable)]
             batches = engine.results(made, table, names)

@@ -50,7 +50,7 @@ _SERVICE = re.compile(r"(?<![\w?$:-])service\b(?!:)", re.I)
 _UNSURE = re.compile(r"\(\s*\)|\\|\+(\d*\.|\d+e)\d", re.I)
 # What has another value each time.
 _CHANGING = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE"})
-_LISTS = frozenset({"ConditionalOrExpression", "ConditionalAndExpression"})
+_BETWEEN = {"ConditionalOrExpression": " || ", "ConditionalAndExpression": " && "}
 _SIGNS = {"UnaryNot": "!", "UnaryMinus": "-", "UnaryPlus": "+"}
 _lock = Lock()  # pyparsing learns from the first texts how it can call functions
 
@@ -201,9 +201,8 @@ def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
     if not isinstance(expression, CompValue):
         return constant(expression)
     kind = expression.name
-    if kind in _LISTS:
-        between = " || " if kind == "ConditionalOrExpression" else " && "
-        return f"({between.join(texts([expression.expr, *expression.other]))})"
+    if kind in _BETWEEN:
+        return f"({_BETWEEN[kind].join(texts([expression.expr, *expression.other]))})"
     if kind == "RelationalExpression":
         left, operator = text_of(expression.expr, name), expression.op
         if "IN" in operator:
