@@ -223,8 +223,11 @@ def load(store: Any, src: Any, *, to_graph: Any = None, **options: Unpack[ReadOp
     if to_graph is not None and not isinstance(to_graph, ox.NamedNode | ox.BlankNode | ox.DefaultGraph):
         raise JellyArgumentError(f"to_graph is {to_graph!r:.80}: expected a node or DefaultGraph of pyoxigraph")
     # Their labels are only kept apart: the store gives new ones.
-    batches = uniform_batches(src, {**options})
-    name = name_of(src) or None
+    return fill(store, uniform_batches(src, {**options}), to_graph, name_of(src) or None)
+
+
+def fill(store: Any, batches: Iterable[Batch], to_graph: Any = None, name: str | None = None) -> int:
+    """Load Batches into a store as `load` does, which come from the source of this name."""
     n = 0
 
     def pieces() -> Iterator[bytes]:

@@ -23,19 +23,23 @@ if TYPE_CHECKING:
 
     from jelly._options.keywords import ReadOptions
 
-__all__ = ["refuse_once", "subset"]
+__all__ = ["can_repeat", "refuse_once", "subset"]
+
+
+def can_repeat(dataset: Dataset) -> bool:
+    """Whether all sources can be read several times."""
+    return all(
+        isinstance(source, bytes | bytearray | memoryview | JellyFile)
+        or is_table(source)
+        or (is_path(source) and source != "-" and (not os.path.exists(source) or os.path.isfile(source)))
+        for source in dataset._sources.each
+    )
 
 
 def refuse_once(dataset: Dataset) -> None:
     """Refuse sources that can be read only once."""
-    for source in dataset._sources.each:
-        again = isinstance(source, bytes | bytearray | memoryview | JellyFile) or is_table(source)
-        if not again and (not is_path(source) or not _is_kept(os.fspath(source))):
-            raise JellyArgumentError("this reads its source several times: expected a path, bytes or a JellyFile")
-
-
-def _is_kept(name: Any) -> bool:
-    return name != "-" and (not os.path.exists(name) or os.path.isfile(name))
+    if not can_repeat(dataset):
+        raise JellyArgumentError("this reads its source several times: expected a path, bytes or a JellyFile")
 
 
 class _Nodes:

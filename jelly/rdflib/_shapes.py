@@ -14,7 +14,7 @@ from jelly._dataset.dataset import Dataset
 from jelly._dataset.sources import OF_SOURCES, Sources
 from jelly._dataset.subset import refuse_once, subset
 from jelly._options.settings import checked
-from jelly.errors import need
+from jelly.errors import JellyError, JellyUnsupportedError, need
 from jelly.rdflib._reading import library, read
 
 if TYPE_CHECKING:
@@ -171,6 +171,8 @@ def validate(src: Any, shapes: Any, **options: Unpack[ReadOptions]) -> tuple[boo
 
     Raises
     ------
+    JellyUnsupportedError
+        If pySHACL refuses the shapes.
     MissingExtraError
         Without pySHACL (extra ``shacl``).
 
@@ -191,6 +193,11 @@ def validate(src: Any, shapes: Any, **options: Unpack[ReadOptions]) -> tuple[boo
     data = Dataset(Sources(src, **options), threads=threads)
     refuse_once(data)
     wanted = shapes if isinstance(shapes, Graph) else _graph(read(shapes))
-    found = _reachable(data, _Shapes(wanted))
-    conforms, report, text = pyshacl.validate(found, shacl_graph=wanted, inplace=True)
+    try:
+        found = _reachable(data, _Shapes(wanted))
+        conforms, report, text = pyshacl.validate(found, shacl_graph=wanted, inplace=True)
+    except (JellyError, OSError):
+        raise
+    except Exception as error:  # of pySHACL, RDFLib, or what they stand on
+        raise JellyUnsupportedError(f"these shapes cannot be checked: {error!s:.200}") from None
     return bool(conforms), report, str(text)

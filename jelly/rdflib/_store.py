@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from rdflib import BNode, Graph, URIRef, Variable
@@ -23,13 +24,15 @@ from jelly.results import Results
 
 __all__ = ["JellyStore"]
 
+_SEGMENTS = 8  # that were read last stay in memory
+
 
 class JellyStore(Store):
     """A read-only store of RDFLib over files, which are not loaded: ``Graph(store="jelly")``.
 
     Each question reads the files. Of a Jelly file that was written with ``index="terms"`` only the segments are read
-    that may have an answer. SPARQL is answered by `jelly.query`, which needs the extra ``query``; queries with initial
-    bindings, or of another graph than the default one, by RDFLib itself.
+    that may have an answer, and the last few of them stay in memory. SPARQL is answered by `jelly.query`, which needs
+    the extra ``query``; queries with initial bindings, or of another graph than the default one, by RDFLib itself.
 
     A `Graph` is the default graph of the files, a ``Graph`` with the name of a named graph that one, and a ``Dataset``
     all of them.
@@ -79,6 +82,9 @@ class JellyStore(Store):
             self._dataset = configuration
         else:
             self._file = open_filtered(configuration, {})
+            if self._file is not None:
+                read = self._file._read
+                self._file._read = lru_cache(_SEGMENTS)(lambda segment: [*read(segment)])
             self._dataset = scan(self._file or configuration)
         refuse_once(self._dataset)
         return int(VALID_STORE or 0)

@@ -23,6 +23,12 @@ from shapes import SHAPES, Shape
 SECONDS = 5
 MEMORY = 300 << 20
 
+FEW = b"<a:s> <a:p> <a:o> .\n<a:o> <a:p> <a:s> .\n"  # what queries and shapes are asked of
+SHAPES_OF_SHACL = (
+    b"@prefix sh: <http://www.w3.org/ns/shacl#> . <a:shape> sh:targetSubjectsOf <a:p> ; sh:property [ sh:path <a:p> ; "
+    b"sh:minCount 1 ; sh:property [ sh:path ( <a:p> <a:p> ) ; sh:minCount 0 ] ] ."
+)
+
 # ---- the functions that read
 
 
@@ -38,7 +44,11 @@ class Nowhere(io.RawIOBase):
 
 def doors() -> dict[str, dict[str, Callable[[bytes], object]]]:
     """For each reader, the functions that read its input."""
+    from rdflib import Graph
+
     import jelly as j
+    from jelly.rdflib import JellyStore, validate
+    from jelly.rdflib import read as read_terms
     from jelly.stats import stats
 
     def used_up(items: Any) -> None:
@@ -49,6 +59,16 @@ def doors() -> dict[str, dict[str, Callable[[bytes], object]]]:
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "x").write_bytes(data)
             read(Path(folder))
+
+    def answered(data: bytes, sparql: str, format: str) -> None:
+        found = j.query(data, sparql, format=format)
+        used_up(found if found.boolean is not None else found.batches())
+
+    def graph_of(data: bytes) -> Graph:
+        made = Graph()
+        for each in read_terms(data, format="ttl"):
+            made.add(each)
+        return made
 
     def of(format: str) -> dict[str, Callable[[bytes], object]]:
         return {
@@ -68,12 +88,22 @@ def doors() -> dict[str, dict[str, Callable[[bytes], object]]]:
                 data, lambda path: j.scan(path / "x", format=format).sort(memory=1 << 24).write(path / "y.jelly")
             ),
             "diff_stat": lambda data: j.patch.diff_stat(data, data, format=format),
+            "query": lambda data: answered(data, "SELECT * { ?s ?p ?o FILTER(STRLEN(STR(?o)) > 3) }", format),
+            "query by pyoxigraph": lambda data: answered(data, "SELECT * { ?s ?p ?o FILTER(?o != NOW()) }", format),
+            "subset": lambda data: used_up(j.subset(data, focus="a:s", depth=3, format=format).batches()),
+            "store": lambda data: used_up(Graph(JellyStore(j.scan(data, format=format)))),
+            "shapes of it": lambda data: validate(data, graph_of(SHAPES_OF_SHACL), format=format),
         }
 
     names = ("jelly", "nt", "nq", "ttl", "trig", "n3", "rdf", "jsonld", "thrift", "protobuf")
     found = {name: of(name) for name in names}
     found["jelly"]["inspect"] = lambda data: j.inspect(data, per_frame=True)
     found["jelly"]["convert threads"] = lambda data: j.convert(data, Nowhere(), to="nq", threads=2)
+    found["sparql"] = {
+        "query": lambda data: answered(FEW, data.decode("utf-8", "surrogatepass"), "nt"),
+        "explain": lambda data: j.query(FEW, data.decode("utf-8", "surrogatepass"), format="nt", explain=True),
+    }
+    found["ttl"]["shapes"] = lambda data: validate(FEW, graph_of(data), format="nt")
     for name in ("csv", "parquet", "arrow"):
         found[name] = {
             "read": lambda data, name=name: used_up(j.read(data, format=name)),
@@ -171,7 +201,7 @@ def cases(word: str = "") -> list[tuple[Shape, str, str]]:
 
 def run(chosen: list[tuple[Shape, str, str]], tell: Callable[[str], None], attempts: int = 3) -> int:
     """Run cases; tell of those that break the law. Their number."""
-    for module in ("arrow", "oxigraph", "patch", "results", "_tools.yaml"):
+    for module in ("arrow", "oxigraph", "patch", "results", "_tools.yaml", "rdflib._query.answer"):
         importlib.import_module(f"jelly.{module}")
     known = doors()
     broken = 0

@@ -657,3 +657,92 @@ def _prefixed() -> bytes:
         info.size = len(data)
         archive.addfile(info, io.BytesIO(data))
     return out.getvalue()
+
+# ---- queries, and shapes of SHACL
+
+_WHERE = b"SELECT * { ?s ?p ?o "
+for _name, _open, _inner, _close, _head, _tail in (
+    ("groups", b"{", b"?s ?p ?o", b"}", b"SELECT * ", b""),
+    ("optional groups", b"OPTIONAL { ?s ?p ?o ", b"", b"}", _WHERE, b"}"),
+    ("unions", b"{ ?s ?p ?o } UNION { ", b"?s ?p ?o", b"}", b"ASK { ", b"}"),
+    ("queries", b"{ SELECT * { ", b"?s ?p ?o", b"} }", b"ASK { ", b"}"),
+    ("EXISTS", b"FILTER EXISTS { ?s ?p ?o ", b"", b"}", _WHERE, b"}"),
+    ("brackets", b"(", b"1", b")", _WHERE + b"FILTER(", b")}"),
+    ("calls", b"STR(", b"?o", b")", _WHERE + b"FILTER(", b")}"),
+    ("negations", b"!", b"1", b"", _WHERE + b"FILTER(", b")}"),
+    ("signs", b"- ", b"?o", b"", _WHERE + b"FILTER(", b")}"),
+    ("paths", b"(", b"<a:p>", b")*", b"ASK { ?s ", b" ?o }"),
+    ("inverse paths", b"^(", b"<a:p>", b")", b"ASK { ?s ", b" ?o }"),
+    ("lists", b"(", b"1", b")", b"ASK { ", b" <a:p> ?o }"),
+    ("blank nodes", b"[ <a:p> ", b"1", b"]", b"ASK { ", b"}"),
+    ("triple terms", b"<<( <a:s> <a:p> ", b"1", b")>>", b"ASK { ?s ?p ", b"}"),
+    ("annotations", b"{| <a:p> 1 ", b"", b"|}", b"ASK { ?s ?p ?o ", b"}"),
+):
+    shape(f"depth: {_name} of a query", "sparql")(functools.partial(nested, _open, _inner, _close, _head, _tail))
+    shape(f"depth: {_name} of a query, open", "sparql")(functools.partial(repeated, _open, _head))
+    # As deep as is allowed.
+    shape(f"depth: {_name} of a query, 20", "sparql")(
+        functools.partial(nested, _open, _inner, _close, _head, _tail, levels=20)
+    )
+for _name, _unit, _head, _tail in (
+    ("unions", b" UNION {?s ?p ?o}", b"ASK {{?s ?p ?o}", b"}"),
+    ("optional groups", b"OPTIONAL {?s ?p ?o}", _WHERE, b"}"),
+    ("MINUS", b"MINUS {?s ?p ?o}", _WHERE, b"}"),
+    ("filters", b"FILTER(?o=1)", _WHERE, b"}"),
+    ("patterns", b"?s ?p ?o.", b"SELECT * {", b"}"),
+    ("objects", b",?o", _WHERE, b"}"),
+    ("blank nodes", b"[]?p[].", b"SELECT * {", b"}"),
+    ("items", b"?x ", b"SELECT * {(", b") ?p ?o}"),
+    ("graphs", b"GRAPH ?g{?s ?p ?o}", b"SELECT * {", b"}"),
+    ("sums", b"+1", _WHERE + b"FILTER(?o=1", b")}"),
+    ("arguments", b",?o", _WHERE + b"FILTER(CONCAT(?o", b")=1)}"),
+    ("conditions", b"||?o=1", _WHERE + b"FILTER(?o=1", b")}"),
+    ("steps", b"/<a:p>", b"ASK {?s <a:p>", b" ?o}"),
+    ("repeated steps", b"/<a:p>*", b"ASK {?s <a:p>", b" ?o}"),
+    ("repeated steps from a node", b"/<a:p>*", b"ASK {<a:s> <a:p>", b" ?o}"),
+    ("alternatives", b"|<a:p>", b"ASK {?s <a:p>", b" ?o}"),
+    ("rows of VALUES", b"(UNDEF)", _WHERE + b"VALUES (?o) {", b"}"),
+    ("keys of an order", b"?s ", b"SELECT * {?s ?p ?o} ORDER BY ", b""),
+    ("long names", b"p:a p:b p:c.", b"PREFIX p: <a:" + LONG + b"> ASK {", b"}"),
+    ("escapes", b"\\u0041", b"ASK {?s ?p '", b"'}"),
+    ("nothing", b"\0", b"ASK {?s ?p '", b"'}"),
+    ("half characters", b"\xed\xa0\x80", b"ASK {?s ?p '", b"'}"),
+    ("digits of a limit", b"9", _WHERE + b"} LIMIT 1", b""),
+    ("groups of a regular expression", b"(a*)*", _WHERE + b"FILTER REGEX(?o,'", b"')}"),
+):
+    shape(f"breadth: {_name} of a query", "sparql")(functools.partial(repeated, _unit, _head, _tail))
+    shape(f"breadth: {_name} of a query, 400 bytes", "sparql")(
+        lambda unit=_unit, head=_head, tail=_tail: head + unit * (400 // len(unit)) + tail
+    )
+for _name, _make in (
+    ("numbers of VALUES", lambda i: b" %d" % i),
+    ("IRIs of VALUES", lambda i: b"<a:%d>" % i),
+):
+    shape(f"breadth: {_name}", "sparql")(functools.partial(numbered, _make, _WHERE + b"VALUES ?o {", b"}}"))
+for _name, _make, _head, _tail in (
+    ("numbers of IN", lambda i: b",%d" % i, _WHERE + b"FILTER(?o IN (1", b"))}"),
+    ("variables", lambda i: b"?v%d " % i, b"SELECT ", b"{?s ?p ?o}"),
+    ("values", lambda i: b"(?o+1 AS ?v%d)" % i, b"SELECT ", b"{?s ?p ?o}"),
+    ("sums of groups", lambda i: b"(SUM(?o) AS ?v%d)" % i, b"SELECT ", b"{?s ?p ?o}"),
+    ("prefixes of a query", lambda i: b"PREFIX p%d:<a:%d> " % (i, i), b"", b"ASK {}"),
+    ("graphs of a query", lambda i: b"FROM <a:%d> " % i, b"SELECT * ", b"{?s ?p ?o}"),
+    ("described nodes", lambda i: b"<a:%d> " % i, b"DESCRIBE ", b""),
+):
+    shape(f"breadth: {_name}", "sparql")(functools.partial(numbered, _make, _head, _tail))
+
+_SHAPES_OF_SHACL = b"PREFIX sh: <http://www.w3.org/ns/shacl#> <a:x> a sh:NodeShape ; sh:targetNode <a:s> ; "
+for _name, _make_it in (
+    ("paths", functools.partial(nested, b"[ sh:inversePath ", b"<a:p>", b"]", _SHAPES_OF_SHACL
+                                + b"sh:property [ sh:path ", b"] .", levels=58)),
+    ("shapes", functools.partial(nested, b"sh:node [ ", b"sh:minCount 1", b"]", _SHAPES_OF_SHACL, b" .", levels=58)),
+    ("a path within itself", lambda: _SHAPES_OF_SHACL + b"sh:property [ sh:path _:a ] . _:a sh:inversePath _:a ."),
+    ("a list within itself", lambda: _SHAPES_OF_SHACL + b"sh:or _:a . _:a <http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+     b"first> <a:x> ; <http://www.w3.org/1999/02/22-rdf-syntax-ns#rest> _:a ."),
+    ("chained shapes", functools.partial(numbered, lambda i: b"<a:%d> sh:node <a:%d> ." % (i, i + 1),
+                                         _SHAPES_OF_SHACL + b"sh:node <a:0> . ")),
+    ("chained paths", functools.partial(numbered, lambda i: b"_:n%d sh:inversePath _:n%d ." % (i, i + 1),
+                                        _SHAPES_OF_SHACL + b"sh:property [ sh:path _:n0 ] . ")),
+    ("wrong shapes", lambda: _SHAPES_OF_SHACL + b"sh:property <a:y> . <a:y> sh:path 1 ; sh:minCount 'x' ; sh:in 2 ."),
+    ("wrong queries", lambda: _SHAPES_OF_SHACL + b"sh:sparql [ sh:select 'nothing' ] ."),
+):  # fmt: skip
+    shape(f"depth: {_name} of SHACL", "ttl")(_make_it)

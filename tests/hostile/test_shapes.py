@@ -42,7 +42,11 @@ ONCE_BROKEN = (
     "breadth: half characters of JSON results | results json | write xml",
     "repetition: a prefix of a list | ttl | frames",
     "repetition: messages of a long term | log ndjsonld | convert",
-    "repetition: a base | trig | describe",
+    "repetition: a base | trig | describe", "depth: groups of a query | sparql | query",
+    "depth: calls of a query, open | sparql | query", "depth: paths of a query, 20 | sparql | query",
+    "breadth: patterns of a query | sparql | query", "breadth: items of a query, 400 bytes | sparql | query",
+    "breadth: described nodes | sparql | query", "breadth: repeated steps from a node of a query | sparql | query",
+    "depth: a path within itself of SHACL | ttl | shapes", "depth: wrong queries of SHACL | ttl | shapes",
 )  # fmt: skip
 
 

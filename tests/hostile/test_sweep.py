@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -62,6 +63,44 @@ def test_seekable_files(tmp_path: Path) -> None:
         path.write_bytes(data[:at])
         good += use(path)
     assert good < len(data) // STEP
+
+
+@pytest.mark.filterwarnings("ignore:the index of", "ignore:the filters of")
+def test_files_with_an_index_of_terms_that_are_asked(tmp_path: Path) -> None:
+    for package in ("duckdb", "rdflib", "pyshacl"):
+        pytest.importorskip(package)
+    path = tmp_path / "x.jelly"
+    lines = b"".join(b"<http://e/%d> <a:p> _:n%d .\n" % (i % 9, i) for i in range(40))
+    jelly.scan(lines, format="nt").write(path, index="terms", keyframe_rows=10, frame_rows=5)
+    data = path.read_bytes()
+    assert ask(path)
+    good = 0
+    for at in range(1, len(data), 29 * STEP):
+        for changed in (data[:at], data[:at] + bytes([data[at] ^ 0x81]) + data[at + 1 :]):
+            path.write_bytes(changed)
+            good += ask(path)
+    assert good < len(data) // STEP
+
+
+def ask(path: Path) -> bool:
+    import rdflib
+
+    from jelly.rdflib import JellyStore, validate
+
+    node = rdflib.URIRef("http://e/3")
+    shapes = rdflib.Graph()
+    shapes.add((rdflib.URIRef("a:shape"), rdflib.SH.targetNode, node))
+    try:
+        assert len(list(jelly.query(path, "SELECT * { <http://e/3> <a:p> ?o }"))) <= 40
+        jelly.query(path, "DESCRIBE ?s { ?s <a:p> ?o }").count()
+        jelly.subset(path, focus=str(node), depth=2).count()
+        with contextlib.closing(JellyStore(path)) as store:
+            list(rdflib.Graph(store).triples((node, None, None)))
+        validate(path, shapes)
+        jelly.describe(path)
+    except jelly.JellyError:
+        return False
+    return True
 
 
 def use(path: Path) -> bool:

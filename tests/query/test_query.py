@@ -106,7 +106,9 @@ def test_graph_names() -> None:
         ("SELECT * { <a:x> <a:p>* ?y }", "DuckDB", "predicate is one of 1: <a:p>"),
         ("SELECT * { ?s <a:p> ?o FILTER(NOW() > ?o) }", "pyoxigraph", "a name with a backslash"),
         ("SELECT * { ?s <a:p> ?o FILTER(?o = 1 || EXISTS { ?s <a:q> ?x }) }", "pyoxigraph", "EXISTS"),
-        ("DESCRIBE <a:x>", "pyoxigraph", "DESCRIBE"),
+        ("DESCRIBE <a:x>", "jelly.subset", ""),
+        ("DESCRIBE ?x { ?x <a:p> ?y }", "DuckDB", "predicate is one of 1: <a:p>"),
+        ("DESCRIBE * { ?x <a:p> ?y }", "pyoxigraph", "statements: all"),
         ("SELECT * { << ?s ?p ?o >> ?q ?x }", "pyoxigraph", "RDFLib does not parse"),
     ],
 )

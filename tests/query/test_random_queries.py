@@ -17,6 +17,28 @@ import jelly
 FIRST = random.randrange(1 << 40) if os.environ.get("JELLY_LONG") else 0
 
 
+@pytest.mark.parametrize("part", range(COUNT // 10))
+def test_same_descriptions(part: int) -> None:
+    data = statements(random.Random(FIRST + part), True)
+    store = ox.Store()
+    store.extend(ox.parse(data.encode(), ox.RdfFormat.N_QUADS))
+    predicate = next(iter(store)).predicate
+    node = next((quad.subject for quad in store if isinstance(quad.subject, ox.NamedNode)), predicate)
+    for sparql in (
+        f"DESCRIBE {node} {predicate}",
+        f"DESCRIBE ?s {{ ?s {predicate} ?o }}",
+        f"DESCRIBE ?o ?g {{ GRAPH ?g {{ ?s {predicate} ?o }} }}",
+        "DESCRIBE ?s ?o { ?s ?p ?o }",
+    ):
+        try:
+            expected = {str(triple).replace("_:", "") for triple in store.query(sparql)}
+        except SyntaxError:
+            continue
+        found = [" ".join(map(str, each)).replace("_:", "") for each in jelly.query(data.encode(), sparql, format="nq")]
+        assert len(found) == len({*found})
+        assert {*found} == expected, f"{sparql}\n{data}"
+
+
 @pytest.mark.parametrize("part", range(COUNT // 2))
 def test_same_solutions(part: int) -> None:
     chance = random.Random(FIRST + part)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 import rdflib
-from rdflib import Dataset, Graph, URIRef
+from rdflib import XSD, Dataset, Graph, Literal, URIRef
 from support.shared import shared
 
 import jelly
@@ -64,6 +66,41 @@ def test_graphs() -> None:
     assert len({*union.triples((None, None, None))}) == 2
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_same_as_memory_by_contract(seed: int, tmp_path: Path) -> None:
+    """What RDFLib's own tests of stores ask: patterns, choices, graphs and lengths, of random quads."""
+    chance = random.Random(seed)
+    nodes = [URIRef(f"a:{name}") for name in "abcd"]
+    objects = [*nodes, Literal("1"), Literal("01", datatype=XSD.integer), Literal("x", lang="en")]
+    graphs = [None, URIRef("a:g"), URIRef("a:h")]
+    path = tmp_path / "x.jelly"
+    peer = Dataset()
+    for _ in range(chance.randint(1, 60)):
+        triple = chance.choice(nodes), chance.choice(nodes[:2]), chance.choice(objects)
+        peer.graph(chance.choice(graphs)).add(triple)
+    jelly.rdflib.write(path, peer)
+    jelly.scan(path).write(tmp_path / "indexed.jelly", index="terms", keyframe_rows=8)
+    for store in (JellyStore(path), JellyStore(tmp_path / "indexed.jelly")):
+        ours = Dataset(store)
+        subject, predicate, object = chance.choice(nodes), chance.choice(nodes[:2]), chance.choice(objects)
+        for pattern in itertools.product((None, subject), (None, predicate), (None, object)):
+            for name in graphs:
+                graph, other = (each.graph(name) if name else each.default_graph for each in (ours, peer))
+                assert sorted(graph.triples(pattern)) == sorted(other.triples(pattern))
+                assert (pattern in graph, len(graph)) == (pattern in other, len(other))
+            assert sorted(map(str, ours.quads((*pattern, None)))) == sorted(map(str, peer.quads((*pattern, None))))
+        for choice in ((nodes[:2], predicate, None), (subject, nodes[:2], None), (None, predicate, objects[3:])):
+            found, expected = ours.default_graph, peer.default_graph
+            assert sorted(found.triples_choices(choice)) == sorted(expected.triples_choices(choice))
+        names = {graph.identifier for graph in peer.graphs() if len(graph)}
+        assert {graph.identifier for graph in ours.graphs()} - {peer.default_graph.identifier} == names - {
+            peer.default_graph.identifier
+        }
+        sparql = "SELECT ?s ?o ?g { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o FILTER(isIRI(?o)) } } }"
+        assert sorted(map(str, ours.query(sparql))) == sorted(map(str, peer.query(sparql)))
+        store.close()
+
+
 def test_queries() -> None:
     graph = Graph(of(DATA, "nt"))
     assert [row.o for row in graph.query("SELECT ?o { <a:s> <a:p> ?o FILTER(isIRI(?o)) }")] == [URIRef("a:o")]
@@ -94,6 +131,9 @@ def test_read_only() -> None:
         store.open("x.jelly", create=True)
     with pytest.raises(jelly.JellyUnsupportedError):
         store.remove_graph(graph)
+    with pytest.raises(jelly.JellyUnsupportedError):
+        graph.update("INSERT DATA { <a:x> <a:x> <a:x> }")
+    graph.commit()  # of nothing
 
 
 def test_open_and_close(tmp_path: Path) -> None:

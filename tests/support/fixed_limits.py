@@ -146,6 +146,14 @@ FIXED = (
     Limit("spark/_messages.py:MAX_LISTS", "bytes", "an array of messages in Spark"),
     Limit("spark/_tables/joined.py:MAX_COLUMNS", "columns", "a wide table, whose report names the predicates left out"),
     Limit("kafka/_deserializer.py:MAX_PATCH_ROWS", "operations", "a patch that is to be one Batch"),
+    # ---- queries
+    Limit("rdflib/_query/syntax.py:_MAX_DEPTH", "levels", "brackets of a query in one another, and signs in a row"),
+    Limit(
+        "rdflib/_query/syntax.py:_MAX_PATTERNS", "patterns", "a query",
+        "pyoxigraph orders n patterns in n^4 steps; what separates patterns, or arguments, is counted",
+    ),
+    Limit("rdflib/_query/syntax.py:_MAX_WORDS", "words and signs", "a query, besides lists of VALUES and IN"),
+    Limit("rdflib/_query/syntax.py:_MAX_DATA", "words and signs", "a query with its lists"),
     # ---- tools and servers
     Limit("stats.py:MAX_KEYS", "different terms", "a counter of `jelly stats`; rare ones are counted together"),
     Limit("stats.py:_MAX_TEXT", "characters", "the terms of a counter"),

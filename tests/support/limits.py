@@ -51,6 +51,7 @@ PARTS = {
     "_tools": "Message logs",
     "messages": "Message logs",
     "spark": "Spark",
+    "rdflib": "Queries",
     "stats": "Statistics",
     "kafka": "Kafka",
     "grpc": "gRPC",

@@ -12,6 +12,7 @@ __all__ = ["GRAPH", "PLACE", "Algebra", "Table"]
 
 # Columns that are no variables: the graph of GRAPH ?g, and the place in an order.
 GRAPH, PLACE = "g", "n"
+_MOST = 1 << 62  # rows that DuckDB can count
 
 
 class Table(NamedTuple):
@@ -25,6 +26,11 @@ class Table(NamedTuple):
     def variables(self) -> frozenset[str]:
         """The columns that are variables."""
         return self.columns - {GRAPH, PLACE}
+
+    @property
+    def cells(self) -> dict[str, str]:
+        """What stands for the columns where the table is called a."""
+        return {column: f"a.{column}" for column in self.columns}
 
 
 def _select(columns: Iterable[str], rest: str) -> str:
@@ -79,11 +85,11 @@ class Algebra:
     def _BGP(self, part: Any) -> Table:
         if not part.triples:
             return self._unit()
-        plain = [triple for triple in part.triples if not isinstance(triple[1], rdflib.paths.Path)]
+        plain = [triple for triple in dict.fromkeys(part.triples) if not isinstance(triple[1], rdflib.paths.Path)]
         paths = [triple for triple in part.triples if isinstance(triple[1], rdflib.paths.Path)]
         ends = {term for s, _, o in plain for term in (s, o) if not is_constant(term)}
-        begun = self._matches([(self._source, zip("spo", triple, strict=True)) for triple in plain]) if plain else None
-        sources = [(self._source, zip("spo", triple, strict=True)) for triple in plain]
+        sources = [(self._source, tuple(zip("spo", triple, strict=True))) for triple in plain]
+        begun = self._matches(sources) if plain else None
         made = Paths(self._source, self._graph == GRAPH, self._functions.number)
 
         def seeds(term: Any) -> str | None:
@@ -94,7 +100,7 @@ class Algebra:
             return f"(SELECT DISTINCT {self.column(term)} AS s FROM ({begun.sql}))"
 
         for s, path, o in paths:
-            sources.append((made.of(path, seeds(s), seeds(o)), zip("so", (s, o), strict=True)))
+            sources.append((made.of(path, seeds(s), seeds(o)), (("s", s), ("o", o))))
         return self._matches(sources)
 
     def _matches(self, sources: Iterable[tuple[str, Iterable[tuple[str, Any]]]]) -> Table:
@@ -254,11 +260,21 @@ class Algebra:
     def _call(self, function: Any, expression: Any, cells: dict[str, str]) -> str:
         """A call of the function of an expression."""
         text = text_of(expression, self.column)
-        columns = [*dict.fromkeys(self.column(variable) for variable in variables_of(expression))]
-        self._missing.update(column for column in columns if column not in cells)
-        columns = [column for column in columns if column in cells]
+        columns = self._columns_of(expression, cells)
         made: str = function(text, columns)
         return f"{made}({', '.join(cells[column] for column in columns)})" if columns else made
+
+    def _columns_of(self, expression: Any, cells: dict[str, str]) -> list[str]:
+        """The columns of an expression that there are."""
+        columns = dict.fromkeys(map(self.column, variables_of(expression)))
+        self._missing.update(columns.keys() - cells.keys())
+        return [column for column in columns if column in cells]
+
+    def _value(self, expression: Any, cells: dict[str, str]) -> str:
+        """The number of a term, or of the value of an expression."""
+        if isinstance(expression, CompValue):
+            return self._call(self._functions.value, expression, cells)
+        return self._cell(expression, cells)
 
     def _Filter(self, part: Any) -> Table:
         a = self.table(part.p)
@@ -267,7 +283,7 @@ class Algebra:
             if isinstance(each, CompValue) and each.name in ("Builtin_EXISTS", "Builtin_NOTEXISTS"):
                 conditions.append(self._exists(a, each))
             else:
-                conditions.append(self._condition(each, {column: f"a.{column}" for column in a.columns}))
+                conditions.append(self._condition(each, a.cells))
         return self._where(a, conditions)
 
     def _exists(self, a: Table, part: Any) -> str:
@@ -283,13 +299,10 @@ class Algebra:
     def _Extend(self, part: Any) -> Table:
         a = self.table(part.p)
         column = self.column(part.var)
-        cells = {each: f"a.{each}" for each in a.columns - {column}}
-        if isinstance(part.expr, CompValue):
-            value = self._call(self._functions.value, part.expr, cells)
-            is_bound = False
-        else:
-            value = self._cell(part.expr, cells)
-            is_bound = is_constant(part.expr) or value.removeprefix("a.") in a.bound
+        cells = a.cells
+        cells.pop(column, None)
+        value = self._value(part.expr, cells)
+        is_bound = is_constant(part.expr) or value.removeprefix("a.") in a.bound
         sql = _select([*cells.values(), f"{value} AS {column}"], f"FROM ({a.sql}) a")
         return Table(sql, a.columns | {column}, a.bound | {column} if is_bound else a.bound - {column})
 
@@ -316,31 +329,24 @@ class Algebra:
     def _aggregate(self, part: Any, a: Table) -> tuple[str, str]:
         """The aggregate of SQL for one of SPARQL, and what makes its value of that."""
         kind = part.name.removeprefix("Aggregate_").upper()
-        cells = {column: f"a.{column}" for column in a.columns}
+        cells = a.cells
         over, distinct = part.vars, "DISTINCT " if part.distinct else ""
         if kind == "COUNT" and over == "*":
             counted = _struct({c: cells[c] for c in sorted(a.variables)}) if distinct else "*"
             return f"count({distinct}{counted})", "count_of(coalesce({}, 0))"
         if kind in ("COUNT", "SAMPLE"):
-            is_made = isinstance(over, CompValue)
-            value = self._call(self._functions.value, over, cells) if is_made else self._cell(over, cells)
+            value = self._value(over, cells)
             if kind == "SAMPLE":
                 return f"any_value({value})", "{}"
             return f"count({distinct}{value})", "count_of(coalesce({}, 0))"
-        after = ""
+        text = text_of(over, self.column)
         if kind == "GROUPCONCAT":
-            kind = "GROUP_CONCAT"
-            after = f"; SEPARATOR={text_of(part.separator, self.column)}" if part.separator is not None else ""
-        columns = [*dict.fromkeys(self.column(variable) for variable in variables_of(over))]
-        columns = [column for column in columns if column in cells]
-        value = text_of(over, self.column)
-        # pyoxigraph keeps languages, where SPARQL 1.1 (18.5.1.7) joins strings.
-        text = (
-            f"{kind}({distinct}STR({value}){after})"
-            if after or kind == "GROUP_CONCAT"
-            else f"{kind}({distinct}{value})"
-        )
-        function = self._functions.aggregate(text, columns)
+            # pyoxigraph keeps languages, where SPARQL 1.1 (18.5.1.7) joins strings.
+            kind, text = "GROUP_CONCAT", f"STR({text})"
+            if part.separator is not None:
+                text += f"; SEPARATOR={text_of(part.separator, self.column)}"
+        columns = self._columns_of(over, cells)
+        function = self._functions.aggregate(f"{kind}({distinct}{text})", columns)
         return f"list({_struct({column: cells[column] for column in columns})})", f"{function}({{}})"
 
     # ---- solutions
@@ -366,25 +372,20 @@ class Algebra:
     def _OrderBy(self, part: Any) -> Table:
         a = self.table(part.p)
         keys = []
-        cells = {column: f"a.{column}" for column in a.columns}
         for each in part.expr:
-            down = each.order == "DESC"
-            if isinstance(each.expr, CompValue):
-                value = self._call(self._functions.value, each.expr, cells)
-            else:
-                value = self._cell(each.expr, cells)
-            keys.append(f"order_of({value}) {'DESC NULLS LAST' if down else 'ASC NULLS FIRST'}")
+            way = "DESC NULLS LAST" if each.order == "DESC" else "ASC NULLS FIRST"
+            keys.append(f"order_of({self._value(each.expr, a.cells)}) {way}")
         place = f"row_number() OVER (ORDER BY {', '.join(keys)}) AS {PLACE}"
         columns = a.columns | {PLACE}
-        return Table(_select([*(c for c in sorted(a.columns - {PLACE})), place], f"FROM ({a.sql}) a"), columns, a.bound)
+        return Table(_select([*sorted(a.columns - {PLACE}), place], f"FROM ({a.sql}) a"), columns, a.bound)
 
     def _Slice(self, part: Any) -> Table:
         a = self.table(part.p)
         if self._graph == GRAPH:
             raise Untranslated("LIMIT within GRAPH ?g")
         order = f" ORDER BY {PLACE}" if PLACE in a.columns else ""
-        limit = "" if part.length is None else f" LIMIT {int(part.length)}"
-        return a._replace(sql=f"FROM ({a.sql}){order}{limit} OFFSET {int(part.start or 0)}")
+        length, start = (min(int(n), _MOST) for n in (_MOST if part.length is None else part.length, part.start or 0))
+        return a._replace(sql=f"FROM ({a.sql}){order} LIMIT {length} OFFSET {start}")
 
 
 def _is_true(expression: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,18 +11,18 @@ from jelly._bytes.source import Source
 from jelly._core.algebra.reshape import as_statements
 from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextWriter
-from jelly._core.terms.model import to_term
+from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, to_term
 from jelly._dataset.dataset import Dataset
 from jelly._dataset.sources import OF_SOURCES, Sources
-from jelly._formats.guards import PieceFile
+from jelly._dataset.subset import can_repeat, subset
 from jelly._formats.registry import JELLY_RESULTS
 from jelly._formats.result_syntaxes import batches_of
-from jelly._formats.syntaxes import Quads, refusal
 from jelly._options.settings import checked
-from jelly.errors import JellyArgumentError, JellyLimitError, memory_error
+from jelly.errors import JellyArgumentError, JellyLimitError
+from jelly.oxigraph import fill
 from jelly.rdflib._query.algebra import Algebra
 from jelly.rdflib._query.engine import Engine
-from jelly.rdflib._query.syntax import Untranslated, ox, parsed
+from jelly.rdflib._query.syntax import Untranslated, is_constant, ox, parsed, rdflib
 from jelly.rdflib._query.touched import Touched, touched
 from jelly.results import Results
 
@@ -50,26 +50,39 @@ class Answer(NamedTuple):
     links: tuple[str, ...] = ()
 
 
+_ALL = Touched(None, None, None)
+
+
 def answer(dataset: Dataset, sparql: str, memory: int, threads: int, explain: bool) -> Answer:
     """The answer of a query, or with ``explain`` only the plan."""
     algebra = parsed(sparql)
-    asked = Touched(None, None, None) if algebra is None else touched(algebra)
-    some = dataset if asked == Touched(None, None, None) else dataset.filter(*asked)
+    describes = algebra is not None and algebra.name == "DescribeQuery"
+    asked = _ALL
     try:
         if algebra is None:
             raise Untranslated("what RDFLib does not parse, an empty list or a name with a backslash")
-        if algebra.name == "DescribeQuery":
-            asked, some = Touched(None, None, None), dataset
-            raise Untranslated("DESCRIBE")
-        engine = Engine(memory, threads, getattr(algebra, "base", None))
-        try:
-            return _by_duckdb(engine, algebra, some, asked, explain)
-        except BaseException:
-            engine.close()
-            raise
-    except Untranslated as reason:
+        if describes and (algebra.datasetClause or "*" in algebra.PV or not can_repeat(dataset)):
+            raise Untranslated("DESCRIBE of FROM, of *, or of what can be read only once")
+        asked = touched(algebra)
+        some = dataset if asked == _ALL else dataset.filter(*asked)
+        found = Answer("jelly.subset")
+        if algebra.p is not None:
+            found = _by_duckdb(Engine(memory, threads, algebra.base), algebra, some, asked, explain)
+        return _described(dataset, algebra, found) if describes and not explain else found
+    except (Untranslated, RecursionError) as reason:
+        if describes:
+            asked = _ALL
         plan = f"pyoxigraph, in memory, because of {reason}\nstatements: {_told(asked)}"
+        some = dataset if asked == _ALL else dataset.filter(*asked)
         return Answer(plan) if explain else _by_pyoxigraph(some, sparql, memory, plan)
+
+
+def _described(dataset: Dataset, algebra: Any, found: Answer) -> Answer:
+    """The descriptions of IRIs, and of the solutions that are found of variables."""
+    nodes = {to_term(term) for term in algebra.PV if is_constant(term)}
+    nodes.update(term for row in _Solutions(found) for term in row if isinstance(term, IRI | BlankNode))
+    about = subset(dataset.filter(g=DefaultGraph()), focus=nodes)
+    return found._replace(is_graph=True, batches=about.unique().batches())
 
 
 def _told(asked: Touched) -> str:
@@ -82,22 +95,26 @@ def _told(asked: Touched) -> str:
 
 
 def _by_duckdb(engine: Engine, algebra: Any, some: Dataset, asked: Touched, explain: bool) -> Answer:
-    made = Algebra(engine)
-    table = made.table(algebra.p)
-    plan = f"DuckDB, on ids\nstatements: {_told(asked)}\n{table.sql}"
-    if explain:
-        engine.close()
-        return Answer(plan)
-    engine.load(some.batches(), algebra.datasetClause or ())
-    if algebra.name == "AskQuery":
-        with closing(engine):
+    with ExitStack() as stack:
+        stack.callback(engine.close)
+        made = Algebra(engine)
+        table = made.table(algebra.p)
+        found = Answer(f"DuckDB, on ids\nstatements: {_told(asked)}\n{table.sql}")
+        if explain:
+            return found
+        engine.load(some.batches(), algebra.datasetClause or ())
+        if algebra.name == "AskQuery":
             rows = engine.rows(f"SELECT 1::INTEGER FROM ({table.sql}) LIMIT 1")
-            return Answer(plan, boolean=any(map(len, rows)))
-    if algebra.name == "ConstructQuery":
-        found = engine.statements(made, table, algebra.template or _template(algebra.p))
-        return Answer(plan, ("s", "p", "o"), _closing(engine, found), is_graph=True)
-    names = list(dict.fromkeys(algebra.PV))
-    return Answer(plan, tuple(map(str, names)), _closing(engine, engine.results(made, table, names)))
+            return found._replace(boolean=sum(map(len, rows)) > 0)
+        if algebra.name == "ConstructQuery":
+            names: list[Any] = ["s", "p", "o"]
+            template = algebra.template or _template(algebra.p)
+            batches: Iterator[Batch] = map(as_statements, engine.statements(made, table, template))
+        else:
+            names = [each for each in dict.fromkeys(algebra.PV) if isinstance(each, rdflib.Variable)]
+            batches = engine.results(made, table, names)
+        batches = _closing(stack.pop_all(), batches)
+    return found._replace(variables=tuple(map(str, names)), batches=batches, is_graph=algebra.name == "ConstructQuery")
 
 
 def _template(part: Any) -> list[Any]:
@@ -107,19 +124,17 @@ def _template(part: Any) -> list[Any]:
     return list(part.triples)
 
 
-def _closing(engine: Engine, batches: Iterator[Batch]) -> Iterator[Batch]:
-    with closing(engine):
+def _closing(stack: ExitStack, batches: Iterator[Batch]) -> Iterator[Batch]:
+    with stack:
         yield from batches
 
 
 def _by_pyoxigraph(some: Dataset, sparql: str, memory: int, plan: str) -> Answer:
     store = ox.Store()
     most = memory // _STORED
-    n = 0
 
-    def pieces() -> Iterator[bytes]:
-        nonlocal n
-        makers = {arity: Quads(arity == 4, None) for arity in (3, 4)}
+    def limited() -> Iterator[Batch]:
+        n = 0
         for batch in some.batches():
             n += len(batch)
             if n > most:
@@ -127,15 +142,9 @@ def _by_pyoxigraph(some: Dataset, sparql: str, memory: int, plan: str) -> Answer
                     f"pyoxigraph answers this query in memory, and it can touch more than {most} statements, which "
                     f"memory={memory} allows: raise memory, or simplify the query ({plan.splitlines()[0]})"
                 )
-            yield makers[batch.arity].text_of(batch)
+            yield batch
 
-    file: Any = PieceFile(pieces())
-    try:
-        store.bulk_load(file, ox.RdfFormat.N_QUADS, lenient=True)
-    except MemoryError as error:
-        raise memory_error(error) from None
-    except SyntaxError as error:
-        raise refusal("pyoxigraph", error, 0) from None
+    fill(store, limited())
     found: Any = store.query(sparql)
     if isinstance(found, ox.QueryBoolean):
         return Answer(plan, boolean=bool(found))
@@ -143,7 +152,8 @@ def _by_pyoxigraph(some: Dataset, sparql: str, memory: int, plan: str) -> Answer
     names = ("s", "p", "o") if is_graph else tuple(variable.value for variable in found.variables)
     rows = ((each.subject, each.predicate, each.object) if is_graph else each for each in found)
     made = ([None if term is None else to_term(term) for term in row] for row in rows)
-    return Answer(plan, names, batches_of(names, made), is_graph=is_graph)
+    batches = batches_of(names, made)
+    return Answer(plan, names, map(as_statements, batches) if is_graph else batches, is_graph=is_graph)
 
 
 class _Solutions(Results):
@@ -167,8 +177,8 @@ def query(
 
     Only statements that the patterns of the query can match are kept, and of a Jelly file with an index only the
     segments are read that may have some. They become numbers, of which DuckDB makes joins; terms are made for the
-    results alone. The values of expressions are those of pyoxigraph. What is not translated, such as DESCRIBE, NOW(),
-    or EXISTS within an expression, pyoxigraph answers as a whole, from these statements in memory.
+    results alone. The values of expressions are those of pyoxigraph. What is not translated, such as NOW(), or EXISTS
+    within an expression, pyoxigraph answers as a whole, from these statements in memory. DESCRIBE is `subset`.
 
     The default graph is that of the files: statements without a graph. All others are named graphs. Statements that
     are there twice count once, as in a store. SERVICE is refused.
@@ -224,4 +234,4 @@ def query(
     if not found.is_graph:
         return _Solutions(found)
     lines = TextWriter(quads=False)
-    return Dataset(Sources((lines.encode(as_statements(batch)) for batch in found.batches), format="nt"))
+    return Dataset(Sources((lines.encode(batch) for batch in found.batches), format="nt"))

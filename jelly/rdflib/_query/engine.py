@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from inspect import Parameter, Signature
 from typing import Any
 from uuid import uuid4
@@ -13,7 +14,7 @@ import numpy as np
 
 from jelly._core.base.batch import Batch
 from jelly._formats.arrow_tables import pa
-from jelly.errors import JellyLimitError, need
+from jelly.errors import JellyError, JellyLimitError, JellyUnsupportedError, need
 from jelly.rdflib._query.algebra import PLACE, Algebra, Table
 from jelly.rdflib._query.syntax import rdflib
 from jelly.rdflib._query.values import Numbers
@@ -27,29 +28,43 @@ _STATEMENTS = pa.schema([pa.field(name, pa.int32()) for name in "spog"])
 _ORDER = pa.struct([("rank", pa.int8()), ("number", pa.float64()), ("text", pa.string())])
 # Rows of a Batch of results.
 _ROWS = 1 << 16
+# Connections for the next queries, as DuckDB takes 40 ms for a new one, by process; each with its folder.
+_idle: dict[int, list[tuple[Any, str]]] = {}
 
 
 class Engine:
     """A connection to DuckDB with the statements of a `Dataset`, and the functions of one query."""
 
     def __init__(self, memory: int, threads: int, base: str | None = None) -> None:
-        # DuckDB makes this folder where it needs it, and removes it.
-        folder = os.path.join(tempfile.gettempdir(), f"jelly-{uuid4().hex}")
-        settings: dict[str, Any] = {
-            "memory_limit": f"{memory // 1024}KiB",
-            "temp_directory": folder,
-            "threads": max(1, min(threads, os.cpu_count() or 1)),
-        }
-        self._connection: Any = duckdb.connect(config=settings)
+        try:
+            self._connection, self._folder = _idle[os.getpid()].pop()
+        except LookupError:
+            # DuckDB makes this folder where it needs it, and removes it.
+            self._folder = os.path.join(tempfile.gettempdir(), f"jelly-{uuid4().hex}")
+            self._connection = duckdb.connect(config={"temp_directory": self._folder})
+        self._run(f"SET memory_limit='{memory // 1024}KiB'")
+        self._run(f"SET threads={max(1, min(threads, os.cpu_count() or 1))}")
         self._numbers = Numbers(base)
         self._known: dict[Any, int] = {}
         self._functions: dict[tuple[Any, ...], str] = {}
+        self._defined: list[str] = []
         self._define("count_of", lambda rows: self._numbers.integer([row[0] for row in rows]), ["BIGINT"], pa.int32())
         self._define("order_of", self._numbers.order, ["INTEGER"], _ORDER)
 
     def close(self) -> None:
-        """End the connection, and remove its files."""
-        self._connection.close()
+        """End the work, and remove its files."""
+        try:
+            for name in self._defined:
+                self._connection.remove_function(name)
+            for what in ("VIEW IF EXISTS triples", "VIEW IF EXISTS named", "TABLE IF EXISTS quads"):
+                self._connection.execute(f"DROP {what}")
+            is_clean = not os.path.exists(self._folder)
+        except duckdb.Error:  # not all was read of a result
+            is_clean = False
+        if is_clean:
+            _idle.setdefault(os.getpid(), []).append((self._connection, self._folder))
+        else:
+            self._connection.close()
 
     # ---- functions
 
@@ -61,6 +76,7 @@ class Engine:
         names = [Parameter(f"a{at}", Parameter.POSITIONAL_ONLY) for at in range(len(types))]
         function.__signature__ = Signature(names)
         self._connection.create_function(name, function, types, of[type], type="arrow", null_handling="special")
+        self._defined.append(name)
 
     def number(self, term: Any) -> int:
         """The number of an IRI or literal of RDFLib."""
@@ -122,10 +138,12 @@ class Engine:
         self._connection.register("statements", pa.RecordBatchReader.from_batches(_STATEMENTS, rows()))
         try:
             self._run("CREATE TABLE quads AS SELECT DISTINCT s, p, o, g FROM statements")
-        except duckdb.Error:
+        except JellyError:
             if errors:
                 raise errors[0] from None
             raise
+        finally:
+            self._connection.unregister("statements")
         default, named = (
             [self.number(clause[name]) for clause in clauses if name in clause] for name in ("default", "named")
         )
@@ -139,22 +157,18 @@ class Engine:
             self._run("CREATE VIEW named AS FROM quads WHERE g <> -1")
 
     def _run(self, sql: str) -> Any:
-        try:
+        with _refusal():
             return self._connection.execute(sql)
-        except duckdb.OutOfMemoryException as error:
-            raise _too_large(error) from None
 
     # ---- solutions
 
     def rows(self, sql: str) -> Iterator[Any]:
         """The rows of a query of numbers: arrays with a column for each of its columns."""
-        try:
+        with _refusal():
             found = self._connection.sql(sql)
             reader = found.to_arrow_reader if hasattr(found, "to_arrow_reader") else found.fetch_record_batch
             for batch in reader(_ROWS):
                 yield np.stack([column.fill_null(-1).to_numpy() for column in batch.columns], axis=1)
-        except duckdb.OutOfMemoryException as error:
-            raise _too_large(error) from None
 
     def results(self, algebra: Algebra, table: Table, names: Sequence[Any]) -> Iterator[Batch]:
         """The solutions of a table: Batches of results."""
@@ -200,5 +214,15 @@ class Engine:
             yield self._numbers.batch(("s", "p", "o"), rows)
 
 
-def _too_large(error: Exception) -> JellyLimitError:
-    return JellyLimitError(f"the query needs more memory than memory= allows: {str(error).splitlines()[0]}")
+@contextmanager
+def _refusal() -> Iterator[None]:
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise JellyLimitError(f"the query needs more memory than memory= allows: {_line(error)}") from None
+    except duckdb.Error as error:
+        raise JellyUnsupportedError(f"DuckDB cannot answer the query: {_line(error)}") from None
+
+
+def _line(error: Exception) -> str:
+    return str(error).splitlines()[0]

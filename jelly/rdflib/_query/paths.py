@@ -9,6 +9,7 @@ from typing import Any
 from jelly.rdflib._query.syntax import Untranslated, rdflib
 
 with_paths: Any = rdflib.paths
+_LONGEST = 1 << 18  # characters of SQL: what is repeated is there twice
 
 __all__ = ["Paths", "is_nullable", "predicates_of"]
 
@@ -54,6 +55,12 @@ class Paths:
         ``start`` and ``end`` are relations with a column s: the terms that alone are asked for at that end. They are
         used where that saves work, so that the relation may have other rows, too.
         """
+        made = self._of(path, start, end)
+        if len(made) > _LONGEST:
+            raise Untranslated("the length of its paths")
+        return made
+
+    def _of(self, path: Any, start: str | None, end: str | None) -> str:
         g = self._graph
         if isinstance(path, rdflib.URIRef):
             return f"(SELECT s, o{g} FROM {self._source} WHERE p = {self._number(path)})"
@@ -70,6 +77,8 @@ class Paths:
             for each in path.args[1:]:
                 # Nodes that no statement has lead to themselves, too.
                 begun = None if start is None or not is_nullable(each) else f"(SELECT DISTINCT o AS s FROM {made})"
+                if len(made) > _LONGEST:
+                    break
                 last = self.of(each, begun)
                 graph = ", a.g AS g" if g else ""
                 same = " AND a.g = b.g" if g else ""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from importlib.util import find_spec, module_from_spec
 from threading import Lock
+from types import SimpleNamespace
 from typing import Any
 
 import rdflib
 import rdflib.paths
-from rdflib.plugins.sparql.algebra import translateQuery
-from rdflib.plugins.sparql.parser import parseQuery
 from rdflib.plugins.sparql.parserutils import CompValue
 
 from jelly._formats.syntaxes import ox
-from jelly.errors import JellySyntaxError, JellyUnsupportedError
+from jelly.errors import JellyLimitError, JellySyntaxError, JellyUnsupportedError
 
 __all__ = [
     "CompValue",
@@ -31,49 +31,98 @@ __all__ = [
     "walk",
 ]
 
-_SERVICE = re.compile(r"\bservice\b", re.I)
-_UNSURE = re.compile(r"\(\s*\)|\\[^tbnrf\"'\\uU]")
+# What the parsers, which go deep for each bracket and each part, can take; pyoxigraph orders patterns in n**4 steps.
+_MAX_DEPTH = 64
+_MAX_PATTERNS = 80
+_MAX_WORDS = 1000
+_MAX_DATA = 10_000
+_TEXTS = re.compile(
+    r"""#[^\r\n]*|<[^<>"{}|^`\\\x00-\x20]*>|\"{3}(?:[^"\\]|\\.|"(?!""))*\"{3}|'{3}(?:[^'\\]|\\.|'(?!''))*'{3}"""
+    r"""|"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*'""",
+    re.S,
+)
+_DATA = re.compile(r"\bVALUES\b[^{}]*\{[^{}]*\}|\bIN\s*\([^()]*\)", re.I)
+_WORD = re.compile(r"<<|>>|[\w.:?$@^-]*\w|[^\s\w]")
+_BEGINS, _ENDS = frozenset(("(", "[", "{", "<<")), frozenset((")", "]", "}", ">>"))
+_LIST = re.compile(r"\([^(){}=<>+*/|&!,]*\)")
+_SERVICE = re.compile(r"(?<![\w?$:-])service\b(?!:)", re.I)
+# RDFLib makes rdf:nil of an empty list, keeps the backslashes in names, and loses the plus of a number.
+_UNSURE = re.compile(r"\(\s*\)|\\|\+(\d*\.|\d+e)\d", re.I)
 # What has another value each time.
 _CHANGING = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE"})
-_LISTS = frozenset({"ConditionalOrExpression", "ConditionalAndExpression"})
+_BETWEEN = {"ConditionalOrExpression": " || ", "ConditionalAndExpression": " && "}
 _SIGNS = {"UnaryNot": "!", "UnaryMinus": "-", "UnaryPlus": "+"}
-_lock = Lock()
+_lock = Lock()  # pyparsing learns from the first texts how it can call functions
 
 
 class Untranslated(Exception):
     """What DuckDB is not asked for: pyoxigraph answers the query."""
 
 
+class _Literal(rdflib.Literal):
+    """Makes literals of RDFLib that keep their lexical forms."""
+
+    def __new__(cls, text: Any, lang: Any = None, datatype: Any = None) -> Any:
+        return rdflib.Literal.__new__(rdflib.Literal, text, lang, datatype, False)
+
+
+def _own(name: str, **names: Any) -> Any:
+    """A module of RDFLib of our own, in which some names mean something else."""
+    spec: Any = find_spec(f"rdflib.plugins.sparql.{name}")
+    made = module_from_spec(spec)
+    spec.loader.exec_module(made)
+    vars(made).update(names)
+    return made
+
+
+_parser = _own(
+    "parser",
+    rdflib=SimpleNamespace(**{**vars(rdflib), "Literal": _Literal}),
+    neg=lambda number: _Literal(f"-{number}", None, number.datatype),
+)
+_algebra = _own("algebra", Literal=_Literal)
+
+
 def parsed(sparql: str) -> Any:
     """The algebra of a query as RDFLib translates it; None if only pyoxigraph can read it.
 
-    JellySyntaxError if it is no query, JellyUnsupportedError if it has SERVICE.
+    JellySyntaxError if it is no query, JellyUnsupportedError if it has SERVICE, JellyLimitError if it is too large.
     """
-    try:
-        with _lock:
-            before, rdflib.NORMALIZE_LITERALS = rdflib.NORMALIZE_LITERALS, False
-            try:
-                query = translateQuery(parseQuery(sparql))
-                algebra: Any = query.algebra
-                algebra.base = query.prologue.base or None
-            finally:
-                rdflib.NORMALIZE_LITERALS = before
-        # RDFLib makes rdf:nil of an empty list, and keeps the backslashes in names.
-        if _UNSURE.search(sparql):
-            algebra = None
-    except Exception:  # RDFLib raises many; pyoxigraph says what is wrong
-        algebra = None
-    calls = (
-        bool(_SERVICE.search(sparql))
-        if algebra is None
-        else any(part.name == "ServiceGraphPattern" for part in walk(algebra))
-    )
-    if calls:
+    text = _TEXTS.sub(" x ", sparql)
+    _refuse_large(text)
+    if _SERVICE.search(text):
         raise JellyUnsupportedError("SERVICE asks another server: run that part of the query there")
     variables = _variables(sparql)
-    if algebra is not None and algebra.name == "SelectQuery":
+    if _UNSURE.search(text):
+        return None
+    try:
+        with _lock:
+            query = _algebra.translateQuery(_parser.parseQuery(sparql))
+    except Exception:  # RDFLib raises many
+        return None
+    algebra = query.algebra
+    algebra.base = query.prologue.base or None
+    if algebra.name == "SelectQuery":
         algebra.PV = variables  # RDFLib has those of SELECT * in no order
     return algebra
+
+
+def _refuse_large(text: str) -> None:
+    """Refuse a query, without the texts and IRIs in it, that the parsers cannot read in bounded time and memory."""
+    rest = _DATA.sub(" ", text)
+    words = _WORD.findall(rest)
+    depth = deepest = signs = 0
+    for word in words:
+        signs = signs + 1 if word in "!+-" else 0
+        depth += (word in _BEGINS) - (word in _ENDS)
+        deepest = max(deepest, depth + signs)
+    patterns = sum(map(words.count, ".;,[")) + 2 * sum(len(each.split()) for each in _LIST.findall(rest))
+    for what, n, most in (
+        ("levels", deepest, _MAX_DEPTH), ("patterns", patterns, _MAX_PATTERNS), ("words", len(words), _MAX_WORDS),
+        ("words with those of VALUES", len(_WORD.findall(text)), _MAX_DATA),
+    ):  # fmt: skip
+        if n > most:
+            raise JellyLimitError(f"the query has more than {most} {what}: ask it in parts")
 
 
 def _variables(sparql: str) -> list[Any]:
@@ -84,7 +133,7 @@ def _variables(sparql: str) -> list[Any]:
     except SyntaxError as error:
         # What could stand there instead is a page long.
         raise JellySyntaxError(f"this is no SPARQL query: {str(error):.120}") from None
-    except RuntimeError as error:
+    except (RuntimeError, UnicodeError) as error:
         raise JellyUnsupportedError(f"the query cannot be answered: {error}") from None
     return [rdflib.Variable(variable.value) for variable in getattr(found, "variables", ())]
 
@@ -152,9 +201,8 @@ def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
     if not isinstance(expression, CompValue):
         return constant(expression)
     kind = expression.name
-    if kind in _LISTS:
-        between = " || " if kind == "ConditionalOrExpression" else " && "
-        return f"({between.join(texts([expression.expr, *expression.other]))})"
+    if kind in _BETWEEN:
+        return f"({_BETWEEN[kind].join(texts([expression.expr, *expression.other]))})"
     if kind == "RelationalExpression":
         left, operator = text_of(expression.expr, name), expression.op
         if "IN" in operator:

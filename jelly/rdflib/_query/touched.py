@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, NamedTuple
 
 from jelly.rdflib._query.paths import is_nullable, predicates_of
@@ -20,7 +21,7 @@ class Touched(NamedTuple):
 
 def touched(algebra: Any) -> Touched:
     """What the patterns of a query can match."""
-    places: tuple[list[Any], ...] = ([], [], [])
+    rows: list[list[Any]] = []
     parts = list(walk(algebra))
     in_graphs = [part for graph in parts if graph.name == "Graph" for part in walk(graph)]
     if any(part.name == "BGP" and not part.triples for part in in_graphs):
@@ -32,16 +33,12 @@ def touched(algebra: Any) -> Touched:
         ends = {term for s, _, o in plain for term in (s, o)}
         for triple in part.triples:
             s, p, o = triple
+            found = [[term] if is_constant(term) else None for term in triple]
             if isinstance(p, rdflib.paths.Path):
                 # A path without steps leads from each node to itself.
                 is_open = is_nullable(p) and not any(is_constant(term) or term in ends for term in (s, o))
-                for place, terms in zip(places, (None, None if is_open else predicates_of(p), None), strict=True):
-                    place.append(terms)
-            else:
-                for place, term in zip(places, triple, strict=True):
-                    place.append([term] if is_constant(term) else None)
-    made = []
-    for place in places:
-        known = bool(place) and all(terms is not None for terms in place)
-        made.append(tuple({term for terms in place for term in terms}) if known else None)
-    return Touched(*made)
+                found = [None, None if is_open else predicates_of(p), None]
+            rows.append(found)
+    if not rows:
+        return Touched(None, None, None)
+    return Touched(*(None if None in place else tuple({*chain(*place)}) for place in zip(*rows, strict=True)))
