@@ -144,7 +144,7 @@ FIXED = (
         "nested triples repeat each other",
     ),
     Limit("spark/_messages.py:MAX_LISTS", "bytes", "an array of messages in Spark"),
-    Limit("spark/_tables/joined.py:MAX_COLUMNS", "columns", "a wide table, whose report names the predicates left out"),
+    Limit("spark/_tables/build.py:MAX_COLUMNS", "columns", "a wide table, whose report names the predicates left out"),
     Limit("kafka/_deserializer.py:MAX_PATCH_ROWS", "operations", "a patch that is to be one Batch"),
     # ---- tools and servers
     Limit("stats.py:MAX_KEYS", "different terms", "a counter of `jelly stats`; rare ones are counted together"),
