@@ -65,7 +65,8 @@ def ingest(srcs: Files, form: str | None, reading: Given, **given: Any) -> None:
     """Decode files and write them as tables, on the executors, without moving statements through the JVM.
 
     A second run only adds what is missing: new files, files that a failed run did not finish, and with --to delta
-    changed files. The new files of DIR appear when all is done; meanwhile _SUCCESS is missing.
+    changed files. The new files of DIR appear when all is done; meanwhile _SUCCESS is missing. The tables of ids,
+    vertical and wide are made once, of all sources, in a new directory.
 
     \b
     Examples:

@@ -12,8 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from jelly.spark._commit.batch import commit_batch, job_of, part_of
-from jelly.spark._commit.job import Output
+from jelly.spark._commit.job import Output, commit_batch, job_of, part_of
 from jelly.spark._commit.store import LocalStore
 from jelly.spark._ingest import IngestProblem, tasks
 from jelly.spark._ingest import job as room

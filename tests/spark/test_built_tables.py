@@ -22,7 +22,6 @@ from jelly.cli.commands import cli
 from jelly.spark import _ingest, graph_tables, ingest, term_id
 from jelly.spark._ingest.journal import DirectoryTasks
 from jelly.spark._tables import build
-from jelly.spark._tables import joined as tables
 
 EX = "http://example.org/"
 FOAF = "http://xmlns.com/foaf/0.1/"
@@ -290,19 +289,19 @@ def test_wide_tables(spark: Any, src: Path, tmp_path: Path, monkeypatch: pytest.
 
 
 def test_predicates_that_are_too_many_for_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MAX_COLUMNS", 3)
+    monkeypatch.setattr(build, "MAX_COLUMNS", 3)
     rows = [jelly.Triple(jelly.IRI("a:s"), jelly.IRI(TYPE), jelly.IRI("a:C"))] + [
         jelly.Triple(jelly.IRI(f"a:{'st'[i % 2]}"), jelly.IRI(f"a:{name}"), jelly.Literal(str(i)))
         for i in range(2)
         for name in ("subject", "Subject", "p", "q")
     ]
     rows.append(jelly.Triple(jelly.IRI("a:t"), jelly.IRI(TYPE), jelly.IRI("a:C")))
-    made_by = build.Tables("wide", 1, 0)
+    tables = build.Tables("wide", 1, 0)
     batches = jelly.scan("".join(f"{row}\n" for row in rows).encode(), format="nt").batches()
-    assert made_by.write(batches, str(tmp_path), "x") == 10
+    assert tables.write(batches, str(tmp_path), "x") == 10
     paths = [str(path) for path in tmp_path.rglob("*.parquet")]
-    plan = tables.plan_wide([tables.analyse_wide(paths)])
-    tables.write_wide(paths, str(tmp_path), name="y", plan=plan)
+    plan = build.plan_wide([build.analyse_wide(paths)])
+    build.write_wide(paths, str(tmp_path), name="y", plan=plan)
     assert plan.problems() == ["too many predicates: 4 statements, 2 columns"]
     # No column has the name of another one, in any case of letters, or that of the subjects.
     names = [name for name, _ in plan.tables["a:C"][1].values()]

@@ -14,8 +14,7 @@ from support.shared import shared
 
 import jelly
 from jelly._core.terms.materialize import Materializer
-from jelly.spark._commit.batch import abort_batch, commit_batch, job_of, part_of
-from jelly.spark._commit.job import Written
+from jelly.spark._commit.job import Written, abort_batch, commit_batch, job_of, part_of
 from jelly.spark._commit.store import LocalStore, Staged
 from jelly.spark._parts.files import File
 from jelly.spark._streaming import directory_offset as seen

@@ -144,7 +144,7 @@ FIXED = (
         "nested triples repeat each other",
     ),
     Limit("spark/_messages.py:MAX_LISTS", "bytes", "an array of messages in Spark"),
-    Limit("spark/_tables/joined.py:MAX_COLUMNS", "columns", "a wide table, whose report names the predicates left out"),
+    Limit("spark/_tables/build.py:MAX_COLUMNS", "columns", "a wide table, whose report names the predicates left out"),
     Limit("kafka/_deserializer.py:MAX_PATCH_ROWS", "operations", "a patch that is to be one Batch"),
     # ---- queries
     Limit("rdflib/_query/syntax.py:_MAX_DEPTH", "levels", "brackets of a query in one another, and signs in a row"),

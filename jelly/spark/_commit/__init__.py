@@ -2,9 +2,8 @@
 
 - `store`: where files go: a local directory or any file system of fsspec. Files are staged there unseen.
 - `swap`: makes staged files visible and removes others, as one step for readers of this package.
-- `job`: a batch job, ``df.write.format("jelly")``. All part files appear at once when the job commits, or none do.
-- `batch`: a streaming query. Each batch is a directory ``batch=<number>`` that appears as a whole, and a batch that
-  runs again after a crash finds its directory.
+- `job`: a batch job, ``df.write.format("jelly")``: all part files appear at once when it commits, or none do. A
+  streaming query: each batch is a directory that appears as a whole, and one that runs again after a crash finds it.
 
 The ingest commits its tasks with a journal of its own: `jelly.spark._ingest.journal`.
 """

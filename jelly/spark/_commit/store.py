@@ -230,20 +230,21 @@ class LocalStore(Store):
             return None
 
     def write(self, name: str, data: bytes) -> None:
-        patiently(os.replace, self._made(name, data), self._at(name))
+        patiently(os.replace, self._made(f"{name}.part", data), self._at(name))
 
     def _made(self, name: str, data: bytes) -> str:
-        """The path of a new file in the directory of another one."""
+        """The path of a new file, which is on the disk."""
         path = self._at(name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(f"{path}.{uuid4().hex}.part", "wb") as file:
+        with open(path, "wb") as file:
             file.write(data)
             file.flush()
             to_disk(file.fileno())
-        return file.name
+        return path
 
     def create(self, name: str, data: bytes) -> bool:
-        made, path = self._made(name, data), self._at(name)
+        # Others may be doing the same.
+        made, path = self._made(f"{name}.{uuid4().hex}.part", data), self._at(name)
         try:
             os.link(made, path)
         except OSError:  # it exists, or there are no links

@@ -1,7 +1,7 @@
 """Structured Streaming: a directory with new files, a file that grows, and a sink of Jelly files.
 
 Offsets say what a query has read. Spark keeps them in the checkpoint; see `jelly.spark._streaming.directory_offset` and
-`jelly.spark._streaming.tail`. How batches become visible is in `jelly.spark._commit.batch`.
+`jelly.spark._streaming.tail`. How batches become visible is in `jelly.spark._commit.job`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from jelly._bytes.names import is_url
 from jelly._formats.arrow_tables import from_batches
 from jelly._formats.registry import JELLY, having
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
-from jelly.spark._commit.batch import abort_batch, commit_batch, job_of, part_of
-from jelly.spark._commit.job import Output, Written
+from jelly.spark._commit.job import Output, Written, abort_batch, commit_batch, job_of, part_of
 from jelly.spark._options import option
 from jelly.spark._partitions import SPLIT_BYTES
 from jelly.spark._parts.directories import in_directories

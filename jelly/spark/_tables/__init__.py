@@ -2,6 +2,6 @@
 
 - `buckets`: rows in partitions by the hash of a term, which all of these layouts begin with.
 - `ids`: numbers for terms: the tables ``terms`` and ``triples``.
-- `joined`: a table for each predicate or class. `build`: the steps in which these layouts are made.
+- `build`: a table for each predicate or class, and the steps in which all of these layouts are made.
 - `graph`: vertices and edges for GraphFrames, the only module here that needs Spark.
 """
