@@ -11,11 +11,11 @@ from jelly._core.algebra.content cimport memory_of
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, Batch, BatchData, add_frame, add_graphs, free_arena
 from jelly._core.base.batch_concat cimport carry_terms
-from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.fault cimport (
     BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, utf8_of,
     whole_number,
 )
+from jelly._core.base.objects cimport hold
 from jelly._core.rules.patch_operations cimport (
     AT_START, CLOSED, EITHER, IN_TRANSACTION, OPEN, OP_PUNCTUATION, pack_place,
 )
@@ -425,13 +425,7 @@ cdef class Decoder(PushReader):
         ValueError
             If the Decoder has been fed in another way.
         """
-        claim(&self.claimed, self)
-        try:
-            return self.take_frame(data)
-        finally:
-            give_back(&self.claimed)
-
-    cdef Batch take_frame(self, data):
+        held = hold(&self.claimed, self)
         if self.d.feed.framing != FRAMING_GIVEN:
             if self.bytes_read or self.final:
                 raise ValueError("decode_frame() is for a Decoder that was fed in no other way")
@@ -469,15 +463,12 @@ cdef class Decoder(PushReader):
         ValueError
             If the input ends inside a frame, or statements have not been pulled yet.
         """
-        claim(&self.claimed, self)
-        try:
-            if self.error is not None:
-                raise self.error
-            if not self.d.has_header or self.d.in_frame or (self.batch is not None and self.batch.a.n_rows > 0):
-                raise ValueError("the Decoder does not stand between two frames with all its statements pulled")
-            return save_state(&self.d)
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        if self.error is not None:
+            raise self.error
+        if not self.d.has_header or self.d.in_frame or (self.batch is not None and self.batch.a.n_rows > 0):
+            raise ValueError("the Decoder does not stand between two frames with all its statements pulled")
+        return save_state(&self.d)
 
     @property
     def offset(self) -> int:
