@@ -5,9 +5,8 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint8_t
 
 from jelly._core.base.batch cimport Batch, BatchData, add_operations, new_batch
-from jelly._core.base.claim cimport Claim, give_back, try_claim
+from jelly._core.base.claim cimport Claim, claim, give_back, try_claim
 from jelly._core.base.fault cimport FULL, NEED_MORE
-from jelly._core.base.objects cimport hold
 
 from jelly.errors import JellyArgumentError
 
@@ -71,8 +70,11 @@ cdef class PushReader:
         ValueError
             If the reader is closed.
         """
-        held = hold(&self.claimed, self)
-        self.begin_chunk(data)
+        claim(&self.claimed, self)
+        try:
+            self.begin_chunk(data)
+        finally:
+            give_back(&self.claimed)
 
     cdef int begin_chunk(self, data) except -1:
         if self.error is not None:
@@ -98,8 +100,9 @@ cdef class PushReader:
 
     def finish(self) -> None:
         """Declare the end of the input. `pull` then returns the remaining Batches, or raises the error of a truncated input."""
-        held = hold(&self.claimed, self)
+        claim(&self.claimed, self)
         self.final = True
+        give_back(&self.claimed)
 
     def pull(self, bint flush=False):
         """Return the next full Batch.
@@ -159,8 +162,11 @@ cdef class PushReader:
         return BatchIterator(self, self.next_batch(True))
 
     cdef object next_batch(self, bint flush):
-        held = hold(&self.claimed, self)
-        return self.pull_claimed(flush)
+        claim(&self.claimed, self)
+        try:
+            return self.pull_claimed(flush)
+        finally:
+            give_back(&self.claimed)
 
     cdef object pull_claimed(self, bint flush):
         cdef int status
@@ -273,12 +279,15 @@ cdef class BatchIterator:
         return self
 
     def __next__(self):
-        held = hold(&self.claimed, self)
-        found = self.first
-        self.first = None
-        if found is None and self.feeder is not None:
-            found = self.feeder.next_batch(True)
-        if found is None:
-            self.feeder = None
-            raise StopIteration
-        return found
+        claim(&self.claimed, self)
+        try:
+            found = self.first
+            self.first = None
+            if found is None and self.feeder is not None:
+                found = self.feeder.next_batch(True)
+            if found is None:
+                self.feeder = None
+                raise StopIteration
+            return found
+        finally:
+            give_back(&self.claimed)

@@ -11,6 +11,7 @@ from jelly._core.algebra.content cimport memory_of
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, Batch, BatchData, add_frame, add_graphs, free_arena
 from jelly._core.base.batch_concat cimport carry_terms
+from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.fault cimport (
     BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, utf8_of,
     whole_number,
@@ -425,22 +426,25 @@ cdef class Decoder(PushReader):
         ValueError
             If the Decoder has been fed in another way.
         """
-        held = hold(&self.claimed, self)
-        if self.d.feed.framing != FRAMING_GIVEN:
-            if self.bytes_read or self.final:
-                raise ValueError("decode_frame() is for a Decoder that was fed in no other way")
-            self.d.feed.framing = FRAMING_GIVEN
-            # No Batch is full before its frame ends.
-            self.d.max_rows = 1 << 30
-            self.d.max_text = 1 << 40
-        self.in_frame_call = True
+        claim(&self.claimed, self)
         try:
-            self.begin_chunk(data)
+            if self.d.feed.framing != FRAMING_GIVEN:
+                if self.bytes_read or self.final:
+                    raise ValueError("decode_frame() is for a Decoder that was fed in no other way")
+                self.d.feed.framing = FRAMING_GIVEN
+                # No Batch is full before its frame ends.
+                self.d.max_rows = 1 << 30
+                self.d.max_text = 1 << 40
+            self.in_frame_call = True
+            try:
+                self.begin_chunk(data)
+            finally:
+                self.in_frame_call = False
+            self.d.feed.given = True
+            found = self.pull_claimed(True)
+            return self.take_empty() if found is None else found
         finally:
-            self.in_frame_call = False
-        self.d.feed.given = True
-        found = self.pull_claimed(True)
-        return self.take_empty() if found is None else found
+            give_back(&self.claimed)
 
     cdef Batch take_empty(self):
         """The Batch of a frame of nothing that comes before the options."""
