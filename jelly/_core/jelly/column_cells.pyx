@@ -7,12 +7,12 @@ from libc.string cimport memset
 from jelly._core.base.batch cimport CARRIED, NO_TERM, UNSET, add_term
 from jelly._core.base.constants cimport GRAPH, NO_LIMIT
 from jelly._core.base.fault cimport (
-    CELLS_LEFT, CELLS_MISSING, KINDS_VALUES, LAYOUT_EXTENSION, LAYOUT_REPEAT, LAYOUT_SKIP, MALFORMED, OK,
+    BAD_UTF8, CELLS_LEFT, CELLS_MISSING, KINDS_VALUES, LAYOUT_EXTENSION, LAYOUT_REPEAT, LAYOUT_SKIP, MALFORMED, OK,
     PREFIX_ID, TAG_INDEX, fail,
 )
 from jelly._core.base.kinds cimport KIND_LANG, KIND_LITERAL, KIND_TYPED
 from jelly._core.base.protobuf cimport Reader, WIRE_LEN, skip_any, take_low_bits, take_span, take_varint
-from jelly._core.base.utf8 cimport need_utf8
+from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jelly.column_state cimport (
     COLUMN_BNODES, COLUMN_LANGTAGS, COLUMN_LAYOUTS, COLUMN_LEX_VALUES, COLUMN_LITERAL_KINDS, COLUMN_NAME_IDS,
     COLUMN_PREFIX_IDS, COLUMN_TRIPLES, Column, Columns, LITERAL_KINDS, LiteralKind, Numbers, Tag, VALUE_BNODE, VALUE_IRI,
@@ -161,8 +161,8 @@ cdef int take_literals(DecoderState* d, Column* c, int32_t* out, int64_t n) noex
         known = &f.known[number % LITERAL_KINDS]
         if known.number != number and find_literal_kind(d, c, number, lex.at, known) != OK:
             return d.fault.code
-        if need_utf8(&lex, &d.fault) != OK:
-            return d.fault.code
+        if check_utf8(lex.at, lex.end - lex.at) >= 0:
+            return fail(&d.fault, BAD_UTF8, lex.at)
         term = add_term(d.b, known.kind, known.aux, lex.at, lex.end - lex.at)
         if term < 0:
             return checked(d, term, lex.at)

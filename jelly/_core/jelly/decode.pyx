@@ -159,8 +159,8 @@ cdef int32_t read_literal(DecoderState* d, Reader* r) noexcept nogil:
             direction = <uint32_t>direction
         elif (tag < 0 or skip_field(r, tag) < 0) and simplified(d, begin, r) != OK:
             return d.fault.code
-    if need_utf8(&lex, &d.fault) != OK:
-        return d.fault.code
+    if check_utf8(lex.at, lex.end - lex.at) >= 0:
+        return fail(&d.fault, BAD_UTF8, lex.at)
     if has_language:
         kind = KIND_LANG
         aux = find_language(d, &language, direction, begin)
