@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from jelly._core.base.public_names import set_type_name
+from jelly._core.base.objects import set_type_name
 
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that Python code made
 

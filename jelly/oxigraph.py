@@ -172,7 +172,7 @@ def batches_of(statements: Iterable[Any]) -> Iterator[Batch]:
     if not first:
         return
     kind = ox.Triple if type(first[0]) is ox.Triple else ox.Quad
-    intake = QuadBatchBuilder(3 if kind is ox.Triple else 4, CLASSES)
+    intake = QuadBatchBuilder(3 if kind is ox.Triple else 4, classes=CLASSES)
     rest = _checked(chain(first, iterator), kind)
     more = True
     while more:

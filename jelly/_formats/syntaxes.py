@@ -153,7 +153,9 @@ class SyntaxReader:
         self._known: dict[str, str] = {}
         self._given = 0  # bytes that the parser got
         arity = 4 if format.quads else 3
-        self._builder = QuadBatchBuilder(arity, CLASSES, self._parsing.take, self._tags.of_tag, numbered=True)
+        self._builder = QuadBatchBuilder(
+            arity, classes=CLASSES, mend=self._parsing.take, tag=self._tags.of_tag, numbered=True
+        )
         if base is not None:
             ox.parse(b"", ox.RdfFormat.TURTLE, base_iri=base)  # ValueError now, not when it is read
 

@@ -209,7 +209,7 @@ class Named(str):
 
 
 def quad_building() -> Callable[[], Any]:
-    builder = QuadBatchBuilder(3, (Named, None, None, None, None))
+    builder = QuadBatchBuilder(3, classes=(Named, None, None, None, None))
     quads = [SimpleNamespace(subject=Named(f"a:{i}"), predicate=Named("a:p"), object=Named("a:o")) for i in range(100)]
 
     def build() -> None:

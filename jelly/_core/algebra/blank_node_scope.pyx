@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memchr, memcmp, memcpy
 
-from jelly._core.base.batch cimport Batch, BatchData
+from jelly._core.base.batch cimport Batch, BatchData, len_of
 from jelly._core.base.batch_concat cimport replace_labels
 from jelly._core.base.characters cimport is_digit
 from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI
@@ -49,7 +49,7 @@ cdef int64_t len_scoped(void* x, const BatchData* b, int32_t term) noexcept nogi
     """The bytes that `put_scoped` writes."""
     cdef Scoping* r = <Scoping*>x
     cdef const uint8_t* label = b.text + b.start[term]
-    cdef int64_t n = b.start[term + 1] - b.start[term]
+    cdef int64_t n = len_of(b, term)
     cdef int64_t i
     cdef int64_t more = N_SCOPE if needs_scope(r, label, n) else 0
     if r.genid != NULL:
@@ -64,7 +64,7 @@ cdef uint8_t* put_scoped(void* x, uint8_t* out, const BatchData* b, int32_t term
     """Write a label with its scope, or an IRI made of it."""
     cdef Scoping* r = <Scoping*>x
     cdef const uint8_t* label = b.text + b.start[term]
-    cdef int64_t n = b.start[term + 1] - b.start[term]
+    cdef int64_t n = len_of(b, term)
     cdef const char* digits = b"0123456789ABCDEF"
     cdef int64_t i
     if r.genid != NULL:

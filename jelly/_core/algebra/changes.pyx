@@ -7,8 +7,9 @@ from libc.string cimport memset
 from jelly._core.algebra.content cimport Hash128, memory_of
 from jelly._core.algebra.row_index cimport RowIndex, checked_hashes, prefetch_slot
 from jelly._core.base.batch cimport Batch, need_statements
-from jelly._core.base.claim cimport Claim, claim, give_back
+from jelly._core.base.claim cimport Claim
 from jelly._core.base.memory cimport make_room
+from jelly._core.base.objects cimport hold
 from jelly._core.rules.patch_operations cimport OP_ABORT, OP_ADD, OP_DELETE, OP_PUNCTUATION, OP_START
 
 import numpy
@@ -66,13 +67,7 @@ cdef class Transactions:
     def take(self, Batch batch not None, int64_t start=0, stop=None) -> list:
         """The rows that hold now: a list for each transaction that ends, and for the rows between two, of ranges of rows. A range
         is a Batch, its first row and the row after its last. None is empty, and no mark of a transaction is in one."""
-        claim(&self.claimed, self)
-        try:
-            return self.find_units(batch, start, stop)
-        finally:
-            give_back(&self.claimed)
-
-    cdef list find_units(self, Batch batch, int64_t start, stop):
+        held = hold(&self.claimed, self)
         cdef const int8_t* op = batch.a.op
         cdef int64_t end = batch.a.n_rows if stop is None else stop
         cdef int64_t mark
@@ -103,11 +98,8 @@ cdef class Transactions:
 
     def close(self) -> list:
         """The rows that are left when the patch ends; JellyFormatError where a transaction is open."""
-        claim(&self.claimed, self)
-        try:
-            return self.end_patch()
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        return self.end_patch()
 
     cdef list end_patch(self):
         cdef list units = []
@@ -166,29 +158,24 @@ cdef class NetChanges(RowIndex):
         cdef const int8_t* code = <const int8_t*>memory_of(op)
         cdef char* is_first = <char*>memory_of(first)
         cdef char* is_missed = <char*>memory_of(missed)
-        self.enter(n)
+        held = self.enter(n)
         if make_room(<void**>&self.state, &self.cap_state, self.cap, 1) < 0:
-            give_back(&self.claimed)
             raise MemoryError
         if self.cap_state > known:
             memset(self.state + known, 0, self.cap_state - known)
         with nogil:
             self.take_rows(at, code, n, is_first, is_missed)
-        give_back(&self.claimed)
         return first, missed
 
     cdef object states(self, int bit):
         cdef char* at
         cdef int64_t i
-        claim(&self.claimed, self)
-        try:
-            made = numpy.empty(self.n, numpy.bool_)
-            at = <char*>memory_of(made)
-            for i in range(self.n):
-                at[i] = self.state[i] & bit != 0
-            return made
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        made = numpy.empty(self.n, numpy.bool_)
+        at = <char*>memory_of(made)
+        for i in range(self.n):
+            at[i] = self.state[i] & bit != 0
+        return made
 
     @property
     def added(self):

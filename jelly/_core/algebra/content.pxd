@@ -7,7 +7,7 @@ base direction of a literal, belongs into `TermView`, and nowhere else.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from jelly._core.base.batch cimport BatchData, TermView, same_bytes, view_term
+from jelly._core.base.batch cimport BatchData, TermView, len_of, same_bytes, view_term
 
 ctypedef struct HashKey:
     uint64_t a
@@ -30,7 +30,7 @@ cdef inline bint same_view(const TermView* v, const int32_t* refs, const BatchDa
     """Whether a term of a Batch, in which equal terms have equal ids, is such a one that refers to `refs` there."""
     cdef TermView w
     cdef int k
-    if v.kind != b.kind[term] or v.n != b.start[term + 1] - b.start[term]:
+    if v.kind != b.kind[term] or v.n != len_of(b, term):
         return False
     if v.n_refs:
         view_term(b, term, &w)

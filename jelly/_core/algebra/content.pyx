@@ -10,7 +10,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from jelly._core.algebra.sort cimport compare_texts
-from jelly._core.base.batch cimport RESULTS, Batch, TermView, load_u64, view_term
+from jelly._core.base.batch cimport RESULTS, Batch, TermView, len_of, load_u64, view_term
 from jelly._core.base.kinds cimport COMPOUND, KIND_BNODE, among
 
 import math
@@ -334,7 +334,7 @@ cdef int take_keys(BatchData* b, const int32_t* ids, int64_t n, SlotKeys* k) noe
                 hash_terms(b, &key, False, all_terms)
             k.out[k.n] = all_terms[term].lo
         else:
-            k.out[k.n] = hash_text(b.text + b.start[term], b.start[term + 1] - b.start[term], &key)
+            k.out[k.n] = hash_text(b.text + b.start[term], len_of(b, term), &key)
         k.n += 1
         if k.lowest < 0 or compare_texts(b, term, k.lowest) < 0:
             k.lowest = term

@@ -8,15 +8,17 @@ from jelly._core.algebra.content cimport hash_view, memory_of, read_key, same_vi
 from jelly._core.algebra.rewrite cimport map_marks, map_rows
 from jelly._core.algebra.select cimport rows_of_terms
 from jelly._core.algebra.sort cimport TextItem, compare_bytes, compare_texts, heap_sort, sort_texts
-from jelly._core.base.batch cimport Batch, BatchData, TermView, add_graphs, add_operations, add_view, new_batch, view_term
+from jelly._core.base.batch cimport (
+    Batch, BatchData, TermView, add_graphs, add_operations, add_view, len_of, new_batch, view_term,
+)
 from jelly._core.base.batch_concat cimport stand_as
-from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.constants cimport RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
 from jelly._core.base.fault cimport NO_MEMORY, OK
 from jelly._core.base.kinds cimport (
     COMPOUND, KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, LITERALS, N_KINDS, among, row_of_kind,
 )
 from jelly._core.base.memory cimport make_room
+from jelly._core.base.objects cimport hold
 
 import numpy
 from os import urandom
@@ -170,10 +172,9 @@ cdef class TermDictionary:
         cdef int status
         found = numpy.empty(batch.a.n_terms, numpy.int32)
         cdef int32_t* ids = <int32_t*>memory_of(found)
-        claim(&self.claimed, self)
+        held = hold(&self.claimed, self)
         with nogil:
             status = ids_of_terms(&self.table, &batch.a, ids)
-        give_back(&self.claimed)
         check_status(status)
         return found
 
@@ -198,11 +199,8 @@ cdef class TermDictionary:
         ['"x"@en', '<a:s>']
         """
         # The arrays of the dictionary may move if it grows meanwhile.
-        claim(&self.claimed, self)
-        try:
-            return rows_of_terms(&self.terms.a, () if rows is None else rows)
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        return rows_of_terms(&self.terms.a, () if rows is None else rows)
 
 
 cdef int check_status(int status) except -1:
@@ -246,7 +244,7 @@ cdef inline const uint8_t* datatype_of(BatchData* b, int32_t term, int64_t* n) n
     cdef int32_t aux = b.aux[term]
     cdef const char* found = XSD_STRING
     if b.kind[term] == KIND_TYPED:
-        n[0] = b.start[aux + 1] - b.start[aux]
+        n[0] = len_of(b, aux)
         return b.text + b.start[aux]
     if b.kind[term] == KIND_LANG:
         found = RDF_LANG_STRING if b.kind[aux] == KIND_TEXT else RDF_DIR_LANG_STRING

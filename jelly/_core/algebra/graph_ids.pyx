@@ -7,15 +7,18 @@ from libc.string cimport memset
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.algebra.dictionary cimport TermDictionary, TermTable, check_status, find_id
 from jelly._core.algebra.rewrite cimport moved_id
-from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, make_results, need_statements, new_batch
-from jelly._core.base.claim cimport Claim, claim, give_back
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, make_results, need_plain, need_statements, new_batch
+from jelly._core.base.claim cimport Claim
 from jelly._core.base.fault cimport NO_MEMORY, OK, whole_number
 from jelly._core.base.kinds cimport LITERALS, among
 from jelly._core.base.memory cimport make_room
+from jelly._core.base.objects cimport hold
 
 import numpy
 
 from jelly.errors import JellyArgumentError, JellyOptionsError
+
+_NO_IDS = "rows of a patch have no ids: expected statements"
 
 
 ctypedef struct Numbers:
@@ -148,12 +151,6 @@ cdef class GraphDictionary:
     def __repr__(self):
         return f"<jelly.GraphDictionary: {self.nodes.n} nodes, {self.relations.n} relations>"
 
-    cdef int refuse(self, Batch batch) except -1:
-        need_statements(batch)
-        if batch.a.op != NULL:
-            raise JellyOptionsError("rows of a patch have no ids: expected statements")
-        return 0
-
     def add(self, Batch batch not None, *, bint literals=True, bint apart=True):
         """Number the terms of a Batch.
 
@@ -188,7 +185,7 @@ cdef class GraphDictionary:
         cdef BatchData* b = &batch.a
         cdef int64_t kept
         cdef Numbers* relations = &self.relations if apart else &self.nodes
-        self.refuse(batch)
+        need_plain(batch, _NO_IDS)
         columns = [numpy.empty(b.n_rows, numpy.int32) for _ in range(3 if b.g == NULL else 4)]
         cdef int32_t* s = <int32_t*>memory_of(columns[0])
         cdef int32_t* p = <int32_t*>memory_of(columns[1])
@@ -198,12 +195,9 @@ cdef class GraphDictionary:
         if ids == NULL:
             raise MemoryError
         try:
-            claim(&self.claimed, self)
-            try:
-                with nogil:
-                    kept = number_rows(&self.terms.table, &self.nodes, relations, b, literals, ids, s, p, o, g)
-            finally:
-                give_back(&self.claimed)
+            held = hold(&self.claimed, self)
+            with nogil:
+                kept = number_rows(&self.terms.table, &self.nodes, relations, b, literals, ids, s, p, o, g)
         finally:
             free(ids)
         check_status(<int>min(kept, 0))
@@ -245,19 +239,16 @@ cdef class GraphDictionary:
         cdef BatchData* b = &batch.a
         cdef Numbers* numbers = &self.relations if relations else &self.nodes
         cdef int status
-        self.refuse(batch)
+        need_plain(batch, _NO_IDS)
         found = numpy.empty(b.n_rows, numpy.int32)
         cdef int32_t* out = <int32_t*>memory_of(found)
         cdef int32_t* ids = <int32_t*>malloc((b.n_terms + 1) * sizeof(int32_t))
         if ids == NULL:
             raise MemoryError
         try:
-            claim(&self.claimed, self)
-            try:
-                with nogil:
-                    status = number_objects(&self.terms.table, numbers, b, add, ids, out)
-            finally:
-                give_back(&self.claimed)
+            held = hold(&self.claimed, self)
+            with nogil:
+                status = number_objects(&self.terms.table, numbers, b, add, ids, out)
         finally:
             free(ids)
         check_status(status)
@@ -293,19 +284,16 @@ cdef class GraphDictionary:
         cdef int64_t stop = 0 if end is None else whole_number(end, "end")
         cdef int64_t i
         cdef int64_t* at
-        claim(&self.claimed, self)  # the array may move if it grows meanwhile
-        try:
-            if end is None:
-                stop = numbers.n
-            if not 0 <= begin <= stop <= numbers.n:
-                raise IndexError(f"numbers {begin} to {stop} are not within 0 to {numbers.n}")
-            rows = numpy.empty(stop - begin, numpy.int64)
-            at = <int64_t*>memory_of(rows)
-            for i in range(stop - begin):
-                at[i] = numbers.id[begin + i]
-            return self.terms.batch(rows)
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)  # the array may move if it grows meanwhile
+        if end is None:
+            stop = numbers.n
+        if not 0 <= begin <= stop <= numbers.n:
+            raise IndexError(f"numbers {begin} to {stop} are not within 0 to {numbers.n}")
+        rows = numpy.empty(stop - begin, numpy.int64)
+        at = <int64_t*>memory_of(rows)
+        for i in range(stop - begin):
+            at[i] = numbers.id[begin + i]
+        return self.terms.batch(rows)
 
     def results(self, tuple variables not None, numbers) -> Batch:
         """Make a Batch of query results.
@@ -344,22 +332,19 @@ cdef class GraphDictionary:
         make_results(made, variables, len(cells))
         if cells.size != n:
             raise JellyOptionsError(f"{cells.size} numbers are not {len(cells)} rows of {len(variables)} variables")
-        claim(&self.claimed, self)
-        try:
-            moved = <int32_t*>calloc(self.terms.terms.a.n_terms + 1, sizeof(int32_t))
-            if moved == NULL:
-                raise MemoryError
-            with nogil:
-                for i in range(n):
-                    made.a.cells[i] = NO_TERM if number[i] < 0 else moved_id(
-                        &self.terms.terms.a, self.nodes.id[number[i]], &made.a, moved
-                    )
-                    if made.a.cells[i] < NO_TERM:
-                        status = NO_MEMORY
-                        break
-                free(moved)
-            check_status(status)
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        moved = <int32_t*>calloc(self.terms.terms.a.n_terms + 1, sizeof(int32_t))
+        if moved == NULL:
+            raise MemoryError
+        with nogil:
+            for i in range(n):
+                made.a.cells[i] = NO_TERM if number[i] < 0 else moved_id(
+                    &self.terms.terms.a, self.nodes.id[number[i]], &made.a, moved
+                )
+                if made.a.cells[i] < NO_TERM:
+                    status = NO_MEMORY
+                    break
+            free(moved)
+        check_status(status)
         made.a.n_rows = len(cells)
         return made

@@ -7,14 +7,14 @@ from libc.string cimport memset
 
 from jelly._core.algebra.rewrite cimport map_marks, map_rows
 from jelly._core.base.batch cimport (
-    Batch, TermView, add_joined, add_namespace, move_term, need_statements, same_bytes, view_term,
+    Batch, TermView, add_joined, add_namespace, len_of, need_plain, need_statements, same_bytes, view_term,
 )
-from jelly._core.base.batch_concat cimport like
+from jelly._core.base.batch_concat cimport like, move_term
 from jelly._core.base.fault cimport NO_MEMORY, OK, Fault, fail, fault_error
 from jelly._core.base.kinds cimport COMPOUND, KIND_BNODE, among
 from jelly._core.rules.blank_node_label cimport KEPT, Labels, clear_labels, free_labels, is_made_up, number_label
 
-from jelly.errors import JellyOptionsError
+_NO_MESSAGE = "a patch has operations: it is no message"
 
 cdef enum:
     LABEL_HEAD = 32  # bytes that hold "m", the number of any message and "-"
@@ -66,7 +66,7 @@ ctypedef struct Renaming:
 cdef int32_t rename_label(Renaming* r, int32_t term) noexcept nogil:
     cdef BatchData* b = r.source
     cdef const uint8_t* label = b.text + b.start[term]
-    cdef int64_t n = b.start[term + 1] - b.start[term]
+    cdef int64_t n = len_of(b, term)
     cdef int64_t number
     if not r.numbered:
         return add_joined(r.target, KIND_BNODE, r.head, r.n_head, label, n)
@@ -154,13 +154,6 @@ cdef int rename_rows(Renaming* r, int64_t first_frame) noexcept nogil:
     return map_marks(b, r.target, r.moved)
 
 
-cdef int refuse_operations(Batch batch) except -1:
-    need_statements(batch)
-    if batch.a.op != NULL:
-        raise JellyOptionsError("a patch has operations: it is no message")
-    return 0
-
-
 def rename_blank_nodes(Batch batch not None) -> Batch:
     """A copy in which every blank node label begins with the number of its frame, "m7-" in frame 7 of the stream.
 
@@ -175,7 +168,7 @@ def rename_blank_nodes(Batch batch not None) -> Batch:
     >>> [renamed.term(term) for term in (*renamed.s, *renamed.o)]
     ['_:m1-x', '_:m1-x']
     """
-    refuse_operations(batch)
+    need_plain(batch, _NO_MESSAGE)
     return renamed(batch, False, NULL)
 
 
@@ -197,7 +190,7 @@ def number_labels(Batch batch not None, bytes mark=None) -> Batch:
     cdef uint8_t* written = NULL
     cdef const uint8_t* text
     cdef int64_t n
-    refuse_operations(batch)
+    need_plain(batch, _NO_MESSAGE)
     if mark is not None:
         text, n = <const uint8_t*><const char*>mark, len(mark)
         written = <uint8_t*>calloc(b.n_terms + 1, 1)
@@ -207,7 +200,7 @@ def number_labels(Batch batch not None, bytes mark=None) -> Batch:
             take_marks(b, text, n, written)
     try:
         for term in range(b.n_terms):
-            if b.kind[term] == KIND_BNODE and is_made_up(b.text + b.start[term], b.start[term + 1] - b.start[term]):
+            if b.kind[term] == KIND_BNODE and is_made_up(b.text + b.start[term], len_of(b, term)):
                 return renamed(batch, True, written)
     finally:
         free(written)

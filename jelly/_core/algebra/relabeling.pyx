@@ -5,7 +5,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from jelly._core.algebra.dictionary cimport TermDictionary, TermTable, find_leaf
-from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, add_term, new_batch
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, add_term, len_of, new_batch
 from jelly._core.base.batch_concat cimport replace_labels
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.kinds cimport KIND_BNODE
@@ -22,7 +22,7 @@ cdef int64_t len_label(void* x, const BatchData* b, int32_t term) noexcept nogil
     cdef Labels* labels = <Labels*>x
     cdef int32_t id = find_leaf(labels.old, b, term)
     labels.found[term] = id
-    return b.start[term + 1] - b.start[term] if id < 0 else labels.new.start[id + 1] - labels.new.start[id]
+    return len_of(b, term) if id < 0 else len_of(labels.new, id)
 
 
 cdef uint8_t* put_label(void* x, uint8_t* out, const BatchData* b, int32_t term) noexcept nogil:
@@ -32,7 +32,7 @@ cdef uint8_t* put_label(void* x, uint8_t* out, const BatchData* b, int32_t term)
     cdef int64_t n
     if id < 0:
         id = term
-    n = of.start[id + 1] - of.start[id]
+    n = len_of(of, id)
     memcpy(out, of.text + of.start[id], n)
     return out + n
 

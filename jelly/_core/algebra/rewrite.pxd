@@ -2,7 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from jelly._core.base.batch cimport BatchData, move_term
+from jelly._core.base.batch cimport BatchData
+from jelly._core.base.batch_concat cimport move_term
 
 
 cdef int map_rows(

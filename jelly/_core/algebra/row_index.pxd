@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from jelly._core.algebra.content cimport Hash128
 from jelly._core.base.claim cimport Claim
+from jelly._core.base.objects cimport Hold
 
 
 cdef class RowIndex:
@@ -15,7 +16,7 @@ cdef class RowIndex:
     cdef int64_t cap
     cdef Claim claimed
 
-    cdef int enter(self, int64_t more) except -1
+    cdef Hold enter(self, int64_t more)
     cdef int reserve(self, int64_t more) noexcept nogil
     cdef int64_t add_hash(self, const Hash128* hash) noexcept nogil
     cdef int64_t find_hash(self, const Hash128* hash) noexcept nogil

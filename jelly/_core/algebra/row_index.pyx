@@ -5,8 +5,8 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from jelly._core.algebra.content cimport memory_of
-from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.memory cimport make_room
+from jelly._core.base.objects cimport Hold, hold
 
 import numpy
 
@@ -77,18 +77,14 @@ cdef class RowIndex:
         """Bytes in use."""
         return (self.mask + 1) * sizeof(uint32_t) + self.n * sizeof(Hash128)
 
-    cdef int enter(self, int64_t more) except -1:
+    cdef Hold enter(self, int64_t more):
         """Claim the index, with room for more rows."""
-        claim(&self.claimed, self)
-        try:
-            if self.n + more > MAX_ROWS:
-                raise JellyLimitError(f"{self.n + more} rows are too many for one index, which has at most {MAX_ROWS}")
-            if self.reserve(more) < 0:
-                raise MemoryError
-        except BaseException:
-            give_back(&self.claimed)
-            raise
-        return 0
+        held = hold(&self.claimed, self)
+        if self.n + more > MAX_ROWS:
+            raise JellyLimitError(f"{self.n + more} rows are too many for one index, which has at most {MAX_ROWS}")
+        if self.reserve(more) < 0:
+            raise MemoryError
+        return held
 
     cdef int reserve(self, int64_t more) noexcept nogil:
         """Make room for more rows; -1 without memory."""
@@ -154,7 +150,7 @@ cdef class RowIndex:
         numbers, new = numpy.empty(n, numpy.int64), numpy.empty(n, numpy.bool_)
         cdef int64_t* number = <int64_t*>memory_of(numbers)
         cdef char* is_new = <char*>memory_of(new)
-        self.enter(n)
+        held = self.enter(n)
         with nogil:
             for i in range(n):
                 if i + AHEAD < n:
@@ -162,7 +158,6 @@ cdef class RowIndex:
                 before = self.n
                 number[i] = self.add_hash(&at[i])
                 is_new[i] = self.n > before
-        give_back(&self.claimed)
         return numbers, new
 
     def find(self, hashes):
@@ -173,27 +168,23 @@ cdef class RowIndex:
         cdef int64_t i, found
         numbers = numpy.empty(n, numpy.int64)
         cdef int64_t* number = <int64_t*>memory_of(numbers)
-        self.enter(0)
+        held = self.enter(0)
         with nogil:
             for i in range(n):
                 if i + AHEAD < n:
                     prefetch_slot(self, &at[i + AHEAD])
                 found = self.find_hash(&at[i])
                 number[i] = found if found >= 0 else -1
-        give_back(&self.claimed)
         return numbers
 
     def hashes(self, int64_t start=0, stop=None):
         """The hashes of some rows in the order of their numbers: uint64, shape (rows, 2), a copy."""
         cdef int64_t end
-        claim(&self.claimed, self)
-        try:
-            end = self.n if stop is None else min(stop, self.n)
-            if not 0 <= start <= end:
-                raise IndexError(f"rows {start} to {end} are not within 0 to {self.n}")
-            made = numpy.empty((end - start, 2), numpy.uint64)
-            if end > start:
-                memcpy(<void*>memory_of(made), self.rows + start, (end - start) * sizeof(Hash128))
-            return made
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        end = self.n if stop is None else min(stop, self.n)
+        if not 0 <= start <= end:
+            raise IndexError(f"rows {start} to {end} are not within 0 to {self.n}")
+        made = numpy.empty((end - start, 2), numpy.uint64)
+        if end > start:
+            memcpy(<void*>memory_of(made), self.rows + start, (end - start) * sizeof(Hash128))
+        return made

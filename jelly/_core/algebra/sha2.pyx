@@ -1,7 +1,6 @@
 """See sha2.pxd. The constants are computed: they are bits of roots of primes, as FIPS 180-4 says."""
 
 from libc.stdint cimport uint32_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 import functools
@@ -45,20 +44,22 @@ cdef inline uint64_t turn64(uint64_t x, int n) noexcept nogil:
     return (x >> n) | (x << (64 - n))
 
 
-cdef inline void step_256(
-    uint32_t a, uint32_t b, uint32_t c, uint32_t* d, uint32_t e, uint32_t f, uint32_t g, uint32_t* h, uint32_t add
-) noexcept nogil:
-    cdef uint32_t x = h[0] + (turn32(e, 6) ^ turn32(e, 11) ^ turn32(e, 25)) + (g ^ (e & (f ^ g))) + add
-    d[0] += x
-    h[0] = x + (turn32(a, 2) ^ turn32(a, 13) ^ turn32(a, 22)) + ((a & b) | (c & (a | b)))
+cdef inline void step_256(uint32_t* s, int n, uint32_t add) noexcept nogil:
+    """A round. The eight numbers change places instead of moving: `n` rounds before have moved each back by one."""
+    cdef uint32_t a = s[8 - n & 7], b = s[9 - n & 7], c = s[10 - n & 7]
+    cdef uint32_t e = s[12 - n & 7], f = s[13 - n & 7], g = s[14 - n & 7]
+    cdef uint32_t x = s[15 - n & 7] + (turn32(e, 6) ^ turn32(e, 11) ^ turn32(e, 25)) + (g ^ (e & (f ^ g))) + add
+    s[11 - n & 7] += x
+    s[15 - n & 7] = x + (turn32(a, 2) ^ turn32(a, 13) ^ turn32(a, 22)) + ((a & b) | (c & (a | b)))
 
 
-cdef inline void step_512(
-    uint64_t a, uint64_t b, uint64_t c, uint64_t* d, uint64_t e, uint64_t f, uint64_t g, uint64_t* h, uint64_t add
-) noexcept nogil:
-    cdef uint64_t x = h[0] + (turn64(e, 14) ^ turn64(e, 18) ^ turn64(e, 41)) + (g ^ (e & (f ^ g))) + add
-    d[0] += x
-    h[0] = x + (turn64(a, 28) ^ turn64(a, 34) ^ turn64(a, 39)) + ((a & b) | (c & (a | b)))
+cdef inline void step_512(uint64_t* s, int n, uint64_t add) noexcept nogil:
+    """A round. The eight numbers change places instead of moving: `n` rounds before have moved each back by one."""
+    cdef uint64_t a = s[8 - n & 7], b = s[9 - n & 7], c = s[10 - n & 7]
+    cdef uint64_t e = s[12 - n & 7], f = s[13 - n & 7], g = s[14 - n & 7]
+    cdef uint64_t x = s[15 - n & 7] + (turn64(e, 14) ^ turn64(e, 18) ^ turn64(e, 41)) + (g ^ (e & (f ^ g))) + add
+    s[11 - n & 7] += x
+    s[15 - n & 7] = x + (turn64(a, 28) ^ turn64(a, 34) ^ turn64(a, 39)) + ((a & b) | (c & (a | b)))
 
 
 cdef void mix_256(Sha2* sha, const uint8_t* at) noexcept nogil:
@@ -80,16 +81,15 @@ cdef void mix_256(Sha2* sha, const uint8_t* at) noexcept nogil:
         )
     for i in range(8):
         s[i] = <uint32_t>sha.state[i]
-    # The eight numbers change places instead of moving.
     for i in range(0, 64, 8):
-        step_256(s[0], s[1], s[2], &s[3], s[4], s[5], s[6], &s[7], <uint32_t>(k[i] >> 32) + w[i])
-        step_256(s[7], s[0], s[1], &s[2], s[3], s[4], s[5], &s[6], <uint32_t>(k[i + 1] >> 32) + w[i + 1])
-        step_256(s[6], s[7], s[0], &s[1], s[2], s[3], s[4], &s[5], <uint32_t>(k[i + 2] >> 32) + w[i + 2])
-        step_256(s[5], s[6], s[7], &s[0], s[1], s[2], s[3], &s[4], <uint32_t>(k[i + 3] >> 32) + w[i + 3])
-        step_256(s[4], s[5], s[6], &s[7], s[0], s[1], s[2], &s[3], <uint32_t>(k[i + 4] >> 32) + w[i + 4])
-        step_256(s[3], s[4], s[5], &s[6], s[7], s[0], s[1], &s[2], <uint32_t>(k[i + 5] >> 32) + w[i + 5])
-        step_256(s[2], s[3], s[4], &s[5], s[6], s[7], s[0], &s[1], <uint32_t>(k[i + 6] >> 32) + w[i + 6])
-        step_256(s[1], s[2], s[3], &s[4], s[5], s[6], s[7], &s[0], <uint32_t>(k[i + 7] >> 32) + w[i + 7])
+        step_256(s, 0, <uint32_t>(k[i] >> 32) + w[i])
+        step_256(s, 1, <uint32_t>(k[i + 1] >> 32) + w[i + 1])
+        step_256(s, 2, <uint32_t>(k[i + 2] >> 32) + w[i + 2])
+        step_256(s, 3, <uint32_t>(k[i + 3] >> 32) + w[i + 3])
+        step_256(s, 4, <uint32_t>(k[i + 4] >> 32) + w[i + 4])
+        step_256(s, 5, <uint32_t>(k[i + 5] >> 32) + w[i + 5])
+        step_256(s, 6, <uint32_t>(k[i + 6] >> 32) + w[i + 6])
+        step_256(s, 7, <uint32_t>(k[i + 7] >> 32) + w[i + 7])
     for i in range(8):
         sha.state[i] = <uint32_t>(sha.state[i] + s[i])
 
@@ -114,16 +114,15 @@ cdef void mix_512(Sha2* sha, const uint8_t* at) noexcept nogil:
             + w[i - 7] + (turn64(y, 19) ^ turn64(y, 61) ^ (y >> 6))
         )
     memcpy(s, sha.state, sizeof(s))
-    # The eight numbers change places instead of moving.
     for i in range(0, 80, 8):
-        step_512(s[0], s[1], s[2], &s[3], s[4], s[5], s[6], &s[7], k[i] + w[i])
-        step_512(s[7], s[0], s[1], &s[2], s[3], s[4], s[5], &s[6], k[i + 1] + w[i + 1])
-        step_512(s[6], s[7], s[0], &s[1], s[2], s[3], s[4], &s[5], k[i + 2] + w[i + 2])
-        step_512(s[5], s[6], s[7], &s[0], s[1], s[2], s[3], &s[4], k[i + 3] + w[i + 3])
-        step_512(s[4], s[5], s[6], &s[7], s[0], s[1], s[2], &s[3], k[i + 4] + w[i + 4])
-        step_512(s[3], s[4], s[5], &s[6], s[7], s[0], s[1], &s[2], k[i + 5] + w[i + 5])
-        step_512(s[2], s[3], s[4], &s[5], s[6], s[7], s[0], &s[1], k[i + 6] + w[i + 6])
-        step_512(s[1], s[2], s[3], &s[4], s[5], s[6], s[7], &s[0], k[i + 7] + w[i + 7])
+        step_512(s, 0, k[i] + w[i])
+        step_512(s, 1, k[i + 1] + w[i + 1])
+        step_512(s, 2, k[i + 2] + w[i + 2])
+        step_512(s, 3, k[i + 3] + w[i + 3])
+        step_512(s, 4, k[i + 4] + w[i + 4])
+        step_512(s, 5, k[i + 5] + w[i + 5])
+        step_512(s, 6, k[i + 6] + w[i + 6])
+        step_512(s, 7, k[i + 7] + w[i + 7])
     for i in range(8):
         sha.state[i] += s[i]
 
@@ -187,23 +186,3 @@ cdef void end_sha(Sha2* sha, uint8_t* hex) noexcept nogil:
         for k in range(n_digits):
             hex[0] = digits[(sha.state[i] >> (4 * (n_digits - 1 - k))) & 15]
             hex += 1
-
-
-def _digest(bytes data not None, bint wide=False, int64_t step=1000) -> str:
-    """The digest of bytes that are added `step` at a time, for the tests."""
-    cdef uint64_t* numbers = <uint64_t*>malloc(SHA_NUMBERS * sizeof(uint64_t))
-    cdef uint8_t hex[SHA_HEX]
-    cdef Sha2 sha
-    cdef int64_t i
-    cdef const uint8_t* at = <const uint8_t*><const char*>data
-    if numbers == NULL:
-        raise MemoryError
-    try:
-        fill_sha_numbers(numbers)
-        begin_sha(&sha, numbers, wide)
-        for i in range(0, len(data), step):
-            add_sha(&sha, at + i, min(step, len(data) - i))
-        end_sha(&sha, hex)
-        return (<char*>hex)[:96 if wide else 64].decode()
-    finally:
-        free(numbers)

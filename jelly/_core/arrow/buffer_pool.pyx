@@ -1,10 +1,10 @@
 """Memory of Arrow columns, in blocks that are used again when the consumer drops a column."""
 
-from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
 from cython cimport final, no_gc
 from libc.stdlib cimport free, malloc
 
 from jelly._core.base.claim cimport give_back, try_claim
+from jelly._core.base.objects cimport fill_view
 from jelly._core.base.protobuf cimport reserve
 
 
@@ -77,19 +77,7 @@ cdef class Buffer:
         return self.n
 
     def __getbuffer__(self, Py_buffer* view, int flags):
-        if flags & PyBUF_WRITABLE:
-            raise BufferError("a column is read-only")
-        view.obj = self
-        view.buf = self.data
-        view.len = self.n
-        view.itemsize = 1
-        view.readonly = 1
-        view.ndim = 1
-        view.format = <char*>b"B" if flags & PyBUF_FORMAT else NULL
-        view.shape = &self.n if flags & PyBUF_ND else NULL
-        view.strides = &self.stride if flags & PyBUF_STRIDES == PyBUF_STRIDES else NULL
-        view.suboffsets = NULL
-        view.internal = NULL
+        fill_view(view, flags, self, "a column", self.data, &self.n, &self.stride, b"B")
 
     def __releasebuffer__(self, Py_buffer* view):
         pass

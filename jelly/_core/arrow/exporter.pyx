@@ -11,11 +11,12 @@ from jelly._core.arrow.values cimport (
     find_directions, find_same, free_render, render, start_render, start_same,
 )
 from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, need_statements
-from jelly._core.base.claim cimport Claim, claim, give_back
+from jelly._core.base.claim cimport Claim
 from jelly._core.base.constants cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error
 from jelly._core.base.kinds cimport KIND_LANG, KIND_TYPED
 from jelly._core.base.memory cimport make_room
+from jelly._core.base.objects cimport Hold, hold
 from jelly._core.base.protobuf cimport Writer, reserve
 from jelly._core.rules.capabilities cimport Capabilities
 
@@ -300,13 +301,7 @@ cdef class ArrowExporter:
         ``names`` are the columns that will be asked for (None: all). JellyUnsupportedError where the layout cannot
         hold what stands in them.
         """
-        claim(&self.claimed, self)
-        try:
-            self.use(batch, rows, names)
-        finally:
-            give_back(&self.claimed)
-
-    cdef int use(self, Batch batch, rows, names) except -1:
+        held = hold(&self.claimed, self)
         cdef int slots = 15
         cdef bint directions = self.terms
         end_render(&self.r)
@@ -316,7 +311,7 @@ cdef class ArrowExporter:
         self.chosen = None
         self.numbers = NULL
         if batch is None:
-            return 0
+            return
         if batch.a.op != NULL:
             raise JellyOptionsError("a patch has operations: it cannot become columns of statements")
         if names is not None:
@@ -337,7 +332,6 @@ cdef class ArrowExporter:
             except BaseException:
                 self.batch = None
                 raise
-        return 0
 
     cdef int choose(self, rows) except -1:
         cdef int64_t n = len(rows)
@@ -355,17 +349,13 @@ cdef class ArrowExporter:
         self.n_rows = n
         return 0
 
-    cdef int enter(self, int64_t row, int64_t end) except -1:
-        claim(&self.claimed, self)
-        try:
-            if self.batch is None:
-                raise ValueError("there is no Batch: call start() first")
-            if not 0 <= row <= end <= self.n_rows:
-                raise IndexError(f"rows {row} to {end} of a Batch of {self.n_rows}")
-        except BaseException:
-            give_back(&self.claimed)
-            raise
-        return 0
+    cdef Hold enter(self, int64_t row, int64_t end):
+        held = hold(&self.claimed, self)
+        if self.batch is None:
+            raise ValueError("there is no Batch: call start() first")
+        if not 0 <= row <= end <= self.n_rows:
+            raise IndexError(f"rows {row} to {end} of a Batch of {self.n_rows}")
+        return held
 
     cdef object error(self, int64_t row):
         if self.numbers != NULL and row < self.n_rows:
@@ -420,12 +410,9 @@ cdef class ArrowExporter:
         """
         cdef int slot = self.slot_of(name, part)
         cdef const int32_t* ids
-        self.enter(row, end)
-        try:
-            ids = self.ids(slot, name, row, end)
-            return None if ids == NULL else self.fill(slot, ids, row, end)
-        finally:
-            give_back(&self.claimed)
+        held = self.enter(row, end)
+        ids = self.ids(slot, name, row, end)
+        return None if ids == NULL else self.fill(slot, ids, row, end)
 
     cdef object fill(self, int slot, const int32_t* ids, int64_t row, int64_t end):
         cdef Buffer offsets
@@ -470,7 +457,7 @@ cdef class ArrowExporter:
         cdef const int32_t* ids
         cdef int64_t status
         cdef int32_t n_terms
-        self.enter(row, end)
+        held = self.enter(row, end)
         memset(&values, 0, sizeof(Values))
         nulls.valid = NULL
         nulls.n = 0
@@ -498,7 +485,6 @@ cdef class ArrowExporter:
             free(values.offsets.buf)
             free(values.data.buf)
             free(nulls.valid)
-            give_back(&self.claimed)
 
     cdef int need_same(self) except -1:
         if not self.has_same and start_same(&self.r) < 0:
@@ -508,35 +494,29 @@ cdef class ArrowExporter:
 
     def all_differ(self) -> bool:
         """Whether the Batch's own text is a dictionary of its terms: no two alike, none that is written otherwise."""
-        self.enter(0, 0)
-        try:
+        held = self.enter(0, 0)
+        if self.differ < 0:
+            self.need_same()
+            with nogil:
+                self.differ = all_differ(&self.r)
             if self.differ < 0:
-                self.need_same()
-                with nogil:
-                    self.differ = all_differ(&self.r)
-                if self.differ < 0:
-                    raise self.error(0)
-            return self.differ == 1
-        finally:
-            give_back(&self.claimed)
+                raise self.error(0)
+        return self.differ == 1
 
     def kinds(self, int64_t row, int64_t end):
         """int32 offsets and data of the column object_kind."""
         cdef Buffer offsets, data
         cdef int64_t n
-        self.enter(row, end)
-        try:
-            need_statements(self.batch)
-            offsets = new_buffer(self.pool, (end - row + 1) * sizeof(int32_t))
-            data = new_buffer(self.pool, KIND_WIDTH * (end - row + 1))
-            with nogil:
-                n = fill_kinds(&self.r, self.spog[OBJECT] + row, end - row, <int32_t*>offsets.data, <uint8_t*>data.data)
-            if n < 0:
-                raise self.error(row)
-            data.n = n
-            return offsets, data
-        finally:
-            give_back(&self.claimed)
+        held = self.enter(row, end)
+        need_statements(self.batch)
+        offsets = new_buffer(self.pool, (end - row + 1) * sizeof(int32_t))
+        data = new_buffer(self.pool, KIND_WIDTH * (end - row + 1))
+        with nogil:
+            n = fill_kinds(&self.r, self.spog[OBJECT] + row, end - row, <int32_t*>offsets.data, <uint8_t*>data.data)
+        if n < 0:
+            raise self.error(row)
+        data.n = n
+        return offsets, data
 
     def kind_codes(self, int64_t row, int64_t end, name: str | None = None):
         """int8 indices of the kinds of objects, or of the terms of a variable, into literal, iri, bnode, triple; -1 where
@@ -551,32 +531,26 @@ cdef class ArrowExporter:
         cdef Buffer codes
         cdef int64_t status
         cdef const int32_t* ids
-        self.enter(row, end)
-        try:
-            ids = self.objects(name, row, end)
-            codes = new_buffer(self.pool, end - row)
-            with nogil:
-                if directions:
-                    status = find_directions(&self.r, ids, end - row, <int8_t*>codes.data)
-                else:
-                    status = fill_kind_codes(&self.r, ids, end - row, <int8_t*>codes.data)
-            if status < 0:
-                raise self.error(row)
-            return codes if status or not directions else None
-        finally:
-            give_back(&self.claimed)
+        held = self.enter(row, end)
+        ids = self.objects(name, row, end)
+        codes = new_buffer(self.pool, end - row)
+        with nogil:
+            if directions:
+                status = find_directions(&self.r, ids, end - row, <int8_t*>codes.data)
+            else:
+                status = fill_kind_codes(&self.r, ids, end - row, <int8_t*>codes.data)
+        if status < 0:
+            raise self.error(row)
+        return codes if status or not directions else None
 
     def frames(self, int64_t row, int64_t end):
         """int64 numbers of the frames of some rows."""
         cdef Buffer frames
-        self.enter(row, end)
-        try:
-            frames = new_buffer(self.pool, (end - row) * sizeof(int64_t))
-            with nogil:
-                fill_frames(&self.batch.a, self.batch.first_frame, self.numbers, row, end, <int64_t*>frames.data)
-            return frames
-        finally:
-            give_back(&self.claimed)
+        held = self.enter(row, end)
+        frames = new_buffer(self.pool, (end - row) * sizeof(int64_t))
+        with nogil:
+            fill_frames(&self.batch.a, self.batch.first_frame, self.numbers, row, end, <int64_t*>frames.data)
+        return frames
 
 
 cdef object take_valid(Pool pool, Nulls* nulls, int64_t rows):

@@ -5,7 +5,7 @@ from libc.string cimport memcmp
 
 from jelly._core.arrow.values cimport PLAIN
 from jelly._core.base.batch cimport (
-    NO_TERM, BatchData, add_frame, add_row, add_term, intern_term, kind_of_direction, same_bytes, split_tag,
+    NO_TERM, BatchData, add_frame, add_row, add_term, intern_term, kind_of_direction, len_of, same_bytes, split_tag,
 )
 from jelly._core.base.constants cimport is_tag_datatype, is_xsd_string
 from jelly._core.base.fault cimport (
@@ -262,7 +262,7 @@ cdef int take_object(ArrowImport* t, int32_t* term) noexcept nogil:
             return fail(&t.lines.fault, NOT_LITERAL, NULL)
         # Many tools name the datatype of literals that have a language.
         if datatype >= 0 and lang >= 0 and not is_tag_datatype(
-            b.text + b.start[datatype], b.start[datatype + 1] - b.start[datatype]
+            b.text + b.start[datatype], len_of(b, datatype)
         ):
             return fail(&t.lines.fault, BOTH_KINDS, NULL)
         kind = KIND_LANG if lang >= 0 else KIND_TYPED

@@ -11,9 +11,10 @@ from jelly._core.arrow.import_rows cimport (
 )
 from jelly._core.arrow.values cimport NTRIPLES, PLAIN
 from jelly._core.base.batch cimport Batch, add_operations, clear_interner, free_interner, init_interner, new_batch
-from jelly._core.base.claim cimport Claim, claim, give_back
+from jelly._core.base.claim cimport Claim
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport FULL, Fault, fault_error
+from jelly._core.base.objects cimport hold
 from jelly._core.ntriples.term_reader cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT
 
 from jelly._options.layouts import find_layout
@@ -116,13 +117,7 @@ cdef class ArrowImporter:
         values are those of the rows. ``frames``, the numbers of frames or of patches, is a tuple of first item,
         validity or None, int64 data.
         """
-        claim(&self.claimed, self)
-        try:
-            self.take(rows, columns, frames)
-        finally:
-            give_back(&self.claimed)
-
-    cdef int take(self, int64_t rows, dict columns, frames) except -1:
+        held = hold(&self.claimed, self)
         cdef Strings* c
         cdef const void* offsets
         cdef int64_t last
@@ -168,7 +163,6 @@ cdef class ArrowImporter:
             self.t.frames_valid = <const uint8_t*>self.view(frames[1], self.t.first_frame + rows, 1)
             self.t.frames = <const int64_t*>self.view(frames[2], self.t.first_frame + rows, 64)
         self.t.n_rows = rows
-        return 0
 
     def pull(self, bint flush=False) -> Batch | None:
         """The next full Batch, or None when the rows are used up. With `flush`, a partial Batch counts as full.
@@ -176,24 +170,21 @@ cdef class ArrowImporter:
         Rows before a wrong value are handed out first, then its error is raised.
         """
         cdef int status
-        claim(&self.claimed, self)
-        try:
-            if self.error is None:
-                if self.batch is None:
-                    self.start_batch()
-                with nogil:
-                    status = take_rows(&self.t)
-                if status < 0:
-                    self.error = self.make_error()
-            if self.error is not None:
-                if self.batch is not None and self.batch.a.n_rows > 0:
-                    return self.give_batch()
-                raise self.error
-            if status == FULL or (flush and self.batch.a.n_rows > 0):
+        held = hold(&self.claimed, self)
+        if self.error is None:
+            if self.batch is None:
+                self.start_batch()
+            with nogil:
+                status = take_rows(&self.t)
+            if status < 0:
+                self.error = self.make_error()
+        if self.error is not None:
+            if self.batch is not None and self.batch.a.n_rows > 0:
                 return self.give_batch()
-            return None
-        finally:
-            give_back(&self.claimed)
+            raise self.error
+        if status == FULL or (flush and self.batch.a.n_rows > 0):
+            return self.give_batch()
+        return None
 
     cdef int start_batch(self) except -1:
         # The text of a Batch ends at `max_text` and one row more, and that is in memory already.

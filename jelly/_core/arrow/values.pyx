@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memchr, memcmp, memcpy, memset
 
-from jelly._core.base.batch cimport NO_TERM, len_direction, load_u64, put_direction, refuse_term, same_bytes
+from jelly._core.base.batch cimport NO_TERM, len_direction, len_of, load_u64, put_direction, refuse_term, same_bytes
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, RENDER_LIMIT, VALUE_LIMIT, fail
 from jelly._core.base.kinds cimport (
     COMPOUND, KIND_BNODE, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, LITERALS, NODES, TERMS, TRIPLES, among,
@@ -107,33 +107,24 @@ cdef int render(Render* r, int32_t term) noexcept nogil:
     cdef Span* span = &r.spans[term]
     cdef int kind = b.kind[term]
     cdef const uint8_t* text = b.text + b.start[term]
-    cdef int64_t n = b.start[term + 1] - b.start[term]
+    cdef int64_t n = len_of(b, term)
+    cdef int64_t head, tail
     cdef uint8_t* at
     if r.syntax == PLAIN and not among(kind, COMPOUND):
-        if kind == KIND_BNODE:
-            at = take_side(r, n + 2)
-            if at == NULL:
-                return r.fault.code
-            at[0] = 0x5F
-            at[1] = 0x3A
-            memcpy(at + 2, text, n)
-            n += 2
-        elif len_direction(kind) and not r.directions:
-            at = take_side(r, n + len_direction(kind))
-            if at == NULL:
-                return r.fault.code
-            memcpy(at, text, n)
-            put_direction(at + n, kind)
-            n += len_direction(kind)
-        elif n > MAX_VALUE:
-            return fail(&r.fault, VALUE_LIMIT, NULL, n, MAX_VALUE)
-        elif b.text + b.cap_text - text - n < SLACK:
-            at = take_side(r, n)
-            if at == NULL:
-                return r.fault.code
-            memcpy(at, text, n)
-        else:
+        head = 2 if kind == KIND_BNODE else 0
+        tail = 0 if r.directions else len_direction(kind)
+        if head + tail == 0 and n <= MAX_VALUE and b.text + b.cap_text - text - n >= SLACK:
             at = <uint8_t*>text
+        else:
+            at = take_side(r, head + n + tail)
+            if at == NULL:
+                return r.fault.code
+            if head:
+                memcpy(at, b"_:", 2)
+            memcpy(at + head, text, n)
+            if tail:
+                put_direction(at + head + n, kind)
+            n += head + tail
     else:
         if r.lengths.of_term == NULL:
             r.lengths.batch = b

@@ -118,9 +118,6 @@ cdef int32_t add_compound(BatchData* b, int kind, const int32_t* terms) noexcept
 cdef int add_frame(BatchData* b) noexcept nogil
 cdef int add_namespace(BatchData* b, int32_t name, int32_t iri) noexcept nogil
 cdef int add_metadata(BatchData* b, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value) noexcept nogil
-cdef int32_t copy_term(BatchData* source, int32_t term, BatchData* target) noexcept nogil
-cdef int32_t move_term(BatchData* b, int32_t term, BatchData* target, int32_t* moved) noexcept nogil
-cdef bint same_term(BatchData* x, int32_t i, BatchData* y, int32_t j) noexcept nogil
 
 
 cdef inline int32_t add_term(BatchData* b, int kind, int32_t aux, const uint8_t* text, int64_t n) noexcept nogil:
@@ -172,6 +169,11 @@ cdef inline int32_t add_joined(
     return term
 
 
+cdef inline int64_t len_of(const BatchData* b, int32_t term) noexcept nogil:
+    """Bytes of the text of a term."""
+    return b.start[term + 1] - b.start[term]
+
+
 cdef inline int32_t add_quoted(BatchData* b, int32_t s, int32_t p, int32_t o) noexcept nogil:
     """Append a quoted triple of three terms; return its id, or a negative code."""
     cdef int32_t[3] terms
@@ -183,7 +185,7 @@ cdef inline void view_term(const BatchData* b, int32_t term, TermView* v) noexce
     """What a term of a Batch is made of."""
     v.kind = b.kind[term]
     v.at = b.text + b.start[term]
-    v.n = b.start[term + 1] - b.start[term]
+    v.n = len_of(b, term)
     v.n_refs = 0
     v.refs = b.aux + term
     if among(v.kind, ATTRIBUTED | COMPOUND):
@@ -247,6 +249,12 @@ cdef inline int add_row(BatchData* b, int32_t s, int32_t p, int32_t o, int32_t g
         b.g[row] = g
     b.n_rows = row + 1
     return 0
+
+
+cdef inline void load_row(const BatchData* b, int64_t row, int32_t* terms) noexcept nogil:
+    """The terms of a statement, NO_TERM as graph of a triple."""
+    terms[0], terms[1], terms[2] = b.s[row], b.p[row], b.o[row]
+    terms[3] = NO_TERM if b.g == NULL else b.g[row]
 
 
 cdef inline uint64_t load_u64(const uint8_t* at) noexcept nogil:
@@ -334,6 +342,7 @@ cdef inline int need_statements(Batch batch) except -1:
     return 0 if batch.variables is None else refuse_results()
 
 
+cdef int need_plain(Batch batch, str refusal) except -1
 cdef int refuse_results() except -1
 cdef int make_results(Batch batch, tuple variables, int64_t rows) except -1
 cdef Batch new_batch(int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit)

@@ -1,14 +1,13 @@
 """The Batch: the structure of arrays between every reader and every writer."""
 
 cimport cython
-from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from jelly._core.base.claim cimport add_to
 from jelly._core.base.fault cimport whole_number
-from jelly._core.base.kinds cimport COMPOUND, among
 from jelly._core.base.memory cimport make_room, resize
+from jelly._core.base.objects cimport fill_view
 
 import numpy
 from importlib import import_module
@@ -19,8 +18,6 @@ from jelly.errors import JellyArgumentError, JellyOptionsError
 
 cdef enum:
     SHOWN_ROWS = 10  # in a table for notebooks
-    # Comparisons of the terms in two quoted triples, before they count as different.
-    MAX_COMPARED = 1 << 12
 
 
 cdef int init_arena(BatchData* b, int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit) noexcept nogil:
@@ -97,12 +94,10 @@ cdef void free_arena(BatchData* b) noexcept nogil:
 
 
 cdef int grow_terms(BatchData* b) noexcept nogil:
-    # A copy of a Batch without terms has no room at all.
-    cdef int64_t cap = 2 * <int64_t>b.cap_terms if b.cap_terms > 0 else 16
+    # A copy of a Batch without terms has no room at all. At the end it takes what is left.
+    cdef int64_t cap = min(2 * <int64_t>b.cap_terms, <int64_t>0x7FFFFFFF) if b.cap_terms > 0 else 16
     if b.cap_terms == 0x7FFFFFFF:
         return BATCH_TERMS
-    # At the end it takes what is left.
-    cap = min(cap, <int64_t>0x7FFFFFFF)
     if (
         resize(<void**>&b.start, cap + 1, sizeof(int64_t)) < 0
         or resize(<void**>&b.kind, cap, 1) < 0
@@ -199,87 +194,6 @@ cdef int add_metadata(BatchData* b, const uint8_t* key, int64_t n_key, const uin
     return 0
 
 
-cdef int32_t move_term(BatchData* b, int32_t term, BatchData* target, int32_t* moved) noexcept nogil:
-    """Copy a term, and each that it refers to, once; `moved` has the ids in the target plus 1, 0 for those that are not
-    there yet, or is NULL. A negative code where there is no room. Depth is bounded by that of quoted triples."""
-    cdef TermView v
-    cdef int32_t ids[3]
-    cdef int32_t made
-    cdef int k
-    if moved != NULL and moved[term] > 0:
-        return moved[term] - 1
-    view_term(b, term, &v)
-    for k in range(v.n_refs):
-        ids[k] = move_term(b, v.refs[k], target, moved)
-        if ids[k] < 0:
-            return ids[k]
-    made = add_view(target, &v, ids)
-    if made >= 0 and moved != NULL:
-        moved[term] = made + 1
-    return made
-
-
-cdef int32_t copy_term(BatchData* source, int32_t term, BatchData* target) noexcept nogil:
-    """Copy a term and the terms it refers to into another BatchData; return its id there."""
-    cdef int32_t made
-    cdef int32_t* moved = NULL
-    if among(source.kind[term], COMPOUND):
-        # A part may stand in many places.
-        moved = <int32_t*>calloc(source.n_terms, sizeof(int32_t))
-        if moved == NULL:
-            return NO_MEMORY
-    made = move_term(source, term, target, moved)
-    free(moved)
-    return made
-
-
-cdef bint same_compound(BatchData* x, int32_t i, BatchData* y, int32_t j, int* left) noexcept nogil:
-    """Whether two compound terms of a kind are equal; False where that takes more than `left` comparisons."""
-    cdef int32_t one, other
-    cdef int k
-    for k in range(3):
-        one = x.quoted[3 * x.aux[i] + k]
-        other = y.quoted[3 * y.aux[j] + k]
-        if x == y and one == other:
-            continue
-        left[0] -= 1
-        if left[0] < 0:
-            return False
-        if x.kind[one] == y.kind[other] and among(x.kind[one], COMPOUND):
-            if not same_compound(x, one, y, other, left):
-                return False
-        elif not same_term(x, one, y, other):
-            return False
-    return True
-
-
-cdef bint same_term(BatchData* x, int32_t i, BatchData* y, int32_t j) noexcept nogil:
-    """Whether two terms are equal RDF terms, so that the second need not be written. NO_TERM equals only itself.
-
-    Quoted triples of very many terms that have other ids count as different: without a memo their shared parts would be
-    compared in each of their places.
-    """
-    cdef int64_t n
-    cdef int32_t a, b
-    cdef int left = MAX_COMPARED
-    if x == y and i == j:
-        return True
-    if i < 0 or j < 0:
-        return i == j
-    if x.kind[i] != y.kind[j]:
-        return False
-    n = x.start[i + 1] - x.start[i]
-    if n != y.start[j + 1] - y.start[j]:
-        return False
-    a = x.aux[i]
-    b = y.aux[j]
-    if among(x.kind[i], COMPOUND):
-        return same_compound(x, i, y, j, &left)
-    if not same_bytes(x.text + x.start[i], y.text + y.start[j], n):
-        return False
-    return same_term(x, a, y, b)
-
-
 cdef int init_interner(Interner* index) noexcept nogil:
     index.n_slots = 256
     index.slots = <InternSlot*>malloc(index.n_slots * sizeof(InternSlot))
@@ -348,7 +262,7 @@ cdef int32_t intern_term(Interner* index, BatchData* b, int kind, int32_t aux, c
             break
         if (
             slot.hash == hash
-            and b.start[term + 1] - b.start[term] == n
+            and len_of(b, term) == n
             and b.kind[term] == kind
             and b.aux[term] == aux
             and same_bytes(b.text + b.start[term], text, n)
@@ -373,20 +287,8 @@ cdef class Column:
     cdef bytes code
 
     def __getbuffer__(self, Py_buffer* view, int flags):
-        if flags & PyBUF_WRITABLE:
-            raise BufferError("a Batch is read-only")
+        fill_view(view, flags, self, "a Batch", self.data, self.shape, self.strides, self.code)
         add_to(&self.owner.exports, 1)
-        view.obj = self
-        view.buf = self.data
-        view.len = self.shape[0] * self.strides[0]
-        view.itemsize = self.strides[0]
-        view.readonly = 1
-        view.ndim = 1
-        view.format = <char*>self.code if flags & PyBUF_FORMAT else NULL
-        view.shape = self.shape if flags & PyBUF_ND else NULL
-        view.strides = self.strides if flags & PyBUF_STRIDES == PyBUF_STRIDES else NULL
-        view.suboffsets = NULL
-        view.internal = NULL
 
     def __releasebuffer__(self, Py_buffer* view):
         add_to(&self.owner.exports, -1)
@@ -420,6 +322,14 @@ cdef int make_results(Batch batch, tuple variables, int64_t rows) except -1:
 
 cdef int refuse_results() except -1:
     raise JellyOptionsError("these are query results, not statements: their columns are variables; use jelly.results.write_results")
+
+
+cdef int need_plain(Batch batch, str refusal) except -1:
+    """Refuse query results, and with this message a patch."""
+    need_statements(batch)
+    if batch.a.op != NULL:
+        raise JellyOptionsError(refusal)
+    return 0
 
 
 cdef class Batch(BatchViews):

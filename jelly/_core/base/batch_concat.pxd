@@ -1,12 +1,15 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport Batch, BatchData
+from jelly._core.base.batch cimport Batch, BatchData, len_of
 from jelly._core.base.kinds cimport KIND_BNODE
 
 ctypedef int64_t (*LenLabel)(void* x, const BatchData* b, int32_t term) noexcept nogil
 ctypedef uint8_t* (*PutLabel)(void* x, uint8_t* out, const BatchData* b, int32_t term) noexcept nogil
 
+cdef int32_t move_term(BatchData* b, int32_t term, BatchData* target, int32_t* moved) noexcept nogil
+cdef int32_t copy_term(BatchData* source, int32_t term, BatchData* target) noexcept nogil
+cdef bint same_term(BatchData* x, int32_t i, BatchData* y, int32_t j) noexcept nogil
 cdef int carry_terms(BatchData* b, BatchData* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil
 cdef int copy_arena(BatchData* b, BatchData* copy) noexcept nogil
 cdef int copy_terms(BatchData* b, BatchData* copy) noexcept nogil
@@ -23,7 +26,7 @@ cdef inline int64_t len_labels(const BatchData* b, LenLabel length, void* x) noe
     cdef int32_t term
     for term in range(b.n_terms):
         if b.kind[term] == KIND_BNODE:
-            n += length(x, b, term) - (b.start[term + 1] - b.start[term])
+            n += length(x, b, term) - len_of(b, term)
     return n
 
 

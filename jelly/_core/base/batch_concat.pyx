@@ -1,18 +1,104 @@
-"""Batches from Batches: terms that the next Batch repeats, copies, and many small Batches merged into one."""
+"""Batches from Batches: terms copied and compared, terms that the next Batch repeats, and small Batches merged into one."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport (
-    CARRIED, NO_TERM, RESULTS, UNSET, Batch, BatchData, MetadataMark, NamespaceMark, add_variables, copy_term,
-    free_arena, init_arena, make_results, new_batch,
+    CARRIED, NO_TERM, RESULTS, UNSET, Batch, BatchData, MetadataMark, NamespaceMark, TermView, add_variables, add_view,
+    free_arena, init_arena, len_of, make_results, new_batch, same_bytes, view_term,
 )
 from jelly._core.base.fault cimport NO_MEMORY
 from jelly._core.base.kinds cimport ATTRIBUTED, COMPOUND, among
 from jelly._core.base.memory cimport resize
 
 from jelly.errors import JellyArgumentError
+
+
+cdef enum:
+    # Comparisons of the terms in two quoted triples, before they count as different.
+    MAX_COMPARED = 1 << 12
+
+
+cdef int32_t move_term(BatchData* b, int32_t term, BatchData* target, int32_t* moved) noexcept nogil:
+    """Copy a term, and each that it refers to, once; `moved` has the ids in the target plus 1, 0 for those that are not
+    there yet, or is NULL. A negative code where there is no room. Depth is bounded by that of quoted triples."""
+    cdef TermView v
+    cdef int32_t ids[3]
+    cdef int32_t made
+    cdef int k
+    if moved != NULL and moved[term] > 0:
+        return moved[term] - 1
+    view_term(b, term, &v)
+    for k in range(v.n_refs):
+        ids[k] = move_term(b, v.refs[k], target, moved)
+        if ids[k] < 0:
+            return ids[k]
+    made = add_view(target, &v, ids)
+    if made >= 0 and moved != NULL:
+        moved[term] = made + 1
+    return made
+
+
+cdef int32_t copy_term(BatchData* source, int32_t term, BatchData* target) noexcept nogil:
+    """Copy a term and the terms it refers to into another BatchData; return its id there."""
+    cdef int32_t made
+    cdef int32_t* moved = NULL
+    if among(source.kind[term], COMPOUND):
+        # A part may stand in many places.
+        moved = <int32_t*>calloc(source.n_terms, sizeof(int32_t))
+        if moved == NULL:
+            return NO_MEMORY
+    made = move_term(source, term, target, moved)
+    free(moved)
+    return made
+
+
+cdef bint same_compound(BatchData* x, int32_t i, BatchData* y, int32_t j, int* left) noexcept nogil:
+    """Whether two compound terms of a kind are equal; False where that takes more than `left` comparisons."""
+    cdef int32_t one, other
+    cdef int k
+    for k in range(3):
+        one = x.quoted[3 * x.aux[i] + k]
+        other = y.quoted[3 * y.aux[j] + k]
+        if x == y and one == other:
+            continue
+        left[0] -= 1
+        if left[0] < 0:
+            return False
+        if x.kind[one] == y.kind[other] and among(x.kind[one], COMPOUND):
+            if not same_compound(x, one, y, other, left):
+                return False
+        elif not same_term(x, one, y, other):
+            return False
+    return True
+
+
+cdef bint same_term(BatchData* x, int32_t i, BatchData* y, int32_t j) noexcept nogil:
+    """Whether two terms are equal RDF terms, so that the second need not be written. NO_TERM equals only itself.
+
+    Quoted triples of very many terms that have other ids count as different: without a memo their shared parts would be
+    compared in each of their places.
+    """
+    cdef int64_t n
+    cdef int32_t a, b
+    cdef int left = MAX_COMPARED
+    if x == y and i == j:
+        return True
+    if i < 0 or j < 0:
+        return i == j
+    if x.kind[i] != y.kind[j]:
+        return False
+    n = len_of(x, i)
+    if n != len_of(y, j):
+        return False
+    a = x.aux[i]
+    b = y.aux[j]
+    if among(x.kind[i], COMPOUND):
+        return same_compound(x, i, y, j, &left)
+    if not same_bytes(x.text + x.start[i], y.text + y.start[j], n):
+        return False
+    return same_term(x, a, y, b)
 
 
 cdef int carry_terms(BatchData* b, BatchData* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil:

@@ -1,7 +1,8 @@
 """An object that serves one thread at a time has a Claim: a second thread gets an error, and no thread waits.
 
-A public method claims its object, and gives it back in a `finally`. What many threads may use at once is counted, or made
-once and then shared, with the other functions here.
+A public method claims its object until it returns: by `hold` in objects.pyx, or in loops, which that would slow down, by
+`claim` here and `give_back` in a `finally`. What many threads may use at once is counted, or made once and then shared, with
+the other functions here.
 
 With the GIL a test and what follows it are one step, as long as no Python code runs between them, so nothing here costs
 more than a plain variable. Without it, and in builds for ThreadSanitizer, they are atomic instructions.

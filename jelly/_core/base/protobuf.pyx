@@ -90,18 +90,6 @@ def _take_span(bytes data):
     return (<const char*>sub.at)[:sub.end - sub.at]
 
 
-def _skip_field(bytes data):
-    """Number of bytes of the first field of `data`, with its tag, or -1 if it is malformed."""
-    cdef Reader r
-    cdef int64_t tag
-    r.at = <const uint8_t*>data
-    r.end = r.at + len(data)
-    tag = take_varint(&r)
-    if tag < 0 or skip_any(&r, tag) < 0:
-        return -1
-    return r.at - <const uint8_t*>data
-
-
 def _put_varint(value):
     """The varint of `value` (0 to 2**64 - 1), checked against its measured length."""
     cdef Writer w

@@ -3,7 +3,8 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from jelly._core.base.batch cimport load_u64
-from jelly._core.base.protobuf cimport Writer
+from jelly._core.base.fault cimport BAD_UTF8, OK, Fault, fail
+from jelly._core.base.protobuf cimport Reader, Writer
 
 
 cdef enum:
@@ -32,3 +33,8 @@ cdef inline int64_t check_utf8(const uint8_t* at, int64_t n) noexcept nogil:
     if 8 <= n <= 128 and is_ascii(at, n):
         return -1
     return find_malformed(at, n)
+
+
+cdef inline int need_utf8(const Reader* text, Fault* fault) noexcept nogil:
+    """Note a fault where a text is not UTF-8."""
+    return OK if check_utf8(text.at, text.end - text.at) < 0 else fail(fault, BAD_UTF8, text.at)

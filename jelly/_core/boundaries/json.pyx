@@ -7,7 +7,8 @@ it. What is no JSON may be told wrongly; the parser refuses it.
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
-from jelly._core.base.claim cimport Claim, claim, give_back
+from jelly._core.base.claim cimport Claim
+from jelly._core.base.objects cimport hold
 
 cdef enum:
     WORD = 8  # characters of "@context"
@@ -157,13 +158,8 @@ cdef class JsonScanner:
 
     def feed(self, data) -> list:
         """The parts of contexts in the next chunk of bytes."""
-        claim(&self.claimed, self)
-        try:
-            return self.scan_chunk(bytes(data))
-        finally:
-            give_back(&self.claimed)
-
-    cdef list scan_chunk(self, bytes text):
+        held = hold(&self.claimed, self)
+        cdef bytes text = bytes(data)
         cdef const uint8_t* begin = <const uint8_t*><const char*>text
         cdef int64_t since = 0
         cdef int64_t depth = self.t.within - 1

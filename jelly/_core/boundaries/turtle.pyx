@@ -4,11 +4,12 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memset
 
 from jelly._core.base.batch cimport load_u64
-from jelly._core.base.claim cimport Claim, claim, give_back
+from jelly._core.base.claim cimport Claim
 from jelly._core.base.characters cimport (
     PASS_WIDE, find_delimiter, find_hits, find_line_end, find_stop, is_digit, is_letter, is_line_end, low_hit,
     skip_wide_space,
 )
+from jelly._core.base.objects cimport hold
 
 cdef enum:
     # States of `scan`.
@@ -460,13 +461,7 @@ cdef class Lexer:
 
     def feed(self, data, bint final=False) -> list:
         """The finds in the next chunk of bytes; ``final`` if it is the last chunk."""
-        claim(&self.claimed, self)
-        try:
-            return self.scan_chunk(data, final)
-        finally:
-            give_back(&self.claimed)
-
-    cdef list scan_chunk(self, data, bint final):
+        held = hold(&self.claimed, self)
         cdef bytes text = self.rest + data if self.rest else bytes(data)
         cdef list found = []
         cdef int what = 1

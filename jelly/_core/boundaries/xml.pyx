@@ -2,7 +2,8 @@
 
 from libc.string cimport memchr, memset
 
-from jelly._core.base.claim cimport Claim, claim, give_back
+from jelly._core.base.claim cimport Claim
+from jelly._core.base.objects cimport hold
 
 cdef inline bint is_space(uint8_t byte) noexcept nogil:
     return byte == 0x20 or byte == 0x09 or byte == 0x0A or byte == 0x0D
@@ -178,13 +179,8 @@ cdef class DocumentScanner:
 
     def feed(self, data) -> list:
         """The finds in the next chunk of bytes."""
-        claim(&self.claimed, self)
-        try:
-            return self.scan_chunk(bytes(data))
-        finally:
-            give_back(&self.claimed)
-
-    cdef list scan_chunk(self, bytes text):
+        held = hold(&self.claimed, self)
+        cdef bytes text = bytes(data)
         cdef const uint8_t* begin = <const uint8_t*><const char*>text
         cdef list found = []
         cdef int status = USED_UP

@@ -3,7 +3,8 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.string cimport memcpy, memset
 
-from jelly._core.base.claim cimport Claim, claim, give_back
+from jelly._core.base.claim cimport Claim
+from jelly._core.base.objects cimport hold
 from jelly._core.boundaries.xml cimport (
     BANG, BANG_DASH, CDATA, CLOSING, COMMENT, CONTENT, DOCTYPE, INSTRUCTION, LESS, STRAY, TAG, step
 )
@@ -168,13 +169,8 @@ cdef class TextJoiner:
 
     def feed(self, data) -> bytes:
         """The text of the next chunk of bytes."""
-        claim(&self.claimed, self)
-        try:
-            return self.join_chunk(self.with_line_feeds(bytes(data)))
-        finally:
-            give_back(&self.claimed)
-
-    cdef bytes join_chunk(self, bytes text):
+        held = hold(&self.claimed, self)
+        cdef bytes text = self.with_line_feeds(bytes(data))
         cdef Joiner* j = &self.j
         cdef int64_t most
         cdef bytes made

@@ -13,7 +13,7 @@ from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport BatchData, add_frame, grow_rows
 from jelly._core.base.constants cimport GRAPH, NO_LIMIT, OBJECT, PREDICATE
 from jelly._core.base.fault cimport (
-    BAD_UTF8, COLUMN_KIND, COLUMN_MISSING, COLUMN_ROW, FRAME_ROWS, FULL, GRAPHS_COLUMN, KINDS_BITS,
+    COLUMN_KIND, COLUMN_MISSING, COLUMN_ROW, FRAME_ROWS, FULL, GRAPHS_COLUMN, KINDS_BITS,
     KINDS_MISSING, KINDS_SIZE, LENGTHS, LENGTHS_IN_FLAT, LIST_LENGTH, MALFORMED, NEED_TABLES,
     NOT_KEYFRAME, NO_MEMORY, OK, OPTIONS_CHANGED, ROW_COUNT, TAGS_LIMIT, TRIPLE_VERSION, fail,
 )
@@ -21,7 +21,7 @@ from jelly._core.base.kinds cimport KIND_BNODE, KIND_LITERAL, KIND_TRIPLE
 from jelly._core.base.memory cimport make_room
 from jelly._core.base.pieces cimport free_pieces
 from jelly._core.base.protobuf cimport Reader, WIRE_LEN, WIRE_VARINT, skip_any, take_span, take_varint
-from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.base.utf8 cimport need_utf8
 from jelly._core.jelly.column_state cimport (
     BATCH_LENGTHS_P, BATCH_LENGTHS_S, BATCH_NAMES, BATCH_NAMESPACES, BATCH_ROW_COUNT, BATCH_SUBJECTS, COLUMN_BNODES,
     COLUMN_DIRECTIONS, COLUMN_FIELDS, COLUMN_KINDS, COLUMN_LANGTAGS, COLUMN_LAYOUTS, COLUMN_LEX_VALUES, COLUMN_LITERAL_KINDS,
@@ -32,9 +32,9 @@ from jelly._core.jelly.column_state cimport (
 )
 from jelly._core.jelly.column_cells cimport check_layout, count_runs, fill, take_item, take_number, take_number32
 from jelly._core.jelly.counts cimport add_rows, begin_of, note_frame, note_row, skims, wants_parts
-from jelly._core.jelly.decode cimport keep_entry, malformed, read_namespace
+from jelly._core.jelly.decode cimport begin_frame, keep_entry, malformed, read_namespace
 from jelly._core.jelly.decode_state cimport KNOWN_ROWS
-from jelly._core.jelly.frame_reader cimport FRAME_METADATA, FRAME_ROW, next_frame, take_part
+from jelly._core.jelly.frame_reader cimport FRAME_METADATA, FRAME_ROW, take_part
 from jelly._core.jelly.stream_options cimport (
     StreamOptionsRow, check_stream_options, look_for_restart, read_stream_options,
 )
@@ -169,8 +169,8 @@ cdef int read_tags(DecoderState* d, Column* c, bint keep) noexcept nogil:
         return fail(&d.fault, NO_MEMORY, NULL)
     for i in range(texts.n):
         take_item(&texts, &text)
-        if check_utf8(text.at, text.end - text.at) >= 0:
-            return fail(&d.fault, BAD_UTF8, text.at)
+        if need_utf8(&text, &d.fault) != OK:
+            return d.fault.code
         direction = take_number(&directions) if directions.n > 0 else 0
         if direction < 0:
             return fail(&d.fault, MALFORMED, directions.part.at)
@@ -515,12 +515,9 @@ cdef int run_columns(DecoderState* d) noexcept nogil:
     while True:
         if not d.in_frame:
             f.begin = -1 if f.open else d.feed.offset - (0 if d.feed.spent else d.feed.pending.n)
-            status = next_frame(&d.feed, &d.frame, &d.frame_offset, &d.fault)
+            status = begin_frame(d)
             if status != OK:
                 return status
-            d.in_frame = True
-            d.frame_start = d.frame.at
-            d.row = 0
             f.stage = OPENING
             f.restated = False
             free_pieces(&d.pieces)

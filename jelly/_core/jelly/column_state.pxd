@@ -46,7 +46,6 @@ cdef enum:
     BATCH_NAMES = 2
     BATCH_NAMESPACES = 5
     BATCH_SUBJECTS = 6
-    BATCH_GRAPHS = 9
     BATCH_LENGTHS_S = 10
     BATCH_LENGTHS_P = 15
     # of a lookup entry
@@ -70,9 +69,6 @@ cdef enum:
         | 1 << COLUMN_DIRECTIONS
     )
     # of a literal
-    LITERAL_LEX = 1 << 3 | 2
-    LITERAL_LANGTAG = 2 << 3 | 2
-    LITERAL_DATATYPE = 3 << 3
     LITERAL_DIRECTION = 4 << 3
 
 cdef enum:
@@ -93,7 +89,6 @@ cdef enum:
     ANSWER_VALUE = 1 << 3
     TRAILER_ERROR = 1 << 3 | 2
     # types of streams
-    RESULTS_FLAT = 0
     RESULTS_PUNCTUATED = 1
 
 cdef enum:

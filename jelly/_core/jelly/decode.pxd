@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from jelly._core.base.batch cimport NO_TERM
+from jelly._core.base.batch cimport NO_TERM, len_of
 from jelly._core.base.constants cimport is_tag_datatype, is_xsd_string
 from jelly._core.base.fault cimport BAD_UTF8, DATATYPE_ID, LANG_DATATYPE, NAME_ENTRY, fail
 from jelly._core.base.protobuf cimport Reader
@@ -13,6 +13,7 @@ from jelly._core.jelly.unusual cimport checked
 
 
 cdef int run(DecoderState* d) noexcept nogil
+cdef int begin_frame(DecoderState* d) noexcept nogil
 # What the columns share with the rows.
 cdef int malformed(DecoderState* d, Reader* r) noexcept nogil
 cdef int32_t find_language(DecoderState* d, Reader* tag, int64_t direction, const uint8_t* at) noexcept nogil
@@ -46,7 +47,7 @@ cdef inline int32_t find_type(DecoderState* d, int64_t id, const uint8_t* at) no
     if term < 0:
         return term
     text = d.b.text + d.b.start[term]
-    n = d.b.start[term + 1] - d.b.start[term]
+    n = len_of(d.b, term)
     if is_xsd_string(text, n):
         return NO_TERM
     if d.columnar and is_tag_datatype(text, n):

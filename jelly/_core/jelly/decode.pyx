@@ -5,8 +5,8 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
-    CARRIED, INTERN_MAX, NO_TERM, UNSET, add_frame, add_namespace, add_quoted, add_row, add_term, hash_bytes, same_bytes,
-    split_tag,
+    CARRIED, INTERN_MAX, NO_TERM, UNSET, add_frame, add_namespace, add_quoted, add_row, add_term, hash_bytes, len_of,
+    same_bytes, split_tag,
 )
 from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.fault cimport (
@@ -19,7 +19,7 @@ from jelly._core.rules.patch_operations cimport (
     OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, step_transaction,
 )
 from jelly._core.base.protobuf cimport Reader, skip_field, skip_fields, take_span, take_varint
-from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.base.utf8 cimport check_utf8, need_utf8
 from jelly._core.jelly.column_state cimport FRAME_COLUMNS, LITERAL_DIRECTION, RDF_11
 from jelly._core.jelly.counts cimport note_frame, note_row
 from jelly._core.jelly.decode_state cimport (
@@ -99,7 +99,7 @@ cdef int32_t find_tag(DecoderState* d, const uint8_t* at, int64_t n, int kind) n
     i = (i * 31 + at[n - 1]) % LANGUAGES
     term = d.languages[i]
     if (
-        term >= 0 and d.b.start[term + 1] - d.b.start[term] == n and d.b.kind[term] == kind
+        term >= 0 and len_of(d.b, term) == n and d.b.kind[term] == kind
         and same_bytes(d.b.text + d.b.start[term], at, n)
     ):
         return term
@@ -183,7 +183,7 @@ cdef int32_t read_bnode(DecoderState* d, Reader* r) noexcept nogil:
     cdef uint32_t i = 0 if n > INTERN_MAX else <uint32_t>hash_bytes(r.at, n, 0) % BNODES
     cdef int32_t term = d.bnodes[i]
     if (
-        term >= 0 and d.b.start[term + 1] - d.b.start[term] == n
+        term >= 0 and len_of(d.b, term) == n
         and same_bytes(d.b.text + d.b.start[term], r.at, n)
     ):
         return term
@@ -370,8 +370,8 @@ cdef int add_operation(DecoderState* d, int op, int32_t s, int32_t p, int32_t o,
 
 
 cdef int32_t add_text(DecoderState* d, Reader* text) noexcept nogil:
-    if check_utf8(text.at, text.end - text.at) >= 0:
-        return fail(&d.fault, BAD_UTF8, text.at)
+    if need_utf8(text, &d.fault) != OK:
+        return d.fault.code
     return checked(d, add_term(d.b, KIND_TEXT, NO_TERM, text.at, text.end - text.at), text.at)
 
 
@@ -552,17 +552,24 @@ cdef int read_rows(DecoderState* d) noexcept nogil:
     return OK
 
 
+cdef int begin_frame(DecoderState* d) noexcept nogil:
+    """Go to the next frame; see next_frame."""
+    cdef int status = next_frame(&d.feed, &d.frame, &d.frame_offset, &d.fault)
+    if status == OK:
+        d.in_frame = True
+        d.frame_start = d.frame.at
+        d.row = 0
+    return status
+
+
 cdef int run(DecoderState* d) noexcept nogil:
     """Decode until the Batch is full, the input is used up (NEED_MORE), tables are needed, or a fault."""
     cdef int status
     while True:
         if not d.in_frame:
-            status = next_frame(&d.feed, &d.frame, &d.frame_offset, &d.fault)
+            status = begin_frame(d)
             if status != OK:
                 return status
-            d.in_frame = True
-            d.frame_start = d.frame.at
-            d.row = 0
         status = read_rows(d)
         if status != OK:
             return status

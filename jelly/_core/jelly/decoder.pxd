@@ -27,7 +27,6 @@ cdef class Decoder(PushReader):
     cdef int say(self, str message, kind) except -1
     cdef object make_error(self)
     cdef int start_batch(self) except -1
-    cdef Batch take_frame(self, data)
     cdef Batch take_empty(self)
     cdef int preset(self, options, state, place) except -1
     cdef int settle(self) except -1

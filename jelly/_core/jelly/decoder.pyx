@@ -16,6 +16,7 @@ from jelly._core.base.fault cimport (
     BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, utf8_of,
     whole_number,
 )
+from jelly._core.base.objects cimport hold
 from jelly._core.rules.patch_operations cimport (
     AT_START, CLOSED, EITHER, IN_TRANSACTION, OPEN, OP_PUNCTUATION, pack_place,
 )
@@ -427,26 +428,23 @@ cdef class Decoder(PushReader):
         """
         claim(&self.claimed, self)
         try:
-            return self.take_frame(data)
+            if self.d.feed.framing != FRAMING_GIVEN:
+                if self.bytes_read or self.final:
+                    raise ValueError("decode_frame() is for a Decoder that was fed in no other way")
+                self.d.feed.framing = FRAMING_GIVEN
+                # No Batch is full before its frame ends.
+                self.d.max_rows = 1 << 30
+                self.d.max_text = 1 << 40
+            self.in_frame_call = True
+            try:
+                self.begin_chunk(data)
+            finally:
+                self.in_frame_call = False
+            self.d.feed.given = True
+            found = self.pull_claimed(True)
+            return self.take_empty() if found is None else found
         finally:
             give_back(&self.claimed)
-
-    cdef Batch take_frame(self, data):
-        if self.d.feed.framing != FRAMING_GIVEN:
-            if self.bytes_read or self.final:
-                raise ValueError("decode_frame() is for a Decoder that was fed in no other way")
-            self.d.feed.framing = FRAMING_GIVEN
-            # No Batch is full before its frame ends.
-            self.d.max_rows = 1 << 30
-            self.d.max_text = 1 << 40
-        self.in_frame_call = True
-        try:
-            self.begin_chunk(data)
-        finally:
-            self.in_frame_call = False
-        self.d.feed.given = True
-        found = self.pull_claimed(True)
-        return self.take_empty() if found is None else found
 
     cdef Batch take_empty(self):
         """The Batch of a frame of nothing that comes before the options."""
@@ -469,15 +467,12 @@ cdef class Decoder(PushReader):
         ValueError
             If the input ends inside a frame, or statements have not been pulled yet.
         """
-        claim(&self.claimed, self)
-        try:
-            if self.error is not None:
-                raise self.error
-            if not self.d.has_header or self.d.in_frame or (self.batch is not None and self.batch.a.n_rows > 0):
-                raise ValueError("the Decoder does not stand between two frames with all its statements pulled")
-            return save_state(&self.d)
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        if self.error is not None:
+            raise self.error
+        if not self.d.has_header or self.d.in_frame or (self.batch is not None and self.batch.a.n_rows > 0):
+            raise ValueError("the Decoder does not stand between two frames with all its statements pulled")
+        return save_state(&self.d)
 
     @property
     def offset(self) -> int:

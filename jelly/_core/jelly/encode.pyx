@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport NO_TERM, BatchData
+from jelly._core.base.batch cimport NO_TERM, BatchData, load_row
 from jelly._core.base.constants cimport MAX_DEPTH, MAX_QUOTED
 from jelly._core.base.fault cimport (
     BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMESPACES_OFF, NAMES_FULL,
@@ -255,10 +255,7 @@ cdef int put_statement(EncoderState* e, int64_t row, uint8_t op_tag) noexcept no
     cdef int32_t terms[4]
     cdef int slot, status
     cdef int n = 4 if e.physical == pb.PHYSICAL_STREAM_TYPE_QUADS else 3
-    terms[0] = b.s[row]
-    terms[1] = b.p[row]
-    terms[2] = b.o[row]
-    terms[3] = NO_TERM if b.g == NULL else b.g[row]
+    load_row(b, row, terms)
     if e.physical == pb.PHYSICAL_STREAM_TYPE_GRAPHS:
         status = change_graph(e, terms[3])
         if status != OK:
@@ -325,10 +322,7 @@ cdef int put_operation(EncoderState* e, int64_t row) noexcept nogil:
     cdef int what = PUT_HEADER
     if status != OK:
         return fail(&e.fault, status, NULL)
-    terms[0] = b.s[row]
-    terms[1] = b.p[row]
-    terms[2] = b.o[row]
-    terms[3] = NO_TERM if b.g == NULL else b.g[row]
+    load_row(b, row, terms)
     if op == OP_PUNCTUATION:
         return end_patch(e, row + 1)
     if op == OP_HEADER:

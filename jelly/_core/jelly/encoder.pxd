@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t
 
 from jelly._core.base.batch cimport Batch
 from jelly._core.base.claim cimport Claim
+from jelly._core.base.objects cimport Hold
 from jelly._core.jelly.encoder_state cimport EncoderState
 
 
@@ -22,7 +23,7 @@ cdef class Encoder:
     cdef int take(self, Batch batch, keep_frames, int64_t row=*, int64_t stop=*) except -1
     cdef int end_rows(self) except -1
     cdef int end(self, dict metadata) except -1
-    cdef int enter(self) except -1
+    cdef Hold enter(self)
     cdef int refuse(self, Batch batch) except -1
     cdef int leave(self, int status, int64_t row) except -1
     cdef bytes take_out(self)

@@ -10,8 +10,8 @@ from jelly._core.algebra.content cimport memory_of
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, Batch, free_arena, need_statements
 from jelly._core.base.batch_concat cimport carry_terms
-from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error, utf8_of, whole_number
+from jelly._core.base.objects cimport Hold, hold
 from jelly._core.base.protobuf cimport Reader, len_varint, take_span
 from jelly._core.jelly.column_state cimport BATCH_NAMES, MAX_COLUMN_TAGS, RESULTS_NAMES
 from jelly._core.jelly.encode cimport encode_rows, finish_patch
@@ -257,12 +257,9 @@ cdef class Encoder:
         JellyOptionsError
             If the options do not allow a statement of the Batch. The Encoder then raises it again at each call.
         """
-        self.enter()
-        try:
-            self.take(batch, keep_frames)
-            return self.take_out()
-        finally:
-            give_back(&self.claimed)
+        held = self.enter()
+        self.take(batch, keep_frames)
+        return self.take_out()
 
     def _encode_part(self, Batch batch not None, int64_t start, stop: int | None) -> bytes:
         """Encode the rows from `start` to `stop` (by default to the end), with the namespaces at `start` but not those at
@@ -270,12 +267,9 @@ cdef class Encoder:
         """
         if not 0 <= start <= (batch.a.n_rows if stop is None else stop) <= batch.a.n_rows:
             raise IndexError(f"rows {start} to {stop} are not within 0 to {batch.a.n_rows}")
-        self.enter()
-        try:
-            self.take(batch, False, start, -1 if stop is None else <int64_t>stop)
-            return self.take_out()
-        finally:
-            give_back(&self.claimed)
+        held = self.enter()
+        self.take(batch, False, start, -1 if stop is None else <int64_t>stop)
+        return self.take_out()
 
     def encode_frames(self, Batch batch not None, keep_frames: bool | None = None) -> list:
         """Encode a Batch, like `encode`, as separate frames (bytes) without lengths, as gRPC and Kafka send them.
@@ -287,12 +281,9 @@ cdef class Encoder:
         keep_frames : bool, optional
             As in `encode`.
         """
-        self.enter()
-        try:
-            self.take(batch, keep_frames)
-            return self.take_frames()
-        finally:
-            give_back(&self.claimed)
+        held = self.enter()
+        self.take(batch, keep_frames)
+        return self.take_frames()
 
     @property
     def delimited(self) -> bool:
@@ -309,18 +300,15 @@ cdef class Encoder:
 
         For a stream that is written again, see `repeat`: nothing can be encoded after it."""
         cdef int status = OK
-        self.enter()
-        try:
-            if self.e.columnar:
-                status = end_columns(&self.e, NULL, 0) if has_columns(&self.e) else OK
-            elif self.e.body.n > 0:
-                status = end_frame(&self.e, NULL, 0)
-            if status == OK:
-                release_frame(&self.e)
-            self.leave(status, 0)
-            return self.take_out()
-        finally:
-            give_back(&self.claimed)
+        held = self.enter()
+        if self.e.columnar:
+            status = end_columns(&self.e, NULL, 0) if has_columns(&self.e) else OK
+        elif self.e.body.n > 0:
+            status = end_frame(&self.e, NULL, 0)
+        if status == OK:
+            release_frame(&self.e)
+        self.leave(status, 0)
+        return self.take_out()
 
     def repeat(self, Batch batch not None, bint open_end=False) -> bytes:
         """Encode a Batch of a stream that this one replaces.
@@ -340,7 +328,7 @@ cdef class Encoder:
             The frames that are finished by now.
         """
         cdef int64_t rows, size
-        self.enter()
+        held = self.enter()
         rows = self.e.frame_rows
         size = self.e.frame_bytes
         try:
@@ -354,7 +342,6 @@ cdef class Encoder:
             self.e.frame_rows = rows
             self.e.frame_bytes = size
             self.e.open_end = False
-            give_back(&self.claimed)
 
     cdef int take(self, Batch batch, keep_frames, int64_t row=0, int64_t stop=-1) except -1:
         """Write the rows from `row` to `stop`, or to the end of the Batch."""
@@ -421,23 +408,17 @@ cdef class Encoder:
         """Byte offset, statement number, frame number and `place` of each keyframe after the first frame."""
         cdef int64_t* key
         cdef int64_t i
-        claim(&self.claimed, self)
-        try:
-            key = <int64_t*>self.e.keys.buf
-            return [
-                (key[i], key[i + 1], key[i + 2], key[i + 3])
-                for i in range(0, self.e.keys.n // <int64_t>sizeof(int64_t), KEY_NUMBERS)
-            ]
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        key = <int64_t*>self.e.keys.buf
+        return [
+            (key[i], key[i + 1], key[i + 2], key[i + 3])
+            for i in range(0, self.e.keys.n // <int64_t>sizeof(int64_t), KEY_NUMBERS)
+        ]
 
     def finish(self) -> None:
         """End the last frame. With keyframes it is held back, so that `close` can add metadata to it."""
-        self.enter()
-        try:
-            self.end_rows()
-        finally:
-            give_back(&self.claimed)
+        held = self.enter()
+        self.end_rows()
 
     cdef int end_rows(self) except -1:
         cdef int status = OK
@@ -470,21 +451,15 @@ cdef class Encoder:
         JellyArgumentError
             If there is metadata but the stream has no keyframes.
         """
-        self.enter()
-        try:
-            self.end(metadata)
-            return self.take_out()
-        finally:
-            give_back(&self.claimed)
+        held = self.enter()
+        self.end(metadata)
+        return self.take_out()
 
     def close_frames(self) -> list:
         """End the stream, like `close`, with separate frames (bytes) without lengths."""
-        self.enter()
-        try:
-            self.end(None)
-            return self.take_frames()
-        finally:
-            give_back(&self.claimed)
+        held = self.enter()
+        self.end(None)
+        return self.take_frames()
 
     cdef int end(self, dict metadata) except -1:
         cdef bytes key, value
@@ -500,15 +475,12 @@ cdef class Encoder:
         release_frame(&self.e)
         return self.leave(OK, 0)
 
-    cdef int enter(self) except -1:
+    cdef Hold enter(self):
         """Claim the Encoder, if it did not fail."""
-        claim(&self.claimed, self)
+        held = hold(&self.claimed, self)
         if self.error is not None:
-            try:
-                raise self.error
-            finally:
-                give_back(&self.claimed)
-        return 0
+            raise self.error
+        return held
 
     cdef int refuse(self, Batch batch) except -1:
         """Where a Batch has terms that Jelly cannot hold, such as variables, the one check of all writers says which."""

@@ -5,10 +5,10 @@ from libc.string cimport memmove, memset
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.fault cimport (
-    BAD_UTF8, FRAME_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TRUNCATED, fail, fault_error,
+    FRAME_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TRUNCATED, fail, fault_error,
 )
 from jelly._core.base.protobuf cimport MAX_VARINT, put_bytes, reserve, skip_any, take_span, take_varint
-from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.base.utf8 cimport need_utf8
 from jelly._core.jelly.column_state cimport BATCH_ROW_COUNT, FRAME_COLUMNS
 
 cdef enum:
@@ -228,9 +228,7 @@ cdef int take_metadata(Reader* entry, Reader* key, Reader* value, Fault* fault) 
                 return fail(fault, MALFORMED, entry.at)
         elif tag < 0 or skip_any(entry, tag) < 0:
             return fail(fault, MALFORMED, entry.at)
-    if check_utf8(key.at, key.end - key.at) >= 0:
-        return fail(fault, BAD_UTF8, key.at)
-    return OK
+    return need_utf8(key, fault)
 
 
 # Test door, and that of logs of frames.

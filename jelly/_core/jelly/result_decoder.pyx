@@ -15,27 +15,27 @@ from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, BatchData, add_frame, grow_rows, make_results
 from jelly._core.base.constants cimport MAX_VARIABLES, OBJECT
 from jelly._core.base.fault cimport (
-    BAD_RDF_VERSION, BAD_UTF8, BAD_VERSION, DATATYPE_TABLE_LIMIT, FRAME_ROWS, FULL, NAME_TABLE_LIMIT, NAME_TABLE_SMALL,
+    BAD_RDF_VERSION, BAD_VERSION, DATATYPE_TABLE_LIMIT, FRAME_ROWS, FULL, NAME_TABLE_LIMIT, NAME_TABLE_SMALL,
     NEED_MORE, NEED_TABLES, NO_MEMORY, NO_OPTIONS, OK, PREFIX_TABLE_LIMIT, RESULT_COLUMNS, ROW_COUNT, VARIABLES_LIMIT, fail,
     fault_error,
 )
 from jelly._core.base.memory cimport make_room
 from jelly._core.base.protobuf cimport Reader, WIRE_LEN, skip_any, take_span, take_varint
-from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.base.utf8 cimport need_utf8
 from jelly._core.jelly.column_cells cimport fill, take_number32
 from jelly._core.jelly.column_reader cimport open_column, read_entries
 from jelly._core.jelly.column_state cimport (
     ANSWER_VALUE, Column, Columns, MAX_ROW_COUNT, MIN_COLUMN_NAMES, RDF_12, RESULTS_ANSWER, RESULTS_COLUMN, RESULTS_METADATA,
-    RESULTS_NAME, RESULTS_NAMES, RESULTS_OPTIONS, RESULTS_PUNCTUATED, RESULTS_RDF_VERSION, RESULTS_ROW_COUNT,
+    RESULTS_NAMES, RESULTS_OPTIONS, RESULTS_PUNCTUATED, RESULTS_RDF_VERSION, RESULTS_ROW_COUNT,
     RESULTS_TRAILER, RESULTS_TYPE, RESULTS_VARIABLE, TRAILER_ERROR,
 )
-from jelly._core.jelly.decode cimport malformed
+from jelly._core.jelly.decode cimport begin_frame, malformed
 from jelly._core.jelly.decode_state cimport DecoderState
 from jelly._core.jelly.decoder cimport Decoder
-from jelly._core.jelly.frame_reader cimport next_frame, take_metadata
+from jelly._core.jelly.frame_reader cimport take_metadata
 from jelly._core.jelly.lookup cimport free_entries
 from jelly._core.jelly.saved_state cimport make_columns
-from jelly._core.jelly.stream_options cimport StreamOptionsRow
+from jelly._core.jelly.stream_options cimport OPTIONS_FIELDS, StreamOptionsRow, read_options_fields
 
 from jelly._options.options import RDF_VERSIONS
 from jelly._options.result_options import ResultOptions
@@ -47,6 +47,12 @@ cdef enum:
     # Cells of a Batch, at which it ends, and cells of a frame for each row that the limit allows.
     MAX_CELLS = 1 << 20
     CELLS_A_ROW = 16
+    # Fields of the options that are numbers, and field 1, which is none here.
+    OPTIONS_KNOWN = (
+        1 << 1 | 1 << (RESULTS_TYPE >> 3) | 1 << (RESULTS_RDF_VERSION >> 3)
+        | 1 << pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE | 1 << pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE
+        | 1 << pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE | 1 << pb.RDF_STREAM_OPTIONS_VERSION
+    )
     # Fields of a frame that have a length.
     KNOWN_FIELDS = (
         1 << RESULTS_OPTIONS | 1 << RESULTS_VARIABLE | 7 << RESULTS_NAMES | 1 << RESULTS_COLUMN | 1 << RESULTS_ANSWER
@@ -58,6 +64,7 @@ ctypedef struct ResultFrame:
     # The present frame.
     bint has_options
     StreamOptionsRow options  # whose `logical` is the type of the stream
+    int64_t numbers[OPTIONS_FIELDS]  # of the options, by field
     int64_t variables
     int64_t columns
     const uint8_t* first_column
@@ -80,33 +87,16 @@ ctypedef struct ResultFrame:
 
 # ---- what a frame has
 
-cdef int read_result_options(DecoderState* d, Reader r, StreamOptionsRow* h) noexcept nogil:
-    cdef int64_t tag, value
-    while r.at < r.end:
-        tag = take_varint(&r)
-        if tag == RESULTS_NAME:
-            if take_span(&r, &h.name) < 0:
-                return malformed(d, &r)
-            if check_utf8(h.name.at, h.name.end - h.name.at) >= 0:
-                return fail(&d.fault, BAD_UTF8, h.name.at)
-        elif tag > 0 and tag & 7 == 0:
-            value = take_number32(&r)
-            if value < 0:
-                return malformed(d, &r)
-            if tag == RESULTS_TYPE:
-                h.logical = value
-            elif tag == RESULTS_RDF_VERSION:
-                h.rdf = <int>min(value, 1 << 20)
-            elif tag >> 3 == pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE:
-                h.names = value
-            elif tag >> 3 == pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE:
-                h.prefixes = value
-            elif tag >> 3 == pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE:
-                h.datatypes = value
-            elif tag >> 3 == pb.RDF_STREAM_OPTIONS_VERSION:
-                h.version = value
-        elif tag < 0 or skip_any(&r, tag) < 0:
-            return malformed(d, &r)
+cdef int read_result_options(DecoderState* d, Reader r, ResultFrame* f) noexcept nogil:
+    cdef StreamOptionsRow* h = &f.options
+    if read_options_fields(&r, &h.name, False, OPTIONS_KNOWN, f.numbers, &d.fault) != OK:
+        return d.fault.code
+    h.logical = f.numbers[RESULTS_TYPE >> 3]
+    h.rdf = <int>min(f.numbers[RESULTS_RDF_VERSION >> 3], 1 << 20)
+    h.names = f.numbers[pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE]
+    h.prefixes = f.numbers[pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE]
+    h.datatypes = f.numbers[pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE]
+    h.version = f.numbers[pb.RDF_STREAM_OPTIONS_VERSION]
     return OK
 
 
@@ -128,8 +118,8 @@ cdef int read_trailer(DecoderState* d, Reader r, ResultFrame* f) noexcept nogil:
         if tag == TRAILER_ERROR:
             if take_span(&r, &f.error) < 0:
                 return malformed(d, &r)
-            if check_utf8(f.error.at, f.error.end - f.error.at) >= 0:
-                return fail(&d.fault, BAD_UTF8, f.error.at)
+            if need_utf8(&f.error, &d.fault) != OK:
+                return d.fault.code
         elif tag < 0 or skip_any(&r, tag) < 0:
             return malformed(d, &r)
     return OK
@@ -146,6 +136,7 @@ cdef int scan_frame(DecoderState* d, ResultFrame* f) noexcept nogil:
     f.variables = f.columns = f.rows = 0
     f.links.at = f.error.at = f.error.end = NULL
     memset(&f.options, 0, sizeof(StreamOptionsRow))
+    memset(f.numbers, 0, sizeof(f.numbers))
     r.at = d.frame_start
     r.end = d.frame.end
     while r.at < r.end:
@@ -169,11 +160,10 @@ cdef int scan_frame(DecoderState* d, ResultFrame* f) noexcept nogil:
             f.columns += 1
         elif field == RESULTS_VARIABLE:
             f.variables += 1
-            if check_utf8(span.at, span.end - span.at) >= 0:
-                status = fail(&d.fault, BAD_UTF8, span.at)
+            status = need_utf8(&span, &d.fault)
         elif field == RESULTS_OPTIONS:
             f.has_options = True
-            status = read_result_options(d, span, &f.options)
+            status = read_result_options(d, span, f)
         elif field == RESULTS_ANSWER:
             f.has_answer = True
             status = read_answer(d, span, f)
@@ -263,12 +253,9 @@ cdef int run_results(DecoderState* d, ResultFrame* f) noexcept nogil:
     cdef int status
     while True:
         if not d.in_frame:
-            status = next_frame(&d.feed, &d.frame, &d.frame_offset, &d.fault)
+            status = begin_frame(d)
             if status != OK:
                 return status
-            d.in_frame = True
-            d.frame_start = d.frame.at
-            d.row = 0
             if scan_frame(d, f) != OK:
                 return d.fault.code
         if not f.begun and (

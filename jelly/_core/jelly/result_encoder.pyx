@@ -11,7 +11,6 @@ from libc.string cimport memset
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport NO_TERM, UNSET, Batch
-from jelly._core.base.claim cimport give_back
 from jelly._core.base.constants cimport OBJECT
 from jelly._core.base.fault cimport DATATYPES_FULL, NAMES_FULL, NO_MEMORY, OK, ONE_FRAME, fail, utf8_of
 from jelly._core.base.kinds cimport KIND_LANG
@@ -222,23 +221,20 @@ cdef class ResultEncoder(Encoder):
             raise JellyOptionsError("the result set before has not ended")
         if self.e.n_frames and self.settled_options.stream_type != RESULTS_PUNCTUATED:
             raise JellyOptionsError('a stream of several result sets needs stream_type="punctuated"')
-        self.enter()
-        try:
-            for data in texts:
-                write_field(head, RESULTS_VARIABLE << 3 | 2, <const uint8_t*><const char*>data, len(data))
-            if boolean is not None:
-                data = b"\x08\x01" if boolean else b""
-                write_field(head, RESULTS_ANSWER << 3 | 2, <const uint8_t*><const char*>data, len(data))
-            if links:
-                data = "\n".join(links).encode()
-                put_metadata_entry(head, b"link", 4, <const uint8_t*><const char*>data, len(data))
-            self.variables = names
-            self.boolean = boolean is not None
-            self.k.width = len(names)
-            if self.e.delimited:
-                self.e.frame_rows = self.given_rows or max(FRAME_CELLS // max(self.k.width, 1), 1)
-        finally:
-            give_back(&self.claimed)
+        held = self.enter()
+        for data in texts:
+            write_field(head, RESULTS_VARIABLE << 3 | 2, <const uint8_t*><const char*>data, len(data))
+        if boolean is not None:
+            data = b"\x08\x01" if boolean else b""
+            write_field(head, RESULTS_ANSWER << 3 | 2, <const uint8_t*><const char*>data, len(data))
+        if links:
+            data = "\n".join(links).encode()
+            put_metadata_entry(head, b"link", 4, <const uint8_t*><const char*>data, len(data))
+        self.variables = names
+        self.boolean = boolean is not None
+        self.k.width = len(names)
+        if self.e.delimited:
+            self.e.frame_rows = self.given_rows or max(FRAME_CELLS // max(self.k.width, 1), 1)
 
     def encode(self, Batch batch not None, keep_frames: bool | None = None) -> bytes:
         """The frames of the rows of a Batch, but for the last one. ``keep_frames`` is ignored: frames mean nothing."""
@@ -247,7 +243,7 @@ cdef class ResultEncoder(Encoder):
         batch = capabilities_of("results-jellys").fit(batch)
         if self.variables is None or self.boolean or batch.variables != self.variables:
             raise JellyOptionsError(f"the variables are {batch.variables}: expected {self.variables}, as in the header")
-        self.enter()
+        held = self.enter()
         try:
             self.e.columns.memo = <ColumnMemo*>calloc(batch.a.n_terms + 1, sizeof(ColumnMemo))
             if self.e.columns.memo == NULL:
@@ -262,7 +258,6 @@ cdef class ResultEncoder(Encoder):
             free(self.e.columns.memo)
             self.e.columns.memo = NULL
             self.e.b = NULL
-            give_back(&self.claimed)
 
     def end_set(self, str error not None="") -> bytes:
         """End the result set with its trailer; ``error`` says why it is not complete."""
@@ -270,18 +265,15 @@ cdef class ResultEncoder(Encoder):
         cdef bytes text = utf8_of(error, "an error")
         if self.variables is None:
             raise JellyOptionsError("no result set was begun")
-        self.enter()
-        try:
-            move_head(&self.k)
-            write_byte(w, RESULTS_TRAILER << 3 | 2)
-            write_varint(w, len_field(len(text)) if text else 0)
-            if text:
-                write_field(w, TRAILER_ERROR, <const uint8_t*><const char*>text, len(text))
-            self.leave(move_frame(&self.k), 0)
-            self.variables = None
-            return self.take_out()
-        finally:
-            give_back(&self.claimed)
+        held = self.enter()
+        move_head(&self.k)
+        write_byte(w, RESULTS_TRAILER << 3 | 2)
+        write_varint(w, len_field(len(text)) if text else 0)
+        if text:
+            write_field(w, TRAILER_ERROR, <const uint8_t*><const char*>text, len(text))
+        self.leave(move_frame(&self.k), 0)
+        self.variables = None
+        return self.take_out()
 
     def close(self, metadata=None) -> bytes:
         """The rest to write: the trailer, where the result set has none. Frames have no ``metadata`` of a caller."""

@@ -1,11 +1,12 @@
 """Counts rows and bytes of a Jelly stream by kind and by frame, and finds where rows are."""
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free
+from libc.string cimport memcpy
 
 import numpy
 
-from jelly._core.base.claim cimport claim, give_back
+from jelly._core.base.objects cimport hold
 from jelly._core.base.protobuf cimport Writer
 from jelly._core.base cimport schema as pb
 from jelly._core.jelly.column_state cimport COLUMN_FIELDS
@@ -146,10 +147,8 @@ cdef class RowCounter(Decoder):
         cdef int64_t head[3]
         cdef int64_t at = 0
         cdef int64_t shown
-        cdef int i
         while at < self.c.keys.n:
-            for i in range(<int>sizeof(head)):
-                (<uint8_t*>head)[i] = self.c.keys.buf[at + i]
+            memcpy(head, self.c.keys.buf + at, sizeof(head))
             at += sizeof(head)
             key = (<const char*>self.c.keys.buf)[at:at + head[1]].decode()
             at += head[1]
@@ -164,20 +163,14 @@ cdef class RowCounter(Decoder):
     def take_frames(self):
         """The frames finished since the last call: int64 columns offset, size, bytes of metadata, rows of each of
         ``kinds``, bytes of each; and the metadata: (frame, key, first bytes of the value, length of the value)."""
-        claim(&self.claimed, self)
-        try:
-            keys, self.frame_keys = self.frame_keys, []
-            table = take_table(&self.c.frames, NUMBERS)
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        keys, self.frame_keys = self.frame_keys, []
+        table = take_table(&self.c.frames, NUMBERS)
         fields = [*self.kinds.values()]
         return table[:, [*range(ROWS), *(ROWS + i for i in fields), *(BYTES + i for i in fields)]], keys
 
     def take_places(self):
         """The rows since the last call that are no lookup entries: int64 columns number of their field as in ``kinds``,
         frame, row in the frame, offset in the stream."""
-        claim(&self.claimed, self)
-        try:
-            return take_table(&self.c.places, 4)
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        return take_table(&self.c.places, 4)

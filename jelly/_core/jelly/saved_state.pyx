@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memset
 
 from jelly._core.base.batch cimport (
     CARRIED, NO_TERM, UNSET, BatchData, TermView, add_quoted, add_row, add_term, free_arena, init_arena,
@@ -10,11 +11,10 @@ from jelly._core.base.batch cimport (
 from jelly._core.base.fault cimport NAME_ENTRY, NO_MEMORY, OK, OPEN_PATCH, fail
 from jelly._core.base.kinds cimport ATTRIBUTED, COMPOUND, KIND_IRI, KIND_LANG, KIND_TEXT, TERMS, TEXTS, among
 from jelly._core.rules.patch_operations cimport OPEN, OP_PUNCTUATION
-from jelly._core.base.protobuf cimport (
-    MAX_VARINT, Reader, Writer, put_bytes, put_varint, reserve, take_span, take_varint,
-)
+from jelly._core.base.protobuf cimport Reader, Writer, reserve, take_span, take_varint, write_bytes, write_varint
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jelly.column_state cimport COLUMN_VERSION, NUMBERING_P, RDF_12, Columns
+from jelly._core.jelly.decode cimport table_of
 from jelly._core.jelly.decode_state cimport MAX_DEPTH, DecoderState
 from jelly._core.jelly.lookup cimport Table, free_entries, set_entry
 
@@ -27,80 +27,63 @@ cdef enum:
     STATE_TERM = 2
 
 
-cdef int put_number(Writer* w, int64_t value) except -1:
-    if reserve(w, MAX_VARINT) < 0:
-        raise MemoryError
-    put_varint(w, value)
-    return 0
-
-
-cdef int put_text(Writer* w, const uint8_t* text, int64_t n) except -1:
-    put_number(w, n)
-    if reserve(w, n) < 0:
-        raise MemoryError
-    put_bytes(w, text, n)
-    return 0
-
-
-cdef int put_table(Writer* w, Table* table) except -1:
+cdef void put_table(Writer* w, Table* table) noexcept:
     """The entries that are defined, by id."""
     cdef int32_t i
-    put_number(w, table.last)
+    write_varint(w, table.last)
     for i in range(1, table.made + 1):
         if table.slots[i].text != NULL:
-            put_number(w, i)
-            put_text(w, table.slots[i].text, table.slots[i].n)
-    put_number(w, 0)
-    return 0
+            write_varint(w, i)
+            write_varint(w, table.slots[i].n)
+            write_bytes(w, table.slots[i].text, table.slots[i].n)
+    write_varint(w, 0)
 
 
-cdef int state_put_term(Writer* w, BatchData* a, int32_t term) except -1:
+cdef void state_put_term(Writer* w, BatchData* a, int32_t term) noexcept:
     cdef TermView v
     cdef int k
     view_term(a, term, &v)
     # A base direction stands with its tag, as in Jelly and in states that were saved before.
-    put_number(w, min(v.kind, KIND_TEXT))
+    write_varint(w, min(v.kind, KIND_TEXT))
     for k in range(v.n_refs):
         state_put_term(w, a, v.refs[k])
     if among(v.kind, COMPOUND):
-        return 0
-    put_number(w, v.n + len_direction(v.kind))
-    if reserve(w, v.n + len_direction(v.kind)) < 0:
-        raise MemoryError
-    put_bytes(w, v.at, v.n)
-    put_direction(w.buf + w.n, v.kind)
-    w.n += len_direction(v.kind)
-    return 0
+        return
+    write_varint(w, v.n + len_direction(v.kind))
+    write_bytes(w, v.at, v.n)
+    if reserve(w, len_direction(v.kind)) == 0:
+        put_direction(w.buf + w.n, v.kind)
+        w.n += len_direction(v.kind)
 
 
 cdef bytes save_state(DecoderState* d):
     """All that the frames to come may refer to. The Decode stands between two frames and its Batch is given away."""
     cdef Writer w
     cdef int slot
-    w.buf = NULL
-    w.n = w.cap = 0
+    memset(&w, 0, sizeof(Writer))
     try:
         if d.columnar:
             # What the first options do not say: in version 3 they may change.
             for number in (
                 d.header.numbering, d.header.rdf, d.columns.open, d.header.names, d.header.prefixes, d.header.datatypes,
             ):
-                put_number(&w, number)
-        put_table(&w, &d.t.names)
-        put_table(&w, &d.t.prefixes)
-        put_table(&w, &d.t.datatypes)
+                write_varint(&w, number)
+        for slot in range(3):
+            put_table(&w, table_of(d, slot))
         # In columns they count from 0 in each frame. What is left of them depends on where Batches end.
-        put_number(&w, 0 if d.columnar else d.t.last_name)
-        put_number(&w, 0 if d.columnar else d.t.last_prefix)
-        put_number(&w, d.in_graph)
+        write_varint(&w, 0 if d.columnar else d.t.last_name)
+        write_varint(&w, 0 if d.columnar else d.t.last_prefix)
+        write_varint(&w, d.in_graph)
         for slot in range(4):
             if d.last[slot] == UNSET:
-                put_number(&w, STATE_UNSET)
+                write_varint(&w, STATE_UNSET)
             elif d.carried[slot] == NO_TERM:
-                put_number(&w, STATE_DEFAULT_GRAPH)
+                write_varint(&w, STATE_DEFAULT_GRAPH)
             else:
-                put_number(&w, STATE_TERM)
+                write_varint(&w, STATE_TERM)
                 state_put_term(&w, &d.carry, d.carried[slot])
+        if w.failed:
+            raise MemoryError
         return (<const char*>w.buf)[:w.n]
     finally:
         free(w.buf)
@@ -187,9 +170,8 @@ cdef int load_state(DecoderState* d, bytes data) except -1:
     cdef int64_t state
     r.at = <const uint8_t*><const char*>data
     r.end = r.at + len(data)
-    load_table(d, &r, &d.t.names)
-    load_table(d, &r, &d.t.prefixes)
-    load_table(d, &r, &d.t.datatypes)
+    for slot in range(3):
+        load_table(d, &r, table_of(d, slot))
     d.t.last_name = take_number(&r, d.t.names.size)
     d.t.last_prefix = take_number(&r, d.t.prefixes.made)
     if d.t.last_prefix > 0 and d.t.prefixes.slots[d.t.last_prefix].text == NULL:
@@ -227,9 +209,8 @@ cdef int begin_stream(DecoderState* d, bint in_patch) noexcept nogil:
             if add_row(d.b, NO_TERM, NO_TERM, NO_TERM, NO_TERM) < 0:
                 return fail(&d.fault, NO_MEMORY, NULL)
             d.b.op[d.b.n_rows - 1] = OP_PUNCTUATION
-        free_entries(&d.t.names)
-        free_entries(&d.t.prefixes)
-        free_entries(&d.t.datatypes)
+        for slot in range(3):
+            free_entries(table_of(d, slot))
         d.t.last_name = d.t.last_prefix = 0
         d.in_graph = False
         for slot in range(4):

@@ -11,6 +11,8 @@ cdef enum:
     MAX_PATCH_VERSION = 1
     # The smallest name table of Jelly-Patch; Jelly-RDF 1.0 allowed any.
     MIN_PATCH_NAMES = 8
+    # Fields of the options, of which none has this number.
+    OPTIONS_FIELDS = 16
 
 ctypedef struct StreamOptionsRow:
     # The stream options as read. Those of a patch have the statement type as `physical` (the numbers are the same) and
@@ -36,6 +38,9 @@ ctypedef struct Limits:
     int64_t rows  # of a frame of version 3
 
 
+cdef int read_options_fields(
+    Reader* r, Reader* name, bint patch, int64_t known, int64_t* numbers, Fault* fault
+) noexcept nogil
 cdef int read_stream_options(Reader* r, StreamOptionsRow* h, bint patch, Fault* fault) noexcept nogil
 cdef bint types_agree(StreamOptionsRow* h) noexcept nogil
 cdef int check_stream_options(

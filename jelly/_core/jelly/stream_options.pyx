@@ -8,12 +8,12 @@ from functools import lru_cache
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.fault cimport (
-    BAD_LOGICAL, BAD_MESSAGES_TYPE, BAD_PHYSICAL, BAD_RDF_VERSION, BAD_STATEMENT_TYPE, BAD_STREAM_TYPE, BAD_UTF8,
+    BAD_LOGICAL, BAD_MESSAGES_TYPE, BAD_PHYSICAL, BAD_RDF_VERSION, BAD_STATEMENT_TYPE, BAD_STREAM_TYPE,
     BAD_VERSION, DATATYPE_TABLE_LIMIT, IS_PATCH, IS_RDF, MALFORMED, NAME_TABLE_LIMIT, NAME_TABLE_SMALL, OK,
     PREFIX_TABLE_LIMIT, ROW_OPTION, TYPES_DISAGREE, fail, utf8_of,
 )
 from jelly._core.base.protobuf cimport Writer, skip_any, take_low_bits, take_span, take_varint, write_field, write_number
-from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.base.utf8 cimport need_utf8
 from jelly._core.jelly.column_state cimport (
     COLUMN_VERSION, MIN_COLUMN_NAMES, NUMBERING_P, NUMBERING_S, OPTIONS_TYPES, OPTIONS_TYPES_END, RDF_12, TYPE_FLAT,
     TYPE_MESSAGES,
@@ -42,15 +42,15 @@ cdef int settle_columns(StreamOptionsRow* h, int64_t* types, const uint8_t* at, 
     h.numbering = NUMBERING_P
     if h.physical == 0:
         h.numbering = NUMBERING_S
-        h.physical = types[0]
+        h.physical = <int32_t>types[0]
         types += 1
     if h.physical != pb.PHYSICAL_STREAM_TYPE_TRIPLES and h.physical != pb.PHYSICAL_STREAM_TYPE_QUADS:
         return fail(fault, BAD_STATEMENT_TYPE, at, h.physical)
     if types[0] != TYPE_FLAT and types[0] != TYPE_MESSAGES:
-        return fail(fault, BAD_MESSAGES_TYPE, at, types[0])
-    if types[1] < 0 or types[1] > RDF_12:
-        return fail(fault, BAD_RDF_VERSION, at, types[1])
-    h.rdf = <int>types[1]
+        return fail(fault, BAD_MESSAGES_TYPE, at, <int32_t>types[0])
+    h.rdf = <int32_t>types[1]
+    if h.rdf < 0 or h.rdf > RDF_12:
+        return fail(fault, BAD_RDF_VERSION, at, h.rdf)
     # A message is to a reader what a frame of graphs or datasets is.
     h.logical = h.physical + (2 if types[0] == TYPE_MESSAGES else 0)
     if h.names < MIN_COLUMN_NAMES:
@@ -58,64 +58,58 @@ cdef int settle_columns(StreamOptionsRow* h, int64_t* types, const uint8_t* at, 
     return OK
 
 
-cdef int read_stream_options(Reader* r, StreamOptionsRow* h, bint patch, Fault* fault) noexcept nogil:
-    """The options of a stream or of a patch: all fields but the types have the same numbers in both."""
+cdef int read_options_fields(
+    Reader* r, Reader* name, bint patch, int64_t known, int64_t* numbers, Fault* fault
+) noexcept nogil:
+    """The name of a stream and those fields of its options that are known numbers, by field."""
     cdef int64_t tag, value
-    cdef int64_t known = PATCH_FIELDS if patch else RDF_FIELDS
-    cdef int64_t types[OPTIONS_TYPES_END - OPTIONS_TYPES]
-    cdef const uint8_t* at = r.at
-    memset(types, 0, sizeof(types))
-    memset(h, 0, sizeof(StreamOptionsRow))
     while r.at < r.end:
         tag = take_varint(r)
         # Field 1 tells the two formats apart: the name of the stream is a string, the statement type a number.
         if tag == pb.RDF_STREAM_OPTIONS_STREAM_NAME_TAG:
             if patch:
                 return fail(fault, IS_RDF, r.at)
-            if take_span(r, &h.name) < 0:
+            if take_span(r, name) < 0:
                 return fail(fault, MALFORMED, r.at)
-            if check_utf8(h.name.at, h.name.end - h.name.at) >= 0:
-                return fail(fault, BAD_UTF8, h.name.at)
-            continue
-        if tag == pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE_TAG and not patch:
-            return fail(fault, IS_PATCH, r.at)
-        if tag < 0 or tag & 7 != 0 or tag >> 3 > pb.RDF_STREAM_OPTIONS_VERSION or known >> (tag >> 3) & 1 == 0:
+            if need_utf8(name, fault) != OK:
+                return fault.code
+        elif tag < 0 or tag & 7 != 0 or tag >> 3 >= OPTIONS_FIELDS or known >> (tag >> 3) & 1 == 0:
+            if tag == pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE_TAG:
+                return fail(fault, IS_PATCH, r.at)
             if tag < 0 or skip_any(r, tag) < 0:
                 return fail(fault, MALFORMED, r.at)
-            continue
-        value = take_varint(r)
-        if value < 0:
-            value = take_low_bits(r)
-            if value < 0:
-                return fail(fault, MALFORMED, r.at)
-        # The flags are 64 bits wide on the wire, all others 32; the types have a sign.
-        if tag == pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG or tag == pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG:
-            value = value != 0
-        value = <uint32_t>value
-        if tag == pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE_TAG:
-            h.physical = <int32_t>value
-        elif tag == pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG:
-            if patch:
-                h.logical = <int32_t>value
-            else:
-                h.physical = <int32_t>value
-        elif tag == pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG:
-            h.generalized = value
-        elif tag == pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG:
-            h.star = value
-        elif tag == pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE_TAG:
-            h.names = value
-        elif tag == pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE_TAG:
-            h.prefixes = value
-        elif tag == pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE_TAG:
-            h.datatypes = value
-        elif tag == pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE_TAG:
-            h.logical = <int32_t>value
-        elif tag == pb.RDF_STREAM_OPTIONS_VERSION_TAG:
-            h.version = value
         else:
-            types[(tag >> 3) - OPTIONS_TYPES] = <int32_t>value
-    return settle_columns(h, types, at, fault) if h.version == COLUMN_VERSION and not patch else OK
+            value = take_varint(r)
+            if value < 0:
+                value = take_low_bits(r)
+                if value < 0:
+                    return fail(fault, MALFORMED, r.at)
+            # The flags are 64 bits wide on the wire, all others 32.
+            if tag == pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG or tag == pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG:
+                value = value != 0
+            numbers[tag >> 3] = <uint32_t>value
+    return OK
+
+
+cdef int read_stream_options(Reader* r, StreamOptionsRow* h, bint patch, Fault* fault) noexcept nogil:
+    """The options of a stream or of a patch: all fields but the types, which have a sign, have the same numbers in both."""
+    cdef int64_t numbers[OPTIONS_FIELDS]
+    cdef const uint8_t* at = r.at
+    memset(numbers, 0, sizeof(numbers))
+    memset(h, 0, sizeof(StreamOptionsRow))
+    if read_options_fields(r, &h.name, patch, PATCH_FIELDS if patch else RDF_FIELDS, numbers, fault) != OK:
+        return fault.code
+    h.physical = <int32_t>numbers[
+        pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE if patch else pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE
+    ]
+    h.logical = <int32_t>numbers[pb.RDF_PATCH_OPTIONS_STREAM_TYPE if patch else pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE]
+    h.generalized = numbers[pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS]
+    h.star = numbers[pb.RDF_STREAM_OPTIONS_RDF_STAR]
+    h.names = numbers[pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE]
+    h.prefixes = numbers[pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE]
+    h.datatypes = numbers[pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE]
+    h.version = numbers[pb.RDF_STREAM_OPTIONS_VERSION]
+    return settle_columns(h, &numbers[OPTIONS_TYPES], at, fault) if h.version == COLUMN_VERSION and not patch else OK
 
 
 cdef bint types_agree(StreamOptionsRow* h) noexcept nogil:

@@ -3,7 +3,8 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport CARRIED, BatchData, hash_bytes, len_direction, put_direction, same_term
+from jelly._core.base.batch cimport CARRIED, BatchData, hash_bytes, len_direction, len_of, put_direction
+from jelly._core.base.batch_concat cimport same_term
 from jelly._core.base.fault cimport OK, TEXT_LIMIT, fail
 from jelly._core.base.kinds cimport KIND_LANG, KIND_TEXT
 from jelly._core.base.protobuf cimport (
@@ -26,7 +27,7 @@ cdef void free_entries(EntriesOut* out) noexcept nogil
 
 
 cdef inline int64_t len_text(EncoderState* e, int32_t term) noexcept nogil:
-    return e.b.start[term + 1] - e.b.start[term]
+    return len_of(e.b, term)
 
 
 # ---- lookup entries
@@ -82,7 +83,7 @@ cdef inline bint is_repeated(EncoderState* e, int slot, int32_t last, int32_t te
         return same_term(&e.carry, e.carried[slot], b, term)
     if last < 0 or term < 0 or b.kind[last] != b.kind[term]:
         return False
-    if b.start[last + 1] - b.start[last] != b.start[term + 1] - b.start[term]:
+    if len_of(b, last) != len_of(b, term):
         return False
     return same_term(b, last, b, term)
 

@@ -301,30 +301,3 @@ cdef int parse_value(
     if parse_decimal(text, end, False, &value.whole, &value.scale) and -most - 1 <= value.whole <= most:
         value.kind = VALUE_INTEGER
     return value.kind
-
-
-# Test doors.
-
-def _format_double(double value):
-    cdef uint8_t out[MAX_NUMBER]
-    n = format_double(value, out)
-    return (<const char*>out)[:n].decode()
-
-
-def _format_decimal(int64_t value, int32_t scale):
-    cdef uint8_t out[MAX_NUMBER]
-    n = format_decimal(value, scale, out)
-    return (<const char*>out)[:n].decode()
-
-
-def _parse_value(str datatype, str text):
-    """The value of an XML Schema datatype: an int, (unscaled, scale) or a float; None where there is none."""
-    cdef Value value
-    iri = ("http://www.w3.org/2001/XMLSchema#" + datatype).encode()
-    data = text.encode()
-    parse_value(<const uint8_t*><const char*>iri, len(iri), <const uint8_t*><const char*>data, len(data), &value)
-    if value.kind == VALUE_INTEGER:
-        return value.whole
-    if value.kind == VALUE_DECIMAL:
-        return value.whole, value.scale
-    return value.real if value.kind == VALUE_DOUBLE else None

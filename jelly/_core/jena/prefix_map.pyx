@@ -4,7 +4,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from jelly._core.base.batch cimport hash_bytes, same_bytes
-from jelly._core.base.fault cimport NO_MEMORY, OK, PREFIXES_LIMIT, TABLE_BYTES, fail, fault_error
+from jelly._core.base.fault cimport NO_MEMORY, OK, PREFIXES_LIMIT, TABLE_BYTES, fail
 
 
 cdef void free_prefixes(Prefixes* p) noexcept nogil:
@@ -154,39 +154,3 @@ cdef int32_t find_space(Prefixes* p, const uint8_t* iri, int64_t n) noexcept nog
                     longest = item.n_iri
                     found = k
     return found
-
-
-# Test door.
-
-cdef class _Prefixes:
-    """A table of its own."""
-
-    cdef Prefixes p
-
-    def __cinit__(self, int32_t limit=1000):
-        self.p.limit = limit
-
-    def __dealloc__(self):
-        free_prefixes(&self.p)
-
-    def set(self, bytes name, bytes iri):
-        cdef Fault fault
-        memset(&fault, 0, sizeof(Fault))
-        if set_prefix(
-            &self.p, <const uint8_t*><const char*>name, len(name), <const uint8_t*><const char*>iri, len(iri), &fault
-        ) < 0:
-            raise fault_error(&fault, {})
-
-    def find(self, bytes name):
-        """The namespace of a name, or None."""
-        cdef int32_t item = find_prefix(&self.p, <const uint8_t*><const char*>name, len(name))
-        if item < 0:
-            return None
-        return (<const char*>self.p.items[item].text)[
-            self.p.items[item].n_name:self.p.items[item].n_name + self.p.items[item].n_iri
-        ]
-
-    def shorten(self, bytes iri):
-        """The name of the prefix for an IRI, or None."""
-        cdef int32_t item = find_space(&self.p, <const uint8_t*><const char*>iri, len(iri))
-        return None if item < 0 else (<const char*>self.p.items[item].text)[:self.p.items[item].n_name]

@@ -6,8 +6,8 @@ from libc.stdlib cimport free
 from libc.string cimport memmove
 
 from jelly._core.base.batch cimport clear_interner, init_interner, make_results
-from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.fault cimport FULL, NEED_MORE, NEED_TABLES, OK, ROW_LIMIT, fail, fault_error
+from jelly._core.base.objects cimport hold
 from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, take_span
 from jelly._core.base.push_reader cimport FIRST_TEXT, PushReader
 from jelly._core.jena.prefix_map cimport MAX_PREFIXES
@@ -105,11 +105,8 @@ cdef class BinaryReader(PushReader):
     @property
     def base(self) -> str | None:
         """The base IRI that RDF Protobuf may tell; nothing is resolved with it."""
-        claim(&self.claimed, self)
-        try:
-            return (<const char*>self.t.base.buf)[:self.t.base.n].decode() if self.t.has_base else None
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        return (<const char*>self.t.base.buf)[:self.t.base.n].decode() if self.t.has_base else None
 
     @property
     def quads(self) -> bool:
@@ -121,14 +118,11 @@ cdef class BinaryReader(PushReader):
         """The prefixes declared so far and their namespaces."""
         cdef int32_t i
         found = {}
-        claim(&self.claimed, self)
-        try:
-            for i in range(self.t.prefixes.n):
-                item = self.t.prefixes.items[i]
-                text = (<const char*>item.text)[:item.n_name + item.n_iri]
-                found[text[:item.n_name].decode()] = text[item.n_name:].decode()
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        for i in range(self.t.prefixes.n):
+            item = self.t.prefixes.items[i]
+            text = (<const char*>item.text)[:item.n_name + item.n_iri]
+            found[text[:item.n_name].decode()] = text[item.n_name:].decode()
         return found
 
     cdef int take_chunk(self) except -1:
@@ -274,11 +268,8 @@ cdef class ResultReader(BinaryReader):
     @property
     def variables(self) -> tuple | None:
         """The names of the variables, without ``?``; None before they are read."""
-        claim(&self.claimed, self)
-        try:
-            return self.find_names()
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        return self.find_names()
 
     cdef tuple find_names(self):
         cdef Reader r, name

@@ -5,12 +5,13 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from jelly._core.base.batch cimport (
-    NO_TERM, UNSET, add_graphs, add_namespace, add_quoted, add_row, copy_term, free_arena, free_interner, grow_rows,
-    init_arena, intern_term, kind_of_direction, split_tag,
+    NO_TERM, UNSET, add_graphs, add_namespace, add_quoted, add_row, free_arena, free_interner, grow_rows, init_arena,
+    intern_term, kind_of_direction, len_of, split_tag,
 )
 from jelly._core.base.constants cimport (
     MAX_VARIABLES, N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING, is_xsd_string,
 )
+from jelly._core.base.batch_concat cimport copy_term
 from jelly._core.base.fault cimport (
     BAD_DIRECTION, BAD_UTF8, BOTH_KINDS, BY_ROW, DEPTH, FIELD_MISSING, FULL, NEED_MORE, NEED_TABLES, NESTED_REPEAT,
     NOTHING_TO_REPEAT, NO_HEADER, NO_MEMORY, NO_PREFIX, OK, OPEN_PATCH, PATTERN_TERM, ROW_WIDTH, SCALE_LIMIT, TERM_MISSING,
@@ -395,7 +396,7 @@ cdef int note_base(JenaReader* t, Reader* iri) noexcept nogil:
 cdef bint is_default(BatchData* b, int32_t graph) noexcept nogil:
     """Whether this is one of the two names that Jena has for the default graph."""
     cdef const uint8_t* text = b.text + b.start[graph]
-    cdef int64_t n = b.start[graph + 1] - b.start[graph]
+    cdef int64_t n = len_of(b, graph)
     return (n == 22 or n == 26) and b.kind[graph] == KIND_IRI and memcmp(text, b"urn:x-arq:DefaultGraphNode", n) == 0
 
 

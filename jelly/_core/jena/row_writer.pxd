@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport NO_TERM, BatchData
+from jelly._core.base.batch cimport NO_TERM, BatchData, load_row
 from jelly._core.base.fault cimport NO_MEMORY, OK, Fault, fail
 from jelly._core.base.protobuf cimport Reader, Writer, len_field, put_byte, reserve
 from jelly._core.jena.numeric cimport Value
@@ -92,10 +92,7 @@ cdef inline int measure_row(JenaWriter* d, int64_t row, int32_t* ids, bint lengt
     """The terms of a statement: how many it has, 3 in the default graph and 4 in another, or a code."""
     cdef BatchData* b = d.b
     cdef int arity = 3
-    ids[0] = b.s[row]
-    ids[1] = b.p[row]
-    ids[2] = b.o[row]
-    ids[3] = NO_TERM if b.g == NULL else b.g[row]
+    load_row(b, row, ids)
     if ids[3] != NO_TERM:
         if measure(d, ids[3], 3, 0) < 0:
             return d.fault.code

@@ -1,8 +1,6 @@
 """Thrift's compact protocol, as far as RDF Thrift needs it. Knows no RDF."""
 
-from libc.string cimport memset
-
-from jelly._core.base.fault cimport NESTING, OK, fault_error
+from jelly._core.base.fault cimport NESTING, OK
 
 
 cdef int skip_bytes(Reader* r, int64_t n, Fault* fault) noexcept nogil:
@@ -63,17 +61,3 @@ cdef int skip_value(Reader* r, int kind, int depth, Fault* fault) noexcept nogil
     if item & 15 == 0:
         return fail(fault, THRIFT_MALFORMED, r.at - 1)
     return skip_items(r, n, item >> 4, item & 15, depth + 1, fault)
-
-
-# Test door.
-
-def _skip_value(bytes data, int kind):
-    """Bytes that a value takes. Raises what a reader would."""
-    cdef Reader r
-    cdef Fault fault
-    memset(&fault, 0, sizeof(Fault))
-    r.at = <const uint8_t*><const char*>data
-    r.end = r.at + len(data)
-    if skip_value(&r, kind, 0, &fault) < 0:
-        raise fault_error(&fault, {"offset": fault.at - <const uint8_t*><const char*>data})
-    return r.at - <const uint8_t*><const char*>data

@@ -12,7 +12,7 @@ from jelly._core.algebra.sort cimport TextItem, sort_texts
 from jelly._core.algebra.statement_ids cimport (
     Statement, Statements, drop_duplicates, need_rdf, sort_statements, take_statements,
 )
-from jelly._core.base.batch cimport NO_TERM, Batch, BatchData
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, len_of, load_row
 from jelly._core.base.characters cimport UCHAR
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport (
@@ -20,6 +20,7 @@ from jelly._core.base.fault cimport (
 )
 from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI, LITERALS, TRIPLES, among, plain_kinds
 from jelly._core.base.memory cimport resize
+from jelly._core.base.objects cimport hold
 from jelly._core.ntriples.blank_node_hashes cimport LABEL_BYTES, Labeller, put_label
 from jelly._core.ntriples.canonical_labels cimport free_labeller, label_nodes
 from jelly._core.ntriples.term_reader cimport OBJECT
@@ -40,10 +41,7 @@ cdef int check_rows(BatchData* b, int64_t* row, Fault* fault) noexcept nogil:
     cdef int32_t terms[4]
     cdef int slot, kind
     for row[0] in range(b.n_rows):
-        terms[0] = b.s[row[0]]
-        terms[1] = b.p[row[0]]
-        terms[2] = b.o[row[0]]
-        terms[3] = NO_TERM if b.g == NULL else b.g[row[0]]
+        load_row(b, row[0], terms)
         for slot in range(4):
             if terms[slot] == NO_TERM:
                 continue
@@ -183,33 +181,27 @@ cdef class Canonicalizer:
         """Canonical labels of blank nodes by their labels in the input; empty before ``finish``."""
         cdef int32_t i, term
         cdef dict found = {}
-        claim(&self.claimed, self)
-        try:
-            for i in range(self.n_nodes if self.finished else 0):
-                term = self.term_of[self.n_texts + i]
-                label = (<const char*>self.text)[self.start[term]:self.start[term + 1]].decode()
-                found[label] = f"c14n{self.canonical[i]}"
-            return found
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        for i in range(self.n_nodes if self.finished else 0):
+            term = self.term_of[self.n_texts + i]
+            label = (<const char*>self.text)[self.start[term]:self.start[term + 1]].decode()
+            found[label] = f"c14n{self.canonical[i]}"
+        return found
 
     def add(self, Batch batch not None) -> None:
         """Add the statements of a Batch. JellyUnsupportedError if RDFC-1.0 is not defined for one of them."""
         cdef Fault fault
         cdef int64_t row = 0
-        claim(&self.claimed, self)
-        try:
-            if self.finished:
-                raise ValueError("the Canonicalizer has finished")
-            need_rdf(batch)
-            with nogil:
-                memset(&fault, 0, sizeof(fault))
-                check_rows(&batch.a, &row, &fault)
-            if fault.code < 0:
-                raise fault_error(&fault, {"row": batch.first_row + row})
-            take_statements(self.terms, &self.rows, batch, 0, batch.a.n_rows)
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        if self.finished:
+            raise ValueError("the Canonicalizer has finished")
+        need_rdf(batch)
+        with nogil:
+            memset(&fault, 0, sizeof(fault))
+            check_rows(&batch.a, &row, &fault)
+        if fault.code < 0:
+            raise fault_error(&fault, {"row": batch.first_row + row})
+        take_statements(self.terms, &self.rows, batch, 0, batch.a.n_rows)
 
     cdef int write_terms(self, BatchData* b) noexcept nogil:
         """Write the texts of all terms of the dictionary, which gives its memory away meanwhile."""
@@ -227,12 +219,12 @@ cdef class Canonicalizer:
             return NO_MEMORY
         for term in range(b.n_terms):
             if b.kind[term] == KIND_BNODE:
-                self.start[term] = b.start[term + 1] - b.start[term]
+                self.start[term] = len_of(b, term)
                 self.n_nodes += 1
             elif among(b.kind[term], LITERALS | 1 << KIND_IRI):
                 len_term(&writer, term, OBJECT, 0)
                 if b.kind[term] != KIND_IRI:
-                    n = count_noncharacters(b.text + b.start[term], b.start[term + 1] - b.start[term])
+                    n = count_noncharacters(b.text + b.start[term], len_of(b, term))
                     self.start[term] += n * (UCHAR - 3)
                 self.term_of[self.n_texts] = term
                 self.n_texts += 1
@@ -317,19 +309,13 @@ cdef class Canonicalizer:
 
         JellyLimitError if the labels take more than ``max_steps``.
         """
-        claim(&self.claimed, self)
-        try:
-            self.label()
-        finally:
-            give_back(&self.claimed)
-
-    cdef int label(self) except -1:
+        held = hold(&self.claimed, self)
         cdef Labeller c
         cdef uint64_t numbers[SHA_NUMBERS]
         cdef int status
         cdef int32_t n_terms
         if self.finished:
-            return 0
+            return
         self.finished = True
         memset(&c, 0, sizeof(c))
         n_terms = self.terms.terms.a.n_terms
@@ -344,7 +330,7 @@ cdef class Canonicalizer:
             self.rows.n = 0
             raise MemoryError
         if self.n_nodes == 0:
-            return 0
+            return
         fill_sha_numbers(numbers)
         c.statements = &self.rows
         c.n_terms = self.n_texts

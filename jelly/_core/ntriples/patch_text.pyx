@@ -3,7 +3,7 @@
 from libc.stdint cimport int8_t, int32_t
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport NO_TERM, BatchData, add_row
+from jelly._core.base.batch cimport NO_TERM, BatchData, add_row, len_of
 from jelly._core.base.characters cimport is_digit, is_letter, is_line_end
 from jelly._core.base.fault cimport (
     BAD_TERM, FULL, HEADER_KEY, NO_MEMORY, OK, OPERATION, PATCH_GRAPH, PREFIX_IRI, PREFIX_NAME, TEXT_UTF8, fail,
@@ -235,14 +235,14 @@ cdef int64_t len_name(NTriplesWriter* t, int32_t term, bint word) noexcept nogil
     if term < 0 or term >= b.n_terms or b.kind[term] != KIND_TEXT:
         return fail(&t.fault, BAD_TERM, NULL, term, SUBJECT)
     text = b.text + b.start[term]
-    n = b.start[term + 1] - b.start[term]
+    n = len_of(b, term)
     return n if word and is_word(text, n) else len_text(text, n, False) + 2
 
 
 cdef uint8_t* put_name(NTriplesWriter* t, uint8_t* out, int32_t term, bint word) noexcept nogil:
     cdef BatchData* b = t.batch
     cdef const uint8_t* text = b.text + b.start[term]
-    cdef int64_t n = b.start[term + 1] - b.start[term]
+    cdef int64_t n = len_of(b, term)
     if word and is_word(text, n):
         memcpy(out, text, n)
         return out + n

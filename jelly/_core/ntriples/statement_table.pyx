@@ -11,9 +11,10 @@ from jelly._core.algebra.statement_ids cimport (
     Statement, Statements, compare_statements, need_rdf, sort_statements, take_statements,
 )
 from jelly._core.base.batch cimport Batch
-from jelly._core.base.claim cimport Claim, claim, give_back
+from jelly._core.base.claim cimport Claim
 from jelly._core.base.fault cimport NO_MEMORY
 from jelly._core.base.kinds cimport KIND_BNODE
+from jelly._core.base.objects cimport hold
 
 import numpy
 
@@ -113,17 +114,14 @@ cdef class StatementTable:
     def add(self, Batch batch not None, int side, int64_t start=0, stop=None) -> None:
         """Add some rows of a Batch to the first dataset (``side`` 0) or the second (1)."""
         cdef int64_t end = batch.a.n_rows if stop is None else stop
-        claim(&self.claimed, self)
-        try:
-            if self.taken:
-                raise ValueError("the differences were taken")
-            if not 0 <= side <= 1 or not 0 <= start <= end <= batch.a.n_rows:
-                raise IndexError(f"side {side} or rows {start} to {end} are not there")
-            need_rdf(batch)
-            self.dictionary.table.blank = OTHER_BNODE if side else KIND_BNODE
-            take_statements(self.dictionary, &self.rows[side], batch, start, end)
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        if self.taken:
+            raise ValueError("the differences were taken")
+        if not 0 <= side <= 1 or not 0 <= start <= end <= batch.a.n_rows:
+            raise IndexError(f"side {side} or rows {start} to {end} are not there")
+        need_rdf(batch)
+        self.dictionary.table.blank = OTHER_BNODE if side else KIND_BNODE
+        take_statements(self.dictionary, &self.rows[side], batch, start, end)
 
     def take_differences(self) -> tuple:
         """The statements without blank nodes that only the first dataset has, and those that only the second has.
@@ -135,29 +133,26 @@ cdef class StatementTable:
         cdef int status = 0
         cdef int side
         cdef int64_t i
-        claim(&self.claimed, self)
-        try:
-            if self.taken:
-                raise ValueError("the differences were taken")
-            self.taken = True
-            for i in range(terms.a.n_terms):
-                if terms.a.kind[i] == OTHER_BNODE:
-                    terms.a.kind[i] = KIND_BNODE
-            found = blank_terms(terms)
-            opened = <const uint8_t*>memory_of(found)
-            with nogil:
-                for side in range(2):
-                    if status == 0:
-                        status = set_apart(opened, &self.rows[side], &self.apart[side])
-                    if status == 0:
-                        status = sort_statements(&self.rows[side], terms.a.n_terms)
+        held = hold(&self.claimed, self)
+        if self.taken:
+            raise ValueError("the differences were taken")
+        self.taken = True
+        for i in range(terms.a.n_terms):
+            if terms.a.kind[i] == OTHER_BNODE:
+                terms.a.kind[i] = KIND_BNODE
+        found = blank_terms(terms)
+        opened = <const uint8_t*>memory_of(found)
+        with nogil:
+            for side in range(2):
                 if status == 0:
-                    drop_common(&self.rows[0], &self.rows[1])
-            if status < 0:
-                raise MemoryError
-            return numbers_of(&self.rows[0]), numbers_of(&self.rows[1])
-        finally:
-            give_back(&self.claimed)
+                    status = set_apart(opened, &self.rows[side], &self.apart[side])
+                if status == 0:
+                    status = sort_statements(&self.rows[side], terms.a.n_terms)
+            if status == 0:
+                drop_common(&self.rows[0], &self.rows[1])
+        if status < 0:
+            raise MemoryError
+        return numbers_of(&self.rows[0]), numbers_of(&self.rows[1])
 
     cdef int after(self) except -1:
         if not self.taken:
@@ -168,19 +163,13 @@ cdef class StatementTable:
         """The statements with blank nodes: int32, shape (n, 4); -1 is the default graph."""
         if not 0 <= side <= 1:
             raise IndexError(f"there is no side {side}")
-        claim(&self.claimed, self)
-        try:
-            self.after()
-            return numbers_of(&self.apart[side])
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        self.after()
+        return numbers_of(&self.apart[side])
 
     @property
     def terms(self) -> Batch:
         """The terms by their numbers, in a Batch without rows. A blank node may be of either dataset."""
-        claim(&self.claimed, self)
-        try:
-            self.after()
-            return self.dictionary.terms
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        self.after()
+        return self.dictionary.terms

@@ -2,7 +2,7 @@
 
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport len_direction, put_direction, refuse_term
+from jelly._core.base.batch cimport len_direction, len_of, put_direction, refuse_term
 from jelly._core.base.characters cimport UCHAR, find_escape, len_character, short_escape
 from jelly._core.base.constants cimport MAX_DEPTH, MAX_QUOTED
 from jelly._core.base.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, QUOTED_LIMIT, fail
@@ -84,7 +84,7 @@ cdef int64_t len_term(NTriplesWriter* t, int32_t term, int slot, int depth) noex
     kind = b.kind[term]
     aux = b.aux[term]
     text = b.text + b.start[term]
-    n = b.start[term + 1] - b.start[term]
+    n = len_of(b, term)
     if kind == KIND_IRI:
         length = AROUND_IRI + len_text(text, n, True)
     elif kind == KIND_BNODE:
@@ -98,7 +98,7 @@ cdef int64_t len_term(NTriplesWriter* t, int32_t term, int slot, int depth) noex
         if aux < 0 or aux >= b.n_terms or not among(b.kind[aux], TEXTS):
             return fail(&t.fault, BAD_TERM, NULL, aux, -1)
         text = b.text + b.start[aux]
-        n = b.start[aux + 1] - b.start[aux]
+        n = len_of(b, aux)
         if not is_plain_tag(text, text + n) and not t.canonical:
             return fail(&t.fault, BAD_TAG, NULL, term)
         length += n + len_direction(b.kind[aux])
@@ -188,7 +188,7 @@ cdef uint8_t* put_leaf(NTriplesWriter* t, uint8_t* out, int32_t term) noexcept n
     if kind == KIND_LITERAL:
         written -= AROUND_LITERAL
     elif kind == KIND_LANG:
-        written -= AROUND_LANG + b.start[aux + 1] - b.start[aux] + len_direction(b.kind[aux])
+        written -= AROUND_LANG + len_of(b, aux) + len_direction(b.kind[aux])
     else:
         written -= AROUND_TYPED + t.of_term[aux]
     out[0] = 0x22
@@ -197,7 +197,7 @@ cdef uint8_t* put_leaf(NTriplesWriter* t, uint8_t* out, int32_t term) noexcept n
     out += 1
     if kind == KIND_LANG:
         out[0] = 0x40
-        n = b.start[aux + 1] - b.start[aux]
+        n = len_of(b, aux)
         memcpy(out + 1, b.text + b.start[aux], n)
         out += 1 + n
         if b.kind[aux] != KIND_TEXT:

@@ -8,16 +8,17 @@ from libc.string cimport memmove, memset
 
 from jelly._core.algebra.message_blank_nodes cimport count_whole, drop_tail, move_tail
 from jelly._core.base.batch cimport (
-    NO_TERM, Batch, BatchData, add_namespace, add_term, clear_interner, free_interner, init_interner, need_statements,
+    NO_TERM, Batch, BatchData, add_namespace, add_term, clear_interner, free_interner, init_interner, need_plain, need_statements,
 )
 from jelly._core.base.characters cimport column_of, find_last_line, find_line_end, is_line_end
-from jelly._core.base.claim cimport claim, give_back, try_claim
+from jelly._core.base.claim cimport give_back, try_claim
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport (
     BAD_LABEL, BAD_TAG, BAD_TERM, LINE_LIMIT, NAMED_GRAPH_IN_TRIPLES, NEED_MORE, OK, OPEN_PATCH, UNKNOWN_KIND, Fault, fail,
     fault_error, utf8_of,
 )
 from jelly._core.base.kinds cimport KIND_IRI, KIND_TEXT
+from jelly._core.base.objects cimport hold
 from jelly._core.rules.patch_operations cimport OPEN
 from jelly._core.base.protobuf cimport Writer, put_bytes, reserve
 from jelly._core.base.push_reader cimport PushReader
@@ -153,16 +154,13 @@ cdef class TextReader(PushReader):
         cdef bytes text = utf8_of(name, "the name of a namespace")
         cdef bytes value = utf8_of(iri, "the IRI of a namespace")
         cdef int32_t ids[2]
-        claim(&self.claimed, self)
-        try:
-            if self.batch is None:
-                self.start_batch()
-            ids[0] = add_term(&self.batch.a, KIND_TEXT, NO_TERM, <const uint8_t*><const char*>text, len(text))
-            ids[1] = add_term(&self.batch.a, KIND_IRI, NO_TERM, <const uint8_t*><const char*>value, len(value))
-            if ids[0] < 0 or ids[1] < 0 or add_namespace(&self.batch.a, ids[0], ids[1]) < 0:
-                raise MemoryError
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        if self.batch is None:
+            self.start_batch()
+        ids[0] = add_term(&self.batch.a, KIND_TEXT, NO_TERM, <const uint8_t*><const char*>text, len(text))
+        ids[1] = add_term(&self.batch.a, KIND_IRI, NO_TERM, <const uint8_t*><const char*>value, len(value))
+        if ids[0] < 0 or ids[1] < 0 or add_namespace(&self.batch.a, ids[0], ids[1]) < 0:
+            raise MemoryError
 
     cdef int take_chunk(self) except -1:
         if self.after_cr and self.rest[0] == 0x0A:
@@ -503,9 +501,7 @@ cdef class TextWriter:
         cdef NTriplesWriter t
         cdef bytes lines
         cdef uint8_t* out
-        need_statements(batch)
-        if batch.a.op != NULL:
-            raise JellyOptionsError("a patch has operations: it has no frames of N-Triples or N-Quads")
+        need_plain(batch, "a patch has operations: it has no frames of N-Triples or N-Quads")
         a = &batch.a
         self.begin(&t, batch)
         try:

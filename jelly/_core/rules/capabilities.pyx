@@ -8,7 +8,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcpy, memset
 
-from jelly._core.base.batch cimport NO_TERM, BatchData
+from jelly._core.base.batch cimport NO_TERM, BatchData, len_of
 from jelly._core.base.batch_concat cimport replace_labels
 from jelly._core.base.constants cimport MAX_DEPTH, RDF_NAMESPACE
 from jelly._core.base.kinds cimport (
@@ -112,7 +112,7 @@ cdef void check_terms(Check* c) noexcept nogil:
                 continue
             if kind == KIND_IRI and bare:
                 at = b.text + b.start[term]
-                if b.start[term + 1] - b.start[term] < 2 or (at[0] != 0x5F and at[0] != 0x3C):
+                if len_of(b, term) < 2 or (at[0] != 0x5F and at[0] != 0x3C):
                     continue
             why = check_term(b, r, term)
             if why != HELD and not note(c, term, why):
@@ -238,15 +238,15 @@ cdef int64_t len_held(void* bad, const BatchData* b, int32_t term) noexcept nogi
     """The bytes that `put_held` writes."""
     if (<const int8_t*>bad)[term] == BAD_LABEL:
         return len_escaped(b.text + b.start[term], b.text + b.start[term + 1])
-    return b.start[term + 1] - b.start[term]
+    return len_of(b, term)
 
 
 cdef uint8_t* put_held(void* bad, uint8_t* out, const BatchData* b, int32_t term) noexcept nogil:
     """Write the label of a blank node, or another one that is held."""
     if (<const int8_t*>bad)[term] == BAD_LABEL:
         return put_escaped(out, b.text + b.start[term], b.text + b.start[term + 1])
-    memcpy(out, b.text + b.start[term], b.start[term + 1] - b.start[term])
-    return out + (b.start[term + 1] - b.start[term])
+    memcpy(out, b.text + b.start[term], len_of(b, term))
+    return out + len_of(b, term)
 
 
 _LABELS = {"any": LABELS_ANY, "ntriples": LABELS_NTRIPLES, "turtle": LABELS_TURTLE, "xml": LABELS_XML}

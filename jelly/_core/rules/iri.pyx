@@ -163,10 +163,3 @@ cdef int64_t find_iri_fault(const uint8_t* text, int64_t n) noexcept nogil:
     if at < end and at[0] == 0x23:
         at = skip_class(at + 1, end, low | BIT(0x3F), high, False)
     return -1 if at == end else at - text
-
-
-# Test hook.
-
-def _find_iri_fault(bytes text):
-    """`find_iri_fault` of a text in UTF-8."""
-    return find_iri_fault(<const uint8_t*>text, len(text))

@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp, memcpy
 
+from jelly._core.base.batch cimport len_of
 from jelly._core.base.characters cimport describe, find_label_end, is_digit, is_label_letter, is_letter, len_character
 from jelly._core.base.constants cimport N_RDF_NAMESPACE, RDF_NAMESPACE, is_tag_datatype
 from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TYPED, LITERALS, among
@@ -162,7 +163,7 @@ cdef int check_term(BatchData* b, Rules* r, int32_t term) noexcept nogil:
         return check_tag(r, b.kind[aux], b.text + b.start[aux], b.text + b.start[aux + 1])
     if kind == KIND_TYPED and r.tagged:
         aux = b.aux[term]
-        if 0 <= aux < b.n_terms and is_tag_datatype(b.text + b.start[aux], b.start[aux + 1] - b.start[aux]):
+        if 0 <= aux < b.n_terms and is_tag_datatype(b.text + b.start[aux], len_of(b, aux)):
             return BAD_DATATYPE
     return HELD
 

@@ -9,6 +9,14 @@ from jelly._core.base.claim cimport Claim
 from jelly._core.terms.term_adapter cimport TermAdapter
 
 
+cdef enum:
+    # Maximum bytes of text in the Batch of a BatchBuilder: far above the size that makes it full, so that a long literal
+    # still fits.
+    MAX_COLLECTED_TEXT = 1 << 30
+    # With this many bytes of text it is full, however few its rows.
+    ENOUGH_TEXT = 1 << 24
+
+
 ctypedef struct RecentTerm:
     PyObject* term  # owned
     int32_t id
@@ -55,6 +63,4 @@ cdef class BatchBuilder:
     cpdef int64_t add(self, object item) except -1
     cdef int64_t add_item(self, object item) except -1
     cdef bint fill(self, int64_t rows) except -1
-    cdef Py_ssize_t add_frames(self, list groups, Py_ssize_t start, type kind, Py_ssize_t longest, int64_t rows) except -1
     cdef bint add_waiting(self, int64_t rows) except -1
-    cdef int add_end(self, metadata) except -1

@@ -22,6 +22,7 @@ from jelly._core.base.kinds cimport (
     COMPOUND, KIND_ANY, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL,
     KIND_TYPED, KIND_VARIABLE, among,
 )
+from jelly._core.base.objects cimport hold
 from jelly._core.terms.model cimport (
     IRI, AnyTerm, BlankNode, DefaultGraph, Literal, QuotedTriple, Variable, of_library, split_language,
 )
@@ -61,10 +62,6 @@ cdef enum:
     # Number of objects remembered by address, a power of two, and the first such number: small messages need no more.
     RECENT = 1 << 10
     FIRST_RECENT = 1 << 7
-    # Maximum bytes of text in the Batch of a BatchBuilder.
-    MAX_COLLECTED_TEXT = 1 << 30
-    # With this many bytes of text it is full, however few its rows.
-    ENOUGH_TEXT = 1 << 24
     # More rows than any caller waits for.
     MAX_ROWS = 1 << 30
 
@@ -78,7 +75,7 @@ cdef class BatchBuilder:
     ``clear()`` begins another Batch.
     """
 
-    def __cinit__(self, int arity, int64_t rows=256, TermAdapter library=None):
+    def __cinit__(self, int arity, int64_t rows=256, TermAdapter library=None, **_):
         if arity != 3 and arity != 4:
             raise JellyArgumentError("a statement has 3 or 4 terms")
         self.arity = arity
@@ -132,28 +129,19 @@ cdef class BatchBuilder:
 
     def lend(self, function) -> None:
         """Call a function with the Batch, then empty it. Until then nothing can be added, which could move its memory."""
-        claim(&self.claimed, self)
-        try:
-            function(self.filled)
-            self.empty()
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        function(self.filled)
+        self.empty()
 
     def drop_open_frame(self) -> None:
         """Take away what was added since the last end of a frame."""
-        claim(&self.claimed, self)
-        try:
-            drop_tail(&self.filled.a)
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        drop_tail(&self.filled.a)
 
     def clear(self) -> None:
         """Empty the Batch, or begin another one if arrays of it are in use."""
-        claim(&self.claimed, self)
-        try:
-            self.empty()
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        self.empty()
 
     cdef int empty(self) except -1:
         cdef BatchData* a = &self.filled.a
@@ -344,15 +332,7 @@ cdef class BatchBuilder:
         It stops before a list that is empty, longer than ``longest`` or begins with another class than ``kind``, and
         before what is no list. Return the number of the list after the last one.
         """
-        claim(&self.claimed, self)
-        try:
-            return self.add_frames(groups, start, kind, longest, rows)
-        finally:
-            give_back(&self.claimed)
-
-    cdef Py_ssize_t add_frames(
-        self, list groups, Py_ssize_t start, type kind, Py_ssize_t longest, int64_t rows
-    ) except -1:
+        held = hold(&self.claimed, self)
         cdef Py_ssize_t n = start
         cdef list group
         while n < len(groups) and type(groups[n]) is list:
@@ -392,24 +372,15 @@ cdef class BatchBuilder:
     def namespace(self, name, iri) -> None:
         """Declare a namespace at this point of the stream."""
         cdef int32_t text, value
-        claim(&self.claimed, self)
-        try:
-            check_free(self.filled)
-            text = self.intern(KIND_TEXT, NO_TERM, name)
-            value = self.intern(KIND_IRI, NO_TERM, iri)
-            self.checked(add_namespace(&self.filled.a, text, value))
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        check_free(self.filled)
+        text = self.intern(KIND_TEXT, NO_TERM, name)
+        value = self.intern(KIND_IRI, NO_TERM, iri)
+        self.checked(add_namespace(&self.filled.a, text, value))
 
     def end_frame(self, metadata=None) -> None:
         """End a frame here. ``metadata`` maps str to bytes."""
-        claim(&self.claimed, self)
-        try:
-            self.add_end(metadata)
-        finally:
-            give_back(&self.claimed)
-
-    cdef int add_end(self, metadata) except -1:
+        held = hold(&self.claimed, self)
         cdef bytes key, value
         check_free(self.filled)
         if metadata:
@@ -421,7 +392,6 @@ cdef class BatchBuilder:
                     <const uint8_t*><const char*>value, len(value),
                 ))
         self.checked(add_frame(&self.filled.a))
-        return 0
 
 
 cdef class ResultBatchBuilder:

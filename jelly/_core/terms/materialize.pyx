@@ -6,13 +6,15 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int32_t, int64_t
 
-from jelly._core.base.batch cimport NO_TERM, UNSET, BatchData, copy_term, len_direction, need_statements, new_batch
+from jelly._core.base.batch cimport NO_TERM, UNSET, BatchData, len_direction, len_of, need_statements, new_batch
+from jelly._core.base.batch_concat cimport copy_term
 from jelly._core.base.claim cimport Claim, claim, give_back, keep_made, load_made
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.kinds cimport (
     COMPOUND, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TRIPLE, KIND_TYPED, KIND_VARIABLE,
     LITERALS, NODES, PATTERNS, TERMS, TEXTS, TRIPLES, among, plain_kinds, row_of_kind,
 )
+from jelly._core.base.objects cimport hold
 from jelly._core.terms.model cimport IRI, BlankNode, Literal, QuotedTriple, Variable
 from jelly._core.terms.statements cimport Quad, Triple
 from jelly._core.terms.term_adapter cimport check_rows, make_str, refuse_patch
@@ -59,7 +61,7 @@ cdef class Materializer:
 
     cdef str text(self, int32_t term):
         cdef BatchData* a = &self.batch.a
-        return make_str(a.text + a.start[term], a.start[term + 1] - a.start[term])
+        return make_str(a.text + a.start[term], len_of(a, term))
 
     cdef object make(self, int32_t term):
         cdef BatchData* a = &self.batch.a
@@ -133,7 +135,7 @@ cdef class Materializer:
             made = <PyObject*>load_made(<void**>&self.made[aux])
             found = self.keep(aux, self.make_text(aux, True)) if made == NULL else <object>made
         return self.library.make(
-            a.kind[term], found, a.text + a.start[term], a.start[term + 1] - a.start[term], remember
+            a.kind[term], found, a.text + a.start[term], len_of(a, term), remember
         )
 
     cdef object foreign(self, int64_t row):
@@ -294,15 +296,12 @@ cdef class StatementIterator:
 
     def close(self):
         """Close the source, if it can be closed."""
-        claim(&self.claimed, self)
-        try:
-            self.n = self.row = 0
-            self.terms = None
-            close = getattr(self.batches, "close", None)
-            if close is not None:
-                close()
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        self.n = self.row = 0
+        self.terms = None
+        close = getattr(self.batches, "close", None)
+        if close is not None:
+            close()
 
 
 @cython.final

@@ -10,6 +10,7 @@ from jelly._core.base.batch cimport (
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport utf8_of
 from jelly._core.base.kinds cimport KIND_TEXT
+from jelly._core.base.objects cimport hold
 from jelly._core.rules.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
@@ -412,8 +413,5 @@ cdef class OperationBatchBuilder(BatchBuilder):
 
     def end_patch(self) -> None:
         """End the patch here."""
-        claim(&self.claimed, self)
-        try:
-            self.add_operation(OP_PUNCTUATION, NO_TERM, NO_TERM, NO_TERM, NO_TERM)
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        self.add_operation(OP_PUNCTUATION, NO_TERM, NO_TERM, NO_TERM, NO_TERM)

@@ -3,29 +3,21 @@
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdio cimport snprintf
-from libc.string cimport memset
 
-from jelly._core.base.batch cimport (
-    NO_TERM, Batch, Interner, add_namespace, add_quoted, add_row, clear_interner, free_interner, init_interner,
-    intern_term, new_batch,
-)
-from jelly._core.base.claim cimport Claim, claim, give_back
+from jelly._core.base.batch cimport NO_TERM, Batch, add_quoted, add_row, clear_interner, intern_term, new_batch
+from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.constants cimport XSD_STRING
-from jelly._core.base.fault cimport Fault, fail, fault_error
 from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED
+from jelly._core.base.objects cimport hold
 from jelly._core.rules.blank_node_label cimport KEPT, Labels, free_labels, number_label
+from jelly._core.terms.batch_builder cimport ENOUGH_TEXT, MAX_COLLECTED_TEXT, BatchBuilder
 from jelly._core.terms.model cimport split_language
 
 from jelly.errors import JellyArgumentError
 
 _XSD_STRING = XSD_STRING.decode()
 
-cdef enum:
-    # Maximum bytes of text in a Batch: far above the size that makes it full, so that a long literal still fits.
-    MAX_TEXT = 1 << 30
-
-
-cdef class QuadBatchBuilder:
+cdef class QuadBatchBuilder(BatchBuilder):
     """Fills Batches with quads that have ``subject``, ``predicate``, ``object`` and ``graph_name``.
 
     ``classes`` are the classes of IRIs, blank nodes, literals, quoted triples and the default graph.
@@ -40,63 +32,47 @@ cdef class QuadBatchBuilder:
     >>> from types import SimpleNamespace as Any
     >>> class IRI(str):
     ...     value = property(str)
-    >>> intake = QuadBatchBuilder(3, (IRI, None, None, None, None))
+    >>> intake = QuadBatchBuilder(3, classes=(IRI, None, None, None, None))
     >>> intake.extend(iter([Any(subject=IRI("a:s"), predicate=IRI("a:p"), object=IRI("a:o"))]), 10, 1000)
     False
     >>> len(intake.take())
     1
     """
 
-    cdef int arity
     cdef object iri, bnode, literal, quoted, default
     cdef object sign, mend, tag
-    cdef Claim claimed
-    cdef Batch batch
-    cdef Interner index
     cdef Labels labels
     cdef bint numbered
-    # The last subject and graph, often the same as in the next statement.
-    cdef object subject, graph
-    cdef int32_t subject_id, graph_id
+    # The last subject, often the same as in the next statement, as the graph is.
+    cdef object subject
+    cdef int32_t subject_id
     cdef readonly int64_t statements
     cdef int64_t hint_rows, hint_terms, hint_text
 
-    def __cinit__(self, int arity, tuple classes, mend=None, tag=None, bint numbered=False):
-        if arity != 3 and arity != 4:
-            raise JellyArgumentError("a statement has 3 or 4 terms")
-        self.arity = arity
+    def __cinit__(self, int arity, *, tuple classes, mend=None, tag=None, bint numbered=False):
         self.iri, self.bnode, self.literal, self.quoted, self.default = classes
         self.mend = mend
         self.tag = tag
         self.numbered = numbered
-        if init_interner(&self.index) < 0:
-            raise MemoryError
         self.hint_rows = 32
         self.hint_terms = 64
         self.hint_text = 4096
         self.start()
 
     def __dealloc__(self):
-        free_interner(&self.index)
         free_labels(&self.labels)
 
     cdef int start(self) except -1:
-        self.batch = new_batch(self.arity, self.hint_rows, self.hint_terms, self.hint_text, MAX_TEXT)
-        self.batch.first_row = self.statements
+        self.filled = new_batch(self.arity, self.hint_rows, self.hint_terms, self.hint_text, MAX_COLLECTED_TEXT)
+        self.filled.first_row = self.statements
         clear_interner(&self.index)
         self.subject = self.graph = None
         return 0
 
     def take(self) -> Batch | None:
         """The Batch so far; None if it has neither statements nor namespaces."""
-        claim(&self.claimed, self)
-        try:
-            return self.take_batch()
-        finally:
-            give_back(&self.claimed)
-
-    cdef Batch take_batch(self):
-        cdef Batch batch = self.batch
+        held = hold(&self.claimed, self)
+        cdef Batch batch = self.filled
         if batch.a.n_rows == 0 and batch.a.n_names == 0:
             return None
         self.statements += batch.a.n_rows
@@ -109,62 +85,42 @@ cdef class QuadBatchBuilder:
     @property
     def rows(self) -> int:
         """Number of statements so far, with those of the Batch that is being filled."""
-        claim(&self.claimed, self)
-        try:
-            return self.statements + self.batch.a.n_rows
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        return self.statements + self.filled.a.n_rows
 
     @property
     def mark(self):
         """The text that `mend` is to replace; None: no text contains it."""
-        claim(&self.claimed, self)
-        try:
-            return self.sign
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        return self.sign
 
     @mark.setter
     def mark(self, sign):
-        claim(&self.claimed, self)
-        try:
-            self.sign = sign
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        self.sign = sign
 
-    def namespace(self, name, iri) -> None:
-        """Declare a namespace at this point of the stream."""
-        cdef int32_t text, value
-        claim(&self.claimed, self)
-        try:
-            text = self.intern(KIND_TEXT, NO_TERM, name)
-            value = self.intern(KIND_IRI, NO_TERM, iri)
-            self.checked(add_namespace(&self.batch.a, text, value))
-        finally:
-            give_back(&self.claimed)
-
-    def extend(self, quads, int64_t rows, int64_t text) -> bool:
+    def extend(self, statements, int64_t rows, int64_t text=ENOUGH_TEXT) -> bool:
         """Append from an iterator until a number of rows or of bytes of text is reached (True), or it ends (False).
 
         Statements before an error of the iterator are kept.
         """
-        for quad in quads:
+        for quad in statements:
             claim(&self.claimed, self)
             try:
-                self.add(quad)
-                if self.batch.a.n_rows >= rows or self.batch.a.n_text >= text:
+                self.add_item(quad)
+                if self.filled.a.n_rows >= rows or self.filled.a.n_text >= text:
                     return True
             finally:
                 give_back(&self.claimed)
         return False
 
-    cdef inline int32_t find_graph(self, object graph) except? -1:
+    cdef int32_t find_graph(self, object graph) except? -1:
         if type(graph) is self.default:
             return NO_TERM
         if self.graph is None or graph != self.graph:
-            self.graph_id = self.add_term(graph)
+            self.graph_term = self.add_term(graph)
             self.graph = graph
-        return self.graph_id
+        return self.graph_term
 
     cdef inline int32_t find_subject(self, object subject) except -1:
         if self.subject is None or subject != self.subject:
@@ -172,31 +128,17 @@ cdef class QuadBatchBuilder:
             self.subject = subject
         return self.subject_id
 
-    cdef int add(self, object quad) except -1:
+    cdef int64_t add_item(self, object quad) except -1:
         cdef int32_t s = self.find_subject(quad.subject)
         cdef int32_t p = self.add_term(quad.predicate)
         cdef int32_t o = self.add_term(quad.object)
         cdef int32_t g = NO_TERM
         if self.arity == 4:
             g = self.find_graph(quad.graph_name)
-        self.checked(add_row(&self.batch.a, s, p, o, g))
-        return 0
+        return self.checked(add_row(&self.filled.a, s, p, o, g))
 
-    cdef int32_t checked(self, int32_t term) except -1:
-        cdef Fault fault
-        if term < 0:
-            memset(&fault, 0, sizeof(Fault))
-            fail(&fault, term, NULL, MAX_TEXT)
-            raise fault_error(&fault, {})
-        return term
-
-    cdef inline int32_t intern(self, int kind, int32_t aux, object text) except -1:
-        cdef Py_ssize_t n
-        cdef const char* utf8
-        if self.sign is not None and self.sign in text:
-            text = self.mend(text)
-        utf8 = PyUnicode_AsUTF8AndSize(text, &n)
-        return self.checked(intern_term(&self.index, &self.batch.a, kind, aux, <const uint8_t*>utf8, n))
+    cdef int32_t intern(self, int kind, int32_t aux, object text) except -1:
+        return BatchBuilder.intern(self, kind, aux, self.mended(text))
 
     cdef int32_t add_term(self, object term) except -1:
         kind = type(term)
@@ -208,7 +150,7 @@ cdef class QuadBatchBuilder:
             return self.add_blank_node(term.value)
         if kind is self.quoted:
             return self.checked(add_quoted(
-                &self.batch.a, self.add_term(term.subject), self.add_term(term.predicate), self.add_term(term.object)
+                &self.filled.a, self.add_term(term.subject), self.add_term(term.predicate), self.add_term(term.object)
             ))
         raise JellyArgumentError(f"expected an RDF term, got {kind.__name__}: {term!r:.80}")
 
@@ -227,7 +169,7 @@ cdef class QuadBatchBuilder:
             utf8 = made
         elif number != KEPT:
             raise MemoryError
-        return self.checked(intern_term(&self.index, &self.batch.a, KIND_BNODE, NO_TERM, <const uint8_t*>utf8, n))
+        return self.checked(intern_term(&self.index, &self.filled.a, KIND_BNODE, NO_TERM, <const uint8_t*>utf8, n))
 
     cdef int32_t add_literal(self, object term) except -1:
         value = term.value

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.compiled import skip_field
 from support.craft import field, varint
 
-from jelly._core.base.protobuf import _put_varint, _skip_field, _take_span, _take_varint
+from jelly._core.base.protobuf import _put_varint, _take_span, _take_varint
 
 TOO_MUCH = 1 << 63
 
@@ -112,15 +113,15 @@ def test_span_cut_off(data: bytes) -> None:
     ],
 )
 def test_skip(data: bytes, size: int) -> None:
-    assert _skip_field(data + b"rest") == size
+    assert skip_field(data + b"rest") == size
     for cut in range(size):
-        assert _skip_field(data[:cut]) == -1
+        assert skip_field(data[:cut]) == -1
 
 
 def test_skip_refuses() -> None:
     for kind in (3, 4, 6, 7):  # groups, and what protobuf does not have
-        assert _skip_field(varint(1 << 3 | kind) + b"\x01" * 20) == -1
+        assert skip_field(varint(1 << 3 | kind) + b"\x01" * 20) == -1
     for kind in range(8):  # field number 0
-        assert _skip_field(bytes([kind]) + b"\x01" * 20) == -1
-    assert _skip_field(varint(1 << 3) + b"\xff" * 10) == -1
-    assert _skip_field(varint(2**63)) == -1
+        assert skip_field(bytes([kind]) + b"\x01" * 20) == -1
+    assert skip_field(varint(1 << 3) + b"\xff" * 10) == -1
+    assert skip_field(varint(2**63)) == -1

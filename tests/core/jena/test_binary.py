@@ -8,6 +8,7 @@ import threading
 import weakref
 
 import pytest
+from support.compiled import Prefixes, skip_value
 from support.rowcraft import (
     ENCODINGS,
     Protobuf,
@@ -33,9 +34,7 @@ from jelly import (
     JellyTruncatedError,
     JellyUnsupportedError,
 )
-from jelly._core.jena.prefix_map import _Prefixes
 from jelly._core.jena.reader import BinaryReader, ResultReader
-from jelly._core.jena.thrift import _skip_value
 from jelly._core.jena.writer import BinaryWriter, ResultWriter
 from jelly._core.terms.batch_builder import BatchBuilder, _make_batch
 
@@ -297,7 +296,7 @@ def test_triples_become_quads() -> None:
 
 
 def test_prefixes() -> None:
-    table = _Prefixes(2)
+    table = Prefixes(2)
     assert table.find(b"") is None
     assert table.shorten(b"a:") is None
     table.set(b"", b"http://e/")
@@ -315,13 +314,13 @@ def test_prefixes() -> None:
         b"",
         None,
     ]
-    table = _Prefixes(5000)
+    table = Prefixes(5000)
     for i in range(5000):
         table.set(b"%d" % i, b"http://%d/" % i)
     assert all(table.find(b"%d" % i) == b"http://%d/" % i for i in range(5000))
     assert all(table.shorten(b"http://%d/x" % i) == b"%d" % i for i in range(5000))
     # The namespace up to the last / or # first, then the longest; nothing with either in the local name.
-    table = _Prefixes()
+    table = Prefixes()
     for name, iri in ((b"short", b"urn:a"), (b"long", b"urn:ab"), (b"path", b"http://e/"), (b"part", b"http://e/pa")):
         table.set(name, iri)
     assert table.shorten(b"urn:abc") == b"long"
@@ -353,16 +352,16 @@ def test_thrift_values_that_are_skipped() -> None:
         (9, b"\x2c\0\0", 3),
         (9, b"\x19\x19\x15\x02", 4),
     ):
-        assert _skip_value(data + b"more", kind) == size
+        assert skip_value(data + b"more", kind) == size
         for cut in range(size):
             with pytest.raises(JellyTruncatedError):
-                _skip_value(data[:cut], kind)
+                skip_value(data[:cut], kind)
     for kind, data in ((0, b""), (14, b"x"), (9, b"\x2e\0"), (11, b"\x01\x10ab"), (12, b"\x1f"), (8, b"\xff" * 5)):
         with pytest.raises(JellyFormatError, match="malformed Thrift"):
-            _skip_value(data + bytes(40), kind)
+            skip_value(data + bytes(40), kind)
     for bomb in (b"\x19" * 300, b"\x1c" * 300):
         with pytest.raises(JellyLimitError, match="nested deeper than 192"):
-            _skip_value(bomb, 9 if bomb[0] == 0x19 else 12)
+            skip_value(bomb, 9 if bomb[0] == 0x19 else 12)
 
 
 # ---- readers as objects

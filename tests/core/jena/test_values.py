@@ -9,8 +9,7 @@ import struct
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-
-from jelly._core.jena.numeric import _format_decimal, _format_double, _parse_value
+from support.compiled import format_decimal, format_double, parse_value
 
 
 @pytest.mark.parametrize(
@@ -44,7 +43,7 @@ from jelly._core.jena.numeric import _format_decimal, _format_double, _parse_val
     ],
 )
 def test_doubles_as_java_writes_them(value, text):
-    assert _format_double(value) == text
+    assert format_double(value) == text
 
 
 @given(st.floats())
@@ -52,13 +51,13 @@ def test_doubles_as_java_writes_them(value, text):
 @example(2**-44)
 @example(1e22)
 def test_doubles_come_back(value):
-    text = _format_double(value)
+    text = format_double(value)
     if math.isnan(value):
         assert text == "NaN"
         return
     assert struct.pack("d", float(text)) == struct.pack("d", value)
     if math.isfinite(value):
-        assert struct.pack("d", _parse_value("double", text)) == struct.pack("d", value)
+        assert struct.pack("d", parse_value("double", text)) == struct.pack("d", value)
         digits = text.partition("E")[0].replace(".", "").strip("-0")
         assert len(digits) <= max(len(repr(value).partition("e")[0].replace(".", "").strip("-0")), 2)
 
@@ -67,11 +66,11 @@ def test_many_doubles():
     chance = random.Random(3)
     for _ in range(20_000):
         value = round(chance.uniform(-1000, 1000), chance.randrange(12))
-        text = _format_double(value)
+        text = format_double(value)
         assert float(text) == value
         if 1e-3 <= abs(value) < 1e7:
             assert text == repr(value)
-        assert _parse_value("double", repr(value)) == value
+        assert parse_value("double", repr(value)) == value
 
 
 def test_doubles_in_another_locale():
@@ -85,8 +84,8 @@ def test_doubles_in_another_locale():
     else:
         pytest.skip("no locale with a decimal comma is installed")
     try:
-        assert _format_double(0.1 + 0.2) == "0.30000000000000004"
-        assert _parse_value("double", "0.30000000000000004") == 0.1 + 0.2
+        assert format_double(0.1 + 0.2) == "0.30000000000000004"
+        assert parse_value("double", "0.30000000000000004") == 0.1 + 0.2
     finally:
         locale.setlocale(locale.LC_NUMERIC, before)
 
@@ -96,13 +95,13 @@ def test_doubles_in_another_locale():
 @example(-5, 3)
 @example(12360, 2)
 def test_decimals(value, scale):
-    text = _format_decimal(value, scale)
+    text = format_decimal(value, scale)
     exact = decimal.Context(prec=80)
     assert exact.create_decimal(text) == exact.scaleb(decimal.Decimal(value), -scale)
     assert "E" not in text
     if scale > 0:
         assert len(text.partition(".")[2]) == scale
-        assert _parse_value("decimal", text) == (value, scale)
+        assert parse_value("decimal", text) == (value, scale)
 
 
 @pytest.mark.parametrize(
@@ -173,18 +172,18 @@ def test_decimals(value, scale):
     ],
 )
 def test_values_of_text(datatype, text, value):
-    found = _parse_value(datatype, text)
+    found = parse_value(datatype, text)
     assert repr(found) == repr(value)
 
 
 @given(st.text("0123456789.+-eE ", max_size=30))
 def test_any_text(text):
-    found = _parse_value("double", text)
+    found = parse_value("double", text)
     if found is not None:
         assert found == float(text)
-    found = _parse_value("integer", text)
+    found = parse_value("integer", text)
     if found is not None:
         assert found == int(text)
-    found = _parse_value("decimal", text)
+    found = parse_value("decimal", text)
     if found is not None:
         assert decimal.Context(prec=60).create_decimal(text.strip()) == decimal.Decimal(found[0]).scaleb(-found[1])

@@ -1,0 +1,13 @@
+"""What classes of the core have in common: names that users see, claims that end, views of memory."""
+
+from jelly._core.base.claim cimport Claim
+
+
+cdef class Hold:
+    cdef Claim* flag
+
+
+cdef Hold hold(Claim* flag, object owner)
+cdef int fill_view(
+    Py_buffer* view, int flags, object owner, str what, void* data, Py_ssize_t* shape, Py_ssize_t* strides, const char* code
+) except -1
