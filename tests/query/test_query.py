@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rdflib
 from click.testing import CliRunner
 from support.shared import shared
 
@@ -95,6 +96,16 @@ def test_graph_names() -> None:
     assert len(list(jelly.query(data, "SELECT * FROM <a:g> FROM <a:h> { ?s ?p ?o }", format="nq"))) == 1
     assert len(list(jelly.query(data, "SELECT * FROM NAMED <a:g> { GRAPH ?g { ?s ?p ?o } }", format="nq"))) == 1
     assert len(list(jelly.query(data, "SELECT * { ?s ?p ?o }", format="nq"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "datatype"),
+    [("-1e0", "double"), ("+1e5", "double"), ("+1.0", "decimal"), (".5", "decimal"), ("-01", "integer")],
+)
+def test_numbers_keep_their_lexical_forms(number: str, datatype: str) -> None:
+    data = f'<a:s> <a:p> "{number}"^^<http://www.w3.org/2001/XMLSchema#{datatype}> .'.encode()
+    assert jelly.query(data, f"ASK {{ ?s ?p {number} }}", format="nt").boolean
+    assert rdflib.NORMALIZE_LITERALS
 
 
 @pytest.mark.parametrize(
