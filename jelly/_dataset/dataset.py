@@ -20,6 +20,7 @@ from jelly._dataset.conditions.pattern import Pattern, Wanted
 from jelly._dataset.output import (
     Conversion,
     Options,
+    Tabular,
     bytes_of,
     converted,
     copied_frames,
@@ -57,7 +58,7 @@ T = TypeVar("T")
 _WRITING, _TO = WRITING - {"format"}, {"format": "pass to=, the format of the output"}
 
 
-class Dataset:
+class Dataset(Tabular):
     """The statements of one or several sources, as `scan` returns them, read when something is asked of them.
 
     Methods such as `filter`, `sort` and ``[a:b]`` add a step and return another Dataset; nothing is read for that.
@@ -360,19 +361,6 @@ class Dataset:
             batches = self._then()._batches(self._sources, self._condition)
             return from_batches(batches, keep=self._condition.rows, **columns)
         return from_batches(self.batches(), **columns)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
-
-    def to_pandas(self, **columns: Any) -> Any:
-        """Make a DataFrame of pandas, with the columns of `to_arrow`."""
-        return self.to_arrow(**columns).read_all().unify_dictionaries().to_pandas()
-
-    def to_polars(self, **columns: Any) -> Any:
-        """Make a DataFrame of polars, with the columns of `to_arrow`. `jelly.polars.scan_jelly` makes a LazyFrame."""
-        from jelly._dataset.polars import pl
-
-        return pl.from_arrow(self.to_arrow(**columns).read_all())
 
     @checked()
     def wide(
