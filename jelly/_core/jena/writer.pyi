@@ -23,6 +23,5 @@ class BinaryWriter(_RowWriter):
         patch: bool = False,
     ) -> Self: ...
 
-@disjoint_base
 class ResultWriter(_RowWriter):
     def __new__(cls, encoding: str, variables: Iterable[str]) -> Self: ...
