@@ -190,7 +190,7 @@ def kernels() -> dict[str, Kernel]:
 
     rows = [(quad.s, quad.o, quad.g) for quad in quads]
     variables = ("s", "o", "g")
-    for format in ("thrift", "json", "xml", "tsv"):
+    for format in ("thrift", "json", "xml", "tsv", "jellys"):
         results = io.BytesIO()
         jelly.results.write_results(results, variables, rows, format=format)
         add(f"results in, {format}", rows_of, results.getvalue(), format)

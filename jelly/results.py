@@ -37,7 +37,7 @@ from jelly._bytes.source import Progress
 from jelly._core.algebra.reshape import as_results, as_statements
 from jelly._core.base.batch import Batch
 from jelly._dataset.contents import convert_items
-from jelly._dataset.output import Conversion
+from jelly._dataset.output import Conversion, Tabular
 from jelly._formats.registry import JELLY_RESULTS, RESULT_READING, Content, holds_statements
 from jelly._formats.result_syntaxes import Head, batches_of
 from jelly._html import html_table
@@ -69,7 +69,7 @@ __all__ = [
 ]
 
 
-class Results(ItemReader[tuple[Any, ...]]):
+class Results(ItemReader[tuple[Any, ...]], Tabular):
     """Results of a query, as `read_results` returns them. They can be consumed only once.
 
     Iterate for rows: each is a tuple of `jelly` terms, with None for an unbound variable. Or call `to_arrow`, or
@@ -176,19 +176,6 @@ class Results(ItemReader[tuple[Any, ...]]):
 
         layout = "typed" if typed else layout
         return from_results(self.variables, self.batches(), layout=layout, dictionary=dictionary)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
-
-    def to_pandas(self, **columns: Any) -> Any:
-        """Make a DataFrame of pandas, with the columns of `to_arrow`."""
-        return self.to_arrow(**columns).read_all().unify_dictionaries().to_pandas()
-
-    def to_polars(self, **columns: Any) -> Any:
-        """Make a DataFrame of polars, with the columns of `to_arrow`."""
-        from jelly._dataset.polars import pl
-
-        return pl.from_arrow(self.to_arrow(**columns).read_all())
 
 
 def _check_names(variables: Sequence[str]) -> None:

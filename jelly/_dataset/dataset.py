@@ -16,7 +16,7 @@ from jelly._core.terms.model import IRI
 from jelly._core.terms.statements import Quad, Triple
 from jelly._dataset.conditions.filter import Selection
 from jelly._dataset.conditions.pattern import Pattern, Wanted
-from jelly._dataset.output import Conversion, Options, write_dataset, write_stream
+from jelly._dataset.output import Conversion, Options, Tabular, write_dataset, write_stream
 from jelly._dataset.seekable.segments import Condition
 from jelly._dataset.sources import Sources
 from jelly._dataset.split import Part, split_batches
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _WRITING, _TO = WRITING - {"format"}, {"format": "pass to=, the format of the output"}
 
 
-class Dataset:
+class Dataset(Tabular):
     """The statements of one or several sources, as `scan` returns them, read when something is asked of them.
 
     Methods such as `filter`, `sort` and ``[a:b]`` add a step and return another Dataset; nothing is read for that.
@@ -335,19 +335,6 @@ class Dataset:
             batches = self._then()._batches(self._sources, self._condition)
             return from_batches(batches, keep=self._condition.rows, **columns)
         return from_batches(self.batches(), **columns)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
-
-    def to_pandas(self, **columns: Any) -> Any:
-        """Make a DataFrame of pandas, with the columns of `to_arrow`."""
-        return self.to_arrow(**columns).read_all().unify_dictionaries().to_pandas()
-
-    def to_polars(self, **columns: Any) -> Any:
-        """Make a DataFrame of polars, with the columns of `to_arrow`. `jelly.polars.scan_jelly` makes a LazyFrame."""
-        from jelly._dataset.polars import pl
-
-        return pl.from_arrow(self.to_arrow(**columns).read_all())
 
     @checked()
     def wide(

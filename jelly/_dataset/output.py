@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -32,6 +32,27 @@ Options = StreamOptions | Mapping[str, Any] | None
 
 # Bytes of Batches that are looked through for a quad.
 MAX_PEEK = 1 << 26
+
+
+class Tabular:
+    """The methods that all have that can be read as columns."""
+
+    __slots__ = ()
+
+    to_arrow: Callable[..., Any]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self, **columns: Any) -> Any:
+        """Make a DataFrame of pandas, with the columns of `to_arrow`."""
+        return self.to_arrow(**columns).read_all().unify_dictionaries().to_pandas()
+
+    def to_polars(self, **columns: Any) -> Any:
+        """Make a DataFrame of polars, with the columns of `to_arrow`. `jelly.polars.scan_jelly` makes a LazyFrame."""
+        from jelly._dataset.polars import pl
+
+        return pl.from_arrow(self.to_arrow(**columns).read_all())
 
 
 @dataclass(frozen=True, slots=True)

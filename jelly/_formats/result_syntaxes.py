@@ -228,10 +228,20 @@ class Syntax(NamedTuple):
 
 
 _SYNTAXES = {
-    "json": Syntax(_json_header, lambda name: f"{_json(name)}:", (b"\n{", b"}", b",", b",", b""), b"\n]}}\n"),
+    "json": Syntax(
+        _json_header, lambda name: f"{_json(name)}:",
+        (b"\n{", b"}", b",", b",", b"", b'{"type":"uri","value":', b'{"type":"bnode","value":',
+         b'{"type":"literal","value":', b',"xml:lang":', b',"datatype":', b',"its:dir":"ltr"', b',"its:dir":"rtl"', b"",
+         b"}", b"}", b"}", b'{"type":"triple","value":{"subject":', b',"predicate":', b',"object":', b"}}"),
+        b"\n]}}\n",
+    ),
     "xml": Syntax(
         _xml_header, lambda name: f"<binding name={_xml_quoted(name)}>",
-        (b"<result>", b"</result>\n", b"", b"", b"</binding>"), b"</results></sparql>\n",
+        (b"<result>", b"</result>\n", b"", b"", b"</binding>", b"<uri>", b"<bnode>", b"<literal", b" xml:lang=",
+         b" datatype=", b' its:dir="ltr" its:version="2.0"', b' its:dir="rtl" its:version="2.0"', b">",
+         b"</uri>", b"</bnode>", b"</literal>", b"<triple><subject>", b"</subject><predicate>", b"</predicate><object>",
+         b"</object></triple>"),
+        b"</results></sparql>\n",
     ),
     "csv": Syntax(_csv_header, lambda _: "", (b"", b"\r\n", b"", b",", b""), b""),
     "tsv": Syntax(_tsv_header, lambda _: "", (b"", b"\n", b"", b"\t", b""), b""),

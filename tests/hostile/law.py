@@ -70,7 +70,7 @@ def doors() -> dict[str, dict[str, Callable[[bytes], object]]]:
             made.add(each)
         return made
 
-    def of(format: str) -> dict[str, Callable[[bytes], object]]:
+    def of(format: str | None) -> dict[str, Callable[[bytes], object]]:
         return {
             "read": lambda data: used_up(j.read(data, format=format)),
             "count": lambda data: sum(map(len, j.scan(data, format=format).batches())),
@@ -97,6 +97,7 @@ def doors() -> dict[str, dict[str, Callable[[bytes], object]]]:
 
     names = ("jelly", "nt", "nq", "ttl", "trig", "n3", "rdf", "jsonld", "thrift", "protobuf")
     found = {name: of(name) for name in names}
+    found["jelly as text"] = of(None)  # its first bytes tell it
     found["jelly"]["inspect"] = lambda data: j.inspect(data, per_frame=True)
     found["jelly"]["convert threads"] = lambda data: j.convert(data, Nowhere(), to="nq", threads=2)
     found["sparql"] = {
@@ -137,8 +138,15 @@ def doors() -> dict[str, dict[str, Callable[[bytes], object]]]:
                 f"write {to}": lambda data, name=name, to=to: j.results.write_results(
                     Nowhere(), j.results.read_results(data, format=name), format=to
                 )
-                for to in ("jellys", "json", "xml", "csv", "thrift")
+                for to in ("jellys", "json", "xml", "csv", "tsv", "thrift", "protobuf")
             },
+            **{
+                f"to_arrow {layout}": lambda data, name=name, layout=layout: used_up(
+                    j.results.read_results(data, format=name).to_arrow(layout=layout)
+                )
+                for layout in ("flat", "ntriples", "typed", "term")
+            },
+            "convert": lambda data, name=name: j.convert(data, Nowhere(), format=name, content="results", to="json"),
         }
     found["results jellys"]["read_result_sets"] = lambda data: [
         used_up(each) for each in j.results.read_result_sets(data, format="jellys")

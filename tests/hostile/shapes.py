@@ -507,6 +507,28 @@ for _name, _make_it in (
 ):
     shape(f"breadth: {_name} of Jelly-Patch", "patch jellyp")(_make_it)
 
+# ---- the text form of Jelly
+
+_OPTIONS = b"# Frame 0\nrows { options { physical_type: 1 max_name_table_size: 8 version: 1 } }\n"
+for _name, _make_it in (
+    ("depth: quoted triples", functools.partial(
+        nested, b"s_triple_term { ", b"", b"} ", _OPTIONS + b"rows { triple { ", b"} }")),
+    ("depth: quoted triples, open", functools.partial(repeated, b"s_triple_term { ", _OPTIONS + b"rows { triple { ")),
+    ("breadth: frames", functools.partial(repeated, b"# Frame 1\n", _OPTIONS)),
+    ("breadth: rows", functools.partial(repeated, b'rows { name { value: "a" } }\n', _OPTIONS)),
+    ("breadth: empty rows", functools.partial(repeated, b"rows {}\n", _OPTIONS)),
+    ("breadth: comments", functools.partial(repeated, b"#\n", _OPTIONS)),
+    ("breadth: strings of one value", functools.partial(
+        repeated, b'"a" ', _OPTIONS + b"rows { name { value: ", b"} }")),
+    ("breadth: escapes", functools.partial(repeated, b"\\x00", _OPTIONS + b'rows { name { value: "', b'" } }')),
+    ("breadth: brackets", functools.partial(repeated, b"[", _OPTIONS + b"rows: ")),
+    ("breadth: zeros", functools.partial(repeated, b"\0", _OPTIONS)),
+    ("repetition: statements", functools.partial(
+        repeated, b'rows { triple { s_bnode: "b" p_iri { name_id: 1 } o_literal { lex: "x" } } }\n',
+        _OPTIONS + b'rows { name { value: "a:' + LONG + b'" } }\n')),
+):  # fmt: skip
+    shape(f"{_name}, of frames as text", "jelly as text")(_make_it)
+
 # ---- query results
 
 _SPARQL = bytes.fromhex("0a09488001500858047801")  # options: 128 names, 8 prefixes, 4 datatypes

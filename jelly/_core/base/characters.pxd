@@ -146,6 +146,11 @@ cdef inline bint is_digit(uint8_t byte) noexcept nogil:
     return <uint8_t>(byte - 0x30) < 10
 
 
+cdef inline int hex_digit(uint8_t byte) noexcept nogil:
+    """The value of a hexadecimal digit, or -1."""
+    return byte - 0x30 if is_digit(byte) else (byte | 0x20) - 0x57 if 0x61 <= (byte | 0x20) <= 0x66 else -1
+
+
 cdef inline int64_t width(uint8_t lead) noexcept nogil:
     """Bytes of the UTF-8 sequence that begins with `lead`."""
     return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4

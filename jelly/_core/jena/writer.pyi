@@ -1,17 +1,13 @@
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from typing_extensions import Self, disjoint_base
 
-from jelly._core.base.batch import Batch
+from jelly._core.rules.row_writer import RowWriter
 
 @disjoint_base
-class _RowWriter:
+class _RowWriter(RowWriter):
     def __new__(cls, encoding: str, *_: Any, **__: Any) -> Self: ...
-    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes: ...
-    def chunks(self, batch: Batch, size: int = 1048576) -> Iterator[bytes]: ...
-    def close(self) -> bytes: ...
-    def __reduce__(self) -> Any: ...
 
 @disjoint_base
 class BinaryWriter(_RowWriter):
@@ -27,6 +23,5 @@ class BinaryWriter(_RowWriter):
         patch: bool = False,
     ) -> Self: ...
 
-@disjoint_base
 class ResultWriter(_RowWriter):
     def __new__(cls, encoding: str, variables: Iterable[str]) -> Self: ...

@@ -5,8 +5,8 @@ from libc.string cimport memcmp, strlen
 
 from jelly._core.base.batch cimport NO_TERM, add_quoted, intern_term, len_direction, same_bytes, split_tag
 from jelly._core.base.characters cimport (
-    INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_stop, find_tag_end, is_digit,
-    is_letter, is_line_end,
+    INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_stop, find_tag_end, hex_digit,
+    is_digit, is_letter, is_line_end,
 )
 from jelly._core.base.constants cimport MAX_DEPTH, is_tag_datatype, is_xsd_string
 from jelly._core.base.fault cimport (
@@ -49,19 +49,12 @@ cdef int check_text(NTriplesReader* t, const uint8_t* at, const uint8_t* end) no
 cdef int take_hex(NTriplesReader* t, const uint8_t* at, int n, Writer* out) noexcept nogil:
     """Append the UTF-8 of an escape with `n` hexadecimal digits at `at`."""
     cdef uint32_t point = 0
-    cdef uint8_t byte
-    cdef int i
+    cdef int digit, i
     for i in range(n):
-        if at + i >= t.end:
+        digit = hex_digit(at[i]) if at + i < t.end else -1
+        if digit < 0:
             return miss(t, ESCAPE_HEX, at + i, n)
-        byte = at[i]
-        if is_digit(byte):
-            byte -= 0x30
-        elif <uint8_t>((byte | 0x20) - 0x61) < 6:
-            byte = (byte | 0x20) - 0x61 + 10
-        else:
-            return miss(t, ESCAPE_HEX, at + i, n)
-        point = (point << 4) | byte
+        point = (point << 4) | <uint32_t>digit
     if point > LAST_POINT or (point >> 11) == 0x1B:  # D800 to DFFF: half of a UTF-16 pair
         return fail(&t.fault, ESCAPE_RANGE, at - 2, point)
     if reserve(out, MAX_UTF8) < 0:

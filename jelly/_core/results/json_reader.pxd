@@ -2,4 +2,4 @@
 
 from jelly._core.results.rows cimport TextRows
 
-cdef int read_json(TextRows* t) noexcept nogil
+cdef int take_json(TextRows* t) noexcept nogil

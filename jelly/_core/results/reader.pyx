@@ -3,7 +3,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memchr, memmove
+from libc.string cimport memchr, memcmp, memmove
 
 from jelly._core.base.batch cimport clear_interner, init_interner, make_results
 from jelly._core.base.characters cimport column_of
@@ -13,10 +13,10 @@ from jelly._core.base.fault cimport DOCUMENT_LIMIT, FULL, NEED_MORE, NEED_TABLES
 from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, take_span
 from jelly._core.base.push_reader cimport PushReader
 from jelly._core.ntriples.term_reader cimport forget_tokens
-from jelly._core.results.json_reader cimport read_json
-from jelly._core.results.rows cimport NO_ANSWER, TextRows, free_rows, take_back
-from jelly._core.results.tsv_reader cimport read_tsv
-from jelly._core.results.xml_reader cimport read_xml
+from jelly._core.results.json_reader cimport take_json
+from jelly._core.results.rows cimport NO_ANSWER, TextRows, free_rows, read_items, take_back
+from jelly._core.results.tsv_reader cimport take_tsv
+from jelly._core.results.xml_reader cimport take_xml
 
 from jelly.errors import JellyArgumentError
 
@@ -67,13 +67,14 @@ cdef class TextResultReader(PushReader):
             raise JellyArgumentError("batch_rows, max_document_bytes and max_text_bytes must be at least 1")
         if init_interner(&self.t.lines.index if syntax == "tsv" else &self.t.index) < 0:
             raise MemoryError
-        self.t.read_rows = read_json if syntax == "json" else read_xml if syntax == "xml" else read_tsv
+        self.t.take_item = take_json if syntax == "json" else take_xml if syntax == "xml" else take_tsv
         self.max_document = max_document_bytes if syntax == "json" else NO_LIMIT
         self.t.max_held = max_text_bytes
         self.batch_rows = batch_rows
         self.t.max_text = BATCH_TEXT
         self.t.answer = NO_ANSWER
         self.t.held = -1
+        self.wait = 3  # of a byte order mark
 
     def __dealloc__(self):
         free_rows(&self.t)
@@ -122,7 +123,7 @@ cdef class TextResultReader(PushReader):
         if self.batch is None:
             self.start_batch()
         with nogil:
-            status = self.t.read_rows(&self.t)
+            status = read_items(&self.t)
         if status == FULL:
             return FULL
         take_back(&self.t)
@@ -153,6 +154,8 @@ cdef class TextResultReader(PushReader):
         self.t.final = self.final and self.rest >= self.rest_end
         forget_tokens(&self.t.lines)
         self.ready = self.unread.n >= self.wait or self.t.final
+        if self.ready and self.origin + at == 0 and self.unread.n >= 3 and memcmp(self.t.at, b"\xef\xbb\xbf", 3) == 0:
+            self.t.at += 3
         return self.ready
 
     cdef int64_t drop_read(self) noexcept:

@@ -61,13 +61,30 @@ cdef enum:
     BAD_RESERVED = 6
 
 
+cdef enum:
+    # What JSON and XML call a term.
+    URI = 0
+    BNODE = 1
+    LITERAL = 2
+    TRIPLE = 3
+
+
+cdef enum:
+    # What is said of a term, and in XML of a variable or link.
+    TYPE = 0
+    VALUE = 1
+    DATATYPE = 2
+    TAG = 3
+    DIRECTION = 4
+    N_PARTS = 5
+    NAME = 0
+    HREF = 1
+
+
 ctypedef struct Value:
     # A term as it was read; `at` is NULL where a part is absent.
-    int kind  # KIND_LITERAL: any literal
-    Reader text
-    Reader tag
-    Reader direction
-    Reader datatype
+    int what
+    Reader parts[N_PARTS]
     int32_t triple[3]
 
 
@@ -99,7 +116,6 @@ ctypedef struct Xml:
     int64_t depth
     Space spaces[MAX_SPACES]
     int64_t n_spaces
-    const uint8_t* begin  # where the present row begins, or what stands outside rows
     bint in_row
     # Of the present row: the column of the binding, its term, or that of a part of a triple term; -1: none.
     int64_t column
@@ -113,9 +129,10 @@ ctypedef struct TextRows:
     const uint8_t* at
     const uint8_t* end
     bint final  # the input ends there
-    int (*read_rows)(TextRows* t) noexcept nogil  # of the syntax
+    # Of the syntax: read what can be read for itself. OK, NEED_MORE, NEED_TABLES, FULL or a fault.
+    int (*take_item)(TextRows* t) noexcept nogil
     int state  # of the syntax, from 0 on
-    bint first  # no item stands before, so that none is divided from it
+    bint first  # JSON: no item stands before, so that none is divided from it
     BatchData* batch
     Interner index
     int32_t terms_before  # of the Batch, before the present row
@@ -136,14 +153,13 @@ ctypedef struct TextRows:
     int64_t max_held  # bytes of a row
     NTriplesReader lines  # TSV: reads terms, and finds them again
     Xml xml
-    # JSON: results that stand before the head, as offsets from `begin`; -1: none
-    const uint8_t* begin
-    int64_t held
-    int64_t after_held  # where to go on when these are read
+    const uint8_t* begin  # of what is there
+    int64_t held  # JSON: where after it results stand that come before the head; -1: none
     Fault fault
 
 
 cdef void free_rows(TextRows* t) noexcept nogil
+cdef int read_items(TextRows* t) noexcept nogil
 cdef int expected(TextRows* t, int what) noexcept nogil
 cdef int cut(TextRows* t, int what) noexcept nogil
 cdef int refuse(TextRows* t, const uint8_t* at, int why) noexcept nogil
@@ -156,9 +172,24 @@ cdef int end_row(TextRows* t) noexcept nogil
 cdef int32_t add_value(TextRows* t, Value* value) noexcept nogil
 
 
-cdef inline bint is_text(const Reader* text, const char* wanted, int64_t n) noexcept nogil:
-    return text.end - text.at == n and memcmp(text.at, wanted, n) == 0
+cdef inline bint same_word(const char* word, const uint8_t* at, int64_t n) noexcept nogil:
+    """Whether two words are the same; of 4 to 8 bytes, as most are, without a call."""
+    if 4 <= n <= 8:
+        return memcmp(word, at, 4) == 0 and memcmp(word + n - 4, at + n - 4, 4) == 0
+    return word[0] == <char>at[0] and memcmp(word, at, n) == 0
 
 
-cdef inline void put_cell(TextRows* t, int64_t column, int32_t term) noexcept nogil:
-    t.batch.cells[t.batch.n_rows * t.width + column] = term
+cdef inline int find_word(const Reader* text, const char* words) noexcept nogil:
+    """The number of a text among words, each of which has its length before it; -1 if it is none."""
+    cdef int64_t n = text.end - text.at
+    cdef int i = 0
+    while words[0]:
+        if words[0] == n and same_word(words + 1, text.at, n):
+            return i
+        words += words[0] + 1
+        i += 1
+    return -1
+
+
+cdef inline int32_t* cell_of(TextRows* t, int64_t column) noexcept nogil:
+    return t.batch.cells + t.batch.n_rows * t.width + column

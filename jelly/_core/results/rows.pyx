@@ -11,7 +11,7 @@ from jelly._core.base.constants cimport MAX_VARIABLES, is_xsd_string
 from jelly._core.base.fault cimport (
     BAD_DIRECTION, BAD_RESULTS, EXPECTED, FULL, NEED_MORE, NOT_UTF8, NO_MEMORY, OK, VARIABLES_LIMIT, fail,
 )
-from jelly._core.base.kinds cimport KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED
+from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED
 from jelly._core.base.protobuf cimport MAX_VARINT, put_bytes, put_varint, reserve
 
 
@@ -23,6 +23,25 @@ cdef void free_rows(TextRows* t) noexcept nogil:
     free(t.xml.path.buf)
     free(t.columns)
     free(t.order)
+
+
+cdef int read_items(TextRows* t) noexcept nogil:
+    """Read on: OK never. What is not whole is read again when there is more."""
+    cdef const uint8_t* begin
+    cdef bint first
+    cdef int state
+    cdef int status = OK
+    while status == OK:
+        begin = t.at
+        first = t.first
+        state = t.state
+        t.scratch.n = 0
+        status = t.take_item(t)
+    if status == NEED_MORE:
+        t.at = begin
+        t.first = first
+        t.state = state
+    return status
 
 
 cdef int cut(TextRows* t, int what) noexcept nogil:
@@ -134,14 +153,15 @@ cdef inline int32_t intern(TextRows* t, int kind, int32_t aux, const Reader* tex
 
 cdef int32_t add_tag(TextRows* t, Value* v) noexcept nogil:
     """A language tag, with its base direction: the one that is given, or as in N-Triples at its end."""
-    cdef Reader tag = v.tag
+    cdef Reader tag = v.parts[TAG]
+    cdef Reader* direction = &v.parts[DIRECTION]
     cdef int64_t n = tag.end - tag.at
     cdef int kind
-    if v.direction.at == v.direction.end:
+    if direction.at == direction.end:
         kind = split_tag(tag.at, &n)
         tag.end = tag.at + n
     else:
-        kind = kind_of_direction(v.direction.at, v.direction.end - v.direction.at)
+        kind = kind_of_direction(direction.at, direction.end - direction.at)
         if kind == KIND_TEXT:
             return fail(&t.fault, BAD_DIRECTION, t.at)
     return intern(t, kind, NO_TERM, &tag)
@@ -149,19 +169,19 @@ cdef int32_t add_tag(TextRows* t, Value* v) noexcept nogil:
 
 cdef int32_t add_value(TextRows* t, Value* v) noexcept nogil:
     """The id of a term, or a code. What has a language tag has no other datatype; an empty tag is none."""
+    cdef Reader* datatype = &v.parts[DATATYPE]
     cdef int32_t aux = NO_TERM
-    cdef int kind = v.kind
-    cdef int32_t term
-    if kind == KIND_TRIPLE:
-        term = add_quoted(t.batch, v.triple[0], v.triple[1], v.triple[2])
-        return term if term >= 0 else fail(&t.fault, term, t.at, t.batch.text_limit)
+    cdef int kind = KIND_IRI if v.what == URI else KIND_BNODE if v.what == BNODE else KIND_LITERAL
+    if v.what == TRIPLE:
+        aux = add_quoted(t.batch, v.triple[0], v.triple[1], v.triple[2])
+        return aux if aux >= 0 else fail(&t.fault, aux, t.at, t.batch.text_limit)
     if kind == KIND_LITERAL:
-        if v.tag.at != v.tag.end:
+        if v.parts[TAG].at != v.parts[TAG].end:
             kind = KIND_LANG
             aux = add_tag(t, v)
-        elif v.datatype.at != NULL and not is_xsd_string(v.datatype.at, v.datatype.end - v.datatype.at):
+        elif datatype.at != NULL and not is_xsd_string(datatype.at, datatype.end - datatype.at):
             kind = KIND_TYPED
-            aux = intern(t, KIND_IRI, NO_TERM, &v.datatype)
+            aux = intern(t, KIND_IRI, NO_TERM, datatype)
         if kind != KIND_LITERAL and aux < 0:
             return aux
-    return intern(t, kind, aux, &v.text)
+    return intern(t, kind, aux, &v.parts[VALUE])

@@ -14,7 +14,17 @@ cdef enum:
     BETWEEN_ROWS = 2
     BETWEEN_CELLS = 3
     AFTER_CELL = 4
-    N_PARTS = 5
+    N_ROW_PARTS = 5
+    # JSON and XML: parts that are the same in all terms. Three of a kind: of IRIs, blank nodes and literals.
+    BEFORE_TERM = 5
+    BEFORE_TAG = 8
+    BEFORE_DATATYPE = 9
+    LTR = 10
+    RTL = 11
+    AFTER_ABOUT = 12  # of a literal
+    AFTER_TERM = 13
+    TRIPLE = 16  # before each part of a triple term, and after the last
+    N_PARTS = 20
 
 
 ctypedef struct Encoded:
@@ -29,10 +39,10 @@ ctypedef struct TextWriter:
     Writer terms
     Writer out
     Writer scratch
-    # A term that holds no other.
-    int (*put_leaf)(TextWriter* d, Writer* w, int32_t term) noexcept nogil
-    int (*put_triple)(TextWriter* d, int32_t term, int depth) noexcept nogil
-    bint aligned  # a cell that is not bound has its place, too
+    # JSON and XML: a text in quotes, or in XML of an element. NULL: CSV and TSV.
+    int (*put_string)(TextWriter* d, Writer* w, const Reader* text, bint quoted) noexcept nogil
+    bint text_first  # before what tells more of it
+    bint csv
     bint begun  # there was a row
     Reader parts[N_PARTS]
     Reader* before_cells  # what stands before the term, for each column
@@ -40,5 +50,5 @@ ctypedef struct TextWriter:
     Fault fault
 
 
-cdef int use_syntax(TextWriter* d, object name) except -1
+cdef void use_syntax(TextWriter* d, str name)
 cdef int write_text_rows(TextWriter* d, int64_t* row, int64_t limit) noexcept nogil

@@ -12,10 +12,6 @@ from jelly._core.base.kinds cimport (
 from jelly._core.base.protobuf cimport put_byte, reserve, write_byte, write_bytes
 from jelly._core.ntriples.term_writer cimport OBJECT, len_term, len_text, nt_put_term, put_text
 
-cdef inline void write_plain(Writer* w, const char* text) noexcept nogil:
-    write_bytes(w, <const uint8_t*>text, strlen(text))
-
-
 cdef inline void view_text(BatchData* b, int32_t term, Reader* text) noexcept nogil:
     text.at = b.text + b.start[term]
     text.end = b.text + b.start[term + 1]
@@ -36,59 +32,32 @@ cdef int find_about(TextWriter* d, int32_t term, Reader* about) noexcept nogil:
     return OK
 
 
-cdef inline const char* direction_of(BatchData* b, int32_t term) noexcept nogil:
-    """The base direction of a literal that has a language tag; NULL: none."""
-    cdef int kind = b.kind[b.aux[term]]
-    if not len_direction(kind):
-        return NULL
-    return b"ltr" if kind == KIND_TEXT_LTR else b"rtl"
+cdef inline void write_part(Writer* w, const Reader* part) noexcept nogil:
+    write_bytes(w, part.at, part.end - part.at)
 
 
-# ---- JSON
+# ---- JSON and XML
 
-cdef void write_json(Writer* w, const Reader* text) noexcept nogil:
+cdef int put_json(TextWriter* d, Writer* w, const Reader* text, bint quoted) noexcept nogil:
     """A string in quotes: the escapes are those of N-Triples."""
     cdef int64_t n = len_text(text.at, text.end - text.at, False)
     if reserve(w, n + 2) < 0:
-        return
+        return fail(&d.fault, NO_MEMORY, NULL)
     put_byte(w, 0x22)
     put_text(w.buf + w.n, text.at, text.end - text.at, n, False)
     w.n += n
     put_byte(w, 0x22)
-
-
-cdef int put_json(TextWriter* d, Writer* w, int32_t term) noexcept nogil:
-    cdef int kind = d.b.kind[term]
-    cdef Reader text, about
-    cdef const char* direction
-    if find_about(d, term, &about) < 0:
-        return d.fault.code
-    view_text(d.b, term, &text)
-    write_plain(
-        w, b'{"type":"uri","value":' if kind == KIND_IRI else b'{"type":"bnode","value":' if kind == KIND_BNODE
-        else b'{"type":"literal","value":'
-    )
-    write_json(w, &text)
-    if about.at != NULL:
-        write_plain(w, b',"xml:lang":' if kind == KIND_LANG else b',"datatype":')
-        write_json(w, &about)
-        direction = direction_of(d.b, term) if kind == KIND_LANG else NULL
-        if direction != NULL:
-            write_plain(w, b',"its:dir":"')
-            write_plain(w, direction)
-            write_byte(w, 0x22)
-    write_byte(w, 0x7D)
     return OK
 
 
-# ---- XML
-
-cdef int write_xml(TextWriter* d, Writer* w, const Reader* text, bint attribute) noexcept nogil:
-    """A text of an element, or of an attribute."""
+cdef int put_xml(TextWriter* d, Writer* w, const Reader* text, bint quoted) noexcept nogil:
+    """A text of an element, or of an attribute in quotes."""
     cdef const uint8_t* at = text.at
     cdef const uint8_t* copied = at
     cdef const char* reference
     cdef uint8_t byte
+    if quoted:
+        write_byte(w, 0x22)
     while at < text.end:
         byte = at[0]
         at += 1
@@ -103,11 +72,11 @@ cdef int write_xml(TextWriter* d, Writer* w, const Reader* text, bint attribute)
             reference = b"&gt;"
         elif byte == 0x0D:
             reference = b"&#13;"
-        elif attribute and byte == 0x22:
+        elif quoted and byte == 0x22:
             reference = b"&quot;"
-        elif attribute and byte == 0x0A:
+        elif quoted and byte == 0x0A:
             reference = b"&#10;"
-        elif attribute and byte == 0x09:
+        elif quoted and byte == 0x09:
             reference = b"&#9;"
         elif byte < 0x20 and byte != 0x0A and byte != 0x09:
             return fail(&d.fault, NOT_XML, NULL, byte)
@@ -115,90 +84,58 @@ cdef int write_xml(TextWriter* d, Writer* w, const Reader* text, bint attribute)
             return fail(&d.fault, NOT_XML, NULL, 0xFFC0 | at[1] & 0x3F)
         if reference != NULL:
             write_bytes(w, copied, at - 1 - copied)
-            write_plain(w, reference)
+            write_bytes(w, <const uint8_t*>reference, strlen(reference))
             copied = at
     write_bytes(w, copied, at - copied)
+    if quoted:
+        write_byte(w, 0x22)
     return OK
 
 
-cdef int put_xml(TextWriter* d, Writer* w, int32_t term) noexcept nogil:
+cdef int put_marked(TextWriter* d, Writer* w, int32_t term) noexcept nogil:
+    """A term that holds no other."""
     cdef int kind = d.b.kind[term]
+    cdef int which = 0 if kind == KIND_IRI else 1 if kind == KIND_BNODE else 2
     cdef Reader text, about
-    cdef const char* direction
     if find_about(d, term, &about) < 0:
         return d.fault.code
     view_text(d.b, term, &text)
-    write_plain(w, b"<uri>" if kind == KIND_IRI else b"<bnode>" if kind == KIND_BNODE else b"<literal")
-    if about.at != NULL:
-        write_plain(w, b' xml:lang="' if kind == KIND_LANG else b' datatype="')
-        if write_xml(d, w, &about, True) < 0:
-            return d.fault.code
-        write_byte(w, 0x22)
-        direction = direction_of(d.b, term) if kind == KIND_LANG else NULL
-        if direction != NULL:
-            write_plain(w, b' its:dir="')
-            write_plain(w, direction)
-            write_plain(w, b'" its:version="2.0"')
-    if among(kind, LITERALS):
-        write_byte(w, 0x3E)
-    if write_xml(d, w, &text, False) < 0:
+    write_part(w, &d.parts[BEFORE_TERM + which])
+    if d.text_first and d.put_string(d, w, &text, False) < 0:
         return d.fault.code
-    write_plain(w, b"</uri>" if kind == KIND_IRI else b"</bnode>" if kind == KIND_BNODE else b"</literal>")
+    if about.at != NULL:
+        write_part(w, &d.parts[BEFORE_TAG if kind == KIND_LANG else BEFORE_DATATYPE])
+        if d.put_string(d, w, &about, True) < 0:
+            return d.fault.code
+        kind = d.b.kind[d.b.aux[term]]
+        if len_direction(kind):
+            write_part(w, &d.parts[LTR if kind == KIND_TEXT_LTR else RTL])
+    if which == 2:
+        write_part(w, &d.parts[AFTER_ABOUT])
+    if not d.text_first and d.put_string(d, w, &text, False) < 0:
+        return d.fault.code
+    write_part(w, &d.parts[AFTER_TERM + which])
     return OK
 
 
-# ---- triple terms of JSON and XML
-
-cdef int put_parts(TextWriter* d, int32_t term, int depth, bint xml) noexcept nogil:
-    """A triple term, each part between its name."""
+cdef int put_triple(TextWriter* d, int32_t term, int depth) noexcept nogil:
+    """A triple term."""
     cdef int32_t* inner = &d.b.quoted[3 * <int64_t>d.b.aux[term]]
     cdef int64_t since = d.out.n
-    cdef const char* name
     cdef int i
     if depth >= MAX_DEPTH:
         return fail(&d.fault, DEPTH, NULL, MAX_DEPTH)
-    write_plain(&d.out, b"<triple>" if xml else b'{"type":"triple","value":{"')
     for i in range(3):
-        name = b"subject" if i == 0 else b"predicate" if i == 1 else b"object"
-        write_plain(&d.out, b"<" if xml else b',"' if i else b"")
-        write_plain(&d.out, name)
-        write_plain(&d.out, b">" if xml else b'":')
+        write_part(&d.out, &d.parts[TRIPLE + i])
         if put_any(d, inner[i], depth + 1) < 0:
             return d.fault.code
-        if xml:
-            write_plain(&d.out, b"</")
-            write_plain(&d.out, name)
-            write_byte(&d.out, 0x3E)
         if d.out.n - since > MAX_QUOTED + d.b.n_text:
             return fail(&d.fault, QUOTED_LIMIT, NULL, MAX_QUOTED)
-    write_plain(&d.out, b"</triple>" if xml else b"}}")
+    write_part(&d.out, &d.parts[TRIPLE + 3])
     return OK
-
-
-cdef int put_json_triple(TextWriter* d, int32_t term, int depth) noexcept nogil:
-    return put_parts(d, term, depth, False)
-
-
-cdef int put_xml_triple(TextWriter* d, int32_t term, int depth) noexcept nogil:
-    return put_parts(d, term, depth, True)
 
 
 # ---- TSV and CSV
-
-cdef int put_line_term(TextWriter* d, Writer* w, int32_t term) noexcept nogil:
-    """A term as in N-Triples."""
-    cdef int64_t n
-    d.lines.batch = d.b
-    n = len_term(&d.lines, term, OBJECT, 0)
-    if n < 0:
-        d.fault = d.lines.fault
-        return d.fault.code
-    if reserve(w, n) < 0:
-        return fail(&d.fault, NO_MEMORY, NULL)
-    nt_put_term(&d.lines, w.buf + w.n, term, OBJECT)
-    w.n += n
-    return OK
-
 
 cdef void quote_csv(TextWriter* d, Writer* w, int64_t begin) noexcept nogil:
     """Put what stands from `begin` on in quotes, if it must be."""
@@ -226,44 +163,42 @@ cdef void quote_csv(TextWriter* d, Writer* w, int64_t begin) noexcept nogil:
     write_byte(w, 0x22)
 
 
-cdef int put_csv(TextWriter* d, Writer* w, int32_t term) noexcept nogil:
-    """The text of a term; blank nodes have their `_:`."""
+cdef int put_line(TextWriter* d, Writer* w, int32_t term) noexcept nogil:
+    """A term as in N-Triples; in CSV its text, and blank nodes with their `_:`."""
     cdef int64_t begin = w.n
+    cdef int64_t n
     cdef Reader text
-    if find_about(d, term, &text) < 0:
-        return d.fault.code
-    view_text(d.b, term, &text)
-    if d.b.kind[term] == KIND_BNODE:
-        write_plain(w, b"_:")
-    write_bytes(w, text.at, text.end - text.at)
-    quote_csv(d, w, begin)
-    return OK
-
-
-cdef int put_tsv_triple(TextWriter* d, int32_t term, int depth) noexcept nogil:
-    return put_line_term(d, &d.out, term)
-
-
-cdef int put_csv_triple(TextWriter* d, int32_t term, int depth) noexcept nogil:
-    cdef int64_t begin = d.out.n
-    if put_line_term(d, &d.out, term) < 0:
-        return d.fault.code
-    quote_csv(d, &d.out, begin)
+    if d.csv and not among(d.b.kind[term], TRIPLES):
+        if find_about(d, term, &text) < 0:
+            return d.fault.code
+        view_text(d.b, term, &text)
+        if d.b.kind[term] == KIND_BNODE:
+            write_bytes(w, <const uint8_t*>b"_:", 2)
+        write_part(w, &text)
+    else:
+        d.lines.batch = d.b
+        n = len_term(&d.lines, term, OBJECT, 0)
+        if n < 0:
+            d.fault = d.lines.fault
+            return d.fault.code
+        if reserve(w, n) < 0:
+            return fail(&d.fault, NO_MEMORY, NULL)
+        nt_put_term(&d.lines, w.buf + w.n, term, OBJECT)
+        w.n += n
+    if d.csv:
+        quote_csv(d, w, begin)
     return OK
 
 
 # ---- rows
 
-cdef int use_syntax(TextWriter* d, object name) except -1:
+cdef void use_syntax(TextWriter* d, str name):
     """Write JSON, XML, TSV or CSV."""
-    d.put_leaf = put_json if name == "json" else put_xml if name == "xml" else put_line_term if name == "tsv" else put_csv
-    d.put_triple = (
-        put_json_triple if name == "json" else put_xml_triple if name == "xml" else put_tsv_triple if name == "tsv"
-        else put_csv_triple
-    )
-    d.aligned = name in ("csv", "tsv")
+    if name in ("json", "xml"):
+        d.put_string = put_json if name == "json" else put_xml
+    d.text_first = name == "json"
+    d.csv = name == "csv"
     d.lines.fitted = d.lines.canonical = True
-    return 0
 
 
 cdef int put_any(TextWriter* d, int32_t term, int depth) noexcept nogil:
@@ -274,19 +209,15 @@ cdef int put_any(TextWriter* d, int32_t term, int depth) noexcept nogil:
     if among(d.b.kind[term], TRIPLES):
         if not 0 <= d.b.aux[term] < d.b.n_quoted:
             return fail(&d.fault, BAD_TERM, NULL, term, -1)
-        return d.put_triple(d, term, depth)
+        return put_triple(d, term, depth) if d.put_string != NULL else put_line(d, &d.out, term)
     memo = &d.memo[term]
     if memo.n == 0:
         memo.at = d.terms.n
-        if d.put_leaf(d, &d.terms, term) < 0:
+        if (put_marked(d, &d.terms, term) if d.put_string != NULL else put_line(d, &d.terms, term)) < 0:
             return d.fault.code
         memo.n = d.terms.n - memo.at
     write_bytes(&d.out, d.terms.buf + memo.at, memo.n)
     return OK
-
-
-cdef inline void write_part(Writer* w, const Reader* part) noexcept nogil:
-    write_bytes(w, part.at, part.end - part.at)
 
 
 cdef int write_text_rows(TextWriter* d, int64_t* row, int64_t limit) noexcept nogil:
@@ -302,7 +233,7 @@ cdef int write_text_rows(TextWriter* d, int64_t* row, int64_t limit) noexcept no
         write_part(&d.out, &d.parts[BEFORE_ROW])
         for column in range(width):
             term = d.b.cells[row[0] * width + column]
-            if term == NO_TERM and not d.aligned:
+            if term == NO_TERM and d.put_string != NULL:
                 continue
             if not first:
                 write_part(&d.out, &d.parts[BETWEEN_CELLS])

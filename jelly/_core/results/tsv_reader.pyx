@@ -1,6 +1,6 @@
 """SPARQL 1.1 Query Results TSV Format: lines of terms as in Turtle."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memchr
 
 from jelly._core.base.characters cimport LINE_END, describe, is_digit, is_label_letter, is_letter, width
@@ -9,7 +9,7 @@ from jelly._core.base.fault cimport (
 )
 from jelly._core.base.protobuf cimport Reader
 from jelly._core.ntriples.term_reader cimport OBJECT, nt_read_term
-from jelly._core.results.rows cimport OF_REST, OF_VARIABLE, TextRows, add_name, begin_row, end_row, expected, put_cell
+from jelly._core.results.rows cimport OF_REST, OF_VARIABLE, TextRows, add_name, begin_row, cell_of, end_row, expected
 
 
 cdef bint next_cell(Reader* line, Reader* cell) noexcept nogil:
@@ -60,7 +60,6 @@ cdef int take_cells(TextRows* t, Reader line) noexcept nogil:
     """The line of a row."""
     cdef Reader cell
     cdef int64_t column = 0
-    cdef int32_t term
     cdef bint more = True
     cdef const uint8_t* begin = line.at
     if begin_row(t) < 0:
@@ -70,45 +69,36 @@ cdef int take_cells(TextRows* t, Reader line) noexcept nogil:
         if cell.at < cell.end and column < t.width:
             # Numbers, booleans and quotes as in Turtle, but `_:` does not make a blank node of an IRI.
             t.lines.patch = cell.at[0] != 0x3C or cell.end - cell.at < 2 or cell.at[1] != 0x5F
-            if nt_read_term(&t.lines, cell.at, cell.end - cell.at, OBJECT, &term) < 0:
+            if nt_read_term(&t.lines, cell.at, cell.end - cell.at, OBJECT, cell_of(t, column)) < 0:
                 if t.lines.fault.code == LINE_CUT:
                     return fail(&t.fault, EXPECTED, cell.end, LINE_END, OF_REST)
                 t.fault = t.lines.fault
                 return t.fault.code
-            put_cell(t, column, term)
         column += 1
     if column != t.width and (t.width > 0 or cell.at < cell.end or column > 1):
         return fail(&t.fault, ROW_WIDTH, begin, column, t.width)
     return end_row(t)
 
 
-cdef int read_tsv(TextRows* t) noexcept nogil:
-    """Read on: OK never; NEED_MORE, NEED_TABLES, FULL or a fault."""
+cdef int take_tsv(TextRows* t) noexcept nogil:
+    """The next line."""
     cdef Reader line
-    cdef const uint8_t* stop
-    cdef int status = OK
+    cdef const uint8_t* stop = <const uint8_t*>memchr(t.at, 0x0A, t.end - t.at) if t.at < t.end else NULL
+    cdef int status = NEED_TABLES
+    line.at = t.at
+    line.end = t.end if stop == NULL else stop
     t.lines.batch = t.batch
-    while status == OK:
-        line.at = t.at
-        line.end = t.end
-        stop = <const uint8_t*>memchr(t.at, 0x0A, t.end - t.at) if t.at < t.end else NULL
-        if stop != NULL:
-            line.end = stop
-        if line.end - line.at > t.max_held:
-            return fail(&t.fault, HELD_LIMIT, t.at, t.max_held, 0)
-        if stop == NULL and (not t.final or (t.at == t.end and t.begun)):
-            return NEED_MORE
-        if t.begun:
-            status = take_cells(t, line)
-        else:
-            status = take_names(t, line)
-            if status == OK:
-                t.begun = True
-                status = NEED_TABLES
-        if status < 0:
-            t.at = line.at
-        else:
-            t.at = line.end if stop == NULL else stop + 1
+    if line.end - line.at > t.max_held:
+        return fail(&t.fault, HELD_LIMIT, t.at, t.max_held, 0)
+    if stop == NULL and (not t.final or (t.at == t.end and t.begun)):
+        return NEED_MORE
+    if t.begun:
+        status = take_cells(t, line)
+    elif take_names(t, line) < 0:
+        status = t.fault.code
+    else:
+        t.begun = True
+    t.at = line.at if status < 0 else line.end if stop == NULL else stop + 1
     return status
 
 

@@ -1,11 +1,9 @@
-from collections.abc import Iterator
-
 from typing_extensions import Self, disjoint_base
 
-from jelly._core.base.batch import Batch
+from jelly._core.rules.row_writer import RowWriter
 
 @disjoint_base
-class TextResultWriter:
+class TextResultWriter(RowWriter):
     def __new__(
         cls,
         syntax: str,
@@ -15,6 +13,3 @@ class TextResultWriter:
         parts: tuple[bytes, ...],
         before_cells: tuple[bytes, ...],
     ) -> Self: ...
-    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes: ...
-    def chunks(self, batch: Batch, size: int = 262144) -> Iterator[bytes]: ...
-    def close(self) -> bytes: ...

@@ -7,14 +7,14 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memchr, memcmp
 
 from jelly._core.base.characters cimport (
-    PASS_WIDE, STOP_WIDE, describe, find_stop, is_digit, is_label_letter, is_letter, width,
+    PASS_WIDE, STOP_WIDE, describe, find_stop, hex_digit, is_digit, is_label_letter, is_letter, width,
 )
 from jelly._core.base.fault cimport DOCTYPE, NEED_MORE, NOT_UTF8, OK, XML_DEPTH
 from jelly._core.base.protobuf cimport Writer, put_bytes
 from jelly._core.base.utf8 cimport check_utf8, put_point
 from jelly._core.results.rows cimport (
     BAD_CHARACTER, BAD_COMMENT, BAD_RESERVED, OF_EQUALS, OF_MARKUP, OF_NAME, OF_QUOTE, OF_REFERENCE, OF_TAG_END,
-    SAME_ATTRIBUTE, UNDEFINED, cut, expected, is_text,
+    SAME_ATTRIBUTE, UNDEFINED, cut, expected, find_word,
 )
 
 # ---- characters
@@ -40,18 +40,17 @@ cdef int take_reference(TextRows* t, Reader* text, const uint8_t* end) noexcept 
     """The character of a reference, which begins with &."""
     cdef const uint8_t* begin = t.at
     cdef const uint8_t* stop = <const uint8_t*>memchr(begin, 0x3B, end - begin)
+    cdef const char* meant = b"<>&\"'"
     cdef int64_t point = 0
-    cdef int64_t base = 10
-    cdef int64_t digit
+    cdef int base = 10
+    cdef int i
     cdef uint8_t[4] made
     cdef Writer w
     cdef Reader name
     t.at += 1
     if stop == NULL:
         return expected(t, OF_REFERENCE)
-    name.at = t.at
-    name.end = stop
-    if name.at[0] == 0x23:  # #
+    if t.at[0] == 0x23:  # #
         t.at += 1
         if t.at[0] == 0x78:  # x
             base = 16
@@ -59,28 +58,23 @@ cdef int take_reference(TextRows* t, Reader* text, const uint8_t* end) noexcept 
         if t.at == stop:
             return expected(t, OF_REFERENCE)
         while t.at < stop:
-            digit = t.at[0] - 0x30 if is_digit(t.at[0]) else (t.at[0] | 0x20) - 0x57 if is_letter(t.at[0]) else base
-            if digit >= base:
+            i = hex_digit(t.at[0])
+            if not 0 <= i < base:
                 return expected(t, OF_REFERENCE)
-            point = min(point * base + digit, <int64_t>0x110000)
+            point = min(point * base + i, <int64_t>0x110000)
             t.at += 1
         if (
             (point < 0x20 and point != 0x09 and point != 0x0A and point != 0x0D) or point >> 11 == 0x1B or point > 0x10FFFF
             or point | 1 == 0xFFFF
         ):
             return wrong(t, begin, BAD_CHARACTER)
-    elif is_text(&name, b"lt", 2):
-        point = 0x3C
-    elif is_text(&name, b"gt", 2):
-        point = 0x3E
-    elif is_text(&name, b"amp", 3):
-        point = 0x26
-    elif is_text(&name, b"quot", 4):
-        point = 0x22
-    elif is_text(&name, b"apos", 4):
-        point = 0x27
     else:
-        return wrong(t, begin, UNDEFINED)
+        name.at = t.at
+        name.end = stop
+        i = find_word(&name, b"\2lt\2gt\3amp\4quot\4apos")
+        if i < 0:
+            return wrong(t, begin, UNDEFINED)
+        point = meant[i]
     w.buf = made
     w.n = 0
     put_point(&w, <uint32_t>point)
@@ -151,20 +145,24 @@ cdef const uint8_t* find_text(const uint8_t* at, const uint8_t* end, const char*
 
 cdef int take_name(TextRows* t, Reader* name) noexcept nogil:
     """A name without its prefix."""
-    cdef uint8_t byte
-    name.at = t.at
-    while t.at < t.end:
-        byte = t.at[0]
-        if not (
-            is_letter(byte) or byte == 0x5F or (t.at > name.at and (is_digit(byte) or byte == 0x2D or byte == 0x2E))
-            or (byte >= 0x80 and is_label_letter(describe(t.at, t.end), t.at == name.at))
+    cdef const uint8_t* at = t.at
+    cdef uint8_t byte = 0
+    name.at = at
+    while at < t.end:
+        byte = at[0]
+        if is_letter(byte):
+            at += 1
+            continue
+        if byte != 0x5F and (
+            not is_label_letter(describe(at, t.end), at == name.at) if byte >= 0x80
+            else at == name.at or not (is_digit(byte) or byte == 0x2D or byte == 0x2E)
         ):
             break
-        t.at += width(byte)
-    name.end = t.at
-    if not t.final and (t.at >= t.end or (t.at[0] >= 0x80 and t.end - t.at < 4)):
+        at += width(byte)
+    t.at = name.end = at
+    if not t.final and (at >= t.end or (byte >= 0x80 and t.end - at < 4)):
         return NEED_MORE
-    return OK if t.at > name.at else expected(t, OF_NAME)
+    return OK if at > name.at else expected(t, OF_NAME)
 
 
 cdef int take_prefixed(TextRows* t, Reader* prefix, Reader* name) noexcept nogil:
@@ -255,48 +253,46 @@ cdef int skip_markup(TextRows* t, Reader* text) noexcept nogil:
     """A comment, an instruction, or CDATA, which is text; from < on."""
     cdef const uint8_t* begin = t.at
     cdef const uint8_t* stop
-    cdef Reader name
-    cdef Reader ignored
-    cdef bint is_xml
-    cdef int status
+    cdef const char* close = b"--"
     cdef int64_t left = t.end - begin
+    cdef int n = 2
+    cdef bint is_xml
+    cdef bint spaced = True
+    cdef int status
+    cdef Reader ignored
     ignored.at = ignored.end = begin
     if begin[1] == 0x3F:  # ?
+        close = b"?>"
         t.at += 2
-        status = take_name(t, &name)
+        status = take_name(t, &ignored)
         if status != OK:
             return status
-        is_xml = name.end - name.at == 3 and name.at[0] | 0x20 == 0x78 and name.at[1] | 0x20 == 0x6D and name.at[2] | 0x20 == 0x6C
-        if is_xml and (t.state != AT_BEGIN or name.at[0] != 0x78 or not skip_space(t)):
+        is_xml = find_word(&ignored, b"\3xml\3xmL\3xMl\3xML\3Xml\3XmL\3XMl\3XML") >= 0
+        spaced = skip_space(t)
+        if is_xml and (t.state != AT_BEGIN or ignored.at[0] != 0x78 or not spaced):
             return wrong(t, begin, BAD_RESERVED)
-        stop = find_text(t.at, t.end, b"?>", 2)
-        if stop != NULL and stop > t.at and not is_xml and not skip_space(t):
-            return expected(t, OF_MARKUP)
-        if stop == NULL:
-            return cut(t, OF_MARKUP)
-        status = take_characters(t, &ignored, stop, CDATA)
-        t.at = stop + 2
-        return status
-    if left < 9 and not t.final:
+        ignored.end = ignored.at
+    elif left < 9 and not t.final:
         return NEED_MORE
-    if left >= 9 and memcmp(begin, b"<!DOCTYPE", 9) == 0:
+    elif left >= 9 and memcmp(begin, b"<!DOCTYPE", 9) == 0:
         return fail(&t.fault, DOCTYPE, begin)
-    if left >= 9 and memcmp(begin, b"<![CDATA[", 9) == 0 and t.xml.depth:
-        stop = find_text(begin + 9, t.end, b"]]>", 3)
-        if stop == NULL:
-            return cut(t, OF_MARKUP)
+    elif left >= 9 and memcmp(begin, b"<![CDATA[", 9) == 0 and t.xml.depth:
+        close = b"]]>"
+        n = 3
         t.at += 9
-        status = take_characters(t, text, stop, CDATA)
-        t.at = stop + 3
-        return status
-    if left < 4 or memcmp(begin, b"<!--", 4) != 0:
+    elif left >= 4 and memcmp(begin, b"<!--", 4) == 0:
+        t.at += 4
+    else:
         return expected(t, OF_MARKUP)
-    stop = find_text(begin + 4, t.end, b"--", 2)
-    if stop == NULL or t.end - stop < 3:
+    stop = find_text(t.at, t.end, close, n)
+    if stop == NULL or (close[0] == 0x2D and t.end - stop < 3):
         return cut(t, OF_MARKUP)
-    if stop[2] != 0x3E:
-        return wrong(t, stop, BAD_COMMENT)
-    t.at += 4
-    status = take_characters(t, &ignored, stop, CDATA)
-    t.at = stop + 3
+    if stop > t.at and not spaced:
+        return expected(t, OF_MARKUP)
+    if close[0] == 0x2D:
+        if stop[2] != 0x3E:
+            return wrong(t, stop, BAD_COMMENT)
+        n = 3
+    status = take_characters(t, text if close[0] == 0x5D else &ignored, stop, CDATA)
+    t.at = stop + n
     return status

@@ -33,7 +33,7 @@ S, P, X = IRI("a:s"), IRI("a:p"), IRI("a:x")
 ITEMS = {LEAF: IRI("a:spare"), TRIPLE: QuotedTriple(S, P, X)}
 ROWS = [(BlankNode("x"), P, Literal("x", language="en")), (S, P, Literal("1", datatype="a:t")), (S, P, X)]
 PLACES = ["subject", "predicate", "object"]
-WRITERS = ["text.encode", "writer.encode", "encoder.encode"]
+WRITERS = ["text.encode", "row_writer.encode", "encoder.encode"]
 
 # They need not know what a term is to do their work: hashes, numbers, order, rows from rows.
 HANDLED = {
@@ -56,7 +56,7 @@ ALL = {
     "blank_node_scope.scope_blank_nodes": lambda batch: scope_blank_nodes(batch, b"jf0123456789abcdef_"),
 }  # fmt: skip
 # Those of patches and of query results.
-PATCHES = ("changes.take", "writer.encode patch", "text.encode patch", "operations")
+PATCHES = ("changes.take", "row_writer.encode patch", "text.encode patch", "operations")
 RESULTS = ("exporter.kinds", "exporter.kind_codes", "exporter.directions")
 
 
