@@ -298,7 +298,7 @@ class Dataset(Tabular):
         as_is = len(sources.each) == 1 and not (is_uniform or self._steps or condition)
         source = self._stream(sources, self._threads, as_is=as_is)
         wanted = self._condition if self._steps else condition
-        return self._run(source.watched(progress, wanted))
+        return self._run(source.batches(wanted) if progress is None else source.watched(progress, wanted))
 
     def _run(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         for step in self._steps:

@@ -100,12 +100,19 @@ class Stream:
 
     def batches(self, condition: Condition | None = None) -> Iterator[Batch]:
         """The Batches; of files with filters those that may have rows of a condition."""
-        return self.watched(None, condition)
+        return self._seen(condition, iter)
 
     def watched(self, progress: Progress | None = None, condition: Condition | None = None) -> Iterator[Batch]:
-        """The Batches, as of `batches`. ``progress`` is called after each, see `jelly.convert`."""
+        """The Batches, as of `batches`, of which this notes what a writer asks for.
+
+        ``progress`` is called after each, see `jelly.convert`.
+        """
+        return self._seen(condition, partial(self._watched, progress))
+
+    def _seen(
+        self, condition: Condition | None, seen: Callable[[Iterator[Batch]], Iterator[Batch]]
+    ) -> Iterator[Batch]:
         query = query_of(condition, self.sources.labels)
-        seen = partial(self._watched, progress)
         if self._sorted_by is not None:
             each = enumerate(self.sources.each)
             named = [(name_of(source) or f"source {number}", seen(self._of(number))) for number, source in each]
@@ -118,7 +125,6 @@ class Stream:
         return seen(self._ahead(query))
 
     def _watched(self, progress: Progress | None, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """The same Batches, of which this notes what a writer asks for."""
         asks = not self.has_star
         if progress is not None and not self.is_one:
             self._size = self.sources.size

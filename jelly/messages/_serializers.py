@@ -106,10 +106,10 @@ class TextEncoder:
         return b"# @message %b\n%b" % (note, text)
 
     def encode(self, batch: Batch) -> bytes:
-        described = batch.metadata or {}
+        notes = {i: told.get(NOTE, b"") for i, told in (batch.metadata or {}).items()}
         with numbered(batch):
             frames = self._writer.frames(batch)
-        return b"".join([self._around(text, described.get(i, {}).get(NOTE, b"")) for i, text in enumerate(frames)])
+        return b"".join([self._around(text, notes.get(i, b"") if notes else b"") for i, text in enumerate(frames)])
 
     def close(self) -> bytes:
         head, self._head = self._head, b""
