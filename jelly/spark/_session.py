@@ -175,35 +175,42 @@ def _context(spark: SparkSession) -> SparkContext | None:
 
 
 def on_executors(
-    spark: SparkSession, function: Callable[[Any], Any], items: Sequence[Any], merge: Callable[[Any, Any], Any]
-) -> Any:
-    """The results of a function for some items, one at least, each computed by a task and merged by others.
+    spark: SparkSession,
+    function: Callable[[Any], Any],
+    items: Sequence[Any],
+    merge: Callable[[Any, Any], Any] | None = None,
+) -> list[Any]:
+    """The results of a function for some items, each computed by a task; or with ``merge`` fewer, merged by others.
 
     It also works under Spark Connect. A task that fails is an error of Spark.
 
-    >>> def total(spark, files):
-    ...     return on_executors(spark, lambda file: file.size, files, lambda one, two: one + two)
+    >>> def sizes(spark, files):
+    ...     return on_executors(spark, lambda file: file.size, files)
     """
     from jelly._formats.arrow_tables import pa
 
     n = len(items)
 
+    def row(number: int, result: Any) -> pa.RecordBatch:
+        return pa.RecordBatch.from_pydict({"number": pa.array([number], pa.int64()), "made": [pickle.dumps(result)]})
+
     def compute(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield pa.RecordBatch.from_pydict({"made": [pickle.dumps(function(items[number]))]})
+                yield row(number, function(items[number]))
 
     def merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        made = [value for batch in batches for value in batch.column(0).to_pylist()]
-        if made:
-            yield pa.RecordBatch.from_pydict({"made": [pickle.dumps(reduce(merge, map(pickle.loads, made)))]})
+        made = [value for batch in batches for value in batch.column(1).to_pylist()]
+        if made and merge is not None:
+            yield row(0, reduce(merge, map(pickle.loads, made)))
 
-    # A range has a partition for each number.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # about pandas
-        made = spark.range(0, n, 1, n).mapInArrow(compute, "made binary")
-        made = made.repartition(math.isqrt(n)).mapInArrow(merged, "made binary")
-    return reduce(merge, (pickle.loads(row[0]) for row in made.collect()))
+        # A range has a partition for each number.
+        made = spark.range(0, n, 1, n).mapInArrow(compute, "number long, made binary")
+        if merge is not None:
+            made = made.repartition(math.isqrt(n)).mapInArrow(merged, "number long, made binary")
+    return [pickle.loads(result) for _, result in sorted(made.collect())]
 
 
 @contextmanager

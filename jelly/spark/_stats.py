@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
@@ -120,7 +120,7 @@ def stats(
         counting = partial(_count, read, max_keys, on_error == "skip")
         with described(running, "jelly spark stats", files):
             try:
-                counted, errors = on_executors(running, counting, tasks, _merge)
+                counted, errors = reduce(_merge, on_executors(running, counting, tasks, _merge))
             except Exception as error:
                 raise plain_error(error) from None
     if on_error == "fail" and errors:

@@ -83,7 +83,11 @@ def api(spark: Any, folder: Path) -> dict[str, Any]:
     read.option("layout", "ntriples").load(f"{folder}/{{one,two}}.nt").createOrReplaceTempView("t")
     read.load(files[0]).write.format("jelly").mode("append").save(f"{folder}/out")
     counted, errors, left_out = jelly.spark.stats(files, spark=spark, split_bytes=1)
+    made = jelly.spark.ingest(files, folder / "table", spark=spark, split_bytes=1)
+    jelly.spark.ingest(files, folder / "ids", spark=spark, layout="ids", buckets=2)
     return {
+        "ingest": [made.statements, spark.read.parquet(f"{folder}/table").count(),
+                   spark.read.parquet(f"{folder}/ids/terms").count()],
         "read": read.load(f"{folder}/*.nt").count(),
         "written": spark.sql(f"select count(*) n from read_jelly('{folder}/out')").first().n,
         "sql": sorted(list(row) for row in spark.sql("select lexical(o), lang(o), is_iri(s) from t").collect()),

@@ -24,7 +24,7 @@ from jelly.spark._ingest.tasks import Work, run_task, task_name
 from jelly.spark._partitions import TASKS, Part, cost, split
 from jelly.spark._parts.directories import Directories
 from jelly.spark._parts.files import READING_LIMITS, File, absolute, exists, find_files, find_sources
-from jelly.spark._session import cores, described, plain_error, session
+from jelly.spark._session import cores, described, on_executors, plain_error, session
 from jelly.spark._tables.buckets import BUCKETS
 from jelly.spark._tables.build import Step, Tables
 from jelly.spark._tables.ids import SCRATCH
@@ -490,10 +490,9 @@ def _compute(running: _Session, function: Callable[[Any], Any], items: Sequence[
     """The results of a function for some items, computed by executors."""
     if not items:
         return []
-    context = running.get().sparkContext
     try:
         with described(running.get(), "jelly spark ingest", ()):
-            return context.parallelize(items, len(items)).map(function).collect()
+            return on_executors(running.get(), function, items)
     except Exception as error:
         raise plain_error(error) from None
 
@@ -507,7 +506,6 @@ def _run(
     """Run the tasks and commit each as soon as it has ended, so that a later failure loses no work."""
     from pyspark import InheritableThread
 
-    context = spark.sparkContext
     results: list[dict[str, Any]] = []
     failed: list[BaseException] = []
     left = set(map(task_name, tasks))
@@ -517,9 +515,9 @@ def _run(
 
     def collect() -> None:
         try:
-            context.setJobGroup(work.job, "jelly spark ingest", True)
+            spark.addTag(work.job)
             with described(spark, "jelly spark ingest", files):
-                results.extend(context.parallelize(tasks, len(tasks)).map(partial(run_task, work)).collect())
+                results.extend(on_executors(spark, partial(run_task, work), tasks))
         except BaseException as error:  # noqa: B902 - raised by the driver's own thread
             failed.append(error)
 
@@ -530,7 +528,7 @@ def _run(
             left.remove(done["task"])
             commit(done)
 
-    thread: Thread = InheritableThread(target=collect, daemon=True)
+    thread: Thread = InheritableThread(target=collect, daemon=True, session=spark)
     thread.start()
     try:
         while thread.is_alive():
@@ -538,7 +536,7 @@ def _run(
             for done in new_reports(work.store, work.job, told):
                 settle(done)
     except BaseException:
-        context.cancelJobGroup(work.job)
+        spark.interruptTag(work.job)
         thread.join(10)
         raise
     for done in results:
