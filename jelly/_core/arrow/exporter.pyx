@@ -256,6 +256,7 @@ cdef class ArrowExporter:
     cdef Batch batch
     cdef readonly Pool pool
     cdef dict parts  # that the columns of the layout hold
+    cdef dict columns  # of query results: the number of the column of each variable
     cdef int syntax
     cdef bint results
     cdef bint terms  # the layout has all that a term says, in columns of their own
@@ -321,6 +322,8 @@ cdef class ArrowExporter:
                 slots |= <int>_USES.get(part, 0)
                 directions = directions or part == "direction"
         self.batch = batch = self.capabilities.fit(batch, rows, slots)
+        if self.results:
+            self.columns = {name: i for i, name in enumerate(batch.variables)}
         if start_render(&self.r, &batch.a, self.syntax, directions) < 0:
             self.batch = None
             raise MemoryError
@@ -397,7 +400,7 @@ cdef class ArrowExporter:
             return self.spog[OBJECT] + row
         if make_room(<void**>&self.scratch, &self.cap_scratch, end - row, sizeof(int32_t)) < 0:
             raise MemoryError
-        column = self.batch.variables.index(name)
+        column = self.columns[name]
         with nogil:
             fill_column(b, column, self.numbers, row, end, self.scratch)
         return self.scratch
