@@ -226,7 +226,7 @@ class RecordBatchBuilder:
             type = _CODES if dictionary else pa.string()
             if self._terms:
                 few = _KIND_CODES if dictionary else pa.string()
-                type = pa.struct([(name, few if name in _FEW else type) for name in TERM])
+                self._term = type = pa.struct([(name, few if name in _FEW else type) for name in TERM])
             self.schema = pa.schema([pa.field(name, type) for name in self._variables], {"layout": layout})
         self._dictionary = dictionary
         found = find_layout(of_statements)
@@ -244,7 +244,7 @@ class RecordBatchBuilder:
         self._pool = Pool()
         # Columns that are not in use: each keeps its tables from one segment of a file to the next.
         self._idle: list[ArrowExporter] = []
-        self._nulls: dict[Any, Any] = {}
+        self._nulls: dict[int, Any] = {}  # by the id of a type, as its hash takes long
 
     @property
     def has_metadata(self) -> bool:
@@ -310,15 +310,9 @@ class RecordBatchBuilder:
         columns.start(None)
 
     def _array(
-        self,
-        columns: ArrowExporter,
-        batch: Batch,
-        name: str,
-        row: int,
-        end: int,
-        metadata: dict[int, dict[str, bytes]] | None,
-        chosen: np.ndarray[Any, Any] | None,
-    ) -> pa.Array:
+        self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int,
+        metadata: dict[int, dict[str, bytes]] | None, chosen: np.ndarray[Any, Any] | None,
+    ) -> pa.Array:  # fmt: skip
         n = end - row
         part = self._parts[name]
         if part == "frame":
@@ -349,8 +343,11 @@ class RecordBatchBuilder:
 
     def _structs(self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int) -> pa.Array:
         """The terms of a variable as structs; fewer than asked for where their text is long."""
-        fields = []
-        for of in (None, "datatype", "lang"):
+        fields = [self._text(columns, batch, name, row, end)]
+        end = row + len(fields[0])
+        if fields[0].null_count == end - row:
+            return self._all_null(self._term, end - row)
+        for of in ("datatype", "lang"):
             fields.append(self._text(columns, batch, name, row, end, of))
             end = row + len(fields[-1])
         kinds = self._few(columns.kind_codes(row, end, name), KINDS)
@@ -394,9 +391,9 @@ class RecordBatchBuilder:
 
     def _all_null(self, type: pa.DataType, n: int) -> pa.Array:
         """Nulls: every record batch shares them."""
-        known = self._nulls.get(type)
+        known = self._nulls.get(id(type))
         if known is None or len(known) < n:
-            known = self._nulls[type] = pa.nulls(max(n, min(self._batch_rows, BATCH_ROWS)), type)
+            known = self._nulls[id(type)] = pa.nulls(max(n, min(self._batch_rows, BATCH_ROWS)), type)
         return known.slice(0, n)
 
 
@@ -509,12 +506,16 @@ def _typed(variables: tuple[str, ...], batches: Iterable[Batch], dictionary: boo
     plain = pa.schema([pa.field(name, pa.string()) for name in variables])
     found: list[set[str]] = [set() for _ in variables]
     file: Any = tempfile.SpooledTemporaryFile(HELD_BYTES)  # noqa: SIM115 - closed with the reader
-    with pa.ipc.new_stream(file, plain) as out:
+    sink = pa.BufferedOutputStream(pa.PythonFile(file, "w"), HELD_BYTES >> 6)
+    with pa.ipc.new_stream(sink, plain) as out:
         for batch in made.read_all(batches):
-            for column, types in zip(batch.columns, found, strict=True):
-                _add_types(types, column.drop_null())
-            values = [pa.StructArray.flatten(column)[1] for column in batch.columns]
+            values = [pa.nulls(len(batch), pa.string())] * len(variables)
+            for i, column in enumerate(batch.columns):
+                if column.null_count < len(column):
+                    values[i] = column.flatten()[1]
+                    _add_types(found[i], column.drop_null())
             out.write_batch(pa.RecordBatch.from_arrays(values, schema=plain))
+    sink.detach()
     chosen = [next(iter(types)) if len(types) == 1 else STRING for types in found]
     strings = _CODES if dictionary else pa.string()
     fields = [strings if type == STRING else column_type(type) for type in chosen]
@@ -525,7 +526,8 @@ def _typed(variables: tuple[str, ...], batches: Iterable[Batch], dictionary: boo
         with file:
             for batch in pa.ipc.open_stream(file):
                 columns = zip(batch.columns, chosen, fields, strict=True)
-                yield pa.RecordBatch.from_arrays([cast(*pair).cast(field) for *pair, field in columns], schema=schema)
+                arrays = [one if field == one.type else cast(one, type).cast(field) for one, type, field in columns]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, cast_all())
 
