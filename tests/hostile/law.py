@@ -47,6 +47,7 @@ def doors() -> dict[str, dict[str, Callable[[bytes], object]]]:
     from rdflib import Graph
 
     import jelly as j
+    from jelly._dataset.steps.step import Frames
     from jelly.rdflib import JellyStore, validate
     from jelly.rdflib import read as read_terms
     from jelly.stats import stats
@@ -99,6 +100,9 @@ def doors() -> dict[str, dict[str, Callable[[bytes], object]]]:
     found = {name: of(name) for name in names}
     found["jelly as text"] = of(None)  # its first bytes tell it
     found["jelly"]["inspect"] = lambda data: j.inspect(data, per_frame=True)
+    found["jelly"]["validate frames"] = lambda data: j.validate(data, frame=slice(0, 3), delimited=True)
+    found["jelly"]["take frames"] = lambda data: j.scan(data)._then(Frames(slice(2, 9))).write(Nowhere(), to="nq")
+    found["jelly"]["options"] = lambda data: j.read_options(data)
     found["jelly"]["convert threads"] = lambda data: j.convert(data, Nowhere(), to="nq", threads=2)
     found["sparql"] = {
         "query": lambda data: answered(FEW, data.decode("utf-8", "surrogatepass"), "nt"),
