@@ -28,10 +28,8 @@ try:
     )
     from rich.table import Column, Table
     from rich.text import Text
-except ImportError as _error:
-    raise MissingExtraError(
-        f"the command needs the {_error.name} package: python -m pip install 'jelly-rdf[cli]'"
-    ) from None
+except ImportError:
+    raise MissingExtraError("the command needs the rich package: python -m pip install 'jelly-rdf[cli]'") from None
 
 # No bar is shown for work that is done sooner.
 PATIENCE = 0.5

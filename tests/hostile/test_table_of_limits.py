@@ -26,7 +26,7 @@ THEN_THE_NEXT_BEGINS = {
     "_core/terms/batch_builder.pyx:MAX_ROWS", "spark/_partitions.py:_MAX_CUTS", "_streams/spool.py:MAX_FRAME_BYTES",
 }  # fmt: skip
 THEN_ANOTHER_WAY = {
-    "_core/base/batch.pyx:MAX_COMPARED",
+    "_core/base/batch_concat.pyx:MAX_COMPARED",
     "_core/jelly/decoder.pyx:MAX_CACHED_NAME",
     "_core/ntriples/text.pyx:MAX_SKIPPED", "_streams/text.py:MAX_SKIPPED", "_formats/arrow_tables.py:MAX_PEEK",
     "_dataset/output.py:MAX_PEEK", "_tools/blank_nodes.py:MAX_ROUNDS_WORK", "_tools/blank_nodes.py:MAX_SEARCH_WORK",

@@ -256,13 +256,13 @@ def test_a_message_log_speaks_of_messages(small: None) -> None:
     [("1000", 1000), ("64M", 1 << 26), ("1g", 1 << 30), ("3KiB", 3072), ("1T", 1 << 40), ("5MB", 5 << 20)],
 )
 def test_sizes(text: str, value: int) -> None:
-    assert SIZE.convert(text, None, None) == value
+    assert SIZE(text) == value
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "x", "1.5G", "1 G", "1P", "64MM", "K"])
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is no size"):
-        SIZE.convert(text, None, None)
+        SIZE(text)
 
 
 # ---- what is written by default is read by default

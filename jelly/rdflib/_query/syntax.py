@@ -37,12 +37,13 @@ _MAX_PATTERNS = 80
 _MAX_WORDS = 1000
 _MAX_DATA = 10_000
 _TEXTS = re.compile(
-    r"""#[^\r\n]*|<[^<>"{}|^`\\\x00-\x20]*>|\"{3}(?:[^"\\]|\\.|"(?!""))*\"{3}|'{3}(?:[^'\\]|\\.|'(?!''))*'{3}"""
-    r"""|"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*'""",
+    # A text that does not end goes on to the end: to try again after each quote would take quadratic time.
+    r"""#[^\r\n]*|<[^<>"{}|^`\\\x00-\x20]*>|\"{3}(?:[^"\\]|\\.|"(?!""))*(?:\"{3})?|'{3}(?:[^'\\]|\\.|'(?!''))*(?:'{3})?"""
+    r"""|"(?:[^"\\\r\n]|\\.)*"?|'(?:[^'\\\r\n]|\\.)*'?|\\.""",
     re.S,
 )
-_DATA = re.compile(r"\bVALUES\b[^{}]*\{[^{}]*\}|\bIN\s*\([^()]*\)", re.I)
-_WORD = re.compile(r"<<|>>|[\w.:?$@^-]*\w|[^\s\w]")
+_DATA = re.compile(r"\bVALUES\s*(?:(?:[?$]\w+|\([^(){}]*\))\s*)?\{[^{}]*\}|\bIN\s*\([^()]*\)", re.I)
+_WORD = re.compile(r"<<|>>|[?$@^]?\w[\w:]*(?:[.-]+[\w:]+)*|[^\s\w]")
 _BEGINS, _ENDS = frozenset(("(", "[", "{", "<<")), frozenset((")", "]", "}", ">>"))
 _LIST = re.compile(r"\([^(){}=<>+*/|&!,]*\)")
 _SERVICE = re.compile(r"(?<![\w?$:-])service\b(?!:)", re.I)
@@ -88,7 +89,7 @@ def parsed(sparql: str) -> Any:
 
     JellySyntaxError if it is no query, JellyUnsupportedError if it has SERVICE, JellyLimitError if it is too large.
     """
-    text = _TEXTS.sub(" x ", sparql)
+    text = _TEXTS.sub(lambda found: found[0] if found[0].startswith("\\") else " x ", sparql)
     _refuse_large(text)
     if _SERVICE.search(text):
         raise JellyUnsupportedError("SERVICE asks another server: run that part of the query there")

@@ -226,7 +226,7 @@ class DirectoryTasks(Tasks):
 
     def _newest(self) -> int:
         """The number of the last journal."""
-        found = (re.fullmatch(rf"{FOLDER}/(\d+)\.json", name) for name in self.store.files(FOLDER))
+        found = (re.fullmatch(r"_ingest/(\d+)[.]json", name) for name in self.store.files(FOLDER))
         return max((int(match[1]) for match in found if match), default=0)
 
     def recover(self) -> None:
