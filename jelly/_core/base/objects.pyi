@@ -1,1 +1,6 @@
+from typing_extensions import disjoint_base
+
 def set_type_name(kind: type, name: str) -> None: ...
+
+@disjoint_base
+class Hold: ...
