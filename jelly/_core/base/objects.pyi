@@ -1,6 +1,5 @@
-from typing_extensions import disjoint_base
+from typing import final
 
 def set_type_name(kind: type, name: str) -> None: ...
-
-@disjoint_base
+@final
 class Hold: ...
