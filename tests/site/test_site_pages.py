@@ -19,6 +19,7 @@ ELSEWHERE = {
     "kafka.md": "kafka/test_kafka_page.py",
     "lakehouse.md": "lakehouse/test_lakehouse_page.py",
     "object-stores.md": "spark/test_object_stores.py",
+    "clusters.md": "spark/test_spark_page.py",
     "spark.md": "spark/test_spark_page.py",
     "threads.md": "threads/test_sharing.py",
     "tables.md": "spark/test_tables_page.py",
