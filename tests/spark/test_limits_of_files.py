@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gzip
-from functools import reduce
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import jelly
@@ -55,16 +55,27 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# In the place of a session: tasks run here.
+class Frame:
+    """In the place of a DataFrame: tasks run here."""
+
+    def __init__(self, batches: list[pa.RecordBatch]) -> None:
+        self.batches = batches
+
+    def mapInArrow(self, function: Any, schema: str) -> Frame:
+        return Frame(list(function(iter(self.batches))))
+
+    def repartition(self, n: int) -> Frame:
+        return self
+
+    def collect(self) -> list[tuple[Any, ...]]:
+        return [tuple(row.values()) for batch in self.batches for row in batch.to_pylist()]
+
+
+# In the place of a session.
 HERE: Any = SimpleNamespace(
     conf={},
-    sparkContext=SimpleNamespace(
-        parallelize=lambda tasks, n: SimpleNamespace(
-            map=lambda count: SimpleNamespace(treeReduce=lambda merge: reduce(merge, map(count, tasks)))
-        ),
-        getLocalProperty=lambda name: None,
-        setLocalProperty=lambda name, value: None,
-    )
+    range=lambda start, stop, step, n: Frame([pa.RecordBatch.from_pydict({"id": list(range(stop))})]),
+    sparkContext=SimpleNamespace(getLocalProperty=lambda name: None, setLocalProperty=lambda name, value: None),
 )
 
 
