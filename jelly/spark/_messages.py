@@ -129,7 +129,8 @@ class _Lists:
         types: Any = repeat(None)
         self._labels = None
         if pa.types.is_struct(array.type):
-            array, types, self._labels = array.field(0), array.field(1).to_pylist(), array.field(2)
+            self._labels = array.field(2) if array.type.num_fields > 2 else None
+            array, types = array.field(0), array.field(1).to_pylist()
         values = list(zip(_buffers(array), types, strict=False))
         at = 0
         while at < len(values) or not values:

@@ -173,7 +173,7 @@ def test_the_schema_of_the_user_chooses_columns_and_layout(reader: Any, tmp_path
         ({"storage": "[1]"}, "a JSON object"),
         ({"frames": "perhaps"}, "frames is 'perhaps'"),
         ({"colums": "subject"}, "unknown option 'colums': did you mean columns"),
-        ({"recursive": "true"}, "unknown option 'recursive': expected one of path, .*columns"),
+        ({"nested": "true"}, "unknown option 'nested': expected one of path, .*columns"),
     ],
 )
 def test_bad_options_are_refused(reader: Any, tmp_path: Path, options: dict[str, str], message: str) -> None:

@@ -225,6 +225,8 @@ def query(
     False
     """
     threads = options.pop("threads", 1)
+    if memory < 1:
+        raise JellyArgumentError("memory must be at least 1")
     if isinstance(src, Dataset) and options:
         raise JellyArgumentError(f"{', '.join(options)} is for `scan`, as src is a Dataset")
     dataset = src if isinstance(src, Dataset) else Dataset(Sources(src, **options), threads=threads)

@@ -28,6 +28,8 @@ _STATEMENTS = pa.schema([pa.field(name, pa.int32()) for name in "spog"])
 _ORDER = pa.struct([("rank", pa.int8()), ("number", pa.float64()), ("text", pa.string())])
 # Rows of a Batch of results.
 _ROWS = 1 << 16
+# Bytes without which DuckDB cannot even clean up.
+_LEAST = 1 << 22
 # Connections for the next queries, as DuckDB takes 40 ms for a new one, by process; each with its folder.
 _idle: dict[int, list[tuple[Any, str]]] = {}
 
@@ -42,7 +44,7 @@ class Engine:
             # DuckDB makes this folder where it needs it, and removes it.
             self._folder = os.path.join(tempfile.gettempdir(), f"jelly-{uuid4().hex}")
             self._connection = duckdb.connect(config={"temp_directory": self._folder})
-        self._run(f"SET memory_limit='{memory // 1024}KiB'")
+        self._run(f"SET memory_limit='{max(memory, _LEAST) // 1024}KiB'")
         self._run(f"SET threads={max(1, min(threads, os.cpu_count() or 1))}")
         self._numbers = Numbers(base)
         self._known: dict[Any, int] = {}
@@ -75,7 +77,8 @@ class Engine:
         # DuckDB counts parameters.
         names = [Parameter(f"a{at}", Parameter.POSITIONAL_ONLY) for at in range(len(types))]
         function.__signature__ = Signature(names)
-        self._connection.create_function(name, function, types, of[type], type="arrow", null_handling="special")
+        with _refusal():
+            self._connection.create_function(name, function, types, of[type], type="arrow", null_handling="special")
         self._defined.append(name)
 
     def number(self, term: Any) -> int:
@@ -143,7 +146,8 @@ class Engine:
                 raise errors[0] from None
             raise
         finally:
-            self._connection.unregister("statements")
+            with _refusal():
+                self._connection.unregister("statements")
         default, named = (
             [self.number(clause[name]) for clause in clauses if name in clause] for name in ("default", "named")
         )

@@ -132,7 +132,7 @@ class Store(ABC):
 
     def begin(self, job: str) -> None:
         """Let tasks of a job write. Make the directory, if there are directories."""
-        self.write(_place(job, "_job"), b"")
+        self.create(_place(job, "_job"), b"")  # the tasks of a stream do it at once
 
     def has(self, job: str) -> bool:
         """Whether tasks of a job may write: it has begun, and was not swept."""
