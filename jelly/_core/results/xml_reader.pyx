@@ -244,7 +244,7 @@ cdef int close_element(TextRows* t, const Reader* text) noexcept nogil:
 cdef int take_element(TextRows* t, Reader* text) noexcept nogil:
     """A tag, and the text before it."""
     cdef Xml* x = &t.xml
-    cdef Element* e = &x.open[x.depth - 1]
+    cdef Element* e
     cdef Tag tag
     cdef int status = take_tag(t, &tag)
     cdef int closed = OK
@@ -256,9 +256,11 @@ cdef int take_element(TextRows* t, Reader* text) noexcept nogil:
             text.at = text.end = t.at
             closed = close_element(t, text)
         return status if closed == OK else closed
-    if x.depth == 0 or e.n != tag.whole.end - tag.whole.at or memcmp(x.path.buf + e.at, tag.whole.at, e.n) != 0:
-        return wrong(t, tag.begin, MISMATCHED)
-    return close_element(t, text)
+    if x.depth > 0:
+        e = &x.open[x.depth - 1]
+        if e.n == tag.whole.end - tag.whole.at and memcmp(x.path.buf + e.at, tag.whole.at, e.n) == 0:
+            return close_element(t, text)
+    return wrong(t, tag.begin, MISMATCHED)
 
 
 cdef int take_piece(TextRows* t) noexcept nogil:
