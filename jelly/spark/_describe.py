@@ -7,7 +7,6 @@ from collections import defaultdict
 from typing import Any
 
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI
-from jelly._options.layouts import guess_layout
 from jelly._options.limits import default
 from jelly._options.settings import checked
 from jelly._tools.describe import ClassPartition, Description, PropertyPartition, of_partitions
@@ -58,7 +57,7 @@ def describe(
     ...     statements = spark.read.format("jelly").option("layout", "ntriples").load("data")
     ...     return describe(statements).graph.classes
     """
-    if guess_layout(statements.columns).syntax != "ntriples":
+    if not {"s", "p", "o"} <= set(statements.columns):
         raise JellyOptionsError(f'expected the columns of layout="ntriples", found {", ".join(statements.columns)}')
     limit = default("max_partitions") if max_partitions is None else max_partitions
     parts = [F.col(name) for name in ("s", "p", "o")]

@@ -189,7 +189,9 @@ def on_executors(
     """
     from jelly._formats.arrow_tables import pa
 
-    n = len(items)
+    # Each task gets all of them, and unpacks its own.
+    packed = [pickle.dumps(item) for item in items]
+    n = len(packed)
 
     def row(number: int, result: Any) -> pa.RecordBatch:
         return pa.RecordBatch.from_pydict({"number": pa.array([number], pa.int64()), "made": [pickle.dumps(result)]})
@@ -197,7 +199,7 @@ def on_executors(
     def compute(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield row(number, function(items[number]))
+                yield row(number, function(pickle.loads(packed[number])))
 
     def merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         made = [value for batch in batches for value in batch.column(1).to_pylist()]

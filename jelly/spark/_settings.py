@@ -216,7 +216,9 @@ class Settings:
         """The files to read of those that were found. JellyError for files with the suffix of no format."""
         after, before = self.modified
         if self.modified != _ALWAYS and (timeless := [file.path for file in files if not file.mtime]):
-            raise JellyOptionsError(f"nobody tells when {timeless[0]} was changed: leave out modifiedAfter and -Before")
+            raise JellyOptionsError(
+                f"nobody tells when {timeless[0]} was changed: leave out modifiedAfter and modifiedBefore"
+            )
         files = [
             file for file in files
             if after <= file.mtime < before and self.directories.chosen(file.path, self.wanted)

@@ -11,8 +11,8 @@ from jelly._formats.arrow_tables import compute, pa
 from jelly._streams.reader import Reader
 from jelly.errors import JellySyntaxError
 from jelly.spark._messages import frames_to_statements, statements_to_frames, texts_to_statements, type_of_lists
-from jelly.spark._parts.files import find_files
-from jelly.spark._settings import Settings, in_options, to_arrow
+from jelly.spark._settings import Settings, in_options
+from jelly.spark._source import JellyReader
 from jelly.spark._tables.buckets import hash_ids
 from jelly.spark._udf import F, function
 
@@ -27,8 +27,9 @@ class _ReadJelly:
     def eval(self, path: pa.Array) -> Iterator[pa.Table]:
         with in_options():
             settings = Settings.of({"path": path[0].as_py()})
-            for task in settings.tasks(settings.known(find_files(settings.paths))):
-                for batch in settings.read(task, to_arrow(settings.schema)):
+            reader = JellyReader(settings, settings.schema)
+            for task in reader.partitions():
+                for batch in reader.read(task):
                     yield pa.Table.from_batches([batch])
 
 

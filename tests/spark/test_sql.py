@@ -75,6 +75,9 @@ def test_a_table_of_files(spark: Any, terms: Path) -> None:
     assert spark.sql(f"select * from read_jelly('{terms.parent}/*.nt')").count() == 7
     with pytest.raises(Exception, match="PATH_NOT_FOUND"):
         spark.sql("select * from read_jelly('nowhere')").collect()
+    (terms.parent / "empty").mkdir()
+    with pytest.raises(Exception, match="there are no files to read"):
+        spark.sql(f"select * from read_jelly('{terms.parent}/empty')").collect()
 
 
 def test_errors_of_messages_name_a_label(spark: Any) -> None:

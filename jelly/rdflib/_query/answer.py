@@ -190,8 +190,8 @@ def query(
     sparql : str
         The query.
     memory : int, default 1 GiB
-        Maximum bytes for the work of DuckDB, which goes on in temporary files, or for the store of pyoxigraph. The
-        terms of the kept statements take memory besides.
+        Maximum bytes for the work of DuckDB, which goes on in temporary files, or for the store of pyoxigraph. DuckDB
+        has 4 MiB at least. The terms of the kept statements take memory besides.
     explain : bool, default False
         Read nothing, and tell as text which way is taken and why, and which statements are kept.
     **options : Unpack[ReadOptions]
