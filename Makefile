@@ -83,7 +83,7 @@ wheel: $(VENV)/pip
 	mkdir $(WHEEL)/out && cp -r pyproject.toml tests $(WHEEL)/out
 	$(if $(SHARED),ln -s $(SHARED) $(WHEEL)/shared)
 	cd $(WHEEL)/out && env -u PYTHONPATH JELLY_WHEEL="$$(echo $(WHEEL)/repaired/*.whl)" \
-	    $(WHEEL)/venv/bin/python -m pytest -q -p no:cacheprovider tests/wheel tests/core tests/conformance
+	    $(WHEEL)/venv/bin/python -m pytest -q -p no:cacheprovider tests/wheel tests/core$(if $(JELLY_LONG),,/jelly) tests/conformance
 
 # A bill of materials in CycloneDX: the package and what it needs. SBOM_OF is a wheel, or this tree.
 SBOM_OF ?= .

@@ -10,6 +10,7 @@ import pickle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.chance import LONG
 from support.measure import SANITIZED, run
 from support.sharing import SHAPES, apart, braided, built, doubled, options
 from support.statements import anything, quoted
@@ -22,6 +23,8 @@ from jelly._core.ntriples.text import TextWriter
 
 S, P = IRI("a:s"), IRI("a:p")
 MB = 1 << 20
+# One of each kind: in each position, of labels, and the one that no function refuses.
+QUICK = ("subjects", "predicates", "graphs", "of blank nodes", "small enough")
 LIMIT = "a quoted triple would take more than 4194304 bytes written out"
 
 
@@ -30,6 +33,8 @@ def test_every_function_ends(shape: str) -> None:
     pytest.importorskip("pyoxigraph")  # of all functions, some need it
     if SANITIZED and shape not in ("subjects", "small enough"):
         pytest.skip("two shapes with the sanitizers, which take ten times as long")
+    if not LONG and shape not in QUICK:
+        pytest.skip("all shapes take a minute and a half: JELLY_LONG=1")
     done = run("-m", "support.sharing", shape)
     assert done.returncode == 0, (done.stdout[-300:], done.stderr[-2000:])
     rows = [json.loads(line) for line in done.stdout.splitlines()]
