@@ -3,8 +3,8 @@
     python bench/shacl.py [COPIES]     70 by default: 15 million statements
 
 The data are those of `bench/wide.py`, in a Jelly file with an index of terms. The shapes ask for the names, the
-performances and the actors of 150 films. pySHACL alone, which loads all into a graph of RDFLib, is asked up to two copies.
-Each way runs in a process of its own.
+performances and the actors of 150 films. pySHACL alone, which loads all into a graph of RDFLib, is asked up to two
+copies. Each way runs in a process of its own.
 """
 
 from __future__ import annotations
