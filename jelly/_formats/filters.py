@@ -72,7 +72,7 @@ _TOGETHER = 1 << 18
 _PAGE, _OVER = 512, 8
 # Where reading takes time it is by blocks, of which the last ones are kept.
 _BLOCK, _BLOCKS = 1 << 20, 128
-_WEIGHTS = np.arange(1, 2 * (_PAGE + _OVER) // 8, 2, np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+_WEIGHTS = np.arange(1, 2 * (_PAGE + _OVER) // 8, 2, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 
 SLOTS = "spog"
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]

@@ -216,7 +216,7 @@ class Partitions:
         one, other = (hashes[s], hashes[o]) if mix is None else (hashes[s] + mix, hashes[o] + mix)
         self._file.add(_entries(one, other, np.stack([subject, what], axis=1)))
 
-    def _parts(self) -> Iterator[tuple[RowIndex, Array, Array, Array, Array]]:
+    def _parts(self) -> Iterator[tuple[Any, ...]]:
         """The rows in parts, each with all of its subjects: numbered subjects and objects, and what else there is."""
         if self._index is not None:
             if self._rows:

@@ -149,11 +149,9 @@ def _reachable(data: Dataset, shapes: _Shapes) -> Graph:
         if not blank:
             return made
         known |= blank
-        ends: set[Any] = set()
-        for row in _rows(data.filter(s=blank)):
-            made.add(row)
-            ends.add(row[2])
-        blank = _blank(ends) - known
+        found = _graph(_rows(data.filter(s=blank)))
+        made += found
+        blank = _blank(found.objects()) - known
     for row in _rows(subset(data, focus=blank)) if blank else ():
         made.add(row)
     return made

@@ -152,7 +152,8 @@ class HashedTerms:
         ids = np.flatnonzero(self._may_be[hashes[:, 0] & self._bits])
         at = np.searchsorted(self._hashes[:, 0], hashes[ids, 0])
         near = self._hashes[np.minimum(at, len(self._hashes) - 1)]
-        return ids[(near == hashes[ids]).all(axis=1)]
+        found: Ids = ids[(near == hashes[ids]).all(axis=1)]
+        return found
 
 
 _ANCHOR = IRI("")
