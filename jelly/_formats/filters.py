@@ -11,9 +11,8 @@ import struct
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
-from functools import lru_cache
-from itertools import starmap
+from contextlib import ExitStack, nullcontext, suppress
+from functools import cache, lru_cache
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
@@ -21,10 +20,10 @@ import numpy as np
 from jelly._bytes.source import open_local
 from jelly._core.algebra.content import fuse_filter, slot_keys
 from jelly._core.base.batch import Batch
-from jelly._formats.index import SUFFIX, CorruptIndex, Index, checksum_ends, ignore, read_exactly, reader_at
+from jelly._formats.index import SUFFIX, CorruptIndex, Index, checksum_ends, ignore, is_view, read_exactly, reader_at
 
 _MAGIC = b"JELLYTRM"
-_VERSION = 1
+_VERSION = 2
 # CRC-32 and length of the directory, length of everything, the magic number.
 _TAIL = struct.Struct("<qqq8s")
 # Version, number of segments, CRC-32 of the keyframes; of a sidecar also size and checksum of the ends of the file.
@@ -41,14 +40,13 @@ class Row(NamedTuple):
     blocks: int = 0
     keys: int = 0
     size: int = 0
-    crc: int = 0
     low: int = 0
     high: int = 0
     offset: int = 0
     seed: int = 0
 
 
-_TYPES = ("u1", "u1", "u1", "u1", "<u4", "<u4", "<u4", "<u4", "<u2", "<u2", "<i8", "<u8")
+_TYPES = ("u1", "u1", "u1", "u1", "<u4", "<u4", "<u4", "<u2", "<u2", "<i8", "<u8")
 _ROW = np.dtype(list(zip(Row._fields, _TYPES, strict=True)))
 _ANYTHING, _LIST, _FUSE = range(3)
 _MAX_DIRECTORY = 1 << 26
@@ -59,18 +57,25 @@ _MAX_BLOCK_BITS = 18
 _MAX_LIST = 64
 # Bytes of the lowest and of the highest text that are kept.
 _RANGE = 128
-# Bits of a fingerprint: 7 are wrong in 0.8 % of all cases. More where filters then still are 4 % of the file.
+# Bits of a fingerprint: 7 are wrong in 0.8 % of all cases. More where filters then still are 6 % of the file.
 _WIDTHS = range(7, 13)
-_SHARE = 0.04 / (1 - 0.04)
+_SHARE = 0.06 / (1 - 0.06)
 # Places of a filter for each key, about.
 _OVERHEAD = 1.19
 # From so many segments on, a slot that is sorted needs no filter: its ranges leave one segment of them.
 _SORTED = 128
 # More terms than that are not looked for in filters.
 MAX_SOUGHT = 1000
+# Terms of parts that are looked for at a time.
+_TOGETHER = 1 << 18
+# Filters are read, and have checksums, by pages, to each of which the beginning of the next one belongs.
+_PAGE, _OVER = 512, 8
+# Where reading takes time it is by blocks, of which the last ones are kept.
+_BLOCK, _BLOCKS = 1 << 20, 128
+_WEIGHTS = np.arange(1, 2 * (_PAGE + _OVER) // 8, 2, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 
 SLOTS = "spog"
-_WORD = (1 << 64) - 1
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 class Sought(NamedTuple):
@@ -127,7 +132,7 @@ class Part(NamedTuple):
     @classmethod
     def of(cls, row: Row, low: bytes, high: bytes, data: bytes = b"") -> Part:
         """A part whose row has the sizes of all this."""
-        row = row._replace(size=len(data), crc=zlib.crc32(data), low=len(low), high=len(high))
+        row = row._replace(size=len(data), low=len(low), high=len(high))
         return cls(row, low, high, data)
 
     def without_filter(self) -> Part:
@@ -202,11 +207,12 @@ class FilterBuilder:
                 parts[own] = [part.without_filter() if part.row.kind == _FUSE else part for part in parts[own]]
         offsets = np.cumsum([0, *(part.row.size for part in parts)]).tolist()
         rows = [part.row._replace(offset=at) for part, at in zip(parts, offsets, strict=False)]
+        data = b"".join([*(part.data for part in parts), bytes(-offsets[-1] % _PAGE + _OVER)])
         head = _HEAD.pack(_VERSION, len(keyframes), checksum_keyframes(keyframes), size, ends)
-        directory = head + np.array(rows, _ROW).tobytes() + b"".join(part.low + part.high for part in parts)
-        whole = offsets[-1] + len(directory) + _TAIL.size
-        tail = _TAIL.pack(zlib.crc32(directory), len(directory), whole, _MAGIC)
-        return b"".join([*(part.data for part in parts), directory, tail])
+        texts = b"".join(part.low + part.high for part in parts)
+        directory = head + np.array(rows, _ROW).tobytes() + checksums(data).tobytes() + texts
+        tail = _TAIL.pack(zlib.crc32(directory), len(directory), len(data) + len(directory) + _TAIL.size, _MAGIC)
+        return b"".join([data, directory, tail])
 
     @staticmethod
     def _is_sorted(parts: list[Part]) -> bool:
@@ -215,6 +221,16 @@ class FilterBuilder:
             one.high <= two.low and (three is None or one.high < three.low)
             for one, two, three in zip(parts, parts[1:], [*parts[2:], None], strict=False)
         )
+
+
+def checksums(data: bytes) -> Array:
+    """The checksums of the pages of filters: sums of their words of 64 bits, each with a weight of its place."""
+    return _sums(np.ndarray((len(data) // _PAGE, len(_WEIGHTS)), "<u8", data, strides=(_PAGE, 8)))
+
+
+def _sums(pages: Array) -> Array:
+    found: Array = (pages @ _WEIGHTS >> np.uint64(32)).astype("<u4")
+    return found
 
 
 def checksum_keyframes(keyframes: Sequence[tuple[int, ...]]) -> int:
@@ -234,132 +250,142 @@ class Filters:
     """The filters of a file, as they were read. ``read`` gives the bytes at an offset of all filters."""
 
     def __init__(
-        self,
-        rows: list[Row],
-        ranges: list[tuple[bytes, bytes]],
-        size: int,
-        read: Callable[[int, int], bytes],
-        name: str,
+        self, rows: Array, sums: Array, texts: bytes, size: int, read: Callable[[int, int], bytes], name: str
     ) -> None:
         self.size: int = size  # of all, in bytes
-        self._rows = rows
-        self._ranges = ranges
+        self._rows, self._sums, self._texts = rows, sums, texts
         self._read = read
         self._name = name
-        self._known: dict[int, Any] = {}
+        lengths = np.stack([rows["low"], rows["high"]], axis=1).astype(np.int64).ravel()
+        self._ends = np.append(0, np.cumsum(lengths))
+        self._ranges = cache(self._ranges_of)
 
     def __repr__(self) -> str:
         return f"<filters of {len(self._rows) // len(SLOTS)} segments: {self.size} bytes>"
 
     def matching(self, query: Query) -> list[int]:
         """The numbers of the segments that may hold a statement of this query, in order."""
-        found = list(range(len(self._rows) // len(SLOTS)))
+        found = np.arange(len(self._rows) // len(SLOTS))
         # Ranges first: they cost nothing.
-        for look in (self._by_range, self._by_filter):
+        for by_filter in (False, True):
             for name, (default, sought) in query.items():
-                slot = SLOTS.index(name)
-                places = [(segment, segment * len(SLOTS) + slot) for segment in found]
-                found = [
-                    segment for segment, at in places if (default and self._rows[at].default) or look(at, sought)
-                ]
-        return found
+                at = found * len(SLOTS) + SLOTS.index(name)
+                may = self._may_hold(at, sought, by_filter)
+                found = found[may | (self._rows["default"][at] > 0) if default else may]
+        return found.tolist()  # type: ignore[no-any-return]
 
     def cover(self, segment: int, batch: Batch) -> bool:
         """Whether no statement of a Batch of a segment would be left out, whatever is looked for."""
         for at, name in enumerate(SLOTS, segment * len(SLOTS)):
-            row = self._rows[at]
+            is_default = self._rows["default"][at]
             ids = getattr(batch, name)
             if ids is None:
-                if len(batch) and not row.default:
+                if len(batch) and not is_default:
                     return False
                 continue
             keys, low, high, default = slot_keys(batch, ids)
-            if default and not row.default:
+            if default and not is_default:
                 return False
             if not len(keys):
                 continue
-            ends = (batch.text[batch.start[id] : batch.start[id + 1]].tobytes() for id in (low, high))
-            if not row.keys or not all(self._in_range(at, Sought(text, 0)) for text in ends):
-                return False
-            data = self._read(row.offset, row.size)
-            if zlib.crc32(data) != row.crc:
-                return False
-            if row.kind == _LIST and not np.isin(keys, np.frombuffer(data, "<u8")).all():
-                return False
-            if row.kind == _FUSE and not _holds(data, keys, row).all():
+            ends = [Sought(batch.text[batch.start[id] : batch.start[id + 1]].tobytes(), 0) for id in (low, high)]
+            places = np.full(len(keys), at)
+            if not self._in_range(places[:1], ends).all() or self._damaged(at) or not self._hold(places, keys).all():
                 return False
         return True
 
     def parts(self) -> Iterator[Part]:
-        """Each slot of each segment, whatever state it is in."""
-        for row, ends in zip(self._rows, self._ranges, strict=True):
-            yield Part(row, *ends, self._read(row.offset, row.size))
+        """Each slot of each segment. What is damaged has a range only."""
+        for at, row in enumerate(map(Row._make, self._rows.tolist())):
+            part = Part(row, *self._ends_of(at), self._read(row.offset, row.size) if row.size else b"")
+            yield part.without_filter() if self._damaged(at) else part
 
-    def _in_range(self, at: int, sought: Sought) -> bool:
-        low, high = self._ranges[at]
-        text = sought.text
-        # Of a text that is too long only the beginning is kept.
-        below = text[: len(high)] <= high if len(high) == _RANGE else text <= high
-        return below and (low <= text if sought.key is not None else low[: len(text)] <= text)
+    def _ends_of(self, at: int) -> tuple[bytes, bytes]:
+        begin, middle, end = self._ends[2 * at : 2 * at + 3].tolist()
+        return self._texts[begin:middle], self._texts[middle:end]
 
-    def _by_range(self, at: int, sought: Sequence[Sought]) -> bool:
-        return self._rows[at].keys > 0 and any(self._in_range(at, each) for each in sought)
+    def _ranges_of(self, slot: int) -> Array:
+        """The ranges of a slot of all segments."""
+        return np.array([self._ends_of(at) for at in range(slot, len(self._rows), len(SLOTS))], f"S{_RANGE}")
 
-    def _by_filter(self, at: int, sought: Sequence[Sought]) -> bool:
-        known = self._load(at)
-        for each in sought:
-            if not self._in_range(at, each):
-                continue
-            if each.key is None or known is None:
-                return True
-            if each.key in known if isinstance(known, frozenset) else _holds(known, each.key, self._rows[at]):
-                return True
-        return False
+    def _in_range(self, at: Array, sought: Sequence[Sought]) -> Array:
+        """For each of some parts of one slot, and each term, whether its text is in the range."""
+        segments, slots = divmod(at, len(SLOTS))
+        low, high = self._ranges(int(slots[0]))[segments].T[..., np.newaxis]
+        # Of a text that is too long only the beginning is kept. All texts that begin with one end before this.
+        begins = [text[:_RANGE] for text, _ in sought]
+        ends = [text[:_RANGE] if key is not None else text[:_RANGE].ljust(_RANGE, b"\xff") for text, key in sought]
+        first, last = np.array(begins, f"S{_RANGE}"), np.array(ends, f"S{_RANGE}")
+        found: Array = (low <= last) & (first <= high) & (self._rows["keys"][at] > 0)[:, np.newaxis]
+        return found
 
-    def _load(self, at: int) -> frozenset[int] | bytes | None:
-        """The list or the filter, or None where it says nothing."""
-        if at not in self._known:
-            row = self._rows[at]
-            data = self._read(row.offset, row.size)
-            found: frozenset[int] | bytes | None = None
-            if zlib.crc32(data) != row.crc:
-                warnings.warn(
-                    f"the filters of {self._name} are damaged: more is read", RuntimeWarning, stacklevel=2
-                )
-            elif row.kind != _ANYTHING:
-                found = data if row.kind == _FUSE else frozenset(struct.unpack(f"<{row.keys}Q", data))
-            self._known[at] = found
-        return self._known[at]  # type: ignore[no-any-return]
+    def _may_hold(self, at: Array, sought: Sequence[Sought], by_filter: bool) -> Array:
+        """For each of some parts of one slot whether a term may be there, by its range, or also by its filter."""
+        made = np.zeros(len(at), bool)
+        keys = np.array([each.key or 0 for each in sought], np.uint64)
+        is_prefix = np.array([each.key is None for each in sought], bool)
+        step = max(1, _TOGETHER // max(1, len(sought)))
+        for first in range(0, len(at) if len(sought) else 0, step):
+            places, terms = np.nonzero(self._in_range(at[first : first + step], sought))
+            places += first
+            if by_filter:
+                places = places[is_prefix[terms] | self._hold(at[places], keys[terms])]
+            made[places] = True
+        return made
+
+    def _hold(self, at: Array, keys: Array) -> Array:
+        """Whether parts may hold keys, each its own: where it is damaged, anything."""
+        rows, made = self._rows[at], np.ones(len(at), bool)
+        if len(listed := np.flatnonzero(rows["kind"] == _LIST)):
+            lengths = rows["keys"][listed].astype(np.int64)
+            which = np.repeat(np.arange(len(listed)), lengths)
+            item = np.arange(len(which)) - (np.cumsum(lengths) - lengths)[which]
+            data, is_whole = self._load(rows["offset"][listed][which] + 8 * item)
+            made[listed] = np.bincount(which, (data == keys[listed][which]) | ~is_whole, len(listed)) > 0
+        if len(fused := np.flatnonzero(rows["kind"] == _FUSE)):
+            row = rows[fused]
+            width = row["width"].astype(np.int64)
+            places, print = places_of(keys[fused], row)
+            bits = places * width
+            data, is_whole = self._load(row["offset"] + (bits >> 3))
+            found = np.bitwise_xor.reduce(data >> (bits & 7).astype(np.uint64)) ^ print
+            mask = (np.uint64(1) << width.astype(np.uint64)) - np.uint64(1)
+            made[fused] = (found & mask == 0) | ~is_whole.all(axis=0)
+        return made
+
+    def _load(self, at: Array) -> tuple[Array, Array]:
+        """The words of 64 bits at some bytes of all filters, and whether their pages are what was written."""
+        pages, inverse = np.unique(at // _PAGE, return_inverse=True)
+        data = b"".join([self._read(page * _PAGE, _PAGE + _OVER) for page in pages.tolist()])
+        is_whole = _sums(np.frombuffer(data, "<u8").reshape(len(pages), -1)) == self._sums[pages]
+        if not is_whole.all():
+            warnings.warn(f"the filters of {self._name} are damaged: more is read", RuntimeWarning, stacklevel=2)
+        inverse = inverse.reshape(at.shape)
+        first = inverse * (_PAGE + _OVER) + at % _PAGE
+        return np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))[first], is_whole[inverse]
+
+    def _damaged(self, at: int) -> bool:
+        """Whether a part is not what was written."""
+        row = self._rows[at]
+        begin, size = int(row["offset"]) // _PAGE, int(row["size"])
+        if not size:
+            return False
+        end = (int(row["offset"]) + size - 1) // _PAGE + 1
+        data = self._read(begin * _PAGE, (end - begin) * _PAGE + _OVER)
+        return bool((checksums(data) != self._sums[begin:end]).any())
 
 
-def _mixed(key: Any, seed: int) -> Any:
-    """The hash of a key, or of an array of keys, in a filter."""
-    key = (key + seed) & _WORD
-    key = ((key ^ (key >> 33)) * 0xFF51AFD7ED558CCD) & _WORD
-    key = ((key ^ (key >> 33)) * 0xC4CEB9FE1A85EC53) & _WORD
-    return key ^ (key >> 33)
-
-
-# Most filters have the same seed.
-_hash = lru_cache(1 << 12)(_mixed)
-
-
-def _holds(data: Any, key: Any, row: Row) -> Any:
-    """Whether a binary fuse filter may hold a key; of an array of keys, whether it may hold each of them."""
-    if isinstance(key, int):
-        hash = _hash(key, row.seed)
-    else:
-        hash, data = _mixed(key, row.seed), np.frombuffer(data, np.uint8).astype(np.uint64)
-    mask = (1 << row.block_bits) - 1
-    place = ((hash >> 32) * (row.blocks << row.block_bits)) >> 32
-    found = hash ^ (hash >> 32)
-    for at in (
-        place, (place + mask + 1) ^ ((hash >> 18) & mask), (place + 2 * (mask + 1)) ^ (hash & mask)
-    ):  # fmt: skip
-        bit = at * row.width
-        byte = bit >> 3
-        found ^= (data[byte] | data[byte + 1] << 8 | data[byte + 2] << 16) >> (bit & 7)
-    return found & ((1 << row.width) - 1) == 0
+def places_of(keys: Array, row: Any) -> tuple[Array, Array]:
+    """The three places of keys in binary fuse filters, and their fingerprints, of which a filter keeps some bits."""
+    hash = keys + row["seed"]
+    hash = (hash ^ hash >> np.uint64(33)) * np.uint64(0xFF51AFD7ED558CCD)
+    hash = (hash ^ hash >> np.uint64(33)) * np.uint64(0xC4CEB9FE1A85EC53)
+    hash ^= hash >> np.uint64(33)
+    size = np.uint64(1) << row["block_bits"].astype(np.uint64)
+    mask = size - np.uint64(1)
+    place = (hash >> np.uint64(32)) * (row["blocks"] * size) >> np.uint64(32)
+    others = (place + size) ^ (hash >> np.uint64(18) & mask), (place + size + size) ^ (hash & mask)
+    return np.stack([place, *others]).astype(np.int64), hash ^ hash >> np.uint64(32)
 
 
 def read_filters(
@@ -422,17 +448,30 @@ def _parse(name: str, source: Any, end: int, index: Index, of: Any) -> Filters |
         raise CorruptIndex("they are cut off")
     rows = np.frombuffer(directory, _ROW, n, _HEAD.size)
     filters = whole - length - _TAIL.size
-    texts = _HEAD.size + n * _ROW.itemsize
-    if not _is_sound(rows, filters) or texts + int(rows["low"].sum()) + int(rows["high"].sum()) != length:
+    sums = _HEAD.size + rows.nbytes
+    texts = sums + filters // _PAGE * 4
+    if (
+        filters % _PAGE != _OVER or not _is_sound(rows, filters - _OVER)
+        or texts + int(rows["low"].sum()) + int(rows["high"].sum()) != length
+    ):
         raise CorruptIndex("their directory is wrong")
-    ranges = []
-    for low, high in zip(rows["low"].tolist(), rows["high"].tolist(), strict=True):
-        ranges.append((directory[texts : texts + low], directory[texts + low : texts + low + high]))
-        texts += low + high
-    start = end - whole
+    sums_of = np.frombuffer(directory, "<u4", filters // _PAGE, sums)
+    return Filters(rows, sums_of, directory[texts:], whole, _read(source, end - whole, filters), name)
+
+
+def _read(source: Any, start: int, size: int) -> Callable[[int, int], bytes]:
+    """A function that gives bytes of the filters, which reads ahead where each reading takes time."""
     read_at = reader_at(source)
-    made = list(starmap(Row, rows.tolist()))
-    return Filters(made, ranges, whole, lambda offset, n: read_at(start + offset, n) if n else b"", name)
+    with suppress(OSError, AttributeError):
+        if not is_view(source) and source.fileno() >= 0:
+            return lambda offset, n: read_at(start + offset, n)
+    ahead = lru_cache(_BLOCKS)(lambda at: read_at(start + at, min(_BLOCK + _OVER, size - at)))
+
+    def read(offset: int, n: int) -> bytes:
+        at = offset % _BLOCK
+        return ahead(offset - at)[at : at + n] if at + n <= _BLOCK + _OVER else read_at(start + offset, n)
+
+    return read
 
 
 def _is_sound(rows: np.ndarray[Any, Any], size: int) -> bool:
@@ -445,5 +484,6 @@ def _is_sound(rows: np.ndarray[Any, Any], size: int) -> bool:
     places = blocks << np.minimum(bits, _MAX_BLOCK_BITS).astype(np.int64)
     wanted[is_fuse] = ((places * width + 7) // 8 + 2)[is_fuse]
     fits = (kinds <= _FUSE) & (offsets >= 0) & (offsets <= size - sizes) & (sizes == wanted) & (offsets <= size)
+    fits &= (kinds != _LIST) | (rows["keys"] <= _MAX_LIST)
     fits &= ~is_fuse | ((bits <= _MAX_BLOCK_BITS) & (width >= 1) & (width <= 16) & (blocks > 2))
     return bool(fits.all()) and int(np.max(rows["low"], initial=0)) <= _RANGE >= int(np.max(rows["high"], initial=0))

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 INDEX_KEY = "jelly.index"
 KEYFRAME_ROWS = 1 << 17
+# In files with filters, where a search reads whole segments.
+FILTERED_ROWS = 1 << 15
 # Of the sidecar of a file.
 SUFFIX = ".idx"
 

@@ -136,7 +136,8 @@ WRITE = _table(
     Keyword("seekable", "Write an index for random access and several threads. By default files have one, but not "
             ".gz, .bz2 and .xz. Other readers see it as metadata of the last frame, jelly.index.",
             None, "Jelly, Jelly-Patch", "--seekable/--no-seekable", True),
-    Keyword("keyframe_rows", "Statements from one keyframe to the next.", 131072, "Jelly, Jelly-Patch", **_NO_OPTION),
+    Keyword("keyframe_rows", "Statements between keyframes; with index 32768.", 131072, "Jelly, Jelly-Patch",
+            **_NO_OPTION),
     Keyword("index", "Also write the terms that each part of the file holds, so that a search reads little of it.",
             None, "Jelly"),
     _THREADS,

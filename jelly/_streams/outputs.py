@@ -11,7 +11,7 @@ from jelly._bytes.names import can_have_index, name_of
 from jelly._bytes.sink import Sink, SinkWriter, one_thread
 from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextWriter
-from jelly._formats.index import KEYFRAME_ROWS
+from jelly._formats.index import FILTERED_ROWS, KEYFRAME_ROWS
 from jelly._formats.protocols import Framing
 from jelly._formats.registry import JELLY, JELLY_PATCH, Content, Format, find
 from jelly._streams.widening import WideningEncoder
@@ -45,13 +45,12 @@ class ItemWriter(SinkWriter):
         if seekable is None:
             able = given.get("delimited", True) and can_have_index(dst)
             seekable = able and find(given.get("format"), name_of(dst), content=self.content) in (JELLY, JELLY_PATCH)
-        keyframes = seekable or keyframes
-        rows = given.pop("keyframe_rows", KEYFRAME_ROWS)
+        rows = given.pop("keyframe_rows", FILTERED_ROWS if keyframes else KEYFRAME_ROWS)
         self._framing = Framing(
             frame_rows=given.pop("frame_rows", None),
             frame_bytes=given.pop("frame_bytes", 1_000_000),
             delimited=given.pop("delimited", True),
-            keyframe_rows=rows if keyframes else 0,
+            keyframe_rows=rows if seekable or keyframes else 0,
         )
         self._workers, self._own = own_workers(given.pop("threads", 1))
         self._sink = Sink(dst, seekable=self._framing["keyframe_rows"] > 0, workers=self._workers)

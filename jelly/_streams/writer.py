@@ -57,7 +57,7 @@ class Writer(ItemWriter):
         Shared keywords, see `WriteOptions`. ``seekable`` and ``index`` are only for Jelly: `jelly.open` and several
         threads then read any part of the file, and other readers ignore both. Files compressed with zstd are
         cut into frames of their own, with a table at the end; others are seekable once they are unpacked. With
-        ``index`` the file becomes some 4 % larger. ``threads`` encode the Batches of `add_batch`: N-Triples, N-Quads,
+        ``index`` the file becomes some 6 % larger. ``threads`` encode the Batches of `add_batch`: N-Triples, N-Quads,
         and ``seekable`` Jelly.
 
     Attributes

@@ -38,6 +38,7 @@ _LITERALS = kinds_of("literal")
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 # What of the memory the rows take that are counted at a time; and the most characters of all names.
 _PART, _MAX_TEXT = 6, 1 << 28
+_WIDTH = 5  # numbers of 64 bits of a row in a file
 # Keys below this are told apart by a table, others are sorted; and how many rows are spread out at a time.
 _TABLE, _CHUNK = 1 << 17, 1 << 22
 
@@ -150,7 +151,11 @@ class Partitions:
         self.graphs, self.properties, self.classes, self.literals = (_Names(limit) for _ in range(4))
         self.graphs.number(0, "")
         self._seed = os.urandom(16)
-        self._file = PartFile(memory // _PART, stack, 5)
+        self._file = PartFile(memory // _PART, stack, _WIDTH)
+        # While there are few rows, the numbers of their nodes.
+        self._index: RowIndex | None = RowIndex()
+        self._rows: list[tuple[Array, ...]] = []
+        self._room = memory // _PART // (8 * _WIDTH)
         # The sets of classes of subjects, by number; number 0 is the empty one.
         self._sets = RowIndex()
         self._members: list[Array] = [np.empty(0, np.int32)]
@@ -191,8 +196,38 @@ class Partitions:
             classes, class_places = self.classes.of(batch, scopes[rows], o[rows])
             what[rows] = -1 - classes[class_places]
         subject = (numbers << 2)[places] | np.minimum(kinds[s], OTHER)
+        if self._index is None:
+            self._spill(hashes, mix, s, o, subject, what)
+            return
+        if mix is None:
+            nodes = self._index.add(hashes)[0].astype(np.int32)
+            ends = nodes[s], nodes[o]
+        else:
+            ends = _numbers(self._index, hashes[s] + mix), _numbers(self._index, hashes[o] + mix)
+        self._rows.append((*ends, subject, what))
+        self._room -= len(s)
+        if self._room < 0:
+            known = self._index.hashes()
+            for row in self._rows:
+                self._spill(known, None, *row)
+            self._index, self._rows = None, []
+
+    def _spill(self, hashes: Array, mix: Array | None, s: Array, o: Array, subject: Array, what: Array) -> None:
         one, other = (hashes[s], hashes[o]) if mix is None else (hashes[s] + mix, hashes[o] + mix)
         self._file.add(_entries(one, other, np.stack([subject, what], axis=1)))
+
+    def _parts(self) -> Iterator[tuple[Any, ...]]:
+        """The rows in parts, each with all of its subjects: numbered subjects and objects, and what else there is."""
+        if self._index is not None:
+            if self._rows:
+                yield (self._index, *_columns(self._rows))
+            return
+        for some in self._file.parts(self._memory // _PART):
+            index = RowIndex()
+            yield (index, *_columns(
+                (_numbers(index, entries[:, :2]), _numbers(index, entries[:, 2:4]), *entries[:, 4:].view(np.int32).T)
+                for entries in some
+            ))  # fmt: skip
 
     # ---- counts
 
@@ -203,12 +238,7 @@ class Partitions:
         random = np.random.default_rng(list(self._seed))
         self._codes = random.integers(0, (1 << 64) - 1, (len(self.classes.all), 2), np.uint64)
         objects = PartFile(self._memory // _PART, self._stack, 4)
-        for some in self._file.parts(self._memory // _PART):
-            index = RowIndex()
-            s, o, subject, what = _columns(
-                (_numbers(index, entries[:, :2]), _numbers(index, entries[:, 2:4]), *entries[:, 4:].view(np.int32).T)
-                for entries in some
-            )
+        for index, s, o, subject, what in self._parts():
             kinds = np.zeros(len(index), np.int32)
             kinds[o] = np.maximum(what, IRI)  # a class is an IRI
             sets, rows = self._by_subject(len(index), s, subject, o, what)

@@ -30,6 +30,8 @@ _REPEATED = (SH.zeroOrMorePath, SH.oneOrMorePath)
 # Constraints whose values are shapes for the same node, and those for the values of a path.
 _SHAPES = (SH["not"], SH.node, SH.property, SH.qualifiedValueShape)
 _LISTS = (SH["and"], SH["or"], SH.xone)
+# Blank nodes within blank nodes that are looked for level by level; to find whole lists one pass reads all blank nodes.
+_LEVELS = 3
 _COMPARED = (SH.equals, SH.disjoint, SH.lessThan, SH.lessThanOrEquals)
 
 
@@ -141,10 +143,22 @@ def _reachable(data: Dataset, shapes: _Shapes) -> Graph:
         new = ends - reached
         steps += 1
     # Reports tell what a blank node is.
-    if blank := {node for node in reached | new if isinstance(node, BNode)}:
-        for row in _rows(subset(data, focus=blank)):
-            made.add(row)
+    known: set[Any] = set()
+    blank = _blank(reached | new)
+    for _ in range(_LEVELS):
+        if not blank:
+            return made
+        known |= blank
+        found = _graph(_rows(data.filter(s=blank)))
+        made += found
+        blank = _blank(found.objects()) - known
+    for row in _rows(subset(data, focus=blank)) if blank else ():
+        made.add(row)
     return made
+
+
+def _blank(nodes: Iterable[Any]) -> set[Any]:
+    return {node for node in nodes if isinstance(node, BNode)}
 
 
 @checked(OF_SOURCES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -257,3 +258,55 @@ def test_validate_by_shapes(people: Path, tmp_path: Path) -> None:
     shapes.write_text(shapes.read_text().replace("<a:ann>, ", ""))
     assert run("validate", people, "--shapes", shapes)[0] == 0
     assert run("validate", people, "--shapes", shapes, "--frame", 1)[0] == 2
+
+
+def test_an_open_file_is_read_once(tmp_path, monkeypatch):
+    """What a query has read of a file stays while it is open, within the memory of the query."""
+    path = str(tmp_path / "x.jelly")
+    jelly.write(path, [jelly.Triple(jelly.IRI(f"a:{i}"), jelly.IRI(f"a:p{i % 3}"), jelly.Literal(str(i)))
+                       for i in range(300)], index="terms", keyframe_rows=100, frame_rows=1)  # fmt: skip
+    read: list[int] = []
+    whole = jelly.JellyFile._read
+
+    def noted(self, segment):
+        read.append(segment[0].statement)
+        return whole(self, segment)
+
+    monkeypatch.setattr(jelly.JellyFile, "_read", noted)
+
+    def counted(*predicates, **settings):
+        read.clear()
+        pattern = " UNION ".join(f"{{ ?s <a:{name}> ?o }}" for name in predicates)
+        query = f"SELECT (COUNT(*) AS ?n) {{ {pattern} FILTER(STRLEN(?o) > 0) }}"
+        [(n,)] = jelly.query(settings.pop("of", file), query, **settings)
+        return int(n.value), len(read)
+
+    with jelly.open(path) as file:
+        assert counted("p0", "p1") == (200, 3)
+        assert counted("p1") == (100, 0)
+        assert counted("p0", "p1") == (200, 0)
+        assert counted("p2") == (100, 3)
+        assert counted("p0", memory=1 << 14) == (100, 0)  # all are too much for this memory
+        assert counted("p0") == (100, 3)
+        # While one is read another one reads the file.
+        some = iter(jelly.query(file, "SELECT ?s { ?s <a:p0> ?o }"))
+        next(some)
+        assert counted("p0") == (100, 3)
+        assert len(list(some)) == 99
+        read.clear()
+        filtered = jelly.scan(file).filter(o='"6"')
+        assert counted("p0", of=filtered)[0] == 1
+        assert counted("p0", of=jelly.scan(file)) == (100, 0)
+        assert counted("p0", of=path) == (100, 3)
+    with pytest.raises(jelly.JellyError, match="the file is closed"):
+        jelly.query(file, "SELECT ?s { ?s <a:p0> ?o }")
+
+
+def test_few_connections_wait_for_queries():
+    from jelly.rdflib._query.engine import _MOST_IDLE, _idle
+
+    data = b"<a:s> <a:p> <a:o> .\n" * 3
+    begun = [iter(jelly.query(data, "SELECT * { ?s ?p ?o }", format="nt")) for _ in range(_MOST_IDLE + 3)]
+    for each in begun:
+        assert len(list(each)) == 1
+    assert len(_idle[os.getpid()]) == _MOST_IDLE

@@ -28,7 +28,7 @@ from jelly._bytes.seekable import FrameTable, pack_table
 from jelly._core.algebra.content import fuse_filter
 from jelly._core.terms.materialize import Materializer
 from jelly._dataset.seekable.sidecar import make_sidecar
-from jelly._formats.filters import _HEAD, _ROW, _TAIL, Row, _holds
+from jelly._formats.filters import _HEAD, _ROW, _TAIL, Filters, Row, checksums
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -56,6 +56,13 @@ COLUMNS = {"version": 3, "physical_type": 2, "max_name_table_size": 128}
 
 
 # ---- the files
+
+
+def alone(row: Row, data: bytes) -> Filters:
+    """Filters of one part."""
+    data += bytes(-len(data) % 512 + 8)
+    rows = np.array([row], _ROW)
+    return Filters(rows, checksums(data), b"", len(data), lambda at, n: data[at : at + n], "x")
 
 
 def with_index(path: Path, **settings: Any) -> Files:
@@ -228,14 +235,10 @@ def forge_filters(files: Files) -> Forged:
     at = end - _TAIL.size - n
     filters, directory = data[begin:at], data[at : at + n]
     head, rows = directory[: _HEAD.size], np.frombuffer(directory, _ROW, 16, _HEAD.size)
-    texts = directory[_HEAD.size + rows.nbytes :]
+    texts = directory[_HEAD.size + rows.nbytes + len(filters) // 512 * 4 :]
 
     def packed(head: bytes, rows: Any, texts: bytes, filters: bytes) -> Files:
-        rows = rows.copy()
-        for row in rows:
-            start, size = int(row["offset"]), int(row["size"])
-            row["crc"] = zlib.crc32(filters[max(start, 0) :][:size])
-        made = head + rows.tobytes() + texts
+        made = head + rows.tobytes() + checksums(filters).tobytes() + texts
         tail = _TAIL.pack(zlib.crc32(made), len(made), whole, magic)
         return {**files, "": data[:begin] + filters + made + tail + data[end:]}
 
@@ -566,9 +569,9 @@ def test_filters_are_asked_for_many_keys_as_for_one(width: int) -> None:
     chance = np.random.default_rng(width)
     keys = np.unique(chance.integers(0, 1 << 64, 3000, np.uint64))
     data, seed, length, blocks = fuse_filter(keys, width)
-    row = Row(2, 0, width, length.bit_length() - 1, blocks, len(keys), len(data), 0, 0, 0, 0, seed)
-    assert _holds(data, keys, row).all()
+    filters = alone(Row(2, 0, width, length.bit_length() - 1, blocks, len(keys), len(data), 0, 0, 0, seed), data)
+    assert filters._hold(np.zeros(len(keys), int), keys).all()
     others = chance.integers(0, 1 << 64, 2000, np.uint64)
-    one_by_one = [_holds(data, int(key), row) for key in others]
-    assert _holds(data, others, row).tolist() == one_by_one
+    one_by_one = [bool(filters._hold(np.zeros(1, int), others[i : i + 1])[0]) for i in range(len(others))]
+    assert filters._hold(np.zeros(len(others), int), others).tolist() == one_by_one
     assert not all(one_by_one)

@@ -472,11 +472,11 @@ cdef void pack_bits(const uint16_t* prints, int64_t n, int width, uint8_t* out) 
         out[at] = <uint8_t>bits
 
 
-def fuse_filter(keys, int width):
+def fuse_filter(keys, int width, int more=0):
     """A binary fuse filter of different keys (uint64): its bytes, the seed, the length and the number of its blocks.
 
-    Each fingerprint has ``width`` bits. None if no seed fits, as where a key is there twice. The layout is told in
-    docs/reference/file-formats.md.
+    Each fingerprint has ``width`` bits. Where no seed fits, there are up to two ``more`` blocks; None if none fits then, as
+    where a key is there twice. The layout is told in docs/reference/file-formats.md.
 
     >>> import numpy
     >>> bits, seed, length, blocks = fuse_filter(numpy.arange(1000, dtype=numpy.uint64), 7)
@@ -503,7 +503,7 @@ def fuse_filter(keys, int width):
     f.length = 1 << min(int(math.log(n, 3.33) + 2.25), 18)
     size = int(n * max(1.125, 0.875 + 0.25 * math.log(1e6, n)))
     size = (size + f.length - 1) // f.length - 2
-    f.blocks = <uint32_t>(size if size > 1 else 1)
+    f.blocks = <uint32_t>((size if size > 1 else 1) + more)
     size = <int64_t>(f.blocks + 2) * f.length
     # A place comes into the queue once.
     memory = malloc(size * (8 + 4 + 2 + 1) + n * (8 + 1))
@@ -530,4 +530,6 @@ def fuse_filter(keys, int width):
             fuse_fill(&f, n, order, which, (<uint64_t>1 << width) - 1, prints)
             pack_bits(prints, size, width, out)
         free(memory)
+    if not found and more < 2:
+        return fuse_filter(given, width, more + 1)
     return (made.tobytes(), f.seed, f.length, f.blocks) if found else None

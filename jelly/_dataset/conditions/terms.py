@@ -141,13 +141,19 @@ class HashedTerms:
             made.append(term_hash(batch, _SEED)[batch.o])
         self._hashes: Ids = np.concatenate(made)
         self._hashes = self._hashes[np.argsort(self._hashes[:, 0])]
+        # Nearly all other terms are left out by these bits of their hashes.
+        self._bits = np.uint64((1 << max(16, len(self._hashes).bit_length() + 5)) - 1)
+        self._may_be = np.zeros(int(self._bits) + 1, bool)
+        self._may_be[self._hashes[:, 0] & self._bits] = True
 
     def find(self, batch: Batch) -> Ids:
         """The ids of these terms in a Batch."""
         hashes = term_hash(batch, _SEED)
-        at = np.searchsorted(self._hashes[:, 0], hashes[:, 0])
+        ids = np.flatnonzero(self._may_be[hashes[:, 0] & self._bits])
+        at = np.searchsorted(self._hashes[:, 0], hashes[ids, 0])
         near = self._hashes[np.minimum(at, len(self._hashes) - 1)]
-        return np.flatnonzero((near == hashes).all(axis=1))
+        found: Ids = ids[(near == hashes[ids]).all(axis=1)]
+        return found
 
 
 _ANCHOR = IRI("")

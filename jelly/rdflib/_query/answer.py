@@ -67,7 +67,9 @@ def answer(dataset: Dataset, sparql: str, memory: int, threads: int, explain: bo
         some = dataset if asked == _ALL else dataset.filter(*asked)
         found = Answer("jelly.subset")
         if algebra.p is not None:
-            found = _by_duckdb(Engine(memory, threads, algebra.base), algebra, some, asked, explain)
+            engine = Engine.of(dataset, asked)
+            engine.begin(memory, threads, algebra.base)
+            found = _by_duckdb(engine, algebra, some, asked, explain)
         return _described(dataset, algebra, found) if describes and not explain else found
     except (Untranslated, RecursionError) as reason:
         if describes:
@@ -102,7 +104,7 @@ def _by_duckdb(engine: Engine, algebra: Any, some: Dataset, asked: Touched, expl
         found = Answer(f"DuckDB, on ids\nstatements: {_told(asked)}\n{table.sql}")
         if explain:
             return found
-        engine.load(some.batches(), algebra.datasetClause or ())
+        engine.load(some, algebra.datasetClause or ())
         if algebra.name == "AskQuery":
             rows = engine.rows(f"SELECT 1::INTEGER FROM ({table.sql}) LIMIT 1")
             return found._replace(boolean=sum(map(len, rows)) > 0)

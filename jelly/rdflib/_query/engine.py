@@ -9,14 +9,19 @@ from contextlib import contextmanager
 from inspect import Parameter, Signature
 from typing import Any
 from uuid import uuid4
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
 from jelly._core.base.batch import Batch
+from jelly._dataset.dataset import Dataset
+from jelly._dataset.seekable.file import JellyFile
 from jelly._formats.arrow_tables import pa
+from jelly._formats.index import refuse_closed
 from jelly.errors import JellyError, JellyLimitError, JellyUnsupportedError, need
 from jelly.rdflib._query.algebra import PLACE, Algebra, Table
 from jelly.rdflib._query.syntax import rdflib
+from jelly.rdflib._query.touched import Touched
 from jelly.rdflib._query.values import Numbers
 
 with need("query", "SPARQL queries need duckdb"):
@@ -32,22 +37,53 @@ _ROWS = 1 << 16
 _LEAST = 1 << 22
 # Connections for the next queries, as DuckDB takes 40 ms for a new one, by process; each with its folder.
 _idle: dict[int, list[tuple[Any, str]]] = {}
+_MOST_IDLE = 4
+# Engines that hold statements of open files, by process, for as long as the files are there; and about the bytes of a
+# term and of a statement in one.
+_kept: WeakKeyDictionary[JellyFile, tuple[int, list[Engine]]] = WeakKeyDictionary()
+_TERM, _STATEMENT = 128, 32
 
 
 class Engine:
     """A connection to DuckDB with the statements of a `Dataset`, and the functions of one query."""
 
-    def __init__(self, memory: int, threads: int, base: str | None = None) -> None:
+    def __init__(self) -> None:
         try:
             self._connection, self._folder = _idle[os.getpid()].pop()
         except LookupError:
             # DuckDB makes this folder where it needs it, and removes it.
             self._folder = os.path.join(tempfile.gettempdir(), f"jelly-{uuid4().hex}")
             self._connection = duckdb.connect(config={"temp_directory": self._folder})
+        self._numbers = Numbers()
+        self._known: dict[Any, int] = {}
+        self._rows = -1  # that it holds
+        self._file: Any = None
+        self._asked: Touched | None = None
+
+    @classmethod
+    def of(cls, dataset: Dataset, asked: Touched) -> Engine:
+        """An engine for what a query asks of a dataset; of an open file one that holds it, if there is one."""
+        sources = dataset._sources
+        file = sources.each[0]
+        is_plain = sources.labels.mode == "keep" and not (dataset._steps or any(sources.settings.values()))
+        if len(sources.each) > 1 or not isinstance(file, JellyFile) or not is_plain:
+            return cls()
+        refuse_closed(file._file)
+        pid, engines = _kept.get(file, (0, []))
+        for engine in engines if pid == os.getpid() else ():
+            if engine._asked is not None and asked.is_within(engine._asked):
+                engines.remove(engine)
+                return engine
+        made = cls()
+        made._file, made._asked = ref(file), asked
+        return made
+
+    def begin(self, memory: int, threads: int, base: str | None) -> None:
+        """Begin with a query."""
+        self._memory = memory
         self._run(f"SET memory_limit='{max(memory, _LEAST) // 1024}KiB'")
         self._run(f"SET threads={max(1, min(threads, os.cpu_count() or 1))}")
-        self._numbers = Numbers(base)
-        self._known: dict[Any, int] = {}
+        self._numbers.base = base
         self._functions: dict[tuple[Any, ...], str] = {}
         self._defined: list[str] = []
         self._define("count_of", lambda rows: self._numbers.integer([row[0] for row in rows]), ["BIGINT"], pa.int32())
@@ -58,13 +94,31 @@ class Engine:
         try:
             for name in self._defined:
                 self._connection.remove_function(name)
-            for what in ("VIEW IF EXISTS triples", "VIEW IF EXISTS named", "TABLE IF EXISTS quads"):
-                self._connection.execute(f"DROP {what}")
-            is_clean = not os.path.exists(self._folder)
+            for what in ("triples", "named"):
+                self._connection.execute(f"DROP VIEW IF EXISTS {what}")
         except duckdb.Error:  # not all was read of a result
-            is_clean = False
-        if is_clean:
-            _idle.setdefault(os.getpid(), []).append((self._connection, self._folder))
+            self._connection.close()
+            return
+        file = None if self._file is None or self._rows < 0 else self._file()
+        if file is None:
+            self._drop()
+            return
+        pid, engines = _kept.get(file, (0, []))
+        engines = [*(engines if pid == os.getpid() else ()), self]
+        while sum(engine._size for engine in engines) > self._memory:
+            engines.pop(0)._drop()
+        _kept[file] = os.getpid(), engines
+
+    @property
+    def _size(self) -> int:
+        return self._numbers.dictionary.n_nodes * _TERM + self._rows * _STATEMENT
+
+    def _drop(self) -> None:
+        """Let go of the statements; the connection is for the next query if it is as a new one."""
+        self._connection.execute("DROP TABLE IF EXISTS quads")
+        idle = _idle.setdefault(os.getpid(), [])
+        if len(idle) < _MOST_IDLE and not os.path.exists(self._folder):
+            idle.append((self._connection, self._folder))
         else:
             self._connection.close()
 
@@ -124,8 +178,23 @@ class Engine:
 
     # ---- statements
 
-    def load(self, batches: Iterator[Batch], clauses: Sequence[Any]) -> None:
+    def load(self, some: Dataset, clauses: Sequence[Any]) -> None:
         """Take the statements, each once, and make the relations of the graphs that a query asks."""
+        if self._rows < 0:
+            self._take(some.batches())
+        default, named = (
+            [self.number(clause[name]) for clause in clauses if name in clause] for name in ("default", "named")
+        )
+        if clauses:
+            chosen = ", ".join(map(str, default)) or "NULL"
+            self._run(f"CREATE VIEW triples AS SELECT DISTINCT s, p, o FROM quads WHERE g IN ({chosen})")
+            chosen = ", ".join(map(str, named)) or "NULL"
+            self._run(f"CREATE VIEW named AS FROM quads WHERE g IN ({chosen})")
+        else:
+            self._run("CREATE VIEW triples AS SELECT s, p, o FROM quads WHERE g = -1")
+            self._run("CREATE VIEW named AS FROM quads WHERE g <> -1")
+
+    def _take(self, batches: Iterator[Batch]) -> None:
         errors: list[BaseException] = []
 
         def rows() -> Iterator[pa.RecordBatch]:
@@ -148,17 +217,7 @@ class Engine:
         finally:
             with _refusal():
                 self._connection.unregister("statements")
-        default, named = (
-            [self.number(clause[name]) for clause in clauses if name in clause] for name in ("default", "named")
-        )
-        if clauses:
-            chosen = ", ".join(map(str, default)) or "NULL"
-            self._run(f"CREATE VIEW triples AS SELECT DISTINCT s, p, o FROM quads WHERE g IN ({chosen})")
-            chosen = ", ".join(map(str, named)) or "NULL"
-            self._run(f"CREATE VIEW named AS FROM quads WHERE g IN ({chosen})")
-        else:
-            self._run("CREATE VIEW triples AS SELECT s, p, o FROM quads WHERE g = -1")
-            self._run("CREATE VIEW named AS FROM quads WHERE g <> -1")
+        self._rows = self._run("SELECT count(*) FROM quads").fetchone()[0]
 
     def _run(self, sql: str) -> Any:
         with _refusal():

@@ -18,6 +18,10 @@ class Touched(NamedTuple):
     p: tuple[Any, ...] | None
     o: tuple[Any, ...] | None
 
+    def is_within(self, other: Touched) -> bool:
+        """Whether all these statements are among others."""
+        return all(b is None or (a is not None and {*a} <= {*b}) for a, b in zip(self, other, strict=True))
+
 
 def touched(algebra: Any) -> Touched:
     """What the patterns of a query can match."""

@@ -42,8 +42,8 @@ class Numbers:
     Functions of SQL get and give numbers, and threads of DuckDB call them.
     """
 
-    def __init__(self, base: str | None = None) -> None:
-        self._base = base
+    def __init__(self) -> None:
+        self.base: str | None = None  # of IRIs in expressions
         self.dictionary = GraphDictionary()
         self._lock = RLock()
         self._library = library_of()
@@ -81,6 +81,10 @@ class Numbers:
         known: dict[Row, Any] = {}
 
         def call(*columns: Any) -> Any:
+            same = None
+            if len(columns) == 1 and not is_aggregate:
+                coded = columns[0].combine_chunks().dictionary_encode("encode")
+                columns, same = (coded.dictionary,), coded.indices
             rows = list(zip(*(column.to_pylist() for column in columns), strict=True))
             with self._lock:
                 if is_aggregate:
@@ -91,7 +95,8 @@ class Numbers:
                 for at in range(0, len(new), _TOGETHER):
                     some = new[at : at + _TOGETHER]
                     known.update(zip(some, compute(some), strict=True))
-                return pa.array([known[row] for row in rows], type)
+                made = pa.array([known[row] for row in rows], type)
+                return made if same is None else made.take(same)
 
         return call
 
@@ -143,7 +148,7 @@ class Numbers:
             try:
                 return solutions(
                     f"SELECT {select} {{ VALUES ({key} {_listed(names)}) {{ {values} }} {pattern} }}{group}",
-                    base_iri=self._base,
+                    base_iri=self.base,
                 )
             except SyntaxError:
                 pass  # terms that are none by RFC 3987
@@ -160,7 +165,7 @@ class Numbers:
         values = "".join(f"({at} {id})" for at, id in enumerate(ids))
         return solutions(
             f"SELECT {select} {{ VALUES (?at {key}) {{ {values} }} {binds} {pattern} }}{group}",
-            base_iri=self._base, custom_functions=functions,
+            base_iri=self.base, custom_functions=functions,
         )  # fmt: skip
 
     def order(self, rows: list[Row]) -> list[Any]:
