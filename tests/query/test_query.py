@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -302,7 +303,7 @@ def test_an_open_file_is_read_once(tmp_path, monkeypatch):
         jelly.query(file, "SELECT ?s { ?s <a:p0> ?o }")
 
 
-def test_few_connections_wait_for_queries():
+def test_few_connections_wait_for_queries() -> None:
     from jelly.rdflib._query.engine import _MOST_IDLE, _idle
 
     data = b"<a:s> <a:p> <a:o> .\n" * 3
@@ -310,3 +311,22 @@ def test_few_connections_wait_for_queries():
     for each in begun:
         assert len(list(each)) == 1
     assert len(_idle[os.getpid()]) == _MOST_IDLE
+
+
+def test_an_open_file_keeps_what_its_queries_read_until_it_is_closed(people: Path) -> None:
+    from jelly.rdflib._query.engine import _kept
+
+    file = jelly.open(people)
+
+    def rows(_: object) -> list[str]:
+        return sorted(map(str, jelly.query(file, "SELECT * { ?s ?p ?o }")))
+
+    first = rows(0)
+    [engine] = _kept[file][1]
+    assert len(first) == 5
+    assert rows(0) == first
+    assert _kept[file][1] == [engine]
+    with ThreadPoolExecutor(4) as pool:
+        assert all(found == first for found in pool.map(rows, range(12)))
+    file.close()
+    assert file not in _kept

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from inspect import Parameter, Signature
 from typing import Any
 from uuid import uuid4
@@ -38,10 +38,20 @@ _LEAST = 1 << 22
 # Connections for the next queries, as DuckDB takes 40 ms for a new one, by process; each with its folder.
 _idle: dict[int, list[tuple[Any, str]]] = {}
 _MOST_IDLE = 4
-# Engines that hold statements of open files, by process, for as long as the files are there; and about the bytes of a
-# term and of a statement in one.
+# Engines that hold statements of open files, by process, until the files are closed; and about the bytes of a term and
+# of a statement in one.
 _kept: WeakKeyDictionary[JellyFile, tuple[int, list[Engine]]] = WeakKeyDictionary()
 _TERM, _STATEMENT = 128, 32
+
+
+def _kept_for(file: JellyFile) -> list[Engine]:
+    """The engines that hold statements of a file; whoever removes one from this list may use it."""
+    pid, engines = _kept.get(file, (0, []))
+    if pid != os.getpid():
+        engines = []
+        _kept[file] = os.getpid(), engines
+        file._stack.callback(_kept.pop, file, None)
+    return engines
 
 
 class Engine:
@@ -69,11 +79,12 @@ class Engine:
         if len(sources.each) > 1 or not isinstance(file, JellyFile) or not is_plain:
             return cls()
         refuse_closed(file._file)
-        pid, engines = _kept.get(file, (0, []))
-        for engine in engines if pid == os.getpid() else ():
+        engines = _kept_for(file)
+        for engine in list(engines):
             if engine._asked is not None and asked.is_within(engine._asked):
-                engines.remove(engine)
-                return engine
+                with suppress(ValueError):  # another thread has it now
+                    engines.remove(engine)
+                    return engine
         made = cls()
         made._file, made._asked = ref(file), asked
         return made
@@ -103,11 +114,11 @@ class Engine:
         if file is None:
             self._drop()
             return
-        pid, engines = _kept.get(file, (0, []))
-        engines = [*(engines if pid == os.getpid() else ()), self]
-        while sum(engine._size for engine in engines) > self._memory:
-            engines.pop(0)._drop()
-        _kept[file] = os.getpid(), engines
+        engines = _kept_for(file)
+        engines.append(self)
+        while sum(engine._size for engine in list(engines)) > self._memory:
+            with suppress(IndexError):
+                engines.pop(0)._drop()
 
     @property
     def _size(self) -> int:
