@@ -15,7 +15,7 @@ cdef enum:
     FIRST_INDEX = 1 << 8
     # Bytes of the first block of short texts and of the largest, and room up to which a text is short.
     FIRST_BLOCK = 1 << 10
-    MAX_BLOCK = 1 << 16
+    LAST_BLOCK = 1 << 16
     SHORT = 256
 
 

@@ -24,7 +24,7 @@ cdef int make_text(Texts* t, uint8_t** text, int32_t* cap, int64_t room) noexcep
             free(text[0])
     else:
         if room > t.size - t.used:
-            t.size = min(2 * t.size, MAX_BLOCK) if t.size else FIRST_BLOCK
+            t.size = min(2 * t.size, LAST_BLOCK) if t.size else FIRST_BLOCK
             made = <uint8_t*>malloc(t.size)
             if made == NULL:
                 t.size = t.used = 0
