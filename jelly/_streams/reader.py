@@ -328,10 +328,11 @@ def loads(data: Any, **options: Unpack[ReadOptions]) -> list[Statement]:
     >>> jelly.loads(jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))]))
     [Triple(IRI('a:s'), IRI('a:p'), Literal('o'))]
     """
-    try:
-        data = memoryview(data).cast("B")
-    except TypeError:
-        raise JellyArgumentError(f"data is {data!r:.80}: expected bytes") from None
+    if type(data) is not bytes:
+        try:
+            data = memoryview(data).cast("B")
+        except TypeError:
+            raise JellyArgumentError(f"data is {data!r:.80}: expected bytes") from None
     given: dict[str, Any] = {**options}
     decoder = Decoder(**fitted(given, JELLY.reading, len(data)))
     statements: list[Statement] = []

@@ -88,7 +88,9 @@ def missing(options: StreamOptions | PatchOptions, batch: Batch, allowed: Abstra
         allowed = allowed - _FLAGS
     if not allowed:
         return {}
-    found = {name: value for name, value in lacking(options, batch).items() if name in allowed}
+    found = lacking(options, batch)
+    if found:  # which is rare
+        found = {name: value for name, value in found.items() if name in allowed}
     if not options.max_datatype_table_size and _DATATYPES in allowed and (batch.kind == int(Kind.TYPED)).any():
         found.setdefault(_DATATYPES, DATATYPES)
     return found

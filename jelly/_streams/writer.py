@@ -35,6 +35,9 @@ else:
 
 __all__ = ["COLLECT_ROWS"]
 
+# Rows that `dumps` has room for at first: a small message is to cost little.
+FIRST_ROWS = 64
+
 
 class Writer(ItemWriter):
     """Write a stream of RDF in any format.
@@ -342,17 +345,19 @@ def dumps(
     >>> len(jelly.dumps([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))], delimited=False)) > 0
     True
     """
-    _check_options(options)
+    if options is not None:  # a small message is to cost little
+        _check_options(options)
     iterator = iterate(statements)
     first = list(islice(iterator, 1))
     shape = arity_of(first[0]) if first else 3
-    options = first_options(options, getattr(iterator, "options", None))
+    if (source := getattr(iterator, "options", None)) is not None:
+        options = first_options(options, source)
     allowed = open_fields(options)
     options = output_options(None, shape, options)
     if options.physical_type == PhysicalType.UNSPECIFIED:
         options = options.replace(physical_type=PhysicalType.TRIPLES if shape == 3 else PhysicalType.QUADS)
     fixed = "physical_type" not in allowed
-    collector = BatchBuilder(3 if fixed and options.physical_type == PhysicalType.TRIPLES else 4)
+    collector = BatchBuilder(3 if fixed and options.physical_type == PhysicalType.TRIPLES else 4, FIRST_ROWS)
     for statement in first:
         collector.add(statement)
     more = collector.extend(iterator, COLLECT_ROWS)

@@ -1,6 +1,7 @@
 """UTF-8: validation, and characters by their numbers."""
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport load_u64
 from jelly._core.base.protobuf cimport put_byte
@@ -18,7 +19,13 @@ cdef int64_t find_malformed(const uint8_t* at, int64_t n) noexcept nogil:
     cdef const uint8_t* begin = at
     cdef const uint8_t* end = at + n
     cdef uint64_t high = <uint64_t>0x8080808080808080
+    cdef uint32_t first, last
     cdef uint8_t lead, low, top
+    if 4 <= n < STEP:
+        memcpy(&first, at, 4)
+        memcpy(&last, end - 4, 4)
+        if not (first | last) & <uint32_t>0x80808080:
+            return -1
     while True:
         while end - at >= 2 * STEP:
             if (load_u64(at) | load_u64(at + STEP)) & high:

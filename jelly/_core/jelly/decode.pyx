@@ -492,32 +492,48 @@ cdef int count_row(DecoderState* d, Reader row, Reader body, int field) noexcept
     return fail(&d.fault, ROW_FORBIDDEN, body.at, field, d.header.physical)
 
 
-cdef int read_row(DecoderState* d, Reader* r) noexcept nogil:
+cdef int find_row(DecoderState* d, Reader* r, Reader* body) noexcept nogil:
+    """The field of a row and its body, however they are written; 0 where nothing is to be read, negative on a fault."""
     cdef Reader whole = r[0]
-    cdef Reader body
     cdef int field
     while r.at < r.end:
-        field = take_field(r, d.known, &body)
+        field = take_field(r, d.known, body)
         if field <= 0:
             if field < 0:
                 return malformed(d, r)
             continue
         if r.at < r.end:
             # More fields, known or not.
-            field = gathered(d, whole, d.known, 0, &body)
+            field = gathered(d, whole, d.known, 0, body)
             if field < 0:
                 return field
         if d.allowed >> field & 1 == 0:
-            if count_row(d, whole, body, field) != OK or (d.counts.skim and field != pb.RDF_STREAM_ROW_OPTIONS):
+            if count_row(d, whole, body[0], field) != OK or (d.counts.skim and field != pb.RDF_STREAM_ROW_OPTIONS):
                 return d.fault.code
-        if d.first_entry <= field < d.first_entry + 3:
-            return read_entry(d, &body, field - d.first_entry)
-        if d.patch:
-            return read_patch_row(d, &body, field)
-        return read_rdf_row(d, &body, field)
+        return field
     if d.skip_unknown:
         return OK if d.counts == NULL else note_row(d, whole, whole, 0)
     return fail(&d.fault, ROW_UNKNOWN if d.has_header else NO_OPTIONS, whole.at)
+
+
+cdef inline int read_row(DecoderState* d, Reader* r) noexcept nogil:
+    cdef Reader body
+    cdef int field
+    cdef const uint8_t* at = r.at
+    if likely(r.end - at > 1 and at[0] & 0x87 == 2 and r.end - at - 2 == at[1] < 0x80 and d.allowed >> (at[0] >> 3) & 1):
+        # One field with a tag and a length of one byte each, as nearly always.
+        field = at[0] >> 3
+        body.at = at + 2
+        body.end = r.end
+    else:
+        field = find_row(d, r, &body)
+        if field <= 0:
+            return field
+    if d.first_entry <= field < d.first_entry + 3:
+        return read_entry(d, &body, field - d.first_entry)
+    if d.patch:
+        return read_patch_row(d, &body, field)
+    return read_rdf_row(d, &body, field)
 
 
 # ---- frames

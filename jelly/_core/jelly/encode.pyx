@@ -20,7 +20,7 @@ from jelly._core.jelly.encoder_state cimport DATATYPES, NAMES, PREFIXES, Encoder
 from jelly._core.jelly.frame_writer cimport end_frame, end_graph, put_metadata, put_row, split_frame, start_frame
 from jelly._core.jelly.lookup cimport Lru, is_current, touch
 from jelly._core.jelly.term_out cimport (
-    entry_id, is_repeated, len_text, split_iri, write_iri, write_literal, write_text,
+    entry_id, is_repeated, len_text, prefix_id, split_iri, write_iri, write_literal, write_text,
 )
 
 cdef enum:
@@ -58,7 +58,7 @@ cdef int find_ids(EncoderState* e, int32_t term, int32_t* name, int32_t* prefix)
     prefix[0] = 0
     if prefixes.size > 0:
         cut = 0 if e.whole_names else split_iri(text, n)
-        prefix[0] = entry_id(e, PREFIXES, text, cut)
+        prefix[0] = prefix_id(e, text, cut)
         if prefix[0] <= 0:
             return NO_PREFIX_LEFT if prefix[0] == 0 else e.fault.code
     name[0] = entry_id(e, NAMES, text + cut, n - cut)

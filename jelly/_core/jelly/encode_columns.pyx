@@ -10,7 +10,7 @@ from libc.stdlib cimport free
 from libc.string cimport memchr
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport NO_TERM, UNSET, BatchData, hash_bytes, same_bytes
+from jelly._core.base.batch cimport NO_TERM, UNSET, BatchData, hash_bytes
 from jelly._core.base.constants cimport MAX_DEPTH, is_tag_datatype
 from jelly._core.base.fault cimport (
     ABOVE_RDF_VERSION, BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, NAMED_GRAPH_IN_TRIPLES, NAMES_FULL, NOT_IN_COLUMNS,
@@ -28,12 +28,12 @@ from jelly._core.jelly.column_state cimport (
     FRAME_COLUMNS, RDF_11, RDF_12, RDF_12_BASIC,
 )
 from jelly._core.jelly.encoder_state cimport (
-    DATATYPES, MAX_TEXT, NAMES, PREFIXES, RECENT, TABLES, TAGS, ColumnEncoder, ColumnMemo, EncoderState,
+    DATATYPES, MAX_TEXT, NAMES, PREFIXES, TABLES, TAGS, ColumnEncoder, ColumnMemo, EncoderState,
 )
 from jelly._core.jelly.frame_writer cimport end_frame, put_metadata, restart_stream, start_frame
-from jelly._core.jelly.lookup cimport Lru, LruEntry, add_entry, find_entry, forget_lru, free_lru, is_current, touch
+from jelly._core.jelly.lookup cimport Lru, add_entry, find_entry, forget_lru, free_lru, is_current, touch
 from jelly._core.jelly.term_out cimport (
-    VALUE_COST, clear_entries, entry_id, free_entries, len_text, put_entries, split_iri, take_cost, write_iri,
+    VALUE_COST, clear_entries, entry_id, free_entries, len_text, prefix_id, put_entries, split_iri, take_cost, write_iri,
 )
 
 cdef enum:
@@ -46,12 +46,6 @@ cdef enum:
 
 
 # ---- lookup entries
-
-cdef inline bint is_pinned(EncoderState* e, int32_t prefix, const uint8_t* text, int64_t n) noexcept nogil:
-    """Whether this entry is the prefix `text`, and the frame holds it: most prefixes come again, so none is hashed."""
-    cdef LruEntry* entry = &e.tables[PREFIXES].entries[prefix]
-    return prefix > 0 and entry.used == e.statement and entry.n == n and same_bytes(entry.text, text, n)
-
 
 cdef int pin_new_iri(EncoderState* e, int32_t term) noexcept nogil:
     """Make sure of the entries of an IRI that the frame does not have yet."""
@@ -77,14 +71,9 @@ cdef int pin_new_iri(EncoderState* e, int32_t term) noexcept nogil:
         return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
     if k.prefixed:
         cut = split_iri(text, n)
-        prefix = k.recent[cut & (RECENT - 1)]
-        if is_pinned(e, prefix, text, cut):
-            touch(prefixes, prefix, e.statement)
-        else:
-            prefix = entry_id(e, PREFIXES, text, cut)
-            if prefix <= 0:
-                return ROW_FULL if prefix == 0 else e.fault.code
-            k.recent[cut & (RECENT - 1)] = prefix
+        prefix = prefix_id(e, text, cut)
+        if prefix <= 0:
+            return ROW_FULL if prefix == 0 else e.fault.code
     name = entry_id(e, NAMES, text + cut, n - cut)
     if name <= 0:
         return ROW_FULL if name == 0 else e.fault.code

@@ -21,7 +21,7 @@ cdef enum:
     # Maximum bytes of a string on the wire.
     MAX_TEXT = 1 << 30
     KEY_NUMBERS = 4
-    # Prefixes that a stream in columns remembers, a power of two.
+    # Prefixes that were found last and are remembered, a power of two.
     RECENT = 64
 
 
@@ -94,7 +94,6 @@ ctypedef struct ColumnEncoder:
     bint open  # the present message has rows
     int64_t cost  # bytes that the frame takes at the most
     bint prefixed  # IRIs are split
-    int32_t recent[RECENT]  # prefixes that were found last, by their length
     int full  # the table that has no entry left
     int rdf_version  # that the options announce
     int announced  # the one before a part of a stream; 0: none
@@ -129,6 +128,7 @@ ctypedef struct EncoderState:
     int64_t n_options
     # tables
     Lru tables[TABLES]
+    int32_t recent[RECENT]  # prefixes that were found last, by their length
     LastIds ids
     int64_t statement  # counts attempts: what is pinned in the tables
     # input

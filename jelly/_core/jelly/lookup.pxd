@@ -13,6 +13,19 @@ cdef enum:
     MAX_TABLE_BYTES = 1 << 26
     # Places of the index of an LRU table at first, a power of two.
     FIRST_INDEX = 1 << 8
+    # Bytes of the first block of short texts and of the largest, and room up to which a text is short.
+    FIRST_BLOCK = 1 << 10
+    LAST_BLOCK = 1 << 16
+    SHORT = 256
+
+
+ctypedef struct Texts:
+    # Memory for the texts of a table: short ones side by side in blocks, the first bytes of which lead to the block
+    # before. An entry that grows leaves its old place empty: less than three times SHORT in all.
+    uint8_t* block
+    int32_t size
+    int32_t used
+    bint long  # there are longer ones, each with memory of its own
 
 
 # ---- decoder
@@ -36,6 +49,7 @@ ctypedef struct Table:
     int32_t made  # slots up to this one are set up
     int32_t last  # id of the last entry
     int64_t bytes
+    Texts texts
 
 
 ctypedef struct Lookup:
@@ -134,6 +148,7 @@ ctypedef struct Lru:
     int32_t made  # entries up to this one are set up
     int32_t last  # id of the last entry written
     uint32_t serial
+    Texts texts
 
 
 cdef int64_t lru_bytes(int32_t size) noexcept nogil

@@ -6,13 +6,56 @@ from libc.string cimport memcpy, memset
 from jelly._core.base.fault cimport NOT_KEYFRAME, NO_MEMORY, OK, TABLE_BYTES
 
 
+cdef inline int64_t room_for(int64_t n, int32_t cap) noexcept nogil:
+    """The bytes to take for a text of `n` instead of `cap`, which is more than SHORT where it was long before."""
+    cdef int64_t room = n + n // 4 + 16
+    return SHORT + 1 if room <= SHORT < cap else room
+
+
+cdef int make_text(Texts* t, uint8_t** text, int32_t* cap, int64_t room) noexcept nogil:
+    """Give an entry room for another text."""
+    cdef uint8_t* made
+    if room > SHORT:
+        made = <uint8_t*>malloc(room)
+        if made == NULL:
+            return NO_MEMORY
+        t.long = True
+        if cap[0] > SHORT:
+            free(text[0])
+    else:
+        if room > t.size - t.used:
+            t.size = min(2 * t.size, LAST_BLOCK) if t.size else FIRST_BLOCK
+            made = <uint8_t*>malloc(t.size)
+            if made == NULL:
+                t.size = t.used = 0
+                return NO_MEMORY
+            memcpy(made, &t.block, sizeof(uint8_t*))
+            t.block = made
+            t.used = sizeof(uint8_t*)
+        made = t.block + t.used
+        t.used += <int32_t>room
+    text[0] = made
+    cap[0] = <int32_t>room
+    return OK
+
+
+cdef void free_blocks(Texts* t) noexcept nogil:
+    cdef uint8_t* block = t.block
+    while block != NULL:
+        memcpy(&t.block, block, sizeof(uint8_t*))
+        free(block)
+        block = t.block
+    t.size = t.used = 0
+    t.long = False
+
+
 cdef int set_entry(
     Table* table, int64_t id, const uint8_t* text, int64_t n, uint32_t serial, int range_code, Fault* fault,
     const uint8_t* at,
 ) noexcept nogil:
     """Define entry `id`; 0 is the last entry plus 1."""
     cdef DecoderEntry* slot
-    cdef int64_t cap
+    cdef int64_t cap, bytes
     if id == 0:
         id = table.last + 1
     if id < 1:
@@ -24,17 +67,13 @@ cdef int set_entry(
         memset(&table.slots[table.made], 0, sizeof(DecoderEntry))
     slot = &table.slots[id]
     if slot.text == NULL or n > slot.cap or slot.cap > 4 * n + 4096:
-        cap = n + n // 4 + 16
-        if cap - slot.cap > MAX_TABLE_BYTES - table.bytes:
-            return fail(fault, TABLE_BYTES, at, table.bytes - slot.cap + cap, MAX_TABLE_BYTES)
-        free(slot.text)
-        table.bytes -= slot.cap
-        slot.cap = 0
-        slot.text = <uint8_t*>malloc(cap)
-        if slot.text == NULL:
+        cap = room_for(n, slot.cap)
+        bytes = table.bytes - slot.cap + cap
+        if bytes > MAX_TABLE_BYTES:
+            return fail(fault, TABLE_BYTES, at, bytes, MAX_TABLE_BYTES)
+        if make_text(&table.texts, &slot.text, &slot.cap, cap) != OK:
             return fail(fault, NO_MEMORY, at)
-        slot.cap = <int32_t>cap
-        table.bytes += cap
+        table.bytes = bytes
     if n:
         memcpy(slot.text, text, n)
     slot.n = <int32_t>n
@@ -83,8 +122,11 @@ cdef DecoderEntry* set_slots(Table* table, DecoderEntry* slots, int64_t size) no
 
 cdef void free_entries(Table* table) noexcept nogil:
     cdef int32_t i
-    for i in range(1, table.made + 1):
-        free(table.slots[i].text)
+    if table.texts.long:
+        for i in range(1, table.made + 1):
+            if table.slots[i].cap > SHORT:
+                free(table.slots[i].text)
+    free_blocks(&table.texts)
     table.made = table.last = 0
     table.bytes = 0
 
@@ -126,8 +168,11 @@ cdef void forget_lru(Lru* table) noexcept nogil:
 
 cdef void free_lru(Lru* table) noexcept nogil:
     cdef int32_t i
-    for i in range(1, table.made + 1):
-        free(table.entries[i].text)
+    if table.texts.long:
+        for i in range(1, table.made + 1):
+            if table.entries[i].cap > SHORT:
+                free(table.entries[i].text)
+    free_blocks(&table.texts)
     table.made = 0
 
 
@@ -168,7 +213,6 @@ cdef int32_t add_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash
     """Define a new entry and give its id: 0 where the present statement uses all there are, negative without memory."""
     cdef LruEntry* entries = table.entries
     cdef LruEntry* entry
-    cdef uint8_t* grown
     cdef int32_t id
     cdef uint32_t i
     if table.n_used < table.size:
@@ -189,12 +233,8 @@ cdef int32_t add_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash
         entries[entry.prev].next = entry.next
         entries[entry.next].prev = entry.prev
     if n > entry.cap or entry.cap > 4 * n + 4096:
-        grown = <uint8_t*>malloc(n + n // 4 + 16)
-        if grown == NULL:
+        if make_text(&table.texts, &entry.text, &entry.cap, room_for(n, entry.cap)) != OK:
             return NO_MEMORY
-        free(entry.text)
-        entry.text = grown
-        entry.cap = <int32_t>(n + n // 4 + 16)
     if n:
         memcpy(entry.text, text, n)
     entry.n = <int32_t>n

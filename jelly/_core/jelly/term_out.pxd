@@ -1,9 +1,9 @@
 """Terms as rows and columns write them: lookup entries, IRIs and literals."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport CARRIED, BatchData, hash_bytes, len_direction, len_of, put_direction
+from jelly._core.base.batch cimport CARRIED, BatchData, hash_bytes, len_direction, len_of, load_u64, put_direction, same_bytes
 from jelly._core.base.batch_concat cimport same_term
 from jelly._core.base.fault cimport OK, TEXT_LIMIT, fail
 from jelly._core.base.kinds cimport KIND_LANG, KIND_TEXT
@@ -11,7 +11,9 @@ from jelly._core.base.protobuf cimport (
     MAX_VARINT32, Writer, len_field, len_number, put_byte, put_bytes, put_field, put_number, put_varint, reserve,
 )
 from jelly._core.jelly.column_state cimport LITERAL_DIRECTION
-from jelly._core.jelly.encoder_state cimport BYTES, MAX_TEXT, ColumnEncoder, EncoderState, EntriesOut, LastIds
+from jelly._core.jelly.encoder_state cimport (
+    BYTES, MAX_TEXT, PREFIXES, RECENT, ColumnEncoder, EncoderState, EntriesOut, LastIds,
+)
 from jelly._core.jelly.lookup cimport Lru, find_entry, touch
 
 cdef enum:
@@ -54,23 +56,39 @@ cdef inline int32_t entry_id(EncoderState* e, int which, const uint8_t* text, in
     return id
 
 
+cdef inline int32_t prefix_id(EncoderState* e, const uint8_t* text, int64_t n) noexcept nogil:
+    """`entry_id` of a prefix. Most come again: those that were found last are not hashed."""
+    cdef Lru* table = &e.tables[PREFIXES]
+    cdef int32_t* id = &e.recent[n & (RECENT - 1)]
+    if 0 < id[0] <= table.n_used and table.entries[id[0]].n == n and same_bytes(table.entries[id[0]].text, text, n):
+        touch(table, id[0], e.statement)
+    else:
+        id[0] = entry_id(e, PREFIXES, text, n)
+    return id[0]
+
+
 # ---- terms
+
+cdef inline int64_t after_last(const uint8_t* text, int64_t n, uint64_t byte) noexcept nogil:
+    """Bytes of a text up to the last one of these, it included; 0 without one. Eight are looked at in one step."""
+    cdef uint64_t ones = <uint64_t>0x0101010101010101
+    cdef uint64_t x
+    while n >= 8:
+        x = load_u64(text + n - 8) ^ (ones * byte)
+        if (x - ones) & ~x & (ones << 7):
+            break
+        n -= 8
+    while n > 0 and text[n - 1] != byte:
+        n -= 1
+    return n
+
 
 cdef inline int64_t split_iri(const uint8_t* text, int64_t n) noexcept nogil:
     """Bytes of the prefix: up to the last #, else the last /, else the last colon."""
-    cdef int64_t i = n
-    cdef int64_t slash = 0
-    cdef int64_t colon = 0
-    while i > 0:
-        i -= 1
-        if text[i] == 35:  # '#'
-            return i + 1
-        if text[i] == 47:  # '/'
-            if slash == 0:
-                slash = i + 1
-        elif text[i] == 58 and colon == 0:  # ':'
-            colon = i + 1
-    return slash if slash > 0 else colon
+    cdef int64_t cut = after_last(text, n, 35)
+    if cut == 0:
+        cut = after_last(text, n, 47)
+    return after_last(text, n, 58) if cut == 0 else cut
 
 
 cdef inline bint is_repeated(EncoderState* e, int slot, int32_t last, int32_t term) noexcept nogil:

@@ -93,12 +93,15 @@ cdef class BatchBuilder:
         free_interner(&self.index)
 
     cdef void forget(self) noexcept:
-        cdef uintptr_t i
-        if self.recent == NULL:
+        cdef RecentTerm* slot = self.recent
+        cdef RecentTerm* end = slot + self.recent_mask + 1
+        if slot == NULL:
             return
-        for i in range(self.recent_mask + 1):
-            Py_XDECREF(self.recent[i].term)
-        memset(self.recent, 0, (self.recent_mask + 1) * sizeof(RecentTerm))
+        while slot < end:
+            if slot.term != NULL:
+                Py_XDECREF(slot.term)
+                slot.term = NULL
+            slot += 1
 
     cdef void remember_more(self) noexcept:
         """Use all slots from so many terms on. Not while a term is added."""
