@@ -49,18 +49,6 @@ class Deleted(JellyError, LookupError):
     """The topic was deleted."""
 
 
-class Limits:
-    """About how many messages of a topic are kept (in memory), bytes, and seconds; None for any."""
-
-    @checked()
-    def __init__(
-        self, *, keep: int | None = None, keep_bytes: int | None = None, keep_age: float | None = None
-    ) -> None:
-        self.keep: int | None = keep
-        self.keep_bytes: int | None = keep_bytes
-        self.keep_age: float | None = keep_age
-
-
 @dataclass(slots=True, eq=False)
 class Part:
     """Messages from ``first`` on, which are dropped together."""
@@ -88,8 +76,12 @@ class Topic:
         Options of the stream. By default those of the first publication.
     owner : str, default ""
         Name of the client that created the topic.
-    **limits : Any
-        ``keep``, ``keep_bytes`` and ``keep_age``, see `Topics`.
+    keep : int, optional
+        About how many messages are kept (in memory).
+    keep_bytes : int, optional
+        About how many bytes are kept.
+    keep_age : float, optional
+        Seconds for which messages are kept.
 
     Examples
     --------
@@ -104,12 +96,16 @@ class Topic:
     failure: str = ""  # of the last write
     lost: int = 0  # times that what was written could not be put on the disk
 
+    @checked()
     def __init__(
-        self, name: str, options: StreamOptions | PatchOptions | None = None, *, owner: str = "", **limits: Any
-    ) -> None:
+        self, name: str, options: StreamOptions | PatchOptions | None = None, *, owner: str = "",
+        keep: int | None = None, keep_bytes: int | None = None, keep_age: float | None = None,
+    ) -> None:  # fmt: skip
         self.name: str = name
         self.owner: str = owner
-        self.limits: Limits = Limits(**limits)
+        self.keep: int | None = keep
+        self.keep_bytes: int | None = keep_bytes
+        self.keep_age: float | None = keep_age
         # None before the first publication.
         self.options: StreamOptions | PatchOptions | None = options
         self.end: int = 0  # number of the next message
@@ -145,8 +141,8 @@ class Topic:
             self.statements,
             self.watchers,
             self.owner,
-            self.limits.keep_bytes,
-            self.limits.keep_age,
+            self.keep_bytes,
+            self.keep_age,
             datetime.fromtimestamp(self.updated, timezone.utc) if self.updated else None,
             self.options,
         )
@@ -277,12 +273,11 @@ class Topic:
 
     def _is_full(self, part: Part, now: float) -> bool:
         """Whether a part is damaged, or large or old enough to be dropped as a whole."""
-        limits = self.limits
         if part.torn or part.size == 0:
             return part.torn
-        if limits.keep_bytes is not None and part.size >= min(PART_BYTES, limits.keep_bytes // PARTS):
+        if self.keep_bytes is not None and part.size >= min(PART_BYTES, self.keep_bytes // PARTS):
             return True
-        return limits.keep_age is not None and now - part.began >= limits.keep_age / PARTS
+        return self.keep_age is not None and now - part.began >= self.keep_age / PARTS
 
     def trim(self) -> None:
         """Drop messages that are not kept."""
@@ -297,14 +292,13 @@ class Topic:
 
     def _is_over(self, oldest: Part, now: float) -> bool:
         """Whether the oldest part is to be dropped; of one that is alone only its age counts."""
-        limits = self.limits
-        if limits.keep_age is not None and oldest.size and oldest.newest < now - limits.keep_age:
+        if self.keep_age is not None and oldest.size and oldest.newest < now - self.keep_age:
             return True
         if len(self.parts) == 1:
             return False
-        if limits.keep is not None and self.end - self.parts[1].first >= limits.keep:
+        if self.keep is not None and self.end - self.parts[1].first >= self.keep:
             return True
-        return limits.keep_bytes is not None and self.size > limits.keep_bytes
+        return self.keep_bytes is not None and self.size > self.keep_bytes
 
     def _drop(self, part: Any) -> bool:
         """Release what a part holds; False if that cannot be done yet."""

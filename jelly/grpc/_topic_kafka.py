@@ -10,7 +10,7 @@ import contextlib
 import re
 import threading
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -19,12 +19,12 @@ from jelly._bytes.workers import Workers
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder
 from jelly._formats.registry import JELLY, JELLY_PATCH
-from jelly._options.options import PatchOptions, StreamOptions
+from jelly._options.options import PatchOptions
 from jelly._streams.frames import FrameEncoder
 from jelly._streams.output_options import output_options
 from jelly.errors import JellyError, JellyOptionsError, JellyServiceError
 from jelly.grpc._framing import check_whole
-from jelly.grpc._topic import Deleted, Missed, Reading, Topic, served
+from jelly.grpc._topic import Deleted, Missed, Part, Reading, Topic, served
 from jelly.kafka._cluster import Cluster, Records
 from jelly.kafka._deserializer import JellyDeserializer, whole_frame
 
@@ -35,16 +35,13 @@ LOOK = 10.0
 _NAME = re.compile(r"(?!__|\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 
 
-class KafkaStore:
+class KafkaStore(Cluster):
     """The topics in a Kafka cluster, see `Topics`."""
 
     def __init__(self, address: str) -> None:
-        self.cluster = Cluster(address)
-        if failure := self.cluster.check():
-            self.cluster.close()
-            raise JellyServiceError(failure, "UNAVAILABLE")
-        self.watchers: Counter[str] = Counter()
+        self.watchers: defaultdict[str, set[Callable[[], None]]] = defaultdict(set)
         self.workers = Workers(CALLS, beside=True)
+        super().__init__(address)
 
     def get(self, name: str, create: bool) -> KafkaTopic | None:
         """The topic as it is now, or None."""
@@ -55,16 +52,15 @@ class KafkaStore:
                     "digits, '.', '_' and '-', without '__' at the beginning"
                 )
             return None
-        bounds = self.cluster.bounds(name)
+        bounds = self.bounds(name)
         if bounds is None and create:
-            self.cluster.create(name)
+            self.create(name)
             bounds = 0, 0
         return None if bounds is None else KafkaTopic(self, name, *bounds)
 
     def close(self) -> None:
-        """Send what waits, and end."""
         self.workers.drop()
-        self.cluster.close()
+        super().close()
 
 
 class KafkaTopic(Topic):
@@ -74,28 +70,15 @@ class KafkaTopic(Topic):
         super().__init__(name)
         self.store = store
         self.end = end
-        self._first = first
-        self._begun = self._number = -1  # of the first message: expected, and as it is
+        self.parts = [Part(first)]
+        self._watchers = store.watchers[name]
+        self._number = -1  # of the first message
         self._changed = threading.Condition()
         self._waiting = 0  # bytes
         self._failed: JellyServiceError | None = None
         self._record: Encoder | None = None
-        if first < end and (record := store.cluster.first(name, first)) is not None:
+        if first < end and (record := store.first(name, first)) is not None:
             self.take_options(self.batch_of(record))
-
-    @property
-    def first(self) -> int:
-        return self._first
-
-    @property
-    def watchers(self) -> int:
-        return self.store.watchers[self.name]
-
-    def watch(self, wake: Callable[[], None]) -> None:
-        self.store.watchers[self.name] += 1
-
-    def unwatch(self, wake: Callable[[], None]) -> None:
-        self.store.watchers[self.name] -= 1
 
     def reading(self, call: Any) -> Reading:
         return KafkaReading(self, call)
@@ -117,8 +100,9 @@ class KafkaTopic(Topic):
         A record that no broker wrote announces only what itself needs.
         """
         options: Any = batch.options or output_options(None, batch.arity, {})
-        is_ours = getattr(options, "stream_name", "") == self.name
-        self.take(options if is_ours else options.replace(generalized_statements=True, rdf_star=True, **_TABLES))
+        self.take(options)
+        if self.options is not None and getattr(options, "stream_name", "") != self.name:
+            self.options = self.options.replace(generalized_statements=True, rdf_star=True, **_TABLES)
 
     # ---- writing
 
@@ -137,7 +121,7 @@ class KafkaTopic(Topic):
             self._waiting += len(value)
         format = JELLY_PATCH if isinstance(self.options, PatchOptions) else JELLY
         headers = [("content-type", format.media_type)]
-        self.store.cluster.append(self.name, value, headers, partial(self._done, len(value)))
+        self.store.append(self.name, value, headers, partial(self._done, len(value)))
 
     def _done(self, size: int, error: JellyServiceError | None, number: int | None) -> None:
         with self._changed:
@@ -152,7 +136,7 @@ class KafkaTopic(Topic):
             self._changed.wait_for(lambda: not self._waiting or self._failed)
             if self._failed is not None:
                 raise self._failed
-        if self._number > self.end == self._first:  # another publication was the first one meanwhile
+        if self._number > self.end == self.first:  # another publication was the first one meanwhile
             found = self.store.get(self.name, False)
             if found is not None and found.options is not None and self.options is not None:
                 found.accept(self.options)
@@ -174,7 +158,6 @@ class KafkaReading(Reading):
         self._next = self.number  # not taken yet
         self._looked = time.monotonic()
         self._failed: JellyError | None = None
-        self._options: StreamOptions | PatchOptions | None = None  # of the last record
         self._encoder: FrameEncoder | None = None
 
     def close(self) -> None:
@@ -198,23 +181,15 @@ class KafkaReading(Reading):
             raise self._failed
         if self._records is None:
             self.topic.check(self.number)
-            self._records = self.topic.store.cluster.records(self.topic.name, self.number)
+            self._records = self.topic.store.records(self.topic.name, self.number)
         elif self._records.end is not None and not self._call.follow:
             self.number = self._records.end
             return []
-        try:
+        records = self._records.take()
+        while not self.has_begun and not records and self._records.end is None:
             records = self._records.take()
-            if not records and self.has_begun and time.monotonic() > self._looked + LOOK:
-                self._look()
-            while not self.has_begun and not records and self._records.end is None:
-                records = self._records.take()
-        except JellyServiceError as error:
-            if error.code == "OUT_OF_RANGE":
-                raise Missed(f"topic {self.topic.name!r} does not keep {self._next} any more") from None
-            raise
-        if not self.has_begun:
-            self.number = self._next = records[0].offset() if records else self._records.end or self.number
-            self.has_begun = True
+        if not records and time.monotonic() > self._looked + LOOK:
+            self._look()
         frames: list[bytes] = []
         for record in records:
             try:
@@ -225,27 +200,36 @@ class KafkaReading(Reading):
                 self._failed = error
                 break
             self._next += 1
+        if not self.has_begun:
+            self.number = self._next = self._records.end or self.number
+            self.has_begun = True
         return frames
 
     def _look(self) -> None:
         """Look whether the topic is still there, of which Kafka says nothing to who waits for its next record."""
         self._looked = time.monotonic()
         with contextlib.suppress(JellyServiceError):
-            bounds = self.topic.store.cluster.bounds(self.topic.name)
+            bounds = self.topic.store.bounds(self.topic.name)
             if bounds is None or bounds[1] < self._next:
                 raise Deleted(f"topic {self.topic.name!r} was deleted")
 
     def _frame(self, record: Any) -> bytes:
         """The frame of a record for the subscriber."""
         topic = self.topic
+        if isinstance(record, JellyServiceError):
+            if record.code == "OUT_OF_RANGE":
+                raise Missed(f"topic {topic.name!r} does not keep {self._next} any more")
+            raise record
+        if not self.has_begun:
+            self.number = self._next = record.offset()
+            self.has_begun = True
         if record.offset() != self._next:
             raise JellyServiceError(f"topic {topic.name!r} goes on with {record.offset()}", "UNAVAILABLE")
         batch = topic.batch_of(record)
         if topic.options is None:
             topic.take_options(batch)
-        if batch.options is not None and batch.options != self._options:
+        if batch.options is not None:
             topic.accept(batch.options)
-            self._options = batch.options
         if self._encoder is None:
             self._encoder = FrameEncoder(served(topic, self._call), skip_namespaces=True)
         if batch.op is not None:

@@ -94,11 +94,12 @@ class Topics:
         if str(store).startswith("kafka://"):
             from jelly.grpc._topic_kafka import KafkaStore
 
-            given = {"keep": keep, "keep_bytes": keep_bytes, "keep_age": keep_age, "per_topic": per_topic,
-                     "sync": sync != "always", "sync_interval": sync_interval != 1.0, "max_topics": max_topics != 500,
-                     "topics_per_owner": topics_per_owner}  # fmt: skip
-            if names := [name for name, value in given.items() if value]:
-                raise JellyOptionsError(f"{names[0]}= does not go with a store in Kafka, which has settings of its own")
+            given = keep, keep_bytes, keep_age, per_topic, topics_per_owner
+            if any(given) or (sync, sync_interval, max_topics) != ("always", 1.0, 500):
+                raise JellyOptionsError(
+                    "what is kept and for how long, when it is on the disk, and how many topics there may be are "
+                    "settings of Kafka: give none of them with a store there"
+                )
             self._kafka, store = KafkaStore(str(store)), None
         self.store: Path | None = None if store is None else Path(store)
         if self.store is None:
@@ -204,7 +205,7 @@ class Topics:
     def check(self) -> str:
         """Check whether the store can be written to: why the last message could not be, and still cannot, or ``""``."""
         if self._kafka is not None:
-            return self._kafka.cluster.check()
+            return self._kafka.check()
         with self._lock:
             failed = [topic for topic in self._topics.values() if topic.failure]
         if not failed or self.store is None:
@@ -288,7 +289,7 @@ class Topics:
         """Delete the topic ``name`` with its files, and return it, or None. Its subscriptions end with an error."""
         if self._kafka is not None:
             if (found := self._kafka.get(name, False)) is not None:
-                self._kafka.cluster.delete(name)
+                self._kafka.delete(name)
             return found
         with self._lock:
             topic = self._topics.get(name)
@@ -303,7 +304,7 @@ class Topics:
     def names(self) -> list[str]:
         """List the names of all topics."""
         if self._kafka is not None:
-            return self._kafka.cluster.names()
+            return self._kafka.names()
         with self._lock:
             return sorted(self._topics)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -25,11 +26,8 @@ log = logging.getLogger("jelly.kafka")
 WAIT, LOOK = 10.0, 3.0
 # Records that are read at once, at most.
 MANY = 256
-_WRITING = {
-    "message.timeout.ms": 30_000,
-    "message.max.bytes": 64 << 20,
-    "linger.ms": 1,
-}
+_ALL = {"log_level": 2, "reconnect.backoff.max.ms": 1000}
+_WRITING = {"message.timeout.ms": 30_000, "message.max.bytes": 64 << 20, "linger.ms": 1}
 # All that a reader holds is about 1 MiB, or one record.
 _READING = {
     "group.id": "jelly",  # needed, but no group is joined
@@ -37,23 +35,24 @@ _READING = {
     "enable.partition.eof": True,
     "auto.offset.reset": "error",
     "queued.max.messages.kbytes": 1024,
-    "fetch.message.max.bytes": 1 << 20,
-    "fetch.wait.max.ms": 500,
 }
 _CODES = {
-    KafkaError._UNKNOWN_TOPIC: "NOT_FOUND",
-    KafkaError._UNKNOWN_PARTITION: "NOT_FOUND",
-    KafkaError.UNKNOWN_TOPIC_OR_PART: "NOT_FOUND",
-    KafkaError._AUTO_OFFSET_RESET: "OUT_OF_RANGE",
-    KafkaError.OFFSET_OUT_OF_RANGE: "OUT_OF_RANGE",
-    KafkaError.MSG_SIZE_TOO_LARGE: "INVALID_ARGUMENT",
-    KafkaError._QUEUE_FULL: "RESOURCE_EXHAUSTED",
-    KafkaError.TOPIC_AUTHORIZATION_FAILED: "PERMISSION_DENIED",
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "PERMISSION_DENIED",
+    getattr(KafkaError, name): code
+    for code, names in {
+        "NOT_FOUND": "_UNKNOWN_TOPIC _UNKNOWN_PARTITION UNKNOWN_TOPIC_OR_PART",
+        "OUT_OF_RANGE": "_AUTO_OFFSET_RESET OFFSET_OUT_OF_RANGE",
+        "INVALID_ARGUMENT": "MSG_SIZE_TOO_LARGE",
+        "RESOURCE_EXHAUSTED": "_QUEUE_FULL",
+        "PERMISSION_DENIED": "TOPIC_AUTHORIZATION_FAILED CLUSTER_AUTHORIZATION_FAILED",
+        "ALREADY_EXISTS": "TOPIC_ALREADY_EXISTS",
+        # While a topic is new, or gets another leader.
+        "ABORTED": "LEADER_NOT_AVAILABLE NOT_LEADER_FOR_PARTITION",
+    }.items()
+    for name in names.split()
 }
-
-
-_SOON = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION)
+_AWAY = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._MSG_TIMED_OUT)
+# Those that end a subscription; it waits for what else may come to pass.
+_FINAL = ("OUT_OF_RANGE", "PERMISSION_DENIED")
 
 
 class Cluster:
@@ -67,9 +66,9 @@ class Cluster:
         if not parts.netloc or parts.path.strip("/"):
             raise JellyArgumentError(f"store is {address!r}: expected kafka://HOST:PORT")
         self.servers: str = parts.netloc
-        self._settings: dict[str, Any] = {"log_level": 2, **dict(parse_qsl(parts.query))}
-        self._settings["bootstrap.servers"] = parts.netloc
+        self._settings: dict[str, Any] = {**_ALL, **dict(parse_qsl(parts.query)), "bootstrap.servers": parts.netloc}
         self._why = ""  # of the last error of a connection
+        self._is_known = False
         self._closed = threading.Event()
         self._looking = threading.Lock()
         try:
@@ -82,11 +81,17 @@ class Cluster:
             raise JellyOptionsError(f"{address}: {error.args[0].str()}") from None
         self._poller = threading.Thread(target=self._poll, name="jelly-kafka", daemon=True)
         self._poller.start()
+        if failure := self.check():
+            self.close()
+            raise JellyServiceError(failure, "UNAVAILABLE")
+        self._is_known = True
 
     def _note(self, error: KafkaError) -> None:
-        if (why := error.str()) != self._why and error.code() != KafkaError._ALL_BROKERS_DOWN:
+        why = error.str().partition(" (after ")[0]
+        if why != self._why and error.code() != KafkaError._ALL_BROKERS_DOWN:
             self._why = why
-            log.warning("%s", why)
+            if self._is_known:
+                log.warning("Kafka: %s", why)
 
     def _poll(self) -> None:
         while not self._closed.is_set():
@@ -94,27 +99,35 @@ class Cluster:
 
     def failure(self, error: KafkaError) -> JellyServiceError:
         """The exception for an error of Kafka."""
-        code = _CODES.get(error.code(), "UNAVAILABLE")
-        why = f" ({self._why})" if self._why and code == "UNAVAILABLE" else ""
-        return JellyServiceError(f"Kafka at {self.servers}: {error.str()}{why}", code)
+        text = error.str()
+        if error.code() in _AWAY:
+            text = f"no answer: {self._why or text}"
+        return JellyServiceError(f"Kafka at {self.servers}: {text}", _CODES.get(error.code(), "UNAVAILABLE"))
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Context manager of a request: an error of Kafka becomes a JellyServiceError."""
+        try:
+            yield
+        except KafkaException as error:
+            raise self.failure(error.args[0]) from error
 
     # ---- topics
 
     def check(self) -> str:
         """Why Kafka does not answer, or ``""``."""
         try:
-            self._producer.list_topics("", LOOK)
-        except KafkaException as error:
-            return self.failure(error.args[0]).reason
+            with self._asking():
+                self._producer.list_topics("", LOOK)
+        except JellyServiceError as error:
+            return error.reason
         self._why = ""
         return ""
 
     def names(self) -> list[str]:
         """The names of all topics that have one partition."""
-        try:
+        with self._asking():
             topics = self._looker.list_topics(timeout=WAIT).topics
-        except KafkaException as error:
-            raise self.failure(error.args[0]) from None
         return sorted(name for name, topic in topics.items() if len(topic.partitions) == 1 and name[:2] != "__")
 
     def bounds(self, name: str) -> tuple[int, int] | None:
@@ -122,42 +135,37 @@ class Cluster:
         end = time.monotonic() + WAIT
         while True:
             try:
-                topic = self._looker.list_topics(name, WAIT).topics[name]
-                if topic.error is not None:
-                    raise KafkaException(topic.error)
-                if len(topic.partitions) != 1:
-                    raise JellyOptionsError(
-                        f"the topic {name!r} of Kafka has {len(topic.partitions)} partitions: "
-                        "expected one, as its messages have one order"
-                    )
-                found: tuple[int, int] = self._looker.get_watermark_offsets(TopicPartition(name, 0), WAIT)
-                return found
-            except KafkaException as error:
-                failed = self.failure(error.args[0])
-                if failed.code == "NOT_FOUND":
+                with self._asking():
+                    topic = self._looker.list_topics(name, WAIT).topics[name]
+                    if topic.error is not None:
+                        raise KafkaException(topic.error)
+                    if len(topic.partitions) != 1:
+                        raise JellyOptionsError(
+                            f"the topic {name!r} of Kafka has {len(topic.partitions)} partitions: "
+                            "expected one, as its messages have one order"
+                        )
+                    found: tuple[int, int] = self._looker.get_watermark_offsets(TopicPartition(name, 0), WAIT)
+                    return found
+            except JellyServiceError as error:
+                if error.code == "NOT_FOUND":
                     return None
-                # While a topic is new, or gets another leader.
-                if error.args[0].code() not in _SOON or time.monotonic() > end:
-                    raise failed from None
+                if error.code != "ABORTED" or time.monotonic() > end:
+                    raise
                 time.sleep(0.05)
 
     def create(self, name: str) -> None:
         """Create a topic, unless it is there; Kafka decides how many copies it has."""
         try:
-            self._admin.create_topics([NewTopic(name, 1, -1)], request_timeout=WAIT)[name].result()
-        except KafkaException as error:
-            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise self.failure(error.args[0]) from None
-        end = time.monotonic() + WAIT
-        while self.bounds(name) is None and time.monotonic() < end:
-            time.sleep(0.01)
+            with self._asking():
+                self._admin.create_topics([NewTopic(name, 1, -1)], request_timeout=WAIT)[name].result()
+        except JellyServiceError as error:
+            if error.code != "ALREADY_EXISTS":
+                raise
 
     def delete(self, name: str) -> None:
         """Delete a topic."""
-        try:
+        with self._asking():
             self._admin.delete_topics([name], request_timeout=WAIT)[name].result()
-        except KafkaException as error:
-            raise self.failure(error.args[0]) from None
 
     # ---- records
 
@@ -187,6 +195,8 @@ class Cluster:
             try:
                 while records.end is None:
                     for record in records.take():
+                        if isinstance(record, JellyServiceError):
+                            raise record
                         return record
             finally:
                 self._looker.unassign()
@@ -213,18 +223,15 @@ class Records:
         self.end: int | None = None
         self._cluster = cluster
         self._consumer = consumer
-        self._failed: JellyServiceError | None = None
         self._begun = time.monotonic()
         consumer.assign([TopicPartition(name, 0, number)])
 
     def take(self) -> list[Any]:
-        """The next records that have a value, as soon as there are some; none after a second.
+        """The next records that have a value, as soon as there are some, or an error; none after a second.
 
         Until the first ones Kafka must answer in time.
         """
-        if self._failed is not None:
-            raise self._failed
-        found = []
+        found: list[Any] = []
         if (first := self._consumer.poll(1.0)) is not None:
             for record in (first, *self._consumer.consume(MANY, 0)):
                 error = record.error()
@@ -234,10 +241,10 @@ class Records:
                         found.append(record)
                 elif error.code() == KafkaError._PARTITION_EOF:
                     self._begun, self.end = 0.0, record.offset()
-                elif error.code() in _CODES:
-                    self._failed = self._cluster.failure(error)
+                elif (failed := self._cluster.failure(error)).code in _FINAL:
+                    found.append(failed)
         elif self._begun and time.monotonic() > self._begun + WAIT:
-            self._failed = self._cluster.failure(KafkaError(KafkaError._TIMED_OUT))
+            found.append(self._cluster.failure(KafkaError(KafkaError._TIMED_OUT)))
         return found
 
     def close(self) -> None:

@@ -173,7 +173,7 @@ def test_limits_of_some_topics(tmp_path):
     assert sizes["small"] < 7000 < sizes["other"] < 25_000 < sizes["big"]
     with jg.Topics(tmp_path, per_topic=limits) as topics:
         assert topics.get("big").end == topics.get("small").end == 200
-        assert topics.get("small").limits.keep_age == 60.0
+        assert topics.get("small").keep_age == 60.0
     with pytest.raises(jelly.JellyOptionsError, match="topic 'x' has no limit keep_size: expected keep, keep_bytes"):
         jg.Topics(per_topic={"x": {"keep_size": 1}})
 
