@@ -72,7 +72,7 @@ class Cluster:
         self._closed = threading.Event()
         self._looking = threading.Lock()
         try:
-            self._looker = Consumer(_READING | self._settings | {"fetch.wait.max.ms": 1})
+            self._looker = Consumer(_READING | self._settings)
             self._admin = AdminClient(self._settings)
             self._producer = Producer(
                 _WRITING | self._settings | {"enable.idempotence": True, "acks": "all", "error_cb": self._note}
@@ -106,21 +106,27 @@ class Cluster:
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Context manager of a request: an error of Kafka becomes a JellyServiceError."""
+        """Context manager of a request: an error of Kafka becomes a JellyServiceError.
+
+        One handle of confluent-kafka answers one request after the other; none waits for its turn for long.
+        """
+        if not self._looking.acquire(timeout=WAIT):
+            raise self.failure(KafkaError(KafkaError._TIMED_OUT))
         try:
             yield
         except KafkaException as error:
             raise self.failure(error.args[0]) from error
+        finally:
+            self._looking.release()
 
     # ---- topics
 
     def check(self) -> str:
         """Why Kafka does not answer, or ``""``."""
         try:
-            with self._asking():
-                self._producer.list_topics("", LOOK)
-        except JellyServiceError as error:
-            return error.reason
+            self._producer.list_topics("", LOOK)
+        except KafkaException as error:
+            return self.failure(error.args[0]).reason
         self._why = ""
         return ""
 
@@ -190,16 +196,15 @@ class Cluster:
 
     def first(self, name: str, number: int) -> Any:
         """The first record from a number on that has a value, or None."""
-        with self._looking:
-            records = Records(self, self._looker, name, number)
-            try:
-                while records.end is None:
-                    for record in records.take():
-                        if isinstance(record, JellyServiceError):
-                            raise record
-                        return record
-            finally:
-                self._looker.unassign()
+        records = self.records(name, number)
+        try:
+            while records.end is None:
+                for record in records.take():
+                    if isinstance(record, JellyServiceError):
+                        raise record
+                    return record
+        finally:
+            records.close()
         return None
 
     def close(self) -> None:

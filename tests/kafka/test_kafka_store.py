@@ -319,6 +319,23 @@ def test_large_messages_and_a_slow_subscriber(pair: Pair, topic: Topic, broker: 
         assert [len(next(frames).statements[0].o.value) for _ in sizes[1:]] == sizes[1:]
 
 
+def test_many_calls_of_a_large_topic(pair: Pair, topic: Topic) -> None:
+    """What a call reads of the topic to know its options keeps no other call waiting."""
+    name = topic()
+    given = [jelly.Frame(i, [Triple(S, P, Literal("x" * 300))]) for i in range(8000)]
+    pair.one.publish(given, topic=name, options=options("graph messages"))
+    begun = time.monotonic()
+    threads = [
+        threading.Thread(target=lambda: [list(pair.two.subscribe(name, start=8000, follow=False)) for _ in range(20)])
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert time.monotonic() - begun < 30
+
+
 def test_settings_of_kafka(broker: str) -> None:
     for setting in ({"keep": 5}, {"keep_bytes": 5}, {"keep_age": 5.0}, {"per_topic": {"t": {"keep_age": 5.0}}},
                     {"sync": "never"}, {"sync_interval": 5.0}, {"max_topics": 5}, {"topics_per_owner": 5}):  # fmt: skip
