@@ -333,7 +333,7 @@ def test_many_calls_of_a_large_topic(pair: Pair, topic: Topic) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert time.monotonic() - begun < 30
+    assert time.monotonic() - begun < 60
 
 
 def test_settings_of_kafka(broker: str) -> None:
