@@ -46,6 +46,7 @@ _SYNC = {
     "interval": "a crash of the machine may lose what was acknowledged in the last {:g} s",
     "never": "a crash of the machine may lose what the system did not write yet",
 }
+_KAFKA = "a publication is acknowledged when all replicas in sync have it (acks=all)"
 AGE = measure("age", "[smhd]", {"": 1, "S": 1, "M": 60, "H": 3600, "D": 86400}, "90s, 30m, 12h or 7d")
 
 
@@ -89,8 +90,9 @@ def _client(address: str, given: dict[str, Any]) -> Any:
 @command()
 @option("--listen HOST:PORT", "Address to listen on (port 0: any free port).", "127.0.0.1:50051")
 @option("--topic NAME=FILE...", "Create a topic with the frames of a file. Repeatable.", name="files")
-@option("--store DIRECTORY", "Directory that stores the topics, one Jelly file each.", kind=click.Path(file_okay=False))
-@option("--keep N", "Messages kept per topic without a store.", 10_000)
+@option("--store DIRECTORY", "Directory that stores the topics, one Jelly file each; or kafka://HOST:PORT, for topics "
+        "in Kafka.", kind=click.Path(file_okay=False))
+@option("--keep N", "Messages kept per topic without a store (default: 10,000).", kind=COUNT)
 @option("--keep-bytes [NAME=]SIZE...", "Bytes kept per topic, or of one topic; the oldest messages are deleted "
         "(default: all in a store, else 256M).", kind=_of_topic(SIZE))
 @option("--keep-age [NAME=]AGE...", "Age of the messages that are kept, such as 12h or 7d, or of those of one topic "
@@ -110,7 +112,7 @@ def _client(address: str, given: dict[str, Any]) -> Any:
 @option("--insecure", "Accept other machines without TLS.")
 @option("--gzip", "Compress sent messages.")
 @reads(format=False)
-def serve(listen: str, files: Any, store: str | None, keep: int, tokens: Any, **given: Any) -> None:
+def serve(listen: str, files: Any, store: str | None, keep: int | None, tokens: Any, **given: Any) -> None:
     """Serve RDF streams over gRPC (the Jelly service RdfStreamService) until SIGINT or SIGTERM.
 
     A topic is created by its first publication. A subscriber gets the messages that the topic keeps, then new ones.
@@ -120,6 +122,7 @@ def serve(listen: str, files: Any, store: str | None, keep: int, tokens: Any, **
     Examples:
       jelly serve --store topics/
       jelly serve --store topics/ --keep-age 7d --keep-bytes 10G --keep-bytes weather=100G --metrics 127.0.0.1:9464
+      jelly serve --store kafka://127.0.0.1:9092
       jelly serve --topic weather=weather.jelly --listen 127.0.0.1:0
     """
     # gRPC also writes to standard error, for example if a port is in use. The exception has the same information.
@@ -155,7 +158,8 @@ def serve(listen: str, files: Any, store: str | None, keep: int, tokens: Any, **
     with contextlib.ExitStack() as stack:
         stack.enter_context(closing(topics))
         if store is not None:
-            say(f"{store}: {_SYNC[given['sync']].format(given['sync_interval'])}")
+            guarantee = _KAFKA if topics.store is None else _SYNC[given["sync"]].format(given["sync_interval"])
+            say(f"{store}: {guarantee}")
         for name, file in files:
             _load(topics, name, file, settings.get(file))
         broker = Broker(topics)

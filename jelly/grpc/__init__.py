@@ -44,8 +44,8 @@ from jelly.grpc._async_client import AsyncClient, AsyncFeed
 from jelly.grpc._broker import Broker
 from jelly.grpc._client import Client, Feed
 from jelly.grpc._context import Call, Publication, Refusal, Subscription, Tls, tokens
+from jelly.grpc._protocol import TopicInfo
 from jelly.grpc._server import Handler, Server
-from jelly.grpc._topic import TopicInfo
 from jelly.grpc._topics import Topics
 
 __all__ = [

@@ -13,8 +13,7 @@ from jelly._streams.frames import FRAME_ROWS, FrameEncoder, readable, statements
 from jelly._streams.reader import Frame, Statement
 from jelly.grpc._calls import FAILURES, Attempts, BaseClient, BaseFeed, Item, each, pause, service_error
 from jelly.grpc._context import grpc
-from jelly.grpc._protocol import Kind, pack_subscribe
-from jelly.grpc._topic import TopicInfo, unpack_info, unpack_infos
+from jelly.grpc._protocol import Kind, TopicInfo, pack_subscribe, unpack_info, unpack_infos
 from jelly.patch import Patch
 
 if TYPE_CHECKING:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
 from jelly._core.base.batch import Batch
-from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
-from jelly._streams.frames import FrameDecoder, FrameEncoder
-from jelly.errors import JellyLimitError
-from jelly.grpc._context import BIG, Call, Publication, Refusal, Subscription
+from jelly.errors import JellyError, JellyLimitError
+from jelly.grpc._context import Call, Publication, Refusal, Subscription
 from jelly.grpc._framing import WholePatches
-from jelly.grpc._protocol import FIRST, Kind, check_content, serve_options
+from jelly.grpc._protocol import FIRST, Kind, TopicInfo
 from jelly.grpc._server import Handler
-from jelly.grpc._topic import Topic, TopicInfo, info_of
-from jelly.grpc._topic_log import Missed
+from jelly.grpc._topic import Missed, Topic, served
 from jelly.grpc._topics import Topics
 
 
@@ -82,7 +78,7 @@ class Broker(Handler):
                 if call.options is None:
                     continue  # empty frames may come before the options
                 if topic is None:
-                    topic = self._topic(call)
+                    topic = await self.topics.run(self._topic, call)
                     whole = WholePatches(call.options) if call.kind == "patches" else None
                     if whole is None:
                         topic.offer(call.options)
@@ -102,7 +98,7 @@ class Broker(Handler):
 
     async def on_list_topics(self, call: Call) -> list[TopicInfo]:
         """List all topics by name."""
-        return self.infos()
+        return await self.topics.run(self.infos)
 
     def collect(self) -> Iterator[Any]:
         """Collect metrics for Prometheus (extra ``metrics``): ``prometheus_client.REGISTRY.register(broker)``."""
@@ -112,33 +108,36 @@ class Broker(Handler):
 
     def infos(self) -> list[TopicInfo]:
         """The metadata of all topics by name."""
-        return [info_of(topic) for name in self.topics.names() if (topic := self.topics.get(name)) is not None]
+        found = []
+        for name in self.topics.names():
+            with contextlib.suppress(JellyError):  # a topic of Kafka that is none of a broker
+                if (topic := self.topics.get(name)) is not None:
+                    found.append(topic.info)
+        return found
 
     async def on_delete_topic(self, call: Call, topic: str) -> TopicInfo:
         """Delete the ``topic``.
 
         If clients have names, only the one that created it may do so, or who ``authorize`` allows it: see ``call``.
         """
-        found = self.topics.get(topic)
-        if found is None:
-            raise Refusal("NOT_FOUND", f"there is no topic {topic!r}")
+        found = await self.topics.run(self._found, topic)
         if call.identity is not None and not call.is_authorized and call.identity != found.owner:
             raise Refusal("PERMISSION_DENIED", f"{call.identity} may not delete {topic!r}, which somebody else created")
-        info = info_of(found)
-        await asyncio.to_thread(self.topics.delete, topic)
+        info = found.info
+        await self.topics.run(self.topics.delete, topic)
         return info
 
     async def _append(self, topic: Topic, batch: Batch) -> None:
-        if batch.nbytes < BIG:
+        if topic.is_ready(batch):
             topic.append(batch)
         else:
-            await asyncio.to_thread(topic.append, batch)
+            await self.topics.run(topic.append, batch)
         self.published += 1
 
     async def _end(self, call: Publication, topic: Topic | None) -> None:
         """Make sure of what was published, or refuse a stream of nothing."""
         if topic is not None:
-            await asyncio.to_thread(self.topics.acknowledge, topic, call.lost)
+            await self.topics.run(self.topics.acknowledge, topic, call.lost)
         elif call.messages == 0:
             raise Refusal("INVALID_ARGUMENT", "the stream has no frame")
         else:
@@ -154,122 +153,36 @@ class Broker(Handler):
             raise Refusal("RESOURCE_EXHAUSTED", error.reason) from None
         if topic is None:
             raise Refusal("NOT_FOUND", f"there is no topic {call.topic!r}")
-        call.lost = topic.log.lost
+        call.lost = topic.lost
         return topic
 
     async def on_subscribe(self, call: Subscription) -> AsyncGenerator[bytes, None]:
         """Send the frames of a topic, from the message that the subscriber asks for; of patches each is a whole one."""
         with self._counted():
-            topic = self.topics.get(call.topic)
-            if topic is None:
-                raise Refusal("NOT_FOUND", f"there is no topic {call.topic!r}")
+            topic = await self.topics.run(self._found, call.topic)
             if topic.watchers >= self.max_subscribers:
                 raise Refusal("RESOURCE_EXHAUSTED", f"topic {call.topic!r} has {topic.watchers} subscribers, the most")
             if topic.options is not None:
-                _served(topic, call)
-            number = topic.end if call.start == "latest" else call.start
-            reading = _Reading(topic, call, number if isinstance(number, int) else topic.first)
+                served(topic, call)
             until = None if call.follow else topic.end
-            news = asyncio.Event()
-            loop = asyncio.get_running_loop()
-
-            def wake() -> None:
-                with contextlib.suppress(RuntimeError):  # the loop is closed
-                    loop.call_soon_threadsafe(news.set)
-
-            topic.watch(wake)
+            reading = topic.reading(call)
             self.subscribers += 1
             try:
-                frames: list[bytes] | None = await _first(call, reading)
+                await reading.begin()
                 await call.send_metadata({FIRST: str(reading.number)})
-                while until is None or reading.number < until:
-                    if frames is None:
-                        news.clear()
-                        frames = reading.take() if reading.is_quick else await asyncio.to_thread(reading.take)
-                    for frame in frames:
-                        if reading.is_plain:
-                            yield frame
-                        elif len(frame) < BIG:
-                            yield reading.recode(frame)
-                        else:
-                            yield await asyncio.to_thread(reading.recode, frame)
-                        reading.number += 1
-                        self.delivered += 1
-                        if reading.number == until:
-                            break
-                    if not frames and until is None:
-                        await news.wait()
-                    frames = None
+                async for frame in reading.frames(until):
+                    yield frame
+                    self.delivered += 1
             except Missed as error:
                 if not reading.has_begun:
                     raise
                 raise Refusal("RESOURCE_EXHAUSTED", f"the subscriber was too slow: {error.reason}") from None
             finally:
                 self.subscribers -= 1
-                topic.unwatch(wake)
+                reading.close()
 
-
-async def _first(call: Subscription, reading: _Reading) -> list[bytes]:
-    """The first messages; the oldest may be dropped before they are read."""
-    while True:
-        try:
-            return await asyncio.to_thread(reading.take)
-        except Missed:
-            if isinstance(call.start, int):
-                raise
-            reading.number = reading.topic.first
-
-
-def _served(topic: Topic, call: Subscription) -> StreamOptions | PatchOptions:
-    """The options for a subscriber; one of statements that asks for version 1 gets no namespaces."""
-    own, requested = topic.options, call.options
-    check_content(f"topic {topic.name!r}", isinstance(own, PatchOptions), call.kind == "patches")
-    if isinstance(own, StreamOptions) and requested is not None and requested.version == 1:
-        own = own.replace(version=1)
-    options: StreamOptions | PatchOptions = serve_options(own, requested)
-    return options
-
-
-class _Reading:
-    """The position of a subscriber in a topic; ``number`` is the next message."""
-
-    def __init__(self, topic: Topic, call: Subscription, number: int) -> None:
-        self.topic = topic
-        self.number = number
-        self.has_begun = False
-        # Whether the subscriber has read unchanged frames since a keyframe, so that the next frame needs no change.
-        self.is_plain = False
-        self._call = call
-        self._coder: tuple[FrameDecoder, FrameEncoder] | None = None
-
-    @property
-    def is_quick(self) -> bool:
-        """Whether `take` neither reads a file nor decodes much."""
-        return self.has_begun and self.topic.log.is_quick(self.number)
-
-    def take(self) -> list[bytes]:
-        """The messages up to the end of a segment; empty if the next one was not published yet.
-
-        For a start in the middle of a segment, or smaller tables, they must be encoded again.
-        """
-        start, frames = self.topic.log.read(self.number)
-        own = self.topic.options
-        if not frames or own is None:
-            return []
-        options = _served(self.topic, self._call)
-        skip = self.number - start
-        if options == own and skip == 0:
-            self.is_plain = True
-            self._coder = None
-        if not self.is_plain and self._coder is None:
-            self._coder = FrameDecoder(patch=self._call.kind == "patches"), FrameEncoder(options, skip_namespaces=True)
-            for frame in frames[:skip]:
-                self._coder[0].decode(frame)
-        self.has_begun = True
-        return frames[skip:]
-
-    def recode(self, frame: bytes) -> bytes:
-        """A frame encoded again for a subscriber that cannot use it unchanged."""
-        assert self._coder is not None
-        decoder, encoder = self._coder
-        return encoder.encode(decoder.decode(frame))
+    def _found(self, name: str) -> Topic:
+        topic = self.topics.get(name)
+        if topic is None:
+            raise Refusal("NOT_FOUND", f"there is no topic {name!r}")
+        return topic

@@ -18,10 +18,10 @@ from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.frames import FrameDecoder, frame_of, statements_of
 from jelly._streams.reader import Frame, Statement
-from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyOptionsError, need
-from jelly.grpc._framing import PUNCTUATION
+from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyOptionsError, JellyServiceError, need
+from jelly.grpc._framing import BIG, PUNCTUATION
 from jelly.grpc._protocol import FOLLOW, START, TOPIC, TOPIC_BYTES, Kind, inflate, unpack_subscribe
-from jelly.grpc._topic_log import Deleted, Missed
+from jelly.grpc._topic import Deleted, Missed
 
 with need("grpc", "gRPC needs grpcio"):
     import grpc
@@ -29,9 +29,6 @@ with need("grpc", "gRPC needs grpcio"):
 __all__ = ["grpc"]
 
 log = logging.getLogger("jelly.grpc")
-
-# Frames of more bytes are handled in another thread, so that they do not block the event loop.
-BIG = 1 << 17
 
 # Maximum characters of the message of a status: gRPC has a limit for all headers.
 MAX_DETAIL = 1000
@@ -68,7 +65,7 @@ class Refusal(JellyError):
 
 
 _CODES = {
-    Refusal: "", Missed: "OUT_OF_RANGE", Deleted: "NOT_FOUND", JellyError: "INVALID_ARGUMENT",
+    Refusal: "", JellyServiceError: "", Missed: "OUT_OF_RANGE", Deleted: "NOT_FOUND", JellyError: "INVALID_ARGUMENT",
     NotImplementedError: "UNIMPLEMENTED",
 }  # fmt: skip
 
@@ -85,7 +82,7 @@ def status_of(error: BaseException) -> tuple[Any, str]:
         return codes.RESOURCE_EXHAUSTED, "the store is full"
     for kind, name in _CODES.items():
         if isinstance(error, kind):
-            code = error.code if isinstance(error, Refusal) else name
+            code = error.code if isinstance(error, Refusal | JellyServiceError) else name
             return codes[code], str(error)[:MAX_DETAIL] or "not implemented"
     log.error("a call failed", exc_info=error)
     return codes.INTERNAL, "the server failed; its log says why"
@@ -248,7 +245,7 @@ class Publication(Call):
         self._topic = self.metadata.get(TOPIC) or _topic_of(context)
         self._checked = False
         self.messages: int = 0
-        self.lost = 0  # see `Log`, when the publication began
+        self.lost = 0  # see `Topic`, when the publication began
 
     @property
     def options(self) -> Any:

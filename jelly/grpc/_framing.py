@@ -17,6 +17,8 @@ from jelly.patch import Patch
 from jelly.patch._patch import split_patches
 
 PUNCTUATION = int(Op.PUNCTUATION)
+# Frames of more bytes are handled in another thread, so that they do not block the event loop.
+BIG = 1 << 17
 
 
 class Fitting:

@@ -40,10 +40,12 @@ from jelly.grpc._protocol import (
     SERVICE,
     TOPIC_SERVICE,
     Kind,
+    TopicInfo,
     inflate,
+    pack_info,
+    pack_infos,
     unpack_subscribe,
 )
-from jelly.grpc._topic import TopicInfo, pack_info, pack_infos
 
 MAX_MESSAGE = 16 << 20
 # A message that is longer than MAX_MESSAGE is refused by the service; what is longer than this by the transport.

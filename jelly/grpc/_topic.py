@@ -1,7 +1,9 @@
-"""A topic: one stream of the messages of all publishers, which subscribers read at their own pace; and its metadata.
+"""A topic: one stream of the messages of all publishers by number, in memory, which subscribers read at their own pace.
 
-A topic has an encoder of its own, which turns the statements of all publishers into one stream. With each segment of
-its `Log` a keyframe begins. So frames are passed to subscribers unchanged, wherever they start.
+A topic has an encoder of its own, which turns the statements of all publishers into one stream. It has its messages in
+**parts**, which are kept or dropped as a whole, and in each part one **segment** or several. A segment begins with a
+keyframe, which repeats the stream options. So a reader can start at any segment, or continue from the one before, and
+frames are passed to subscribers unchanged.
 
 A topic holds statements or patches. A message of patches is one whole patch, so that a keyframe never stands inside a
 transaction and no subscriber starts in one.
@@ -9,31 +11,62 @@ transaction and no subscriber starts in one.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import errno
+import os
 import threading
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from pathlib import Path
+from operator import attrgetter, itemgetter
 from typing import Any
 
-from jelly._bytes.frame_text import message
 from jelly._core.base.batch import Batch
-from jelly._core.jelly.stream_options import options_row
+from jelly._core.base.protobuf import _put_varint
 from jelly._options.options import PatchOptions, StreamOptions
+from jelly._options.settings import checked
 from jelly._streams.frames import FrameDecoder, FrameEncoder, as_frames
-from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyOptionsError
-from jelly.grpc._framing import check_whole
-from jelly.grpc._protocol import accept_options, check_content, unpack_options
-from jelly.grpc._topic_files import FileLog
-from jelly.grpc._topic_log import Limits, Log
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
+from jelly.grpc._framing import BIG, check_whole
+from jelly.grpc._protocol import TopicInfo, accept_options, check_content, serve_options
 
+SEGMENT_MESSAGES = 256
+SEGMENT_BYTES = 1 << 20
+# A log with limits has about this many parts, of at most so many bytes; the oldest is dropped as a whole.
+PARTS = 8
+PART_BYTES = 64 << 20
 NAMESPACES = 2  # the first version with namespaces
 
 
+class Missed(JellyError, LookupError):
+    """Messages that a subscriber asked for are no longer kept, or never existed."""
+
+
+class Deleted(JellyError, LookupError):
+    """The topic was deleted."""
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """Messages from ``first`` on, which are dropped together."""
+
+    first: int
+    size: int = 0  # bytes, with the lengths of the messages
+    statements: int = 0
+    began: float = 0.0  # time of the first message, 0.0 if it is not known
+    newest: float = 0.0  # time of the last message
+    segments: list[tuple[int, int]] = field(default_factory=list)  # their first numbers, and where they begin
+    frames: list[bytes] = field(default_factory=list)  # of the last segment
+    torn: bool = False  # whether nothing may be appended after an error
+
+
 class Topic:
-    """The messages of one topic. Any thread may append and read.
+    """The messages of one topic by number, in memory. Any thread may append and read.
+
+    Another place has the same methods, see `FileTopic`: only what happens to a `Part` is different there.
 
     Parameters
     ----------
@@ -41,13 +74,14 @@ class Topic:
         Name of the topic.
     options : StreamOptions, PatchOptions or None
         Options of the stream. By default those of the first publication.
-    path : pathlib.Path, optional
-        Jelly file that stores the messages; patches are stored in one with the suffix ``.jellyp``. By default messages
-        stay in memory.
     owner : str, default ""
         Name of the client that created the topic.
-    **limits : Any
-        ``keep``, ``keep_bytes`` and ``keep_age``, see `Topics`.
+    keep : int, optional
+        About how many messages are kept (in memory).
+    keep_bytes : int, optional
+        About how many bytes are kept.
+    keep_age : float, optional
+        Seconds for which messages are kept.
 
     Examples
     --------
@@ -55,38 +89,65 @@ class Topic:
     >>> topic = Topic("news", jelly.StreamOptions.small(physical_type=1), keep=100)
     >>> statements = jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI("a:o"))])
     >>> topic.append(next(jelly.scan(statements).batches()))
-    >>> topic.end, len(topic.log.read(0)[1])
+    >>> topic.end, len(topic.read(0)[1])
     (1, 1)
     """
 
+    failure: str = ""  # of the last write
+    lost: int = 0  # times that what was written could not be put on the disk
+
+    @checked()
     def __init__(
-        self, name: str, options: StreamOptions | PatchOptions | None, *, path: Path | None = None, owner: str = "",
-        **limits: Any,
+        self, name: str, options: StreamOptions | PatchOptions | None = None, *, owner: str = "",
+        keep: int | None = None, keep_bytes: int | None = None, keep_age: float | None = None,
     ) -> None:  # fmt: skip
         self.name: str = name
         self.owner: str = owner
-        kept = Limits(**limits)
-        self.log: Log = Log(name, kept) if path is None else FileLog(name, kept, path)
+        self.keep: int | None = keep
+        self.keep_bytes: int | None = keep_bytes
+        self.keep_age: float | None = keep_age
         # None before the first publication.
-        self.options: StreamOptions | PatchOptions | None = self.log.options or options
-        self._lock = threading.Lock()
+        self.options: StreamOptions | PatchOptions | None = options
+        self.end: int = 0  # number of the next message
+        self.size: int = 0  # of what is kept
+        self.statements: int = 0
+        self.updated: float = 0.0  # time of the newest message in seconds since 1970; 0.0 if there is none
+        self.parts: list[Any] = []
+        self._lock = threading.Lock()  # of the parts
+        self._is_deleted = False
+        self._writing = threading.Lock()
         self._encoder: FrameEncoder | None = None
         self._watchers: set[Callable[[], None]] = set()
 
     @property
     def first(self) -> int:
         """Number of the oldest message that is kept."""
-        return self.log.first
-
-    @property
-    def end(self) -> int:
-        """Number of the next message."""
-        return self.log.end
+        return self.parts[0].first if self.parts else self.end
 
     @property
     def watchers(self) -> int:
         """Number of functions that wait for messages."""
         return len(self._watchers)
+
+    @property
+    def info(self) -> TopicInfo:
+        """The metadata of the topic."""
+        return TopicInfo(
+            self.name,
+            isinstance(self.options, PatchOptions),
+            self.first,
+            self.end,
+            self.size,
+            self.statements,
+            self.watchers,
+            self.owner,
+            self.keep_bytes,
+            self.keep_age,
+            datetime.fromtimestamp(self.updated, timezone.utc) if self.updated else None,
+            self.options,
+        )
+
+    # ---- writing
 
     def offer(self, options: StreamOptions | PatchOptions) -> None:
         """Check the options of a publication, or take them over if it is the first one.
@@ -94,19 +155,34 @@ class Topic:
         The topic has them in the version with namespaces, or with frames as patches.
         JellyOptionsError if they do not fit.
         """
+        with self._writing:
+            if self.options is not None and self.end:
+                self.accept(options)
+            else:
+                self.take(options)
+                self.hold(isinstance(options, PatchOptions))
+
+    def take(self, options: StreamOptions | PatchOptions) -> None:
+        """Take over the options of the first publication."""
+        # Later publications may have namespaces, and the options of a stream never change.
+        self.options = (
+            as_frames(options)
+            if isinstance(options, PatchOptions)
+            else options.replace(stream_name=self.name, version=NAMESPACES)
+        )
+
+    def accept(self, options: StreamOptions | PatchOptions) -> None:
+        """Refuse, with JellyOptionsError, what does not fit into the topic."""
         is_patch = isinstance(options, PatchOptions)
-        with self._lock:
-            if (own := self.options) is not None and self.end:
-                check_content(f"topic {self.name!r}", isinstance(own, PatchOptions), is_patch)
-                accept_options(own, options)
-                return
-            # Later publications may have namespaces, and the options of a stream never change.
-            self.options = (
-                as_frames(options)
-                if isinstance(options, PatchOptions)
-                else options.replace(stream_name=self.name, version=NAMESPACES)
-            )
-            self.log.hold(is_patch)
+        check_content(f"topic {self.name!r}", isinstance(self.options, PatchOptions), is_patch)
+        accept_options(self.options, options)
+
+    def hold(self, patches: bool) -> None:
+        """Get ready for statements or patches, while there are no messages."""
+
+    def is_ready(self, batch: Batch) -> bool:
+        """Whether `append` does not take long."""
+        return batch.nbytes < BIG
 
     def append(self, batch: Batch) -> None:
         """Append a Batch with one frame as a message. After an OSError, such as a full disk, it is not in the topic."""
@@ -116,31 +192,73 @@ class Topic:
         is_patch = isinstance(self.options, PatchOptions)
         if is_patch:
             check_whole(batch)
-        now = time.time()
-        with self._lock:
+        with self._writing:
             try:
-                frame, is_keyframe = self._encode(batch, now)
                 # A patch ends with a row of its own.
-                self.log.append(frame, len(batch) - is_patch, is_keyframe, now)
+                self._append(batch, len(batch) - is_patch, time.time())
             except BaseException as error:
                 # The state of the encoder includes rows that no reader gets, so the next message begins a segment.
                 self._encoder = None
                 if isinstance(error, OSError):
-                    self.log.failure = error.strerror or str(error)
+                    self.failure = error.strerror or str(error)
                 raise
-            self.log.failure = ""
+            self.failure = ""
         if self._watchers:
             self._wake()
 
+    def _append(self, batch: Batch, statements: int, now: float) -> None:
+        frame, is_keyframe = self._encode(batch, now)
+        data = _put_varint(len(frame)) + frame
+        with self._lock:
+            if self._is_deleted:
+                raise self._deleted()
+            part = self._part(now) if is_keyframe else self.parts[-1]
+            self._write(part, data)
+            if is_keyframe:
+                part.segments.append((self.end, part.size))
+                part.frames = []
+            part.frames.append(frame)
+            if not part.size:
+                part.began = now
+            self._count(part, len(data), statements, now)
+            self._trim(now)
+
     def _encode(self, batch: Batch, now: float) -> tuple[bytes, bool]:
         """The frame of a message, and whether it is a keyframe."""
-        frame = b"" if self._encoder is None or self.log.begins(now) else self._encoder.encode(batch)
+        frame = b"" if self._encoder is None or self._begins(now) else self._encoder.encode(batch)
         if frame:  # an empty one would look like the zeros that some file systems leave after a crash
             return frame, False
         if self.options is None:
             raise JellyOptionsError(f"topic {self.name!r} has no stream options yet")
         self._encoder = FrameEncoder(self.options, keyframe=True)
         return self._encoder.encode(batch), True
+
+    def _begins(self, now: float) -> bool:
+        """Whether the next message must begin a segment."""
+        if not self.parts or not (segments := (last := self.parts[-1]).segments):
+            return True
+        number, offset = segments[-1]
+        if self.end - number >= SEGMENT_MESSAGES or last.size - offset >= SEGMENT_BYTES:
+            return True
+        return self._is_full(last, now)
+
+    def _count(self, part: Part, size: int, statements: int, now: float) -> None:
+        """Count a message."""
+        part.size += size
+        part.statements += statements
+        part.newest = self.updated = now
+        self.size += size
+        self.statements += statements
+        self.end += 1
+
+    def _part(self, now: float) -> Part:
+        """The part that a new segment goes to."""
+        part = Part(self.end)
+        self.parts.append(part)
+        return part
+
+    def _write(self, part: Any, data: bytes) -> None:
+        """Write the length and the frame of a message."""
 
     def fill(self, items: Iterable[Any], options: StreamOptions | PatchOptions | None = None) -> None:
         """Append many items, see `FrameEncoder`. PatchOptions say that they are patches."""
@@ -151,162 +269,222 @@ class Topic:
                 self.offer(decoder.options)
             self.append(batch)
 
+    # ---- what is kept
+
+    def _is_full(self, part: Part, now: float) -> bool:
+        """Whether a part is damaged, or large or old enough to be dropped as a whole."""
+        if part.torn or part.size == 0:
+            return part.torn
+        if self.keep_bytes is not None and part.size >= min(PART_BYTES, self.keep_bytes // PARTS):
+            return True
+        return self.keep_age is not None and now - part.began >= self.keep_age / PARTS
+
     def trim(self) -> None:
-        """Drop messages that are older than ``keep_age``."""
-        with self._lock:
-            self.log.trim(time.time())
+        """Drop messages that are not kept."""
+        with self._writing, self._lock:
+            self._trim(time.time())
+
+    def _trim(self, now: float) -> None:
+        while self.parts and self._is_over(self.parts[0], now) and self._drop(self.parts[0]):
+            part = self.parts.pop(0)
+            self.size -= part.size
+            self.statements -= part.statements
+
+    def _is_over(self, oldest: Part, now: float) -> bool:
+        """Whether the oldest part is to be dropped; of one that is alone only its age counts."""
+        if self.keep_age is not None and oldest.size and oldest.newest < now - self.keep_age:
+            return True
+        if len(self.parts) == 1:
+            return False
+        if self.keep is not None and self.end - self.parts[1].first >= self.keep:
+            return True
+        return self.keep_bytes is not None and self.size > self.keep_bytes
+
+    def _drop(self, part: Any) -> bool:
+        """Release what a part holds; False if that cannot be done yet."""
+        return True
+
+    # ---- reading
 
     def watch(self, wake: Callable[[], None]) -> None:
         """Call a function after each append, in the thread that appends."""
-        with self._lock:
+        with self._writing:
             self._watchers.add(wake)
 
     def unwatch(self, wake: Callable[[], None]) -> None:
         """Stop calling a function, see `watch`."""
-        with self._lock:
+        with self._writing:
             self._watchers.discard(wake)
 
     def _wake(self) -> None:
         for wake in list(self._watchers):
             wake()
 
-    def delete(self) -> None:
-        """Delete all messages and files. Subscriptions end with an error, and nothing can be appended any more."""
+    def reading(self, call: Any) -> Reading:
+        """The position of the subscriber ``call`` in the topic."""
+        return Reading(self, call)
+
+    def check(self, number: int) -> None:
+        """Raise Missed if a message is no longer kept, or was not published, unless it is the next one."""
+        if number > self.end:
+            raise Missed(f"topic {self.name!r} has messages up to {self.end - 1}, {number} was asked for")
+        if number < self.first:
+            raise Missed(f"topic {self.name!r} keeps messages from {self.first} on, {number} is gone")
+
+    def is_quick(self, number: int) -> bool:
+        """Whether `read` takes the message from memory."""
+        return True
+
+    def read(self, number: int) -> tuple[int, list[bytes]]:
+        """Read the segment that contains a message: number of its first message, which is a keyframe, and frames.
+
+        There are none if ``number`` is the next message.
+        """
         with self._lock:
-            self.log.delete()
+            if self._is_deleted:
+                raise self._deleted()
+            self.check(number)
+            if number == self.end:
+                return number, []
+            part = self.parts[bisect_right(self.parts, number, key=attrgetter("first")) - 1]
+            at = bisect_right(part.segments, number, key=itemgetter(0))
+            first, begin = part.segments[at - 1]
+            if at == len(part.segments):
+                end = part.size
+                if part.frames:
+                    return first, list(part.frames)
+            else:
+                end = part.segments[at][1]
+        return first, self._load(part, begin, end)
+
+    def _load(self, part: Any, begin: int, end: int) -> list[bytes]:
+        """The frames of a segment that is not in memory."""
+        raise NotImplementedError
+
+    def _deleted(self) -> Deleted:
+        return Deleted(f"topic {self.name!r} was deleted")
+
+    # ---- the end
+
+    def sync(self) -> None:
+        """Put all messages on the disk, so that they survive a crash of the machine."""
+
+    def acknowledge(self, lost: int) -> None:
+        """Make sure of all messages. OSError if some are lost; ``lost`` is ``self.lost`` as it was before them."""
+        self.sync()
+        if self.lost != lost:  # for another publication, or when another file began
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def close(self) -> None:
+        """Put all messages on the disk, and close the files."""
+
+    def delete(self) -> None:
+        """Drop all messages for good. Subscriptions end with an error, and nothing can be appended any more."""
+        with self._writing, self._lock:
+            self._is_deleted = True
+            for part in self.parts:  # the oldest first: what a crash leaves is the end of the topic
+                self._remove(part)
+            self.parts = []
+            self.size = self.statements = 0
         self._wake()
 
-
-_SAME = ("name", "patches", "first", "end", "bytes", "statements", "subscribers", "owner")
-
-
-@dataclass(frozen=True)
-class TopicInfo:
-    """Metadata of a topic.
-
-    Attributes
-    ----------
-    name : str
-        Name of the topic.
-    patches : bool
-        Whether it holds patches, not statements.
-    first, end : int
-        Numbers of the oldest message that is kept, and of the next one.
-    bytes : int
-        Bytes of the messages that are kept.
-    statements : int
-        Statements that are kept; of patches operations.
-    subscribers : int
-        Number of subscribers.
-    owner : str
-        Name of the client that created the topic, or ``""``.
-    keep_bytes : int or None
-        Approximate maximum bytes that are kept.
-    keep_age : float or None
-        Seconds for which messages are kept.
-    updated : datetime or None
-        Time of the newest message.
-    options : StreamOptions, PatchOptions or None
-        Options of the stream, from the first message on.
-
-    Examples
-    --------
-    >>> import jelly
-    >>> from jelly.grpc import Broker, Client, Server
-    >>> with Server(Broker()) as server, Client(server.address) as client:
-    ...     _ = client.publish(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"), topic="news")
-    ...     [(info.name, info.first, info.end, info.statements) for info in client.topics()]
-    [('news', 0, 1, 1)]
-    """
-
-    name: str
-    patches: bool = False
-    first: int = 0
-    end: int = 0
-    bytes: int = 0
-    statements: int = 0
-    subscribers: int = 0
-    owner: str = ""
-    keep_bytes: int | None = None
-    keep_age: float | None = None
-    updated: datetime | None = None
-    options: StreamOptions | PatchOptions | None = None
+    def _remove(self, part: Any) -> None:
+        """Remove a part with its file."""
 
 
-def info_of(topic: Topic) -> TopicInfo:
-    """The metadata of a topic."""
-    return TopicInfo(
-        topic.name,
-        isinstance(topic.options, PatchOptions),
-        topic.first,
-        topic.end,
-        topic.log.size,
-        topic.log.statements,
-        topic.watchers,
-        topic.owner,
-        topic.log.limits.keep_bytes,
-        topic.log.limits.keep_age,
-        datetime.fromtimestamp(topic.log.updated, timezone.utc) if topic.log.updated else None,
-        topic.options,
-    )
+class Reading:
+    """The position of a subscriber in a topic; ``number`` is the next message."""
+
+    def __init__(self, topic: Topic, call: Any) -> None:
+        self.topic: Topic = topic
+        start = topic.end if call.start == "latest" else call.start
+        self.number: int = start if isinstance(start, int) else topic.first
+        self.has_begun: bool = False
+        # Whether the subscriber has read unchanged frames since a keyframe, so that the next frame needs no change.
+        self._is_plain = False
+        self._call = call
+        self._coder: tuple[FrameDecoder, FrameEncoder] | None = None
+        self._frames: list[bytes] = []
+        self._news = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        topic.watch(self._wake)
+
+    def close(self) -> None:
+        """Forget the subscriber."""
+        self.topic.unwatch(self._wake)
+
+    def _wake(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._news.set)
+
+    async def begin(self) -> None:
+        """Find the first message, whose ``number`` is known then; the oldest may be dropped before it is read."""
+        while True:
+            try:
+                self._frames = await asyncio.to_thread(self._take)
+                return
+            except Missed:
+                if isinstance(self._call.start, int):
+                    raise
+                self.number = self.topic.first
+
+    async def frames(self, until: int | None) -> AsyncIterator[bytes]:
+        """The frames for the subscriber, up to the number ``until`` or, if that is None, for ever."""
+        while until is None or self.number < until:
+            for frame in self._frames or await self._more():
+                if self._coder is None:
+                    yield frame
+                elif len(frame) < BIG:
+                    yield self._recode(frame)
+                else:
+                    yield await asyncio.to_thread(self._recode, frame)
+                self.number += 1
+                if self.number == until:
+                    return
+            self._frames = []
+
+    async def _more(self) -> list[bytes]:
+        """The next messages, as soon as there are some."""
+        while True:
+            self._news.clear()
+            is_quick = self.has_begun and self.topic.is_quick(self.number)
+            if frames := self._take() if is_quick else await asyncio.to_thread(self._take):
+                return frames
+            await self._news.wait()
+
+    def _take(self) -> list[bytes]:
+        """The messages up to the end of a segment; empty if the next one was not published yet.
+
+        For a start in the middle of a segment, or smaller tables, they must be encoded again.
+        """
+        start, frames = self.topic.read(self.number)
+        own = self.topic.options
+        if not frames or own is None:
+            return []
+        options = served(self.topic, self._call)
+        skip = self.number - start
+        if options == own and skip == 0:
+            self._is_plain = True
+            self._coder = None
+        if not self._is_plain and self._coder is None:
+            self._coder = FrameDecoder(patch=self._call.kind == "patches"), FrameEncoder(options, skip_namespaces=True)
+            for frame in frames[:skip]:
+                self._coder[0].decode(frame)
+        self.has_begun = True
+        return frames[skip:]
+
+    def _recode(self, frame: bytes) -> bytes:
+        """A frame encoded again for a subscriber that cannot use it unchanged."""
+        assert self._coder is not None
+        decoder, encoder = self._coder
+        return encoder.encode(decoder.decode(frame))
 
 
-def pack_info(info: TopicInfo) -> bytes:
-    """A TopicInfo message."""
-    packed: bytes = _fill(message("jelly.v1.TopicInfo"), info).SerializeToString()
-    return packed
-
-
-def _fill(made: Any, info: TopicInfo) -> Any:
-    for name in _SAME:
-        setattr(made, name, getattr(info, name))
-    made.keep_bytes = info.keep_bytes or 0
-    made.keep_seconds = round(info.keep_age or 0)
-    made.updated = round(info.updated.timestamp() * 1000) if info.updated is not None else 0
-    if info.options is not None:
-        options = made.patch_options if isinstance(info.options, PatchOptions) else made.options
-        options.MergeFromString(options_row(info.options))
-    return made
-
-
-def unpack_info(data: bytes) -> TopicInfo:
-    """The TopicInfo of a message.
-
-    >>> info = TopicInfo("news", True, 300, 700, keep_bytes=1 << 40, owner="ann", options=PatchOptions(stream_type=1))
-    >>> unpack_info(pack_info(info)) == info
-    True
-    """
-    return _read(message("jelly.v1.TopicInfo", data))
-
-
-def _read(sent: Any) -> TopicInfo:
-    options = None
-    for field in ("options", "patch_options"):
-        if sent.HasField(field):
-            with contextlib.suppress(JellyError):  # those that no writer may choose
-                options = unpack_options(getattr(sent, field).SerializeToString(), field == "patch_options")
-    try:
-        updated = datetime.fromtimestamp(sent.updated / 1000, timezone.utc) if sent.updated else None
-    except (ValueError, OverflowError, OSError):
-        raise JellyFormatError(f"{sent.updated} milliseconds are no time of a topic") from None
-    return TopicInfo(
-        **{name: getattr(sent, name) for name in _SAME},
-        keep_bytes=sent.keep_bytes or None,
-        keep_age=float(sent.keep_seconds) or None,
-        updated=updated,
-        options=options,
-    )
-
-
-def pack_infos(infos: list[TopicInfo]) -> bytes:
-    """A TopicList message."""
-    made = message("jelly.v1.TopicList")
-    for info in infos:
-        _fill(made.topics.add(), info)
-    packed: bytes = made.SerializeToString()
-    return packed
-
-
-def unpack_infos(data: bytes) -> list[TopicInfo]:
-    """The topics of a TopicList message."""
-    return [_read(sent) for sent in message("jelly.v1.TopicList", data).topics]
+def served(topic: Topic, call: Any) -> StreamOptions | PatchOptions:
+    """The options for a subscriber; one of statements that asks for version 1 gets no namespaces."""
+    own, requested = topic.options, call.options
+    check_content(f"topic {topic.name!r}", isinstance(own, PatchOptions), call.kind == "patches")
+    if isinstance(own, StreamOptions) and requested is not None and requested.version == 1:
+        own = own.replace(version=1)
+    options: StreamOptions | PatchOptions = serve_options(own, requested)
+    return options

@@ -21,7 +21,7 @@ from jelly._options.options import PatchOptions
 from jelly._streams.frames import FrameDecoder
 from jelly.errors import JellyError, JellyFormatError
 from jelly.grpc._framing import check_whole
-from jelly.grpc._topic_log import Limits, Log, Part
+from jelly.grpc._topic import Part, Topic
 
 log = logging.getLogger("jelly.grpc")
 
@@ -46,7 +46,7 @@ class FilePart(Part):
             self.handle = None
 
 
-class FileLog(Log):
+class FileTopic(Topic):
     """The messages of a topic in files of the name ``path``, and those that are there already.
 
     All of these are decoded, so that subscribers only get frames that a reader accepts.
@@ -54,8 +54,8 @@ class FileLog(Log):
 
     parts: list[FilePart]
 
-    def __init__(self, name: str, limits: Limits, path: Path) -> None:
-        super().__init__(name, Limits(keep_bytes=limits.keep_bytes, keep_age=limits.keep_age))
+    def __init__(self, name: str, path: Path, *, owner: str = "", **limits: Any) -> None:
+        super().__init__(name, owner=owner, **limits | {"keep": None})
         self.path = path
         found: list[tuple[int, Path]] = []
         for one in path.parent.iterdir() if path.parent.exists() else ():

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-import errno
 import json
 import logging
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import quote, unquote
 
 from jelly._bytes.part_file import RESERVED, lock, patiently, to_disk
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.grpc._topic import Topic
-from jelly.grpc._topic_files import NUMBER, PATCH_SUFFIX, SUFFIX
+from jelly.grpc._topic_files import NUMBER, PATCH_SUFFIX, SUFFIX, FileTopic
+
+if TYPE_CHECKING:
+    from jelly.grpc._topic_kafka import KafkaStore
 
 log = logging.getLogger("jelly.grpc")
 
@@ -28,6 +31,7 @@ _MAX_NAME = 230
 _OWNERS = ".owners.json"
 # Seconds between two looks at what is too old.
 _LONGEST_WAIT = 60.0
+T = TypeVar("T")
 _LIMITS = ("keep", "keep_bytes", "keep_age")
 
 
@@ -37,7 +41,8 @@ class Topics:
     Parameters
     ----------
     store : str or os.PathLike, optional
-        Directory with the files of the topics, which are read again after a restart. By default topics stay in memory.
+        Directory with the files of the topics, which are read again after a restart; or ``kafka://HOST:PORT`` for
+        topics in Kafka (extra ``kafka``), which has all other settings itself. By default topics stay in memory.
     keep : int, optional
         Approximate maximum number of messages of a topic in memory. By default 10,000.
     keep_bytes : int, optional
@@ -61,6 +66,8 @@ class Topics:
     ------
     JellyError
         If another process uses the store.
+    JellyServiceError
+        If Kafka does not answer.
 
     Examples
     --------
@@ -83,6 +90,17 @@ class Topics:
         max_topics: int = 500,
         topics_per_owner: int | None = None,
     ) -> None:
+        self._kafka: KafkaStore | None = None
+        if str(store).startswith("kafka://"):
+            from jelly.grpc._topic_kafka import KafkaStore
+
+            given = keep, keep_bytes, keep_age, per_topic, topics_per_owner
+            if any(given) or (sync, sync_interval, max_topics) != ("always", 1.0, 500):
+                raise JellyOptionsError(
+                    "what is kept and for how long, when it is on the disk, and how many topics there may be are "
+                    "settings of Kafka: give none of them with a store there"
+                )
+            self._kafka, store = KafkaStore(str(store)), None
         self.store: Path | None = None if store is None else Path(store)
         if self.store is None:
             keep = KEEP if keep is None else keep
@@ -139,7 +157,7 @@ class Topics:
                 raise JellyError(f"topic {name!r} has files of statements and of patches", source=str(store))
             path = found.pop()
             self._stems[name] = path.stem.lower()
-            self._topics[name] = Topic(name, None, path=path, owner=owners.get(name, ""), **self._limits_of(name))
+            self._topics[name] = FileTopic(name, path, owner=owners.get(name, ""), **self._limits_of(name))
 
     def _stem(self, name: str) -> str:
         """The name of the files of a new topic.
@@ -162,13 +180,19 @@ class Topics:
             for topic in topics:
                 try:
                     if self.sync == "interval":
-                        topic.log.sync()
+                        topic.sync()
                     topic.trim()
                 except OSError as error:
-                    topic.log.failure = error.strerror or str(error)
+                    topic.failure = error.strerror or str(error)
                     log.error("topic %r: %s", topic.name, error)
                 except Exception:
                     log.exception("topic %r", topic.name)
+
+    async def run(self, function: Callable[..., T], *args: Any) -> T:
+        """Call ``function`` with ``args`` in another thread, where it may wait."""
+        if self._kafka is not None:
+            return await asyncio.wrap_future(self._kafka.workers.submit(function, *args))
+        return await asyncio.to_thread(function, *args)
 
     def acknowledge(self, topic: Topic, lost: int = 0) -> None:
         """Do what must be done before a publication to ``topic`` is acknowledged. OSError if it is not on the disk.
@@ -176,14 +200,14 @@ class Topics:
         ``lost`` is the ``lost`` of the topic when the publication began.
         """
         if self.sync == "always":
-            topic.log.sync()
-            if topic.log.lost != lost:  # for another publication, or when another file began
-                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            topic.acknowledge(lost)
 
     def check(self) -> str:
         """Check whether the store can be written to: why the last message could not be, and still cannot, or ``""``."""
+        if self._kafka is not None:
+            return self._kafka.check()
         with self._lock:
-            failed = [topic for topic in self._topics.values() if topic.log.failure]
+            failed = [topic for topic in self._topics.values() if topic.failure]
         if not failed or self.store is None:
             return ""
         probe = self.store / ".probe"
@@ -198,7 +222,7 @@ class Topics:
             with contextlib.suppress(OSError):
                 probe.unlink()
         for topic in failed:
-            topic.log.failure = ""
+            topic.failure = ""
         return ""
 
     @checked()
@@ -221,6 +245,8 @@ class Topics:
         JellyOptionsError
             If the name is not allowed.
         """
+        if self._kafka is not None:
+            return self._kafka.get(name, create)
         with self._lock:
             topic = self._topics.get(name)
             if topic is None and create:
@@ -232,8 +258,12 @@ class Topics:
                 stem = self._stem(name)
                 if not name or len(stem) > _MAX_NAME or stem.startswith("."):
                     raise JellyOptionsError(f"{name[:_MAX_NAME]!r} cannot be the name of a topic")
-                path = None if self.store is None else self.store / (stem + SUFFIX)
-                topic = Topic(name, None, path=path, owner=owner, **self._limits_of(name))
+                settings = {"owner": owner} | self._limits_of(name)
+                topic = (
+                    Topic(name, **settings)
+                    if self.store is None
+                    else FileTopic(name, self.store / (stem + SUFFIX), **settings)
+                )
                 self._topics[name] = topic
                 if owner:
                     try:
@@ -257,6 +287,10 @@ class Topics:
     @checked()
     def delete(self, name: str) -> Topic | None:
         """Delete the topic ``name`` with its files, and return it, or None. Its subscriptions end with an error."""
+        if self._kafka is not None:
+            if (found := self._kafka.get(name, False)) is not None:
+                self._kafka.delete(name)
+            return found
         with self._lock:
             topic = self._topics.get(name)
             if topic is not None:
@@ -269,18 +303,22 @@ class Topics:
 
     def names(self) -> list[str]:
         """List the names of all topics."""
+        if self._kafka is not None:
+            return self._kafka.names()
         with self._lock:
             return sorted(self._topics)
 
     def close(self) -> None:
         """Write all messages to disk, close all files and release the store."""
+        if self._kafka is not None:
+            self._kafka.close()
         self._closed.set()
         if self._keeper is not None:
             self._keeper.join()
         with self._lock:
             for topic in self._topics.values():
                 try:
-                    topic.log.close()
+                    topic.close()
                 except OSError as error:
                     log.error("topic %r: %s", topic.name, error)
             if self._held is not None:

@@ -124,7 +124,7 @@ class JellyDeserializer:
             from jelly.oxigraph import _statements
 
             return list(_statements(batches))
-        frame = _whole_frame(batches)
+        frame = whole_frame(batches)
         if result == "frame":
             return frame
         return Message(frame.statements, namespaces=frame.namespaces, metadata=frame.metadata)
@@ -158,7 +158,7 @@ class JellyDeserializer:
         """Do nothing: there is nothing to close."""
 
 
-def _whole_frame(batches: list[Batch]) -> Frame:
+def whole_frame(batches: list[Batch]) -> Frame:
     """All frames of a value as one."""
     whole = Frame(0, [])
     for frame in frames_of(batches):

@@ -16,6 +16,8 @@ from typing import Any
 import jelly
 import jelly.grpc as jg
 from jelly import IRI, BlankNode, Frame, Literal, Quad, StreamOptions, Triple
+from jelly.grpc._topic import Topic
+from jelly.grpc._topic_files import FileTopic
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(jelly.__file__).parent.parent), *sys.path])}
@@ -81,6 +83,11 @@ class Running(jg.Server):
 
     def close(self) -> None:
         self.stop(0.1)
+
+
+def make_topic(name: str, path: Path | None, **settings: Any) -> Topic:
+    """A topic in files, or in memory."""
+    return Topic(name, **settings) if path is None else FileTopic(name, path, **settings)
 
 
 def until(condition: Callable[[], Any], seconds: float = 240.0) -> None:

@@ -14,7 +14,7 @@ from serving import end, messages, numbers, options, plain, serve_command, spawn
 
 import jelly
 import jelly.grpc as jg
-import jelly.grpc._topic_log
+import jelly.grpc._topic
 from jelly import IRI, Frame, Literal, Triple
 
 OPTIONS = options("quads")
@@ -68,20 +68,20 @@ def test_replay_and_what_comes(serve):
 
 def test_the_earliest_message_is_dropped_meanwhile(serve, monkeypatch):
     """Between the question which is the oldest and reading it: the subscriber gets the one that is the oldest then."""
-    monkeypatch.setattr(jelly.grpc._topic_log, "SEGMENT_MESSAGES", 4)
+    monkeypatch.setattr(jelly.grpc._topic, "SEGMENT_MESSAGES", 4)
     topics = jg.Topics(keep=8)
     server = serve(topics)
     with jg.Client(server.address) as client:
         client.publish(messages("quads", 8), topic="t", options=OPTIONS)
-        topic, read = topics.get("t"), jelly.grpc._topic_log.Log.read
+        topic, read = topics.get("t"), jelly.grpc._topic.Topic.read
 
         def late(self, number):
-            monkeypatch.setattr(jelly.grpc._topic_log.Log, "read", read)
+            monkeypatch.setattr(jelly.grpc._topic.Topic, "read", read)
             topic.fill(messages("quads", 40, start=8), OPTIONS)
             return read(self, number)
 
         for start in (None, "earliest"):
-            monkeypatch.setattr(jelly.grpc._topic_log.Log, "read", late)
+            monkeypatch.setattr(jelly.grpc._topic.Topic, "read", late)
             before = topic.first
             feed = client.subscribe("t", start=start)
             frames = iter(feed)
@@ -89,7 +89,7 @@ def test_the_earliest_message_is_dropped_meanwhile(serve, monkeypatch):
             assert topic.first > before
             assert feed.number == topic.first + 1
             feed.close()
-        monkeypatch.setattr(jelly.grpc._topic_log.Log, "read", late)
+        monkeypatch.setattr(jelly.grpc._topic.Topic, "read", late)
         with pytest.raises(jelly.JellyServiceError, match="OUT_OF_RANGE"):
             list(client.subscribe("t", start=topic.first))
 
@@ -165,12 +165,12 @@ def test_big_frames_leave_the_event_loop_alone(serve, monkeypatch):
 
     server = serve()
     note(jg.Publication, "_decode")
-    note(jelly.grpc._broker._Reading, "recode")
+    note(jelly.grpc._topic.Reading, "_recode")
     with jg.Client(server.address) as client:
         client.publish([big(0, 5), big(1, 300_000)], topic="t", options=options("graph messages"))
         small = options("graph messages", max_name_table_size=8)
         assert numbers(client.subscribe("t", follow=False, options=small)) == [0, 1]
-    assert seen == {(name, not large, large) for name in ("_decode", "recode") for large in (False, True)}
+    assert seen == {(name, not large, large) for name in ("_decode", "_recode") for large in (False, True)}
 
 
 def test_a_subscriber_is_killed(serve):

@@ -21,7 +21,6 @@ import jelly
 import jelly.grpc as jg
 import jelly.grpc._topic
 import jelly.grpc._topic_files
-import jelly.grpc._topic_log
 from jelly import IRI, Literal
 from jelly._core.base.protobuf import _put_varint as put_varint
 from jelly.grpc._protocol import PUBLISH, PUBLISH_PATCH, SUBSCRIBE, SUBSCRIBE_PATCH, TOPIC, pack_subscribe
@@ -51,7 +50,7 @@ def frames(given: list[Patch], kind: jelly.patch.PatchStreamType, rows: int = 3)
 
 @pytest.fixture
 def small_segments(monkeypatch):
-    monkeypatch.setattr(jelly.grpc._topic_log, "SEGMENT_MESSAGES", 5)
+    monkeypatch.setattr(jelly.grpc._topic, "SEGMENT_MESSAGES", 5)
 
 
 @pytest.mark.parametrize("stored", [False, True])
@@ -83,7 +82,7 @@ def test_every_stream_type_becomes_whole_patches(kind, rows, count, segment):
     decoder = jg.FrameDecoder(patch=True)
     topic = jelly.grpc._topic.Topic("t", PatchOptions())
     topic.offer(PatchOptions())
-    jelly.grpc._topic_log.SEGMENT_MESSAGES, before = segment, jelly.grpc._topic_log.SEGMENT_MESSAGES
+    jelly.grpc._topic.SEGMENT_MESSAGES, before = segment, jelly.grpc._topic.SEGMENT_MESSAGES
     try:
         batches = [decoder.decode(frame) for frame in sent]
         whole = jelly.grpc._framing.WholePatches(decoder.options)
@@ -93,12 +92,12 @@ def test_every_stream_type_becomes_whole_patches(kind, rows, count, segment):
         for one in whole.close():
             topic.append(one)
     finally:
-        jelly.grpc._topic_log.SEGMENT_MESSAGES = before
+        jelly.grpc._topic.SEGMENT_MESSAGES = before
     # A stream of type FRAME has a frame at least, which is an empty patch.
     expected = given or [Patch()] * (kind == FRAME)
     number = 0
     while number < topic.end:
-        start, found = topic.log.read(number)
+        start, found = topic.read(number)
         alone = jg.FrameDecoder(patch=True)
         for frame in found:
             assert jelly.grpc._framing.patch_of(alone.decode(frame), alone.options) == expected[number]
@@ -379,7 +378,7 @@ def test_a_broker_that_is_killed_keeps_whole_patches(tmp_path):
     path = tmp_path / "t.jellyp"
     whole = path.read_bytes()
     path.write_bytes(whole[:-3])
-    assert jelly.grpc._topic.Topic("t", None, path=path).end == len(found)
+    assert jelly.grpc._topic_files.FileTopic("t", path).end == len(found)
     half = pc.options(pc.FRAME) + pc.start()
     path.write_bytes(put_varint(len(half)) + half)
     with pytest.raises(jelly.JellyError, match="t.jellyp"):

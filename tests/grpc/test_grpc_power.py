@@ -13,7 +13,6 @@ from serving import messages, numbers, options
 import jelly
 import jelly.grpc as jg
 import jelly.grpc._topic
-import jelly.grpc._topic_log
 from jelly._streams.frames import frame_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the path of a descriptor in /proc")
@@ -54,7 +53,7 @@ def content(topic: jelly.grpc._topic.Topic) -> list[int]:
     """The numbers in the messages of a topic."""
     decoder, found, number = jg.FrameDecoder(), [], topic.first
     while number < topic.end:
-        number, frames = topic.log.read(number)
+        number, frames = topic.read(number)
         found += [frame_of(decoder.decode(frame), 0) for frame in frames]
         number += len(frames)
     return numbers(found)
@@ -63,7 +62,7 @@ def content(topic: jelly.grpc._topic.Topic) -> list[int]:
 @pytest.mark.parametrize("policy", ["always", "interval", "never"])
 def test_what_was_promised_is_there(policy, tmp_path, monkeypatch):
     """Publications, kills of the broker alone, restarts, and in the end a loss of power."""
-    monkeypatch.setattr(jelly.grpc._topic_log, "SEGMENT_MESSAGES", 3)
+    monkeypatch.setattr(jelly.grpc._topic, "SEGMENT_MESSAGES", 3)
     promised = 0
     for seed in range(LIVES):
         random = Random(seed)
@@ -86,12 +85,12 @@ def test_what_was_promised_is_there(policy, tmp_path, monkeypatch):
                         safe = topic.end if policy == "always" else safe
                 elif event < 0.8:
                     if policy == "interval":  # as the thread in the background does
-                        topic.log.sync()
+                        topic.sync()
                         safe = topic.end
                 else:  # a kill of the process: nothing is lost, nothing more is written
                     topics._closed.set()
                     topics._held.close()
-                    for file in topic.log.parts:
+                    for file in topic.parts:
                         file.close()
                     topics = jg.Topics(folder, **settings)
                     assert content(topics.get("t") or topic)[-1:] == ([topic.end - 1] if topic.end else [])

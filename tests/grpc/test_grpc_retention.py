@@ -9,22 +9,21 @@ from random import Random
 from types import SimpleNamespace
 
 import pytest
-from serving import messages, numbers, options, plain, until
+from serving import make_topic, messages, numbers, options, plain, until
 
 import jelly
 import jelly.grpc as jg
 import jelly.grpc._topic
 import jelly.grpc._topic_files
-import jelly.grpc._topic_log
 from jelly._streams.frames import frame_of
-from jelly.grpc._topic_log import Missed
+from jelly.grpc._topic import Missed
 
 OPTIONS = options("quads")
 
 
 @pytest.fixture(autouse=True)
 def small_segments(monkeypatch):
-    monkeypatch.setattr(jelly.grpc._topic_log, "SEGMENT_MESSAGES", 7)
+    monkeypatch.setattr(jelly.grpc._topic, "SEGMENT_MESSAGES", 7)
 
 
 @pytest.fixture
@@ -36,7 +35,7 @@ def clock(monkeypatch):
 
 
 def make(path, **limits):
-    return jelly.grpc._topic.Topic("t", None, path=path, **limits)
+    return make_topic("t", path, **limits)
 
 
 def fill(topic, start, stop):
@@ -48,7 +47,7 @@ def read(topic, number=None):
     number = topic.first if number is None else number
     decoder, found = jg.FrameDecoder(), []
     while number < topic.end:
-        start, frames = topic.log.read(number)
+        start, frames = topic.read(number)
         batches = [decoder.decode(frame) for frame in frames]
         found += [frame_of(batch, 0) for batch in batches[number - start :]]
         number = start + len(frames)
@@ -63,39 +62,39 @@ def test_bytes_that_are_kept(stored, tmp_path):
     largest = 0
     for start in range(0, 400, 50):
         fill(topic, start, start + 50)
-        largest = max(largest, topic.log.size)
+        largest = max(largest, topic.size)
         assert read(topic) == [*range(topic.first, topic.end)]
     assert topic.end == 400
-    assert 12_000 < topic.log.size <= largest < 25_000
+    assert 12_000 < topic.size <= largest < 25_000
     assert topic.first > 200
     for gone in (0, topic.first - 1):
         with pytest.raises(Missed, match=f"keeps messages from {topic.first} on, {gone} is gone"):
-            topic.log.read(gone)
+            topic.read(gone)
     if not stored:
         return
     files = sorted(tmp_path.glob("*.jelly"))
     assert len(files) > 3
-    assert sum(file.stat().st_size for file in files) == topic.log.size
+    assert sum(file.stat().st_size for file in files) == topic.size
     assert files[0].name == f"t@{topic.first:020}.jelly"
     for file in files:  # each is whole by itself
         first = int(file.stem.partition("@")[2])
         frames = list(jelly.scan(file).frames())
         assert numbers(frames) == [*range(first, first + len(frames))]
-    topic.log.close()
+    topic.close()
     again = make(path, keep_bytes=20_000)
     assert (again.first, again.end) == (topic.first, 400)
-    assert (again.log.size, again.log.statements) == (topic.log.size, topic.log.statements)
-    assert again.log.statements == sum(len(frame) for file in files for frame in jelly.scan(file).frames())
+    assert (again.size, again.statements) == (topic.size, topic.statements)
+    assert again.statements == sum(len(frame) for file in files for frame in jelly.scan(file).frames())
     fill(again, 400, 410)
     assert read(again) == [*range(again.first, 410)]
-    again.log.close()
+    again.close()
     # Without limits nothing more goes.
     unlimited = make(path)
     first = unlimited.first
     fill(unlimited, 410, 500)
     assert read(unlimited, 405) == [*range(405, 500)]
     assert unlimited.first == first
-    unlimited.log.close()
+    unlimited.close()
 
 
 @pytest.mark.parametrize("stored", [False, True])
@@ -112,35 +111,35 @@ def test_an_age_that_is_kept(stored, tmp_path, clock):
     assert 4 <= (topic.end - topic.first) // 10 <= 6
     clock.now += 5000
     topic.trim()  # nobody publishes: all of it goes, the numbers stay
-    assert (topic.first, topic.end, topic.log.size, topic.log.statements) == (200, 200, 0, 0)
-    assert topic.log.read(200) == (200, [])
+    assert (topic.first, topic.end, topic.size, topic.statements) == (200, 200, 0, 0)
+    assert topic.read(200) == (200, [])
     fill(topic, 200, 205)
     assert read(topic, 200) == [*range(200, 205)]
     with pytest.raises(Missed, match="keeps messages from 200 on, 199 is gone"):
-        topic.log.read(199)
-    topic.log.close()
+        topic.read(199)
+    topic.close()
 
 
 @pytest.mark.parametrize("stored", [False, True])
 def test_few_messages_go_by_age_and_large_ones_by_size(stored, tmp_path, clock, monkeypatch):
     """Where a segment would take longer, or be larger, than the limit allows, a new one begins."""
-    monkeypatch.setattr(jelly.grpc._topic_log, "SEGMENT_MESSAGES", 1000)
+    monkeypatch.setattr(jelly.grpc._topic, "SEGMENT_MESSAGES", 1000)
     topic = make(tmp_path / "t.jelly" if stored else None, keep_age=800)
     for i in range(100):
         clock.now += 50
         fill(topic, i, i + 1)
         assert topic.end - topic.first <= 20
     assert topic.end - topic.first >= 16
-    topic.log.close()
+    topic.close()
     path = tmp_path / "large.jelly" if stored else None
-    large = jelly.grpc._topic.Topic("large", None, path=path, keep_bytes=100_000)
+    large = make_topic("large", path, keep_bytes=100_000)
     for i in range(60):
         text = [jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal(f"{i} " + "x" * 5000))]
         large.fill([jelly.Frame(i, text, {"number": b"%d" % i})], options("graph messages"))
-        assert large.log.size <= 106_000
-    assert large.log.size > 80_000
+        assert large.size <= 106_000
+    assert large.size > 80_000
     assert read(large) == [*range(large.first, 60)]
-    large.log.close()
+    large.close()
 
 
 def test_an_empty_topic_goes_on_with_its_numbers(tmp_path, clock):
@@ -170,11 +169,11 @@ def test_limits_of_some_topics(tmp_path):
     with jg.Topics(tmp_path, keep_bytes=20_000, per_topic=limits) as topics:
         for name in ("big", "small", "other"):
             fill(topics.get(name, create=True), 0, 200)
-        sizes = {name: topics.get(name).log.size for name in topics.names()}
+        sizes = {name: topics.get(name).size for name in topics.names()}
     assert sizes["small"] < 7000 < sizes["other"] < 25_000 < sizes["big"]
     with jg.Topics(tmp_path, per_topic=limits) as topics:
         assert topics.get("big").end == topics.get("small").end == 200
-        assert topics.get("small").log.limits.keep_age == 60.0
+        assert topics.get("small").keep_age == 60.0
     with pytest.raises(jelly.JellyOptionsError, match="topic 'x' has no limit keep_size: expected keep, keep_bytes"):
         jg.Topics(per_topic={"x": {"keep_size": 1}})
 
@@ -216,7 +215,7 @@ def test_the_end_of_a_file_is_lost_and_the_next_one_is_not(tmp_path, caplog):
     path = tmp_path / "t.jelly"
     topic = make(path, keep_bytes=40_000)
     fill(topic, 0, 200)
-    topic.log.close()
+    topic.close()
     files = sorted(tmp_path.glob("*.jelly"))
     assert len(files) > 3
     second, third = files[1], files[2]
@@ -256,7 +255,7 @@ def test_when_it_is_on_the_disk(policy, serve, tmp_path, monkeypatch):
             if policy == "always":
                 assert len(files()) == i + 1
     if policy == "interval":
-        until(lambda: files() and topics.get("t").log.parts[-1].synced == topics.get("t").log.size)
+        until(lambda: files() and topics.get("t").parts[-1].synced == topics.get("t").size)
     if policy == "never":
         assert files() == []
     server.close()
@@ -318,18 +317,18 @@ def test_no_room_for_another_file(tmp_path, monkeypatch):
         with pytest.raises(OSError, match="No space left"):  # noqa: PT012
             for stored in range(5, 50):
                 fill(topic, stored, stored + 1)
-        assert topic.log.failure
+        assert topic.failure
         assert read(topic) == [*range(stored)]
     assert 5 < stored < 40
     fill(topic, stored, 60)
-    assert not topic.log.failure
+    assert not topic.failure
     assert read(topic) == [*range(topic.first, 60)]
-    topic.log.close()
+    topic.close()
 
 
 def test_random_lives_of_a_topic(tmp_path, clock, monkeypatch):
     """Publications, time, restarts and crashes that tear the last file: what is there is what a model says."""
-    monkeypatch.setattr(jelly.grpc._topic_log, "SEGMENT_MESSAGES", 4)
+    monkeypatch.setattr(jelly.grpc._topic, "SEGMENT_MESSAGES", 4)
     for seed in range(200 if os.environ.get("JELLY_LONG") else 6):
         random = Random(seed)
         folder = tmp_path / str(seed)
@@ -347,10 +346,10 @@ def test_random_lives_of_a_topic(tmp_path, clock, monkeypatch):
                 clock.now += random.choice([5, 40, 300])
                 topic.trim()
             elif event < 0.85:
-                topic.log.close()
+                topic.close()
                 topic = make(folder / "t.jelly", **limits)
             elif sent and topic.end > topic.first:
-                topic.log.close()
+                topic.close()
                 last = max(folder.glob("t*.jelly"), key=lambda path: path.name.partition("@")[2])
                 data = last.read_bytes()
                 last.write_bytes(data[: max(len(data) - random.randrange(1, 300), 0)])
@@ -358,10 +357,10 @@ def test_random_lives_of_a_topic(tmp_path, clock, monkeypatch):
                 del sent[topic.end :]
             assert topic.end == len(sent)
             assert read(topic) == sent[topic.first :]
-            assert topic.log.size == sum(path.stat().st_size for path in folder.glob("t*.jelly"))
+            assert topic.size == sum(path.stat().st_size for path in folder.glob("t*.jelly"))
             number = random.randrange(topic.first, topic.end + 1)
             assert read(topic, number) == sent[number:]
-        topic.log.close()
+        topic.close()
 
 
 @pytest.mark.parametrize("stored", [False, True])

@@ -5,19 +5,18 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from serving import KINDS, messages, numbers, options, plain, statement
+from serving import KINDS, make_topic, messages, numbers, options, plain, statement
 from support import craft, measure
 from support.chance import examples
 
 import jelly
 import jelly.grpc as jg
 import jelly.grpc._topic
-import jelly.grpc._topic_log
+import jelly.grpc._topic_files
 from jelly import Frame, StreamOptions
 from jelly._streams.frames import frame_of
-from jelly.grpc._protocol import accept_options, pack_subscribe, serve_options, unpack_subscribe
-from jelly.grpc._topic import unpack_info
-from jelly.grpc._topic_log import Missed
+from jelly.grpc._protocol import accept_options, pack_subscribe, serve_options, unpack_info, unpack_subscribe
+from jelly.grpc._topic import Missed
 
 OWN = StreamOptions(physical_type=2, logical_type=14, version=1, max_name_table_size=100, max_prefix_table_size=10,
                     max_datatype_table_size=10)  # fmt: skip
@@ -122,11 +121,11 @@ def test_a_subscription_is_read_or_refused(data):
 
 @pytest.fixture
 def small_segments(monkeypatch):
-    monkeypatch.setattr(jelly.grpc._topic_log, "SEGMENT_MESSAGES", 7)
+    monkeypatch.setattr(jelly.grpc._topic, "SEGMENT_MESSAGES", 7)
 
 
-def filled(kind, given, name="t", **settings):
-    topic = jelly.grpc._topic.Topic(name, None, **settings)
+def filled(kind, given, name="t", path=None, **settings):
+    topic = make_topic(name, path, **settings)
     topic.fill(given, options(kind))
     return topic
 
@@ -157,16 +156,16 @@ def test_each_start_gives_the_same(kind, stored, small_segments, serve, tmp_path
     st.sampled_from([8, 16, 4000]),
 )
 def test_every_segment_stands_alone(kind, lots, messages_each, names):
-    jelly.grpc._topic_log.SEGMENT_MESSAGES, before = messages_each, jelly.grpc._topic_log.SEGMENT_MESSAGES
+    jelly.grpc._topic.SEGMENT_MESSAGES, before = messages_each, jelly.grpc._topic.SEGMENT_MESSAGES
     try:
         given = [Frame(i, [statement(kind, j) for j in lot]) for i, lot in enumerate(lots)]
         topic = jelly.grpc._topic.Topic("t", None)
         topic.fill(given, options(kind, max_name_table_size=names, max_prefix_table_size=3))
     finally:
-        jelly.grpc._topic_log.SEGMENT_MESSAGES = before
+        jelly.grpc._topic.SEGMENT_MESSAGES = before
     through, number = jg.FrameDecoder(), 0
     while number < topic.end:
-        start, frames = topic.log.read(number)
+        start, frames = topic.read(number)
         assert start == number
         alone = jg.FrameDecoder()
         got = plain(frame_of(alone.decode(frame), 0) for frame in frames)
@@ -182,10 +181,10 @@ def test_a_topic_keeps_what_it_is_told_to(small_segments):
     assert 73 <= topic.first <= 80
     assert topic.first % 7 == 0
     with pytest.raises(Missed, match="gone"):
-        topic.log.read(3)
+        topic.read(3)
     with pytest.raises(Missed, match="up to 99, 101 was asked for"):
-        topic.log.read(101)
-    assert topic.log.read(100) == (100, [])
+        topic.read(101)
+    assert topic.read(100) == (100, [])
     few_bytes = filled("quads", messages("quads", 100), keep_bytes=3000)
     assert few_bytes.first > 70
 
@@ -204,17 +203,17 @@ def test_a_message_that_cannot_be_written_is_not_there(small_segments, tmp_path)
     with pytest.raises(ValueError, match="a message is a Batch"):
         topic.append(next(jelly.scan(b"<a:s> <a:p> <a:o> <a:g> .", format="nq").batches()))
     topic.fill(given[3:], options("quads"))
-    topic.log.close()
+    topic.close()
     assert plain(jelly.scan(path).frames()) == plain(given)
     assert plain(read_whole(path)) == plain(given)
 
 
 def read_whole(path):
     """The messages of a topic's file after a restart."""
-    topic = jelly.grpc._topic.Topic("t", None, path=path)
+    topic = jelly.grpc._topic_files.FileTopic("t", path)
     decoder, number, found = jg.FrameDecoder(), 0, []
     while number < topic.end:
-        _, frames = topic.log.read(number)
+        _, frames = topic.read(number)
         found += [frame_of(decoder.decode(frame), 0) for frame in frames]
         number += len(frames)
     return found
@@ -228,7 +227,7 @@ def test_a_store_is_there_again(kind, small_segments, tmp_path):
             topic = topics.get("a/b ü", create=True)
             assert topic.end == start
             topic.fill(given[start:stop], options(kind))
-            assert topic.log.statements == sum(map(len, given[:stop]))
+            assert topic.statements == sum(map(len, given[:stop]))
     (path,) = tmp_path.glob("*.jelly")
     assert path.name == "a%2Fb%20%C3%BC.jelly"
     assert plain(jelly.scan(path).frames()) == plain(given)
@@ -262,7 +261,7 @@ def test_pyjelly_reads_the_store(small_segments, tmp_path):
     )
     given = {kind: [Frame(i, f.statements) for i, f in enumerate(messages(kind, 30))] for kind in KINDS}
     for kind in KINDS:
-        filled(kind, given[kind], path=tmp_path / kind).log.close()
+        filled(kind, given[kind], path=tmp_path / kind).close()
     done = measure.run("-W", "ignore", "-c", code, *(str(tmp_path / kind) for kind in KINDS))
     assert done.stdout.split() == [str(sum(map(len, given[kind]))) for kind in KINDS], done.stderr
 
@@ -270,28 +269,28 @@ def test_pyjelly_reads_the_store(small_segments, tmp_path):
 def test_a_torn_tail_is_cut_off_and_kept(small_segments, tmp_path):
     path = tmp_path / "t.jelly"
     given = messages("quads", 12)
-    filled("quads", given[:10], path=path).log.close()
+    filled("quads", given[:10], path=path).close()
     whole = path.read_bytes()
-    filled("quads", given[10:], path=path).log.close()
+    filled("quads", given[10:], path=path).close()
     torn = path.read_bytes()[len(whole) :]
     cuts = [*range(len(whole) + 1, len(whole) + len(torn), 9), len(whole) + len(torn) - 1]
     for cut in cuts:
         path.write_bytes((whole + torn)[:cut])
-        topic = jelly.grpc._topic.Topic("t", None, path=path)
+        topic = jelly.grpc._topic_files.FileTopic("t", path)
         kept = path.read_bytes()
         assert topic.end in (10, 11)
         assert kept + (tmp_path / "t.torn").read_bytes() == (whole + torn)[:cut]
         topic.fill(given[topic.end :], options("quads"))
-        topic.log.close()
+        topic.close()
         assert plain(jelly.scan(path).frames()) == plain(given)
     # What some file systems leave after a crash of the machine.
     path.write_bytes(whole + bytes(5000))
-    assert jelly.grpc._topic.Topic("t", None, path=path).end == 10
+    assert jelly.grpc._topic_files.FileTopic("t", path).end == 10
 
 
 def test_what_is_no_log_of_the_topic_is_refused(small_segments, tmp_path):
     path = tmp_path / "t.jelly"
-    filled("quads", messages("quads", 20), path=path).log.close()
+    filled("quads", messages("quads", 20), path=path).close()
     good = path.read_bytes()
     damaged = bytearray(good)
     at = good.index(b"http://example.org/graph/", len(good) // 2)
@@ -370,7 +369,8 @@ def test_a_store_that_is_full(tmp_path):
     from jelly.grpc._context import status_of
 
     path = tmp_path / "t.jelly"
-    topic = jelly.grpc._topic.Topic("t", jelly.StreamOptions(physical_type=1, stream_name="t"), path=path)
+    topic = jelly.grpc._topic_files.FileTopic("t", path)
+    topic.options = jelly.StreamOptions(physical_type=1, stream_name="t")
     small, large = (
         next(jelly.scan(jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("x" * n))])).batches())
         for n in (10, 20_000)
@@ -387,9 +387,9 @@ def test_a_store_that_is_full(tmp_path):
     code, text = status_of(error.value)
     assert (code.name, text) == ("RESOURCE_EXHAUSTED", "the store is full")
     assert path.stat().st_size == size
-    assert (topic.end, len(topic.log.read(0)[1])) == (1, 1)
+    assert (topic.end, len(topic.read(0)[1])) == (1, 1)
     topic.append(large)
-    topic.log.close()
+    topic.close()
     with jg.Topics(tmp_path) as topics:
         assert topics.get("t").end == 2
 

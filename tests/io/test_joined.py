@@ -142,11 +142,12 @@ def test_seekable_files_and_topics_are_not_told(tmp_path: Path) -> None:
         warnings.simplefilter("error")
         assert read(path.read_bytes()) == A + B
         assert jelly.validate(path) == []
-        topics = pytest.importorskip("jelly.grpc._topic")
-        topic = topics.Topic("t", StreamOptions(physical_type=1), path=tmp_path / "t.jelly")
+        topics = pytest.importorskip("jelly.grpc._topic_files")
+        topic = topics.FileTopic("t", tmp_path / "t.jelly")
+        topic.options = StreamOptions(physical_type=1)
         for i in range(600):
             topic.append(next(jelly.scan(jelly.dumps(numbers("http://a.org/", 3, i))).batches()))
-        topic.log.close()
+        topic.close()
         assert len(read((tmp_path / "t.jelly").read_bytes())) == 1800
         assert jelly.validate(tmp_path / "t.jelly") == []
 

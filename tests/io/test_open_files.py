@@ -127,7 +127,7 @@ def test_the_files_of_a_broker(windows: SimpleNamespace, tmp_path: Path) -> None
         topic.offer(options)
         for _ in range(8):
             topic.append(batch)
-        topic.log.sync()
+        topic.sync()
         assert topic.first > 0, "files were dropped"
         topics.get("u", create=True, owner="me")
         topics.delete("t")

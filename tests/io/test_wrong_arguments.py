@@ -280,7 +280,7 @@ METHODS_LEFT_OUT = {
     "for the package": """
         PatchReader.watched MessageReader.watched Results.watched
         JellyFile.chosen JellyFile.matching JellyFile.parts JellyFile.rows JellyFile.run
-        Pattern.query Reader.watched Writer.allow Topics.acknowledge Subscription.send_metadata""",
+        Pattern.query Reader.watched Writer.allow Topics.acknowledge Topics.run Subscription.send_metadata""",
     "of another library, or a result": """
         Dataset.to_pandas Dataset.to_polars Results.to_pandas Results.to_polars
         JellyParser.parse JellySerializer.relativize JellySerializer.serialize Stats.shorten""",

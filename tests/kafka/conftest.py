@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from interop.peer import Unavailable
 from support.kafka_broker import KafkaBroker
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "grpc"))  # for serving.py
 
 
 @pytest.fixture(scope="session")

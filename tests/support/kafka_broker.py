@@ -91,12 +91,15 @@ class KafkaBroker:
         if done.returncode:
             raise RuntimeError(f"Kafka cannot format its storage: {done.stdout}{done.stderr}")
         self._log = folder / "output"
+        self._command = [*java, "kafka.Kafka", str(properties)]
+        self.start()
+
+    def start(self) -> None:
+        """Start it, again after `close`, with the data that it has."""
         with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                [*java, "kafka.Kafka", str(properties)], stdout=log, stderr=subprocess.STDOUT
-            )
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=subprocess.STDOUT)
         end = time.monotonic() + START
-        while not self._answers(port):
+        while not self._answers(int(self.address.rpartition(":")[2])):
             if self._process.poll() is not None or time.monotonic() > end:
                 self.close()
                 raise RuntimeError(f"Kafka did not start: {self._log.read_text()[-2000:]}")
@@ -113,6 +116,6 @@ class KafkaBroker:
             return False
 
     def close(self) -> None:
-        """End it. Its data are for tests only, so it need not write them."""
+        """End it by kill -9. Its data are for tests only, so it need not write them."""
         self._process.kill()
         self._process.wait()

@@ -20,7 +20,6 @@ from jelly import JellyError
 from jelly._bytes.source import Source
 from jelly._streams.frames import FrameDecoder
 from jelly.grpc import _protocol as protocol
-from jelly.grpc import _topic
 from jelly.grpc._framing import Fitting
 
 Pieces = Iterable[bytes]
@@ -88,10 +87,10 @@ def grpc_request(data: bytes, chance: random.Random) -> None:
             Fitting(options)
     attempt(lambda: protocol.unpack_options(body))
     attempt(lambda: protocol.unpack_options(body, patch=True))
-    attempt(lambda: _topic.unpack_infos(body))
-    info = attempt(lambda: _topic.unpack_info(body))
+    attempt(lambda: protocol.unpack_infos(body))
+    info = attempt(lambda: protocol.unpack_info(body))
     if not isinstance(info, tuple):
-        assert _topic.unpack_info(_topic.pack_info(info)) == info
+        assert protocol.unpack_info(protocol.pack_info(info)) == info
 
 
 @harness("grpc_frames", corpus=lambda: [*streams(), *patches()], structure=Delimited())
