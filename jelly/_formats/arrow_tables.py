@@ -5,7 +5,8 @@ pyarrow is imported here, and by others from here."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,7 +19,17 @@ from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, need
 
 with need("arrow", "Arrow needs pyarrow"):
     import pyarrow as pa
-    from pyarrow import compute, csv, parquet
+    from pyarrow import compute
+
+if TYPE_CHECKING:
+    from pyarrow import csv, parquet
+else:
+
+    def __getattr__(name: str) -> Any:  # these take some time to import
+        if name in ("csv", "parquet"):
+            return import_module(f"pyarrow.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = ["compute", "csv", "pa", "parquet"]
 

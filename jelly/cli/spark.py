@@ -59,6 +59,7 @@ def spark() -> None:
 @option("--compact", "Afterwards, merge small files of a table of Delta into few large ones, sorted as a whole with "
         "--sort. Without SRC: of the table as it is.")
 @option("--target-size SIZE", "Bytes of the files that --compact makes.", "128M", name="target_file_bytes")
+@option("--table NAME", "Make the table of Delta known in the catalogue of Spark, whose jar --conf must name.")
 @option("--prune", "Remove the statements of sources that are gone, which a directory of files cannot.")
 @forms("json")
 def ingest(srcs: Files, form: str | None, reading: Given, **given: Any) -> None:

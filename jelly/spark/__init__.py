@@ -112,7 +112,8 @@ For messages in columns, such as values of Kafka, see `from_jelly`, `to_jelly`, 
 labels of blank nodes are kept. ``docs/kafka.md`` has a query with Kafka at both ends.
 `ingest`, or ``jelly spark ingest``, converts many files to Parquet without moving statements through the JVM: to one
 table, or to tables of numbers for terms, of predicates or of classes, see ``docs/tables.md``. `graphframe` and
-`graph_tables` make vertices and edges of them. `stats` counts. ``docs/spark.md`` tells
+`graph_tables` make vertices and edges of them. `to_ids`, `vertical` and `wide` make such tables of a DataFrame. `stats`
+counts. ``docs/spark.md`` tells
 how files become tasks, and what makes queries fast.
 """
 
@@ -131,7 +132,7 @@ if TYPE_CHECKING:
     from jelly.spark._ingest import compact_table, ingest
     from jelly.spark._lakehouse import changes, merge
     from jelly.spark._stats import stats
-    from jelly.spark._tables.graph import graph_tables, graphframe
+    from jelly.spark._tables.frames import graph_tables, graphframe, to_ids, vertical, wide
     from jelly.spark._tables.ids import term_id
     from jelly.spark._udf import from_jelly, from_ntriples, jelly_headers, to_jelly
 
@@ -149,7 +150,10 @@ __all__ = [
     "register",
     "stats",
     "term_id",
+    "to_ids",
     "to_jelly",
+    "vertical",
+    "wide",
 ]
 
 # What is imported when it is first used: workers do not need pyspark.sql, nor the data source an ingest.
@@ -159,14 +163,17 @@ _MODULES = {
     "describe": "_describe",
     "from_jelly": "_udf",
     "from_ntriples": "_udf",
-    "graph_tables": "_tables.graph",
-    "graphframe": "_tables.graph",
+    "graph_tables": "_tables.frames",
+    "graphframe": "_tables.frames",
     "ingest": "_ingest",
     "jelly_headers": "_udf",
     "merge": "_lakehouse",
     "stats": "_stats",
     "term_id": "_tables.ids",
+    "to_ids": "_tables.frames",
     "to_jelly": "_udf",
+    "vertical": "_tables.frames",
+    "wide": "_tables.frames",
 }
 
 

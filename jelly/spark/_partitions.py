@@ -12,14 +12,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, BinaryIO
 
 from jelly._bytes.cut import has_frames
 from jelly._bytes.names import split_suffix
 from jelly._dataset.seekable.file import JellyFile
+from jelly._dataset.seekable.segments import open_filtered
 from jelly._formats.filters import Query
 from jelly._formats.index import reader_at
 from jelly._formats.registry import JELLY, NQ, NT, SEEKING, TURTLE, Format, find, having
@@ -27,7 +28,6 @@ from jelly.errors import JellyError, JellyOptionsError
 from jelly.spark._parts.directories import NONE, Directories, Said
 from jelly.spark._parts.files import File, open_file
 from jelly.spark._parts.lines import can_be_cut, cut_evenly
-from jelly.spark._parts.segments import matching, of_file
 
 __all__ = [
     "SPLIT_BYTES",
@@ -35,6 +35,7 @@ __all__ = [
     "Part",
     "cost",
     "narrowed",
+    "of_file",
     "split",
 ]
 
@@ -55,8 +56,8 @@ _MAX_CUTS = 4096
 class Part:
     """The part of a file that a task reads: all of it, or from ``first`` to before ``last``.
 
-    Both are numbers of keyframes in Jelly. In N-Triples and N-Quads they are bytes, see `jelly.spark._parts.lines`,
-    those of the compressed file if it is one, see `jelly.spark._parts.packed`.
+    Both are numbers of keyframes in Jelly. In N-Triples and N-Quads they are bytes, those of the compressed file if it
+    is one, see `jelly.spark._parts.lines`.
     """
 
     file: File
@@ -121,6 +122,12 @@ def split(
     return made
 
 
+def of_file(query: Query | None, said: Iterable[tuple[str, object]]) -> Query | None:
+    """A query without the slots that the directories of a file say: in the file they may be other ones."""
+    known = {slot for slot, _ in said}
+    return {slot: wanted for slot, wanted in (query or {}).items() if slot not in known} or None
+
+
 def narrowed(
     tasks: list[list[Part]],
     query: Query | None,
@@ -138,7 +145,7 @@ def narrowed(
         return tasks
     settings = {"format": format, **having(limits or {}, SEEKING)}
     found = {
-        file: matching(file.path, query, settings, partial(open_file, storage or {}))
+        file: _matching(file.path, query, settings, partial(open_file, storage or {}))
         if _is_jelly(file, format)
         else None
         for file in files
@@ -167,6 +174,21 @@ def narrowed(
             made[-1].append(part)
             room -= size
     return made
+
+
+def _matching(
+    path: str, query: Query | None, settings: Mapping[str, Any], opener: Callable[[str], BinaryIO]
+) -> tuple[list[int], list[int]] | None:
+    """The numbers of the segments that may match a query, and where all segments begin; None without filters.
+
+    ``settings`` are those of `Reader`.
+    """
+    file = None if query is None else open_filtered(path, settings, opener)
+    if file is None:
+        return None
+    with file:
+        numbers = file.matching(query) or []
+        return numbers, [*(key.offset for key in file.index.keyframes), file.index.size]
 
 
 def _is_jelly(file: File, format: str | None) -> bool:

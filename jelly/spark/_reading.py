@@ -30,11 +30,10 @@ from jelly._formats.registry import NQ, NT, SEEKING, Format, find, having
 from jelly._options.layouts import Layout
 from jelly._streams.reader import Reader
 from jelly.errors import JellyError, JellyFormatError, JellySyntaxError
-from jelly.spark._partitions import Part, narrowed
+from jelly.spark._partitions import Part, narrowed, of_file
 from jelly.spark._parts.directories import in_directories
 from jelly.spark._parts.files import limits_of, note_error, open_file
-from jelly.spark._parts.reading import read_lines
-from jelly.spark._parts.segments import of_file
+from jelly.spark._parts.lines import read_lines
 
 __all__ = [
     "BATCH_ROWS",

@@ -22,11 +22,12 @@ from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, Miss
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from jelly.spark._parts.files import File
 
-__all__ = ["MASTER", "check_workers", "cores", "described", "on_executors", "plain_error", "session", "with_extra"]
+__all__ = ["MASTER", "check_workers", "cores", "described", "mapped", "on_executors", "plain_error", "session",
+           "with_extra"]  # fmt: skip
 
 # The master of a session that is started where nothing names one.
 MASTER = "local[*]"
@@ -206,13 +207,18 @@ def on_executors(
         if made and merge is not None:
             yield row(0, reduce(merge, map(pickle.loads, made)))
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # about pandas
-        # A range has a partition for each number.
-        made = spark.range(0, n, 1, n).mapInArrow(compute, "number long, made binary")
-        if merge is not None:
-            made = made.repartition(math.isqrt(n)).mapInArrow(merged, "number long, made binary")
+    # A range has a partition for each number.
+    made = mapped(spark.range(0, n, 1, n), compute, "number long, made binary")
+    if merge is not None:
+        made = mapped(made.repartition(math.isqrt(n)), merged, "number long, made binary")
     return [pickle.loads(result) for _, result in sorted(made.collect())]
+
+
+def mapped(df: DataFrame, function: Callable[[Iterator[Any]], Iterator[Any]], columns: str) -> DataFrame:
+    """The record batches that a function makes of those of each partition. Nothing is said of pandas."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        return df.mapInArrow(function, columns)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from jelly._dataset.conditions.pattern import Pattern
 from jelly._dataset.conditions.where import joined, where
@@ -14,12 +14,10 @@ from jelly._formats.arrow_input import check_columns
 from jelly._formats.arrow_tables import pa
 from jelly._options.layouts import LAYOUTS
 from jelly.errors import JellyOptionsError, need
-from jelly.spark._commit.job import Output, Written
 from jelly.spark._options import check_options, option
 from jelly.spark._partitions import Part, narrowed
 from jelly.spark._parts.files import absolute, find_files, nothing_to_read
 from jelly.spark._settings import Settings, Task, in_options, to_arrow
-from jelly.spark._streaming.refused import refusing
 
 with need("spark-local", "Spark needs pyspark 4.1"):
     from pyspark import TaskContext
@@ -27,6 +25,7 @@ with need("spark-local", "Spark needs pyspark 4.1"):
         DataSource,
         DataSourceArrowWriter,
         DataSourceReader,
+        DataSourceStreamReader,
         EqualTo,
         Filter,
         In,
@@ -36,8 +35,10 @@ with need("spark-local", "Spark needs pyspark 4.1"):
     from pyspark.sql.types import IntegralType, StringType, StructType
 
 if TYPE_CHECKING:
-    # Most queries are not streams, and each worker imports this module.
-    from pyspark.sql.datasource import DataSourceStreamArrowWriter, DataSourceStreamReader
+    # Most queries neither write nor are streams, and each worker imports this module.
+    from pyspark.sql.datasource import DataSourceStreamArrowWriter
+
+    from jelly.spark._commit.job import Output, Written
 
 __all__ = ["JellyDataSource", "PushdownDataSource"]
 
@@ -125,9 +126,9 @@ class PushdownReader(JellyReader):
 
 @dataclass
 class Message(WriterCommitMessage):
-    """The result of a task."""
+    """The result of a task; None if there was nothing to do."""
 
-    written: Written
+    written: Written | None
 
 
 class JellyWriter(DataSourceArrowWriter):
@@ -139,18 +140,40 @@ class JellyWriter(DataSourceArrowWriter):
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
         context = TaskContext.get()
         assert context is not None  # Spark says so for tasks
-        part = context.partitionId()
         if self.output is None:
-            return Message(Written(part))
-        return Message(self.output.write(part, context.taskAttemptId(), iterator))
+            return Message(None)
+        return Message(self.output.write(context.partitionId(), context.taskAttemptId(), iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         if self.output is not None:
-            self.output.commit(message.written for message in messages if isinstance(message, Message))
+            made = (message.written for message in messages if isinstance(message, Message))
+            self.output.commit(written for written in made if written is not None)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         if self.output is not None:
             self.output.abort()
+
+
+class RefusedStream(DataSourceStreamReader):
+    """The reader of a stream that cannot be read: each call raises the reason."""
+
+    def __init__(self, reason: Exception) -> None:
+        self._reason = reason
+
+    def _refuse(self) -> NoReturn:
+        raise self._reason
+
+    def initialOffset(self) -> dict[str, Any]:
+        self._refuse()
+
+    def latestOffset(self, *given: Any) -> dict[str, Any]:
+        self._refuse()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        self._refuse()
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        self._refuse()
 
 
 class JellyDataSource(DataSource):
@@ -177,7 +200,10 @@ class JellyDataSource(DataSource):
             return self.settings.of(self.options, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        return refusing(self._stream_reader, schema)
+        try:
+            return self._stream_reader(schema)
+        except Exception as error:  # Spark would show an UnboundLocalError of its own instead
+            return RefusedStream(error)
 
     def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
         from jelly.spark._streaming.streams import stream_reader
@@ -199,6 +225,8 @@ class JellyDataSource(DataSource):
         return JellyWriter(output.begin())
 
     def _output(self, schema: StructType, overwrite: bool) -> Output:
+        from jelly.spark._commit.job import Output
+
         check_options(self.options)
         folder = self.options.get("path", "")
         if not folder:

@@ -13,7 +13,7 @@ from jelly.errors import JellySyntaxError
 from jelly.spark._messages import frames_to_statements, statements_to_frames, texts_to_statements, type_of_lists
 from jelly.spark._settings import Settings, in_options
 from jelly.spark._source import JellyReader
-from jelly.spark._tables.buckets import hash_ids
+from jelly.spark._tables.ids import hash_ids
 from jelly.spark._udf import F, function
 
 if TYPE_CHECKING:

@@ -31,13 +31,13 @@ THEN_ANOTHER_WAY = {
     "_core/ntriples/text.pyx:MAX_SKIPPED", "_streams/text.py:MAX_SKIPPED", "_formats/arrow_tables.py:MAX_PEEK",
     "_dataset/output.py:MAX_PEEK", "_tools/blank_nodes.py:MAX_ROUNDS_WORK", "_tools/blank_nodes.py:MAX_SEARCH_WORK",
     "_tools/blank_nodes.py:MAX_COMPARE_WORK", "_tools/blank_nodes.py:MAX_VOTES", "_tools/blank_nodes.py:MAX_VOTES_WORK",
-    "_dataset/conditions/where.py:MAX_VALUES", "spark/_streaming/directory_offset.py:MAX_SEEN",
+    "_dataset/conditions/where.py:MAX_VALUES", "spark/_streaming/offsets.py:MAX_SEEN",
     "spark/_partitions.py:_MAX_NARROWED",
 }  # fmt: skip
 DEFAULTS_OF_SERVERS_AND_JOBS = {
     "grpc/_calls.py:MAX_MESSAGE", "grpc/_server.py:MAX_MESSAGE", "grpc/_server.py:MAX_RECEIVED",
     "grpc/_context.py:MAX_DETAIL", "grpc/_topics.py:_MAX_NAME", "spark/_ingest/tasks.py:_MAX_PARTITIONS",
-    "spark/_tables/buckets.py:MAX_BUCKETS", "spark/_tables/buckets.py:MAX_SEED",
+    "spark/_tables/buckets.py:MAX_BUCKETS", "spark/_tables/ids.py:MAX_SEED",
     "kafka/_reading.py:MAX_VALUE_BYTES",
 }  # fmt: skip
 # Those of the table, or made from it.

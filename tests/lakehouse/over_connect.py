@@ -85,7 +85,13 @@ def api(spark: Any, folder: Path) -> dict[str, Any]:
     counted, errors, left_out = jelly.spark.stats(files, spark=spark, split_bytes=1)
     made = jelly.spark.ingest(files, folder / "table", spark=spark, split_bytes=1)
     jelly.spark.ingest(files, folder / "ids", spark=spark, layout="ids", buckets=2)
+    jelly.spark.ingest(files, folder / "delta", spark=spark, split_bytes=1, to="delta", sort=["subject"])
+    compacted = jelly.spark.compact_table(folder / "delta", spark=spark)
+    statements = read.load(files)
+    triples, terms = jelly.spark.to_ids(statements)
     return {
+        "compacted": [compacted.compacted, compacted.compacted_to],
+        "frames": [triples.count(), terms.count(), jelly.spark.vertical(statements)["a:p"].count()],
         "ingest": [made.statements, spark.read.parquet(f"{folder}/table").count(),
                    spark.read.parquet(f"{folder}/ids/terms").count()],
         "read": read.load(f"{folder}/*.nt").count(),

@@ -42,6 +42,22 @@ def test_a_table_from_jelly(spark: Any, tmp_path: Path, format: str, table: str,
     assert spark.sql(f"describe extended {table}").where(f"col_name = 'Provider' and data_type = '{format}'").count()
 
 
+def test_an_ingest_into_the_catalogue(spark: Any, tmp_path: Path) -> None:
+    pytest.importorskip("deltalake")
+    src, out = tmp_path / "src", tmp_path / "it's a table"
+    src.mkdir()
+    for number in range(2):
+        (src / f"{number}.nt").write_text(f"<a:s{number}> <a:p> <a:o> .\n")
+        for _ in range(2):
+            jelly.spark.ingest(src, out, spark=spark, to="delta", table="ingested")
+        spark.sql("refresh table ingested")
+        assert spark.table("ingested").count() == number + 1
+    with pytest.raises(jelly.JellyError, match="ingested is the name of another table, of file:.*it's a table"):
+        jelly.spark.ingest(src, tmp_path / "other", spark=spark, to="delta", table="ingested")
+    with pytest.raises(jelly.JellyOptionsError, match="only a table of Delta gets a name"):
+        jelly.spark.ingest(src, tmp_path / "files", spark=spark, table="ingested")
+
+
 def test_the_connector_of_kafka_is_found(spark: Any) -> None:
     read = spark.read.format("kafka").option("subscribe", "t").option("kafka.bootstrap.servers", "127.0.0.1:1").load()
     assert read.columns[:2] == ["key", "value"]

@@ -23,7 +23,7 @@ def test_the_api_and_merges_of_batches_and_of_streams(tmp_path: Path) -> None:
     found = json.loads(re.findall(f"^{RESULT}(.*)$", done.stdout, re.MULTILINE)[-1])
     assert found.pop("nothing").startswith("cannot open the table default.nothing")
     assert found.pop("api") == {
-        "ingest": [2, 2, 4], "read": 2, "written": 1,
+        "compacted": [2, 1], "frames": [2, 4, 2], "ingest": [2, 2, 4], "read": 2, "written": 1,
         "sql": [["1", "en", True], ["1", "en", True]], "stats": [2, [], []],
     }  # fmt: skip
     assert found == {format: [True, False, ["<a:2>", "<a:4>"]] for format in ("delta", "iceberg")}

@@ -15,6 +15,7 @@ import pyarrow as pa
 from jelly.spark._commit.job import Output, commit_batch, job_of, part_of
 from jelly.spark._commit.store import LocalStore
 from jelly.spark._ingest import IngestProblem, tasks
+from jelly.spark._ingest import compact as sorting
 from jelly.spark._ingest import job as room
 
 COLUMNS = ("s", "p", "o")
@@ -25,15 +26,32 @@ HERE: Any = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2), 
 
 
 def run_here(
-    session: Any, work: Any, tasks: Any, commit: Any, *, ran: Callable[[Any], object] = lambda task: None
-) -> None:
+    session: Any, work: Any, tasks: Any, commit: Any, start: Any = None, *,
+    ran: Callable[[Any], object] = lambda task: None,
+) -> None:  # fmt: skip
     """In the place of Spark: one task after the other. ``ran`` gets each that has no error, before its commit."""
+    if start is not None:
+        tasks = sorted_here(**start.keywords)
     for task in tasks:
         done = room.run_task(work, task)
         if "error" in done:
             raise IngestProblem(**done["error"]).error()
         ran(task)
         commit(done)
+
+
+def sorted_here(store: Any, sortings: Any, schema: Any, sort: Any) -> Any:
+    """The tasks of a compaction with their rows, in order, which Spark has shuffled and sorted otherwise."""
+    order = [(name, "ascending") for name in ("folder", *sort)]
+    number = 0
+    for one in sortings:
+        groups = [pa.record_batch([[group]], ["id"]) for group in range(len(one.groups))]
+        for some in [[group] for group in groups] if one.ranges == 1 else [groups]:
+            table = pa.Table.from_batches(sorting.read(store, schema, one.groups, some)).sort_by(order)
+            step = -(-len(table) // one.ranges)
+            for at in range(one.ranges):
+                yield sorting.Sorted(number, schema, iter(table.slice(at * step, step).to_batches(20)))
+                number += 1
 
 
 def ingest(out: str, src: str, storage: Any = None, **settings: Any) -> Any:

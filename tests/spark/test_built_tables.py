@@ -21,7 +21,7 @@ import jelly.spark
 from jelly.cli.commands import cli
 from jelly.spark import _ingest, graph_tables, ingest, term_id
 from jelly.spark._ingest.journal import DirectoryTasks
-from jelly.spark._tables import build
+from jelly.spark._tables import buckets, plans
 
 EX = "http://example.org/"
 FOAF = "http://xmlns.com/foaf/0.1/"
@@ -162,7 +162,7 @@ def test_a_run_that_ends_between_two_steps_is_completed(
     run = _ingest.job._run
 
     def tasks_only(session: Any, work: Any, tasks: Any, commit: Any) -> None:
-        if isinstance(tasks[0], build.Step):
+        if isinstance(tasks[0], buckets.Step):
             raise KeyboardInterrupt
         run(session, work, tasks, commit)
 
@@ -289,24 +289,24 @@ def test_wide_tables(spark: Any, src: Path, tmp_path: Path, monkeypatch: pytest.
 
 
 def test_predicates_that_are_too_many_for_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "MAX_COLUMNS", 3)
+    monkeypatch.setattr(plans, "MAX_COLUMNS", 3)
     rows = [jelly.Triple(jelly.IRI("a:s"), jelly.IRI(TYPE), jelly.IRI("a:C"))] + [
         jelly.Triple(jelly.IRI(f"a:{'st'[i % 2]}"), jelly.IRI(f"a:{name}"), jelly.Literal(str(i)))
         for i in range(2)
         for name in ("subject", "Subject", "p", "q")
     ]
     rows.append(jelly.Triple(jelly.IRI("a:t"), jelly.IRI(TYPE), jelly.IRI("a:C")))
-    tables = build.Tables("wide", 1, 0)
+    tables = buckets.Tables("wide", 1, 0)
     batches = jelly.scan("".join(f"{row}\n" for row in rows).encode(), format="nt").batches()
     assert tables.write(batches, str(tmp_path), "x") == 10
-    paths = [str(path) for path in tmp_path.rglob("*.parquet")]
-    plan = build.plan_wide([build.analyse_wide(paths)])
-    build.write_wide(paths, str(tmp_path), name="y", plan=plan)
+    found = parquet.read_table(tmp_path / "statements", partitioning=None)
+    plan = plans.plan_wide([plans.analyse_wide(found)])
+    [(name, made)] = plans.wide_tables(found, plan)
+    assert name == "C"
     assert plan.problems() == ["too many predicates: 4 statements, 2 columns"]
     # No column has the name of another one, in any case of letters, or that of the subjects.
     names = [name for name, _ in plan.tables["a:C"][1].values()]
     assert len({name.lower() for name in names} | {"subject"}) == 4
-    made = parquet.read_table(tmp_path / "tables" / "C" / "part-y.parquet")
     assert len(made) == 2
     assert made.column_names[0] == "subject"
     assert sorted(made.column_names) == sorted(["subject", *names])
@@ -360,9 +360,9 @@ def test_two_vertices_with_one_id_fail_the_query(
 ) -> None:
     from pyspark.sql import functions as F
 
-    from jelly.spark._tables import graph
+    from jelly.spark._tables import frames
 
-    monkeypatch.setattr(graph, "_id", lambda node: F.length(f"{node}.value").cast("bigint"))
+    monkeypatch.setattr(frames, "_id", lambda node: F.length(f"{node}.value").cast("bigint"))
     frame = spark.createDataFrame([("<a:s>", "<a:p>", "<a:o>")], "s string, p string, o string")
     vertices, _ = graph_tables(frame)
     with pytest.raises(Exception, match="two vertices have one id"):

@@ -20,7 +20,6 @@ from jelly.cli.commands import cli
 from jelly.spark._commit.store import LocalStore, Store, store_of
 from jelly.spark._ingest import compact, compact_table, ingest
 from jelly.spark._ingest import job as room
-from jelly.spark._ingest.compact import sorted_rows
 from jelly.spark._parts.files import open_file
 
 
@@ -117,7 +116,6 @@ def test_files_of_a_size(store: Store, tmp_path: Path) -> None:
 def test_files_of_a_sorted_table_do_not_overlap(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compact, "RUN_ROWS", 100)
     monkeypatch.setattr(compact, "SORTED_GROUP_ROWS", 50)
     src = tmp_path / "src"
     for number in range(6):
@@ -148,24 +146,6 @@ def test_files_of_a_sorted_table_do_not_overlap(
     [table] = tables(store).values()
     assert [row["predicate"] for row in table.to_pylist()] == sorted(table["predicate"].to_pylist())
     assert rows(store) == expected(src)
-
-
-@pytest.mark.parametrize("size", [1, 7, 100, 10_000])
-def test_rows_are_sorted_in_runs(size: int) -> None:
-    chosen = random.Random(size)
-    first, second = ["a", "b", None, "é", ""], ["", "x", "\U0001f600", "\uffff", None]
-    values = [(chosen.choice(first), chosen.choice(second)) for _ in range(997)]
-    batches = [
-        pa.record_batch([[a for a, _ in some], [b for _, b in some], list(range(at, at + len(some)))], ["a", "b", "n"])
-        for at in range(0, len(values), 31)
-        for some in [values[at : at + 31]]
-    ]
-    made = pa.Table.from_batches(list(sorted_rows(batches, ["a", "b"], rows=size)))
-    keys = list(zip(made["a"].to_pylist(), made["b"].to_pylist(), strict=True))
-    assert keys == sorted(values, key=lambda key: [(value is None, (value or "").encode()) for value in key])
-    assert sorted(made["n"].to_pylist()) == list(range(997))
-    assert [values[n] for n in made["n"].to_pylist()] == keys
-    assert list(sorted_rows([], ["a"])) == []
 
 
 def test_what_cannot_be_compacted(tmp_path: Path) -> None:

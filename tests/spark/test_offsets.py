@@ -17,10 +17,8 @@ from jelly._core.terms.materialize import Materializer
 from jelly.spark._commit.job import Written, abort_batch, commit_batch, job_of, part_of
 from jelly.spark._commit.store import LocalStore, Staged
 from jelly.spark._parts.files import File
-from jelly.spark._streaming import directory_offset as seen
-from jelly.spark._streaming import tail as follow
-from jelly.spark._streaming.directory_offset import Seen
-from jelly.spark._streaming.tail import Place, read_between, scan
+from jelly.spark._streaming import offsets as room
+from jelly.spark._streaming.offsets import Place, Seen, read_between, scan
 
 
 def stream(n: int, frame_rows: int = 10, **options) -> bytes:
@@ -86,9 +84,9 @@ def test_a_limit_ends_a_batch_at_a_frame(tmp_path):
     while at.offset < len(data):
         before = at.offset
         _, at = read_on(path, at, most=10_000)
-        assert 0 < at.offset - before < 10_000 + follow.MIN_CHUNK * 3
+        assert 0 < at.offset - before < 10_000 + room.MIN_CHUNK * 3
         batches += 1
-    assert batches >= len(data) // (10_000 + follow.MIN_CHUNK * 3)
+    assert batches >= len(data) // (10_000 + room.MIN_CHUNK * 3)
     assert scan(str(path), at, most=10_000, step=1000) == [at]
 
 
@@ -142,7 +140,7 @@ def test_what_cannot_be_followed(tmp_path):
 def test_states_have_a_limit(tmp_path, monkeypatch):
     path = tmp_path / "x.jelly"
     path.write_bytes(stream(100))
-    monkeypatch.setattr(follow, "MAX_STATE", 100)
+    monkeypatch.setattr(room, "MAX_STATE", 100)
     with pytest.raises(jelly.JellyLimitError, match="streaming offset"):
         scan(str(path), Place(), most=None, step=1000)
 
@@ -195,7 +193,7 @@ def test_what_was_seen_stays_small(monkeypatch):
     for at in range(0, 60_000, 1000):
         offset = offset.add(files(*range(at, at + 1000)), 1000)
     assert len(json.dumps(offset.json())) < 1 << 20
-    monkeypatch.setattr(seen, "MAX_SEEN", 100)
+    monkeypatch.setattr(room, "MAX_SEEN", 100)
     with pytest.raises(jelly.JellyLimitError, match="maxFileAge"):
         Seen().add(files(*range(101)), None)
     # Files that were moved away are forgotten; with an age, old ones are too, and are not read again.

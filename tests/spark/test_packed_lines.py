@@ -21,9 +21,9 @@ from jelly._bytes import cut as room
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellySyntaxError
 from jelly.spark import register
 from jelly.spark._partitions import Part, split
-from jelly.spark._parts import lines, packed
+from jelly.spark._parts import lines
 from jelly.spark._parts.files import find_files
-from jelly.spark._parts.packed import PackedLines
+from jelly.spark._parts.lines import PackedLines
 from jelly.spark._reading import read_part
 
 zstandard = pytest.importorskip("zstandard")
@@ -201,7 +201,7 @@ def test_wrong_lines_are_left_out_and_told(tmp_path: Path) -> None:
 
 def test_bombs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     data = bz2.compress(b"\n") + bz2.compress(bytes(1 << 24))
-    monkeypatch.setattr(packed, "MAX_EXPANSION", 100)
+    monkeypatch.setattr(lines, "MAX_EXPANSION", 100)
     with pytest.raises(JellyLimitError):
         list(PackedLines(io.BytesIO(data), ".bz2", 0, None))
 

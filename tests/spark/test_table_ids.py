@@ -19,9 +19,10 @@ import jelly
 from jelly._core.base.batch import Batch
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly.spark import term_id
-from jelly.spark._tables import ids as room
-from jelly.spark._tables.buckets import bucket_of, hash_terms
-from jelly.spark._tables.ids import merge_terms, write_ids
+from jelly.spark._tables import buckets as room
+from jelly.spark._tables import ids as terms_room
+from jelly.spark._tables.buckets import bucket_of, merge_terms, write_ids
+from jelly.spark._tables.ids import hash_terms
 
 IRI, Literal = jelly.IRI, jelly.Literal
 
@@ -58,7 +59,7 @@ def merge(folder: Path, buckets: int) -> int:
 
 def read(folder: Path, table: str) -> pa.Table:
     files = [parquet.ParquetFile(path).read() for path in sorted((folder / table).rglob("*.parquet"))]
-    return pa.concat_tables(files or [getattr(room, table.upper()).empty_table()])
+    return pa.concat_tables(files or [getattr(terms_room, table.upper()).empty_table()])
 
 
 def statements(folder: Path) -> Counter[Any]:
@@ -128,7 +129,7 @@ def statements_of(folder: Path) -> Counter[Any]:
 
 
 def test_a_task_of_several_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "_RUN_ROWS", 100)
+    monkeypatch.setattr(terms_room, "_RUN_ROWS", 100)
     monkeypatch.setattr(room, "_MERGE_ROWS", 7)
     batches = [batch_of(people(i, i + 30)) for i in range(0, 300, 30)]
     assert write(tmp_path, "x", batches, 4) == 300
@@ -161,7 +162,7 @@ def few(batch: Batch, seed: int = 0) -> Any:
 
 
 def test_two_terms_with_one_id_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "hash_terms", few)
+    monkeypatch.setattr(terms_room, "hash_terms", few)
     with pytest.raises(jelly.JellyUnsupportedError, match=r"two terms have the id \d+: \('iri', 'a:.*another seed"):
         write(tmp_path / "task", "x", [batch_of(people(0, 40))], 4)
 
@@ -189,7 +190,11 @@ def test_two_terms_with_one_id_are_an_error(tmp_path: Path, monkeypatch: pytest.
 def test_terms_that_differ_in_one_respect_are_no_one_term(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, differ: tuple[Any, Any]
 ) -> None:
-    monkeypatch.setattr(room, "hash_terms", lambda batch, seed: (hash_terms(batch)[0] * 0 + 7, hash_terms(batch)[1]))
+    def one(batch: Batch, seed: int) -> Any:
+        ids, checks = hash_terms(batch)
+        return ids * 0 + 7, checks
+
+    monkeypatch.setattr(terms_room, "hash_terms", one)
     for name, term in zip("xy", differ, strict=True):
         builder = BatchBuilder(3)
         builder.add(jelly.Triple(term, term, term))

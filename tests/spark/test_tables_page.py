@@ -28,12 +28,13 @@ def test_the_recipes(
     known: dict[str, Any] = {"spark": spark}
     for block in programs(PAGE):
         # Spark has a directory of its own. Few files, to be quick.
-        code = re.sub(r'"(graph/\w+)"', rf'"{tmp_path}/\1"', block)
+        code = re.sub(r'"(graph/\w+)"|(?<=load\()"(data)"', rf'"{tmp_path}/\1\2"', block)
         exec(code.replace("layout=layout)", "layout=layout, buckets=1)"), known)
     assert sorted(known["names"]) == [("a:ann", "Ann"), ("a:bob", "Bob"), ("a:cleo", "Cleo")]
     assert sorted(known["friends"].rows()) == [("a:ann", 2), ("a:bob", 1)]
     assert max(known["sources"].max(), known["targets"].max()) == 2
     assert known["vertices"].count() == 4
+    assert known["ages"].count() == 2
     assert "a:cleo" in capsys.readouterr().out
     assert known["oldest"]["object"].to_list() == [41, 7]
     assert known["people"].sort("subject")["age"].to_list() == [41, 7, None]

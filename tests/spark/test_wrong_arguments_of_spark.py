@@ -75,7 +75,8 @@ def test_functions(spark: Any) -> None:
     right: dict[str, tuple[Any, ...]] = {
         "changes": (values,), "describe": (flat,), "from_jelly": ("value",), "from_ntriples": ("value",),
         "graph_tables": (flat,), "graphframe": (flat,), "jelly_headers": (), "merge": (patches, "no_table"),
-        "register": (spark,), "stats": ("in.nt",), "term_id": ("<a:s>",), "to_jelly": ("s", "p", "o"),
+        "register": (spark,), "stats": ("in.nt",), "term_id": ("<a:s>",), "to_ids": (flat,),
+        "to_jelly": ("s", "p", "o"), "vertical": (flat,), "wide": (flat, "a:C"),
     }  # fmt: skip
     others = {"ingest", "compact_table"}
     called = {name for name in jelly.spark.__all__ if not isinstance(getattr(jelly.spark, name), type)}

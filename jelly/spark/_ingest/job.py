@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, cast
+from urllib.parse import unquote
 
 from jelly._dataset.blank_node_scope import KEEP, BlankNodes, Mode
 from jelly._formats.arrow_tables import schema
@@ -17,17 +18,15 @@ from jelly._options.layouts import BUILT, BuiltLayout, Layout, find_layout
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.spark._commit.store import LocalStore, Store, store_of
-from jelly.spark._ingest.compact import Compaction, compacted, plan
+from jelly.spark._ingest import compact as sorting
+from jelly.spark._ingest.compact import Sorted
 from jelly.spark._ingest.journal import FOLDER, DirectoryTasks, Tasks, new_reports
-from jelly.spark._ingest.report import Ingestion, IngestProblem
-from jelly.spark._ingest.tasks import Work, run_task, task_name
+from jelly.spark._ingest.tasks import Ingestion, IngestProblem, Work, run_task, task_name
 from jelly.spark._partitions import TASKS, Part, cost, split
 from jelly.spark._parts.directories import Directories
 from jelly.spark._parts.files import READING_LIMITS, File, absolute, exists, find_files, find_sources
 from jelly.spark._session import cores, described, on_executors, plain_error, session
-from jelly.spark._tables.buckets import BUCKETS
-from jelly.spark._tables.build import Step, Tables
-from jelly.spark._tables.ids import SCRATCH
+from jelly.spark._tables.buckets import BUCKETS, SCRATCH, Step, Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,6 +71,7 @@ def ingest(
     partitions: bool = True,
     compact: bool = False,
     target_file_bytes: int = TARGET_BYTES,
+    table: str | None = None,
     progress: Progress | None = None,
     **limits: Any,
 ) -> Ingestion:
@@ -139,6 +139,9 @@ def ingest(
         Make few files out of many afterwards, see `compact_table`. Only for ``to="delta"``.
     target_file_bytes : int, default 134217728
         Bytes of the files that this makes.
+    table : str, optional
+        Make the table of Delta known in the catalogue of Spark under a name, such as ``catalog.db.statements``, unless
+        it is. Only for ``to="delta"``. The session needs the jar of Delta.
     progress : callable, optional
         Called with the bytes of the sources done, bytes in all, statements; and the same for a compaction.
     **limits : Any
@@ -150,7 +153,7 @@ def ingest(
         If there are no files to read.
     JellyError
         If a source is broken, or the directory holds other files or was made with other settings, or cannot take
-        sources that are new or have changed.
+        sources that are new or have changed; or if the name is that of another table.
     JellyOptionsError
         If options contradict each other.
 
@@ -171,7 +174,7 @@ def ingest(
     >>> def table(sources):
     ...     return ingest(sources, "table", spark="local[2]", layout="ids").statements
     """
-    _check(to, layout, partition_by, sort)
+    _check(to, layout, partition_by, sort, table)
     if compact:
         _check_compaction(to, target_file_bytes)
     began = time.perf_counter()
@@ -208,8 +211,20 @@ def ingest(
         journal.publish()
         if compact:
             _compact(running, journal, work, target_file_bytes, report, progress)
+        if table is not None:
+            _register(running.get(), table, store.url)
         report.seconds = time.perf_counter() - began - running.seconds
     return report
+
+
+def _register(spark: SparkSession, table: str, url: str) -> None:
+    """Make a table of Delta known by a name. JellyError if another table has it."""
+    quoted = url.replace("\\", "\\\\").replace("'", "\\'")
+    spark.sql(f"create table if not exists {table} using delta location '{quoted}'")
+    row = spark.sql(f"describe detail {table}").select("location").first()
+    assert row is not None
+    if not unquote(row[0]).endswith(url.lstrip("/")):
+        raise JellyError(f"{table} is the name of another table, of {row[0]}", source=url)
 
 
 def _delta(store: Store, settings: dict[str, Any] | None, *made: Any) -> DeltaTasks:
@@ -218,8 +233,10 @@ def _delta(store: Store, settings: dict[str, Any] | None, *made: Any) -> DeltaTa
     return DeltaTasks(store, settings, *made)
 
 
-def _check(to: str, layout: str, partition_by: str | None, sort: Sequence[str]) -> None:
+def _check(to: str, layout: str, partition_by: str | None, sort: Sequence[str], table: str | None) -> None:
     """Check that the options do not contradict each other."""
+    if table is not None and to != "delta":
+        raise JellyOptionsError('only a table of Delta gets a name in the catalogue: to="delta"')
     if partition_by is not None and to == "jelly":
         raise JellyOptionsError("partitions are for Parquet only: a Jelly file holds all columns")
     if sort and to == "jelly":
@@ -465,21 +482,25 @@ def _compact(
     if not files or journal.order == order:
         return
     work = replace(work, job=journal.begin())
-    pieces = plan(work.store, files, work.sort, target)
-    tasks = compacted(work.store, pieces, work.sort)
-    sizes = {task.name: sum(piece.size for piece in task.pieces) for task in tasks}
+    sortings = sorting.plan(files, target)
+    made = schema(work.layout)
+    if work.column is not None:  # its values are in the names of directories
+        made = made.remove(made.get_field_index(work.column))
+    keys = [name for name in work.sort if name in made.names]
+    tasks = [Sorted(number, made) for number in range(sum(one.tasks for one in sortings))]
+    size = sum(size for _, size in files)
     done: list[dict[str, Any]] = []
 
     def commit(task: dict[str, Any]) -> None:
         done.append(task)
         if progress is not None:
-            read = sum(sizes[task["task"]] for task in done)
-            progress(read, sum(sizes.values()), sum(task["statements"] for task in done))
+            progress(size * len(done) // len(tasks), size, sum(task["statements"] for task in done))
 
     if progress is not None:
-        progress(0, sum(sizes.values()), 0)
+        progress(0, size, 0)
     try:
-        _run(running.get(), work, tasks, commit)
+        _run(running.get(), work, tasks, commit, partial(sorting.by_spark, store=work.store, sortings=sortings,
+                                                         schema=made, sort=keys))  # fmt: skip
         journal.replace([name for name, _ in files], done, order)
     finally:
         journal.sweep()
@@ -500,10 +521,14 @@ def _compute(running: _Session, function: Callable[[Any], Any], items: Sequence[
 def _run(
     spark: SparkSession,
     work: Work,
-    tasks: Sequence[list[Part] | Step | Compaction],
+    tasks: Sequence[list[Part] | Step | Sorted],
     commit: Callable[[dict[str, Any]], None],
+    start: Callable[..., list[Any]] | None = None,
 ) -> None:
-    """Run the tasks and commit each as soon as it has ended, so that a later failure loses no work."""
+    """Run the tasks and commit each as soon as it has ended, so that a later failure loses no work.
+
+    ``start`` runs them otherwise than one by one.
+    """
     from pyspark import InheritableThread
 
     results: list[dict[str, Any]] = []
@@ -517,7 +542,8 @@ def _run(
         try:
             spark.addTag(work.job)
             with described(spark, "jelly spark ingest", files):
-                results.extend(on_executors(spark, partial(run_task, work), tasks))
+                run = partial(run_task, work)
+                results.extend(on_executors(spark, run, tasks) if start is None else start(run, spark=spark))
         except BaseException as error:  # noqa: B902 - raised by the driver's own thread
             failed.append(error)
 

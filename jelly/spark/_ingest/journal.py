@@ -22,7 +22,7 @@ from jelly.errors import JellyError
 from jelly.spark._commit.store import SUCCESS, TEMPORARY, Staged, Store
 from jelly.spark._commit.swap import INGEST, finish, swap
 from jelly.spark._partitions import Part
-from jelly.spark._tables.ids import SCRATCH
+from jelly.spark._tables.buckets import SCRATCH
 
 __all__ = [
     "FOLDER",

@@ -1,4 +1,4 @@
-"""The tasks of an ingest on the executors: read their part of the sources and write files of their own."""
+"""The tasks of an ingest on the executors: they read parts of the sources and write files; and the report."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,13 @@ from jelly._streams.widening import ALL_FIELDS
 from jelly._streams.writer import Writer
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
 from jelly.spark._commit.store import Store
-from jelly.spark._ingest.compact import Compaction
+from jelly.spark._ingest.compact import Sorted
 from jelly.spark._ingest.journal import report_name, task_parts
-from jelly.spark._ingest.report import IngestProblem
 from jelly.spark._partitions import Part
 from jelly.spark._reading import BATCH_ROWS, read_batches, read_part
-from jelly.spark._tables.build import Step, Tables
+from jelly.spark._tables.buckets import Step, Tables
 
-__all__ = ["Work", "run_task", "task_name"]
+__all__ = ["IngestProblem", "Ingestion", "Work", "run_task", "task_name"]
 
 # Maximum files of partitions that a task keeps open.
 _OPEN_FILES = 256
@@ -39,6 +38,70 @@ _RUN_ROWS = 1 << 20
 _RUN_BYTES = 1 << 28
 # Characters of a value in the log of Delta: readers skip files by them.
 _PREFIX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class IngestProblem:
+    """A problem of a source: the message, the file, and the place as far as known (see `JellyError`)."""
+
+    reason: str
+    file: str | None
+    frame: int | None = None
+    row: int | None = None
+    offset: int | None = None
+    line: int | None = None
+
+    @classmethod
+    def of(cls, error: JellyError) -> IngestProblem:
+        return cls(error.reason, error.source, error.frame, error.row, error.offset, error.line)
+
+    def error(self) -> JellyFormatError:
+        """The exception for the problem."""
+        return JellyFormatError(
+            self.reason, frame=self.frame, row=self.row, offset=self.offset, line=self.line, source=self.file
+        )
+
+
+@dataclass(slots=True)
+class Ingestion:
+    """The result of an ingest.
+
+    ``sources`` are the files that were read completely or in part, ``done_before`` files that were done already,
+    ``files`` the written files, ``bytes_read`` and ``bytes_written`` their sizes. ``seconds`` is the time of the
+    run without the start of Spark. ``errors`` are the skipped problems with ``on_error="skip"``, also those that an
+    earlier run skipped in these sources.
+
+    ``compacted`` are the files that were merged, ``compacted_to`` those that were made of them.
+
+    ``terms`` are the terms of the layout "ids" that this run has written, ``tables`` those that it has built of
+    "vertical" and "wide", ``misfits`` what does not fit into wide tables: the run that builds the tables reports it.
+
+    ``unknown`` are the files that ``skip_unknown`` left out. ``vanished`` are files that are gone, but whose statements
+    are in the table; ``pruned`` are such files whose statements this run has removed.
+    """
+
+    out: str
+    sources: int = 0
+    done_before: int = 0
+    tasks: int = 0
+    statements: int = 0
+    bytes_read: int = 0
+    files: int = 0
+    bytes_written: int = 0
+    compacted: int = 0
+    compacted_to: int = 0
+    seconds: float = 0.0
+    terms: int = 0
+    tables: int = 0
+    misfits: list[str] = field(default_factory=list)
+    errors: list[IngestProblem] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    vanished: list[str] = field(default_factory=list)
+    pruned: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain dicts, lists and numbers, with ``statements_per_second``."""
+        return asdict(self) | {"statements_per_second": self.statements / self.seconds if self.seconds else 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +122,13 @@ class Work:
     limits: dict[str, int]
 
 
-def task_name(task: list[Part] | Step | Compaction) -> str:
+def task_name(task: list[Part] | Step | Sorted) -> str:
     if not isinstance(task, list):
         return task.name
     return hashlib.blake2b(repr(task_parts(task)).encode(), digest_size=8).hexdigest()
 
 
-def run_task(work: Work, task: list[Part] | Step | Compaction) -> dict[str, Any]:
+def run_task(work: Work, task: list[Part] | Step | Sorted) -> dict[str, Any]:
     """Read and write the parts of a task, or do a step. Its report is also a file, for the driver of a later run."""
     from pyspark import TaskContext
 
@@ -84,7 +147,7 @@ def run_task(work: Work, task: list[Part] | Step | Compaction) -> dict[str, Any]
         with work.store.task(work.job, attempt) as draft:
             # A name of its own in each run, so that no file of the table is ever replaced.
             unique = f"{name}-{work.job[:8]}"
-            if isinstance(task, Compaction):
+            if isinstance(task, Sorted):
                 done |= task.write(draft.folder, unique)
             elif isinstance(task, Step):
                 done |= task.write(draft.folder, work.store)

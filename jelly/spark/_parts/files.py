@@ -23,7 +23,6 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from jelly._bytes.names import is_path, is_url
-from jelly._bytes.remote import list_url, open_url
 from jelly._bytes.source import open_local
 from jelly._formats.index import SUFFIX
 from jelly._formats.registry import READING, Content, Format, find, having
@@ -226,13 +225,20 @@ def _stat(path: str) -> File:
     return File(path, stat.st_size, stat.st_mtime)
 
 
+def _urls() -> Any:
+    """The module for URLs, which takes some time to import."""
+    from jelly._bytes import remote
+
+    return remote
+
+
 def _remote(url: str, storage: Mapping[str, Any]) -> list[File] | None:
     """The files at a URL; None if it does not exist."""
     # Below the place that was named, whatever may be hidden is.
     depth = _MAGIC.split(url)[0].rstrip("/").count("/")
 
     def listing() -> list[File]:
-        listed = list_url(url, storage)
+        listed = _urls().list_url(url, storage)
         if listed is None:
             raise FileNotFoundError
         files = [File(*entry) for entry in listed]
@@ -252,7 +258,7 @@ def exists(path: str, storage: Mapping[str, Any] | None = None) -> bool:
     >>> exists("no/such/place")
     False
     """
-    return bool(list_url(path, storage or {})) if is_url(path) else os.path.exists(path)
+    return bool(_urls().list_url(path, storage or {})) if is_url(path) else os.path.exists(path)
 
 
 def nothing_to_read(paths: Iterable[str], pattern: str | None = None) -> FileNotFoundError:
@@ -331,7 +337,7 @@ def find_sources(
 
 def open_file(storage: Mapping[str, Any], path: str) -> BinaryIO:
     """Open the path or URL of a file."""
-    return open_url(path, storage) if is_url(path) else open_local(path)
+    return _urls().open_url(path, storage) if is_url(path) else open_local(path)
 
 
 def limits_of(file: File, form: Format, limits: Mapping[str, int] | None) -> dict[str, Any]:

@@ -1,19 +1,34 @@
-"""Parts of N-Triples and N-Quads: text that is not compressed, cut at line ends.
+"""Parts of N-Triples and N-Quads: text that is cut at line ends, as it is or compressed in frames.
 
-A part has the lines that begin at or after its first byte and before its last. Both are any bytes of the file, so that
-a plan needs no look into it. Every line begins in one part, whichever the cuts are.
+A part of text has the lines that begin at or after its first byte and before its last. Both are any bytes of the file,
+so that a plan needs no look into it. Every line begins in one part, whichever the cuts are.
+
+A part of a compressed file has the frames of zstd, members of gzip or streams of bz2 that begin at or after its first
+byte and before its last, both bytes of the compressed file. Of the text in them it has the lines after a line end that
+is in them, and the first part the very first line. So each part leaves out what comes up to its first line end, and
+reads on, in frames of the next parts, up to the first line end there. Every line is in one part, whichever the cuts
+are, and a part is read without those before it.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from typing import BinaryIO
 
-from jelly._bytes.source import CHUNK
-from jelly._formats.sniff import HEAD, compression_of
+from jelly._bytes.compression import suffix_of, unpacked, unpacking
+from jelly._bytes.cut import find_frame
+from jelly._bytes.raw_bytes import part_of
+from jelly._bytes.source import CHUNK, MAX_EXPANSION, check_expansion
+from jelly._core.base.batch import Batch
+from jelly._formats.index import reader_at
+from jelly._formats.registry import FORMATS, Format
+from jelly._formats.sniff import HEAD, compression_of, explain
+from jelly._streams.drain import drain
+from jelly.errors import JellyError, JellyFormatError, JellySyntaxError, JellyTruncatedError
 
-__all__ = ["Lines", "after_line_end", "can_be_cut", "cut_evenly"]
+__all__ = ["Lines", "PackedLines", "can_be_cut", "cut_evenly", "read_lines"]
 
 # Minimum bytes of a part, and of a read.
 _LEAST_PART = 1 << 12
@@ -67,7 +82,7 @@ class Lines:
         while data := self._file.read(CHUNK if last is None else max(min(CHUNK, last - at), _LEAST_READ)):
             begin = 0
             if not is_found:
-                begin = after_line_end(data, 0)
+                begin = _after_line_end(data, 0)
                 is_found = begin > 0
                 if not is_found:
                     at += len(data)
@@ -76,7 +91,7 @@ class Lines:
                 if last is not None and self.start >= last:
                     return
             if last is not None and at + len(data) >= last:
-                end = after_line_end(data, max(last - 1 - at, 0))
+                end = _after_line_end(data, max(last - 1 - at, 0))
                 if end:
                     yield data[begin:end]
                     return
@@ -84,8 +99,153 @@ class Lines:
             at += len(data)
 
 
-def after_line_end(data: bytes, at: int) -> int:
+def _after_line_end(data: bytes, at: int) -> int:
     """The place after the first line end at or after ``at``; 0 if there is none."""
     lf = data.find(b"\n", at)
     cr = data.find(b"\r", at, len(data) if lf < 0 else lf)
     return (cr if cr >= 0 else lf) + 1
+
+
+class PackedLines:
+    """The text of the lines of the frames that begin at ``first`` or later, and before ``last`` (None: the end).
+
+    >>> import bz2, io
+    >>> packed = [bz2.compress(text) for text in (b"one\\ntw", b"o\\nth", b"ree\\n", b"four")]
+    >>> file, size = io.BytesIO(b"".join(packed)), len(packed[0])
+    >>> [b"".join(PackedLines(file, ".bz2", *part)) for part in ((0, size), (size, size + 1), (size + 1, None))]
+    [b'one\\ntwo\\n', b'three\\n', b'four']
+    """
+
+    def __init__(
+        self, file: BinaryIO, kind: str, first: int, last: int | None, max_expansion: int = MAX_EXPANSION
+    ) -> None:
+        self._kind = kind
+        self._max_expansion = max_expansion
+        self._first = first
+        self._last = last
+        self._size = file.seek(0, os.SEEK_END)
+        self._read_at = reader_at(file)
+        self.head: bytes = b""  # of the text
+        self.error: JellyError | None = None  # of the compressed data: its offset is that of a compressed byte
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = self._size
+        last = size if self._last is None else self._last
+        start = self._frame(self._first, last)
+        if start is None:
+            return
+        end = None if last >= size else self._frame(last, size)
+        is_found = self._first == 0
+        for data in self._text(start, size if end is None else end):
+            if not is_found:
+                begin = _after_line_end(data, 0)
+                if not begin:
+                    continue
+                is_found = True
+                data = data[begin:]
+            if data:
+                self.head = self.head or data[:HEAD]
+                yield data
+        if end is None or not is_found:
+            return
+        for data in self._text(end, size):
+            behind = _after_line_end(data, 0)
+            yield data[:behind] if behind else data
+            if behind:
+                return
+
+    def _frame(self, first: int, last: int) -> int | None:
+        return find_frame(self._read_at, self._size, self._kind, first, last)
+
+    def _text(self, start: int, end: int) -> Iterator[bytes]:
+        """The contents of frames, which must end at ``end``."""
+        at = start
+
+        def read_at(offset: int, size: int) -> bytes:
+            nonlocal at
+            data = self._read_at(offset, size)
+            at = offset + len(data)
+            return data
+
+        held = 0
+        try:
+            with (
+                unpacking(lambda: at),
+                closing(unpacked(self._kind, part_of(read_at, start, end))) as file,
+            ):
+                while data := file.read1(CHUNK):
+                    held += len(data)
+                    check_expansion(held, at - start, self._max_expansion)
+                    yield bytes(data)
+        except JellyTruncatedError as error:
+            self.error = error
+            if end == self._size:
+                raise
+            self.error = JellyFormatError(
+                "the compressed data is broken, or cannot be read in parts because something in it only looks like the"
+                " begin of a frame; raise split_bytes to read the file at once",
+                offset=end,
+            )
+            raise self.error from None
+        except JellyError as error:
+            self.error = error
+            raise
+
+
+def read_lines(
+    file: BinaryIO,
+    format: Format,
+    first: int,
+    last: int | None,
+    *,
+    source: str,
+    batch_rows: int,
+    errors: list[JellyError] | None,
+    max_expansion: int = MAX_EXPANSION,
+    **limits: int,
+) -> Iterator[Batch]:
+    """The statements of a part of a file, which is called ``source``. ``limits`` are those of the format.
+
+    ``errors`` gets the errors of lines, which are left out then; else the first one is raised. They name the byte in
+    the text, or in a compressed file that is broken; of a part of a compressed file neither is known. The line is told
+    only where the part begins the file, because the lines before it were not counted.
+    """
+    file.seek(0)
+    kind = suffix_of(file.read(HEAD))
+    lines = PackedLines(file, kind, first, last, max_expansion) if kind else Lines(file, first, last)
+    reader = format.open_reader(
+        delimited=None, strict=False, on_error="raise" if errors is None else "skip", batch_rows=batch_rows, **limits
+    )
+    begins = first == 0
+
+    def chunks() -> Iterator[bytes]:
+        # Not the first line for the reader: there is no byte order mark in the middle of a file.
+        yield from () if begins else (b"\n",)
+        yield from lines
+
+    def place(offset: int | None) -> int | None:
+        """The byte in the text; None where nobody knows it, in the middle of a compressed file."""
+        if begins or offset is None:
+            return offset
+        return lines.start - 1 + offset if isinstance(lines, Lines) else None
+
+    try:
+        yield from drain(reader, chunks())
+    except JellyError as error:
+        if error is not getattr(lines, "error", None):
+            error.offset = place(error.offset)
+        if begins:
+            if isinstance(lines, Lines):
+                file.seek(0)
+            head = file.read(HEAD) if isinstance(lines, Lines) else lines.head
+            explain(error, head, format.name, FORMATS, "format")
+        else:
+            error.line = None
+        error.source = source
+        raise
+    finally:
+        for (line, why), offset in zip(reader.skipped, reader.skipped_at, strict=True):
+            assert errors is not None
+            errors.append(JellySyntaxError(why, line=line if begins else None, offset=place(offset), source=source))
+        if errors is not None and (more := reader.n_skipped - len(reader.skipped)):
+            errors.append(JellySyntaxError(f"{more} more lines were left out", source=source))

@@ -1,7 +1,7 @@
 """Structured Streaming: a directory with new files, a file that grows, and a sink of Jelly files.
 
-Offsets say what a query has read. Spark keeps them in the checkpoint; see `jelly.spark._streaming.directory_offset` and
-`jelly.spark._streaming.tail`. How batches become visible is in `jelly.spark._commit.job`.
+Offsets say what a query has read. Spark keeps them in the checkpoint; see `jelly.spark._streaming.offsets`.
+How batches become visible is in `jelly.spark._commit.job`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from jelly.spark._parts.directories import in_directories
 from jelly.spark._parts.files import File, find_files
 from jelly.spark._reading import BATCH_ROWS
 from jelly.spark._settings import Settings, Task, in_options, to_arrow
-from jelly.spark._streaming.directory_offset import Seen
-from jelly.spark._streaming.tail import Place, read_between, scan
+from jelly.spark._streaming.offsets import Place, Seen, read_between, scan
 
 try:
     import pyspark

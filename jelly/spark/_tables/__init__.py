@@ -1,7 +1,7 @@
-"""Tables for work with graphs, made by `jelly.spark.ingest` with ``layout`` ids, vertical or wide.
+"""Tables for work with graphs.
 
-- `buckets`: rows in partitions by the hash of a term, which all of these layouts begin with.
 - `ids`: numbers for terms: the tables ``terms`` and ``triples``.
-- `build`: a table for each predicate or class, and the steps in which all of these layouts are made.
-- `graph`: vertices and edges for GraphFrames, the only module here that needs Spark.
+- `plans`: a table for each predicate or class: names, types and columns.
+- `buckets`: how `jelly.spark.ingest` makes all of these from files, in partitions by the hash of a term.
+- `frames`: how Spark makes them of DataFrames; and vertices and edges. The only module here that needs Spark.
 """

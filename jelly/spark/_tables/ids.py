@@ -1,32 +1,32 @@
 """Numbers for terms: the tables ``triples`` and ``terms``.
 
 The id of a term is 63 bits of a hash of it, so tasks need not agree on anything, and a term has the same id in every
-run. A task writes its triples as they will stay, and its distinct terms to a file beside them, in the order of
-their ids. Then each bucket is merged to a file with each of its terms once.
+run.
 
-Two terms with one id are found when they meet, in a task or in a bucket, because terms are compared as a whole; then
-the ingest fails. Among n terms the chance is about n * n / 2^64: 1 to 2,000 for 100 million terms.
+Two terms with one id are found when they meet, in a task or in what merges the terms of tasks, because terms are
+compared as a whole; then the job fails. Among n terms the chance is about n * n / 2^64: 1 to 2,000 for 100 million
+terms.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from jelly._core.algebra.content import term_hash
 from jelly._core.algebra.select import term_rows
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
-from jelly._formats.arrow_tables import compute, from_batches, pa, parquet
+from jelly._formats.arrow_tables import compute, from_batches, pa
 from jelly._options.settings import checked
-from jelly.errors import JellySyntaxError, JellyUnsupportedError
-from jelly.spark._tables.buckets import ID_BITS, Ids, bucket_of, hash_ids, hash_terms, write_buckets
+from jelly.errors import JellyArgumentError, JellySyntaxError, JellyUnsupportedError
 
-__all__ = ["SCRATCH", "TERMS", "TRIPLES", "merge_terms", "term_id", "write_ids"]
+__all__ = ["TERMS", "TRIPLES", "Ids", "Run", "check_seed", "first_of_each", "hash_ids", "hash_terms", "runs", "term_id"]
 
-# A directory of a task for files that only later steps read: they are not published.
-SCRATCH = "_scratch"
+Ids: TypeAlias = npt.NDArray[np.int64]
 
 _PARTS = ("subject", "predicate", "object", "graph")
 TRIPLES = pa.schema([pa.field(name, pa.int64(), nullable=name == "graph") for name in _PARTS])
@@ -42,9 +42,28 @@ _FLAT = ("object_kind", "object", "datatype", "lang")
 # Maximum statements and bytes of text that a task numbers at once.
 _RUN_ROWS = 1 << 22
 _RUN_BYTES = 1 << 29
-# Terms that are merged at once, and terms of a row group: readers find an id in one of them.
-_MERGE_ROWS = 1 << 20
-_GROUP_ROWS = 1 << 16
+MAX_SEED = (1 << 63) - 1
+
+
+def check_seed(seed: int) -> None:
+    """JellyArgumentError if ids cannot depend on this number."""
+    if not 0 <= seed <= MAX_SEED:
+        raise JellyArgumentError(f"seed is {seed}: expected 0 to 2^63 - 1")
+
+
+def hash_ids(batch: Batch, seed: int = 0) -> Ids:
+    """A number for each term of a Batch: 63 bits of a hash of its kind, text, datatype and language.
+
+    It depends on nothing else, so it is the same in every Batch, process and version.
+    """
+    return hash_terms(batch, seed)[0]
+
+
+def hash_terms(batch: Batch, seed: int = 0) -> tuple[Ids, npt.NDArray[np.uint64]]:
+    """The numbers of `hash_ids`, and 64 more bits of each hash, in which two terms differ that have one number."""
+    check_seed(seed)
+    hashes = term_hash(batch, seed.to_bytes(16, "little"))
+    return (hashes[:, 0] >> np.uint64(1)).view(np.int64), hashes[:, 1]
 
 
 @checked()
@@ -77,24 +96,7 @@ def term_id(term: str, *, seed: int = 0) -> int:
     return int(hash_ids(batch, seed)[batch.o[0]])
 
 
-# ---- statements, by the tasks that read the sources
-
-def write_ids(
-    batches: Iterable[Batch], folder: str, name: str, *, buckets: int, seed: int, sort: Sequence[str] = ()
-) -> int:
-    """Write statements to ``triples`` in ``folder``, and their terms to `SCRATCH` in it. Return the number of rows.
-
-    The rows of a bucket are sorted by ``sort``, by default by subject, which is the order of the buckets too.
-    """
-    rows = 0
-    for number, run in enumerate(_runs(batches, seed)):
-        part = f"{name}-{number}" if number else name
-        run.write(folder, part, buckets, sort)
-        rows += run.rows
-    return rows
-
-
-class _Run:
+class Run:
     """The ids of the statements of some Batches, and the Batches for their terms."""
 
     def __init__(self) -> None:
@@ -125,23 +127,14 @@ class _Run:
         self.rows += len(batch)
         self.size += len(batch.text)
 
-    def write(self, folder: str, name: str, buckets: int, sort: Sequence[str]) -> None:
-        self._write_terms(os.path.join(folder, SCRATCH, f"{name}.arrow"), buckets)
-        columns = dict(zip(_PARTS, map(np.concatenate, self._columns), strict=True))
-        if tuple(sort or ("subject",)) == ("subject",):
-            order = np.argsort(columns["subject"])
-        else:
-            order = np.lexsort([*(columns[by] for by in reversed(sort)), bucket_of(columns["subject"], buckets)])
-        arrays = [pa.array(columns[part][order]) for part in _PARTS[:3]]
-        graphs = columns["graph"][order]
-        arrays.append(pa.array(graphs, mask=graphs < 0))
-        in_bucket = bucket_of(arrays[0].to_numpy(), buckets)
-        table = pa.Table.from_arrays(arrays, schema=TRIPLES)
-        # Of the other columns a dictionary has nearly as many values as they have rows.
-        write_buckets(table, in_bucket, folder, "triples", name, use_dictionary=["predicate", "graph"])
+    def triples(self) -> pa.Table:
+        """The statements, in their order."""
+        arrays = [pa.array(np.concatenate(column)) for column in self._columns]
+        graphs = arrays[3].to_numpy()
+        return pa.Table.from_arrays([*arrays[:3], pa.array(graphs, mask=graphs < 0)], schema=TRIPLES)
 
-    def _write_terms(self, path: str, buckets: int) -> None:
-        """The terms in the order of their ids, a record batch for each bucket. Datatypes are no terms by themselves."""
+    def terms(self) -> pa.Table:
+        """The terms in the order of their ids, each once. Datatypes are no terms by themselves."""
         ids = np.concatenate(self._ids)
         order = np.argsort(ids)
         ids, checks = ids[order], np.concatenate(self._checks)[order]
@@ -158,63 +151,22 @@ class _Run:
         made = from_batches([rows], columns=_FLAT, batch_rows=max(len(terms), 1)).read_all()
         table = pa.Table.from_arrays([pa.array(ids), *made.combine_chunks().columns], schema=TERMS)
         _check(table, np.flatnonzero(ids[1:] == ids[:-1]) + 1)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        ends = np.searchsorted(bucket_of(ids, buckets), np.arange(buckets + 1))
-        with pa.ipc.new_file(path, TERMS) as file:
-            for first, last in zip(ends[:-1], ends[1:], strict=True):
-                [part] = table.slice(first, last - first).combine_chunks().to_batches() or [_NO_TERMS]
-                file.write_batch(part)
+        return table
 
 
-def _runs(batches: Iterable[Batch], seed: int) -> Iterator[_Run]:
-    run = _Run()
+def runs(batches: Iterable[Batch], seed: int) -> Iterator[Run]:
+    """The statements of some Batches, as many at a time as fit into memory."""
+    run = Run()
     for batch in batches:
         run.add(batch, seed)
         if run.rows >= _RUN_ROWS or run.size >= _RUN_BYTES:
             yield run
-            run = _Run()
+            run = Run()
     if run.rows:
         yield run
 
 
-_NO_TERMS = pa.RecordBatch.from_pylist([], TERMS)
-
-
-# ---- terms, by the tasks that merge them
-
-def merge_terms(bucket: int, buckets: int, scratch: Sequence[str], folder: str) -> int:
-    """Write the terms of a bucket that are in files of `SCRATCH`, each once, to ``terms`` in ``folder``.
-
-    Return their number; without terms there is no file.
-    """
-    parts = [pa.ipc.open_file(pa.memory_map(file)).get_batch(bucket) for file in scratch]
-    n = sum(map(len, parts))
-    if not n:
-        return 0
-    path = os.path.join(folder, "terms", f"bucket={bucket}", "part-0.parquet")
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    ids = [part.column("id").to_numpy() for part in parts]
-    # Hashes are spread evenly, so that equal ranges of them are equal numbers of terms.
-    steps = -(-n // _MERGE_ROWS)
-    first, width = bucket << (ID_BITS - buckets.bit_length() + 1), (1 << ID_BITS) // buckets
-    bounds = [first + width * step // steps for step in range(steps)]
-    cuts = [np.append(np.searchsorted(column, np.array(bounds, np.int64)), len(column)) for column in ids]
-    rows = 0
-    with parquet.ParquetWriter(path, TERMS, compression="zstd", use_dictionary=_DICTIONARIES) as writer:
-        for step in range(steps):
-            found = _first_of_each(pa.Table.from_batches(
-                [part.slice(cut[step], cut[step + 1] - cut[step]) for part, cut in zip(parts, cuts, strict=True)], TERMS
-            ))  # fmt: skip
-            writer.write_table(found, row_group_size=_GROUP_ROWS)
-            rows += len(found)
-    return rows
-
-
-# Values and ids are different in all rows.
-_DICTIONARIES = ["kind", "datatype", "lang"]
-
-
-def _first_of_each(table: pa.Table) -> pa.Table:
+def first_of_each(table: pa.Table) -> pa.Table:
     """The terms in order, each once; an error if two terms have one id."""
     ids = table["id"].to_numpy()
     order = np.argsort(ids)

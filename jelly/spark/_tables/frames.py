@@ -1,0 +1,396 @@
+"""Tables made of statements by Spark, as functions on DataFrames: ids, predicates, classes, vertices and edges.
+
+Spark shuffles the rows; tasks turn record batches into columns, by the functions that an ingest uses.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from jelly._core.base.batch import Batch
+from jelly._dataset.tables.profile import LARGE
+from jelly._dataset.tables.wide import TYPE
+from jelly._formats.arrow_input import InputTable, check_columns
+from jelly._formats.arrow_tables import STRING, from_batches, pa
+from jelly._options.layouts import LAYOUTS
+from jelly._options.settings import checked
+from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+from jelly.spark._reading import BATCH_ROWS
+from jelly.spark._session import mapped
+from jelly.spark._tables.ids import TERMS, TRIPLES, check_seed, first_of_each, runs
+from jelly.spark._tables.plans import (
+    analyse_vertical,
+    analyse_wide,
+    plan_vertical,
+    plan_wide,
+    vertical_columns,
+    vertical_tables,
+    wide_tables,
+)
+
+__all__ = ["graph_tables", "graphframe", "to_ids", "vertical", "wide"]
+
+Rows = Iterator[pa.RecordBatch]
+
+_PARTS = {name for layout in LAYOUTS.values() for name in layout.parts}
+
+
+def _statements(df: DataFrame) -> DataFrame:
+    """The columns of the layout flat, of statements in any layout."""
+    layout = LAYOUTS[check_columns([name for name in df.columns if name in _PARTS])]
+    flat = LAYOUTS["flat"].columns
+    if layout.name == "ntriples":
+        found = df.select(*(name for name in layout.columns if name in df.columns))
+        return mapped(found, _flat, _ddl(dict.fromkeys(flat, STRING)))
+    none = F.lit(None).cast("string")
+    return df.select(*(name if name in df.columns else none.alias(name) for name in flat))
+
+
+def _flat(rows: Rows) -> Rows:
+    yield from from_batches(_batches(rows))
+
+
+def _batches(rows: Iterable[pa.RecordBatch]) -> Iterator[Batch]:
+    for batch in rows:
+        yield from InputTable(batch).batches(quads=True)
+
+
+def _ddl(columns: dict[str, str]) -> str:
+    return ", ".join(f"`{name}` {type}" for name, type in columns.items())
+
+
+def _pieces(table: pa.Table) -> Rows:
+    """The rows of a table, with the types that Spark has."""
+    fields = [field.with_type(_small(field.type)) for field in table.schema]
+    yield from table.cast(pa.schema(fields)).to_batches(max_chunksize=BATCH_ROWS)
+
+
+def _small(type: pa.DataType) -> pa.DataType:
+    if pa.types.is_list(type):
+        return pa.list_(_small(type.value_type))
+    return pa.string() if pa.types.is_large_string(type) else type
+
+
+# ---- numbers for terms
+
+@checked()
+def to_ids(df: DataFrame, *, seed: int = 0) -> tuple[DataFrame, DataFrame]:
+    """Make the tables ``triples`` and ``terms`` of statements, as the layout "ids" of `ingest` has them.
+
+    Parameters
+    ----------
+    df : DataFrame
+        Statements in the layout "flat" or "ntriples". Both tables are made of it: cache it if that is dear.
+    seed : int, default 0
+        A number that the ids depend on.
+
+    Returns
+    -------
+    tuple of DataFrame
+        ``subject, predicate, object, graph`` as numbers, a row for each statement, and ``id, kind, value, datatype,
+        lang``, a row for each term. An id is that of `term_id`. A query that reads the terms fails if two of them have
+        one id; another ``seed`` then helps.
+
+    Raises
+    ------
+    JellyOptionsError
+        If the columns are not those of a table of statements.
+
+    Examples
+    --------
+    >>> def nodes(spark):
+    ...     triples, terms = to_ids(spark.read.format("jelly").load("data"))
+    ...     return triples.join(terms, triples.subject == terms.id).select("value").distinct()
+    """
+    check_seed(seed)
+    rows = _statements(df)
+    triples, terms = (
+        _ddl({field.name: "bigint" if field.type == pa.int64() else STRING for field in schema})
+        for schema in (TRIPLES, TERMS)
+    )
+    found = mapped(rows, partial(_terms, seed), terms).repartition("id").sortWithinPartitions("id")
+    return mapped(rows, partial(_triples, seed), triples), mapped(found, _once, terms)
+
+
+def _triples(seed: int, rows: Rows) -> Rows:
+    for run in runs(_batches(rows), seed):
+        yield from _pieces(run.triples())
+
+
+def _terms(seed: int, rows: Rows) -> Rows:
+    for run in runs(_batches(rows), seed):
+        yield from _pieces(run.terms())
+
+
+def _once(rows: Rows) -> Rows:
+    """Each term once, of terms in the order of their ids."""
+    last = TERMS.empty_table()
+    for batch in rows:
+        found = first_of_each(pa.concat_tables([last, pa.Table.from_batches([batch]).cast(TERMS)]))
+        n = max(len(found) - 1, 0)
+        yield from found.slice(0, n).to_batches()
+        last = found.slice(n)
+    yield from last.to_batches()
+
+
+# ---- tables of predicates and classes
+
+@checked()
+def vertical(df: DataFrame) -> dict[str, DataFrame]:
+    """Make a table for each predicate, as the layout "vertical" of `ingest` has them.
+
+    Parameters
+    ----------
+    df : DataFrame
+        Statements in the layout "flat" or "ntriples". They are read once to find the types, and again for each table:
+        cache them if that is dear.
+
+    Returns
+    -------
+    dict of DataFrame
+        By predicate ``subject`` and ``object``, which has a type if all objects are literals of one datatype and their
+        values fit. Else it is a string, with ``object_kind``, ``datatype`` and ``lang`` where the objects differ in
+        them. With ``graph`` if some statements are in a named graph.
+
+    Raises
+    ------
+    JellyOptionsError
+        If the columns are not those of a table of statements.
+
+    Examples
+    --------
+    >>> def oldest(spark):
+    ...     ages = vertical(spark.read.format("jelly").load("data"))["http://xmlns.com/foaf/0.1/age"]
+    ...     return ages.orderBy("object", ascending=False).first()
+    """
+    rows = _statements(df)
+    plan = plan_vertical(_found(rows, analyse_vertical))
+    make = partial(_tables, partial(vertical_tables, plan=plan))
+    return {
+        predicate: mapped(rows.where(F.col("predicate") == predicate), make, _ddl(vertical_columns(profile)))
+        for predicate, (_, profile) in plan.tables.items()
+    }
+
+
+@checked()
+def wide(df: DataFrame, cls: str) -> DataFrame:
+    """Make a table with a row for each subject of a class and a column for each predicate.
+
+    It is the table that the layout "wide" of `ingest` has for the class.
+
+    Parameters
+    ----------
+    df : DataFrame
+        Statements in the layout "flat" or "ntriples". They are read once to find the columns and once for the rows:
+        cache them if that is dear. A task holds a partition of the subjects in memory.
+    cls : str
+        The IRI of the class.
+
+    Returns
+    -------
+    DataFrame
+        ``subject``, and the columns of the predicates that most subjects have, at most 1,000. Their names are the ends
+        of the IRIs, their types those of `vertical`, or arrays of these where a subject has several objects. Kinds,
+        datatypes and languages of strings are lost, and graphs do not count.
+
+    Raises
+    ------
+    JellyOptionsError
+        If the columns are not those of a table of statements, or no subject is of the class.
+
+    Examples
+    --------
+    >>> def adults(spark):
+    ...     people = wide(spark.read.format("jelly").load("data"), "http://xmlns.com/foaf/0.1/Person")
+    ...     return people.where("age >= 18").select("name", "age")
+    """
+    rows = _statements(df)
+    is_class = (F.col("predicate") == TYPE) & (F.col("object_kind") == "iri") & (F.col("object") == cls)
+    subjects = rows.where(is_class).select("subject").distinct()
+    rows = rows.join(subjects, "subject", "left_semi").repartition("subject")
+    plan = plan_wide(_found(rows, analyse_wide))
+    if cls not in plan.tables:
+        raise JellyOptionsError(f"no subject is of the class {cls}")
+    plan.tables = {cls: plan.tables[cls]}
+    columns = {"subject": STRING} | dict(plan.tables[cls][1].values())
+    return mapped(rows, partial(_tables, partial(wide_tables, plan=plan)), _ddl(columns))
+
+
+def _found(rows: DataFrame, analyse: Callable[[pa.Table], Any]) -> list[Any]:
+    """What tasks find in the rows of each partition."""
+
+    def look(batches: Rows) -> Rows:
+        yield pa.RecordBatch.from_pydict({"found": [pickle.dumps(analyse(_table(batches)))]})
+
+    return [pickle.loads(row[0]) for row in mapped(rows, look, "found binary").collect()]
+
+
+def _tables(make: Callable[[pa.Table], Iterator[tuple[str, pa.Table]]], rows: Rows) -> Rows:
+    for _, table in make(_table(rows)):
+        yield from _pieces(table)
+
+
+def _table(batches: Rows) -> pa.Table:
+    return pa.Table.from_batches([batch.cast(LARGE) for batch in batches], LARGE)
+
+
+# ---- vertices and edges
+
+_TERM = ("kind", "value", "datatype", "lang")
+
+
+@checked()
+def graphframe(df: DataFrame, terms: DataFrame | None = None, *, literals: bool = False) -> Any:
+    """Make a GraphFrame of a table of statements.
+
+    Parameters
+    ----------
+    df : DataFrame
+        Statements, see `graph_tables`.
+    terms : DataFrame, optional
+        The table ``terms``, if ``df`` is ``triples`` of the layout "ids".
+    literals : bool, default False
+        Make vertices of literals, too.
+
+    Raises
+    ------
+    MissingExtraError
+        If graphframes is not installed.
+    JellyError
+        If Spark runs without the jar of GraphFrames.
+    JellyOptionsError
+        If the columns are not those of a table of statements.
+
+    Examples
+    --------
+    >>> def rank(spark):
+    ...     graph = graphframe(spark.read.format("jelly").load("data"))
+    ...     return graph.pageRank(resetProbability=0.15, maxIter=20).vertices.orderBy("pagerank", ascending=False)
+    """
+    try:
+        from graphframes import GraphFrame
+    except ImportError as error:
+        raise MissingExtraError(
+            f"a GraphFrame needs graphframes ({error}): python -m pip install 'jelly-rdf[graph]'; "
+            "graph_tables gives its vertices and edges without it"
+        ) from None
+    vertices, edges = graph_tables(df, terms, literals=literals)
+    try:
+        return GraphFrame(vertices, edges)
+    except Exception as error:
+        if "ClassNotFoundException: org.graphframes" not in str(error):
+            raise
+        raise JellyError(
+            "Spark runs without the jar of GraphFrames: start the session with spark.jars.packages set to "
+            "io.graphframes:graphframes-spark4_2.13 and the version of the Python package graphframes-py"
+        ) from None
+
+
+@checked()
+def graph_tables(
+    df: DataFrame, terms: DataFrame | None = None, *, literals: bool = False
+) -> tuple[DataFrame, DataFrame]:
+    """Make tables of the vertices and edges of the graph that statements are.
+
+    Parameters
+    ----------
+    df : DataFrame
+        Statements: columns of the layouts "flat" or "ntriples", or the table ``triples`` of the layout "ids". Select
+        the statements of a named graph before.
+    terms : DataFrame, optional
+        The table ``terms``, if ``df`` is ``triples``.
+    literals : bool, default False
+        Make vertices of literals, too. By default statements with literals are no edges; their subjects are vertices.
+
+    Returns
+    -------
+    tuple of DataFrame
+        Vertices: ``id`` (a number of 64 bits), ``kind`` (iri, bnode, triple or literal), ``value`` (as in the table),
+        and with ``literals`` ``datatype`` and ``lang``, which the layout "ntriples" has in ``value``. Edges: ``src``,
+        ``dst``, ``relationship`` (the predicate), one for each statement. The ids are those of ``terms``, else a hash
+        of 64 bits for this graph. A query that uses the ids of vertices fails if two of them have the same id.
+
+    Raises
+    ------
+    JellyOptionsError
+        If the columns are not those of a table of statements, or ``terms`` is missing.
+
+    Examples
+    --------
+    >>> def degrees(spark):
+    ...     vertices, edges = graph_tables(spark.read.parquet("ids/triples"), spark.read.parquet("ids/terms"))
+    ...     return edges.groupBy("src").count().join(vertices, edges.src == vertices.id).select("value", "count")
+    """
+    types = dict(df.dtypes)
+    if types.get("subject") == types.get("object") == "bigint":
+        return _of_ids(df, terms, literals)
+    if {"subject", "predicate", "object", "object_kind"} <= types.keys():
+        names, kind = ("subject", "predicate", "object"), F.col("object_kind")
+    elif {"s", "p", "o"} <= types.keys():
+        names, kind = ("s", "p", "o"), _kind("o")
+    else:
+        raise JellyOptionsError(
+            f"the columns are {', '.join(types)}: expected those of the layout flat or ntriples, or of triples of ids"
+        )
+    subject, predicate, object = names
+    extra = {name: F.col(name) if name in types else F.lit(None).cast("string") for name in _TERM[2:]}
+    statements = df.select(
+        _node(_kind(subject), F.col(subject)).alias("from"),
+        F.col(predicate).alias("relationship"),
+        _node(kind, F.col(object), **extra).alias("to"),
+    ).select(_id("from").alias("src"), _id("to").alias("dst"), "relationship", "from", "to")
+    edges = statements if literals else statements.where("to.kind <> 'literal'")
+    nodes = statements.select(F.col("src").alias("id"), F.col("from").alias("node")).union(edges.select("dst", "to"))
+    found = nodes.groupBy("id").agg(F.min("node").alias("node"), F.max("node").alias("other"))
+    # In the id itself, so that no query leaves the test out.
+    checked = F.when(F.col("node").eqNullSafe(F.col("other")), F.col("id")).otherwise(
+        F.raise_error(F.concat(F.lit("two vertices have one id: "), F.to_json("node"), F.to_json("other")))
+    )
+    vertices = found.select(checked.cast("bigint").alias("id"), *(f"node.{name}" for name in _shown(literals)))
+    return vertices, edges.select("src", "dst", "relationship")
+
+
+def _shown(literals: bool) -> tuple[str, ...]:
+    return _TERM if literals else _TERM[:2]
+
+
+def _kind(name: str) -> Column:
+    """The kind of a term, by what its value begins with."""
+    value = F.col(name)
+    return (
+        F.when(value.startswith("_:"), "bnode")
+        .when(value.startswith("<<"), "triple")
+        .when(value.startswith('"'), "literal")
+        .otherwise("iri")
+    )
+
+
+def _node(kind: Column, value: Column, **extra: Column) -> Column:
+    none = F.lit(None).cast("string")
+    rest = [extra.get(name, none).alias(name) for name in _TERM[2:]]
+    return F.struct(kind.alias("kind"), value.alias("value"), *rest)
+
+
+def _id(node: str) -> Column:
+    # Nulls do not count in a hash: so none of its parts is null.
+    return F.xxhash64(*(F.coalesce(F.col(f"{node}.{name}"), F.lit("")) for name in _TERM))
+
+
+def _of_ids(df: DataFrame, terms: DataFrame | None, literals: bool) -> tuple[DataFrame, DataFrame]:
+    if terms is None:
+        raise JellyOptionsError("triples of ids need the table of their terms: graph_tables(triples, terms)")
+    nodes = terms if literals else terms.where("kind <> 'literal'")
+    edges = df if literals else df.join(nodes.select(F.col("id").alias("object")), "object", "left_semi")
+    used = df.select(F.col("subject").alias("id")).union(edges.select("object")).distinct()
+    vertices = nodes.join(used, "id", "left_semi").select("id", *_shown(literals))
+    predicates = terms.join(df.select(F.col("predicate").alias("id")).distinct(), "id", "left_semi").select(
+        F.col("id").alias("predicate"), F.col("value").alias("relationship")
+    )
+    named = edges.join(F.broadcast(predicates), "predicate")
+    return vertices, named.select(F.col("subject").alias("src"), F.col("object").alias("dst"), "relationship")

@@ -1,0 +1,45 @@
+"""What each new worker of Python imports for a task that reads: it is paid by every executor, and by each plan."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from cluster import environment, need_spark
+
+import jelly
+
+# Beside those that Spark has imported. There were 190 when writers, Parquet, CSV and HTTP were among them.
+MOST_MODULES = 165
+RARE = ("http", "ssl", "urllib.request", "pyarrow.parquet", "pyarrow.csv", "pyarrow.fs", "pyarrow.dataset",
+        "jelly.arrow", "jelly.patch", "jelly.spark._commit", "jelly.spark._ingest", "jelly.spark._tables",
+        "jelly.spark._streaming.streams", "fsspec", "pandas", "rdflib", "pyoxigraph")  # fmt: skip
+
+READ = """
+import json, sys
+import numpy, pyarrow, pyspark.worker
+import pyspark.sql.datasource
+before = set(sys.modules)
+from jelly.spark._source import JellyDataSource
+source = JellyDataSource({"path": sys.argv[1]})
+reader = source.reader(source.schema())
+rows = sum(len(batch) for task in reader.partitions() for batch in reader.read(task))
+print(json.dumps([rows, sorted(set(sys.modules) - before)]))
+"""
+
+
+def test_a_task_that_reads_imports_few_modules(tmp_path: Path) -> None:
+    need_spark()
+    jelly.write(tmp_path / "a.jelly", jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
+    (tmp_path / "b.nt").write_text("<a:s> <a:p> <a:o> .\n")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", READ, str(tmp_path)],
+        env=environment(), capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows, modules = json.loads(done.stdout)
+    assert rows == 2
+    assert not [name for name in RARE if name in modules]
+    assert len(modules) <= MOST_MODULES, modules
