@@ -20,7 +20,7 @@ from jelly._core.rules.patch_operations cimport (
 )
 from jelly._core.base.protobuf cimport Reader, skip_field, skip_fields, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8, need_utf8
-from jelly._core.jelly.column_state cimport FRAME_COLUMNS, LITERAL_DIRECTION, RDF_11
+from jelly._core.jelly.column_schema cimport FRAME_COLUMNS, LITERAL_DIRECTION, RDF_11
 from jelly._core.jelly.counts cimport note_frame, note_row
 from jelly._core.jelly.decode_state cimport (
     BNODES, GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, LANGUAGES, STAR,
