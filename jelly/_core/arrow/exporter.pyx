@@ -27,7 +27,7 @@ from jelly._options.layouts import find_layout
 from jelly.errors import JellyOptionsError
 
 cdef enum:
-    # Behind the slots of a statement.
+    # After the slots of a statement.
     DATATYPE = 4
     LANG = 5
     VALUE = 6  # a column of query results: any term, or null
@@ -157,26 +157,26 @@ ctypedef struct Values:
 
 
 cdef int32_t add_value(Render* r, Values* values, int32_t term, int slot) noexcept nogil:
-    """The place of the value of a term in the dictionary, where it may be already; or a code."""
+    """The index of the value of a term in the dictionary, where it may be already; or a code."""
     cdef int32_t first = find_same(r, term)
-    cdef int32_t place
+    cdef int32_t index
     cdef Span* span
     if first < 0:
         return first
-    place = values.of_term[first]
-    if place < 0:
+    index = values.of_term[first]
+    if index < 0:
         span = &r.spans[first]
         if reserve(&values.offsets, sizeof(int64_t)) < 0 or reserve(&values.data, span.n) < 0:
             return fail(&r.fault, NO_MEMORY, NULL)
-        place = <int32_t>(values.offsets.n // <int64_t>sizeof(int64_t)) - 1
+        index = <int32_t>(values.offsets.n // <int64_t>sizeof(int64_t)) - 1
         if span.n:  # else there may be no memory yet
             memcpy(values.data.buf + values.data.n, span.at, span.n)
         values.data.n += span.n
         memcpy(values.offsets.buf + values.offsets.n, &values.data.n, sizeof(int64_t))
         values.offsets.n += sizeof(int64_t)
-        values.of_term[first] = place
-    values.of_term[term] = place
-    return place
+        values.of_term[first] = index
+    values.of_term[term] = index
+    return index
 
 
 cdef int64_t fill_codes(
@@ -186,7 +186,7 @@ cdef int64_t fill_codes(
     cdef int32_t* of_term = values.of_term
     cdef int64_t row
     cdef int64_t zero = 0
-    cdef int32_t term, place
+    cdef int32_t term, index
     cdef int32_t n_terms = r.b.n_terms
     if reserve(&values.offsets, sizeof(int64_t)) < 0:
         return fail(&r.fault, NO_MEMORY, NULL)
@@ -202,13 +202,13 @@ cdef int64_t fill_codes(
                 return fail(&r.fault, NO_MEMORY, NULL)
             out[row] = 0
             continue
-        place = of_term[term]
-        if place < 0:
-            place = add_value(r, values, term, slot)
-            if place < 0:
+        index = of_term[term]
+        if index < 0:
+            index = add_value(r, values, term, slot)
+            if index < 0:
                 values.data.n = row
-                return place
-        out[row] = place
+                return index
+        out[row] = index
     return OK
 
 
