@@ -27,7 +27,7 @@ from jelly._options.layouts import find_layout
 from jelly.errors import JellyOptionsError
 
 cdef enum:
-    # Behind the slots of a statement.
+    # After the slots of a statement.
     DATATYPE = 4
     LANG = 5
     VALUE = 6  # a column of query results: any term, or null
@@ -157,26 +157,26 @@ ctypedef struct Values:
 
 
 cdef int32_t add_value(Render* r, Values* values, int32_t term, int slot) noexcept nogil:
-    """The place of the value of a term in the dictionary, where it may be already; or a code."""
+    """The index of the value of a term in the dictionary, where it may be already; or a code."""
     cdef int32_t first = find_same(r, term)
-    cdef int32_t place
+    cdef int32_t index
     cdef Span* span
     if first < 0:
         return first
-    place = values.of_term[first]
-    if place < 0:
+    index = values.of_term[first]
+    if index < 0:
         span = &r.spans[first]
         if reserve(&values.offsets, sizeof(int64_t)) < 0 or reserve(&values.data, span.n) < 0:
             return fail(&r.fault, NO_MEMORY, NULL)
-        place = <int32_t>(values.offsets.n // <int64_t>sizeof(int64_t)) - 1
+        index = <int32_t>(values.offsets.n // <int64_t>sizeof(int64_t)) - 1
         if span.n:  # else there may be no memory yet
             memcpy(values.data.buf + values.data.n, span.at, span.n)
         values.data.n += span.n
         memcpy(values.offsets.buf + values.offsets.n, &values.data.n, sizeof(int64_t))
         values.offsets.n += sizeof(int64_t)
-        values.of_term[first] = place
-    values.of_term[term] = place
-    return place
+        values.of_term[first] = index
+    values.of_term[term] = index
+    return index
 
 
 cdef int64_t fill_codes(
@@ -186,7 +186,7 @@ cdef int64_t fill_codes(
     cdef int32_t* of_term = values.of_term
     cdef int64_t row
     cdef int64_t zero = 0
-    cdef int32_t term, place
+    cdef int32_t term, index
     cdef int32_t n_terms = r.b.n_terms
     if reserve(&values.offsets, sizeof(int64_t)) < 0:
         return fail(&r.fault, NO_MEMORY, NULL)
@@ -202,13 +202,13 @@ cdef int64_t fill_codes(
                 return fail(&r.fault, NO_MEMORY, NULL)
             out[row] = 0
             continue
-        place = of_term[term]
-        if place < 0:
-            place = add_value(r, values, term, slot)
-            if place < 0:
+        index = of_term[term]
+        if index < 0:
+            index = add_value(r, values, term, slot)
+            if index < 0:
                 values.data.n = row
-                return place
-        out[row] = place
+                return index
+        out[row] = index
     return OK
 
 
@@ -225,16 +225,15 @@ cdef void fill_frames(
         row += 1
 
 
-cdef int pick(const int32_t* ids, const int64_t* chosen, int64_t n, int64_t rows, int32_t* out) noexcept nogil:
-    """The ids of the rows that were chosen; -1 where these are not in order or not there."""
+cdef bint in_order(const int64_t* chosen, int64_t n, int64_t rows) noexcept nogil:
+    """Whether the rows that were chosen are there, each once."""
     cdef int64_t last = -1
     cdef int64_t i
     for i in range(n):
         if chosen[i] <= last or chosen[i] >= rows:
-            return -1
+            return False
         last = chosen[i]
-        out[i] = ids[last]
-    return OK
+    return True
 
 
 @final
@@ -269,8 +268,9 @@ cdef class ArrowExporter:
     cdef int32_t* of_term
     cdef int64_t cap_of_term
     cdef double hint[7]  # bytes of a row in the last record batch
-    # The ids of the rows: those of the Batch, or some of them, copied.
+    # The ids of the rows: those of the Batch, or some of them, which are copied when their column is asked for.
     cdef const int32_t* spog[4]
+    cdef int copied  # bits of the columns
     cdef int64_t n_rows
     cdef object chosen  # the numpy array of their numbers; None: all rows
     cdef const int64_t* numbers
@@ -338,19 +338,26 @@ cdef class ArrowExporter:
 
     cdef int choose(self, rows) except -1:
         cdef int64_t n = len(rows)
-        cdef int64_t all_rows = self.n_rows
-        cdef int slot
         if make_room(<void**>&self.picked, &self.cap_picked, 4 * n, sizeof(int32_t)) < 0:
             raise MemoryError
         self.chosen = numpy.ascontiguousarray(rows, numpy.int64)
         self.numbers = <const int64_t*><size_t>self.chosen.ctypes.data
-        for slot in range(4):
-            if self.spog[slot] != NULL:
-                if pick(self.spog[slot], self.numbers, n, all_rows, self.picked + slot * n) < 0:
-                    raise IndexError(f"the rows are not in order or lead out of a Batch of {all_rows}")
-                self.spog[slot] = self.picked + slot * n
+        if not in_order(self.numbers, n, self.n_rows):
+            raise IndexError(f"the rows are not in order or lead out of a Batch of {self.n_rows}")
+        self.copied = 0
         self.n_rows = n
         return 0
+
+    cdef const int32_t* column(self, int slot) noexcept:
+        """The term ids of the rows; NULL where the Batch has no such column."""
+        cdef int32_t* ids = self.picked + slot * self.n_rows
+        cdef int64_t i
+        if self.numbers != NULL and self.spog[slot] != NULL and not self.copied >> slot & 1:
+            for i in range(self.n_rows):
+                ids[i] = self.spog[slot][self.numbers[i]]
+            self.spog[slot] = ids
+            self.copied |= 1 << slot
+        return self.spog[slot]
 
     cdef Hold enter(self, int64_t row, int64_t end):
         held = hold(&self.claimed, self)
@@ -377,7 +384,8 @@ cdef class ArrowExporter:
         cdef const int32_t* ids
         cdef int status
         if slot <= GRAPH:
-            return NULL if self.spog[slot] == NULL else self.spog[slot] + row
+            ids = self.column(slot)
+            return NULL if ids == NULL else ids + row
         if slot != VALUE and (b.n_terms == 0 or memchr(b.kind, kind, b.n_terms) == NULL):
             return NULL
         ids = self.objects(name, row, end)
@@ -397,7 +405,7 @@ cdef class ArrowExporter:
         cdef int64_t column
         if name is None or not self.results:
             need_statements(self.batch)
-            return self.spog[OBJECT] + row
+            return self.column(OBJECT) + row
         if make_room(<void**>&self.scratch, &self.cap_scratch, end - row, sizeof(int32_t)) < 0:
             raise MemoryError
         column = self.columns[name]
@@ -509,13 +517,15 @@ cdef class ArrowExporter:
     def kinds(self, int64_t row, int64_t end):
         """int32 offsets and data of the column object_kind."""
         cdef Buffer offsets, data
+        cdef const int32_t* ids
         cdef int64_t n
         held = self.enter(row, end)
         need_statements(self.batch)
+        ids = self.column(OBJECT)
         offsets = new_buffer(self.pool, (end - row + 1) * sizeof(int32_t))
         data = new_buffer(self.pool, KIND_WIDTH * (end - row + 1))
         with nogil:
-            n = fill_kinds(&self.r, self.spog[OBJECT] + row, end - row, <int32_t*>offsets.data, <uint8_t*>data.data)
+            n = fill_kinds(&self.r, ids + row, end - row, <int32_t*>offsets.data, <uint8_t*>data.data)
         if n < 0:
             raise self.error(row)
         data.n = n

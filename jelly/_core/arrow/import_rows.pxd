@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from jelly._core.ntriples.term_reader cimport NTriplesReader
 
 cdef enum:
-    # The columns before these are the slots of a statement, see textread.
+    # The columns before these are the slots of a statement.
     LANG = 5
     KIND = 6
     OP = 7
@@ -37,7 +37,7 @@ ctypedef struct Strings:
     # the value of the row
     const uint8_t* at
     int64_t n
-    int64_t place  # in the dictionary
+    int64_t entry  # of the dictionary
     # the last value that became a term; n < 0: none
     const uint8_t* last_at
     int64_t last_n

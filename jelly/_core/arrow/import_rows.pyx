@@ -32,12 +32,12 @@ cdef inline int get_value(ArrowImport* t, int which) noexcept nogil:
     if not c.given or not is_valid(c.valid, i):
         return 0
     if c.index != NULL:
-        c.place = c.index[i]
-        if c.place < 0 or c.place >= c.n_values:
+        c.entry = c.index[i]
+        if c.entry < 0 or c.entry >= c.n_values:
             t.at_fault = which
             c.n = 0
-            return fail(&t.lines.fault, COLUMN_INDEX, NULL, c.place, c.n_values)
-        i = c.first_value + c.place
+            return fail(&t.lines.fault, COLUMN_INDEX, NULL, c.entry, c.n_values)
+        i = c.first_value + c.entry
         if not is_valid(c.value_valid, i):
             return 0
     if c.wide_offsets != NULL:
@@ -59,7 +59,7 @@ cdef inline int32_t find_known(ArrowImport* t, Strings* c) noexcept nogil:
     """The term that this value became before in this Batch; -2 where there is none."""
     cdef CachedCell* known
     if c.known != NULL:
-        known = &c.known[c.place]
+        known = &c.known[c.entry]
         return known.term if known.serial == t.serial else -2
     if c.last_serial == t.serial and c.last_n == c.n and same_bytes(c.last_at, c.at, c.n):
         return c.last_term
@@ -69,19 +69,19 @@ cdef inline int32_t find_known(ArrowImport* t, Strings* c) noexcept nogil:
 cdef inline int32_t find_row(ArrowImport* t, Strings* c) noexcept nogil:
     """The term that `find_known` would find for the row, without a look at the value: -2 also where that is needed."""
     cdef int64_t i = c.first + t.row
-    cdef int64_t place
+    cdef int64_t entry
     if c.known == NULL or not is_valid(c.valid, i):
         return -2
-    place = c.index[i]
-    if place < 0 or place >= c.n_values or c.known[place].serial != t.serial:
+    entry = c.index[i]
+    if entry < 0 or entry >= c.n_values or c.known[entry].serial != t.serial:
         return -2
-    return c.known[place].term
+    return c.known[entry].term
 
 
 cdef inline void keep_known(ArrowImport* t, Strings* c, int32_t term) noexcept nogil:
     if c.known != NULL:
-        c.known[c.place].serial = t.serial
-        c.known[c.place].term = term
+        c.known[c.entry].serial = t.serial
+        c.known[c.entry].term = term
     else:
         c.last_at = c.at
         c.last_n = c.n
@@ -92,7 +92,7 @@ cdef inline void keep_known(ArrowImport* t, Strings* c, int32_t term) noexcept n
 cdef inline int32_t new_term(ArrowImport* t, Strings* c, int kind, int32_t aux, const uint8_t* at, int64_t n) noexcept nogil:
     """A term with a text of a column, which is checked where it is not in the Batch already; or a code.
 
-    The values of a dictionary are known by their place, so a search for their text would hardly ever find anything.
+    The values of a dictionary are known by their index, so a search for their text would hardly ever find anything.
     """
     cdef int32_t before = t.lines.batch.n_terms
     cdef int32_t term

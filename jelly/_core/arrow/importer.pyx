@@ -42,11 +42,11 @@ cdef class ArrowImporter:
 
     >>> from jelly._core.arrow.exporter import ArrowExporter
     >>> import jelly
-    >>> columns, intake = ArrowExporter("ntriples"), ArrowImporter("ntriples", quads=False)
+    >>> columns, reader = ArrowExporter("ntriples"), ArrowImporter("ntriples", quads=False)
     >>> columns.start(next(jelly.scan(b'<a:s> <a:p> "o"@en .', format="nt").batches()))
     >>> made = {name: columns.strings(name, 0, 1) for name in "spo"}
-    >>> intake.load(1, {name: (0, None, None, 0, 1, None, False, m[3], m[4]) for name, m in made.items()})
-    >>> intake.pull(), intake.pull(True).term(3)
+    >>> reader.load(1, {name: (0, None, None, 0, 1, None, False, m[3], m[4]) for name, m in made.items()})
+    >>> reader.pull(), reader.pull(True).term(3)
     (None, '"o"@en')
     """
 
@@ -211,10 +211,10 @@ cdef class ArrowImporter:
         """The error of the fault, with column, row and the beginning of the value."""
         cdef Strings* c = &self.t.columns[self.t.at_fault]
         cdef Fault* fault = &self.t.lines.fault
-        place = {}
+        location = {}
         if fault.at != NULL and fault.at >= c.at:
-            place["column"] = fault.at - c.at + 1
-        error = fault_error(fault, place)
+            location["column"] = fault.at - c.at + 1
+        error = fault_error(fault, location)
         if isinstance(error, MemoryError):
             return error
         which = self.t.at_fault

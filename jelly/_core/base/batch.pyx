@@ -56,7 +56,7 @@ cdef int add_operations(BatchData* b) noexcept nogil:
 
 
 cdef int add_variables(BatchData* b, int64_t width, int64_t rows) noexcept nogil:
-    """Make an BatchData that has no rows yet one of query results, with room for a number of rows."""
+    """Make a BatchData that has no rows yet one of query results, with room for a number of rows."""
     free(b.s)
     free(b.p)
     free(b.o)

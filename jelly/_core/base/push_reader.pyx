@@ -264,12 +264,12 @@ cdef class BatchIterator:
     ([1], [])
     """
 
-    cdef PushReader feeder  # None at the end
+    cdef PushReader reader  # None at the end
     cdef object first
     cdef Claim claimed
 
-    def __cinit__(self, PushReader feeder not None, first=None):
-        self.feeder = feeder
+    def __cinit__(self, PushReader reader not None, first=None):
+        self.reader = reader
         self.first = first
 
     def __reduce__(self):
@@ -283,10 +283,10 @@ cdef class BatchIterator:
         try:
             found = self.first
             self.first = None
-            if found is None and self.feeder is not None:
-                found = self.feeder.next_batch(True)
+            if found is None and self.reader is not None:
+                found = self.reader.next_batch(True)
             if found is None:
-                self.feeder = None
+                self.reader = None
                 raise StopIteration
             return found
         finally:

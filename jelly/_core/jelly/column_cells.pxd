@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from jelly._core.base.protobuf cimport WIRE_LEN, Reader, skip_any, take_span, take_varint
-from jelly._core.jelly.column_state cimport Numbers
+from jelly._core.jelly.column_schema cimport Numbers
 from jelly._core.jelly.decode_state cimport DecoderState
 
 

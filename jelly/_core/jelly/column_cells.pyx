@@ -13,7 +13,7 @@ from jelly._core.base.fault cimport (
 from jelly._core.base.kinds cimport KIND_LANG, KIND_LITERAL, KIND_TYPED
 from jelly._core.base.protobuf cimport Reader, WIRE_LEN, skip_any, take_low_bits, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
-from jelly._core.jelly.column_state cimport (
+from jelly._core.jelly.column_schema cimport (
     COLUMN_BNODES, COLUMN_LANGTAGS, COLUMN_LAYOUTS, COLUMN_LEX_VALUES, COLUMN_LITERAL_KINDS, COLUMN_NAME_IDS,
     COLUMN_PREFIX_IDS, COLUMN_TRIPLES, Column, Columns, LITERAL_KINDS, LiteralKind, Numbers, Tag, VALUE_BNODE, VALUE_IRI,
     VALUE_LITERAL,

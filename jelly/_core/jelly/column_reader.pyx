@@ -22,7 +22,7 @@ from jelly._core.base.memory cimport make_room
 from jelly._core.base.pieces cimport free_pieces
 from jelly._core.base.protobuf cimport Reader, WIRE_LEN, WIRE_VARINT, skip_any, take_span, take_varint
 from jelly._core.base.utf8 cimport need_utf8
-from jelly._core.jelly.column_state cimport (
+from jelly._core.jelly.column_schema cimport (
     BATCH_LENGTHS_P, BATCH_LENGTHS_S, BATCH_NAMES, BATCH_NAMESPACES, BATCH_ROW_COUNT, BATCH_SUBJECTS, COLUMN_BNODES,
     COLUMN_DIRECTIONS, COLUMN_FIELDS, COLUMN_KINDS, COLUMN_LANGTAGS, COLUMN_LAYOUTS, COLUMN_LEX_VALUES, COLUMN_LITERAL_KINDS,
     COLUMN_NAME_IDS, COLUMN_NUMBERS, COLUMN_PREFIX_IDS, COLUMN_TRIPLES, COLUMN_VERSION, Column, Columns, ENTRY_ID,
@@ -394,7 +394,7 @@ cdef int open_batch(DecoderState* d) noexcept nogil:
     return check_lengths(d)
 
 
-cdef int restate(DecoderState* d, Reader row, const uint8_t* behind) noexcept nogil:
+cdef int restate(DecoderState* d, Reader row, const uint8_t* after) noexcept nogil:
     """The options row of a frame. NEED_TABLES: the tables are empty from here on, and a message ends."""
     cdef StreamOptionsRow h
     cdef Reader body
@@ -417,7 +417,7 @@ cdef int restate(DecoderState* d, Reader row, const uint8_t* behind) noexcept no
         look_for_restart(&d.restart, d.n_frames, 0, d.frame_offset + (at - d.frame_start))
     if d.columns.open and end_message(d) != OK:
         return d.fault.code
-    d.frame.at = behind  # where rows go on, should they
+    d.frame.at = after  # where rows go on, should they
     d.next = h
     return NEED_TABLES
 
@@ -426,7 +426,7 @@ cdef int open_frame(DecoderState* d) noexcept nogil:
     cdef Columns* f = d.columns
     cdef Reader r, span, row, whole
     cdef const uint8_t* begin
-    cdef const uint8_t* behind = d.frame_start
+    cdef const uint8_t* after = d.frame_start
     cdef int field
     cdef int rows = 0
     cdef int batches = 0
@@ -443,20 +443,20 @@ cdef int open_frame(DecoderState* d) noexcept nogil:
             rows += 1
             if rows == 1:
                 row = span
-                behind = r.at
+                after = r.at
         elif field == FRAME_COLUMNS:
             batches += 1
             f.batch = span
             f.size += r.at - begin
     if rows > 0 and not f.restated:
-        field = restate(d, row, behind)
+        field = restate(d, row, after)
         if field != NEED_TABLES or d.next.version != COLUMN_VERSION:
             return field
     if rows == 0 and d.at_keyframe:
         # What the first options of the stream say may have changed since.
         return fail(&d.fault, NOT_KEYFRAME, d.frame_start)
     if rows > 1:
-        return fail(&d.fault, COLUMN_ROW, behind)
+        return fail(&d.fault, COLUMN_ROW, after)
     if rows > 0 and not f.restated:
         return NEED_TABLES
     if batches > 1 and gathered(d, whole, 1 << (FRAME_COLUMNS >> 3), 0, &f.batch) < 0:

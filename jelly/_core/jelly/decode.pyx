@@ -20,7 +20,7 @@ from jelly._core.rules.patch_operations cimport (
 )
 from jelly._core.base.protobuf cimport Reader, skip_field, skip_fields, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8, need_utf8
-from jelly._core.jelly.column_state cimport FRAME_COLUMNS, LITERAL_DIRECTION, RDF_11
+from jelly._core.jelly.column_schema cimport FRAME_COLUMNS, LITERAL_DIRECTION, RDF_11
 from jelly._core.jelly.counts cimport note_frame, note_row
 from jelly._core.jelly.decode_state cimport (
     BNODES, GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, LANGUAGES, STAR,
@@ -114,15 +114,17 @@ cdef int32_t find_tag(DecoderState* d, const uint8_t* at, int64_t n, int kind) n
 cdef int32_t find_language(DecoderState* d, Reader* tag, int64_t direction, const uint8_t* at) noexcept nogil:
     """The term of a language tag. Its base direction is a number in columns, and part of the tag in rows."""
     cdef int64_t n = tag.end - tag.at
+    cdef int kind = KIND_TEXT + <int>direction
     if direction > 2:
         return fail(&d.fault, DIRECTION_NUMBER, at, direction)
     if direction > 0 and d.header.rdf == RDF_11:
         return fail(&d.fault, DIRECTION_VERSION, at)
     if n == 0:
         return fail(&d.fault, EMPTY_LANGUAGE, at)
-    if direction > 0:
-        return find_tag(d, tag.at, n, KIND_TEXT + <int>direction)
-    return find_tag(d, tag.at, n, split_tag(tag.at, &n))
+    if direction == 0:
+        # Not in the call below: C does not say which of its arguments is first.
+        kind = split_tag(tag.at, &n)
+    return find_tag(d, tag.at, n, kind)
 
 
 cdef int32_t read_literal(DecoderState* d, Reader* r) noexcept nogil:

@@ -10,7 +10,7 @@ from jelly._core.rules.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
 from jelly._core.base.protobuf cimport Reader, Writer
-from jelly._core.jelly.column_state cimport COLUMN_FIELDS, Columns
+from jelly._core.jelly.column_schema cimport COLUMN_FIELDS, Columns
 from jelly._core.jelly.frame_reader cimport FrameReader
 from jelly._core.jelly.lookup cimport Lookup
 from jelly._core.base.pieces cimport Pieces

@@ -21,7 +21,7 @@ from jelly._core.rules.patch_operations cimport (
     AT_START, CLOSED, EITHER, IN_TRANSACTION, OPEN, OP_PUNCTUATION, pack_place,
 )
 from jelly._core.base.push_reader cimport PushReader
-from jelly._core.jelly.column_state cimport COLUMN_VERSION, NUMBERING_P, NUMBERING_S
+from jelly._core.jelly.column_schema cimport COLUMN_VERSION, NUMBERING_P, NUMBERING_S
 from jelly._core.jelly.column_reader cimport end_message, free_columns, run_columns
 from jelly._core.jelly.decode cimport run
 from jelly._core.jelly.decode_state cimport (

@@ -5,5 +5,5 @@ from libc.stdint cimport int64_t
 from jelly._core.jelly.encoder_state cimport EncoderState
 
 
-cdef int encode_rows(EncoderState* e, int64_t* row) noexcept nogil
+cdef int encode_batch(EncoderState* e, int64_t* row) noexcept nogil
 cdef int finish_patch(EncoderState* e) noexcept nogil

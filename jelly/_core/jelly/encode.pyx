@@ -16,11 +16,12 @@ from jelly._core.rules.patch_operations cimport (
     OPEN, OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, step_transaction,
 )
 from jelly._core.base.protobuf cimport Writer, insert_length, write_byte, write_field, write_varint
+from jelly._core.jelly.column_encoder cimport end_column_frames, put_column_namespace, put_columns
 from jelly._core.jelly.encoder_state cimport DATATYPES, NAMES, PREFIXES, EncoderState, LastIds, TermMemo
 from jelly._core.jelly.frame_writer cimport end_frame, end_graph, put_metadata, put_row, split_frame, start_frame
 from jelly._core.jelly.lookup cimport Lru, is_current, touch
 from jelly._core.jelly.term_out cimport (
-    entry_id, is_repeated, len_text, prefix_id, split_iri, write_iri, write_literal, write_text,
+    entry_id, is_repeated, len_text, note_ids, prefix_id, split_iri, use_ids, write_iri, write_literal, write_text,
 )
 
 cdef enum:
@@ -40,38 +41,28 @@ cdef enum:
 cdef int find_ids(EncoderState* e, int32_t term, int32_t* name, int32_t* prefix) noexcept nogil:
     """The lookup ids of an IRI. OK, NO_PREFIX_LEFT or a fault."""
     cdef TermMemo* memo = &e.memo[term]
-    cdef Lru* names = &e.tables[NAMES]
-    cdef Lru* prefixes = &e.tables[PREFIXES]
     cdef const uint8_t* text
-    cdef int64_t n, cut
-    if not e.whole_names and memo.name > 0 and is_current(names, memo.name, memo.name_serial):
-        if memo.prefix == 0 or is_current(prefixes, memo.prefix, memo.prefix_serial):
-            name[0] = memo.name
-            prefix[0] = memo.prefix
-            touch(names, memo.name, e.statement)
-            if memo.prefix != 0:
-                touch(prefixes, memo.prefix, e.statement)
-            return OK
+    cdef int64_t n
+    cdef int64_t cut = 0
+    if not e.whole_names and use_ids(e, memo):
+        name[0] = memo.name
+        prefix[0] = memo.prefix
+        return OK
     text = e.b.text + e.b.start[term]
     n = len_text(e, term)
-    cut = 0
     prefix[0] = 0
-    if prefixes.size > 0:
+    if e.tables[PREFIXES].size > 0:
         cut = 0 if e.whole_names else split_iri(text, n)
         prefix[0] = prefix_id(e, text, cut)
         if prefix[0] <= 0:
             return NO_PREFIX_LEFT if prefix[0] == 0 else e.fault.code
     name[0] = entry_id(e, NAMES, text + cut, n - cut)
     if name[0] == 0:
-        return fail(&e.fault, NAMES_FULL, NULL, names.size)
+        return fail(&e.fault, NAMES_FULL, NULL, e.tables[NAMES].size)
     if name[0] < 0:
         return e.fault.code
     if not e.whole_names:
-        memo.name = name[0]
-        memo.name_serial = names.entries[name[0]].serial
-        memo.prefix = prefix[0]
-        if prefix[0] != 0:
-            memo.prefix_serial = prefixes.entries[prefix[0]].serial
+        note_ids(e, memo, name[0], prefix[0])
     return OK
 
 
@@ -276,6 +267,7 @@ cdef int put_statement(EncoderState* e, int64_t row, uint8_t op_tag) noexcept no
 cdef int put_namespace(EncoderState* e, int32_t name, int32_t iri) noexcept nogil:
     cdef int32_t terms[4]
     cdef int status
+    start_frame(e)
     if not e.namespaces:
         if e.skip_namespaces:
             return OK
@@ -363,10 +355,8 @@ cdef inline int put_patch_row(EncoderState* e, int64_t row) noexcept nogil:
 
 # ---- frames
 
-cdef int end_bounds(EncoderState* e, int64_t row, int64_t limit, int64_t* bound) noexcept nogil:
+cdef int end_row_frames(EncoderState* e, int64_t row, int64_t limit, int64_t* bound) noexcept nogil:
     """Finish the frames before number `limit` that end at this row of the Batch. A flat stream has frames of its own."""
-    if not e.keep_frames:
-        return OK
     while bound[0] < limit and e.b.frames[bound[0]] == row:
         end_graph(e)
         if end_frame(e, e.b, bound[0]) != OK:
@@ -375,42 +365,11 @@ cdef int end_bounds(EncoderState* e, int64_t row, int64_t limit, int64_t* bound)
     return OK
 
 
-cdef inline bint ends_here(EncoderState* e, int64_t row, int64_t bound, int64_t n_bounds) noexcept nogil:
-    """Whether a frame of the Batch that is kept ends after the row before this one."""
-    return e.keep_frames and bound < n_bounds and e.b.frames[bound] == row
-
-
-cdef int encode_rows(EncoderState* e, int64_t* row) noexcept nogil:
-    """Write the rows of `e.b` from `row` to `e.stop`; where it comes to a fault, `row` tells which."""
-    cdef BatchData* b = e.b
-    cdef int64_t bound = 0
-    cdef int64_t n_bounds = b.n_frames - (1 if e.open_end and b.n_frames > 0 else 0)
-    cdef int64_t name = 0
+cdef int put_statements(EncoderState* e, int64_t* row, int64_t end, bint ends) noexcept nogil:
+    """Write the rows before `end`, where with `ends` a frame of the Batch ends that is kept."""
     cdef int64_t bytes_before, rows_before
-    e.bound = 0
-    while name < b.n_names and b.names[name].row < row[0]:
-        name += 1
-    # Of streams of one frame each begins with its first row.
-    if not e.independent:
-        start_frame(e)
-    while True:
-        if e.part and row[0] == e.stop:
-            return OK
-        while name < b.n_names and b.names[name].row == row[0]:
-            # Frames that ended at this row before the namespace was declared end before it.
-            if end_bounds(e, row[0], min(b.names[name].frame, n_bounds), &bound) != OK:
-                return e.fault.code
-            start_frame(e)
-            if put_namespace(e, b.names[name].name, b.names[name].iri) != OK:
-                return e.fault.code
-            name += 1
-        if end_bounds(e, row[0], n_bounds, &bound) != OK:
-            return e.fault.code
-        if row[0] == b.n_rows:
-            # Metadata that stands before the rows of a frame which a later Batch ends.
-            if e.keep_frames and b.n_meta:
-                put_metadata(e, b, n_bounds)
-            return OK
+    while row[0] < end:
+        # Of streams of one frame each begins with its first row.
         if not e.started:
             start_frame(e)
         # Before it is written: what ends a patch may begin a keyframe.
@@ -425,10 +384,52 @@ cdef int encode_rows(EncoderState* e, int64_t* row) noexcept nogil:
             return e.fault.code
         if (
             (e.frame_rows > 0 and e.rows >= e.frame_rows) or (e.frame_bytes > 0 and e.body.n >= e.frame_bytes)
-            or (e.cut_rows > 0 and e.since_key >= e.cut_rows and not ends_here(e, row[0], bound, n_bounds))
-        ):
-            if end_frame(e, NULL, 0) != OK:
+            or (e.cut_rows > 0 and e.since_key >= e.cut_rows and not (ends and row[0] == end))
+        ) and end_frame(e, NULL, 0) != OK:
+            return e.fault.code
+    return OK
+
+
+cdef int encode_batch(EncoderState* e, int64_t* row) noexcept nogil:
+    """Write the rows of `e.b` from `row` to `e.stop`; where it comes to a fault, `row` tells which."""
+    cdef BatchData* b = e.b
+    cdef int64_t bound = 0
+    cdef int64_t n_bounds = 0
+    cdef int64_t name = 0
+    cdef int64_t limit, end
+    cdef bint ends
+    e.bound = 0
+    if e.keep_frames:
+        n_bounds = b.n_frames - (e.open_end and b.n_frames > 0)
+    while name < b.n_names and b.names[name].row < row[0]:
+        name += 1
+    if not e.columnar and not e.independent:
+        start_frame(e)
+    while not (e.part and row[0] == e.stop):
+        while True:
+            # Frames that ended at this row before a namespace was declared end before it.
+            limit = n_bounds
+            if name < b.n_names and b.names[name].row == row[0]:
+                limit = min(limit, b.names[name].frame)
+            if (end_column_frames if e.columnar else end_row_frames)(e, row[0], limit, &bound) != OK:
                 return e.fault.code
+            if name == b.n_names or b.names[name].row != row[0]:
+                break
+            if (put_column_namespace if e.columnar else put_namespace)(e, b.names[name].name, b.names[name].iri) != OK:
+                return e.fault.code
+            name += 1
+        if row[0] == e.stop:
+            # Metadata that stands before the rows of a frame which a later Batch ends.
+            if e.keep_frames and b.n_meta:
+                put_metadata(e, b, n_bounds)
+            return OK
+        end = e.stop if name == b.n_names else min(e.stop, b.names[name].row)
+        ends = bound < n_bounds and b.frames[bound] <= end
+        if ends:
+            end = b.frames[bound]
+        if (put_columns if e.columnar else put_statements)(e, row, end, ends) != OK:
+            return e.fault.code
+    return OK
 
 
 cdef int finish_patch(EncoderState* e) noexcept nogil:

@@ -13,10 +13,10 @@ from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error, utf8_of, whole_number
 from jelly._core.base.objects cimport Hold, hold
 from jelly._core.base.protobuf cimport Reader, len_varint, take_span
-from jelly._core.jelly.column_state cimport BATCH_NAMES, MAX_COLUMN_TAGS, RESULTS_NAMES
-from jelly._core.jelly.encode cimport encode_rows, finish_patch
-from jelly._core.jelly.encode_columns cimport (
-    columns_failed, encode_columns, end_columns, finish_columns, free_columns_out, has_columns,
+from jelly._core.jelly.column_schema cimport BATCH_NAMES, MAX_COLUMN_TAGS, RESULTS_NAMES
+from jelly._core.jelly.encode cimport encode_batch, finish_patch
+from jelly._core.jelly.column_encoder cimport (
+    columns_failed, end_columns, finish_columns, free_columns_out, has_columns,
     needed_rdf_version, start_columns,
 )
 from jelly._core.jelly.encoder_state cimport (
@@ -371,7 +371,7 @@ cdef class Encoder:
             if self.e.patch:
                 self.e.keep_frames = False
             with nogil:
-                status = encode_columns(&self.e, &row) if self.e.columnar else encode_rows(&self.e, &row)
+                status = encode_batch(&self.e, &row)
                 if status == OK:
                     status = carry_terms(&batch.a, &self.e.carry, self.e.last, self.e.carried, MAX_TEXT)
                     if status != OK:

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from jelly._core.base.batch cimport BatchData
 from jelly._core.base.fault cimport Fault
 from jelly._core.base.protobuf cimport Writer
-from jelly._core.jelly.column_state cimport COLUMN_FIELDS
+from jelly._core.jelly.column_schema cimport COLUMN_FIELDS
 from jelly._core.jelly.lookup cimport Lru
 
 cdef enum:
@@ -35,10 +35,7 @@ ctypedef struct TermMemo:
 
 ctypedef struct ColumnMemo:
     # The same for streams in columns, and the frames that hold on to these entries.
-    int32_t name  # of a language tag its number in the column
-    uint32_t name_serial
-    int32_t prefix
-    uint32_t prefix_serial
+    TermMemo ids  # `name` of a language tag is its number in the column
     uint32_t frame
     int32_t datatype
     uint32_t datatype_serial

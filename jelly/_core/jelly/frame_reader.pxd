@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from jelly._core.base cimport schema as pb
 from jelly._core.base.fault cimport Fault
 from jelly._core.base.protobuf cimport WIRE_LEN, Reader, Writer, skip_any, take_span, take_varint
-from jelly._core.jelly.column_state cimport FRAME_COLUMNS
+from jelly._core.jelly.column_schema cimport FRAME_COLUMNS
 
 cdef enum:
     FRAMING_UNKNOWN = -1

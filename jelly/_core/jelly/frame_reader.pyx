@@ -9,7 +9,7 @@ from jelly._core.base.fault cimport (
 )
 from jelly._core.base.protobuf cimport MAX_VARINT, put_bytes, reserve, skip_any, take_span, take_varint
 from jelly._core.base.utf8 cimport need_utf8
-from jelly._core.jelly.column_state cimport BATCH_ROW_COUNT, FRAME_COLUMNS
+from jelly._core.jelly.column_schema cimport BATCH_ROW_COUNT, FRAME_COLUMNS
 
 cdef enum:
     # A frame buffer larger than this is given back once its frame is used up.

@@ -24,7 +24,7 @@ from jelly._core.base.protobuf cimport Reader, WIRE_LEN, skip_any, take_span, ta
 from jelly._core.base.utf8 cimport need_utf8
 from jelly._core.jelly.column_cells cimport fill, take_number32
 from jelly._core.jelly.column_reader cimport open_column, read_entries
-from jelly._core.jelly.column_state cimport (
+from jelly._core.jelly.column_schema cimport (
     ANSWER_VALUE, Column, Columns, MAX_ROW_COUNT, MIN_COLUMN_NAMES, RDF_12, RESULTS_ANSWER, RESULTS_COLUMN, RESULTS_METADATA,
     RESULTS_NAMES, RESULTS_OPTIONS, RESULTS_PUNCTUATED, RESULTS_RDF_VERSION, RESULTS_ROW_COUNT,
     RESULTS_TRAILER, RESULTS_TYPE, RESULTS_VARIABLE, TRAILER_ERROR,
@@ -75,7 +75,7 @@ ctypedef struct ResultFrame:
     Reader error
     Reader links  # NULL: none
     bint begun  # Python has taken what begins with it
-    int64_t place  # the variable whose column is read; -1: none
+    int64_t variable  # the variable whose column is read; -1: none
     # The present result set.
     int64_t width
     bint open  # it has begun, and no trailer came
@@ -181,16 +181,16 @@ cdef int scan_frame(DecoderState* d, ResultFrame* f) noexcept nogil:
 
 # ---- rows
 
-cdef int read_column(DecoderState* d, ResultFrame* f, Reader body, int64_t place) noexcept nogil:
-    """A column of the present frame, into the cells of the variable number `place`."""
+cdef int read_column(DecoderState* d, ResultFrame* f, Reader body, int64_t variable) noexcept nogil:
+    """A column of the present frame, into the cells of the variable number `variable`."""
     cdef Columns* k = d.columns
     cdef BatchData* b = d.b
     cdef int64_t n = f.rows
     cdef int64_t width = f.width
-    cdef int32_t* out = b.cells + b.n_rows * width + place
+    cdef int32_t* out = b.cells + b.n_rows * width + variable
     cdef int32_t* cells = out if width == 1 else f.cells
     cdef int64_t i
-    f.place = place
+    f.variable = variable
     memset(&k.of[OBJECT], 0, sizeof(Column))
     k.of[OBJECT].body = body
     k.known_in = ~d.t.batch  # what its numbers of literal kinds mean is its own
@@ -210,7 +210,7 @@ cdef int read_rows(DecoderState* d, ResultFrame* f) noexcept nogil:
     cdef BatchData* b = d.b
     cdef Reader r, span
     cdef int64_t tag, most
-    cdef int64_t place = 0
+    cdef int64_t variable = 0
     cdef int pass_
     if f.rows > MAX_ROW_COUNT:
         return fail(&d.fault, ROW_COUNT, d.frame_start, f.rows, MAX_ROW_COUNT)
@@ -240,10 +240,10 @@ cdef int read_rows(DecoderState* d, ResultFrame* f) noexcept nogil:
                 if read_entries(d, span, <int>(tag >> 3) - RESULTS_NAMES) != OK:
                     return d.fault.code
             elif pass_ == 1 and tag >> 3 == RESULTS_COLUMN:
-                if read_column(d, f, span, place) != OK:
+                if read_column(d, f, span, variable) != OK:
                     return d.fault.code
-                place += 1
-    f.place = -1
+                variable += 1
+    f.variable = -1
     b.n_rows += f.rows
     return OK
 
@@ -324,7 +324,7 @@ cdef class ResultDecoder(Decoder):
 
     def __cinit__(self, **_):
         self.sets = deque()
-        self.f.place = -1
+        self.f.variable = -1
         self.d.columnar = True
         if make_columns(&self.d) != OK:
             raise MemoryError
@@ -483,12 +483,12 @@ cdef class ResultDecoder(Decoder):
 
     cdef object make_error(self):
         cdef DecoderState* d = &self.d
-        place = {"frame": d.n_frames, "offset": d.frame_offset if d.in_frame else d.feed.offset}
+        location = {"frame": d.n_frames, "offset": d.frame_offset if d.in_frame else d.feed.offset}
         if d.in_frame and d.frame_start <= d.fault.at <= d.frame.end:
-            place["offset"] += d.fault.at - d.frame_start
-        if self.f.place >= 0:
-            place["slot"] = f"variable {self.current.variables[self.f.place]!r:.80}"
-        return fault_error(&d.fault, place)
+            location["offset"] += d.fault.at - d.frame_start
+        if self.f.variable >= 0:
+            location["slot"] = f"variable {self.current.variables[self.f.variable]!r:.80}"
+        return fault_error(&d.fault, location)
 
     cdef object wrong(self, str reason):
         return JellyFormatError(reason, frame=self.d.n_frames, offset=self.d.frame_offset)

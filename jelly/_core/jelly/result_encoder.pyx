@@ -16,12 +16,12 @@ from jelly._core.base.fault cimport DATATYPES_FULL, NAMES_FULL, NO_MEMORY, OK, O
 from jelly._core.base.kinds cimport KIND_LANG
 from jelly._core.base.memory cimport make_room
 from jelly._core.base.protobuf cimport Writer, len_field, write_byte, write_bytes, write_field, write_number, write_varint
-from jelly._core.jelly.column_out cimport clear_column, put_column, put_lists
-from jelly._core.jelly.column_state cimport (
+from jelly._core.jelly.column_writer cimport clear_column, put_column, put_lists
+from jelly._core.jelly.column_schema cimport (
     MAX_COLUMN_TAGS, RESULTS_ANSWER, RESULTS_COLUMN, RESULTS_NAME, RESULTS_OPTIONS, RESULTS_PUNCTUATED, RESULTS_RDF_VERSION,
     RESULTS_ROW_COUNT, RESULTS_TRAILER, RESULTS_TYPE, RESULTS_VARIABLE, TRAILER_ERROR,
 )
-from jelly._core.jelly.encode_columns cimport ROW_FULL, pin_tag, pin_term, release_entries, start_columns
+from jelly._core.jelly.column_encoder cimport ROW_FULL, pin_tag, pin_term, release_entries, start_columns
 from jelly._core.jelly.encoder cimport Encoder
 from jelly._core.jelly.encoder_state cimport DATATYPES, NAMES, PREFIXES, TABLES, ColumnMemo, EncoderState
 from jelly._core.jelly.frame_writer cimport put_metadata_entry
@@ -34,7 +34,7 @@ from jelly.errors import JellyArgumentError, JellyOptionsError
 cdef enum:
     # Rows of a frame at the most: as many language tags a column may have.
     MAX_FRAME_ROWS = MAX_COLUMN_TAGS
-    # Cells of a frame where nobody says.
+    # Cells of a frame by default.
     FRAME_CELLS = 4096
 
 
@@ -87,9 +87,9 @@ cdef int pin_frame(ResultOut* k, int64_t* row, int64_t end) noexcept nogil:
     return OK if status == ROW_FULL else status
 
 
-cdef int put_result_column(ResultOut* k, int64_t place, int64_t begin, int64_t n) noexcept nogil:
+cdef int put_result_column(ResultOut* k, int64_t variable, int64_t begin, int64_t n) noexcept nogil:
     cdef EncoderState* e = k.e
-    cdef const int32_t* from_ = e.b.cells + begin * k.width + place
+    cdef const int32_t* from_ = e.b.cells + begin * k.width + variable
     cdef int64_t i
     cdef int status
     clear_column(&e.columns.of[OBJECT])

@@ -9,7 +9,7 @@ import numpy
 from jelly._core.base.objects cimport hold
 from jelly._core.base.protobuf cimport Writer
 from jelly._core.base cimport schema as pb
-from jelly._core.jelly.column_state cimport COLUMN_FIELDS
+from jelly._core.jelly.column_schema cimport COLUMN_FIELDS
 from jelly._core.jelly.decode_state cimport (
     BYTES, METADATA, NUMBERS, N_PLACES, ROWS, SHOWN, SIZE, TERM_FIELDS, Counts,
 )

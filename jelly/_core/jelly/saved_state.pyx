@@ -13,7 +13,7 @@ from jelly._core.base.kinds cimport ATTRIBUTED, COMPOUND, KIND_IRI, KIND_LANG, K
 from jelly._core.rules.patch_operations cimport OPEN, OP_PUNCTUATION
 from jelly._core.base.protobuf cimport Reader, Writer, reserve, take_span, take_varint, write_bytes, write_varint
 from jelly._core.base.utf8 cimport check_utf8
-from jelly._core.jelly.column_state cimport COLUMN_VERSION, NUMBERING_P, RDF_12, Columns
+from jelly._core.jelly.column_schema cimport COLUMN_VERSION, NUMBERING_P, RDF_12, Columns
 from jelly._core.jelly.decode cimport table_of
 from jelly._core.jelly.decode_state cimport MAX_DEPTH, DecoderState
 from jelly._core.jelly.lookup cimport Table, free_entries, set_entry

@@ -14,7 +14,7 @@ from jelly._core.base.fault cimport (
 )
 from jelly._core.base.protobuf cimport Writer, skip_any, take_low_bits, take_span, take_varint, write_field, write_number
 from jelly._core.base.utf8 cimport need_utf8
-from jelly._core.jelly.column_state cimport (
+from jelly._core.jelly.column_schema cimport (
     COLUMN_VERSION, MIN_COLUMN_NAMES, NUMBERING_P, NUMBERING_S, OPTIONS_TYPES, OPTIONS_TYPES_END, RDF_12, TYPE_FLAT,
     TYPE_MESSAGES,
 )
@@ -196,7 +196,7 @@ def options_row(options) -> bytes:
 
 @lru_cache(64)
 def column_headers(options) -> tuple:
-    """The RdfStreamOptions messages of version 3, by the RDF version that they announce; see `column_state.pxd`."""
+    """The RdfStreamOptions messages of version 3, by the RDF version that they announce; see `column_schema.pxd`."""
     cdef int statement = pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG if options.numbering == "P" else OPTIONS_TYPES << 3
     cdef int stream = (OPTIONS_TYPES + (options.numbering == "S")) << 3
     return tuple(

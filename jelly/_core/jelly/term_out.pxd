@@ -10,11 +10,11 @@ from jelly._core.base.kinds cimport KIND_LANG, KIND_TEXT
 from jelly._core.base.protobuf cimport (
     MAX_VARINT32, Writer, len_field, len_number, put_byte, put_bytes, put_field, put_number, put_varint, reserve,
 )
-from jelly._core.jelly.column_state cimport LITERAL_DIRECTION
+from jelly._core.jelly.column_schema cimport LITERAL_DIRECTION
 from jelly._core.jelly.encoder_state cimport (
-    BYTES, MAX_TEXT, PREFIXES, RECENT, ColumnEncoder, EncoderState, EntriesOut, LastIds,
+    BYTES, MAX_TEXT, NAMES, PREFIXES, RECENT, ColumnEncoder, EncoderState, EntriesOut, LastIds, TermMemo,
 )
-from jelly._core.jelly.lookup cimport Lru, find_entry, touch
+from jelly._core.jelly.lookup cimport Lru, find_entry, is_current, touch
 
 cdef enum:
     # Bytes that a run value or entry of a frame in columns takes at the most beside its text: ids, kind, its part of the
@@ -65,6 +65,28 @@ cdef inline int32_t prefix_id(EncoderState* e, const uint8_t* text, int64_t n) n
     else:
         id[0] = entry_id(e, PREFIXES, text, n)
     return id[0]
+
+
+cdef inline bint use_ids(EncoderState* e, TermMemo* memo) noexcept nogil:
+    """Whether the entries of an IRI are still where they were found; the present statement or frame uses them then."""
+    cdef Lru* names = &e.tables[NAMES]
+    cdef Lru* prefixes = &e.tables[PREFIXES]
+    if memo.name <= 0 or not is_current(names, memo.name, memo.name_serial):
+        return False
+    if memo.prefix != 0:
+        if not is_current(prefixes, memo.prefix, memo.prefix_serial):
+            return False
+        touch(prefixes, memo.prefix, e.statement)
+    touch(names, memo.name, e.statement)
+    return True
+
+
+cdef inline void note_ids(EncoderState* e, TermMemo* memo, int32_t name, int32_t prefix) noexcept nogil:
+    memo.name = name
+    memo.name_serial = e.tables[NAMES].entries[name].serial
+    memo.prefix = prefix
+    if prefix > 0:
+        memo.prefix_serial = e.tables[PREFIXES].entries[prefix].serial
 
 
 # ---- terms

@@ -8,7 +8,7 @@ from jelly._core.base.protobuf cimport (
     Writer, len_field, len_number, put_field, put_number, reserve, write_byte, write_bytes, write_field, write_number,
     write_varint,
 )
-from jelly._core.jelly.column_state cimport ENTRY_ID, ENTRY_VALUES
+from jelly._core.jelly.column_schema cimport ENTRY_ID, ENTRY_VALUES
 from jelly._core.jelly.frame_writer cimport ROW_HEAD, put_row_head
 from jelly._core.jelly.lookup cimport add_entry, entry_delta
 

@@ -85,14 +85,14 @@ cdef void escape_noncharacters(uint8_t* at, uint8_t* out) noexcept nogil:
             memcpy(out, b"\\uFFFE" if byte == 0xBE else b"\\uFFFF", UCHAR)
 
 
-cdef void order_numbers(int32_t* place, int32_t n) noexcept nogil:
+cdef void order_numbers(int32_t* rank, int32_t n) noexcept nogil:
     """The rank of each number below n if they are sorted as text: 0, 1, 10, 11, 2."""
     cdef int64_t number = 1
     cdef int32_t i
     if n > 0:
-        place[0] = 0
+        rank[0] = 0
     for i in range(1, n):
-        place[number] = i
+        rank[number] = i
         if number * 10 < n:
             number *= 10
             continue
@@ -283,25 +283,25 @@ cdef class Canonicalizer:
 
     cdef int use_labels(self) noexcept nogil:
         """Sort the statements again, with blank nodes in the order of their canonical labels."""
-        cdef int32_t* place = <int32_t*>malloc((self.n_nodes + 1) * sizeof(int32_t))
+        cdef int32_t* rank = <int32_t*>malloc((self.n_nodes + 1) * sizeof(int32_t))
         cdef Statement* row
         cdef int64_t i
         self.node_at = <int32_t*>malloc((self.n_nodes + 1) * sizeof(int32_t))
-        if place == NULL or self.node_at == NULL:
-            free(place)
+        if rank == NULL or self.node_at == NULL:
+            free(rank)
             return NO_MEMORY
-        order_numbers(place, self.n_nodes)
+        order_numbers(rank, self.n_nodes)
         for i in range(self.n_nodes):
-            self.node_at[place[self.canonical[i]]] = <int32_t>i
+            self.node_at[rank[self.canonical[i]]] = <int32_t>i
         for i in range(self.rows.n):
             row = &self.rows.rows[i]
             if row.s >= self.n_texts:
-                row.s = self.n_texts + place[self.canonical[row.s - self.n_texts]]
+                row.s = self.n_texts + rank[self.canonical[row.s - self.n_texts]]
             if row.o >= self.n_texts:
-                row.o = self.n_texts + place[self.canonical[row.o - self.n_texts]]
+                row.o = self.n_texts + rank[self.canonical[row.o - self.n_texts]]
             if row.g >= self.n_texts:
-                row.g = self.n_texts + place[self.canonical[row.g - self.n_texts]]
-        free(place)
+                row.g = self.n_texts + rank[self.canonical[row.g - self.n_texts]]
+        free(rank)
         return sort_statements(&self.rows, self.n_texts + self.n_nodes)
 
     def finish(self) -> None:

@@ -51,7 +51,7 @@ cdef int issue(Labeller* c, int32_t node) noexcept nogil:
     return 0
 
 
-cdef void take_back(Labeller* c, int64_t n) noexcept nogil:
+cdef void forget_labels(Labeller* c, int64_t n) noexcept nogil:
     """Remove all temporary labels except the first `n`."""
     while c.n_issued > n:
         c.n_issued -= 1
@@ -156,7 +156,7 @@ cdef int begin_order(Labeller* c, Visit* visit) noexcept nogil:
     cdef int64_t i
     cdef int32_t node
     c.steps += 1
-    take_back(c, visit.n_issued)
+    forget_labels(c, visit.n_issued)
     visit.path.n = 0
     c.n_numbers = visit.open_at = visit.order_end
     visit.at = visit.open_at
@@ -215,7 +215,7 @@ cdef void end_group(Labeller* c, Visit* visit) noexcept nogil:
     cdef int64_t i
     add_sha(&visit.sha, visit.chosen.buf, visit.chosen.n)
     if visit.order_end - visit.order_at > 1:
-        take_back(c, visit.n_issued)
+        forget_labels(c, visit.n_issued)
         for i in range(visit.n_chosen):
             issue(c, visit.issued[i])
     c.n_numbers = visit.order_at
@@ -325,7 +325,7 @@ cdef int label_alike(Labeller* c, const int32_t* nodes, int64_t n) noexcept nogi
             put_bytes(&issued, <const uint8_t*>c.issued, size)
             found += 1
             end[found] = issued.n // <int64_t>sizeof(int32_t)
-            take_back(c, 0)
+            forget_labels(c, 0)
     if status == 0 and found:
         order = by_hash(c, hashes, found)
         if order == NULL:

@@ -344,15 +344,15 @@ cdef class TextReader(PushReader):
     cdef int note_fault(self) except -1:
         """Handle a fault: make the error to raise, or count a skipped line."""
         cdef const uint8_t* at = self.t.line_at if self.t.fault.at == NULL else self.t.fault.at
-        place = {
+        location = {
             "line": self.t.line,
             "offset": self.origin + (at - self.begin),
             "column": column_of(self.t.line_at, at),
             "version": _NAMES[self.t.version],
         }
         if self.t.messages:
-            place["message"] = self.count_messages()
-        error = fault_error(&self.t.fault, place)
+            location["message"] = self.count_messages()
+        error = fault_error(&self.t.fault, location)
         if isinstance(error, MemoryError) or not self.skip:
             self.error = error
             if self.t.messages and self.batch is not None:
@@ -362,7 +362,7 @@ cdef class TextReader(PushReader):
         self.n_skipped += 1
         if self.n_skipped <= MAX_SKIPPED:
             self.skipped.append((self.t.line, error.reason))
-            self.skipped_at.append(place["offset"])
+            self.skipped_at.append(location["offset"])
         return 0
 
 

@@ -14,7 +14,7 @@ from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, take_
 from jelly._core.base.push_reader cimport PushReader
 from jelly._core.ntriples.term_reader cimport forget_tokens
 from jelly._core.results.json_reader cimport take_json
-from jelly._core.results.rows cimport NO_ANSWER, TextRows, free_rows, read_items, take_back
+from jelly._core.results.rows cimport NO_ANSWER, TextRows, drop_row, free_rows, read_items
 from jelly._core.results.tsv_reader cimport take_tsv
 from jelly._core.results.xml_reader cimport take_xml
 
@@ -126,7 +126,7 @@ cdef class TextResultReader(PushReader):
             status = read_items(&self.t)
         if status == FULL:
             return FULL
-        take_back(&self.t)
+        drop_row(&self.t)
         if status == NEED_TABLES:
             self.start_rows()
         elif status == NEED_MORE:
@@ -212,15 +212,15 @@ cdef class TextResultReader(PushReader):
     cdef int note_fault(self) except -1:
         cdef const uint8_t* begin = self.unread.buf
         cdef const uint8_t* at = self.t.fault.at
-        place = {"row": self.rows_out + self.rows_here(), "offset": self.origin, "line": self.line + 1}
+        location = {"row": self.rows_out + self.rows_here(), "offset": self.origin, "line": self.line + 1}
         if begin != NULL:
             # What had escapes has no place of its own.
             if at < begin or at > self.t.end:
                 at = self.t.at
-            place["offset"] += at - begin
-            place["line"] += count_lines(begin, at)
-            place["column"] = column_of(self.t.at, at)
-        self.error = fault_error(&self.t.fault, place)
+            location["offset"] += at - begin
+            location["line"] += count_lines(begin, at)
+            location["column"] = column_of(self.t.at, at)
+        self.error = fault_error(&self.t.fault, location)
         return 0
 
 

@@ -167,7 +167,7 @@ cdef int add_text(TextRows* t, Writer* list, Reader* text) noexcept nogil
 cdef int add_name(TextRows* t, Reader* name) noexcept nogil
 cdef int64_t find_column(TextRows* t, Reader* name) noexcept nogil
 cdef int begin_row(TextRows* t) noexcept nogil
-cdef void take_back(TextRows* t) noexcept nogil
+cdef void drop_row(TextRows* t) noexcept nogil
 cdef int end_row(TextRows* t) noexcept nogil
 cdef int32_t add_value(TextRows* t, Value* value) noexcept nogil
 

@@ -127,7 +127,7 @@ cdef int begin_row(TextRows* t) noexcept nogil:
     return OK
 
 
-cdef void take_back(TextRows* t) noexcept nogil:
+cdef void drop_row(TextRows* t) noexcept nogil:
     """Drop the terms of a row that is not whole."""
     cdef BatchData* b = t.batch
     b.n_terms = t.terms_before

@@ -413,10 +413,10 @@ cdef class Capabilities:
                     why = find_in_cells(&c)
             elif not c.no_memory and (deep or needs_rows(&c, columns)):
                 why = find_in_rows(&c, columns, chosen, n, deep)
-        return settle(self, batch, &c, why)
+        return relabel_or_refuse(self, batch, &c, why)
 
 
-cdef Batch settle(Capabilities self, Batch batch, Check* c, int why):
+cdef Batch relabel_or_refuse(Capabilities self, Batch batch, Check* c, int why):
     try:
         if c.no_memory:
             raise MemoryError

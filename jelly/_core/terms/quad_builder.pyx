@@ -32,10 +32,10 @@ cdef class QuadBatchBuilder(BatchBuilder):
     >>> from types import SimpleNamespace as Any
     >>> class IRI(str):
     ...     value = property(str)
-    >>> intake = QuadBatchBuilder(3, classes=(IRI, None, None, None, None))
-    >>> intake.extend(iter([Any(subject=IRI("a:s"), predicate=IRI("a:p"), object=IRI("a:o"))]), 10, 1000)
+    >>> builder = QuadBatchBuilder(3, classes=(IRI, None, None, None, None))
+    >>> builder.extend(iter([Any(subject=IRI("a:s"), predicate=IRI("a:p"), object=IRI("a:o"))]), 10, 1000)
     False
-    >>> len(intake.take())
+    >>> len(builder.take())
     1
     """
 

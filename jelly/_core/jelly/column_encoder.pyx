@@ -22,18 +22,19 @@ from jelly._core.base.kinds cimport (
 from jelly._core.base.protobuf cimport (
     MAX_VARINT32, Writer, insert_length, write_byte, write_bytes, write_field, write_number, write_varint,
 )
-from jelly._core.jelly.column_out cimport clear_column, column_failed, free_column, put_column, put_lists
-from jelly._core.jelly.column_state cimport (
+from jelly._core.jelly.column_writer cimport clear_column, column_failed, free_column, put_column, put_lists
+from jelly._core.jelly.column_schema cimport (
     BATCH_LENGTHS_P, BATCH_LENGTHS_S, BATCH_NAMESPACES, BATCH_ROW_COUNT, BATCH_SUBJECTS, COLUMN_DIRECTIONS, COLUMN_LANGTAGS,
     FRAME_COLUMNS, RDF_11, RDF_12, RDF_12_BASIC,
 )
 from jelly._core.jelly.encoder_state cimport (
     DATATYPES, MAX_TEXT, NAMES, PREFIXES, TABLES, TAGS, ColumnEncoder, ColumnMemo, EncoderState,
 )
-from jelly._core.jelly.frame_writer cimport end_frame, put_metadata, restart_stream, start_frame
+from jelly._core.jelly.frame_writer cimport end_frame, restart_stream, start_frame
 from jelly._core.jelly.lookup cimport Lru, add_entry, find_entry, forget_lru, free_lru, is_current, touch
 from jelly._core.jelly.term_out cimport (
-    VALUE_COST, clear_entries, entry_id, free_entries, len_text, prefix_id, put_entries, split_iri, take_cost, write_iri,
+    VALUE_COST, clear_entries, entry_id, free_entries, len_text, note_ids, prefix_id, put_entries, split_iri, take_cost,
+    use_ids, write_iri,
 )
 
 cdef enum:
@@ -51,20 +52,14 @@ cdef int pin_new_iri(EncoderState* e, int32_t term) noexcept nogil:
     """Make sure of the entries of an IRI that the frame does not have yet."""
     cdef ColumnEncoder* k = &e.columns
     cdef ColumnMemo* memo = &k.memo[term]
-    cdef Lru* names = &e.tables[NAMES]
-    cdef Lru* prefixes = &e.tables[PREFIXES]
     cdef const uint8_t* text
     cdef int64_t n
     cdef int64_t cut = 0
     cdef int32_t prefix = 0
     cdef int32_t name
-    if memo.name > 0 and is_current(names, memo.name, memo.name_serial) and (memo.prefix > 0) == k.prefixed:
-        if memo.prefix == 0 or is_current(prefixes, memo.prefix, memo.prefix_serial):
-            touch(names, memo.name, e.statement)
-            if memo.prefix > 0:
-                touch(prefixes, memo.prefix, e.statement)
-            memo.frame = <uint32_t>e.statement
-            return OK
+    if (memo.ids.prefix > 0) == k.prefixed and use_ids(e, &memo.ids):
+        memo.frame = <uint32_t>e.statement
+        return OK
     text = e.b.text + e.b.start[term]
     n = len_text(e, term)
     if n > MAX_TEXT:
@@ -77,10 +72,7 @@ cdef int pin_new_iri(EncoderState* e, int32_t term) noexcept nogil:
     name = entry_id(e, NAMES, text + cut, n - cut)
     if name <= 0:
         return ROW_FULL if name == 0 else e.fault.code
-    memo.name = name
-    memo.name_serial = names.entries[name].serial
-    memo.prefix = prefix
-    memo.prefix_serial = prefixes.entries[prefix].serial if prefix > 0 else 0
+    note_ids(e, &memo.ids, name, prefix)
     memo.frame = <uint32_t>e.statement
     return OK
 
@@ -199,7 +191,7 @@ cdef int pin_tag(EncoderState* e, int32_t tag) noexcept nogil:
         write_byte(&lists[COLUMN_DIRECTIONS], <uint8_t>direction)
         if direction != 0:
             k.directed = True
-    memo.name = id
+    memo.ids.name = id
     memo.frame = <uint32_t>e.statement
     return OK
 
@@ -371,11 +363,9 @@ cdef void end_message(EncoderState* e) noexcept nogil:
     e.n_frames += 1
 
 
-cdef int end_bounds(EncoderState* e, int64_t row, int64_t limit, int64_t* bound) noexcept nogil:
+cdef int end_column_frames(EncoderState* e, int64_t row, int64_t limit, int64_t* bound) noexcept nogil:
     """Finish the frames before number `limit` that end at this row of the Batch; in a log they are messages."""
     cdef ColumnEncoder* k = &e.columns
-    if not e.keep_frames:
-        return OK
     while bound[0] < limit and e.b.frames[bound[0]] == row:
         bound[0] += 1
         if k.is_log:
@@ -420,7 +410,7 @@ cdef void announce(EncoderState* e) noexcept nogil:
     e.n_options = e.columns.n_options[e.columns.rdf_version]
 
 
-cdef int put_namespace(EncoderState* e, int32_t name, int32_t iri) noexcept nogil:
+cdef int put_column_namespace(EncoderState* e, int32_t name, int32_t iri) noexcept nogil:
     """A declaration, which stands before the rows of its frame."""
     cdef ColumnEncoder* k = &e.columns
     cdef Writer* w = &k.namespaces
@@ -444,7 +434,7 @@ cdef int put_namespace(EncoderState* e, int32_t name, int32_t iri) noexcept nogi
     begin = w.n
     if len_text(e, name) > 0:
         write_field(w, pb.RDF_NAMESPACE_DECLARATION_NAME_TAG, e.b.text + e.b.start[name], len_text(e, name))
-    write_iri(w, pb.RDF_NAMESPACE_DECLARATION_VALUE_TAG, &k.last, k.memo[iri].prefix, k.memo[iri].name)
+    write_iri(w, pb.RDF_NAMESPACE_DECLARATION_VALUE_TAG, &k.last, k.memo[iri].ids.prefix, k.memo[iri].ids.name)
     insert_length(w, begin)
     k.cost += len_text(e, name) + VALUE_COST
     return OK
@@ -477,48 +467,21 @@ cdef int put_rows(EncoderState* e, int64_t* row, int64_t end) noexcept nogil:
     return make_room(e, status)
 
 
-cdef int encode_columns(EncoderState* e, int64_t* row) noexcept nogil:
-    """Write the rows of `e.b` from `row` to `e.stop`; where it comes to a fault, `row` tells which."""
+cdef int put_columns(EncoderState* e, int64_t* row, int64_t end, bint ends) noexcept nogil:
+    """Write rows before `end`, at least one; with `ends` a frame of the Batch that is kept ends there."""
     cdef ColumnEncoder* k = &e.columns
-    cdef BatchData* b = e.b
-    cdef int64_t bound = 0
-    cdef int64_t n_bounds = b.n_frames - (1 if e.open_end and b.n_frames > 0 else 0)
-    cdef int64_t name = 0
-    cdef int64_t end, most
-    while name < b.n_names and b.names[name].row < row[0]:
-        name += 1
-    while True:
-        if e.part and row[0] == e.stop:
-            return OK
-        while name < b.n_names and b.names[name].row == row[0]:
-            # Frames that ended at this row before the namespace was declared end before it.
-            if end_bounds(e, row[0], min(b.names[name].frame, n_bounds), &bound) != OK:
-                return e.fault.code
-            if put_namespace(e, b.names[name].name, b.names[name].iri) != OK:
-                return e.fault.code
-            name += 1
-        if end_bounds(e, row[0], n_bounds, &bound) != OK:
-            return e.fault.code
-        if row[0] == e.stop:
-            # Metadata that stands before the rows of a frame which a later Batch ends.
-            if e.keep_frames and b.n_meta:
-                put_metadata(e, b, n_bounds)
-            return OK
-        most = e.frame_rows if 0 < e.frame_rows < MAX_FRAME_ROWS else MAX_FRAME_ROWS
-        end = min(min(e.stop, row[0] + CHUNK_ROWS), row[0] + most - k.rows)
-        if e.key_rows > 0 and e.since_key < e.key_rows:
-            end = min(end, row[0] + e.key_rows - e.since_key)
-        if e.keep_frames and bound < n_bounds:
-            end = min(end, b.frames[bound])
-        if name < b.n_names:
-            end = min(end, b.names[name].row)
-        if put_rows(e, row, end) != OK:
-            return e.fault.code
-        # A message that fills its frame has its end there too.
-        if k.is_log and bound < n_bounds and e.keep_frames and b.frames[bound] == row[0]:
-            continue
-        if k.rows > 0 and (k.rows >= most or (is_key_due(e) and not k.is_log)) and end_columns(e, NULL, 0) != OK:
-            return e.fault.code
+    cdef int64_t most = e.frame_rows if 0 < e.frame_rows < MAX_FRAME_ROWS else MAX_FRAME_ROWS
+    cdef int64_t stop = min(min(end, row[0] + CHUNK_ROWS), row[0] + most - k.rows)
+    if e.key_rows > 0 and e.since_key < e.key_rows:
+        stop = min(stop, row[0] + e.key_rows - e.since_key)
+    if put_rows(e, row, stop) != OK:
+        return e.fault.code
+    # A message that fills its frame has its end there too.
+    if k.is_log and ends and row[0] == end:
+        return OK
+    if k.rows > 0 and (k.rows >= most or (is_key_due(e) and not k.is_log)):
+        return end_columns(e, NULL, 0)
+    return OK
 
 
 cdef int finish_columns(EncoderState* e) noexcept nogil:

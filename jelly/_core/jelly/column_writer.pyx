@@ -9,7 +9,7 @@ from jelly._core.base.kinds cimport COMPOUND, KIND_BNODE, KIND_IRI, KIND_LANG, K
 from jelly._core.base.protobuf cimport (
     Writer, insert_length, len_field, write_byte, write_bytes, write_field, write_varint,
 )
-from jelly._core.jelly.column_state cimport (
+from jelly._core.jelly.column_schema cimport (
     COLUMN_BNODES, COLUMN_DIRECTIONS, COLUMN_FIELDS, COLUMN_KINDS, COLUMN_LANGTAGS, COLUMN_LAYOUTS,
     COLUMN_LEX_VALUES, COLUMN_LITERAL_KINDS, COLUMN_NAME_IDS, COLUMN_PREFIX_IDS, COLUMN_TRIPLES, VALUE_BNODE, VALUE_IRI,
     VALUE_LITERAL, VALUE_TRIPLE,
@@ -134,7 +134,7 @@ cdef inline int put_literal_value(EncoderState* e, ColumnOut* c, int kind, int32
     if kind == KIND_TYPED:
         literal_kind = 2 * <uint32_t>memo.datatype - 1
     elif kind == KIND_LANG:
-        literal_kind = 2 * <uint32_t>memo.name
+        literal_kind = 2 * <uint32_t>memo.ids.name
     if c.of[VALUE_LITERAL] == 0:
         c.one_literal_kind = literal_kind
     elif not c.literal_kinds_differ and literal_kind != c.one_literal_kind:
@@ -162,7 +162,7 @@ cdef int put_triple(EncoderState* e, ColumnOut* c, uint32_t tag, int32_t term) n
         first = (4 * slot + 1) << 3 | 2
         if kind == KIND_IRI:
             memo = &e.columns.memo[terms[slot]]
-            write_iri(w, first, &c.inner, memo.prefix, memo.name)
+            write_iri(w, first, &c.inner, memo.ids.prefix, memo.ids.name)
         elif kind == KIND_BNODE:
             status = write_text(e, w, first + 8, terms[slot])
         elif among(kind, COMPOUND):
@@ -209,12 +209,12 @@ cdef int put_column(EncoderState* e, int slot, const int32_t* ids, int64_t begin
         kind = kinds[term]
         if kind == KIND_IRI:
             memo = &k.memo[term]
-            if c.kind == VALUE_IRI and c.last.name == memo.name and c.last.prefix == memo.prefix:
+            if c.kind == VALUE_IRI and c.last.name == memo.ids.name and c.last.prefix == memo.ids.prefix:
                 c.run += 1
                 last = term
                 continue
             end_run(c)
-            put_iri_value(c, memo.name, memo.prefix)
+            put_iri_value(c, memo.ids.name, memo.ids.prefix)
         elif is_repeated(e, slot, last, term):
             c.run += 1
             last = term
