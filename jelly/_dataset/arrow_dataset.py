@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from jelly._dataset.conditions.where import joined, where
 from jelly._dataset.dataset import Dataset
-from jelly._formats.arrow_tables import compute, datasets, from_batches, pa, schema
+from jelly._formats.arrow_tables import compute, dataset, from_batches, pa, schema
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError
 
-_dataset: Any = datasets()
 if TYPE_CHECKING:  # which do not know the classes of pyarrow
 
     class _Dataset: ...
 
 else:
-    _Dataset = _dataset.Dataset
+    _Dataset = dataset.Dataset
 
 # A string, or what is left of one.
 _STRING = r'"(?:[^"\\]|\\(?s:.)|\\\Z)*(?:"|\Z)'
@@ -89,7 +88,7 @@ class ArrowDataset(Dataset, _Dataset):
 
     def scanner(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> Any:
         """Make a `pyarrow.dataset.Scanner`, which can be read once."""
-        return _dataset.Scanner.from_batches(self._reader(columns, filter))
+        return dataset.Scanner.from_batches(self._reader(columns, filter))
 
     def to_table(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> pa.Table:
         """Read a table, with the rows in the order of the sources."""
@@ -125,7 +124,7 @@ def _refusal(name: str) -> property:
 
 
 # What else a dataset of pyarrow has would touch memory that is not there.
-for _name in dir(_dataset.Dataset):
+for _name in dir(dataset.Dataset):
     _is_used = not _name.startswith("_") or _name in ("_get_fragments", "_scanner_options")
     if _is_used and _name not in vars(ArrowDataset) | vars(Dataset):
         setattr(ArrowDataset, _name, _refusal(_name))

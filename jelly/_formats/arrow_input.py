@@ -20,7 +20,7 @@ from jelly._core.algebra.reshape import in_cells
 from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import number_rows
-from jelly._formats.arrow_tables import MAX_PEEK, TERM, compute, pa
+from jelly._formats.arrow_tables import TERM, compute, pa
 from jelly._options.layouts import (
     LAYOUTS,
     VALUES,
@@ -32,6 +32,9 @@ from jelly._options.layouts import (
 )
 from jelly._options.literals import to_lexical
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyOptionsError, memory_error
+
+# Bytes that are looked through for a named graph before the kind of stream is chosen.
+MAX_PEEK = 1 << 26
 
 # Rows of a piece, which become one Batch where nobody says how large those are.
 PIECE_ROWS = 1 << 16

@@ -22,16 +22,15 @@ with need("arrow", "Arrow needs pyarrow"):
     from pyarrow import compute
 
 if TYPE_CHECKING:
-    from pyarrow import csv, parquet
+    from pyarrow import csv, dataset, parquet
 else:
 
     def __getattr__(name: str) -> Any:  # these take some time to import
-        if name in ("csv", "parquet"):
-            return import_module(f"pyarrow.{name}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name not in ("csv", "dataset", "parquet"):
+            raise AttributeError(name)
+        return import_module(f"pyarrow.{name}")
 
-
-__all__ = ["compute", "csv", "pa", "parquet"]
+__all__ = ["compute", "csv", "dataset", "pa", "parquet"]
 
 Rows: TypeAlias = tuple[Batch, int, int]  # a Batch and the range of its rows that is meant
 Keep: TypeAlias = Callable[[Batch], "np.ndarray[Any, np.dtype[np.int64]]"]  # the rows that are meant, in order
@@ -45,8 +44,6 @@ _FEW = ("kind", "direction")
 BATCH_ROWS = 32768
 # Bytes of results that are held in memory until their types are known.
 HELD_BYTES = 1 << 26
-# Bytes that are looked through for a named graph before the kind of stream is chosen.
-MAX_PEEK = 1 << 26
 # Maximum bytes of metadata for a range of rows; every row repeats it.
 MAX_METADATA = 1 << 26
 
@@ -205,13 +202,6 @@ def schema(
     plain = _CODES if dictionary else pa.string()
     filled = (*found.required, "frame", "row")
     return pa.schema([pa.field(name, types.get(name, plain), nullable=name not in filled) for name in chosen])
-
-
-def datasets() -> Any:
-    """The module ``pyarrow.dataset``, which takes some time to import."""
-    from pyarrow import dataset
-
-    return dataset
 
 
 class RecordBatchBuilder:
@@ -561,7 +551,6 @@ def check_rows(batch_rows: int) -> None:
 
 
 # ---- metadata of frames, which is at the end of a frame, so that rows wait for the end of their frame
-
 
 def with_metadata(rows: Iterable[Rows]) -> Iterator[tuple[Batch, int, int, Metadata]]:
     """Hold rows back until their frame ends, because its metadata comes last.

@@ -28,8 +28,9 @@ THEN_THE_NEXT_BEGINS = {
 THEN_ANOTHER_WAY = {
     "_core/base/batch_concat.pyx:MAX_COMPARED",
     "_core/jelly/decoder.pyx:MAX_CACHED_NAME",
-    "_core/ntriples/text.pyx:MAX_SKIPPED", "_streams/text.py:MAX_SKIPPED", "_formats/arrow_tables.py:MAX_PEEK",
-    "_dataset/output.py:MAX_PEEK", "_tools/blank_nodes.py:MAX_ROUNDS_WORK", "_tools/blank_nodes.py:MAX_SEARCH_WORK",
+    "_core/ntriples/text.pyx:MAX_SKIPPED", "_streams/text.py:MAX_SKIPPED",
+    "_formats/arrow_input.py:MAX_PEEK", "_dataset/output.py:MAX_PEEK",
+    "_tools/blank_nodes.py:MAX_ROUNDS_WORK", "_tools/blank_nodes.py:MAX_SEARCH_WORK",
     "_tools/blank_nodes.py:MAX_COMPARE_WORK", "_tools/blank_nodes.py:MAX_VOTES", "_tools/blank_nodes.py:MAX_VOTES_WORK",
     "_dataset/conditions/where.py:MAX_VALUES", "spark/_streaming/offsets.py:MAX_SEEN",
     "spark/_partitions.py:_MAX_NARROWED",

@@ -22,12 +22,8 @@ from jelly._core.base.protobuf cimport Reader, skip_field, skip_fields, take_spa
 from jelly._core.base.utf8 cimport check_utf8, need_utf8
 from jelly._core.jelly.column_schema cimport FRAME_COLUMNS, LITERAL_DIRECTION, RDF_11
 from jelly._core.jelly.counts cimport note_frame, note_row
-from jelly._core.jelly.decode_state cimport (
-    BNODES, GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, LANGUAGES, STAR,
-)
-from jelly._core.jelly.frame_reader cimport (
-    FRAME_METADATA, FRAME_ROW, next_frame, take_field, take_part,
-)
+from jelly._core.jelly.decode_state cimport BNODES, GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, LANGUAGES, STAR
+from jelly._core.jelly.frame_reader cimport FRAME_METADATA, FRAME_ROW, next_frame, take_field, take_part
 from jelly._core.jelly.lookup cimport find_iri
 from jelly._core.jelly.stream_options cimport look_at_entry
 from jelly._core.jelly.unusual cimport (

@@ -14,7 +14,7 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._dataset.blank_node_scope import BlankNodes
-from jelly._formats.arrow_tables import compute, datasets, pa, parquet, schema
+from jelly._formats.arrow_tables import compute, pa, parquet, schema
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
 from jelly._options.layouts import Layout
 from jelly._streams.output_options import is_columns
@@ -264,7 +264,8 @@ def _write_parquet(
 def _write_partitions(
     work: Work, task: list[Part], folder: str, name: str, errors: list[JellyError] | None
 ) -> int:
-    ds = datasets()
+    from jelly._formats.arrow_tables import dataset  # takes some time to import
+
     rows = 0
 
     def counted() -> Iterator[pa.RecordBatch]:
@@ -275,12 +276,12 @@ def _write_partitions(
 
     made = schema(work.layout)
     keys = pa.schema([made.field(work.column)])
-    ds.write_dataset(
+    dataset.write_dataset(
         pa.RecordBatchReader.from_batches(made, counted()),
         folder,
         format="parquet",
-        file_options=ds.ParquetFileFormat().make_write_options(compression="zstd"),
-        partitioning=ds.partitioning(keys, flavor="hive"),
+        file_options=dataset.ParquetFileFormat().make_write_options(compression="zstd"),
+        partitioning=dataset.partitioning(keys, flavor="hive"),
         basename_template=f"part-{name}-{{i}}.parquet",
         existing_data_behavior="overwrite_or_ignore",
         use_threads=False,
