@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from cluster import forgive_spark, need_spark
+from cluster import environment, forgive_spark, need_spark
 from object_store import Proxy, s3_server, storage_of
 
 
@@ -47,8 +47,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             "spark.ui.showConsoleProgress": "false",
             "spark.log.level": "ERROR",
             "spark.driver.memory": "768m",
+            "spark.driver.extraJavaOptions": environment()["JAVA_TOOL_OPTIONS"],
             "spark.driver.host": "127.0.0.1",
             "spark.sql.shuffle.partitions": "2",
+            # Many small queries: compiling them takes longer than running them.
+            "spark.sql.codegen.wholeStage": "false",
             "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
             "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
             "spark.python.unix.domain.socket.enabled": "true",
