@@ -36,9 +36,10 @@ demo: $(or $(wildcard $(VENV)/ready),$(VENV)/demo)
 export PYTHONHASHSEED ?= $(if $(JELLY_LONG),random,0)
 PARTS := $(PYTHON) tests/support/parts.py
 
-# In two lanes, which hold a core each: Spark, and all else, of which wheel and sanitize both build in jelly/_core.
+# In two lanes of about the same length, which hold a core each. Wheel and sanitize both build from this tree: sanitize has
+# done so long before wheel begins.
 test: $(VENV)/ready
-	@$(PARTS) "$(MAKE) pytest-rest; $(MAKE) wheel; $(MAKE) sanitize" "$(MAKE) pytest-spark; $(MAKE) lakehouse"
+	@$(PARTS) "$(MAKE) sanitize; $(MAKE) pytest-rest" "$(MAKE) pytest-spark; $(MAKE) lakehouse; $(MAKE) wheel"
 
 pytest: $(VENV)/ready
 	@$(PARTS) "$(MAKE) pytest-rest" "$(MAKE) pytest-spark"
