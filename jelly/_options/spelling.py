@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from jelly._options.keywords import NAMED, READ, WRITE, Keyword
+if TYPE_CHECKING:
+    from jelly._options.keywords import Keyword
 
 Front = Literal["command line", "Spark"]
 
@@ -31,6 +32,8 @@ def _any(names: Iterable[str]) -> str:
 @cache
 def _pattern(front: Front) -> tuple[re.Pattern[str], Callable[[re.Match[str]], str]]:
     """The pattern of a keyword: with a value, or without one if it is no word of English, as ``skolem_base`` is."""
+    from jelly._options.keywords import NAMED, READ, WRITE  # takes some time to import
+
     is_command = front == "command line"
     rows: dict[str, list[Keyword]] = {}
     for row in (*READ.values(), *WRITE.values(), *NAMED.values()):
