@@ -21,6 +21,7 @@ import os
 import re
 import sys
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from glob import glob
 
@@ -77,20 +78,40 @@ switches = [name for name, on in kinds if on]
 BUILD_BASE = "build/" + ("-".join(switches) or "release")
 
 
-def extension(path):
-    path = path.replace(os.sep, "/")
+def extension(name, paths):
+    """A library, and the sources of the modules in it."""
     return Extension(
-        os.path.splitext(path)[0].replace("/", "."),
-        [path],
+        name,
+        paths,
         define_macros=macros,
         undef_macros=undefine,
         extra_compile_args=compile_args,
         extra_link_args=link,
+        export_symbols=["PyInit_" + os.path.basename(path).partition(".")[0] for path in paths],
     )
 
 
+def module(path):
+    """The name of a module."""
+    return os.path.splitext(path)[0].replace("/", ".")
+
+
 # What Cython puts into modules for functions, errors and arguments, once for all of them. Cython makes its C.
-SHARED = extension("jelly/_core/base/cython_shared.c")
+SHARED = "jelly/_core/base/cython_shared.c"
+
+
+def libraries():
+    """One library for all modules of a package, which jelly._core finds there: a fifth less to download than one for
+    each module."""
+    found = {}
+    for path in sorted(glob("jelly/_core/*/*.pyx")):
+        path = path.replace(os.sep, "/")
+        found.setdefault(os.path.dirname(path), []).append(path)
+    return [
+        extension(module(SHARED), [SHARED]),
+        *(extension(module(f"{folder}/compiled"), paths) for folder, paths in found.items()),
+    ]
+
 
 CIMPORT = re.compile(r"^[ \t]*(?:from[ \t]+(jelly[\w.]*)[ \t]+cimport[ \t]+([^#\n]*)|cimport[ \t]+(jelly[\w.]*))", re.M)
 
@@ -122,7 +143,7 @@ def current(path):
     from Cython.Utils import file_generated_by_this_cython
 
     made = os.path.splitext(path)[0] + ".c"
-    files = ["setup.py"] if path in SHARED.sources else ["setup.py", *read_for(path)]
+    files = ["setup.py"] if path == SHARED else ["setup.py", *read_for(path)]
     return file_generated_by_this_cython(made) and os.path.getmtime(made) >= max(map(os.path.getmtime, files))
 
 
@@ -183,29 +204,45 @@ class Build(build_ext):
             self.build_lib, self.build_temp = usual.build_lib, usual.build_temp
 
     def build_extensions(self):
+        paths = [path for library in self.extensions for path in library.sources]
         # Cython needs a second to find out that nothing changed, and misses "from package cimport module".
-        old = [module for module in self.extensions if self.force or not current(module.sources[0])]
+        old = [path for path in paths if self.force or not current(path)]
         cores = os.cpu_count() or 1
         if old:
             from Cython.Build import cythonize
 
             sign_classes()
             cythonize(
-                old,
+                [extension(module(path), [path]) for path in old],
                 # Where processes are spawned, each would run this file again.
                 nthreads=cores if sys.platform == "linux" else 0,
                 force=True,
                 compiler_directives=directives,
-                shared_utility_qualified_name=SHARED.name,
+                shared_utility_qualified_name=module(SHARED),
                 quiet=True,
             )
-        for module in self.extensions:
-            module.sources = [os.path.splitext(module.sources[0])[0] + ".c"]
-            module.depends = ["setup.py"]
-        # The longest first, so that no core is idle at the end.
-        self.extensions.sort(key=lambda module: -os.path.getsize(module.sources[0]))
-        self.parallel = cores
+        made = [os.path.splitext(path)[0] + ".c" for path in paths]
+        with ThreadPoolExecutor(cores) as pool:  # the longest first, so that no core is idle at the end
+            list(pool.map(self.compile, sorted(made, key=os.path.getsize, reverse=True)))
+        for library in self.extensions:
+            sources = [os.path.splitext(path)[0] + ".c" for path in library.sources]
+            library.extra_objects = library.depends = [self.object(path) for path in sources]
+            library.sources = []
         super().build_extensions()
+
+    def object(self, path):
+        return self.compiler.object_filenames([path], output_dir=self.build_temp)[0]
+
+    def compile(self, path):
+        """Compile a C file that is newer than its object file; setuptools compiles all of a library or nothing."""
+        made = self.object(path)
+        needs = max(os.path.getmtime(path), os.path.getmtime("setup.py"))
+        if self.force or not os.path.exists(made) or os.path.getmtime(made) < needs:
+            given = [*macros, *((name,) for name in undefine)]
+            self.compiler.compile([path], output_dir=self.build_temp, macros=given, extra_postargs=compile_args)
+
+    def get_export_symbols(self, ext):
+        return ext.export_symbols  # setuptools adds a function of the library's own name
 
 
 class Source(sdist):
@@ -366,7 +403,7 @@ class Wheel(bdist_wheel):
 
 
 setup(
-    ext_modules=[SHARED, *(extension(path) for path in sorted(glob("jelly/_core/*/*.pyx")))],
+    ext_modules=libraries(),
     cmdclass={"build_ext": Build, "build_py": BuildPython, "bdist_wheel": Wheel, "sdist": Source},
     options={"build": {"build_base": BUILD_BASE, "force": bool(switches)}},
 )

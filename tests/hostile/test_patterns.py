@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from support.libraries import module_names
 from support.measure import SANITIZED, run, within
 
 import jelly
@@ -62,11 +63,11 @@ FUNCTIONS = ("match", "search", "sub", "subn", "split", "findall", "finditer", "
 
 def modules() -> list[Any]:
     found = []
-    for item in pkgutil.walk_packages([str(ROOT)], "jelly."):
-        if item.name.endswith("__main__") or "_pb2" in item.name:
+    for name in (*(item.name for item in pkgutil.walk_packages([str(ROOT)], "jelly.")), *module_names()):
+        if name.endswith("__main__") or "_pb2" in name:
             continue
         try:
-            found.append(importlib.import_module(item.name))
+            found.append(importlib.import_module(name))
         except ImportError:
             continue  # an extra that is not installed
     return found

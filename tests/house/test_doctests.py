@@ -6,10 +6,12 @@ import inspect
 import pkgutil
 
 import pytest
+from support.libraries import module_names
 
 import jelly
 
-MODULES = [name for _, name, _ in pkgutil.walk_packages(jelly.__path__, "jelly.") if not name.endswith("__main__")]
+FOUND = {name for _, name, _ in pkgutil.walk_packages(jelly.__path__, "jelly.")}
+MODULES = sorted({*FOUND, *module_names()} - {name for name in FOUND if name.endswith((".__main__", ".compiled"))})
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
