@@ -286,7 +286,7 @@ cdef inline uint64_t hash_bytes(const uint8_t* at, int64_t n, uint64_t seed) noe
 
 
 cdef inline bint same_bytes(const uint8_t* x, const uint8_t* y, int64_t n) noexcept nogil:
-    """memcmp inlined for short texts, because most terms are short."""
+    """memcmp inlined for short texts, because most terms are short. The ends first, in which most terms differ."""
     cdef int64_t left = n
     if n < 8:
         while left > 0:
@@ -294,13 +294,15 @@ cdef inline bint same_bytes(const uint8_t* x, const uint8_t* y, int64_t n) noexc
             if x[left] != y[left]:
                 return False
         return True
+    if load_u64(x + n - 8) != load_u64(y + n - 8):
+        return False
     while left > 8:
         if load_u64(x) != load_u64(y):
             return False
         x += 8
         y += 8
         left -= 8
-    return load_u64(x + left - 8) == load_u64(y + left - 8)
+    return True
 
 
 ctypedef struct InternSlot:
