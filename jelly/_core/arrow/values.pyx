@@ -30,9 +30,27 @@ cdef int start_render(Render* r, BatchData* b, int syntax, bint directions) noex
     r.fault.code = OK
     if make_room(<void**>&r.spans, &r.cap_spans, b.n_terms, sizeof(Span)) < 0:
         return NO_MEMORY
-    if b.n_terms:
+    if syntax == PLAIN and b.n_text <= MAX_VALUE:
+        find_spans(r)
+    elif b.n_terms:
         memset(r.spans, 0, b.n_terms * sizeof(Span))
     return OK
+
+
+cdef void find_spans(Render* r) noexcept nogil:
+    """Find the values that are texts of the Batch: for all terms at once this is less work than for each when it is met."""
+    cdef BatchData* b = r.b
+    cdef int others = COMPOUND | 1 << KIND_BNODE
+    cdef int64_t end = b.cap_text - SLACK
+    cdef int32_t term
+    if not r.directions:
+        others |= 1 << KIND_TEXT_LTR | 1 << KIND_TEXT_RTL
+    for term in range(b.n_terms):
+        if b.start[term + 1] <= end and not among(b.kind[term], others):
+            r.spans[term].at = b.text + b.start[term]
+            r.spans[term].n = <int32_t>len_of(b, term)
+        else:
+            r.spans[term].at = NULL
 
 
 cdef int start_same(Render* r) noexcept nogil:
