@@ -553,7 +553,7 @@ cdef int nt_read_term(NTriplesReader* t, const uint8_t* at, int64_t n, int slot,
     forget_tokens(t)
     t.at = t.line_at = at
     t.end = at + n
-    status = take_term(t, slot, 0, term)
+    status = take_other(t, slot, 0, term)
     if status == OK and t.at < t.end:
         return miss(t, AFTER_TERM, t.at, 0)
     return status
