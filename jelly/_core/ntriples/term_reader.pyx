@@ -473,12 +473,16 @@ cdef int take_bare(NTriplesReader* t, int32_t* term) noexcept nogil:
     return status
 
 
-cdef int take_term(NTriplesReader* t, int slot, int depth, int32_t* term) noexcept nogil:
+cdef inline int take_next(NTriplesReader* t, int slot, int depth, int32_t* term) noexcept nogil:
     cdef const Token* last = last_of(t, slot)
     if take_again(t, last):
         term[0] = last.term
         return OK
     return take_other(t, slot, depth, term)
+
+
+cdef int take_term(NTriplesReader* t, int slot, int depth, int32_t* term) noexcept nogil:
+    return take_next(t, slot, depth, term)
 
 
 cdef int take_other(NTriplesReader* t, int slot, int depth, int32_t* term) noexcept nogil:
@@ -524,7 +528,7 @@ cdef int take_statement(NTriplesReader* t, int32_t* ids) noexcept nogil:
     cdef int slot, status
     ids[GRAPH] = NO_TERM
     for slot in range(3):
-        status = take_term(t, slot, 0, &ids[slot])
+        status = take_next(t, slot, 0, &ids[slot])
         if status < 0:
             return status
         if slot == PREDICATE:
@@ -533,7 +537,7 @@ cdef int take_statement(NTriplesReader* t, int32_t* ids) noexcept nogil:
     if t.at < t.end and (t.at[0] == 0x3C or t.at[0] == 0x22 or t.at[0] == 0x5F or (t.at[0] == 0x27 and t.patch)):
         if not t.quads:
             return fail(&t.fault, FOURTH_TERM, t.at)
-        status = take_term(t, GRAPH, 0, &ids[GRAPH])
+        status = take_next(t, GRAPH, 0, &ids[GRAPH])
         if status < 0:
             return status
         skip_space(t)
