@@ -1,10 +1,9 @@
 """Terms of a Batch as values of Arrow columns: where the text of each term is, and which terms have the same text."""
 
-from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memchr, memcmp, memcpy, memset
 
-from jelly._core.base.batch cimport NO_TERM, len_direction, len_of, load_u64, put_direction, refuse_term, same_bytes
+from jelly._core.base.batch cimport NO_TERM, hash_bytes, len_direction, len_of, put_direction, refuse_term, same_bytes
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, RENDER_LIMIT, VALUE_LIMIT, fail
 from jelly._core.base.kinds cimport (
     COMPOUND, KIND_BNODE, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, LITERALS, NODES, TERMS, TRIPLES, among,
@@ -219,34 +218,6 @@ cdef int sort_same(Render* r) noexcept nogil:
     return OK
 
 
-cdef inline uint32_t hash_text(const uint8_t* at, int64_t n) noexcept nogil:
-    """A hash in two lanes, which long texts take in half the time of `hash_bytes`. Compare, and count the probes."""
-    cdef uint64_t x = <uint64_t>n * <uint64_t>0x9E3779B97F4A7C15
-    cdef uint64_t y = <uint64_t>0xC4CEB9FE1A85EC53
-    cdef int64_t left = n
-    cdef int i
-    while left > 16:
-        x = (x ^ load_u64(at)) * <uint64_t>0xFF51AFD7ED558CCD
-        y = (y ^ load_u64(at + 8)) * <uint64_t>0xD6E8FEB86659FD93
-        x ^= x >> 29
-        y ^= y >> 31
-        at += 16
-        left -= 16
-    if n >= 16:
-        x ^= load_u64(at + left - 16)
-        y ^= load_u64(at + left - 8)
-    elif n >= 8:
-        x ^= load_u64(at)
-        y ^= load_u64(at + left - 8)
-    else:
-        for i in range(<int>left):
-            y = (y << 8) ^ at[i]
-    x = (x * <uint64_t>0xFF51AFD7ED558CCD) ^ (y * <uint64_t>0xD6E8FEB86659FD93)
-    x ^= x >> 32
-    x *= <uint64_t>0xC4CEB9FE1A85EC53
-    return <uint32_t>(x >> 32)
-
-
 cdef inline int32_t find_first(Render* r, int32_t term, uint32_t hash) noexcept nogil:
     """find_same for a term that is rendered and whose hash is known."""
     cdef Span* span = &r.spans[term]
@@ -282,7 +253,7 @@ cdef int32_t find_same(Render* r, int32_t term) noexcept nogil:
         return r.first[term]
     if span.at == NULL and render(r, term) < 0:
         return r.fault.code
-    return find_first(r, term, hash_text(span.at, span.n))
+    return find_first(r, term, <uint32_t>hash_bytes(span.at, span.n, 0))
 
 
 cdef int all_differ(Render* r) noexcept nogil:
@@ -308,7 +279,7 @@ cdef int all_differ(Render* r) noexcept nogil:
             term = begin + i
             if r.spans[term].at == NULL and render(r, term) < 0:
                 return r.fault.code
-            hashes[i] = hash_text(r.spans[term].at, r.spans[term].n)
+            hashes[i] = <uint32_t>hash_bytes(r.spans[term].at, r.spans[term].n, 0)
             touched |= r.table[hashes[i] & r.mask].term
         for i in range(n):
             term = begin + i
