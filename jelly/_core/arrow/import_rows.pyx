@@ -24,11 +24,10 @@ cdef inline bint is_valid(const uint8_t* bits, int64_t i) noexcept nogil:
     return bits == NULL or (bits[i >> 3] >> (i & 7)) & 1
 
 
-cdef inline int get_value(ArrowImport* t, int which) noexcept nogil:
-    """Find the value of the row: 1, 0 where it is null, or a code."""
+cdef inline int find_item(ArrowImport* t, int which) noexcept nogil:
+    """Find the item of the row, which in a dictionary is an `entry`: 1, 0 where it is null, or a code."""
     cdef Strings* c = &t.columns[which]
     cdef int64_t i = c.first + t.row
-    cdef int64_t begin, end
     if not c.given or not is_valid(c.valid, i):
         return 0
     if c.index != NULL:
@@ -37,6 +36,15 @@ cdef inline int get_value(ArrowImport* t, int which) noexcept nogil:
             t.at_fault = which
             c.n = 0
             return fail(&t.lines.fault, COLUMN_INDEX, NULL, c.entry, c.n_values)
+    return 1
+
+
+cdef inline int get_text(ArrowImport* t, int which) noexcept nogil:
+    """Find the text of an item that was found: 1, 0 where it is null, or a code."""
+    cdef Strings* c = &t.columns[which]
+    cdef int64_t i = c.first + t.row
+    cdef int64_t begin, end
+    if c.index != NULL:
         i = c.first_value + c.entry
         if not is_valid(c.value_valid, i):
             return 0
@@ -55,27 +63,27 @@ cdef inline int get_value(ArrowImport* t, int which) noexcept nogil:
     return 1
 
 
-cdef inline int32_t find_known(ArrowImport* t, Strings* c) noexcept nogil:
-    """The term that this value became before in this Batch; -2 where there is none."""
-    cdef CachedCell* known
-    if c.known != NULL:
-        known = &c.known[c.entry]
-        return known.term if known.serial == t.serial else -2
-    if c.last_serial == t.serial and c.last_n == c.n and same_bytes(c.last_at, c.at, c.n):
-        return c.last_term
-    return -2
+cdef inline int get_value(ArrowImport* t, int which) noexcept nogil:
+    """Find the text of the row: 1, 0 where it is null, or a code."""
+    cdef int status = find_item(t, which)
+    return status if status <= 0 else get_text(t, which)
 
 
-cdef inline int32_t find_row(ArrowImport* t, Strings* c) noexcept nogil:
-    """The term that `find_known` would find for the row, without a look at the value: -2 also where that is needed."""
-    cdef int64_t i = c.first + t.row
-    cdef int64_t entry
-    if c.known == NULL or not is_valid(c.valid, i):
-        return -2
-    entry = c.index[i]
-    if entry < 0 or entry >= c.n_values or c.known[entry].serial != t.serial:
-        return -2
-    return c.known[entry].term
+cdef inline int find_known(ArrowImport* t, int which, int32_t* term) noexcept nogil:
+    """get_value, and the term that this value became before in this Batch, -2 where there is none. The text of an entry of
+    a dictionary is found only where there is none: it is looked at once, not once a row."""
+    cdef Strings* c = &t.columns[which]
+    cdef int status = find_item(t, which)
+    term[0] = -2
+    if status <= 0:
+        return status
+    if c.known != NULL and c.known[c.entry].serial == t.serial:
+        term[0] = c.known[c.entry].term
+        return status
+    status = get_text(t, which)
+    if status > 0 and c.last_serial == t.serial and c.last_n == c.n and same_bytes(c.last_at, c.at, c.n):
+        term[0] = c.last_term
+    return status
 
 
 cdef inline void keep_known(ArrowImport* t, Strings* c, int32_t term) noexcept nogil:
@@ -110,9 +118,9 @@ cdef inline int32_t new_term(ArrowImport* t, Strings* c, int kind, int32_t aux, 
     return term
 
 
-cdef int need_value(ArrowImport* t, int which) noexcept nogil:
-    """get_value where a null is a fault, except in the column of graphs."""
-    cdef int status = get_value(t, which)
+cdef inline int need_value(ArrowImport* t, int which, int32_t* term) noexcept nogil:
+    """find_known where a null is a fault, except in the column of graphs."""
+    cdef int status = find_known(t, which, term)
     if status == 0 and which != GRAPH:
         t.at_fault = which
         t.columns[which].n = 0
@@ -130,16 +138,11 @@ cdef int take_parsed(ArrowImport* t, int which, int32_t* term) noexcept nogil:
 cdef inline int take_term(ArrowImport* t, int which, int32_t* term) noexcept nogil:
     """Subject, predicate, graph; in N-Triples syntax the object too."""
     cdef Strings* c = &t.columns[which]
-    cdef int32_t known = find_row(t, c)
-    cdef int status
-    if known >= 0:
-        term[0] = known
-        return OK
-    status = need_value(t, which)
+    cdef int32_t known
+    cdef int status = need_value(t, which, &known)
     if status <= 0:
         term[0] = NO_TERM
         return status
-    known = find_known(t, c)
     if known >= 0:
         term[0] = known
         return OK
@@ -159,17 +162,13 @@ cdef inline int take_term(ArrowImport* t, int which, int32_t* term) noexcept nog
 cdef int take_aux(ArrowImport* t, int which, int32_t* term) noexcept nogil:
     """The datatype or the language; NO_TERM where there is none, which xsd:string is too."""
     cdef Strings* c = &t.columns[which]
-    cdef int32_t known = find_row(t, c)
+    cdef int32_t known
     cdef int64_t n
-    cdef int status, kind
-    term[0] = known
-    if known != -2:
-        return OK
+    cdef int kind
+    cdef int status = find_known(t, which, &known)
     term[0] = NO_TERM
-    status = get_value(t, which)
     if status <= 0:
         return status
-    known = find_known(t, c)
     if known == -2:
         t.at_fault = which
         if which == LANG:
@@ -215,13 +214,10 @@ cdef int take_direction(ArrowImport* t, int32_t* tag) noexcept nogil:
 cdef int take_kind(ArrowImport* t) noexcept nogil:
     """The kind of the object as the column says: KIND_IRI, KIND_BNODE, KIND_LITERAL, KIND_TRIPLE."""
     cdef Strings* c = &t.columns[KIND]
-    cdef int kind = find_row(t, c)
-    cdef int status
-    if kind >= 0:
-        return kind
-    status = need_value(t, KIND)
-    if status < 0:
-        return status
+    cdef int32_t kind
+    cdef int status = need_value(t, KIND, &kind)
+    if status < 0 or kind >= 0:
+        return kind if status > 0 else status
     if c.n == 3 and memcmp(c.at, b"iri", 3) == 0:
         kind = KIND_IRI
     elif c.n == 7 and memcmp(c.at, b"literal", 7) == 0:
@@ -253,7 +249,7 @@ cdef int take_object(ArrowImport* t, int32_t* term) noexcept nogil:
         return t.lines.fault.code
     if t.columns[DIRECTION].given and take_direction(t, &lang) < 0:
         return t.lines.fault.code
-    status = need_value(t, OBJECT)
+    status = need_value(t, OBJECT, &known)
     if status < 0:
         return status
     if datatype >= 0 or lang >= 0:
@@ -267,10 +263,11 @@ cdef int take_object(ArrowImport* t, int32_t* term) noexcept nogil:
             return fail(&t.lines.fault, BOTH_KINDS, NULL)
         kind = KIND_LANG if lang >= 0 else KIND_TYPED
         aux = lang if lang >= 0 else datatype
-    known = find_known(t, c)
-    if known >= 0 and b.kind[known] == kind and (kind == KIND_TRIPLE or b.aux[known] == aux):
-        term[0] = known
-        return OK
+    if known >= 0:
+        if b.kind[known] == kind and (kind == KIND_TRIPLE or b.aux[known] == aux):
+            term[0] = known
+            return OK
+        get_text(t, OBJECT)
     t.at_fault = OBJECT
     if kind == KIND_TRIPLE:
         status = take_parsed(t, OBJECT, term)
@@ -303,11 +300,10 @@ cdef inline bint is_word(Strings* c, const char* word, int64_t n) noexcept nogil
 cdef inline int take_op(ArrowImport* t) noexcept nogil:
     """OP_ADD or OP_DELETE, as the column says."""
     cdef Strings* c = &t.columns[OP]
-    cdef int op = find_row(t, c)
-    if op >= 0:
-        return op
-    if need_value(t, OP) < 0:
-        return t.lines.fault.code
+    cdef int32_t op
+    cdef int status = need_value(t, OP, &op)
+    if status < 0 or op >= 0:
+        return op if status > 0 else status
     if is_word(c, b"add", 3) or is_word(c, b"insert", 6) or is_word(c, b"a", 1):
         op = OP_ADD
     elif is_word(c, b"delete", 6) or is_word(c, b"d", 1):

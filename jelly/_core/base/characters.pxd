@@ -110,6 +110,40 @@ cdef inline const uint8_t* find_escape(
     return end
 
 
+cdef extern from *:
+    """
+    #ifndef JELLY_FIND_STOP
+    #define JELLY_FIND_STOP
+    /* Whether there is a byte that is not ASCII, a control, a backslash or `stop`; goes to the first one. Where there is
+     * none, and without vectors of the compiler, it stops less than 16 bytes before the end, or where it was. */
+    #if defined(__GNUC__)
+    typedef signed char jelly_bytes __attribute__((vector_size(16)));
+    typedef long long jelly_halves __attribute__((vector_size(16)));
+
+    static inline int jelly_find_stop(const uint8_t **at, const uint8_t *end, uint8_t stop)
+    {
+        const jelly_bytes zero = {0};
+        const jelly_bytes stops = zero + (signed char)stop;
+        while (end - *at >= 16) {
+            jelly_bytes x;
+            memcpy(&x, *at, 16);
+            const jelly_halves hits = (jelly_halves)((x == stops) | (x == zero + 0x5C) | (x < zero + 0x20));
+            if (hits[0] | hits[1]) {
+                *at += hits[0] ? __builtin_ctzll(hits[0]) >> 3 : 8 + (__builtin_ctzll(hits[1]) >> 3);
+                return 1;
+            }
+            *at += 16;
+        }
+        return 0;
+    }
+    #else
+    #define jelly_find_stop(at, end, stop) 0
+    #endif
+    #endif
+    """
+    bint skip_to_stop "jelly_find_stop"(const uint8_t** at, const uint8_t* end, uint8_t stop) noexcept nogil
+
+
 cdef inline const uint8_t* find_stop(const uint8_t* at, const uint8_t* end, uint8_t stop, bint wide) noexcept nogil:
     """The first byte that is `stop` (ASCII), a backslash or a control; with `wide`, or not ASCII. Else `end`.
 
@@ -121,6 +155,8 @@ cdef inline const uint8_t* find_stop(const uint8_t* at, const uint8_t* end, uint
     cdef uint64_t slashes = ones * 0x5C
     cdef uint64_t wides = high if wide else 0
     cdef uint64_t x, hits
+    if wide and skip_to_stop(&at, end, stop):
+        return at
     while end - at >= 8:
         x = load_u64(at)
         hits = ((((x ^ stops) - ones) | ((x ^ slashes) - ones) | (x - ones * 0x20)) & ~x & high) | (x & wides)

@@ -126,7 +126,8 @@ cdef int take_line(NTriplesReader* t) noexcept nogil:
     cdef const char* directive = b"MESSAGE"
     cdef bint is_statement = False
     cdef int status
-    if begin_line(t):
+    # Most lines begin with an IRI and end after the dot.
+    if t.at[0] == 0x3C or begin_line(t):
         if t.at[0] == 0x56 and (not t.strict or t.asked > RDF_11) and memcmp(t.at, version, min(t.end - t.at, 7)) == 0:
             status = take_version(t)
         elif (
@@ -144,7 +145,7 @@ cdef int take_line(NTriplesReader* t) noexcept nogil:
             is_statement = True
         if status < 0:
             return status
-    if end_line(t, &comment) < 0:
+    if (t.at >= t.end or t.at[0] != 0x0A or t.at - t.line_at > t.max_line) and end_line(t, &comment) < 0:
         return t.fault.code
     if comment != NULL and t.messages == BY_COMMENT:
         note = find_delimiter(comment, t.at)

@@ -8,4 +8,4 @@ from jelly._core.ntriples.term_writer cimport NTriplesWriter
 
 cdef int read_patch_lines(NTriplesReader* t) noexcept nogil
 cdef int64_t len_patch_rows(NTriplesWriter* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil
-cdef void put_patch_rows(NTriplesWriter* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil
+cdef void put_patch_rows(NTriplesWriter* t, int64_t row, int64_t end) noexcept nogil

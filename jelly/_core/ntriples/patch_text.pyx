@@ -324,8 +324,9 @@ cdef int64_t len_patch_rows(NTriplesWriter* t, int64_t* row, int64_t end, int64_
     return total
 
 
-cdef void put_patch_rows(NTriplesWriter* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil:
+cdef void put_patch_rows(NTriplesWriter* t, int64_t row, int64_t end) noexcept nogil:
     """put_rows for RDF Patch."""
+    cdef uint8_t* out = t.part
     while row < end:
         out = put_patch_row(t, out, row)
         row += 1

@@ -10,7 +10,8 @@ from jelly._core.base.protobuf cimport Writer
 cdef enum:
     # Index after the slots of a statement: the datatype of a literal in any slot.
     DATATYPE = 4
-    SLOTS = 5
+    # Predicates whose last terms are kept, by the lowest bits of their ids.
+    GUESSES = 32
 
 
 cdef enum:
@@ -30,7 +31,8 @@ cdef enum:
 ctypedef struct Token:
     # The bytes of the last term of a slot in the input, and its id in the current Batch.
     const uint8_t* at
-    int64_t n  # 0: no last term
+    int64_t n
+    int64_t serial  # that the reader had: another one now, and the bytes or the Batch went away
     int32_t term
     bint closed  # ends with ">", so no longer term begins with these bytes
 
@@ -42,7 +44,9 @@ ctypedef struct NTriplesReader:
     int64_t line  # its number, from 1
     BatchData* batch
     Interner index
-    Token last[5]
+    Token last[5][32]
+    int64_t serial  # from 1
+    int guess  # which of the last terms are those of a statement like this one
     Writer scratch  # the text of a literal or IRI that had escapes
     Writer scratch_datatype  # the same for a datatype, while the text of the literal is kept
     bint quads

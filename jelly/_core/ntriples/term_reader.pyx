@@ -233,11 +233,17 @@ cdef int intern(NTriplesReader* t, int kind, int32_t aux, const uint8_t* text, i
     return OK
 
 
-cdef inline bint take_again(NTriplesReader* t, Token* last) noexcept nogil:
-    """Whether the term here equals the last term of the slot; if so, step over it."""
+cdef inline Token* last_of(NTriplesReader* t, int slot) noexcept nogil:
+    """The term that probably stands here: the last subject or graph; the predicate that came after the one before, as
+    statements often come in the same order; the last object or datatype of the predicate."""
+    return &t.last[slot][0 if slot == SUBJECT or slot == GRAPH else t.guess]
+
+
+cdef inline bint take_again(NTriplesReader* t, const Token* last) noexcept nogil:
+    """Whether the term here equals the last term; if so, step over it."""
     cdef const uint8_t* after
     # Two more bytes must follow; only the last terms of the input lack them.
-    if last.n == 0 or last.n + 2 > t.end - t.at or not same_bytes(t.at, last.at, last.n):
+    if last.serial != t.serial or last.n + 2 > t.end - t.at or not same_bytes(t.at, last.at, last.n):
         return False
     if not last.closed:
         # A longer label, tag or literal would begin with the same bytes; @ and ^^ may also follow a space.
@@ -251,20 +257,19 @@ cdef inline bint take_again(NTriplesReader* t, Token* last) noexcept nogil:
 cdef inline void keep_token(NTriplesReader* t, Token* last, const uint8_t* token, int32_t term, bint closed) noexcept nogil:
     last.at = token
     last.n = t.at - token
+    last.serial = t.serial
     last.term = term
     last.closed = closed
 
 
 cdef void forget_tokens(NTriplesReader* t) noexcept nogil:
     """Call this before the bytes or the Batch of the last terms go away."""
-    cdef int slot
-    for slot in range(SLOTS):
-        t.last[slot].n = 0
+    t.serial += 1
 
 
 cdef int take_datatype(NTriplesReader* t, int32_t* term) noexcept nogil:
     """The IRI after ^^; NO_TERM if it is xsd:string."""
-    cdef Token* last = &t.last[DATATYPE]
+    cdef Token* last = last_of(t, DATATYPE)
     cdef const uint8_t* token
     cdef const uint8_t* text = NULL
     cdef int64_t n = 0
@@ -356,7 +361,7 @@ cdef int take_literal(NTriplesReader* t, int slot, int32_t* term) noexcept nogil
     if status == OK:
         status = intern(t, kind, aux, text, n, term)
     if status == OK:
-        keep_token(t, &t.last[slot], token, term[0], closed)
+        keep_token(t, last_of(t, slot), token, term[0], closed)
     return status
 
 
@@ -373,7 +378,7 @@ cdef int take_bnode(NTriplesReader* t, int slot, int32_t* term) noexcept nogil:
     t.at = end
     status = intern(t, KIND_BNODE, NO_TERM, token + 2, end - token - 2, term)
     if status == OK:
-        keep_token(t, &t.last[slot], token, term[0], False)
+        keep_token(t, last_of(t, slot), token, term[0], False)
     return status
 
 
@@ -420,7 +425,7 @@ cdef int take_marked_bnode(NTriplesReader* t, int slot, int32_t* term) noexcept 
     if status == OK:
         status = intern(t, KIND_BNODE, NO_TERM, text + 2, n - 2, term)
     if status == OK:
-        keep_token(t, &t.last[slot], token, term[0], True)
+        keep_token(t, last_of(t, slot), token, term[0], True)
     return status
 
 
@@ -468,15 +473,25 @@ cdef int take_bare(NTriplesReader* t, int32_t* term) noexcept nogil:
     return status
 
 
+cdef inline int take_next(NTriplesReader* t, int slot, int depth, int32_t* term) noexcept nogil:
+    cdef const Token* last = last_of(t, slot)
+    if take_again(t, last):
+        term[0] = last.term
+        return OK
+    return take_other(t, slot, depth, term)
+
+
 cdef int take_term(NTriplesReader* t, int slot, int depth, int32_t* term) noexcept nogil:
+    return take_next(t, slot, depth, term)
+
+
+cdef int take_other(NTriplesReader* t, int slot, int depth, int32_t* term) noexcept nogil:
+    """`take_term` where the term is not the last one again."""
     cdef const uint8_t* token = t.at
     cdef const uint8_t* text = NULL
     cdef int64_t n = 0
     cdef int status
     cdef uint8_t byte
-    if take_again(t, &t.last[slot]):
-        term[0] = t.last[slot].term
-        return OK
     if token >= t.end:
         return fail(&t.fault, LINE_CUT, token)
     byte = token[0]
@@ -491,7 +506,7 @@ cdef int take_term(NTriplesReader* t, int slot, int depth, int32_t* term) noexce
         if status == OK:
             status = intern(t, KIND_IRI, NO_TERM, text, n, term)
         if status == OK:
-            keep_token(t, &t.last[slot], token, term[0], True)
+            keep_token(t, last_of(t, slot), token, term[0], True)
         return status
     if byte == 0x22 or (byte == 0x27 and t.patch and not t.strict):
         if t.strict and slot != OBJECT:
@@ -513,14 +528,16 @@ cdef int take_statement(NTriplesReader* t, int32_t* ids) noexcept nogil:
     cdef int slot, status
     ids[GRAPH] = NO_TERM
     for slot in range(3):
-        status = take_term(t, slot, 0, &ids[slot])
+        status = take_next(t, slot, 0, &ids[slot])
         if status < 0:
             return status
+        if slot == PREDICATE:
+            t.guess = ids[PREDICATE] % GUESSES
         skip_space(t)
     if t.at < t.end and (t.at[0] == 0x3C or t.at[0] == 0x22 or t.at[0] == 0x5F or (t.at[0] == 0x27 and t.patch)):
         if not t.quads:
             return fail(&t.fault, FOURTH_TERM, t.at)
-        status = take_term(t, GRAPH, 0, &ids[GRAPH])
+        status = take_next(t, GRAPH, 0, &ids[GRAPH])
         if status < 0:
             return status
         skip_space(t)
@@ -540,7 +557,7 @@ cdef int nt_read_term(NTriplesReader* t, const uint8_t* at, int64_t n, int slot,
     forget_tokens(t)
     t.at = t.line_at = at
     t.end = at + n
-    status = take_term(t, slot, 0, term)
+    status = take_other(t, slot, 0, term)
     if status == OK and t.at < t.end:
         return miss(t, AFTER_TERM, t.at, 0)
     return status

@@ -8,6 +8,7 @@ triple is << s p o >>, as in RDF-star.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy, memmove
 
 from jelly._core.base.batch cimport NO_TERM, BatchData
 from jelly._core.base.fault cimport BAD_TERM, NAMED_GRAPH_IN_TRIPLES, UNKNOWN_KIND, Fault, fail
@@ -15,6 +16,7 @@ from jelly._core.ntriples.term_reader cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 
 cdef enum:
     AROUND_ROW = 5  # two spaces, " .\n"
+    STEP = 16  # bytes that are copied at once
 
 
 ctypedef struct NTriplesWriter:
@@ -22,6 +24,11 @@ ctypedef struct NTriplesWriter:
     # Bytes of each written term; of a quoted triple without parentheses, negated; 0: not known yet. calloc'd by
     # the caller, n_terms items.
     int64_t* of_term
+    # For put_rows: the bytes before each term that was written, plus 1; n_terms items of calloc.
+    int64_t* places
+    int64_t done  # bytes of the parts before this one
+    uint8_t* part  # that is written
+    uint8_t* part_end
     bint quads
     bint marked  # blank nodes as <_:label>, in RDF Patch
     bint star  # quoted triples as << s p o >> in any place, as RDF-star had them
@@ -37,7 +44,7 @@ cdef uint8_t* nt_put_term(NTriplesWriter* t, uint8_t* out, int32_t term, int slo
 cdef uint8_t* put_leaf(NTriplesWriter* t, uint8_t* out, int32_t term) noexcept nogil
 cdef uint8_t* put_triple(NTriplesWriter* t, uint8_t* out, int32_t term, int slot) noexcept nogil
 cdef int64_t len_rows(NTriplesWriter* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil
-cdef void put_rows(NTriplesWriter* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil
+cdef void put_rows(NTriplesWriter* t, int64_t row, int64_t end) noexcept nogil
 
 
 cdef inline int64_t len_slot(NTriplesWriter* t, int32_t term, int slot) noexcept nogil:
@@ -69,17 +76,47 @@ cdef inline uint8_t* put_any(NTriplesWriter* t, uint8_t* out, int32_t term, int 
     return put_leaf(t, out, term)
 
 
+cdef inline void begin_part(NTriplesWriter* t, uint8_t* out, int64_t n) noexcept nogil:
+    """Go on to a part of `n` bytes, in which the rows are written next."""
+    t.done += t.part_end - t.part
+    t.part = out
+    t.part_end = out + n
+
+
+cdef inline uint8_t* put_slot(NTriplesWriter* t, uint8_t* out, int32_t term, int slot, bint quoted) noexcept nogil:
+    """put_any for a column. A term that the part has already is copied from there."""
+    cdef int64_t n = t.of_term[term]
+    cdef int64_t place = t.places[term] - t.done
+    cdef const uint8_t* before
+    cdef int64_t i
+    if quoted and n < 0:
+        return put_triple(t, out, term, slot)
+    if place <= 0:
+        t.places[term] = t.done + (out - t.part) + 1
+        return put_leaf(t, out, term)
+    before = t.part + place - 1
+    if t.part_end - out < n + STEP:
+        memcpy(out, before, n)
+    else:
+        # What is too much is overwritten next.
+        i = 0
+        while i < n:
+            memmove(out + i, before + i, STEP)
+            i += STEP
+    return out + n
+
+
 cdef inline uint8_t* put_row(NTriplesWriter* t, uint8_t* out, int64_t row, bint quoted) noexcept nogil:
     """Write the line of a statement that len_row has measured; `quoted`: it may have quoted triples."""
     cdef BatchData* b = t.batch
-    out = put_any(t, out, b.s[row], SUBJECT, quoted)
+    out = put_slot(t, out, b.s[row], SUBJECT, quoted)
     out[0] = 0x20
-    out = put_any(t, out + 1, b.p[row], PREDICATE, quoted)
+    out = put_slot(t, out + 1, b.p[row], PREDICATE, quoted)
     out[0] = 0x20
-    out = put_any(t, out + 1, b.o[row], OBJECT, quoted)
+    out = put_slot(t, out + 1, b.o[row], OBJECT, quoted)
     if t.quads and b.g != NULL and b.g[row] != NO_TERM:
         out[0] = 0x20
-        out = put_any(t, out + 1, b.g[row], GRAPH, quoted)
+        out = put_slot(t, out + 1, b.g[row], GRAPH, quoted)
     out[0] = 0x20
     out[1] = 0x2E
     out[2] = 0x0A

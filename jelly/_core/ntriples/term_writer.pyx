@@ -223,8 +223,9 @@ cdef int64_t len_rows(NTriplesWriter* t, int64_t* row, int64_t end, int64_t limi
     return total
 
 
-cdef void put_rows(NTriplesWriter* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil:
-    """Write rows that len_rows has measured."""
+cdef void put_rows(NTriplesWriter* t, int64_t row, int64_t end) noexcept nogil:
+    """Write rows that len_rows has measured to their part."""
+    cdef uint8_t* out = t.part
     if t.batch.n_quoted:
         while row < end:
             out = put_row(t, out, row, True)

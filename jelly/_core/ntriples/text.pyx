@@ -27,7 +27,7 @@ from jelly._core.ntriples.patch_text cimport len_patch_rows, put_patch_rows, rea
 from jelly._core.ntriples.term_reader cimport (
     BY_COMMENT, BY_DIRECTIVE, NO_MESSAGES, RDF_11, RDF_12, RDF_12_BASIC, NTriplesReader, forget_tokens,
 )
-from jelly._core.ntriples.term_writer cimport NTriplesWriter, len_rows, put_rows
+from jelly._core.ntriples.term_writer cimport NTriplesWriter, begin_part, len_rows, put_rows
 from jelly._core.rules.capabilities cimport Capabilities
 
 from jelly._core.rules.capabilities import capabilities_of
@@ -414,9 +414,10 @@ cdef class TextWriter:
         t.marked = self.marked
         t.star = self.star
         t.fitted = self.fitted
-        t.of_term = <int64_t*>calloc(batch.a.n_terms + 1, sizeof(int64_t))
+        t.of_term = <int64_t*>calloc(batch.a.n_terms + 1, 2 * sizeof(int64_t))
         if t.of_term == NULL:
             raise MemoryError
+        t.places = t.of_term + batch.a.n_terms
         return 0
 
     cdef Batch refit(self, NTriplesWriter* t, Batch batch, int64_t row):
@@ -455,7 +456,6 @@ cdef class TextWriter:
         cdef int64_t row = start
         cdef int64_t end = batch.a.n_rows if stop is None else stop
         cdef int64_t first, n
-        cdef uint8_t* out
         cdef bytes lines
         if size < 1:
             raise JellyArgumentError("size must be at least 1")
@@ -481,12 +481,12 @@ cdef class TextWriter:
                     row = first
                     continue
                 lines = PyBytes_FromStringAndSize(NULL, n)
-                out = <uint8_t*>PyBytes_AS_STRING(lines)
+                begin_part(&t, <uint8_t*>PyBytes_AS_STRING(lines), n)
                 with nogil:
                     if self.patch:
-                        put_patch_rows(&t, out, first, row)
+                        put_patch_rows(&t, first, row)
                     else:
-                        put_rows(&t, out, first, row)
+                        put_rows(&t, first, row)
                 yield lines
         finally:
             free(t.of_term)
@@ -500,7 +500,6 @@ cdef class TextWriter:
         cdef BatchData* a
         cdef NTriplesWriter t
         cdef bytes lines
-        cdef uint8_t* out
         need_plain(batch, "a patch has operations: it has no frames of N-Triples or N-Quads")
         a = &batch.a
         self.begin(&t, batch)
@@ -520,9 +519,9 @@ cdef class TextWriter:
                     row = first
                     continue
                 lines = PyBytes_FromStringAndSize(NULL, n)
-                out = <uint8_t*>PyBytes_AS_STRING(lines)
+                begin_part(&t, <uint8_t*>PyBytes_AS_STRING(lines), n)
                 with nogil:
-                    put_rows(&t, out, first, end)
+                    put_rows(&t, first, end)
                 found.append(lines)
                 i += 1
         finally:

@@ -722,3 +722,31 @@ def test_rubbish(parts, size):
         batches = [batch for at in range(0, len(data), chunk) for batch in reader.feed(data[at:at + chunk])]
         found.append((rows([*batches, *reader.close()]), reader.skipped, reader.line))
     assert found[0] == found[1]
+
+
+# What is read by steps, or by what was expected.
+
+
+def test_ends_of_texts():
+    """Texts of each length, with each byte that ends a step at each place."""
+    for n in range(40):
+        assert one(f'<a:s> <a:p> "{"x" * n}" .') == (S, P, (LITERAL, "x" * n))
+        for at in range(n):
+            for written, meant in (("é", "é"), ("\\n", "\n"), ("\x7f", "\x7f"), (">", ">"), ("\x01", "\x01")):
+                text, value = ("x" * at + part + "x" * (n - at - 1) for part in (written, meant))
+                assert one(f'<a:s> <a:p> "{text}" .') == (S, P, (LITERAL, value))
+                assert one(f'<a:s> <a:p> "{text}"@en .') == (S, P, (LANG, value, "en"))
+            with pytest.raises(JellySyntaxError):
+                one(f'<a:s> <a:p> "{"x" * at}\n{"x" * (n - at - 1)}" .')
+
+
+def test_terms_that_begin_like_the_expected_ones():
+    objects = [
+        "<a:o>", "<a:oo>", "_:b", "_:bb", '"1"', '"1"@en', '"1"@en-GB', '"1" @en', '"1"^^<a:t>', '"1"^^<a:u>',
+        '"11"^^<a:t>', "<< <a:s> <a:p> <a:o> >>", "<< <a:s> <a:p> _:b >>",
+    ]  # fmt: skip
+    lines = [f"<a:s{n // 7}> <a:p{n % 50}> {one} <a:g{n // 9}> ." for n, one in enumerate(objects * 20)]
+    alone = [row for line in lines for row in rows(read(line.encode(), True))]
+    for several in (lines, [line.replace("> ", ">") for line in lines]):
+        assert rows(read("\n".join(several).encode(), True)) == alone
+        assert rows(read("\n".join(several).encode(), True, batch_rows=3)) == alone

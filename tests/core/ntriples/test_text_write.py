@@ -98,6 +98,17 @@ def test_graphs_and_arity():
     assert write(read(b"<a:s> <a:p> <a:o> .\n"), True) == b"<a:s> <a:p> <a:o> .\n"
 
 
+def test_terms_are_written_again():
+    """Terms of each length that come again at once, later, in another part and at the end of one."""
+    terms = [
+        one for n in range(40) for one in (f"<a:{'x' * n}>", f'"{"é" * n}\\n"@en', f'"{"1" * n}"^^<a:t>', f"_:b{n}")
+    ]
+    lines = [f"<a:s> <a:p> {one} <a:g> .\n".encode() for one in terms for _ in range(3)] * 2
+    (batch,) = read(b"".join(lines), True)
+    for size in (1, 60, 200, 1000, 1 << 20):
+        assert b"".join(TextWriter(True).chunks(batch, size)) == b"".join(lines)
+
+
 def test_writer_chunks():
     data = b"".join(b"<a:%d> <a:p> \"%d\" .\n" % (i, i) for i in range(1000))
     (batch,) = read(data)
