@@ -24,7 +24,7 @@ from jelly._core.base.kinds import Kind, kinds_of
 from jelly._streams.spool import PartFile
 from jelly.errors import JellyLimitError
 
-__all__ = ["BLANK", "IRI", "LITERAL", "Partitions", "counted", "is_absolute", "name_of", "refuse_more"]
+__all__ = ["BLANK", "IRI", "LITERAL", "Partitions", "counted", "is_absolute", "name_of", "namespace", "refuse_more"]
 
 # How an IRI begins, and the name of no other term.
 _ABSOLUTE = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
@@ -78,6 +78,11 @@ def name_of(batch: Batch, term: int) -> str:
 def is_absolute(name: str) -> bool:
     """Whether a name is that of an IRI with a scheme."""
     return _ABSOLUTE.match(name) is not None
+
+
+def namespace(iri: str) -> str:
+    """An IRI up to its last slash or hash, or else to its last colon; "" without any."""
+    return iri[: max(iri.rfind("/"), iri.rfind("#")) + 1] or iri[: iri.rfind(":") + 1]
 
 
 def refuse_more(n: int, limit: int) -> None:
@@ -144,18 +149,23 @@ def _entries(first: Array, *others: Array) -> Array:
 
 
 class Partitions:
-    """All counts of a description, to be fed with Batches; `finish` makes the tables of `table`."""
+    """All counts of a description, to be fed with Batches; `finish` makes the tables of `table`.
 
-    def __init__(self, memory: int, limit: int, stack: ExitStack) -> None:
-        self._memory, self._stack, self._limit = memory, stack, limit
-        self.graphs, self.properties, self.classes, self.literals = (_Names(limit) for _ in range(4))
+    With ``linksets`` the rows have two numbers more: of the namespaces of the subject and of the object, 0 for none.
+    """
+
+    def __init__(self, memory: int, limit: int, stack: ExitStack, linksets: bool) -> None:
+        self._memory, self._stack, self._limit, self._linksets = memory, stack, limit, linksets
+        self.graphs, self.properties, self.classes, self.literals, self.spaces = (_Names(limit) for _ in range(5))
         self.graphs.number(0, "")
+        self.spaces.number(0, "")
         self._seed = os.urandom(16)
-        self._file = PartFile(memory // _PART, stack, _WIDTH)
+        width = _WIDTH + linksets
+        self._file = PartFile(memory // _PART, stack, width)
         # While there are few rows, the numbers of their nodes.
         self._index: RowIndex | None = RowIndex()
         self._rows: list[tuple[Array, ...]] = []
-        self._room = memory // _PART // (8 * _WIDTH)
+        self._room = memory // _PART // (8 * width)
         # The sets of classes of subjects, by number; number 0 is the empty one.
         self._sets = RowIndex()
         self._members: list[Array] = [np.empty(0, np.int32)]
@@ -166,11 +176,12 @@ class Partitions:
     def add(self, batch: Batch) -> None:
         """Count the statements of a Batch."""
         hashes, kinds = term_hash(batch, self._seed), self._kinds(batch)
-        self._add(batch, kinds, hashes, slice(None), np.zeros(len(batch), np.int32), None)
+        spaces = self._spaces(batch) if self._linksets else None
+        self._add(batch, kinds, spaces, hashes, slice(None), np.zeros(len(batch), np.int32), None)
         if batch.g is not None and len(named := np.flatnonzero(batch.g >= 0)):
             g = batch.g[named]
             graphs, places = self.graphs.of(batch, np.ones(len(g), np.int32), g)
-            self._add(batch, kinds, hashes, named, graphs[places], hashes[g] * _MIX)
+            self._add(batch, kinds, spaces, hashes, named, graphs[places], hashes[g] * _MIX)
 
     def _kinds(self, batch: Batch) -> Array:
         """For each term the kind of node that it is, of a literal its datatype or language."""
@@ -186,7 +197,24 @@ class Partitions:
                 found[terms] = numbers[places] + LITERAL
         return found
 
-    def _add(self, batch: Batch, kinds: Array, hashes: Array, rows: Any, scopes: Array, mix: Array | None) -> None:
+    def _spaces(self, batch: Batch) -> Array:
+        """For each term the number of its namespace if it is an IRI at an end of a statement, or 0."""
+        found = np.zeros(batch.n_terms, np.int32)
+        ends = np.unique(np.concatenate([batch.s, batch.o]))
+        for term in ends[batch.kind[ends] == Kind.IRI].tolist():
+            found[term] = self.spaces.number(0, namespace(batch.term_text(term)))
+        return found
+
+    def _add(
+        self,
+        batch: Batch,
+        kinds: Array,
+        spaces: Array | None,
+        hashes: Array,
+        rows: Any,
+        scopes: Array,
+        mix: Array | None,
+    ) -> None:
         s, p, o = batch.s[rows], batch.p[rows], batch.o[rows]
         numbers, places = self.properties.of(batch, scopes, p)
         what = kinds[o]
@@ -196,15 +224,16 @@ class Partitions:
             classes, class_places = self.classes.of(batch, scopes[rows], o[rows])
             what[rows] = -1 - classes[class_places]
         subject = (numbers << 2)[places] | np.minimum(kinds[s], OTHER)
+        facts = (subject, what) if spaces is None else (subject, what, spaces[s], spaces[o])
         if self._index is None:
-            self._spill(hashes, mix, s, o, subject, what)
+            self._spill(hashes, mix, s, o, *facts)
             return
         if mix is None:
             nodes = self._index.add(hashes)[0].astype(np.int32)
             ends = nodes[s], nodes[o]
         else:
             ends = _numbers(self._index, hashes[s] + mix), _numbers(self._index, hashes[o] + mix)
-        self._rows.append((*ends, subject, what))
+        self._rows.append((*ends, *facts))
         self._room -= len(s)
         if self._room < 0:
             known = self._index.hashes()
@@ -212,9 +241,9 @@ class Partitions:
                 self._spill(known, None, *row)
             self._index, self._rows = None, []
 
-    def _spill(self, hashes: Array, mix: Array | None, s: Array, o: Array, subject: Array, what: Array) -> None:
+    def _spill(self, hashes: Array, mix: Array | None, s: Array, o: Array, *facts: Array) -> None:
         one, other = (hashes[s], hashes[o]) if mix is None else (hashes[s] + mix, hashes[o] + mix)
-        self._file.add(_entries(one, other, np.stack([subject, what], axis=1)))
+        self._file.add(_entries(one, other, np.stack(facts, axis=1)))
 
     def _parts(self) -> Iterator[tuple[Any, ...]]:
         """The rows in parts, each with all of its subjects: numbered subjects and objects, and what else there is."""
@@ -238,10 +267,10 @@ class Partitions:
         random = np.random.default_rng(list(self._seed))
         self._codes = random.integers(0, (1 << 64) - 1, (len(self.classes.all), 2), np.uint64)
         objects = PartFile(self._memory // _PART, self._stack, 4)
-        for index, s, o, subject, what in self._parts():
+        for index, s, o, subject, what, *spaces in self._parts():
             kinds = np.zeros(len(index), np.int32)
             kinds[o] = np.maximum(what, IRI)  # a class is an IRI
-            sets, rows = self._by_subject(len(index), s, subject, o, what)
+            sets, rows = self._by_subject(len(index), s, subject, o, what, spaces)
             if not self._file.is_spilled:
                 self._by_object(kinds, sets, rows)
                 return
@@ -260,14 +289,21 @@ class Partitions:
             kinds[nodes[is_row]], sets[nodes[~is_row]] = kind[is_row], t[~is_row]
             self._by_object(kinds, sets, [nodes[is_row], t[is_row], p[is_row]], times[is_row])
 
-    def _by_subject(self, n: int, s: Array, subject: Array, o: Array, what: Array) -> tuple[Array, list[Array]]:
+    def _by_subject(
+        self, n: int, s: Array, subject: Array, o: Array, what: Array, spaces: list[Array]
+    ) -> tuple[Array, list[Array]]:
         """Count rows of ``n`` nodes. Return the set of classes of each node, and of the different rows the object, the
         set of the subject and the property."""
         kinds, classes = np.zeros(n, np.int32), np.full(n, -1, np.int32)
         kinds[s] = subject & 3
         is_class = what < 0
         classes[o[is_class]] = -1 - what[is_class]
+        space = np.zeros(n if spaces else 0, np.int32)
+        if spaces:
+            space[s], space[o] = spaces
         (s, p, o), _ = counted([s, subject >> 2, o])
+        if spaces:
+            self._note_links(p, space[s], space[o])
         sets = np.zeros(n, np.int32)
         at = np.flatnonzero(self._is_type[p])
         at = at[classes[o[at]] >= 0]
@@ -285,6 +321,13 @@ class Partitions:
         node = at[_starts(s[at])]
         self._note_nodes("nodes", self._scope[p[node]], kinds[s[node]])
         return sets, [o, np.repeat(t, np.diff(at, append=len(s))), p]
+
+    def _note_links(self, p: Array, source: Array, target: Array) -> None:
+        """Count statements from one namespace to another. What rdf:type says is told by the classes."""
+        rows = (source != target) & (source > 0) & (target > 0) & ~self._is_type[p]
+        columns, n = counted([p[rows], source[rows], target[rows]])
+        refuse_more(len(n), self._limit)
+        self._note("links", n, *columns)
 
     def _set_numbers(self, members: Array, first: Array) -> Array:
         """The numbers of some sets of classes, which begin at the places ``first``."""
