@@ -34,12 +34,12 @@ QUERIES = {
     "count": "SELECT (COUNT(*) AS ?n) { ?f film:starring ?p }",
     "group and order": "SELECT ?a (COUNT(?p) AS ?n) { ?p perf:actor ?a } GROUP BY ?a ORDER BY DESC(?n) LIMIT 10",
     "three patterns": "SELECT ?d ?a { ?f film:directed_by ?d ; film:starring ?p . ?p perf:actor ?a }",
-    "co-stars": "SELECT (COUNT(*) AS ?n) { ?f film:starring/perf:actor ?a . ?q perf:actor ?a . ?g film:starring ?q }",
     "filter by length": "SELECT ?f ?n { ?f ns:name ?n FILTER(STRLEN(?n) > 40) }",
     "regular expression": "SELECT ?f ?n { ?f ns:name ?n FILTER REGEX(?n, 'love', 'i') }",
     "optional": "SELECT ?p ?c { ?f film:starring ?p OPTIONAL { ?p perf:character ?c } }",
     "not exists": "SELECT (COUNT(*) AS ?n) { ?f ns:name ?n FILTER NOT EXISTS { ?f film:directed_by ?d } }",
     "path": "SELECT (COUNT(*) AS ?n) { ?f (film:starring/perf:actor) ?a }",
+    "co-stars": "SELECT (COUNT(*) AS ?n) { ?f film:starring/perf:actor ?a . ?q perf:actor ?a . ?g film:starring ?q }",
 }
 MEMORY = 3 << 30
 PATIENCE = 10  # seconds above which a store is asked a query once

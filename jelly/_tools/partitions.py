@@ -32,6 +32,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 # Kinds of nodes. Literals have numbers from LITERAL on, by their datatype or language.
 IRI, BLANK, OTHER, LITERAL = range(4)
+_NODES = np.full(256, OTHER, np.int32)
+_NODES[[Kind.IRI, Kind.BNODE]] = IRI, BLANK
 _TYPE = RDF + "type"
 _KIND_IRI = int(Kind.IRI)
 _LITERALS = kinds_of("literal")
@@ -111,6 +113,15 @@ def _dense(keys: Array, domain: int) -> tuple[Array, Array]:
     return np.flatnonzero(is_there), (np.cumsum(is_there, dtype=np.int32) - 1)[keys]
 
 
+def _tally(keys: Array, domain: int) -> tuple[Array, Array]:
+    """The different keys, all below ``domain``, and how many there are of each."""
+    if domain > max(_TABLE, 8 * len(keys)):
+        return np.unique(keys, return_counts=True)
+    n = np.bincount(keys)
+    found = np.flatnonzero(n)
+    return found, n[found]
+
+
 def counted(columns: list[Array], weights: Array | None = None) -> tuple[list[Array], Array]:
     """The different rows of columns of numbers, in order, and how many there are of each, or the sum of the weights."""
     bits = [int(column.max(initial=0)).bit_length() for column in columns]
@@ -126,10 +137,11 @@ def counted(columns: list[Array], weights: Array | None = None) -> tuple[list[Ar
             key = key[order]
         at = np.flatnonzero(_starts(key))
         n = len(key)
-        key = key[at]
+        if len(at) < n:
+            key = key[at]
         made = []
         for size in reversed(bits[1:]):
-            made.append((key & ((1 << size) - 1)).astype(np.int32))
+            made.append(key.astype(np.int32) & ((1 << size) - 1))
             key >>= size
         made = [key.astype(np.int32), *reversed(made)]
     else:
@@ -186,8 +198,7 @@ class Partitions:
     def _kinds(self, batch: Batch) -> Array:
         """For each term the kind of node that it is, of a literal its datatype or language."""
         kind, aux = batch.kind, batch.aux
-        found = np.full(batch.n_terms, OTHER, np.int32)
-        found[kind == Kind.IRI], found[kind == Kind.BNODE] = IRI, BLANK
+        found = _NODES[kind]
         for of in _LITERALS:
             terms = np.flatnonzero(kind == of)
             if len(terms) and of == Kind.LITERAL:
@@ -311,13 +322,13 @@ class Partitions:
             (nodes, members), _ = counted([s[at], classes[o[at]]])
             first = np.flatnonzero(_starts(nodes))
             sets[nodes[first]] = self._set_numbers(members, first)
-            found, places = _dense(members, len(self.classes.all))
-            self._note("entities", np.bincount(places), found)
+            found, times = _tally(members, len(self.classes.all))
+            self._note("entities", times, found)
         at = np.flatnonzero(_starts(s, p))
         of, t = p[at], sets[s[at]]
         width = len(self._scope)
-        found, places = _dense(t.astype(np.int64) * width + of, len(self._members) * width)
-        self._note("subjects", np.bincount(places), *divmod(found, width))
+        found, times = _tally(t.astype(np.int64) * width + of, len(self._members) * width)
+        self._note("subjects", times, *divmod(found, width))
         node = at[_starts(s[at])]
         self._note_nodes("nodes", self._scope[p[node]], kinds[s[node]])
         return sets, [o, np.repeat(t, np.diff(at, append=len(s))), p]
@@ -350,8 +361,8 @@ class Partitions:
         of = p[pair]
         is_node = _starts(o)
         self._note_nodes("objects", self._scope[of[is_node]], np.minimum(kinds[o[is_node]], LITERAL))
-        found, places = _dense(of[_starts(o, of)], width)
-        self._note("of objects", np.bincount(places), np.zeros(len(found), np.int32), found)
+        found, n_objects = _tally(of[_starts(o, of)], width)
+        self._note("of objects", n_objects, *divmod(found, width))
         self._of_classes(o, pair, t, p)
         n_sets = len(self._members)
         ends, end = _dense(kinds.astype(np.int64) * n_sets + sets, (int(kinds.max(initial=0)) + 1) * n_sets)
@@ -382,8 +393,8 @@ class Partitions:
         for some in np.split(np.arange(len(o)), np.flatnonzero(np.diff(chunk)) + 1):
             which, at = _runs(begin[pair[some]], lengths[pair[some]])
             (_, places), _ = counted([o[some][which], target[at]])
-            found_here, places = _dense(places, len(found))
-            self._note("of objects", np.bincount(places), *divmod(found[found_here], len(self._scope)))
+            found_here, times = _tally(places, len(found))
+            self._note("of objects", times, *divmod(found[found_here], len(self._scope)))
 
     def expanded(self, sets: Array) -> tuple[Array, Array]:
         """The classes of some sets, one after the other, and for each the place of its set."""
@@ -396,8 +407,8 @@ class Partitions:
             self._tables.setdefault(name, []).append(([*columns], n))
 
     def _note_nodes(self, name: str, scopes: Array, kinds: Array) -> None:
-        found, places = _dense(scopes * np.int64(4) + kinds, 4 * len(self.graphs.all))
-        self._note(name, np.bincount(places), *divmod(found, 4))
+        found, n = _tally(scopes * np.int64(4) + kinds, 4 * len(self.graphs.all))
+        self._note(name, n, *divmod(found, 4))
 
     def table(self, name: str, columns: int) -> tuple[list[Array], Array]:
         """The columns of numbers of a table, and the counts."""
