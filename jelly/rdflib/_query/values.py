@@ -97,8 +97,12 @@ class Numbers:
             return pa.array((found - 2).astype(type.to_pandas_dtype()), type, found == 1)
 
         def call(*columns: Any) -> Any:
-            if len(columns) == 1 and columns[0].type == pa.int32() and not pa.types.is_struct(type):
-                return of_terms(*columns)
+            same = None
+            if len(columns) == 1 and not is_aggregate:
+                if columns[0].type == pa.int32() and not pa.types.is_struct(type):
+                    return of_terms(*columns)
+                coded = columns[0].combine_chunks().dictionary_encode("encode")
+                columns, same = (coded.dictionary,), coded.indices
             rows = list(zip(*(column.to_pylist() for column in columns), strict=True))
             with self._lock:
                 if is_aggregate:
@@ -109,7 +113,8 @@ class Numbers:
                 for at in range(0, len(new), _TOGETHER):
                     some = new[at : at + _TOGETHER]
                     known.update(zip(some, compute(some), strict=True))
-                return pa.array([known[row] for row in rows], type)
+                made = pa.array([known[row] for row in rows], type)
+                return made if same is None else made.take(same)
 
         return call
 
