@@ -274,7 +274,7 @@ def describe(
     stream = Stream(sources, threads, as_is=True)
     batches: Any = stream.watched(progress)
     with ExitStack() as stack:
-        counts = Partitions(memory, max_partitions, stack, linksets)
+        counts = Partitions(memory, max_partitions, stack, bool(linksets))
         with closing(batches):
             for batch in batches:
                 if len(batch):
