@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from jelly._formats.registry import READING, SEVERAL, Content, content_of, find
 from jelly._html import html_table
 from jelly._options.limits import default
 from jelly._options.settings import checked
-from jelly._tools.partitions import BLANK, IRI, LITERAL, Partitions, counted, is_absolute, refuse_more
+from jelly._tools.partitions import BLANK, IRI, LITERAL, Partitions, counted, is_absolute, namespace, refuse_more
 from jelly.errors import JellyArgumentError, JellyError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["ClassPartition", "Description", "GraphDescription", "PropertyPartition", "describe", "of_partitions"]
 
 MEMORY = 1 << 30
+Linksets: TypeAlias = dict[str, dict[str, dict[str, int]]]
 _KINDS = {IRI: "iri", BLANK: "bnode", LITERAL: "literal"}
 
 
@@ -104,6 +105,8 @@ class GraphDescription:
         By property.
     vocabularies : list of str
         Namespaces of the classes and properties.
+    linksets : dict
+        By property, namespace of the subject and namespace of the object, where these are two: number of statements.
 
     Examples
     --------
@@ -122,6 +125,7 @@ class GraphDescription:
     classes: dict[str, ClassPartition] = field(default_factory=dict)
     properties: dict[str, PropertyPartition] = field(default_factory=dict)
     vocabularies: list[str] = field(default_factory=list)
+    linksets: Linksets = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +221,7 @@ def describe(
     *,
     iri: str | None = None,
     title: str | None = None,
+    linksets: bool = False,
     memory: int = MEMORY,
     progress: Progress | None = None,
     **options: Unpack[ReadOptions],
@@ -233,6 +238,8 @@ def describe(
         IRI of the data set. By default the URL of one source, or a UUID that depends on the figures.
     title : str, optional
         By default the name of the source.
+    linksets : bool, default False
+        Also count the statements from IRIs of one namespace to those of another, by property except rdf:type.
     memory : int, default 1073741824
         Approximate bytes of memory for statements; the rest goes to temporary files (in TMPDIR). The partitions, and
         the statements of one subject, need more.
@@ -267,7 +274,7 @@ def describe(
     stream = Stream(sources, threads, as_is=True)
     batches: Any = stream.watched(progress)
     with ExitStack() as stack:
-        counts = Partitions(memory, max_partitions, stack)
+        counts = Partitions(memory, max_partitions, stack, bool(linksets))
         with closing(batches):
             for batch in batches:
                 if len(batch):
@@ -319,7 +326,14 @@ def _graphs(counts: Partitions, limit: int) -> list[GraphDescription]:
     for (scope, name), member, partition in sorted(each, key=lambda item: item[0]):
         here = properties[scope] if not member else classes[scope][counts.classes.all[member - 1][1]].properties
         here[name] = partition
-    return list(map(of_partitions, classes, properties, kinds["nodes"], kinds["objects"]))
+    linksets: list[Linksets] = [{} for _ in counts.graphs.all]
+    links = [
+        (counts.properties.all[of], counts.spaces.all[source][1], counts.spaces.all[target][1], n)
+        for of, source, target, n in _lists(*counts.table("links", 3))
+    ]
+    for (scope, name), source, target, number in sorted(links):
+        linksets[scope].setdefault(name, {}).setdefault(source, {})[target] = number
+    return list(map(of_partitions, classes, properties, kinds["nodes"], kinds["objects"], linksets))
 
 
 def of_partitions(
@@ -327,6 +341,7 @@ def of_partitions(
     properties: dict[str, PropertyPartition],
     subject_kinds: dict[str, int],
     object_kinds: dict[str, int],
+    linksets: Linksets,
 ) -> GraphDescription:
     """The description of a graph by what was counted."""
     return GraphDescription(
@@ -338,12 +353,9 @@ def of_partitions(
         properties[RDF + "type"].objects if RDF + "type" in properties else 0,
         dict(sorted(classes.items())),
         properties,
-        sorted({_namespace(name) for name in (*classes, *properties) if is_absolute(name)}),
+        sorted({namespace(name) for name in (*classes, *properties) if is_absolute(name)}),
+        linksets,
     )
-
-
-def _namespace(iri: str) -> str:
-    return iri[: max(iri.rfind("/"), iri.rfind("#")) + 1] or iri[: iri.rfind(":") + 1]
 
 
 def _partitions(counts: Partitions, limit: int) -> dict[tuple[int, int], PropertyPartition]:

@@ -24,7 +24,7 @@ from jelly._core.base.kinds import Kind, kinds_of
 from jelly._streams.spool import PartFile
 from jelly.errors import JellyLimitError
 
-__all__ = ["BLANK", "IRI", "LITERAL", "Partitions", "counted", "is_absolute", "name_of", "refuse_more"]
+__all__ = ["BLANK", "IRI", "LITERAL", "Partitions", "counted", "is_absolute", "name_of", "namespace", "refuse_more"]
 
 # How an IRI begins, and the name of no other term.
 _ABSOLUTE = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
@@ -32,6 +32,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 # Kinds of nodes. Literals have numbers from LITERAL on, by their datatype or language.
 IRI, BLANK, OTHER, LITERAL = range(4)
+_NODES = np.full(256, OTHER, np.int32)
+_NODES[[Kind.IRI, Kind.BNODE]] = IRI, BLANK
 _TYPE = RDF + "type"
 _KIND_IRI = int(Kind.IRI)
 _LITERALS = kinds_of("literal")
@@ -80,6 +82,11 @@ def is_absolute(name: str) -> bool:
     return _ABSOLUTE.match(name) is not None
 
 
+def namespace(iri: str) -> str:
+    """An IRI up to its last slash or hash, or else to its last colon; "" without any."""
+    return iri[: max(iri.rfind("/"), iri.rfind("#")) + 1] or iri[: iri.rfind(":") + 1]
+
+
 def refuse_more(n: int, limit: int) -> None:
     """Raise JellyLimitError for more partitions than the limit."""
     if n > limit:
@@ -106,6 +113,15 @@ def _dense(keys: Array, domain: int) -> tuple[Array, Array]:
     return np.flatnonzero(is_there), (np.cumsum(is_there, dtype=np.int32) - 1)[keys]
 
 
+def _tally(keys: Array, domain: int) -> tuple[Array, Array]:
+    """The different keys, all below ``domain``, and how many there are of each."""
+    if domain > max(_TABLE, 8 * len(keys)):
+        return np.unique(keys, return_counts=True)
+    n = np.bincount(keys)
+    found = np.flatnonzero(n)
+    return found, n[found]
+
+
 def counted(columns: list[Array], weights: Array | None = None) -> tuple[list[Array], Array]:
     """The different rows of columns of numbers, in order, and how many there are of each, or the sum of the weights."""
     bits = [int(column.max(initial=0)).bit_length() for column in columns]
@@ -121,10 +137,11 @@ def counted(columns: list[Array], weights: Array | None = None) -> tuple[list[Ar
             key = key[order]
         at = np.flatnonzero(_starts(key))
         n = len(key)
-        key = key[at]
+        if len(at) < n:
+            key = key[at]
         made = []
         for size in reversed(bits[1:]):
-            made.append((key & ((1 << size) - 1)).astype(np.int32))
+            made.append(key.astype(np.int32) & ((1 << size) - 1))
             key >>= size
         made = [key.astype(np.int32), *reversed(made)]
     else:
@@ -144,18 +161,23 @@ def _entries(first: Array, *others: Array) -> Array:
 
 
 class Partitions:
-    """All counts of a description, to be fed with Batches; `finish` makes the tables of `table`."""
+    """All counts of a description, to be fed with Batches; `finish` makes the tables of `table`.
 
-    def __init__(self, memory: int, limit: int, stack: ExitStack) -> None:
-        self._memory, self._stack, self._limit = memory, stack, limit
-        self.graphs, self.properties, self.classes, self.literals = (_Names(limit) for _ in range(4))
+    With ``linksets`` the rows have two numbers more: of the namespaces of the subject and of the object, 0 for none.
+    """
+
+    def __init__(self, memory: int, limit: int, stack: ExitStack, linksets: bool) -> None:
+        self._memory, self._stack, self._limit, self._linksets = memory, stack, limit, linksets
+        self.graphs, self.properties, self.classes, self.literals, self.spaces = (_Names(limit) for _ in range(5))
         self.graphs.number(0, "")
+        self.spaces.number(0, "")
         self._seed = os.urandom(16)
-        self._file = PartFile(memory // _PART, stack, _WIDTH)
+        width = _WIDTH + linksets
+        self._file = PartFile(memory // _PART, stack, width)
         # While there are few rows, the numbers of their nodes.
         self._index: RowIndex | None = RowIndex()
         self._rows: list[tuple[Array, ...]] = []
-        self._room = memory // _PART // (8 * _WIDTH)
+        self._room = memory // _PART // (8 * width)
         # The sets of classes of subjects, by number; number 0 is the empty one.
         self._sets = RowIndex()
         self._members: list[Array] = [np.empty(0, np.int32)]
@@ -166,17 +188,17 @@ class Partitions:
     def add(self, batch: Batch) -> None:
         """Count the statements of a Batch."""
         hashes, kinds = term_hash(batch, self._seed), self._kinds(batch)
-        self._add(batch, kinds, hashes, slice(None), np.zeros(len(batch), np.int32), None)
+        spaces = self._spaces(batch) if self._linksets else None
+        self._add(batch, kinds, spaces, hashes, slice(None), np.zeros(len(batch), np.int32), None)
         if batch.g is not None and len(named := np.flatnonzero(batch.g >= 0)):
             g = batch.g[named]
             graphs, places = self.graphs.of(batch, np.ones(len(g), np.int32), g)
-            self._add(batch, kinds, hashes, named, graphs[places], hashes[g] * _MIX)
+            self._add(batch, kinds, spaces, hashes, named, graphs[places], hashes[g] * _MIX)
 
     def _kinds(self, batch: Batch) -> Array:
         """For each term the kind of node that it is, of a literal its datatype or language."""
         kind, aux = batch.kind, batch.aux
-        found = np.full(batch.n_terms, OTHER, np.int32)
-        found[kind == Kind.IRI], found[kind == Kind.BNODE] = IRI, BLANK
+        found = _NODES[kind]
         for of in _LITERALS:
             terms = np.flatnonzero(kind == of)
             if len(terms) and of == Kind.LITERAL:
@@ -186,7 +208,24 @@ class Partitions:
                 found[terms] = numbers[places] + LITERAL
         return found
 
-    def _add(self, batch: Batch, kinds: Array, hashes: Array, rows: Any, scopes: Array, mix: Array | None) -> None:
+    def _spaces(self, batch: Batch) -> Array:
+        """For each term the number of its namespace if it is an IRI at an end of a statement, or 0."""
+        found = np.zeros(batch.n_terms, np.int32)
+        ends = np.unique(np.concatenate([batch.s, batch.o]))
+        for term in ends[batch.kind[ends] == Kind.IRI].tolist():
+            found[term] = self.spaces.number(0, namespace(batch.term_text(term)))
+        return found
+
+    def _add(
+        self,
+        batch: Batch,
+        kinds: Array,
+        spaces: Array | None,
+        hashes: Array,
+        rows: Any,
+        scopes: Array,
+        mix: Array | None,
+    ) -> None:
         s, p, o = batch.s[rows], batch.p[rows], batch.o[rows]
         numbers, places = self.properties.of(batch, scopes, p)
         what = kinds[o]
@@ -196,15 +235,16 @@ class Partitions:
             classes, class_places = self.classes.of(batch, scopes[rows], o[rows])
             what[rows] = -1 - classes[class_places]
         subject = (numbers << 2)[places] | np.minimum(kinds[s], OTHER)
+        facts = (subject, what) if spaces is None else (subject, what, spaces[s], spaces[o])
         if self._index is None:
-            self._spill(hashes, mix, s, o, subject, what)
+            self._spill(hashes, mix, s, o, *facts)
             return
         if mix is None:
             nodes = self._index.add(hashes)[0].astype(np.int32)
             ends = nodes[s], nodes[o]
         else:
             ends = _numbers(self._index, hashes[s] + mix), _numbers(self._index, hashes[o] + mix)
-        self._rows.append((*ends, subject, what))
+        self._rows.append((*ends, *facts))
         self._room -= len(s)
         if self._room < 0:
             known = self._index.hashes()
@@ -212,9 +252,9 @@ class Partitions:
                 self._spill(known, None, *row)
             self._index, self._rows = None, []
 
-    def _spill(self, hashes: Array, mix: Array | None, s: Array, o: Array, subject: Array, what: Array) -> None:
+    def _spill(self, hashes: Array, mix: Array | None, s: Array, o: Array, *facts: Array) -> None:
         one, other = (hashes[s], hashes[o]) if mix is None else (hashes[s] + mix, hashes[o] + mix)
-        self._file.add(_entries(one, other, np.stack([subject, what], axis=1)))
+        self._file.add(_entries(one, other, np.stack(facts, axis=1)))
 
     def _parts(self) -> Iterator[tuple[Any, ...]]:
         """The rows in parts, each with all of its subjects: numbered subjects and objects, and what else there is."""
@@ -238,10 +278,10 @@ class Partitions:
         random = np.random.default_rng(list(self._seed))
         self._codes = random.integers(0, (1 << 64) - 1, (len(self.classes.all), 2), np.uint64)
         objects = PartFile(self._memory // _PART, self._stack, 4)
-        for index, s, o, subject, what in self._parts():
+        for index, s, o, subject, what, *spaces in self._parts():
             kinds = np.zeros(len(index), np.int32)
             kinds[o] = np.maximum(what, IRI)  # a class is an IRI
-            sets, rows = self._by_subject(len(index), s, subject, o, what)
+            sets, rows = self._by_subject(len(index), s, subject, o, what, spaces)
             if not self._file.is_spilled:
                 self._by_object(kinds, sets, rows)
                 return
@@ -260,14 +300,21 @@ class Partitions:
             kinds[nodes[is_row]], sets[nodes[~is_row]] = kind[is_row], t[~is_row]
             self._by_object(kinds, sets, [nodes[is_row], t[is_row], p[is_row]], times[is_row])
 
-    def _by_subject(self, n: int, s: Array, subject: Array, o: Array, what: Array) -> tuple[Array, list[Array]]:
+    def _by_subject(
+        self, n: int, s: Array, subject: Array, o: Array, what: Array, spaces: list[Array]
+    ) -> tuple[Array, list[Array]]:
         """Count rows of ``n`` nodes. Return the set of classes of each node, and of the different rows the object, the
         set of the subject and the property."""
         kinds, classes = np.zeros(n, np.int32), np.full(n, -1, np.int32)
         kinds[s] = subject & 3
         is_class = what < 0
         classes[o[is_class]] = -1 - what[is_class]
+        space = np.zeros(n if spaces else 0, np.int32)
+        if spaces:
+            space[s], space[o] = spaces
         (s, p, o), _ = counted([s, subject >> 2, o])
+        if spaces:
+            self._note_links(p, space[s], space[o])
         sets = np.zeros(n, np.int32)
         at = np.flatnonzero(self._is_type[p])
         at = at[classes[o[at]] >= 0]
@@ -275,16 +322,23 @@ class Partitions:
             (nodes, members), _ = counted([s[at], classes[o[at]]])
             first = np.flatnonzero(_starts(nodes))
             sets[nodes[first]] = self._set_numbers(members, first)
-            found, places = _dense(members, len(self.classes.all))
-            self._note("entities", np.bincount(places), found)
+            found, times = _tally(members, len(self.classes.all))
+            self._note("entities", times, found)
         at = np.flatnonzero(_starts(s, p))
         of, t = p[at], sets[s[at]]
         width = len(self._scope)
-        found, places = _dense(t.astype(np.int64) * width + of, len(self._members) * width)
-        self._note("subjects", np.bincount(places), *divmod(found, width))
+        found, times = _tally(t.astype(np.int64) * width + of, len(self._members) * width)
+        self._note("subjects", times, *divmod(found, width))
         node = at[_starts(s[at])]
         self._note_nodes("nodes", self._scope[p[node]], kinds[s[node]])
         return sets, [o, np.repeat(t, np.diff(at, append=len(s))), p]
+
+    def _note_links(self, p: Array, source: Array, target: Array) -> None:
+        """Count statements from one namespace to another. What rdf:type says is told by the classes."""
+        rows = (source != target) & (source > 0) & (target > 0) & ~self._is_type[p]
+        columns, n = counted([p[rows], source[rows], target[rows]])
+        refuse_more(len(n), self._limit)
+        self._note("links", n, *columns)
 
     def _set_numbers(self, members: Array, first: Array) -> Array:
         """The numbers of some sets of classes, which begin at the places ``first``."""
@@ -307,8 +361,8 @@ class Partitions:
         of = p[pair]
         is_node = _starts(o)
         self._note_nodes("objects", self._scope[of[is_node]], np.minimum(kinds[o[is_node]], LITERAL))
-        found, places = _dense(of[_starts(o, of)], width)
-        self._note("of objects", np.bincount(places), np.zeros(len(found), np.int32), found)
+        found, n_objects = _tally(of[_starts(o, of)], width)
+        self._note("of objects", n_objects, *divmod(found, width))
         self._of_classes(o, pair, t, p)
         n_sets = len(self._members)
         ends, end = _dense(kinds.astype(np.int64) * n_sets + sets, (int(kinds.max(initial=0)) + 1) * n_sets)
@@ -339,8 +393,8 @@ class Partitions:
         for some in np.split(np.arange(len(o)), np.flatnonzero(np.diff(chunk)) + 1):
             which, at = _runs(begin[pair[some]], lengths[pair[some]])
             (_, places), _ = counted([o[some][which], target[at]])
-            found_here, places = _dense(places, len(found))
-            self._note("of objects", np.bincount(places), *divmod(found[found_here], len(self._scope)))
+            found_here, times = _tally(places, len(found))
+            self._note("of objects", times, *divmod(found[found_here], len(self._scope)))
 
     def expanded(self, sets: Array) -> tuple[Array, Array]:
         """The classes of some sets, one after the other, and for each the place of its set."""
@@ -353,8 +407,8 @@ class Partitions:
             self._tables.setdefault(name, []).append(([*columns], n))
 
     def _note_nodes(self, name: str, scopes: Array, kinds: Array) -> None:
-        found, places = _dense(scopes * np.int64(4) + kinds, 4 * len(self.graphs.all))
-        self._note(name, np.bincount(places), *divmod(found, 4))
+        found, n = _tally(scopes * np.int64(4) + kinds, 4 * len(self.graphs.all))
+        self._note(name, n, *divmod(found, 4))
 
     def table(self, name: str, columns: int) -> tuple[list[Array], Array]:
         """The columns of numbers of a table, and the counts."""

@@ -77,10 +77,15 @@ class _Void:
         self, thing: str, kinds: str, key: tuple[str, ...], graph: GraphDescription, **facts: Any
     ) -> Iterator[Triple]:
         links = [
-            ((*key, "link", source, property, target), n)
+            ("class", (*key, "link", source, property, target), n)
             for source, one in graph.classes.items()
             for property, partition in one.properties.items() if is_absolute(property)
             for target, n in partition.classes.items()
+        ] + [
+            ("space", (*key, "linkset", source, property, target), n)
+            for property, sources in graph.linksets.items() if is_absolute(property)
+            for source, targets in sources.items()
+            for target, n in targets.items()
         ]  # fmt: skip
         kinds_of = [(_COUNTS["subjects"], graph.subject_kinds), (_COUNTS["objects"], graph.object_kinds)]
         yield from self.about(
@@ -90,7 +95,7 @@ class _Void:
             void__vocabulary=[IRI(name) for name in graph.vocabularies],
             void__classPartition=self.names(*key, "class", each=graph.classes),
             void__propertyPartition=self.names(*key, "property", each=graph.properties),
-            void__subset=[IRI(self.name(*names)) for names, _ in links], **facts,
+            void__subset=[IRI(self.name(*names)) for _, names, _ in links], **facts,
         )  # fmt: skip
         yield from self.properties(key, graph.properties)
         for iri, one in graph.classes.items():
@@ -99,12 +104,14 @@ class _Void:
             told = {"void__class": IRI(iri), "void__entities": one.entities, "void__propertyPartition": each}
             yield from self.about(self.name(*here), "", **told)
             yield from self.properties(here, one.properties)
-        for names, n in links:
+        for space in sorted({names[at] for what, names, _ in links if what == "space" for at in (-3, -1)}):
+            yield from self.about(self.name(*key, "space", space), "void:Dataset", void__uriSpace=Literal(space))
+        for what, names, n in links:
             source, property, target = names[-3:]
             yield from self.about(
                 self.name(*names), "void:Linkset", void__linkPredicate=IRI(property), void__triples=n,
-                void__subjectsTarget=IRI(self.name(*key, "class", source)),
-                void__objectsTarget=IRI(self.name(*key, "class", target)),
+                void__subjectsTarget=IRI(self.name(*key, what, source)),
+                void__objectsTarget=IRI(self.name(*key, what, target)),
             )  # fmt: skip
 
 

@@ -50,6 +50,10 @@ def _labels(found: Description) -> Callable[[str], str]:
 def _graph(graph: GraphDescription, label: Callable[[str], str]) -> str:
     told = {"triples": graph.triples, "subjects": graph.subjects, "objects": graph.objects, "classes": graph.n_classes}
     facts = ", ".join(f"{n:,} {name}" for name, n in (told | {"properties": len(graph.properties)}).items())
+    links: Counter[str] = Counter()
+    for sources in graph.linksets.values():
+        for source, targets in sources.items():
+            links.update({f"{source} \N{RIGHTWARDS ARROW} {target}": n for target, n in targets.items()})
     classes = {name: (one.entities, len(one.properties)) for name, one in graph.classes.items()}
     properties = {name: (one.triples, one.subjects, one.objects) for name, one in graph.properties.items()}
     return (
@@ -57,6 +61,7 @@ def _graph(graph: GraphDescription, label: Callable[[str], str]) -> str:
         + _bars("Classes", ("class", "instances", "properties"), classes, label)
         + _picture(graph, label)
         + _bars("Properties", ("property", "triples", "subjects", "objects"), properties, label)
+        + _bars("Links of namespaces", ("namespaces", "triples"), {name: (n,) for name, n in links.items()}, str)
     )
 
 

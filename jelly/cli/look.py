@@ -299,6 +299,7 @@ def stats_(
 @forms("json")
 @option("--iri IRI", "IRI of the data set (default: the URL of one file, or a UUID that depends on the figures).")
 @option("--title TEXT", "Title of the data set (default: the names of the files).")
+@option("--linksets", "Also count links between namespaces, by property.")
 @option("--memory SIZE", "Memory for statements; the rest goes to temporary files (in TMPDIR; default 1G).", kind=SIZE)
 @option("--threads N", "Threads, for files with an index (default 1).")
 @option("-q, --quiet", "No progress bar.")

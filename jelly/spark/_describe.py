@@ -9,7 +9,7 @@ from typing import Any
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI
 from jelly._options.limits import default
 from jelly._options.settings import checked
-from jelly._tools.describe import ClassPartition, Description, PropertyPartition, of_partitions
+from jelly._tools.describe import ClassPartition, Description, Linksets, PropertyPartition, of_partitions
 from jelly._tools.partitions import refuse_more
 from jelly.errors import JellyOptionsError, need
 
@@ -29,7 +29,12 @@ _PARTITION = ("scope", "class", "p")
 
 @checked({"max_partitions"})
 def describe(
-    statements: DataFrame, *, iri: str | None = None, title: str = "data set", max_partitions: int | None = None
+    statements: DataFrame,
+    *,
+    iri: str | None = None,
+    title: str = "data set",
+    linksets: bool = False,
+    max_partitions: int | None = None,
 ) -> Description:
     """Describe a data set: what `jelly.describe` tells of files, counted by executors.
 
@@ -41,6 +46,8 @@ def describe(
         IRI of the data set. By default a UUID that depends on the figures.
     title : str, default "data set"
         Its title.
+    linksets : bool, default False
+        See `jelly.describe`.
     max_partitions : int, optional
         See `jelly.describe`. They are collected by the driver.
 
@@ -66,12 +73,13 @@ def describe(
         rows = rows.union(statements.where("g is not null").select(F.col("g").alias("scope"), *parts))
     rows = rows.distinct().persist()
     try:
-        return _description(rows, iri, title, limit)
+        return _description(rows, iri, title, linksets, limit)
     finally:
         rows.unpersist()
 
 
-def _description(rows: DataFrame, iri: str | None, title: str, limit: int) -> Description:
+def _description(rows: DataFrame, iri: str | None, title: str, linksets: bool, limit: int) -> Description:
+    spaces = rows.where(F.col("p") != _TYPE).select("scope", "p", *(_space(F.col(end)).alias(end) for end in "so"))
     typed = rows.where((F.col("p") == _TYPE) & _is_iri(F.col("o"))).select("scope", "s", F.col("o").alias("class"))
     # Each statement, and again for each class of its subject.
     rows = rows.withColumn("class", F.lit(_ALL)).unionByName(rows.join(typed, ["scope", "s"]))
@@ -107,7 +115,14 @@ def _description(rows: DataFrame, iri: str | None, title: str, limit: int) -> De
         nodes = rows.select("scope", term).distinct().groupBy("scope", _kind(F.col(term)).alias("kind")).count()
         for scope, kind, n in collected(nodes):
             kinds.setdefault(scope, ({}, {}))[i][kind] = n
-    graph, *others = (of_partitions(classes[scope], properties[scope], *kinds[scope]) for scope in sorted(kinds))
+    links: dict[str, Linksets] = defaultdict(dict)
+    if linksets:
+        found = spaces.where('s != o and s != "" and o != ""').groupBy(*spaces.columns).count()
+        for scope, p, s, o, n in collected(found):
+            links[scope].setdefault(_name(p), {}).setdefault(s, {})[o] = n
+    graph, *others = (
+        of_partitions(classes[scope], properties[scope], *kinds[scope], links[scope]) for scope in sorted(kinds)
+    )
     graphs = dict(zip(map(_name, sorted(kinds)[1:]), others, strict=True))
     return Description(
         iri or uuid.uuid5(uuid.NAMESPACE_OID, repr((graph, graphs))).urn, title, [], graph, graphs, {}
@@ -116,6 +131,12 @@ def _description(rows: DataFrame, iri: str | None, title: str, limit: int) -> De
 
 def _is_iri(term: Column) -> Column:
     return term.startswith("<") & ~term.startswith("<<")
+
+
+def _space(term: Column) -> Column:
+    """The namespace of an IRI, as `jelly.describe` has it; "" for any other term."""
+    found: Column = F.regexp_extract(term, "^<(?!<)(.*[/#]|[^/#]*:)", 1)
+    return found
 
 
 def _kind(term: Column) -> Column:

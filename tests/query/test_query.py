@@ -54,6 +54,32 @@ def test_answers(people: Path) -> None:
     assert jelly.query(people, "ASK { <a:bob> <a:knows> ?x }").boolean is False
 
 
+def test_comments() -> None:
+    data = b'<a:s#x> <a:p> "# no" .\n<a:s> <a:p> "1" .'
+    sparql = """# one
+        SELECT ?o { # {
+          <a:s#x> <a:p> ?o # .
+          FILTER(?o = "# no"#)
+          ) }# end"""
+    assert jelly.query(data, sparql, format="nt", explain=True).startswith("DuckDB")
+    assert list(jelly.query(data, sparql, format="nt")) == [(Literal("# no"),)]
+
+
+def test_values_of_many_terms() -> None:
+    # More than DuckDB gives at a time; of some it is an error, and some are unbound.
+    lines = [f'<a:{n}> <a:p> {f"<a:o{n}>" if n % 3 else f"{chr(34)}{n % 7000}{chr(34)}"} .' for n in range(9000)]
+    data = "\n".join([*lines, *(f"<a:x{n}> <a:q> <a:{n}> ." for n in range(0, 12000, 2))]).encode()
+
+    def asked(condition: str) -> int:
+        sparql = f"SELECT * {{ ?x <a:q> ?s OPTIONAL {{ ?s <a:p> ?o }} BIND(STRLEN(?o) AS ?l) FILTER({condition}) }}"
+        return len(list(jelly.query(data, sparql, format="nt")))
+
+    lengths = [len(str(n % 7000)) for n in range(0, 9000, 6)]
+    assert asked("?l = 4") == lengths.count(4)
+    assert asked("!(?l = 4)") == len(lengths) - lengths.count(4)
+    assert asked("!BOUND(?l)") == 6000 - len(lengths)
+
+
 def test_graphs(people: Path) -> None:
     made = jelly.query(people, "CONSTRUCT { ?x <a:knownBy> [ <a:is> ?s ] } WHERE { ?s <a:knows> ?x }")
     statements = list(made)

@@ -22,6 +22,8 @@ _:a <http://e/p> "x\"@en" .
 <http://e/s> <http://e/q> <<( <http://e/s> <http://e/p> "z" )>> .
 _:a <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> _:c .
 <http://e/t> <http://e/p> <http://e/s> .
+<http://e/t> <http://e/p> <http://e/f#s> .
+<http://e/t> <http://e/p> <urn:f:s> <http://e/g> .
 """
 
 
@@ -33,8 +35,9 @@ def statements(spark: Any, tmp_path: Path) -> Any:
 
 
 def test_all_figures(statements: Any) -> None:
-    found = jelly.spark.describe(statements, title="x.nq")
-    wanted = jelly.describe(TEXT.encode(), format="nq")
+    found = jelly.spark.describe(statements, title="x.nq", linksets=True)
+    wanted = jelly.describe(TEXT.encode(), format="nq", linksets=True)
+    assert wanted.graph.linksets
     assert found.graph == wanted.graph
     assert found.graphs == wanted.graphs
     assert (found.title, found.iri[:9], len(found.to_turtle()) > 1000) == ("x.nq", "urn:uuid:", True)

@@ -33,6 +33,14 @@ REAL = [
     "data/dbpedia-ontology/dbpedia-ontology.nt.gz", "data/bsbm100/bsbm-100.nt.gz", "data/vocabs-quads/vocabs.nq.gz",
 ]  # fmt: skip
 
+
+
+def _space(of: str, to: str) -> str:
+    """A variable with the namespace of another."""
+    rest = f'IF(REGEX(STR(?{of}), "[/#]"), "[^/#]*$", "[^:]*$")'
+    return f'BIND(REPLACE(STR(?{of}), {rest}, "") AS ?{to})'
+
+
 KIND = 'BIND(IF(isIRI(?x), "iri", IF(isBlank(?x), "bnode", IF(isLiteral(?x), "literal", "other"))) AS ?k)'
 CLASS = f"?s <{TYPE}> ?c . ?s ?p ?o FILTER(isIRI(?c))"
 # By name: the variables of the key, the counts, and the pattern.
@@ -54,6 +62,11 @@ QUERIES: dict[str, tuple[str, str, str]] = {
     "class languages": ("?c ?p ?d", "(COUNT(*) AS ?n)", CLASS + ' FILTER(LANG(?o) != "") BIND(LANG(?o) AS ?d)'),
     "links": ("?p ?d", "(COUNT(*) AS ?n)", f"?s ?p ?o . ?o <{TYPE}> ?d FILTER(isIRI(?d))"),
     "class links": ("?c ?p ?d", "(COUNT(*) AS ?n)", CLASS + f" . ?o <{TYPE}> ?d FILTER(isIRI(?d))"),
+    "linksets": (
+        "?p ?a ?b", "(COUNT(*) AS ?n)",
+        f"?s ?p ?o FILTER(isIRI(?s) && isIRI(?o) && ?p != <{TYPE}>) {_space('s', 'a')} {_space('o', 'b')}"
+        " FILTER(?a != ?b)",
+    ),
 }  # fmt: skip
 Figures = dict[tuple[str, ...], tuple[int, ...]]
 
@@ -107,6 +120,8 @@ def figures(found: jelly.Description) -> Figures:
         assert graph.subjects == sum(graph.subject_kinds.values())
         assert graph.objects == sum(graph.object_kinds.values())
         _add(made, "", (name,), graph.properties)
+        for p, sources in graph.linksets.items():
+            made |= {("linksets", name, p, a, b): (n,) for a, targets in sources.items() for b, n in targets.items()}
         for iri, partition in graph.classes.items():
             made["entities", name, iri] = (partition.entities,)
             _add(made, "class ", (name, iri), partition.properties)
@@ -126,10 +141,10 @@ def test_every_figure_of_real_data_is_that_of_its_query(file: str) -> None:
     quads = [*jelly.oxigraph.read(path)]
     expected = by_sparql(quads)
     for memory in (1 << 30, 1 << 20):
-        assert figures(jelly.describe(path, memory=memory)) == expected
+        assert figures(jelly.describe(path, memory=memory, linksets=True)) == expected
 
 
-NODES = ["<a:n1>", "<a:n2>", "<a:n3>", "<a:C>", "<a:D>", "<a:E>", "_:b1", "_:b2"]
+NODES = ["<a:n1>", "<b:n/2>", "<a:n3>", "<a:C>", "<a:D>", "<a:E>", "_:b1", "_:b2"]
 NASTY = [
     '""', '"x"', '"x"@en', '"x"@fr', '"x"^^<a:C>', '"x"^^<a:dt>', '"\\u0000\\n\\"\\\\"', '"\\U0001F600"@en',
     '"1"^^<http://www.w3.org/2001/XMLSchema#integer>', '"01"^^<http://www.w3.org/2001/XMLSchema#integer>',
@@ -154,7 +169,8 @@ def test_random_graphs(graphs: list[str]) -> None:
         data = _random(draw, graphs)
         expected = by_sparql([*jelly.oxigraph.read(data, format="nq")])
         for memory in (1 << 30, 1):
-            assert figures(jelly.describe(data, format="nq", memory=memory, batch_rows=7)) == expected
+            found = jelly.describe(data, format="nq", memory=memory, batch_rows=7, linksets=True)
+            assert figures(found) == expected
 
 
 def test_many_sources_and_what_is_spilled(tmp_path: Path) -> None:
@@ -226,6 +242,23 @@ def test_named_graphs_in_void() -> None:
     [name] = graph.subjects(sd.name, rdflib.URIRef("a:h"))
     assert graph.value(graph.value(name, sd.graph), void.triples).toPython() == 1
     assert len([*graph.objects(None, sd.namedGraph)]) == 3
+
+
+def test_linksets_are_counted_when_asked_for() -> None:
+    data = b"<a:s> <a:p> <b:x/o> , <b:x/t> , <a:o> , 'b:x/o' ; a <b:C> . <a:t> <a:p> <b:x/o> ."
+    assert jelly.describe(data, format="ttl").graph.linksets == {}
+    found = jelly.describe(data, format="ttl", linksets=True)
+    assert found.graph.linksets == {"a:p": {"a:": {"b:x/": 3}}}
+    graph = rdflib.Graph().parse(data=found.to_turtle(), format="turtle")
+    rows: Any = graph.query("""
+        PREFIX void: <http://rdfs.org/ns/void#>
+        SELECT ?p ?a ?b ?n { ?x void:subset ?l . ?l a void:Linkset ; void:linkPredicate ?p ; void:triples ?n ;
+          void:subjectsTarget/void:uriSpace ?a ; void:objectsTarget/void:uriSpace ?b }""")
+    assert [tuple(map(str, row)) for row in rows] == [("a:p", "a:", "b:x/", "3")]
+    assert "a: \N{RIGHTWARDS ARROW} b:x/" in found.to_html()
+    spaces = "".join(f"<a:s> <a:p> <b:{n}/o> .\n" for n in range(200)).encode()
+    with pytest.raises(jelly.JellyLimitError, match="max_partitions"):
+        jelly.describe(spaces, format="nt", linksets=True, max_partitions=100)
 
 
 def test_json_and_page(bsbm: jelly.Description) -> None:

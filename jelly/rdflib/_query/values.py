@@ -79,10 +79,28 @@ class Numbers:
     ) -> Callable[..., Any]:
         """A function of Arrow columns, of one that computes values of rows. Those of an aggregate are not kept."""
         known: dict[Row, Any] = {}
+        # For a column of numbers of terms, from -1 on: 0 is not known, 1 is None, and then come the values.
+        table = np.zeros(0, np.int32)
+
+        def of_terms(column: Any) -> Any:
+            nonlocal table
+            places = column.combine_chunks().fill_null(-1).to_numpy() + 1
+            with self._lock:
+                if (most := int(places.max(initial=0))) >= len(table):
+                    table = np.append(table, np.zeros(max(most, self.dictionary.n_nodes) + 1 - len(table), np.int32))
+                new = np.unique(places[table[places] == 0])
+                for at in range(0, len(new), _TOGETHER):
+                    some = new[at : at + _TOGETHER]
+                    values = compute([(place - 1 if place else None,) for place in some.tolist()])
+                    table[some] = [1 if value is None else value + 2 for value in values]
+                found = table[places]
+            return pa.array((found - 2).astype(type.to_pandas_dtype()), type, found == 1)
 
         def call(*columns: Any) -> Any:
             same = None
             if len(columns) == 1 and not is_aggregate:
+                if columns[0].type == pa.int32() and not pa.types.is_struct(type):
+                    return of_terms(*columns)
                 coded = columns[0].combine_chunks().dictionary_encode("encode")
                 columns, same = (coded.dictionary,), coded.indices
             rows = list(zip(*(column.to_pylist() for column in columns), strict=True))
