@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.ntriples.text import TextReader
-from jelly._core.terms.materialize import Materializer, StatementIterator
+from jelly._core.terms.materialize import Materializer, StatementIterator, read_whole
 from jelly._core.terms.statements import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.registry import JELLY, NQ, NT, READING, VERSIONS, Content
@@ -343,13 +343,8 @@ def loads(data: Any, **options: Unpack[ReadOptions]) -> list[Statement]:
         decoder = Decoder(**settings) if settings else _SPARE.pop()
     except IndexError:
         decoder = Decoder()
-    statements: list[Statement] = []
     try:
-        # One chunk needs no loop, so that small messages are cheap.
-        decoder.push(data)
-        decoder.finish()
-        while (batch := decoder.pull(True)) is not None:
-            statements += Materializer(batch).statements()
+        statements = read_whole(decoder, data)
     except JellyError as error:
         explain(error, bytes(data[:HEAD]), JELLY.name)
         raise

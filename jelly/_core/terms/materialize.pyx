@@ -16,6 +16,7 @@ from jelly._core.base.kinds cimport (
     LITERALS, NODES, PATTERNS, TERMS, TEXTS, TRIPLES, among, plain_kinds, row_of_kind,
 )
 from jelly._core.base.objects cimport hold
+from jelly._core.base.push_reader cimport PushReader
 from jelly._core.terms.model cimport IRI, BlankNode, Literal, QuotedTriple, Variable
 from jelly._core.terms.statements cimport Quad, Triple
 from jelly._core.terms.term_adapter cimport check_rows, make_str, refuse_patch
@@ -379,6 +380,23 @@ cdef class SolutionIterator:
 
 cdef object no_class(str name, int kind):
     return JellyUnsupportedError(f"{name} has no class for a {row_of_kind(kind).noun.decode()}")
+
+
+def read_whole(PushReader reader not None, data) -> list:
+    """The statements of a whole input, as terms of jelly: in one call, as small messages are common."""
+    cdef list found = []
+    cdef Batch batch
+    reader.push(data)
+    reader.finish()
+    while True:
+        batch = reader.next_batch(True)
+        if batch is None:
+            return found
+        statements = Materializer(batch).statements()
+        if found:
+            found += statements
+        else:
+            found = statements
 
 
 def text_of_term(Batch batch not None, int32_t term) -> str:
