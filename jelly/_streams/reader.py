@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.ntriples.text import TextReader
-from jelly._core.terms.materialize import Materializer, StatementIterator
+from jelly._core.terms.materialize import Materializer, StatementIterator, read_whole
 from jelly._core.terms.statements import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.registry import JELLY, NQ, NT, READING, VERSIONS, Content
@@ -33,6 +33,10 @@ _OF_ALL = {"delimited": None, "strict": False, "on_error": "raise"}
 
 # Rows of a Batch that is read as Python objects: small enough for the caches.
 READ_ROWS = 8192
+# Decoders of small messages, for the next ones: so many, and after messages of so many bytes at the most.
+_SPARE: list[Decoder] = []
+SPARES = 4
+MOST_SPARE = 1 << 16
 
 
 class Reader(ItemReader[Statement]):
@@ -334,15 +338,16 @@ def loads(data: Any, **options: Unpack[ReadOptions]) -> list[Statement]:
         except TypeError:
             raise JellyArgumentError(f"data is {data!r:.80}: expected bytes") from None
     given: dict[str, Any] = {**options}
-    decoder = Decoder(**fitted(given, JELLY.reading, len(data)))
-    statements: list[Statement] = []
+    settings = fitted(given, JELLY.reading, len(data))
+    try:  # threads take from it, too
+        decoder = Decoder(**settings) if settings else _SPARE.pop()
+    except IndexError:
+        decoder = Decoder()
     try:
-        # One chunk needs no loop, so that small messages are cheap.
-        decoder.push(data)
-        decoder.finish()
-        while (batch := decoder.pull(True)) is not None:
-            statements += Materializer(batch).statements()
+        statements = read_whole(decoder, data)
     except JellyError as error:
         explain(error, bytes(data[:HEAD]), JELLY.name)
         raise
+    if not settings and len(data) <= MOST_SPARE and len(_SPARE) < SPARES and decoder._again():
+        _SPARE.append(decoder)
     return statements

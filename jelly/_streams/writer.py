@@ -14,12 +14,13 @@ from jelly._core.rules.needs import refuse_version
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.term_adapter import TermAdapter
+from jelly._formats.native import default_options
 from jelly._formats.registry import JELLY, WRITING
 from jelly._options.options import PhysicalType, StreamOptions
 from jelly._options.settings import checked, refuse_unknown
 from jelly._streams.output_options import first_options, output_options
 from jelly._streams.outputs import COLLECT_ROWS, ItemWriter
-from jelly._streams.widening import Memory, WideningEncoder, changed, missing, open_fields
+from jelly._streams.widening import ALL_FIELDS, Memory, WideningEncoder, changed, missing, open_fields
 from jelly.errors import JellyArgumentError
 
 if TYPE_CHECKING:
@@ -37,6 +38,13 @@ __all__ = ["COLLECT_ROWS"]
 
 # Rows that `dumps` has room for at first: a small message is to cost little.
 FIRST_ROWS = 64
+# What small messages were made with, for the next ones: by whether they are of triples, and delimited; so many of each,
+# and after messages of so many bytes at the most.
+_SPARE: dict[tuple[bool, bool], list[tuple[BatchBuilder, Encoder]]] = {
+    (triples, delimited): [] for triples in (True, False) for delimited in (True, False)
+}
+SPARES = 4
+MOST_SPARE = 1 << 16
 
 
 class Writer(ItemWriter):
@@ -350,14 +358,23 @@ def dumps(
     iterator = iterate(statements)
     first = list(islice(iterator, 1))
     shape = arity_of(first[0]) if first else 3
-    if (source := getattr(iterator, "options", None)) is not None:
+    if type(statements) is not list and (source := getattr(iterator, "options", None)) is not None:
         options = first_options(options, source)
-    allowed = open_fields(options)
-    options = output_options(None, shape, options)
-    if options.physical_type == PhysicalType.UNSPECIFIED:
-        options = options.replace(physical_type=PhysicalType.TRIPLES if shape == 3 else PhysicalType.QUADS)
-    fixed = "physical_type" not in allowed
-    collector = BatchBuilder(3 if fixed and options.physical_type == PhysicalType.TRIPLES else 4, FIRST_ROWS)
+    if plain := options is None:
+        options, allowed, arity = default_options(shape), ALL_FIELDS, 4
+    else:
+        allowed = open_fields(options)
+        options = output_options(None, shape, options)
+        if options.physical_type == PhysicalType.UNSPECIFIED:
+            options = options.replace(physical_type=PhysicalType.TRIPLES if shape == 3 else PhysicalType.QUADS)
+        fixed = "physical_type" not in allowed
+        arity = 3 if fixed and options.physical_type == PhysicalType.TRIPLES else 4
+    spare = _SPARE[shape == 3, bool(delimited)] if plain else []
+    only: Encoder | None = None
+    try:  # threads take from it, too
+        collector, only = spare.pop()
+    except IndexError:
+        collector = BatchBuilder(arity, FIRST_ROWS)
     for statement in first:
         collector.add(statement)
     more = collector.extend(iterator, COLLECT_ROWS)
@@ -365,18 +382,24 @@ def dumps(
     if not more:
         # A small message is to cost little.
         batch = collector.batch
-        if fields := missing(options, batch, allowed):
-            options = changed(options, fields)
-        only = Encoder(options, frame_rows=0, delimited=delimited)
-        return only.encode(batch, keep_frames=False) + only.close()
+        fields = missing(options, batch, allowed)
+        if only is None or fields:
+            only = Encoder(changed(options, fields), frame_rows=0, delimited=delimited)
+        if not plain or fields:
+            return only.encode(batch, keep_frames=False) + only.close()
+        data = only._encode_alone(batch)
+        if len(collector) <= FIRST_ROWS and len(data) <= MOST_SPARE and len(spare) < SPARES:
+            collector.clear()
+            spare.append((collector, only))
+        return data
     memory = Memory()
     settings: dict[str, Any] = {"frame_rows": 0, "delimited": delimited}
-    encoder = WideningEncoder(options, lambda options: Encoder(options, **settings), allowed, memory)
+    widening = WideningEncoder(options, lambda options: Encoder(options, **settings), allowed, memory)
     while more:
-        memory.write(encoder.encode(collector.batch, keep_frames=False))
+        memory.write(widening.encode(collector.batch, keep_frames=False))
         collector.clear()
         more = collector.extend(iterator, COLLECT_ROWS)
         refuse_read(iterator, options.version)
-    memory.write(encoder.encode(collector.batch, keep_frames=False))
-    memory.write(encoder.close())
+    memory.write(widening.encode(collector.batch, keep_frames=False))
+    memory.write(widening.close())
     return b"".join(memory.parts)

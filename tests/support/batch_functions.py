@@ -64,6 +64,7 @@ FUNCTIONS: dict[str, Callable[[Batch], Any]] = {
     "message_blank_nodes.number_labels marked": lambda batch: message_blank_nodes.number_labels(batch, b"mark"),
     "message_blank_nodes.rename_blank_nodes": message_blank_nodes.rename_blank_nodes,
     "encoder.encode": lambda batch: jelly.Encoder(jelly.StreamOptions()).encode(batch),
+    "encoder._encode_alone": lambda batch: jelly.Encoder(jelly.StreamOptions())._encode_alone(batch),
     "encoder._encode_part": lambda batch: jelly.Encoder(jelly.StreamOptions())._encode_part(batch, 0, None),
     "encoder.encode_frames": lambda batch: jelly.Encoder(jelly.StreamOptions()).encode_frames(batch),
     "encoder.needed_version": needed_version,

@@ -31,3 +31,4 @@ cdef class Decoder(PushReader):
     cdef int preset(self, options, state, place) except -1
     cdef int settle(self) except -1
     cdef int make_tables(self) except -1
+    cdef int allow_rows(self) noexcept

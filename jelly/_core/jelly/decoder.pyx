@@ -254,6 +254,8 @@ cdef class Decoder(PushReader):
             self.begin()
             return OK
         if self.batch is None:
+            if self.is_used_up() and self.d.feed.framing == FRAMING_DELIMITED and self.d.feed.pending.n == 0:
+                return NEED_MORE  # without a Batch for nothing
             self.start_batch()
         with nogil:
             status = run_columns(&self.d) if self.d.columnar else run(&self.d)
@@ -295,6 +297,8 @@ cdef class Decoder(PushReader):
             else:
                 if other:
                     self.settle()
+                else:
+                    self.allow_rows()
                 if place >= 0 and self.d.columnar:
                     with cython.critical_section(self):
                         self.last_restated = (place, self.rows_out + rows, self.frames)
@@ -454,6 +458,31 @@ cdef class Decoder(PushReader):
             raise MemoryError
         return self.take_batch()
 
+    def _again(self) -> bool:
+        """Begin another input as if none had been before, in rows and of unknown framing: a small message costs little where
+        it need not make a Decoder. False where this one has more to forget: errors, warnings, columns, patches."""
+        cdef int slot
+        cdef int64_t max_frame = self.d.feed.max_frame
+        cdef int features = self.d.unannounced | self.d.patch | self.d.columnar | self.d.in_frame | self.d.joined
+        if self.error is not None or self.batch is not None or self.has_view or features or self.d.restart.found:
+            return False
+        if not types_agree(&self.d.header):  # which each input is warned about
+            return False
+        free_entries(&self.d.t.names)
+        free_entries(&self.d.t.prefixes)
+        free_entries(&self.d.t.datatypes)
+        free_feed(&self.d.feed)
+        init_feed(&self.d.feed, FRAMING_UNKNOWN, max_frame)
+        free_pieces(&self.d.pieces)
+        memset(&self.d.restart, 0, sizeof(Restart))
+        for slot in range(4):
+            self.d.last[slot] = UNSET
+        self.d.t.last_name = self.d.t.last_prefix = 0
+        self.d.allowed = 1 << pb.RDF_STREAM_ROW_OPTIONS
+        self.d.has_header = self.d.in_graph = self.final = False
+        self.rows_out = self.frames_out = self.d.n_frames = self.bytes_read = self.hint_rows = 0
+        return True
+
     def save(self) -> bytes:
         """Save the state between two frames, so that another Decoder can continue there.
 
@@ -562,6 +591,11 @@ cdef class Decoder(PushReader):
         at = set_slots(&self.d.t.prefixes, at, h.prefixes)
         set_slots(&self.d.t.datatypes, at, h.datatypes)
         self.tables = slots
+        return self.allow_rows()
+
+    cdef int allow_rows(self) noexcept:
+        """Take the rows that may occur from the options."""
+        cdef StreamOptionsRow* h = &self.d.header
         # The statement types of patches have the same numbers.
         self.d.arity = 3 if h.physical == pb.PHYSICAL_STREAM_TYPE_TRIPLES else 4
         if self.d.patch:

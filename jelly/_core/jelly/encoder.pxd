@@ -20,7 +20,7 @@ cdef class Encoder:
     cdef public bint takes_any  # quoted triples of streams of other versions: for files that nobody else reads
 
     cdef int prepare_columns(self, options, frame_rows, int64_t frame_bytes) except -1
-    cdef int take(self, Batch batch, keep_frames, int64_t row=*, int64_t stop=*) except -1
+    cdef int take(self, Batch batch, keep_frames, int64_t row=*, int64_t stop=*, bint alone=*) except -1
     cdef int end_rows(self) except -1
     cdef int end(self, dict metadata) except -1
     cdef Hold enter(self)

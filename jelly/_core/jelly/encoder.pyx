@@ -23,7 +23,7 @@ from jelly._core.jelly.encoder_state cimport (
     DATATYPES, KEY_NUMBERS, MAX_TEXT, NAMES, PREFIXES, TABLES, ColumnEncoder, ColumnMemo, EncoderState, TermMemo,
 )
 from jelly._core.jelly.frame_writer cimport (
-    end_frame, end_graph, find_place, forget_tables, put_metadata_entry, release_frame,
+    end_frame, end_graph, find_place, forget_tables, put_metadata_entry, release_frame, restart_stream,
 )
 from jelly._core.jelly.lookup cimport free_lru, init_lru, lru_bytes
 from jelly._core.rules.patch_operations cimport CLOSED, IN_TRANSACTION, OPEN
@@ -271,6 +271,19 @@ cdef class Encoder:
         self.take(batch, False, start, -1 if stop is None else <int64_t>stop)
         return self.take_out()
 
+    def _encode_alone(self, Batch batch not None) -> bytes:
+        """Encode a Batch of statements as a stream, its end included. What comes next is another stream, of the same options:
+        a small message costs little where it need not make an Encoder. Only for row streams without keyframes."""
+        cdef int which
+        held = self.enter()
+        self.take(batch, False, 0, -1, True)
+        self.end(None)
+        restart_stream(&self.e)
+        for which in range(TABLES):
+            free_lru(&self.e.tables[which])
+        self.e.n_frames = self.e.n_bytes = self.e.n_statements = self.e.since_key = self.rows_in = 0
+        return self.take_out()
+
     def encode_frames(self, Batch batch not None, keep_frames: bool | None = None) -> list:
         """Encode a Batch, like `encode`, as separate frames (bytes) without lengths, as gRPC and Kafka send them.
 
@@ -343,8 +356,8 @@ cdef class Encoder:
             self.e.frame_bytes = size
             self.e.open_end = False
 
-    cdef int take(self, Batch batch, keep_frames, int64_t row=0, int64_t stop=-1) except -1:
-        """Write the rows from `row` to `stop`, or to the end of the Batch."""
+    cdef int take(self, Batch batch, keep_frames, int64_t row=0, int64_t stop=-1, bint alone=False) except -1:
+        """Write the rows from `row` to `stop`, or to the end of the Batch; with `alone` none follow in this stream."""
         cdef int status
         cdef int64_t first = row
         need_statements(batch)
@@ -372,7 +385,7 @@ cdef class Encoder:
                 self.e.keep_frames = False
             with nogil:
                 status = encode_batch(&self.e, &row)
-                if status == OK:
+                if status == OK and not alone:
                     status = carry_terms(&batch.a, &self.e.carry, self.e.last, self.e.carried, MAX_TEXT)
                     if status != OK:
                         fail(&self.e.fault, status, NULL, MAX_TEXT)

@@ -19,16 +19,16 @@ cdef class Materializer:
     cdef int32_t graph_term
 
     cdef object get(self, int32_t term)
-    cdef object keep(self, int32_t term, object new)
+    cdef PyObject* find(self, int32_t term) except NULL
+    cdef PyObject* keep(self, int32_t term, object new) noexcept
     cdef object find_graph(self, int32_t graph)
     cdef str text(self, int32_t term)
-    cdef object make(self, int32_t term)
+    cdef PyObject* make(self, int32_t term) except NULL
     cdef object pattern(self, int kind, int32_t term)
     cdef object make_foreign(self, int32_t term)
     cdef object make_text(self, int32_t term, bint remember)
     cdef object foreign(self, int64_t row)
     cdef int refuse_generalized(self, int64_t row, int32_t graph) except -1
-    cdef object triple(self, int64_t row)
-    cdef object quad(self, int64_t row)
     cdef object statement(self, int64_t row)
+    cdef object fill(self, int64_t row, PyObject* old)
     cdef tuple solution(self, int64_t row)

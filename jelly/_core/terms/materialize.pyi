@@ -4,6 +4,7 @@ from typing import Any, final
 from typing_extensions import Self
 
 from jelly._core.base.batch import Batch
+from jelly._core.base.push_reader import PushReader
 from jelly._core.terms.statements import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._options.options import StreamOptions
@@ -29,4 +30,5 @@ class SolutionIterator:
     def __iter__(self) -> SolutionIterator: ...
     def __next__(self) -> tuple[Any, ...]: ...
 
+def read_whole(reader: PushReader, data: Any) -> list[Any]: ...
 def text_of_term(batch: Batch, term: int) -> str: ...

@@ -1,6 +1,7 @@
 """Batches to Python objects. Only this module creates objects in a loop."""
 
 cimport cython
+from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
@@ -15,12 +16,36 @@ from jelly._core.base.kinds cimport (
     LITERALS, NODES, PATTERNS, TERMS, TEXTS, TRIPLES, among, plain_kinds, row_of_kind,
 )
 from jelly._core.base.objects cimport hold
+from jelly._core.base.push_reader cimport PushReader
 from jelly._core.terms.model cimport IRI, BlankNode, Literal, QuotedTriple, Variable
 from jelly._core.terms.statements cimport Quad, Triple
 from jelly._core.terms.term_adapter cimport check_rows, make_str, refuse_patch
 
 from jelly._core.terms.model import ANY
 from jelly.errors import JellyOptionsError, JellyUnsupportedError
+
+cdef extern from *:
+    """
+    #define jelly_new(kind) ((PyObject *)PyObject_New(PyObject, (PyTypeObject *)(kind)))
+    #ifdef Py_GIL_DISABLED
+    #define jelly_is_free(x) 0
+    #else
+    #define jelly_is_free(x) ((x) != NULL && Py_REFCNT(x) == 1)
+    #endif
+    """
+    # An object whose fields are not set: what is to go into them is made first.
+    object new_object "jelly_new"(type kind)
+    # Whether nobody else has an object.
+    bint is_free "jelly_is_free"(PyObject* x) noexcept
+
+
+cdef inline void set_field(object x, int i, PyObject* value, bint again=False) noexcept:
+    """Set a field by its place in the class: of a new object, or again."""
+    cdef PyObject** field = <PyObject**>(<char*><PyObject*>x + sizeof(PyObject)) + i
+    cdef PyObject* old = field[0] if again else NULL
+    Py_INCREF(<object>value)
+    field[0] = value
+    Py_XDECREF(old)
 
 
 @cython.final
@@ -48,40 +73,38 @@ cdef class Materializer:
             PyMem_Free(self.made)
 
     cdef inline object get(self, int32_t term):
-        cdef PyObject* found = <PyObject*>load_made(<void**>&self.made[term])
-        if found != NULL:
-            return <object>found
-        return self.make(term)
+        return <object>self.find(term)
 
-    cdef object keep(self, int32_t term, object new):
+    cdef inline PyObject* find(self, int32_t term) except NULL:
+        """The object for a term, borrowed: it stays in the table."""
+        cdef PyObject* found = <PyObject*>load_made(<void**>&self.made[term])
+        return found if found != NULL else self.make(term)
+
+    cdef PyObject* keep(self, int32_t term, object new) noexcept:
         """The object for a term from now on: this one, if no other thread was first."""
         if keep_made(<void**>&self.made[term], <void*>new):
             Py_INCREF(new)
-        return <object><PyObject*>load_made(<void**>&self.made[term])
+        return <PyObject*>load_made(<void**>&self.made[term])
 
     cdef str text(self, int32_t term):
         cdef BatchData* a = &self.batch.a
         return make_str(a.text + a.start[term], len_of(a, term))
 
-    cdef object make(self, int32_t term):
+    cdef PyObject* make(self, int32_t term) except NULL:
         cdef BatchData* a = &self.batch.a
         cdef int kind = a.kind[term]
         cdef int32_t aux = a.aux[term]
-        cdef object new
-        cdef IRI iri
-        cdef BlankNode bnode
-        cdef Literal literal
+        cdef object new, text
         cdef QuotedTriple quoted
         if self.library is not None:
             new = self.make_foreign(term)
-        elif kind == KIND_IRI:
-            iri = IRI.__new__(IRI)
-            iri.value = self.text(term)
-            new = iri
-        elif kind == KIND_BNODE:
-            bnode = BlankNode.__new__(BlankNode)
-            bnode.value = self.text(term)
-            new = bnode
+        elif kind == KIND_IRI or kind == KIND_BNODE:
+            text = self.text(term)
+            if kind == KIND_IRI:
+                new = new_object(IRI)
+            else:
+                new = new_object(BlankNode)
+            set_field(new, 0, <PyObject*>text)
         elif kind == KIND_TRIPLE:
             quoted = QuotedTriple.__new__(QuotedTriple)
             quoted.hold(
@@ -95,14 +118,13 @@ cdef class Materializer:
         elif not among(kind, LITERALS):
             raise no_class("jelly", kind)
         else:
-            literal = Literal.__new__(Literal)
-            literal.value = self.text(term)
-            if kind == KIND_LANG:
-                literal.language = self.get(aux)
-                literal.base = a.kind[aux] - KIND_TEXT
-            elif kind == KIND_TYPED:
-                literal.typed = self.get(aux)
-            new = literal
+            text = self.text(term)
+            more = self.get(aux) if kind == KIND_LANG or kind == KIND_TYPED else None
+            new = new_object(Literal)
+            set_field(new, 0, <PyObject*>text)
+            set_field(new, 1, <PyObject*>(more if kind == KIND_LANG else None))
+            set_field(new, 2, <PyObject*>(more if kind == KIND_TYPED else None))
+            (<Literal>new).base = a.kind[aux] - KIND_TEXT if kind == KIND_LANG else 0
         return self.keep(term, new)
 
     cdef object pattern(self, int kind, int32_t term):
@@ -133,7 +155,7 @@ cdef class Materializer:
         cdef object found = None
         if aux >= 0:
             made = <PyObject*>load_made(<void**>&self.made[aux])
-            found = self.keep(aux, self.make_text(aux, True)) if made == NULL else <object>made
+            found = <object>(self.keep(aux, self.make_text(aux, True)) if made == NULL else made)
         return self.library.make(
             a.kind[term], found, a.text + a.start[term], len_of(a, term), remember
         )
@@ -187,27 +209,31 @@ cdef class Materializer:
             )
         return 0
 
-    cdef inline object triple(self, int64_t row):
-        cdef BatchData* a = &self.batch.a
-        cdef Triple triple = Triple.__new__(Triple)
-        triple.s = self.get(a.s[row])
-        triple.p = self.get(a.p[row])
-        triple.o = self.get(a.o[row])
-        return triple
-
-    cdef inline object quad(self, int64_t row):
-        cdef BatchData* a = &self.batch.a
-        cdef Quad quad = Quad.__new__(Quad)
-        quad.s = self.get(a.s[row])
-        quad.p = self.get(a.p[row])
-        quad.o = self.get(a.o[row])
-        quad.g = self.default if a.g[row] == NO_TERM else self.get(a.g[row])
-        return quad
-
     cdef inline object statement(self, int64_t row):
-        if self.library is not None:
-            return self.foreign(row)
-        return self.triple(row) if self.batch.a.g == NULL else self.quad(row)
+        return self.foreign(row) if self.library is not None else self.fill(row, NULL)
+
+    cdef inline object fill(self, int64_t row, PyObject* old):
+        """The statement of a row: a new one, or `old`, which nobody else has, filled again."""
+        cdef BatchData* a = &self.batch.a
+        cdef PyObject* s = self.find(a.s[row])
+        cdef PyObject* p = self.find(a.p[row])
+        cdef PyObject* o = self.find(a.o[row])
+        cdef PyObject* g = <PyObject*>self.default
+        cdef object x
+        if a.g != NULL and a.g[row] != NO_TERM:
+            g = self.find(a.g[row])
+        if old != NULL:
+            x = <object>old
+        elif a.g == NULL:
+            x = new_object(Triple)
+        else:
+            x = new_object(Quad)
+        set_field(x, 0, s, old != NULL)
+        set_field(x, 1, p, old != NULL)
+        set_field(x, 2, o, old != NULL)
+        if a.g != NULL:
+            set_field(x, 3, g, old != NULL)
+        return x
 
     def term(self, int32_t term):
         """The object for a term id; IndexError if there is no such term."""
@@ -220,7 +246,12 @@ cdef class Materializer:
         cdef int64_t end = self.batch.a.n_rows if stop is None else stop
         cdef int64_t row
         check_rows(self.batch, start, end)
-        return [self.statement(row) for row in range(start, end)]
+        cdef list found = PyList_New(end - start)
+        for row in range(start, end):
+            statement = self.statement(row)
+            Py_INCREF(statement)
+            PyList_SET_ITEM(found, row - start, statement)
+        return found
 
     cdef inline tuple solution(self, int64_t row):
         cdef const int32_t* cells = &self.batch.a.cells[row * self.batch.a.width]
@@ -243,7 +274,7 @@ cdef class StatementIterator:
     cdef Materializer terms
     cdef int64_t row
     cdef int64_t n
-    cdef bint quads
+    cdef PyObject* given[2]  # the last statements, owned: a loop has let go of the one before the last
     cdef Claim claimed
     cdef readonly object options  # of the stream of the last statement, or None
     cdef readonly frozenset quoted  # versions of the Jelly streams in which there were quoted triples
@@ -252,6 +283,10 @@ cdef class StatementIterator:
         self.quoted = frozenset()
         self.batches = iter(batches)
         self.library = library
+
+    def __dealloc__(self):
+        Py_XDECREF(self.given[0])
+        Py_XDECREF(self.given[1])
 
     def __repr__(self):
         return "<statements of jelly.read, to be iterated over once>"
@@ -268,11 +303,22 @@ cdef class StatementIterator:
                 self.advance()
                 row = 0
             self.row = row + 1
-            if self.library is not None:
-                return self.terms.foreign(row)
-            return self.terms.quad(row) if self.quads else self.terms.triple(row)
+            return self.give(row)
         finally:
             give_back(&self.claimed)
+
+    cdef inline object give(self, int64_t row):
+        cdef PyObject** last = &self.given[row & 1]
+        cdef object made
+        if self.library is not None:
+            return self.terms.foreign(row)
+        if is_free(last[0]) and (type(<object>last[0]) is Quad) == (self.terms.batch.a.g != NULL):
+            return self.terms.fill(row, last[0])
+        made = self.terms.fill(row, NULL)
+        Py_XDECREF(last[0])
+        Py_INCREF(made)
+        last[0] = <PyObject*>made
+        return made
 
     cdef int advance(self) except -1:
         cdef Batch batch
@@ -287,7 +333,6 @@ cdef class StatementIterator:
         refuse_patch(batch)
         terms = Materializer(batch, self.library)
         self.terms = terms
-        self.quads = batch.a.g != NULL
         self.n = batch.a.n_rows
         self.options = batch.options
         if batch.a.n_quoted > 0 and self.options is not None:
@@ -335,6 +380,23 @@ cdef class SolutionIterator:
 
 cdef object no_class(str name, int kind):
     return JellyUnsupportedError(f"{name} has no class for a {row_of_kind(kind).noun.decode()}")
+
+
+def read_whole(PushReader reader not None, data) -> list:
+    """The statements of a whole input, as terms of jelly: in one call, as small messages are common."""
+    cdef list found = []
+    cdef Batch batch
+    reader.push(data)
+    reader.finish()
+    while True:
+        batch = reader.next_batch(True)
+        if batch is None:
+            return found
+        statements = Materializer(batch).statements()
+        if found:
+            found += statements
+        else:
+            found = statements
 
 
 def text_of_term(Batch batch not None, int32_t term) -> str:

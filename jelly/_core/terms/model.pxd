@@ -14,6 +14,8 @@ cdef object in_place(object term)
 cdef object ordered(object x, object y, int op)
 
 
+# What Materializer makes has nothing before its fields, which it sets in this order.
+
 cdef class IRI:
     cdef readonly str value
 
@@ -25,8 +27,8 @@ cdef class BlankNode:
 cdef class Literal:
     cdef readonly str value
     cdef readonly str language  # None: no language
-    cdef int base  # direction: 0 none, 1 ltr, 2 rtl; KIND_TEXT plus this is the kind of its language tag
     cdef IRI typed  # None: xsd:string, or rdf:langString if there is a language
+    cdef int base  # direction: 0 none, 1 ltr, 2 rtl; KIND_TEXT plus this is the kind of its language tag
 
 
 cdef class QuotedTriple:

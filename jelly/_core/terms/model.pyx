@@ -9,6 +9,7 @@ from jelly._core.base.constants cimport MAX_DEPTH, MAX_QUOTED, NO_LIMIT, RDF_DIR
 from functools import cache
 from importlib import import_module
 
+from jelly._core.base.objects import show_fields
 from jelly.errors import JellyArgumentError, JellyLimitError
 
 cdef enum:
@@ -515,18 +516,6 @@ cdef class QuotedTriple:
         self.o = o
         return 0
 
-    @property
-    def subject(self):
-        return self.s
-
-    @property
-    def predicate(self):
-        return self.p
-
-    @property
-    def object(self):
-        return self.o
-
     def __iter__(self):
         return iter((self.s, self.p, self.o))
 
@@ -587,3 +576,11 @@ cdef class DefaultGraph:
 
     def __reduce__(self):
         return DefaultGraph, ()
+
+
+for _term in (IRI("a"), BlankNode("a"), Variable("a")):
+    show_fields(_term, {"value": "value"})
+show_fields(Literal("a", language="b"), {"value": "value", "language": "language"})
+show_fields(QuotedTriple(IRI("a"), IRI("b"), IRI("c")), {
+    "s": "s", "p": "p", "o": "o", "subject": "s", "predicate": "p", "object": "o",
+})

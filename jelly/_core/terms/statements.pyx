@@ -1,10 +1,12 @@
 """Statements as small immutable Python objects."""
 
 cimport cython
-from cpython.object cimport Py_EQ, Py_NE
+from cpython.object cimport Py_EQ, Py_NE, PyObject
 
 from jelly._core.terms.model cimport as_graph, as_term, in_place, ordered, unchangeable
 
+from jelly._core.base.objects import show_fields
+from jelly._core.terms.model import IRI
 from jelly._html import html_table
 
 # A special iterator makes `s, p, o = statement` cheaper than an iterator over a new tuple.
@@ -13,10 +15,7 @@ from jelly._html import html_table
 @cython.no_gc
 @cython.freelist(16)
 cdef class _Unpack:
-    cdef object s
-    cdef object p
-    cdef object o
-    cdef object g
+    cdef object statement
     cdef int at
     cdef int n
 
@@ -28,7 +27,7 @@ cdef class _Unpack:
         if at >= self.n:
             raise StopIteration
         self.at = at + 1
-        return self.s if at == 0 else self.p if at == 1 else self.o if at == 2 else self.g
+        return <object>(<PyObject**>(<char*><PyObject*>self.statement + sizeof(PyObject)))[at]
 
 
 @cython.final
@@ -62,18 +61,6 @@ cdef class Triple:
             raise unchangeable(self)
         self.s, self.p, self.o = as_term(s, "the subject"), as_term(p, "the predicate"), as_term(o, "the object")
 
-    @property
-    def subject(self):
-        return self.s
-
-    @property
-    def predicate(self):
-        return self.p
-
-    @property
-    def object(self):
-        return self.o
-
     def __len__(self):
         return 3
 
@@ -82,9 +69,7 @@ cdef class Triple:
 
     def __iter__(self):
         cdef _Unpack it = _Unpack.__new__(_Unpack)
-        it.s = self.s
-        it.p = self.p
-        it.o = self.o
+        it.statement = self
         it.n = 3
         return it
 
@@ -156,22 +141,6 @@ cdef class Quad:
         self.p = p
         self.o = o
 
-    @property
-    def subject(self):
-        return self.s
-
-    @property
-    def predicate(self):
-        return self.p
-
-    @property
-    def object(self):
-        return self.o
-
-    @property
-    def graph(self):
-        return self.g
-
     def __len__(self):
         return 4
 
@@ -180,10 +149,7 @@ cdef class Quad:
 
     def __iter__(self):
         cdef _Unpack it = _Unpack.__new__(_Unpack)
-        it.s = self.s
-        it.p = self.p
-        it.o = self.o
-        it.g = self.g
+        it.statement = self
         it.n = 4
         return it
 
@@ -216,3 +182,9 @@ cdef class Quad:
 
     def __reduce__(self):
         return Quad, (self.s, self.p, self.o, self.g)
+
+
+_a, _b, _c, _d = map(IRI, "abcd")
+_fields = {"s": "s", "p": "p", "o": "o", "subject": "s", "predicate": "p", "object": "o"}
+show_fields(Triple(_a, _b, _c), _fields)
+show_fields(Quad(_a, _b, _c, _d), {**_fields, "g": "g", "graph": "g"})

@@ -17,7 +17,13 @@ cdef int check_rows(Batch batch, int64_t start, int64_t end) except -1
 cdef inline str make_str(const uint8_t* text, int64_t n):
     """The str of UTF-8. ASCII text, which is most text, is copied without decoding."""
     cdef object made
-    if n < 8 or not is_ascii(text, n):
+    cdef uint8_t bits = 0
+    cdef int64_t i
+    if 1 < n < 8:
+        for i in range(n):
+            bits |= text[i]
+    # Python has the texts of no or one character.
+    if n < 2 or bits >= 0x80 or (n >= 8 and not is_ascii(text, n)):
         return PyUnicode_DecodeUTF8(<const char*>text, n, NULL)
     made = PyUnicode_New(n, 127)
     memcpy(PyUnicode_DATA(made), text, n)

@@ -7,6 +7,7 @@ import pickle
 import threading
 import weakref
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from support.craft import (
@@ -41,6 +42,7 @@ from support.craft import (
 import jelly
 from jelly import Decoder, JellyFormatError, JellyLimitError, JellyTruncatedError
 from jelly._core.terms.materialize import Materializer
+from jelly.errors import JoinedWarning, OptionsWarning
 
 EVERYTHING = (
     frame()
@@ -530,3 +532,42 @@ def test_a_failed_decoder_in_a_circle_is_freed() -> None:
         fail()
     gc.collect()
     assert not any(ref() for ref in held)
+
+
+def test_small_messages_do_not_know_of_each_other() -> None:
+    a, b = jelly.IRI("http://example.org/a#b"), jelly.BlankNode("b")
+    quads = [jelly.Quad(a, a, jelly.Literal(str(n), language="en"), jelly.IRI(f"a:{n}")) for n in range(30)]
+    triples = [jelly.Triple(b, jelly.IRI(f"http://example.org/{n}"), jelly.Literal("x" * 300 * n)) for n in range(3)]
+    star = [jelly.Triple(jelly.QuotedTriple(b, a, b), a, b)]
+    messages: list[list[Any]] = [quads, [], triples, triples[:1], star, quads[:1], quads]
+    settings: list[Any] = [
+        {},
+        {"version": 1},
+        {"version": 3},
+        jelly.StreamOptions.small(rdf_star=True, stream_name="name"),
+    ]
+    cut = jelly.dumps(quads)[:-9]
+    odd = jelly.StreamOptions(physical_type=1, logical_type=1)
+    data = jelly.dumps(triples, odd)
+    # Of logical type FLAT_QUADS, which does not go with triples.
+    odd_types = data.replace(b"\x70\x01", b"\x70\x02", 1)
+    assert odd_types != data
+    # Names without values, and a row before the options.
+    wrong = [cut, b"\x04\x0a\x02\x4a\x00", b"\x0a\x02\x4a\x00", b""]
+    for given in settings:
+        for delimited in (True, False):
+            for message in messages:
+                if message is star and given == {"version": 3}:
+                    continue
+                assert jelly.loads(jelly.dumps(message, given, delimited=delimited)) == message
+                with pytest.warns(OptionsWarning, match="FLAT_QUADS does not go"):
+                    assert jelly.loads(odd_types) == triples
+                for each in wrong:
+                    with pytest.raises(jelly.JellyError) as first:
+                        jelly.loads(each)
+                    with pytest.raises(jelly.JellyError) as other:
+                        jelly.loads(each, max_names=4095)
+                    assert str(first.value) == str(other.value)
+    with pytest.warns(JoinedWarning):
+        jelly.loads(2 * jelly.dumps(quads))
+    assert jelly.loads(jelly.dumps(quads)) == quads

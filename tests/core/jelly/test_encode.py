@@ -367,3 +367,26 @@ def test_a_failed_encoder_in_a_circle_is_freed() -> None:
         fail()
     gc.collect()
     assert not any(ref() for ref in held)
+
+
+def test_small_messages_do_not_know_of_each_other() -> None:
+    def message(n: int, graph: bool) -> list[jelly.Triple | jelly.Quad]:
+        terms = [
+            (
+                jelly.IRI(f"http://example.org/{n % 5}/{i}"),
+                jelly.IRI(f"a:p{i}"),
+                jelly.Literal("x" * 99 * i, language="en"),
+            )
+            for i in range(n)
+        ]
+        return [jelly.Quad(*each, jelly.IRI("a:g")) if graph else jelly.Triple(*each) for each in terms]
+
+    messages = [message(n, graph) for n in (3, 0, 1, 26, 60, 26, 65, 300, 2) for graph in (False, True)]
+    for delimited in (True, False):
+        first = [jelly.dumps(iter(each), {"version": 1}, delimited=delimited) for each in messages]
+        for _ in range(3):
+            assert [jelly.dumps(each, delimited=delimited) for each in messages] == first
+            with pytest.raises(jelly.JellyError):
+                jelly.dumps([*messages[6], (1, 2, 3)], delimited=delimited)
+            star = jelly.Triple(jelly.QuotedTriple(*messages[0][0]), *messages[0][0][1:])
+            assert jelly.loads(jelly.dumps([star], delimited=delimited)) == [star]

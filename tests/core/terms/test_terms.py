@@ -160,3 +160,29 @@ def test_close_gives_the_source_back() -> None:
     assert closed == [True]
     with pytest.raises(StopIteration):
         next(iterator)
+
+
+def test_a_statement_that_somebody_has_is_not_filled_again() -> None:
+    triples = [Triple(IRI(f"a:{n}"), IRI("a:p"), Literal(str(n))) for n in range(9)]
+    quads = [Quad(IRI(f"a:{n}"), IRI("a:p"), Literal("x" * n), None if n % 3 else IRI(f"a:g{n}")) for n in range(9)]
+    data = jelly.dumps(triples) + jelly.dumps(quads) + jelly.dumps(triples)
+    expected = [*triples, *quads, *triples]
+    for step in range(1, 5):
+        read = jelly.read(data, joined=True)
+        kept = [statement for n, statement in enumerate(read) if n % step == 0]
+        assert kept == expected[::step]
+        assert len({id(statement) for statement in kept}) == len(kept)
+    assert [tuple(statement) for statement in jelly.read(data, joined=True)] == [tuple(each) for each in expected]
+
+
+def test_fields_are_read_where_they_are() -> None:
+    term = Literal("a", language="en", direction="ltr")
+    quad = Quad(IRI("a:s"), IRI("a:p"), term, IRI("a:g"))
+    assert (quad.subject, quad.predicate, quad.object, quad.graph) == (quad.s, quad.p, quad.o, quad.g) == tuple(quad)
+    assert (term.value, term.language, term.direction) == ("a", "en", "ltr")
+    assert Literal("a").language is None
+    for thing, name in ((quad, "s"), (quad, "graph"), (term, "value"), (quad.s, "value"), (term, "lex")):
+        with pytest.raises(AttributeError):
+            setattr(thing, name, None)
+        with pytest.raises(AttributeError):
+            delattr(thing, name)
