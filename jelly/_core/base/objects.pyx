@@ -37,12 +37,16 @@ def show_fields(example not None, dict names not None):
     """
     cdef type kind = type(example)
     cdef PyObject** at
+    cdef PyObject** end
     cdef PyMemberDef* member
     for name, field in names.items():
         value = getattr(example, field)
         at = <PyObject**><PyObject*>example + sizeof(PyObject) // sizeof(PyObject*)
-        while at[0] != <PyObject*>value:
+        end = <PyObject**>(<char*><PyObject*>example + (<PyTypeObject*>kind).tp_basicsize)
+        while at < end and at[0] != <PyObject*>value:
             at += 1
+        if at == end:
+            raise TypeError(f"{kind.__name__} has no field {field}")
         text = name.encode()
         _names.append(text)
         member = <PyMemberDef*>PyMem_Calloc(1, sizeof(PyMemberDef))
