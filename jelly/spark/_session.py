@@ -64,11 +64,12 @@ def _running() -> SparkSession | None:
     """The session that this process has; None if there is none."""
     if "pyspark" not in sys.modules:
         return None
-    from pyspark import SparkContext
+    import pyspark
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
-    if SparkContext._active_spark_context is not None:
+    # The client of Spark Connect alone has no contexts.
+    if getattr(getattr(pyspark, "SparkContext", None), "_active_spark_context", None) is not None:
         # Also where another thread made the session, or nobody made one of this context.
         return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
     try:
