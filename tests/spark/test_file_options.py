@@ -48,7 +48,7 @@ def test_files_by_their_time(spark: Any, tmp_path: Path) -> None:
     assert subjects(reader(spark, modifiedAfter="2023-11-14T22:13:20+00:00"), place) == ["a:new"]
     assert subjects(reader(spark, modifiedAfter="2030-01-01"), place) == []
     with pytest.raises(Exception, match="modifiedAfter is 'yesterday': expected a time, as"):
-        reader(spark, modifiedAfter="yesterday").load(place)
+        reader(spark, modifiedAfter="yesterday").load(place).collect()
 
 
 def test_files_that_are_gone(spark: Any, tmp_path: Path) -> None:
@@ -76,10 +76,10 @@ def test_the_name_of_the_column_for_errors(spark: Any, tmp_path: Path) -> None:
     assert [row.subject for row in rows if row.why is None] == ["a:s"]
     assert ["a.nt: line 2" in row.why for row in rows if row.subject is None] == [True]
     with pytest.raises(Exception, match="columnNameOfCorruptRecord is 'object': expected a name that no other"):
-        reader(spark, columnNameOfCorruptRecord="object").load(str(tmp_path))
+        reader(spark, columnNameOfCorruptRecord="object").load(str(tmp_path)).collect()
 
 
 @pytest.mark.parametrize("name", ["ignoreCorruptFiles", "badRecordsPath"])
 def test_options_of_spark_that_mode_is_for(spark: Any, tmp_path: Path, name: str) -> None:
     with pytest.raises(Exception, match="option mode says what becomes of broken input"):
-        reader(spark, **{name: "true"}).load(str(tmp_path))
+        reader(spark, **{name: "true"}).load(str(tmp_path)).collect()

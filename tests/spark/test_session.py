@@ -100,6 +100,7 @@ def test_a_folder_with_blanks_for_temporary_files(
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.jvm("a context that says which Python the workers have")
 def test_workers_with_another_python(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "jelly.py").write_text("raise ModuleNotFoundError(\"No module named 'jelly'\")")
@@ -164,7 +165,7 @@ def test_a_session_that_was_there_stays(spark: Any, folder: Path, job: Any) -> N
     assert spark.catalog.isCached("mine")
     assert {row.key: row.value for row in spark.sql("set").collect()} == before
     shutil.rmtree(folder / "out", ignore_errors=True)
-    assert job(folder, spark=spark.sparkContext.master) > 0
+    assert job(folder, spark=spark.conf.get("spark.master")) > 0
     shutil.rmtree(folder / "out", ignore_errors=True)
     if job is not _compact:
         with pytest.raises(jelly.JellyOptionsError, match=r"runs in this process on local\[2\], so none can start on"):
