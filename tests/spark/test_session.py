@@ -206,3 +206,21 @@ def test_a_session_that_was_started_is_stopped(folder: Path) -> None:
         timeout=900,
     )  # fmt: skip
     assert done.stdout == "done\n", done.stderr
+
+
+def test_the_client_of_spark_connect_alone() -> None:
+    """It has no SparkContext, and here no session."""
+    pytest.importorskip("grpc_status", reason="pyspark[connect] is not installed")
+    code = """
+import pyspark.sql
+import jelly.spark
+from jelly.spark._session import _running, cores
+for name in jelly.spark.__all__:
+    getattr(jelly.spark, name)
+print(_running(), cores("local[3]"))
+"""
+    env = environment() | {"SPARK_SKIP_CONNECT_COMPAT_TESTS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], env=env, capture_output=True, text=True, timeout=600
+    )
+    assert done.stdout == "None 3\n", done.stderr
