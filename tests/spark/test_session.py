@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from cluster import environment, need_spark, wait_for
+from sessions import REMOTE
 
 import jelly
 import jelly.spark
@@ -119,6 +120,19 @@ def test_workers_with_another_python(spark: Any, tmp_path: Path, monkeypatch: py
     assert (spark.sparkContext.applicationId, str(python)) in room._checked
     python.unlink()
     jelly.spark.register(spark)
+
+
+@pytest.mark.skipif(not REMOTE, reason="only under Spark Connect workers of this machine are asked")
+def test_workers_of_spark_connect_are_asked(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "_checked", set())
+    with monkeypatch.context() as patch:
+        patch.setattr(room, "_NEEDED", "jelly.spark._nowhere")
+        message = r"Spark's workers cannot import jelly: ModuleNotFoundError.*_nowhere'\. Install jelly-rdf.* there$"
+        with pytest.raises(jelly.MissingExtraError, match=message):
+            jelly.spark.register(spark)
+        jelly.spark.register(spark, check=False)
+    jelly.spark.register(spark)
+    assert len(room._checked) == 1
 
 
 def _ingest(folder: Path, **given: Any) -> int:
