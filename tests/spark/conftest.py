@@ -68,6 +68,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
             "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
             "spark.python.unix.domain.socket.enabled": "true",
+            # The default, unless there is SPARK_TESTING.
+            "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "true",
         }
         for name, value in settings.items():
             builder = builder.config(name, value)

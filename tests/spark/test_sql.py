@@ -95,6 +95,7 @@ def test_errors_of_messages_name_a_label(spark: Any) -> None:
 
 def test_errors_are_short(spark: Any, tmp_path: Path) -> None:
     """The trace of Spark has one frame of this package, where the reason was found."""
+    jelly.spark.register(spark)
     with pytest.raises(Exception, match="no such file") as caught:
         spark.read.format("jelly").load(f"{tmp_path}/nowhere").collect()
     # Spark Connect adds the trace of its server.
