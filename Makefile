@@ -20,7 +20,7 @@ SPARK := tests/spark
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
-.PHONY: build demo test pytest pytest-rest pytest-spark under-load lakehouse spark-versions oldest newest pipeline wheel \
+.PHONY: build demo test pytest pytest-rest pytest-spark connect under-load lakehouse spark-versions oldest newest pipeline wheel \
     sbom sanitize fuzz soak docs sanitize-threads types api coverage bench gate gate-baseline lint clean
 
 # Only what changed is compiled.
@@ -39,7 +39,8 @@ PARTS := $(PYTHON) tests/support/parts.py
 # In two lanes of about the same length, which hold a core each. Wheel and sanitize both build from this tree: sanitize has
 # done so long before wheel begins.
 test: $(VENV)/ready
-	@$(PARTS) "$(MAKE) sanitize; $(MAKE) pytest-rest" "$(MAKE) pytest-spark; $(MAKE) lakehouse; $(MAKE) wheel"
+	@$(PARTS) "$(MAKE) sanitize; $(MAKE) pytest-rest" \
+	    "$(MAKE) pytest-spark; $(if $(JELLY_LONG),$(MAKE) connect; )$(MAKE) lakehouse; $(MAKE) wheel"
 
 pytest: $(VENV)/ready
 	@$(PARTS) "$(MAKE) pytest-rest" "$(MAKE) pytest-spark"
@@ -48,6 +49,11 @@ pytest-rest: $(VENV)/ready
 	$(BIN)/pytest tests $(SPARK:%=--ignore=%)
 
 pytest-spark: $(VENV)/ready
+	$(BIN)/pytest $(SPARK)
+
+# The tests of Spark that have a session, with one of Spark Connect. A sample of it is in tests/lakehouse.
+connect: export JELLY_SPARK_REMOTE ?= local[2]
+connect: $(VENV)/ready
 	$(BIN)/pytest $(SPARK)
 
 # The tests whose bound is a time or a memory size, beside a load that takes all cores.

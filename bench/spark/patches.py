@@ -8,7 +8,6 @@ The patches of the directory LOG are put in order by their headers ``id`` and ``
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import functions as F
@@ -16,20 +15,22 @@ from pyspark.sql import functions as F
 import jelly.spark
 from jelly.patch import Header, Patch, read_log, read_patches
 from jelly.spark._parts.files import absolute, find_files
-from jelly.spark._session import session
+from jelly.spark._session import on_executors, session
 
 TERMS = ["s", "p", "o", "g"]
 
 
-def headers(path: str) -> Iterator[tuple[str, int, list[tuple[str, Any]]]]:
+def headers(path: str) -> list[tuple[str, int, list[tuple[str, Any]]]]:
     """The headers of each patch of a file."""
-    for number, patch in enumerate(read_patches(path)):
-        yield path, number, [(header.key, header.value) for header in patch.headers]
+    return [
+        (path, number, [(header.key, header.value) for header in patch.headers])
+        for number, patch in enumerate(read_patches(path))
+    ]
 
 
 def places(spark: Any, files: list[str]) -> list[tuple[str, int, int]]:
     """File and number of each patch, and its place in the log."""
-    found = spark.sparkContext.parallelize(files, len(files)).flatMap(headers).collect()
+    found = [told for patches in on_executors(spark, headers, files) for told in patches]
     patches = [Patch([Header(*given) for given in told]) for _, _, told in found]
     where = {patch.id: (path, number) for (path, number, _), patch in zip(found, patches, strict=True)}
     return [(*where[patch.id], place) for place, patch in enumerate(read_log(patches))]

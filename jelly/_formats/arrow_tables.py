@@ -19,13 +19,18 @@ from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, need
 
 with need("arrow", "Arrow needs pyarrow"):
     import pyarrow as pa
-    from pyarrow import compute
 
 if TYPE_CHECKING:
-    from pyarrow import csv, dataset, parquet
-else:
+    from pyarrow import compute, csv, dataset, parquet
+else:  # these take some time to import
 
-    def __getattr__(name: str) -> Any:  # these take some time to import
+    class _Compute:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(import_module("pyarrow.compute"), name)
+
+    compute = _Compute()
+
+    def __getattr__(name: str) -> Any:
         if name not in ("csv", "dataset", "parquet"):
             raise AttributeError(name)
         return import_module(f"pyarrow.{name}")

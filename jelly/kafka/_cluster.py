@@ -6,6 +6,7 @@ It is what brokers of `jelly.grpc` need of Kafka, through librdkafka (confluent-
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -229,27 +230,40 @@ class Records:
         self._cluster = cluster
         self._consumer = consumer
         self._begun = time.monotonic()
+        # Since when there are errors after which librdkafka tries again, and the time of the last one.
+        self._ill = self._seen = -math.inf
         consumer.assign([TopicPartition(name, 0, number)])
 
     def take(self) -> list[Any]:
         """The next records that have a value, as soon as there are some, or an error; none after a second.
 
-        Until the first ones Kafka must answer in time.
+        Until the first ones Kafka must answer in time. Errors after which librdkafka tries again are told in the log
+        once, and become one here if they go on for as long.
         """
         found: list[Any] = []
-        if (first := self._consumer.poll(1.0)) is not None:
-            for record in (first, *self._consumer.consume(MANY, 0)):
-                error = record.error()
-                if error is None:
-                    self._begun = 0.0
-                    if record.value() is not None:
-                        found.append(record)
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    self._begun, self.end = 0.0, record.offset()
-                elif (failed := self._cluster.failure(error)).code in _FINAL:
+        first = self._consumer.poll(1.0)
+        now = time.monotonic()
+        if first is None:
+            if self._begun and now > self._begun + WAIT:
+                found.append(self._cluster.failure(KafkaError(KafkaError._TIMED_OUT)))
+            return found
+        for record in (first, *self._consumer.consume(MANY, 0)):
+            error = record.error()
+            if error is None or error.code() == KafkaError._PARTITION_EOF:
+                self._begun, self._seen = 0.0, -math.inf
+                if error is not None:
+                    self.end = record.offset()
+                elif record.value() is not None:
+                    found.append(record)
+            elif (failed := self._cluster.failure(error)).code in _FINAL:
+                found.append(failed)
+            else:
+                if now > self._seen + LOOK:
+                    self._ill = now
+                    log.warning("%s: trying again", failed.reason)
+                self._seen = now
+                if now > self._ill + WAIT:
                     found.append(failed)
-        elif self._begun and time.monotonic() > self._begun + WAIT:
-            found.append(self._cluster.failure(KafkaError(KafkaError._TIMED_OUT)))
         return found
 
     def close(self) -> None:

@@ -45,6 +45,8 @@ _RAISED = re.compile(r"^(?:: )?(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", re.M)
 # The property of a thread that the UI shows.
 _DESCRIPTION = "spark.job.description"
 
+# The module that workers need first.
+_NEEDED = "jelly.spark._source"
 # Sessions whose workers have this package.
 _checked: set[tuple[str, str]] = set()
 
@@ -64,11 +66,12 @@ def _running() -> SparkSession | None:
     """The session that this process has; None if there is none."""
     if "pyspark" not in sys.modules:
         return None
-    from pyspark import SparkContext
+    import pyspark
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
-    if SparkContext._active_spark_context is not None:
+    # The client of Spark Connect alone has no contexts.
+    if getattr(getattr(pyspark, "SparkContext", None), "_active_spark_context", None) is not None:
         # Also where another thread made the session, or nobody made one of this context.
         return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
     try:
@@ -280,19 +283,32 @@ def check_workers(spark: SparkSession) -> None:
     """
     context = _context(spark)
     if context is None:
+        whose, hint = "", ""
+        session = spark.session_id, ""  # type: ignore[attr-defined] # of Spark Connect
+    else:
+        python, master = context.pythonExec, context.master or ""
+        whose = f" ({python})"
+        hint = (
+            f", or choose another Python before the session starts: os.environ['PYSPARK_PYTHON'] = {sys.executable!r}"
+        )
+        session = context.applicationId, python
+        is_own = os.path.dirname(shutil.which(python) or "") == os.path.dirname(sys.executable)
+        if is_own and master.startswith("local"):
+            return
+    if session in _checked:
         return
-    python, master = context.pythonExec, context.master or ""
-    session = context.applicationId, python
-    is_own = os.path.dirname(shutil.which(python) or "") == os.path.dirname(sys.executable)
-    if session in _checked or (is_own and master.startswith("local")):
-        return
+    module = _NEEDED
+
+    def probe(batches: Iterator[Any]) -> Iterator[Any]:
+        import_module(module)
+        yield from batches
+
     try:
-        context.parallelize(["jelly.spark._source"], 1).map(import_module).count()
+        mapped(spark.range(1), probe, "id long").collect()
     except Exception as error:
         raise MissingExtraError(
-            f"the Python of Spark's workers ({python}) cannot import jelly: {_summary(error)}. "
-            f"Install jelly-rdf[spark] there, or choose another Python before the session starts: "
-            f"os.environ['PYSPARK_PYTHON'] = {sys.executable!r}"
+            f"the Python of Spark's workers{whose} cannot import jelly: {_summary(error)}. "
+            f"Install jelly-rdf[spark] there{hint}"
         ) from None
     _checked.add(session)
 

@@ -15,22 +15,30 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from cluster import environment, forgive_spark, need_spark
 from object_store import Proxy, s3_server, storage_of
+from sessions import REMOTE
 
 
 def pytest_configure(config: pytest.Config) -> None:
     forgive_spark(config)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Time for jobs of Spark on a machine whose cores are all busy: they run many processes."""
-    for item in items:
-        if item.path.is_relative_to(Path(__file__).parent) and item.get_closest_marker("timeout") is None:
+    here = [item for item in items if item.path.is_relative_to(Path(__file__).parent)]
+    for item in here:
+        if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(1800))
+        if REMOTE and (mark := item.get_closest_marker("jvm")) is not None:
+            item.add_marker(pytest.mark.skip(reason=f"Spark Connect has not: {mark.args[0]}"))
+    if REMOTE:
+        left_out = [item for item in here if "spark" not in getattr(item, "fixturenames", ())]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A session with two slots and a small heap."""
+    """A session with two slots and a small heap, or of Spark Connect, see `sessions`."""
     need_spark()
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -41,7 +49,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         warnings.simplefilter("ignore")  # what PySpark says of pandas
         from pyspark.sql import SparkSession
 
-        builder = SparkSession.builder.master("local[2]").appName("tests")
+        builder = SparkSession.builder.appName("tests")
+        if REMOTE:
+            os.environ["SPARK_TESTING"] = "1"  # a server that is started here takes a free port
+            builder = builder.remote(REMOTE)
+        else:
+            builder = builder.master("local[2]")
         settings = {
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
@@ -55,6 +68,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
             "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
             "spark.python.unix.domain.socket.enabled": "true",
+            # The default, unless there is SPARK_TESTING.
+            "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "true",
         }
         for name, value in settings.items():
             builder = builder.config(name, value)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
+from sessions import tasks_of
 
 import jelly
 import jelly.spark
@@ -71,7 +72,7 @@ def test_joins_over_files(spark: Any, folder: Path, tmp_path: Path) -> None:
     alone = spark.read.format("jelly").load(f"file://{folder}/deep/../a.nt")
     assert set(rows(alone)) < set(rows(together))
     small = spark.read.format("jelly").option("splitBytes", 1).load(str(folder))
-    assert small.rdd.getNumPartitions() == 3
+    assert tasks_of(small) == 3
     assert rows(small) == rows(together)
     # What is written and read has the same nodes, which part files share, and joins with the source.
     together.repartition(2, "predicate").write.format("jelly").mode("append").save(str(tmp_path / "out"))
@@ -115,7 +116,7 @@ def test_file_frame_and_row_without_other_columns(spark: Any, folder: Path, tmp_
     jelly.write(path, plain, seekable=True, keyframe_rows=500, frame_rows=250)
     df = spark.read.format("jelly").option("splitBytes", path.stat().st_size // 3)
     df = df.option("columns", "row, object, file, frame").load(str(path))
-    assert df.rdd.getNumPartitions() > 1
+    assert tasks_of(df) > 1
     assert df.schema.simpleString() == "struct<row:bigint,object:string,file:string,frame:bigint>"
     frames = jelly.read_arrow(path, columns=["frame"]).read_all()["frame"].to_pylist()
     assert frames[-1] > 9
@@ -144,7 +145,7 @@ def test_file_frame_and_row_without_other_columns(spark: Any, folder: Path, tmp_
 )
 def test_what_is_refused(spark: Any, folder: Path, format: str, options: dict[str, str], message: str) -> None:
     with pytest.raises(Exception, match=message):
-        spark.read.format(format).options(**options).load(str(folder))
+        spark.read.format(format).options(**options).load(str(folder)).collect()
     with pytest.raises(Exception, match="the schema has no such column"):
         spark.read.format("jelly").option("fileColumn", "x").schema("subject string").load(str(folder)).collect()
 

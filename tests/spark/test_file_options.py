@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+import jelly
 import jelly.spark
+from jelly.spark._parts.files import absolute
 from jelly.spark._settings import Settings
 from jelly.spark._source import JellyReader
 
@@ -48,7 +50,7 @@ def test_files_by_their_time(spark: Any, tmp_path: Path) -> None:
     assert subjects(reader(spark, modifiedAfter="2023-11-14T22:13:20+00:00"), place) == ["a:new"]
     assert subjects(reader(spark, modifiedAfter="2030-01-01"), place) == []
     with pytest.raises(Exception, match="modifiedAfter is 'yesterday': expected a time, as"):
-        reader(spark, modifiedAfter="yesterday").load(place)
+        reader(spark, modifiedAfter="yesterday").load(place).collect()
 
 
 def test_files_that_are_gone(spark: Any, tmp_path: Path) -> None:
@@ -76,10 +78,24 @@ def test_the_name_of_the_column_for_errors(spark: Any, tmp_path: Path) -> None:
     assert [row.subject for row in rows if row.why is None] == ["a:s"]
     assert ["a.nt: line 2" in row.why for row in rows if row.subject is None] == [True]
     with pytest.raises(Exception, match="columnNameOfCorruptRecord is 'object': expected a name that no other"):
-        reader(spark, columnNameOfCorruptRecord="object").load(str(tmp_path))
+        reader(spark, columnNameOfCorruptRecord="object").load(str(tmp_path)).collect()
 
 
 @pytest.mark.parametrize("name", ["ignoreCorruptFiles", "badRecordsPath"])
 def test_options_of_spark_that_mode_is_for(spark: Any, tmp_path: Path, name: str) -> None:
     with pytest.raises(Exception, match="option mode says what becomes of broken input"):
-        reader(spark, **{name: "true"}).load(str(tmp_path))
+        reader(spark, **{name: "true"}).load(str(tmp_path)).collect()
+
+
+def test_relative_paths_under_spark_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its server runs data sources in a directory that it removes: what was written there would be lost in silence."""
+    for session, refused in ((None, False), ("default", False), ("an id", True)):
+        if session is not None:
+            monkeypatch.setenv("SPARK_JOB_ARTIFACT_UUID", session)
+        assert absolute(["/data/", "file:///data/x.nt", "s3://bucket/day"]) == ["/data/", "/data/x.nt", "s3://bucket/day"]
+        if not refused:
+            assert absolute("out") == [f"{os.getcwd()}/out"]
+            continue
+        for path in ("out", Path("out"), "file:out", ["/data", "out"]):
+            with pytest.raises(jelly.JellyOptionsError, match="the path out is relative: expected an absolute one"):
+                absolute(path)

@@ -561,11 +561,15 @@ def test_ingest_and_stats_in_spark(spark: Any, src: Path, tmp_path: Path) -> Non
     assert found.predicates.total == sum(row["count"] for row in counted)
     assert all(row["count"] == found.predicates.top.get(row.predicate, row["count"]) for row in counted)
 
-    # What the UI shows of the jobs.
+
+@pytest.mark.jvm("descriptions of jobs")
+def test_the_ui_shows_what_the_jobs_are(spark: Any, src: Path, tmp_path: Path) -> None:
+    ingest(src, tmp_path / "out", spark=spark)
+    stats(src, spark=spark)
     jobs = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
     told = [jobs.apply(i).description() for i in range(jobs.size())]
     shown = {text.get() for text in told if text.isDefined()}
-    size = sum(file.size for file in find_files(src)) - (src / "README.md").stat().st_size
+    size = sum(file.size for file in find_files(src))
     assert {f"jelly spark {job}: 4 files, {size / 1e6:.1f} MB" for job in ("ingest", "stats")} <= shown
     assert spark.sparkContext.getLocalProperty("spark.job.description") is None
 

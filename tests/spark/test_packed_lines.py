@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sessions import tasks_of
 from support.chance import examples
 
 from jelly._bytes import cut as room
@@ -231,5 +232,5 @@ def test_spark_reads_frames_in_tasks(spark: Any, tmp_path: Path) -> None:
         for split_bytes, least in ((1, 5), (150_000, 2)):
             options = {"splitBytes": split_bytes, "layout": "ntriples"}
             frame = spark.read.format("jelly").options(**options).load(str(path))
-            assert frame.rdd.getNumPartitions() >= least
+            assert tasks_of(frame) >= least
             assert sorted(row.o for row in frame.select("o").collect()) == expected

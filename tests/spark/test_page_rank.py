@@ -38,6 +38,7 @@ def in_graphx(spark: Any, edges: Any, folder: Path) -> dict[int, float]:
     return {pair._1(): pair._2() for pair in ranked.vertices().toJavaRDD().collect()}
 
 
+@pytest.mark.jvm("GraphX")
 def test_page_rank(spark: Any, src: Path, tmp_path: Path) -> None:
     ingest(src, tmp_path / "out", spark=spark, layout="ids", buckets=1)
     triples, terms = (spark.read.parquet(str(tmp_path / "out" / name)) for name in ("triples", "terms"))

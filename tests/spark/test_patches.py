@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sessions import tasks_of
 
 import jelly
 import jelly.spark
@@ -67,10 +68,10 @@ def test_the_table_is_that_of_the_library(spark: Any, log: Path) -> None:
     assert rows(df) == wanted
     assert {row[:2] for row in wanted} >= {("add", 2), ("delete", 2)}
     # Small files share a task, and none is cut.
-    assert df.rdd.getNumPartitions() == 1
+    assert tasks_of(df) == 1
     few = spark.read.format("jelly-patch").option("splitBytes", 1).schema("row long, s string, op string")
     few = few.load([f"{log}/c.jellyp", f"{log}/*.trp"])
-    assert few.rdd.getNumPartitions() == 3
+    assert tasks_of(few) == 3
     plain = jelly.read_arrow(log / "c.jellyp", layout="ntriples").read_all().to_pylist()
     assert rows(few)[: len(plain)] == [(i, row["s"], row["op"]) for i, row in enumerate(plain)]
     assert spark.read.format("jelly-patch").option("columns", "file").load(str(log)).distinct().count() == 9

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sessions import tasks_of
 
 import jelly
 import jelly.spark
@@ -40,7 +41,7 @@ def test_the_table_is_that_of_the_library(spark: Any, folder: Path) -> None:
     plain = spark.read.format("jelly-results").option("layout", "ntriples").option("columns", "o,other")
     assert set(rows(plain.load(f"{folder}/c.srj"))) == {('"x"@en', None), (None, None)}
     one = spark.read.format("jelly-results").option("splitBytes", 1).load(str(folder))
-    assert one.rdd.getNumPartitions() == 5
+    assert tasks_of(one) == 5
 
 
 def test_broken_files(spark: Any, folder: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from cluster import environment, need_spark, wait_for
+from sessions import REMOTE
 
 import jelly
 import jelly.spark
@@ -100,6 +101,7 @@ def test_a_folder_with_blanks_for_temporary_files(
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.jvm("a context that says which Python the workers have")
 def test_workers_with_another_python(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "jelly.py").write_text("raise ModuleNotFoundError(\"No module named 'jelly'\")")
@@ -118,6 +120,19 @@ def test_workers_with_another_python(spark: Any, tmp_path: Path, monkeypatch: py
     assert (spark.sparkContext.applicationId, str(python)) in room._checked
     python.unlink()
     jelly.spark.register(spark)
+
+
+@pytest.mark.skipif(not REMOTE, reason="only under Spark Connect workers of this machine are asked")
+def test_workers_of_spark_connect_are_asked(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "_checked", set())
+    with monkeypatch.context() as patch:
+        patch.setattr(room, "_NEEDED", "jelly.spark._nowhere")
+        message = r"Spark's workers cannot import jelly: ModuleNotFoundError.*_nowhere'\. Install jelly-rdf.* there$"
+        with pytest.raises(jelly.MissingExtraError, match=message):
+            jelly.spark.register(spark)
+        jelly.spark.register(spark, check=False)
+    jelly.spark.register(spark)
+    assert len(room._checked) == 1
 
 
 def _ingest(folder: Path, **given: Any) -> int:
@@ -164,7 +179,7 @@ def test_a_session_that_was_there_stays(spark: Any, folder: Path, job: Any) -> N
     assert spark.catalog.isCached("mine")
     assert {row.key: row.value for row in spark.sql("set").collect()} == before
     shutil.rmtree(folder / "out", ignore_errors=True)
-    assert job(folder, spark=spark.sparkContext.master) > 0
+    assert job(folder, spark=spark.conf.get("spark.master")) > 0
     shutil.rmtree(folder / "out", ignore_errors=True)
     if job is not _compact:
         with pytest.raises(jelly.JellyOptionsError, match=r"runs in this process on local\[2\], so none can start on"):
@@ -205,3 +220,21 @@ def test_a_session_that_was_started_is_stopped(folder: Path) -> None:
         timeout=900,
     )  # fmt: skip
     assert done.stdout == "done\n", done.stderr
+
+
+def test_the_client_of_spark_connect_alone() -> None:
+    """It has no SparkContext, and here no session."""
+    pytest.importorskip("grpc_status", reason="pyspark[connect] is not installed")
+    code = """
+import pyspark.sql
+import jelly.spark
+from jelly.spark._session import _running, cores
+for name in jelly.spark.__all__:
+    getattr(jelly.spark, name)
+print(_running(), cores("local[3]"))
+"""
+    env = environment() | {"SPARK_SKIP_CONNECT_COMPAT_TESTS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], env=env, capture_output=True, text=True, timeout=600
+    )
+    assert done.stdout == "None 3\n", done.stderr

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sessions import tasks_of
 
 import jelly
 import jelly.spark
@@ -73,7 +74,7 @@ def test_all_formats_are_read(spark: Any, folder: Path, tmp_path: Path) -> None:
     assert {row[3] for row in wanted} == {None, f"<{EX}g>"}
     read = spark.read.format("jelly").options(layout=LAYOUT, blankNodes="keep")
     df = read.load(str(folder))
-    assert df.rdd.getNumPartitions() == 1
+    assert tasks_of(df) == 1
     assert rows(df) == wanted
     # A file is not cut, whatever its size.
     assert [len(task) for task in split(files, 1)] == [1] * len(files)

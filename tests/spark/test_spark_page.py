@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sessions import REMOTE
 from support.pages import programs, run
 
 import jelly
@@ -23,6 +24,8 @@ def test_the_code_of_the_page_runs(spark: Any, tmp_path: Path, monkeypatch: pyte
         (tmp_path / path).write_bytes(lines)
     blocks = programs("spark.md")
     assert len(blocks) >= 6
+    # Spark Connect has no RDDs.
+    blocks = [block for block in blocks if not (REMOTE and ".rdd." in block)]
     # Relative paths are those of the processes of Spark.
     code = "\n".join(blocks).replace('load("', f'load("{tmp_path}/')
     try:

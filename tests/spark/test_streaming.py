@@ -54,7 +54,7 @@ def start(spark: Any, path: Path | str, out: Path, trigger: dict[str, Any] | Non
 def finish(query: Any) -> list[int]:
     """Wait for a query; the rows of its batches that had some."""
     assert query.awaitTermination(LIMIT)
-    return [progress["numInputRows"] for progress in query.recentProgress if progress["numInputRows"]]
+    return [progress.numInputRows for progress in query.recentProgress if progress.numInputRows]
 
 
 def failure(query: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from sessions import tasks_of
 from test_plan import numbers
 
 import jelly
@@ -48,7 +49,7 @@ def df(session: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     path = tmp_path_factory.mktemp("source") / "n.jelly"
     jelly.write(path, numbers(3000, graph=True), seekable=True, keyframe_rows=500)
     found = session.read.format("jelly").option("splitBytes", path.stat().st_size // 3 + 1).load(str(path))
-    assert found.rdd.getNumPartitions() == 3
+    assert tasks_of(found) == 3
     return found
 
 

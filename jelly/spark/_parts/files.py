@@ -85,6 +85,12 @@ def absolute(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -
     """
     given = [paths] if is_path(paths) else paths
     names = [local_path(os.fspath(path)) for path in given]
+    relative = [name for name in names if not is_url(name) and name and not os.path.isabs(name)]
+    if relative and os.environ.get("SPARK_JOB_ARTIFACT_UUID", "default") != "default":
+        raise JellyOptionsError(
+            f"the path {relative[0]} is relative: expected an absolute one, because a server of Spark Connect runs "
+            "data sources in a directory of its own, which it removes"
+        )
     # A pattern that ends with a slash is for directories only.
     return [
         name if is_url(name) else os.path.abspath(name) + "/" * (name.endswith("/") and bool(name.strip("/")))

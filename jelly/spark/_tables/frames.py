@@ -187,8 +187,9 @@ def wide(df: DataFrame, cls: str) -> DataFrame:
     Parameters
     ----------
     df : DataFrame
-        Statements in the layout "flat" or "ntriples". They are read once to find the columns and once for the rows:
-        cache them if that is dear. A task holds a partition of the subjects in memory.
+        Statements in the layout "flat" or "ntriples". They are read, joined with the subjects of the class and
+        shuffled twice: by the call, to find the columns, and by each query of the table. Cache them, and the table if
+        it is used again. A task holds a partition of the subjects in memory.
     cls : str
         The IRI of the class.
 
