@@ -234,6 +234,13 @@ cdef int take_kind(ArrowImport* t) noexcept nogil:
     return kind
 
 
+cdef int refuse(ArrowImport* t, int which, int code) noexcept nogil:
+    """Fail because of the row's text in a column, which is not found yet if the term of its entry was known."""
+    get_text(t, which)
+    t.at_fault = which
+    return fail(&t.lines.fault, code, NULL)
+
+
 cdef int take_object(ArrowImport* t, int32_t* term) noexcept nogil:
     """The object of a layout with plain values: what kind it has, other columns tell."""
     cdef Strings* c = &t.columns[OBJECT]
@@ -253,14 +260,13 @@ cdef int take_object(ArrowImport* t, int32_t* term) noexcept nogil:
     if status < 0:
         return status
     if datatype >= 0 or lang >= 0:
-        t.at_fault = DATATYPE if datatype >= 0 else LANG
         if kind != KIND_LITERAL:
-            return fail(&t.lines.fault, NOT_LITERAL, NULL)
+            return refuse(t, DATATYPE if datatype >= 0 else LANG, NOT_LITERAL)
         # Many tools name the datatype of literals that have a language.
         if datatype >= 0 and lang >= 0 and not is_tag_datatype(
             b.text + b.start[datatype], len_of(b, datatype)
         ):
-            return fail(&t.lines.fault, BOTH_KINDS, NULL)
+            return refuse(t, DATATYPE, BOTH_KINDS)
         kind = KIND_LANG if lang >= 0 else KIND_TYPED
         aux = lang if lang >= 0 else datatype
     if known >= 0:
@@ -272,8 +278,7 @@ cdef int take_object(ArrowImport* t, int32_t* term) noexcept nogil:
     if kind == KIND_TRIPLE:
         status = take_parsed(t, OBJECT, term)
         if status == OK and b.kind[term[0]] != KIND_TRIPLE:
-            t.at_fault = KIND
-            return fail(&t.lines.fault, OBJECT_KIND, NULL)
+            return refuse(t, KIND, OBJECT_KIND)
     elif kind == KIND_BNODE:
         if c.n < 2 or c.at[0] != 0x5F or c.at[1] != 0x3A:
             return fail(&t.lines.fault, NOT_BNODE, NULL)

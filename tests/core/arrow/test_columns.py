@@ -222,6 +222,21 @@ def test_bad_values(change, message):
         assert caught.value.row == 1
 
 
+@pytest.mark.parametrize(
+    ("column", "kind", "lang"),
+    [("lang", b"iri", (0, 1, 0)), ("datatype", b"iri", (2, 2, 2)), ("datatype", b"literal", (2, 2, 0))],
+)
+def test_bad_values_of_a_dictionary_are_those_of_their_row(column, kind, lang):
+    columns = {name: as_column([ROW[name]] * 3) for name in ROW} | {"object_kind": as_column([b"literal"] * 2 + [kind])}
+    columns["lang"] = as_column([b"en", b"de", None], index=lang)
+    columns["datatype"] = as_column([b"a:1", b"a:2", None], index=(0, 1, 0) if column == "datatype" else (2, 2, 2))
+    intake = ArrowImporter("flat", quads=False)
+    intake.load(3, columns)
+    assert len(intake.pull()) == 2
+    with pytest.raises(jelly.JellyError, match=f"column '{column}': .*: '({'en' if column == 'lang' else 'a:1'})'"):
+        intake.pull()
+
+
 def test_lang_string_beside_a_language():
     columns = {name: as_column([text]) for name, text in ROW.items()}
     columns["lang"] = as_column([b"en"])
