@@ -36,7 +36,7 @@ READ_ROWS = 8192
 # Decoders of small messages, for the next ones: so many, and after messages of so many bytes at the most.
 _SPARE: list[Decoder] = []
 SPARES = 4
-MOST_SPARE = 1 << 16
+MOST_SPARE = 1 << 14
 
 
 class Reader(ItemReader[Statement]):

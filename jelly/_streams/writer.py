@@ -44,7 +44,7 @@ _SPARE: dict[tuple[bool, bool], list[tuple[BatchBuilder, Encoder]]] = {
     (triples, delimited): [] for triples in (True, False) for delimited in (True, False)
 }
 SPARES = 4
-MOST_SPARE = 1 << 16
+MOST_SPARE = 1 << 14
 
 
 class Writer(ItemWriter):

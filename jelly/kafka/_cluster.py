@@ -258,7 +258,7 @@ class Records:
             elif (failed := self._cluster.failure(error)).code in _FINAL:
                 found.append(failed)
             else:
-                if now > self._seen + LOOK:
+                if now > self._seen + WAIT:
                     self._ill = now
                     log.warning("%s: trying again", failed.reason)
                 self._seen = now

@@ -135,7 +135,7 @@ def _is_iri(term: Column) -> Column:
 
 def _space(term: Column) -> Column:
     """The namespace of an IRI, as `jelly.describe` has it; "" for any other term."""
-    found: Column = F.regexp_extract(term, "^<(?!<)(.*[/#]|[^/#]*:)", 1)
+    found: Column = F.regexp_extract(term, "(?s)^<(?!<)(.*[/#]|[^/#]*:)", 1)
     return found
 
 

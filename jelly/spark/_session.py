@@ -304,7 +304,7 @@ def check_workers(spark: SparkSession) -> None:
         yield from batches
 
     try:
-        mapped(spark.range(1), probe, "id long").collect()
+        mapped(spark.range(0, 1, 1, 1), probe, "id long").collect()
     except Exception as error:
         raise MissingExtraError(
             f"the Python of Spark's workers{whose} cannot import jelly: {_summary(error)}. "

@@ -362,6 +362,25 @@ def test_graphs_by_frames():
     assert all(type(term) is not jelly.IRI for frame in frames for s in frame for term in s)
 
 
+def test_no_list_of_a_frame_is_seen_before_it_is_full():
+    """What makes a term may look at all objects, as tools that look for memory do."""
+    lists = []
+
+    def convert(text):
+        lists.extend(len(list(each)) for each in gc.get_objects() if type(each) is list and len(each) == 50)
+        return text
+
+    rdflib.term.bind(URIRef("http://example.org/seen"), str, convert)
+    graph = Graph()
+    for i in range(50):
+        graph.add((S, P, Literal(f"{i}", datatype="http://example.org/seen")))
+    out = io.BytesIO()
+    ours.write_graphs(out, [graph])
+    lists.clear()
+    assert [len(graph) for graph in ours.read_graphs(out.getvalue())] == [50]
+    assert set(lists) <= {50}
+
+
 def test_datasets_by_frames():
     datasets = [a_dataset(Dataset()), Dataset(), a_dataset(Dataset())]
     out = io.BytesIO()

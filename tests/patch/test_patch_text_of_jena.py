@@ -130,6 +130,13 @@ def test_a_text_that_never_ends() -> None:
     assert operation.statement.o.value == "x\n" * 100_000
 
 
+def test_lines_of_a_text_that_comes_again_are_counted() -> None:
+    reader = TextReader(quads=False, patch=True, on_error="skip")
+    rows = 'A <a:s> <a:p> """x\ny""" .\nA <a:s> <a:q> "z" .\n' * 3 + "A bad .\n"
+    assert sum(map(len, [*reader.feed(rows.encode()), *reader.close()])) == 6
+    assert [line for line, _ in reader.skipped] == [10]
+
+
 def test_a_text_that_is_too_long_is_skipped() -> None:
     data = b"A <a:s> <a:p> '''" + b"x\n" * 300 + b"''' .\nA <a:s> <a:p> 1 .\n"
     chunks = [data[at : at + 50] for at in range(0, len(data), 50)]

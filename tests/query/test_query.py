@@ -63,6 +63,9 @@ def test_comments() -> None:
           ) }# end"""
     assert jelly.query(data, sparql, format="nt", explain=True).startswith("DuckDB")
     assert list(jelly.query(data, sparql, format="nt")) == [(Literal("# no"),)]
+    # A text after "less than", which is no IRI.
+    sparql = "SELECT ?o { ?s ?p ?o FILTER(?o<'''x>y#zz\n''') }"
+    assert list(jelly.query(b'<a:s> <a:p> "x>y#" .', sparql, format="nt")) == [(Literal("x>y#"),)]
 
 
 def test_values_of_many_terms() -> None:

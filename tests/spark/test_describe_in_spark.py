@@ -24,6 +24,7 @@ _:a <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> _:c .
 <http://e/t> <http://e/p> <http://e/s> .
 <http://e/t> <http://e/p> <http://e/f#s> .
 <http://e/t> <http://e/p> <urn:f:s> <http://e/g> .
+<http://e/t> <http://e/p> <http://e/a\u2028b/s> .
 """
 
 

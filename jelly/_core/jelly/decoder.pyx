@@ -471,6 +471,7 @@ cdef class Decoder(PushReader):
         free_entries(&self.d.t.names)
         free_entries(&self.d.t.prefixes)
         free_entries(&self.d.t.datatypes)
+        free_arena(&self.d.carry)
         free_feed(&self.d.feed)
         init_feed(&self.d.feed, FRAMING_UNKNOWN, max_frame)
         free_pieces(&self.d.pieces)

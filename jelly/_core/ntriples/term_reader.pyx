@@ -343,6 +343,7 @@ cdef int take_literal(NTriplesReader* t, int slot, int32_t* term) noexcept nogil
     cdef int32_t aux = NO_TERM
     cdef int kind = KIND_LITERAL
     cdef bint closed = False
+    cdef int64_t line = t.line
     cdef int status = take_string(t, &text, &n)
     if status < 0:
         return status
@@ -360,7 +361,7 @@ cdef int take_literal(NTriplesReader* t, int slot, int32_t* term) noexcept nogil
         t.at = after
     if status == OK:
         status = intern(t, kind, aux, text, n, term)
-    if status == OK:
+    if status == OK and t.line == line:  # lines are counted where it is read
         keep_token(t, last_of(t, slot), token, term[0], closed)
     return status
 

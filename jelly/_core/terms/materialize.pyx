@@ -246,9 +246,11 @@ cdef class Materializer:
         cdef int64_t end = self.batch.a.n_rows if stop is None else stop
         cdef int64_t row
         check_rows(self.batch, start, end)
+        if self.library is not None:  # which runs Python: it must not see a list that is not full
+            return [self.foreign(row) for row in range(start, end)]
         cdef list found = PyList_New(end - start)
         for row in range(start, end):
-            statement = self.statement(row)
+            statement = self.fill(row, NULL)
             Py_INCREF(statement)
             PyList_SET_ITEM(found, row - start, statement)
         return found

@@ -38,7 +38,8 @@ _MAX_WORDS = 1000
 _MAX_DATA = 10_000
 _TEXTS = re.compile(
     # A text that does not end goes on to the end: to try again after each quote would take quadratic time.
-    r"""#[^\r\n]*|<[^<>"{}|^`\\\x00-\x20]*>|\"{3}(?:[^"\\]|\\.|"(?!""))*(?:\"{3})?|'{3}(?:[^'\\]|\\.|'(?!''))*(?:'{3})?"""
+    # No IRI begins with a quote, but a text may stand after "less than".
+    r"""#[^\r\n]*|<(?!')[^<>"{}|^`\\\x00-\x20]*>|\"{3}(?:[^"\\]|\\.|"(?!""))*(?:\"{3})?|'{3}(?:[^'\\]|\\.|'(?!''))*(?:'{3})?"""
     r"""|"(?:[^"\\\r\n]|\\.)*"?|'(?:[^'\\\r\n]|\\.)*'?|\\.""",
     re.S,
 )
