@@ -145,7 +145,7 @@ pipeline: $(VENV)/ready $(VENV)/lakehouse/ready
 # this directory, with the normal build, before it. --capture=sys: a report of the sanitizers goes to the real stderr.
 ifeq ($(shell uname -s),Linux)
 sanitize: $(VENV)/ready $(SANITIZED)/ready
-	env PYTHONPATH="$(SANITIZED)" PYTHONMALLOC=malloc \
+	env PYTHONPATH="$(SANITIZED)" PYTHONMALLOC=malloc JELLY_SAMPLE=$(if $(JELLY_LONG),1,2) \
 	    LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    $(BIN)/pytest -p no:cacheprovider --capture=sys tests/hostile tests/core

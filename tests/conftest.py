@@ -1,10 +1,15 @@
 """Makes the helpers of this folder importable; one profile of hypothesis for all."""
 
+import os
 import signal
+import zlib
 
 import pytest
 from support.chance import LONG  # loads the profile
 from support.shared import REQUIRED, ROOT
+
+# One test of so many runs, always the same ones.
+SAMPLE = int(os.environ.get("JELLY_SAMPLE", "1"))
 
 
 def pytest_configure() -> None:
@@ -20,6 +25,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     # 100 times as many examples may take hours.
     if LONG and getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
         item.add_marker(pytest.mark.timeout(0))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left_out = [item for item in items if zlib.crc32(item.nodeid.encode()) % SAMPLE]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not zlib.crc32(item.nodeid.encode()) % SAMPLE]
 
 
 def pytest_report_header() -> str:
