@@ -17,6 +17,8 @@ cdef enum:
     FIRST_BLOCK = 1 << 10
     LAST_BLOCK = 1 << 16
     SHORT = 256
+    # Bytes that may be read from the beginning of any text.
+    AT_ONCE = 64
 
 
 ctypedef struct Texts:

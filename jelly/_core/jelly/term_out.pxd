@@ -92,14 +92,24 @@ cdef inline void note_ids(EncoderState* e, TermMemo* memo, int32_t name, int32_t
 # ---- terms
 
 cdef inline int64_t after_last(const uint8_t* text, int64_t n, uint64_t byte) noexcept nogil:
-    """Bytes of a text up to the last one of these, it included; 0 without one. Eight are looked at in one step."""
+    """Bytes of a text up to the last one of these, it included; 0 without one. Eight are looked at in one step; which of
+    them it is is computed, as a branch there is often mispredicted."""
     cdef uint64_t ones = <uint64_t>0x0101010101010101
+    cdef uint64_t low = ones * 0x7F
     cdef uint64_t x
-    while n >= 8:
-        x = load_u64(text + n - 8) ^ (ones * byte)
-        if (x - ones) & ~x & (ones << 7):
-            break
-        n -= 8
+    if n >= 8:
+        while True:
+            x = load_u64(text + n - 8) ^ (ones * byte)
+            if (x - ones) & ~x & (ones << 7):
+                # The high bits of the bytes that are equal, then of all bytes up to the last of them, counted.
+                x = ~((x & low) + low | x | low)
+                x |= x >> 8
+                x |= x >> 16
+                x |= x >> 32
+                return n - 8 + <int64_t>((x >> 7) * ones >> 56)
+            if n == 8:
+                return 0
+            n = max(n - 8, 8)
     while n > 0 and text[n - 1] != byte:
         n -= 1
     return n
