@@ -9,12 +9,11 @@ import warnings
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport UNSET, Batch, BatchData, add_frame, add_graphs, free_arena
+from jelly._core.base.batch cimport Batch, BatchData, add_frame, add_graphs
 from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.fault cimport (
-    BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, utf8_of,
-    whole_number,
+    BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, utf8_of, whole_number,
 )
 from jelly._core.base.objects cimport hold
 from jelly._core.rules.patch_operations cimport (
@@ -28,11 +27,11 @@ from jelly._core.jelly.decode_state cimport (
     GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED,
     ROWS_QUADS, ROWS_TRIPLES, STAR, TERMS_A_ROW,
 )
-from jelly._core.jelly.saved_state cimport begin_stream, load_options, load_state, make_columns, save_state
+from jelly._core.jelly.saved_state cimport begin_stream, forget_stream, load_options, load_state, make_columns, save_state
 from jelly._core.jelly.frame_reader cimport (
     FRAMING_BARE, FRAMING_DELIMITED, FRAMING_GIVEN, FRAMING_UNKNOWN, free_feed, init_feed,
 )
-from jelly._core.jelly.lookup cimport DecoderEntry, expect_keyframe, free_entries, set_slots
+from jelly._core.jelly.lookup cimport DecoderEntry, expect_keyframe, set_slots
 from jelly._core.base.pieces cimport free_pieces
 from jelly._core.jelly.stream_options cimport (
     Restart, StreamOptionsRow, check_stream_options, same_stream_options, types_agree,
@@ -115,7 +114,6 @@ cdef class Decoder(PushReader):
         max_names=4096, max_prefixes=1024, max_datatypes=256, max_frame_rows=1 << 24, options=None, state=None,
         first_row=0, first_frame=0, offset=0, patch=False, place=None, joined=False, unknown_rows="error", strict=False,
     ):
-        cdef int slot
         cdef int64_t frame_limit = whole_number(max_frame_bytes, "max_frame_bytes")
         if unknown_rows != "error" and unknown_rows != "skip":
             raise JellyArgumentError(f'unknown_rows is {unknown_rows!r}: expected "error" or "skip"')
@@ -131,10 +129,8 @@ cdef class Decoder(PushReader):
             raise JellyArgumentError(f"lookup tables may have at most {MAX_TABLE_SIZE} entries")
         framing = FRAMING_UNKNOWN if delimited is None else FRAMING_DELIMITED if delimited else FRAMING_BARE
         init_feed(&self.d.feed, framing, frame_limit)
-        for slot in range(4):
-            self.d.last[slot] = UNSET
+        forget_stream(&self.d)
         self.d.arity = 3
-        self.d.allowed = 1 << pb.RDF_STREAM_ROW_OPTIONS
         # A statement may be as long as a frame; what hostile prefixes make of a short one stays bounded.
         self.d.text_limit = max(MAX_BATCH_TEXT, frame_limit)
         self.d.patch = bool(patch)
@@ -152,10 +148,7 @@ cdef class Decoder(PushReader):
 
     def __dealloc__(self):
         free_feed(&self.d.feed)
-        free_arena(&self.d.carry)
-        free_entries(&self.d.t.names)
-        free_entries(&self.d.t.prefixes)
-        free_entries(&self.d.t.datatypes)
+        forget_stream(&self.d)
         free_pieces(&self.d.pieces)
         free_columns(&self.d)
 
@@ -461,26 +454,18 @@ cdef class Decoder(PushReader):
     def _again(self) -> bool:
         """Begin another input as if none had been before, in rows and of unknown framing: a small message costs little where
         it need not make a Decoder. False where this one has more to forget: errors, warnings, columns, patches."""
-        cdef int slot
         cdef int64_t max_frame = self.d.feed.max_frame
         cdef int features = self.d.unannounced | self.d.patch | self.d.columnar | self.d.in_frame | self.d.joined
         if self.error is not None or self.batch is not None or self.has_view or features or self.d.restart.found:
             return False
         if not types_agree(&self.d.header):  # which each input is warned about
             return False
-        free_entries(&self.d.t.names)
-        free_entries(&self.d.t.prefixes)
-        free_entries(&self.d.t.datatypes)
-        free_arena(&self.d.carry)
+        forget_stream(&self.d)
         free_feed(&self.d.feed)
         init_feed(&self.d.feed, FRAMING_UNKNOWN, max_frame)
         free_pieces(&self.d.pieces)
         memset(&self.d.restart, 0, sizeof(Restart))
-        for slot in range(4):
-            self.d.last[slot] = UNSET
-        self.d.t.last_name = self.d.t.last_prefix = 0
-        self.d.allowed = 1 << pb.RDF_STREAM_ROW_OPTIONS
-        self.d.has_header = self.d.in_graph = self.final = False
+        self.d.has_header = self.final = False
         self.rows_out = self.frames_out = self.d.n_frames = self.bytes_read = self.hint_rows = 0
         return True
 

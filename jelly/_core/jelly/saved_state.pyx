@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
     CARRIED, NO_TERM, UNSET, BatchData, TermView, add_quoted, add_row, add_term, free_arena, init_arena,
     len_direction, put_direction, split_tag, view_term,
@@ -197,10 +198,22 @@ cdef int load_state(DecoderState* d, bytes data) except -1:
     return 0
 
 
+cdef void forget_stream(DecoderState* d) noexcept nogil:
+    """Free the lookup entries of a stream and the terms that its next row could repeat; only options may come next."""
+    cdef int slot
+    for slot in range(3):
+        free_entries(table_of(d, slot))
+    free_arena(&d.carry)
+    d.t.last_name = d.t.last_prefix = 0
+    d.in_graph = False
+    for slot in range(4):
+        d.last[slot] = UNSET
+    d.allowed = 1 << pb.RDF_STREAM_ROW_OPTIONS
+
+
 cdef int begin_stream(DecoderState* d, bint in_patch) noexcept nogil:
     """Take the options in `d.next`, those of the first stream or of another that was joined to it: nothing that was
     before counts any more. `in_patch`: rows stand after the end of the last patch."""
-    cdef int slot
     if d.has_header:
         if d.transaction == OPEN:
             return fail(&d.fault, OPEN_PATCH, NULL)
@@ -209,12 +222,7 @@ cdef int begin_stream(DecoderState* d, bint in_patch) noexcept nogil:
             if add_row(d.b, NO_TERM, NO_TERM, NO_TERM, NO_TERM) < 0:
                 return fail(&d.fault, NO_MEMORY, NULL)
             d.b.op[d.b.n_rows - 1] = OP_PUNCTUATION
-        for slot in range(3):
-            free_entries(table_of(d, slot))
-        d.t.last_name = d.t.last_prefix = 0
-        d.in_graph = False
-        for slot in range(4):
-            d.last[slot] = UNSET
+        forget_stream(d)
     d.header = d.next
     d.has_header = True
     d.at_keyframe = False
