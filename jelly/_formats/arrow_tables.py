@@ -5,7 +5,6 @@ pyarrow is imported here, and by others from here."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from jelly._core.arrow.buffer_pool import Pool
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch import Batch
+from jelly._formats.registry import Later
 from jelly._options.layouts import VALUES, LayoutWithValues, ResultLayout, check_result_layout, find_layout
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, need
@@ -22,18 +22,8 @@ with need("arrow", "Arrow needs pyarrow"):
 
 if TYPE_CHECKING:
     from pyarrow import compute, csv, dataset, parquet
-else:  # these take some time to import
-
-    class _Compute:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(import_module("pyarrow.compute"), name)
-
-    compute = _Compute()
-
-    def __getattr__(name: str) -> Any:
-        if name not in ("csv", "dataset", "parquet"):
-            raise AttributeError(name)
-        return import_module(f"pyarrow.{name}")
+else:
+    compute, csv, dataset, parquet = (Later(f"pyarrow.{name}") for name in ("compute", "csv", "dataset", "parquet"))
 
 __all__ = ["compute", "csv", "dataset", "pa", "parquet"]
 

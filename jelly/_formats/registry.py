@@ -31,9 +31,19 @@ class Content(enum.Enum):
 Content.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
-def _codec(name: str) -> Any:
-    """The module of a codec. A look at those that are imported is a twentieth of the time to open a small input."""
+def _module(name: str) -> Any:
+    """A module of a codec. A look at those that are imported is a twentieth of the time to open a small input."""
     return sys.modules.get(name) or importlib.import_module(name)
+
+
+class Later:
+    """A module that is imported when something of it is used, because that takes some time."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_module(self._name), name)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -103,7 +113,7 @@ class Format:
 
     def open_reader(self, **settings: Any) -> Any:
         """Make a reader of this format, see ``codec``."""
-        return _codec(self.codec).open_reader(self, **settings)
+        return _module(self.codec).open_reader(self, **settings)
 
     def open_writer(self, options: Any, *arity: int, **settings: Any) -> BatchWriter:
         """Make a writer of this format, see ``codec``.
@@ -111,7 +121,7 @@ class Format:
         ``options`` are StreamOptions or PatchOptions, or for query results the names of the variables; ``arity`` is 3
         for triples, 4 for quads, and is not given for patches and query results.
         """
-        writer: BatchWriter = _codec(self.codec).open_writer(self, options, *arity, **settings)
+        writer: BatchWriter = _module(self.codec).open_writer(self, options, *arity, **settings)
         return writer
 
 
