@@ -41,7 +41,7 @@ def show_fields(example not None, dict names not None):
     cdef PyMemberDef* member
     for name, field in names.items():
         value = getattr(example, field)
-        at = <PyObject**><PyObject*>example + sizeof(PyObject) // sizeof(PyObject*)
+        at = fields_of(example)
         end = <PyObject**>(<char*><PyObject*>example + (<PyTypeObject*>kind).tp_basicsize)
         while at < end and at[0] != <PyObject*>value:
             at += 1

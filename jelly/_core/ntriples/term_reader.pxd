@@ -44,7 +44,7 @@ ctypedef struct NTriplesReader:
     int64_t line  # its number, from 1
     BatchData* batch
     Interner index
-    Token last[5][32]
+    Token last[5][GUESSES]  # by the slot and the DATATYPE
     int64_t serial  # from 1
     int guess  # which of the last terms are those of a statement like this one
     Writer scratch  # the text of a literal or IRI that had escapes

@@ -15,7 +15,7 @@ from jelly._core.base.kinds cimport (
     COMPOUND, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TRIPLE, KIND_TYPED, KIND_VARIABLE,
     LITERALS, NODES, PATTERNS, TERMS, TEXTS, TRIPLES, among, plain_kinds, row_of_kind,
 )
-from jelly._core.base.objects cimport hold
+from jelly._core.base.objects cimport fields_of, hold
 from jelly._core.base.push_reader cimport PushReader
 from jelly._core.terms.model cimport IRI, BlankNode, Literal, QuotedTriple, Variable
 from jelly._core.terms.statements cimport Quad, Triple
@@ -41,7 +41,7 @@ cdef extern from *:
 
 cdef inline void set_field(object x, int i, PyObject* value, bint again=False) noexcept:
     """Set a field by its place in the class: of a new object, or again."""
-    cdef PyObject** field = <PyObject**>(<char*><PyObject*>x + sizeof(PyObject)) + i
+    cdef PyObject** field = fields_of(x) + i
     cdef PyObject* old = field[0] if again else NULL
     Py_INCREF(<object>value)
     field[0] = value

@@ -1,8 +1,9 @@
 """Statements as small immutable Python objects."""
 
 cimport cython
-from cpython.object cimport Py_EQ, Py_NE, PyObject
+from cpython.object cimport Py_EQ, Py_NE
 
+from jelly._core.base.objects cimport fields_of
 from jelly._core.terms.model cimport as_graph, as_term, in_place, ordered, unchangeable
 
 from jelly._core.base.objects import show_fields
@@ -27,7 +28,7 @@ cdef class _Unpack:
         if at >= self.n:
             raise StopIteration
         self.at = at + 1
-        return <object>(<PyObject**>(<char*><PyObject*>self.statement + sizeof(PyObject)))[at]
+        return <object>fields_of(self.statement)[at]
 
 
 @cython.final
