@@ -96,6 +96,11 @@ def module(path):
     return os.path.splitext(path)[0].replace("/", ".")
 
 
+def c_file(path):
+    """What Cython makes of a source."""
+    return os.path.splitext(path)[0] + ".c"
+
+
 # What Cython puts into modules for functions, errors and arguments, once for all of them. Cython makes its C.
 SHARED = "jelly/_core/base/cython_shared.c"
 
@@ -142,7 +147,7 @@ def current(path):
     """Whether the C of a module is newer than all it is made from, and than the directives in this file."""
     from Cython.Utils import file_generated_by_this_cython
 
-    made = os.path.splitext(path)[0] + ".c"
+    made = c_file(path)
     files = ["setup.py"] if path == SHARED else ["setup.py", *read_for(path)]
     return file_generated_by_this_cython(made) and os.path.getmtime(made) >= max(map(os.path.getmtime, files))
 
@@ -221,12 +226,10 @@ class Build(build_ext):
                 shared_utility_qualified_name=module(SHARED),
                 quiet=True,
             )
-        made = [os.path.splitext(path)[0] + ".c" for path in paths]
         with ThreadPoolExecutor(cores) as pool:  # the longest first, so that no core is idle at the end
-            list(pool.map(self.compile, sorted(made, key=os.path.getsize, reverse=True)))
+            list(pool.map(self.compile, sorted(map(c_file, paths), key=os.path.getsize, reverse=True)))
         for library in self.extensions:
-            sources = [os.path.splitext(path)[0] + ".c" for path in library.sources]
-            library.extra_objects = library.depends = [self.object(path) for path in sources]
+            library.extra_objects = library.depends = [self.object(c_file(path)) for path in library.sources]
             library.sources = []
         super().build_extensions()
 
