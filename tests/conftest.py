@@ -28,10 +28,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    left_out = [item for item in items if zlib.crc32(item.nodeid.encode()) % SAMPLE]
+    parts: tuple[list[pytest.Item], list[pytest.Item]] = [], []
+    for item in items:
+        parts[zlib.crc32(item.nodeid.encode()) % SAMPLE > 0].append(item)
+    items[:], left_out = parts
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not zlib.crc32(item.nodeid.encode()) % SAMPLE]
 
 
 def pytest_report_header() -> str:

@@ -33,8 +33,9 @@ _OF_ALL = {"delimited": None, "strict": False, "on_error": "raise"}
 
 # Rows of a Batch that is read as Python objects: small enough for the caches.
 READ_ROWS = 8192
-# Decoders of small messages, for the next ones: so many, and after messages of so many bytes at the most.
+# Decoders of small messages, for the next ones.
 _SPARE: list[Decoder] = []
+# So many wait of each kind, here and in `writer`, and only after messages of so many bytes at the most.
 SPARES = 4
 MOST_SPARE = 1 << 14
 

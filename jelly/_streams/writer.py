@@ -20,6 +20,7 @@ from jelly._options.options import PhysicalType, StreamOptions
 from jelly._options.settings import checked, refuse_unknown
 from jelly._streams.output_options import first_options, output_options
 from jelly._streams.outputs import COLLECT_ROWS, ItemWriter
+from jelly._streams.reader import MOST_SPARE, SPARES
 from jelly._streams.widening import ALL_FIELDS, Memory, WideningEncoder, changed, missing, open_fields
 from jelly.errors import JellyArgumentError
 
@@ -38,13 +39,10 @@ __all__ = ["COLLECT_ROWS"]
 
 # Rows that `dumps` has room for at first: a small message is to cost little.
 FIRST_ROWS = 64
-# What small messages were made with, for the next ones: by whether they are of triples, and delimited; so many of each,
-# and after messages of so many bytes at the most.
+# What small messages were made with, for the next ones: by whether they are of triples, and delimited.
 _SPARE: dict[tuple[bool, bool], list[tuple[BatchBuilder, Encoder]]] = {
     (triples, delimited): [] for triples in (True, False) for delimited in (True, False)
 }
-SPARES = 4
-MOST_SPARE = 1 << 14
 
 
 class Writer(ItemWriter):

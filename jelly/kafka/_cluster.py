@@ -237,8 +237,8 @@ class Records:
     def take(self) -> list[Any]:
         """The next records that have a value, as soon as there are some, or an error; none after a second.
 
-        Until the first ones Kafka must answer in time. Errors after which librdkafka tries again are told in the log
-        once, and become one here if they go on for as long.
+        Until the first ones Kafka must answer within WAIT seconds. Errors after which librdkafka tries again are told
+        in the log once, and become one here if they go on for as long.
         """
         found: list[Any] = []
         first = self._consumer.poll(1.0)

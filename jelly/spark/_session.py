@@ -45,8 +45,6 @@ _RAISED = re.compile(r"^(?:: )?(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", re.M)
 # The property of a thread that the UI shows.
 _DESCRIPTION = "spark.job.description"
 
-# The module that workers need first.
-_NEEDED = "jelly.spark._source"
 # Sessions whose workers have this package.
 _checked: set[tuple[str, str]] = set()
 
@@ -297,7 +295,7 @@ def check_workers(spark: SparkSession) -> None:
             return
     if session in _checked:
         return
-    module = _NEEDED
+    module = "jelly.spark._source"  # that workers need first
 
     def probe(batches: Iterator[Any]) -> Iterator[Any]:
         import_module(module)

@@ -85,15 +85,15 @@ _parser = _own(
 _algebra = _own("algebra", Literal=_Literal)
 
 
-def _keep_comments(part: Any) -> None:
+def _ignore_nothing(part: Any) -> None:
     """Let a parser not look for a comment before each of its parts, which takes more time than all else."""
     if part.ignoreExprs:
         part.ignoreExprs.clear()
         for each in part.recurse():
-            _keep_comments(each)
+            _ignore_nothing(each)
 
 
-_keep_comments(_parser.Query)
+_ignore_nothing(_parser.Query)
 
 
 def parsed(sparql: str) -> Any:
