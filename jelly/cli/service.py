@@ -359,9 +359,9 @@ def subscribe(address: str, topic: str, output: str, to_format: str | None, star
                 if output == "-":
                     writer.flush()
                 if progress is not None:
-                    progress(messages, number, writer.operations - messages if is_patch else writer.statements)
+                    progress(messages, number, writer.operations if is_patch else writer.statements)
     if is_patch:
-        counts = {"patches": messages, "operations": writer.operations - messages}
+        counts = {"patches": messages, "operations": writer.operations}
     else:
         counts = {"messages": messages, "statements": writer.statements}
     report(numbers(**counts), form, counts)

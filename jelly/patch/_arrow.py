@@ -150,7 +150,7 @@ def write_arrow(
                 if not writer.is_holding:
                     begun.clear()
                 is_row = np.asarray(batch.op) <= DELETE
-                begun.append((writer.operations if writer.format is JELLY_PATCH else batch.first_row, rows, is_row))
+                begun.append((writer._rows if writer.format is JELLY_PATCH else batch.first_row, rows, is_row))
                 writer.add_batch(batch)
                 rows += int(np.count_nonzero(is_row))
             if transactions:

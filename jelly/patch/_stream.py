@@ -7,8 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from jelly._bytes.sink import one_thread
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import Op
 from jelly._core.terms.operations import Operation, OperationBatchBuilder
 from jelly._formats.registry import JELLY_PATCH, PATCH_READING, PATCH_WRITING, Content
 from jelly._options.options import PatchOptions, StatementType
@@ -176,7 +179,8 @@ class PatchWriter(ItemWriter):
         **settings: Unpack[WriteOptions],
     ) -> None:
         given: dict[str, Any] = {**settings}
-        self.operations: int = 0
+        self.operations: int = 0  # without the rows that end patches
+        self._rows = 0
         self._inside = False  # a transaction
         self._given = options if isinstance(options, PatchOptions) else changed(PatchOptions(), options or {})
         with self._opening(dst, given):
@@ -236,7 +240,8 @@ class PatchWriter(ItemWriter):
                 if isinstance(self._encoder, WideningEncoder):  # an error before this one is raised first
                     self._put(self._encoder.settle)
                 raise
-        self.operations += len(batch)
+            self._rows += len(batch)
+            self.operations += int(np.count_nonzero(batch.op != Op.PUNCTUATION))
         self._put(lambda: self._encoder.encode(batch))  # without operations it is refused
 
     def end_patch(self) -> None:

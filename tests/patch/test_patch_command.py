@@ -80,6 +80,8 @@ def test_what_a_file_holds(folder: Path) -> None:
     assert run("log", "b.rdfp", "--after", "uuid:1").startswith("<uuid:2>")
     assert run("validate", "log.jellyp") == "log.jellyp: no problems\n"
     assert run("count", "log.jellyp") == "2\t8\tlog.jellyp\n"
+    # What ends a patch is no operation.
+    assert run("convert", "log.jellyp", "log.trp") == run("convert", "log.trp", "again.jellyp") == "8 operations\n"
 
 
 def test_index_and_slices(folder: Path) -> None:
