@@ -356,6 +356,17 @@ def grouped(parameters: Iterable[click.Parameter]) -> dict[str, list[click.Optio
 class Command(click.Command):
     """A command whose help is short: the first sentence for an option, and no rare ones; "jelly help" shows all."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter as error:
+            arguments = [each for each in self.params if isinstance(each, click.Argument)]
+            if error.param not in arguments[:-1] or error.param.nargs > 0:
+                raise
+            # Click gives the last words to the arguments after this one, and misses those before.
+            names = " ".join(each.make_metavar(ctx) for each in arguments)
+            raise click.UsageError(f"Missing argument: expected {names}.", ctx) from None
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, group in grouped(self.get_params(ctx)).items():
             told = [record for each in group if (record := each.get_help_record(ctx)) is not None]

@@ -229,7 +229,7 @@ def test_convert_errors(folder):
     [
         (["convert", "a.ods", "b.jelly"], "unknown suffix '.ods'"),
         (["convert", "a.nt", "b.xyz"], "--to"),
-        (["convert", "a.nt"], "Missing argument 'SRC...'"),
+        (["convert", "a.nt"], "Missing argument: expected SRC... DST."),
         (["convert", "a.nt", "b.jelly", "--table-names", "7"], "--table-names"),
         (["convert", "a.nt", "b.jelly", "--seekable", "--no-delimited"], "does not go with"),
         (["convert", "a.nt", "b.jelly", "--logical", "nothing"], "--logical"),
