@@ -69,6 +69,7 @@ def test_readers_and_writers_tell_where_they_are(tmp_path):
     assert repr(decoder) == f"<jelly.Decoder: 12 statements, 1 frames, {len(data)} bytes so far>"
     with jelly.open(jelly_with_index(tmp_path)) as file:
         assert "12" in repr(file)
+    assert "<td>the file is closed: " in file._repr_html_()
 
 
 def jelly_with_index(folder):

@@ -104,8 +104,11 @@ class IndexedFile(Generic[Item]):
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        first: list[Any] = self[:_SHOWN]
-        shown = [[repr(item)] if self._patch else item for item in first]
+        shown: list[Any]
+        try:
+            shown = [[repr(item)] if self._patch else item for item in self[:_SHOWN]]
+        except JellyError as error:  # it is closed, or damaged
+            shown = [[error]]
         return html_table(repr(self), [self._item], shown, more=len(self) > _SHOWN)
 
     def _between(self, start: int, stop: int) -> Iterator[Item]:
