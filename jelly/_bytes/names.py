@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import re
 import stat
+import sys
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -117,6 +119,14 @@ def name_of(src: Any) -> str:
         return str(os.fspath(src))
     name = getattr(src, "name", None) or getattr(src, "full_name", "")
     return name if isinstance(name, str) else ""
+
+
+def standard(name: str) -> Any:
+    """The bytes of standard input or output, ``stdin`` or ``stdout``; OSError if it is closed or not of bytes."""
+    found = getattr(getattr(sys, name), "buffer", None)
+    if found is None:
+        raise OSError(errno.EBADF, "closed, or not of bytes", f"standard {name.removeprefix('std')}put")
+    return found
 
 
 def descriptor_of(path: str) -> int | None:

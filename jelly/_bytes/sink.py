@@ -9,7 +9,6 @@ import importlib
 import io
 import os
 import stat
-import sys
 import warnings
 from _thread import RLock  # threading takes some time to import
 from collections.abc import Callable, Iterable, Iterator
@@ -27,6 +26,7 @@ from jelly._bytes.names import (
     is_url,
     name_of,
     split_suffix,
+    standard,
 )
 from jelly._bytes.part_file import PartFile
 from jelly.errors import JellyArgumentError, JellyError
@@ -93,7 +93,7 @@ class Sink(_Whole):
         self.begin: int | None = dst.tell() if is_memory else None
         self._file: Any
         if is_path(dst) and os.fspath(dst) == "-":
-            self._file, self.label = sys.stdout.buffer, "standard output"
+            self._file, self.label = standard("stdout"), "standard output"
         elif is_path(dst) or is_open_file(dst):
             self.name = self.label = name_of(dst)
             try:

@@ -6,12 +6,22 @@ import contextlib
 import io
 import os
 import re
-import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from jelly._bytes.compression import COMPRESSIONS, TEXT, suffix_of, unpacked, unpacking
-from jelly._bytes.names import Named, is_open_file, is_path, is_text, is_url, is_web, left_in, name_of, split_suffix
+from jelly._bytes.names import (
+    Named,
+    is_open_file,
+    is_path,
+    is_text,
+    is_url,
+    is_web,
+    left_in,
+    name_of,
+    split_suffix,
+    standard,
+)
 from jelly._bytes.raw_bytes import RawBytes, closing_last, interruptible, joined
 from jelly._options.limits import default
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, memory_error
@@ -101,7 +111,7 @@ class Source:
         read: Callable[[int], Any]
         self.media_type: str | None = None
         if is_path(src) and os.fspath(src) == "-":
-            self._src = src = sys.stdin.buffer
+            self._src = src = standard("stdin")
         if isinstance(src, str) and is_url(src):
             src = self._at_url(src, accept)
         if is_path(src):

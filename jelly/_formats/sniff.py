@@ -123,7 +123,7 @@ def explain(error: JellyError, head: bytes, expected: str, names: Collection[str
         return
     if not head:
         plain = error.reason.removesuffix("; is it Jelly?")
-        if expected == "jelly" and plain != error.reason:  # else nothing could be unpacked
+        if plain != error.reason:  # else nothing could be unpacked, or it is no Jelly
             error.reason = f"the input is empty: {plain}"
     elif (found := looks_like(head)) is not None:
         what, name = ("Jelly-Patch", "jellyp") if found[1] == "jelly" and is_jelly_patch(head) else found

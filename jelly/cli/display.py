@@ -75,8 +75,15 @@ def _columns(total: int | None, in_bytes: bool) -> list[Any]:
     return [BarColumn(bar_width=30), share, *sizes, text, TimeRemainingColumn(compact=True)]
 
 
+class _Console(Console):
+    """Ends the command as other output that nobody reads does, instead of with exit code 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def _print(*tables: Table) -> None:
-    console = Console()
+    console = _Console()
     for table in tables:
         console.print(table)
 

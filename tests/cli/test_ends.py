@@ -75,6 +75,24 @@ def test_what_nohup_ignores_stays_ignored() -> None:
     assert subprocess.run([sys.executable, "-c", code], timeout=120, stdout=subprocess.DEVNULL).returncode == 0
 
 
+def test_nobody_reads_tables(tmp_path: Path) -> None:
+    path, reading = tmp_path / "a.nt", os.pipe()
+    path.write_bytes(TEXT)
+    os.close(reading[0])
+    command = [sys.executable, "-m", "jelly", "inspect", "--table", str(path)]
+    done = subprocess.run(command, stdout=reading[1], stderr=subprocess.PIPE, timeout=120)
+    os.close(reading[1])
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_standard_input_and_output_that_are_closed(tmp_path: Path) -> None:
+    (tmp_path / "a.nt").write_bytes(TEXT)
+    for file, closed, name in (("a.nt", ">&-", "output"), ("-", "<&-", "input")):
+        command = f'"{sys.executable}" -m jelly cat --from nt {file} {closed}'
+        done = subprocess.run(command, shell=True, cwd=tmp_path, stderr=subprocess.PIPE, timeout=120)
+        assert (done.returncode, done.stderr) == (1, f"error: standard {name}: closed, or not of bytes\n".encode())
+
+
 @pytest.mark.parametrize("args", [["cat"], ["convert", "-q", "--to", "nt"], ["find", "-p", "a:p", "--exit-code"]])
 def test_nobody_reads_standard_output(args: list[str], tmp_path: Path) -> None:
     path = tmp_path / "a.nt"

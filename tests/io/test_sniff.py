@@ -118,6 +118,7 @@ def test_text_read_as_jelly() -> None:
         "it looks like RDF Patch: read it with format='rdfp'"
     )
     assert reason(read, b"hello, hello, hello " * 9).endswith("; is it Jelly?")
+    assert reason(lambda: list(read_patches(b""))).startswith("the input is empty: ")
     # A patch that is cut off is still one.
     cut = dump_patches([Patch([Start(), Add(STATEMENT), Commit()])])[:-4]
     assert "looks like" not in reason(lambda: list(read_patches(cut)))
