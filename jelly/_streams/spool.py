@@ -5,9 +5,10 @@ The files have no name in the directory of temporary files (``TMPDIR``), so a pr
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -28,6 +29,15 @@ MAX_FRAME_BYTES = (1 << 31) - 1
 ENTRY, PARTS, PART_SHIFT = 3, 64, np.uint64(58)
 INDEX_BYTES, MAX_PASSES, MIN_INDEX = 32, 64, 1 << 16
 MOVED_ROWS = 1 << 14
+
+
+@contextmanager
+def _folder_named() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        error.filename = tempfile.gettempdir()  # the file has no name, and its disk may be full
+        raise
 
 
 class Spool:
@@ -54,11 +64,8 @@ class Spool:
         self._write(self._encoder.encode(batch, False))
 
     def _write(self, data: bytes) -> None:
-        try:
+        with _folder_named():
             self._file.write(data)
-        except OSError as error:
-            error.filename = tempfile.gettempdir()  # the file has no name, and its disk may be full
-            raise
 
     def spill(self) -> None:
         """Move what is in memory into the file."""
@@ -119,7 +126,8 @@ class PartFile:
             order = np.argsort(parts, kind="stable")
             bounds = np.searchsorted(parts[order], np.arange(PARTS + 1, dtype=np.uint64))
             self._blocks.append((self._file.tell(), bounds * entries.itemsize * self._width))
-            self._file.write(entries[order].data)
+            with _folder_named():
+                self._file.write(entries[order].data)
             self._waiting, self._size = [], 0
 
     def part_size(self, part: int) -> int:
@@ -186,7 +194,11 @@ def marks(n: int, bound: int, stack: ExitStack) -> Any:
     """An array of bool that takes no memory of this process where it is large."""
     if n <= bound:
         return np.zeros(n, np.bool_)
-    return np.memmap(stack.enter_context(tempfile.TemporaryFile()), np.bool_, "w+", shape=n)
+    file: Any = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed by the stack
+    if hasattr(os, "posix_fallocate"):
+        with _folder_named():  # or the first write where there is no room would kill the process
+            os.posix_fallocate(file.fileno(), 0, n)
+    return np.memmap(file, np.bool_, "w+", shape=n)
 
 
 def compare(old: HashFile, new: HashFile, bound: int, gone: Any, fresh: Any) -> None:

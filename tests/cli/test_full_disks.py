@@ -4,10 +4,13 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+from contextlib import ExitStack
 
 import pytest
 
 import jelly
+from jelly._streams.spool import marks
 
 pytest.importorskip("resource")
 pytest.importorskip("click")
@@ -52,6 +55,26 @@ def test_the_output_is_named_and_not_left(tmp_path, big, command):
         pytest.importorskip("pyarrow")
     assert run(tmp_path, *command) == "error: out: File too large\n"
     assert os.listdir(tmp_path) == ["big.nt"]
+
+
+@pytest.mark.parametrize(
+    "command", ["sort --to nt big.nt -o", "convert --unique --to nt big.nt", "describe --to nt big.nt -o"]
+)
+def test_the_directory_of_temporary_files_is_named(tmp_path, big, command):
+    name, *words = command.split()
+    told = run(tmp_path, name, "-q", "--memory", "100K", *words, os.devnull)
+    assert told == f"error: {tempfile.gettempdir()}: File too large\n"
+    assert os.listdir(tmp_path) == ["big.nt"]
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="no way to ask for room")
+def test_marks_have_room_before_they_are_written(monkeypatch):
+    """Else a full disk would end the process (SIGBUS)."""
+    with ExitStack() as stack:
+        file = stack.enter_context(tempfile.TemporaryFile())
+        monkeypatch.setattr(tempfile, "TemporaryFile", lambda: file)
+        marks(1 << 20, 0, stack)
+        assert os.fstat(file.fileno()).st_blocks * 512 >= 1 << 20
 
 
 def test_append_names_the_file_and_leaves_it(tmp_path, big):
