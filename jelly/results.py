@@ -232,6 +232,10 @@ def read_result_sets(src: Any, **options: Unpack[ReadOptions]) -> Iterator[Resul
     JellyError
         If the input is wrong or its format is unknown.
 
+    Notes
+    -----
+    Unstable: Jelly-SPARQL is a draft.
+
     Examples
     --------
     >>> import io, jelly
@@ -376,6 +380,10 @@ def write_result_sets(
     ------
     JellyError
         If there is no result set, or a term that the stream cannot hold.
+
+    Notes
+    -----
+    Unstable: Jelly-SPARQL is a draft.
 
     Examples
     --------

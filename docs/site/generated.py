@@ -224,7 +224,7 @@ def formats() -> str:
     """
     text = (
         "# Formats\n\nA format is chosen by the suffix of a path, by `format=` in Python, and by `--from` and "
-        "`--to` on the command line: a name, a suffix or a media type. Behind the suffix there may be `.gz`, `.zst`, "
+        "`--to` on the command line: a name, a suffix or a media type. After the suffix there may be `.gz`, `.zst`, "
         "`.bz2` or `.xz`. What is read is recognised as compressed by its first bytes. The first suffix and media type "
         "are those that are written.\n\n"
     )

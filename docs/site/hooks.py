@@ -21,7 +21,7 @@ log = logging.getLogger("mkdocs.hooks.jelly")
 # Links to files of the project that are on no page of the site.
 _OUTSIDE = re.compile(r"\]\(((?:\.\./)+[^)#]*|examples/[^)#]*)\)")
 _FILES = "https://github.com/jelly-rdf/jelly-python/blob/main/"
-# Two fences that belong together say which is which behind the language.
+# Two fences that belong together say which is which after the language.
 _FENCE = re.compile(r"^```python (\w+)$", re.M)
 
 

@@ -56,6 +56,10 @@ class ResultOptions:
     JellyOptionsError
         If a value is out of range.
 
+    Notes
+    -----
+    Unstable: Jelly-SPARQL is a draft.
+
     Examples
     --------
     >>> ResultOptions(stream_type="punctuated").stream_type.name
