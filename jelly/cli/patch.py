@@ -111,7 +111,7 @@ def _bound(value: str) -> _Bound:
     "'deleted>1000', 'changed>5%' of the statements of OLD, or of each predicate 'p.deleted>20%'. Repeatable.",
     kind=_bound,
 )
-@reads(format=False)
+@reads()
 def diff(
     old: str,
     new: str,
@@ -132,7 +132,7 @@ def diff(
     Without OUT the patch is printed. The number of additions and deletions is printed on standard error. With --stat
     there is no OUT: a line for each predicate is printed, with tabs between the number of additions, the number of
     deletions, and the predicate. With --json these numbers are a dict. --fail-if tests them, for releases that must not
-    lose too much.
+    lose too much. --from is the format of both files.
 
     Blank nodes are matched by their place in the datasets where that makes the patch smaller than their labels do. The
     patch then has the labels of OLD. Where matching takes more than the memory that is allowed, labels count. With

@@ -54,6 +54,13 @@ def test_from_two_files_to_a_patch_and_back(folder: Path) -> None:
     assert not (folder / "t.jellyp").exists()
 
 
+def test_the_format_of_two_files_without_suffixes(folder: Path) -> None:
+    for name, text in (("one", OLD), ("two", OLD + NEW)):
+        (folder / name).write_bytes(text)
+    assert "use --from nt" in run("diff", "one", "two", code=1)
+    assert run("diff", "one", "two", "--from", "nq", "--stat").splitlines()[0] == "+1\t-0\t<a:p>"
+
+
 def test_namespaces_of_two_files(folder: Path) -> None:
     pytest.importorskip("pyoxigraph")
     (folder / "a.ttl").write_bytes(b"@prefix x: <a:> . x:s x:p x:o .\n")
