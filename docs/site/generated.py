@@ -48,6 +48,8 @@ _HOLDS: tuple[tuple[str, str, dict[object, str]], ...] = (
 )  # fmt: skip
 # An option in the text of a help.
 _OPTION = re.compile(r"(?<![\w`-])(--[a-z][a-z0-9-]*)")
+# For pages of wide tables: no table of contents beside them.
+_WIDE = "---\nhide: [toc]\n---\n\n"
 # A pipe that is not in code, where it needs no escape.
 _PIPE = re.compile(r"\|(?=(?:[^`]*`[^`]*`)*[^`]*$)")
 
@@ -223,7 +225,7 @@ def formats() -> str:
         The page.
     """
     text = (
-        "# Formats\n\nA format is chosen by the suffix of a path, by `format=` in Python, and by `--from` and "
+        f"{_WIDE}# Formats\n\nA format is chosen by the suffix of a path, by `format=` in Python, and by `--from` and "
         "`--to` on the command line: a name, a suffix or a media type. After the suffix there may be `.gz`, `.zst`, "
         "`.bz2` or `.xz`. What is read is recognised as compressed by its first bytes. The first suffix and media type "
         "are those that are written.\n\n"
@@ -288,7 +290,8 @@ def keywords() -> str:
         The page.
     """
     text = (
-        "# Options and defaults\n\nKeywords of all functions that read, `jelly.ReadOptions`, and of all that write, "
+        f"{_WIDE}# Options and defaults\n\n"
+        "Keywords of all functions that read, `jelly.ReadOptions`, and of all that write, "
         "`jelly.WriteOptions`, with their options on the command line and in the data sources of Spark. A keyword that "
         "the format does not have is a `JellyArgumentError`. The limits are on a [page of their own](../limits.md), "
         "the keyword `options` of writers takes fields of [`StreamOptions`][jelly.StreamOptions].\n\n"
