@@ -94,6 +94,8 @@ cdef const uint8_t* find_label_end(const uint8_t* at, const uint8_t* end, bint c
     while end - at >= 8 and hits == 0:
         hits = find_others(load_u64(at))
         at += low_hit(hits) if hits else 8
+    if hits and at[0] == 0x20:
+        return at
     if at == begin and end - at >= 4 and hits == 0 and find_others(load_u32(at) << 32 | load_u32(end - 4)) == 0:
         at = end
     label_end = at
