@@ -116,7 +116,7 @@ class Source:
             src = self._at_url(src, accept)
         if is_path(src):
             self.name = str(os.fspath(src))
-            file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
+            self._file = file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
             self.size = os.fstat(file.fileno()).st_size
             read, self._close = closing_last(interruptible(file).read, file.close)
         elif isinstance(src, bytes | bytearray | memoryview):
@@ -174,6 +174,10 @@ class Source:
     def bytes_read(self) -> int:
         return self._raw.count - self._early
 
+    @bytes_read.setter
+    def bytes_read(self, count: int) -> None:
+        self._raw.count = count
+
     def close(self) -> None:
         if self._close is not None:
             self._close()
@@ -218,6 +222,17 @@ class Source:
             self._raw.count = self.size or self._raw.count
         finally:
             self.close()
+
+    def plain_file(self) -> tuple[int, int] | None:
+        """The descriptor and the size of a file of this machine that is not compressed, None for other sources.
+
+        Threads read parts of it at their places; `chunks` must not be used any more.
+        """
+        if not is_path(self._src) or not os.path.isfile(self.name) or not hasattr(os, "pread") or self._suffix():
+            return None
+        descriptor: int = self._file.fileno()
+        self.head = os.pread(descriptor, HEAD, 0)
+        return descriptor, self.size or 0
 
     def chunks(self, size: int = CHUNK) -> Iterator[Any]:
         """The bytes in chunks of about ``size``; a bytes object is one chunk. Closes the file if it was opened here."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import io
 import itertools
 import random
@@ -24,7 +26,7 @@ from jelly._formats.filters import FilterBuilder
 from jelly._formats.native import default_options
 from jelly._streams import encoders, text
 from jelly._streams.encoders import SegmentEncoder
-from jelly._streams.text import PieceReader, pieces_of
+from jelly._streams.text import PieceReader, pieces_of, pieces_of_file
 from jelly.errors import JellyError
 
 THREADS = (1, 2, 3, 8)
@@ -45,7 +47,8 @@ def lines(n: int = ROWS, quads: bool = False, seed: int = 3) -> bytes:
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many pieces of few bytes."""
-    monkeypatch.setattr(text.pieces_of, "__defaults__", (3000,))
+    for function in (text.pieces_of, text.pieces_of_file):
+        monkeypatch.setattr(function, "__defaults__", (3000,))
 
 
 def converted(src: Any, threads: int, **settings: Any) -> bytes:
@@ -68,12 +71,35 @@ def same(src: Any, **settings: Any) -> bytes:
 
 def test_pieces_do_not_depend_on_chunks() -> None:
     data = lines(500)
-    expected = [b"".join(piece.parts) for piece in pieces_of([data], 1000)]
+    expected = [b"".join(piece.read()) for piece in pieces_of([data], 1000)]
     assert b"".join(expected) == data
     assert len(expected) > 20
     for size in (1, 7, 999, 1000, 1001, 4000):
         chunks = [data[at : at + size] for at in range(0, len(data), size)]
-        assert [b"".join(piece.parts) for piece in pieces_of(chunks, 1000)] == expected
+        assert [b"".join(piece.read()) for piece in pieces_of(chunks, 1000)] == expected
+
+
+def pieces(path: Path, size: int) -> list[tuple[bytes, int, bool]]:
+    source = Source(path)
+    plain = source.plain_file()
+    assert plain is not None
+    try:
+        return [(b"".join(piece.read()), piece.number, piece.is_last) for piece in pieces_of_file(source, *plain, size)]
+    finally:
+        assert source.bytes_read == path.stat().st_size
+        source.close()
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000, 1 << 14, 1 << 15, 100_000])
+def test_a_file_is_cut_where_chunks_are(size: int, tmp_path: Path) -> None:
+    path = tmp_path / "x.nt"
+    no_ends, ends = b"x" * 40_000, b"\n" * 50
+    texts = (b"", b"\n", b"ab", lines(200), lines(200)[:-1], no_ends, no_ends + ends, ends, ends + no_ends + b"\nab")
+    for data in texts:
+        path.write_bytes(data)
+        assert pieces(path, size) == [
+            (b"".join(piece.read()), piece.number, piece.is_last) for piece in pieces_of([data], size)
+        ]
 
 
 def test_an_endless_line_is_not_kept() -> None:
@@ -112,6 +138,14 @@ def test_a_file_that_changes_meanwhile(tmp_path: Path) -> None:
                 assert expected is None
             else:
                 assert n == expected or (expected is None and n <= ROWS)
+
+
+def test_other_sources_are_no_plain_files(tmp_path: Path) -> None:
+    path = tmp_path / "x.nt.gz"
+    path.write_bytes(gzip.compress(DATA))
+    for source in (DATA, io.BytesIO(DATA), [DATA], path):
+        with contextlib.closing(Source(source)) as opened:
+            assert opened.plain_file() is None
 
 
 @pytest.mark.parametrize("quads", [False, True])

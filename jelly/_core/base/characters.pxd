@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from jelly._core.base.batch cimport load_u64
+from jelly._core.base.batch cimport load_u32, load_u64
 
 cdef enum:
     UCHAR = 6  # bytes of \uXXXX
@@ -136,12 +136,37 @@ cdef extern from *:
         }
         return 0;
     }
+
+    /* The bytes of 16 that may need an escape, as find_hits has them for 8. */
+    static inline jelly_halves jelly_find_hits(const uint8_t *at, int iri)
+    {
+        const jelly_bytes zero = {0};
+        jelly_bytes x, y;
+        memcpy(&x, at, 16);
+        y = x | (zero + 2);  /* makes < and > one, \\ and ^, space and quote too */
+        return (jelly_halves)(
+            ((x ^ (zero + (signed char)-128)) < zero + (signed char)(0x20 - 128))
+            | (iri ? (y == zero + 0x22) | (y == zero + 0x3E) | (y == zero + 0x5E) | (x == zero + 0x60) | (x > zero + 0x7A)
+                   : (x == zero + 0x22) | (x == zero + 0x5C) | (x == zero + 0x7F)));
+    }
+
+    static inline int jelly_may_escape(const uint8_t *at, int64_t n, int iri)
+    {
+        const uint8_t *last = at + n - 16;
+        jelly_halves hits = jelly_find_hits(last, iri);
+        for (; at < last; at += 16)
+            hits |= jelly_find_hits(at, iri);
+        return (hits[0] | hits[1]) != 0;
+    }
     #else
     #define jelly_find_stop(at, end, stop) 0
+    #define jelly_may_escape(at, n, iri) 1
     #endif
     #endif
     """
     bint skip_to_stop "jelly_find_stop"(const uint8_t** at, const uint8_t* end, uint8_t stop) noexcept nogil
+    # False: no byte of these, 16 at least, needs an escape.
+    bint may_escape "jelly_may_escape"(const uint8_t* at, int64_t n, bint iri) noexcept nogil
 
 
 cdef inline const uint8_t* find_stop(const uint8_t* at, const uint8_t* end, uint8_t stop, bint wide) noexcept nogil:
@@ -170,6 +195,22 @@ cdef inline const uint8_t* find_stop(const uint8_t* at, const uint8_t* end, uint
     return end
 
 
+cdef inline bint is_plain(const uint8_t* text, int64_t n, bint iri) noexcept nogil:
+    """Whether no byte of a text needs an escape. False may be wrong: then find_escape finds none."""
+    cdef uint64_t x
+    if n >= 16:
+        return not may_escape(text, n, iri)
+    if n >= 8:
+        return (find_hits(load_u64(text), iri) | find_hits(load_u64(text + n - 8), iri)) == 0
+    if n >= 4:
+        x = load_u32(text) << 32 | load_u32(text + n - 4)
+    elif n > 0:
+        x = <uint64_t>0x6161616161000000 | <uint64_t>text[0] << 16 | <uint64_t>text[n >> 1] << 8 | text[n - 1]
+    else:
+        return True
+    return find_hits(x, iri) == 0
+
+
 cdef inline bint is_line_end(uint8_t byte) noexcept nogil:
     return byte == 0x0A or byte == 0x0D
 
@@ -180,6 +221,20 @@ cdef inline bint is_letter(uint8_t byte) noexcept nogil:
 
 cdef inline bint is_digit(uint8_t byte) noexcept nogil:
     return <uint8_t>(byte - 0x30) < 10
+
+
+cdef inline uint64_t find_others(uint64_t x) noexcept nogil:
+    """The highest bit of each byte that is no letter, digit or underscore of ASCII."""
+    cdef uint64_t ones = <uint64_t>0x0101010101010101
+    cdef uint64_t high = <uint64_t>0x8080808080808080
+    cdef uint64_t low = x & ~high
+    cdef uint64_t letter = low | (ones * 0x20)
+    cdef uint64_t words = (
+        ((letter + ones * 0x1F) & ~(letter + ones * 5))
+        | ((low + ones * 0x50) & ~(low + ones * 0x46))
+        | ~((low ^ (ones * 0x5F)) + ones * 0x7F)
+    )
+    return (x | ~words) & high
 
 
 cdef inline int hex_digit(uint8_t byte) noexcept nogil:

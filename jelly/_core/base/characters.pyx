@@ -4,6 +4,7 @@ import sys
 
 from libc.string cimport memcmp
 
+from jelly._core.base.batch cimport load_u32, load_u64
 from jelly._core.base.utf8 cimport check_utf8
 
 if sys.byteorder != "little":
@@ -87,8 +88,17 @@ cdef bint is_label_letter(int64_t c, bint first) noexcept nogil:
 cdef const uint8_t* find_label_end(const uint8_t* at, const uint8_t* end, bint colon) noexcept nogil:
     """End of the blank node label that begins at `at`, or `at` if there is no label. Dots at its end do not belong to it."""
     cdef const uint8_t* begin = at
-    cdef const uint8_t* label_end = at
+    cdef const uint8_t* label_end
+    cdef uint64_t hits = 0
     cdef uint8_t byte
+    while end - at >= 8 and hits == 0:
+        hits = find_others(load_u64(at))
+        at += low_hit(hits) if hits else 8
+    if hits and at[0] == 0x20:
+        return at
+    if at == begin and end - at >= 4 and hits == 0 and find_others(load_u32(at) << 32 | load_u32(end - 4)) == 0:
+        at = end
+    label_end = at
     while at < end:
         byte = at[0]
         if is_letter(byte) or is_digit(byte) or byte == 0x5F or (byte == 0x3A and colon):
@@ -115,12 +125,23 @@ cdef const uint8_t* find_tag_end(const uint8_t* at, const uint8_t* end) noexcept
     return at
 
 
-# Test hook.
+# Test hooks.
 
 def _find_escape(bytes data, bint iri):
     """Offset of the first byte of `data` that needs an escape in an IRI or a literal, or the length of `data`."""
     cdef const uint8_t* at = <const uint8_t*>data
     return find_escape(at, at, at + len(data), iri) - at
+
+
+def _is_plain(bytes data, bint iri):
+    """Whether `data` surely needs no escapes in an IRI or a literal."""
+    return is_plain(<const uint8_t*>data, len(data), iri)
+
+
+def _find_label_end(bytes data, bint colon):
+    """Offset of the end of the label at the start of `data`."""
+    cdef const uint8_t* at = <const uint8_t*>data
+    return find_label_end(at, at + len(data), colon) - at
 
 
 # Delimiters of RDF Message logs.

@@ -16,7 +16,7 @@ from jelly._core.ntriples.term_reader cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 
 cdef enum:
     AROUND_ROW = 5  # two spaces, " .\n"
-    STEP = 16  # bytes that are copied at once
+    SHORT = 64  # bytes that are copied without a look at the length, as most terms are shorter
 
 
 ctypedef struct NTriplesWriter:
@@ -38,7 +38,7 @@ ctypedef struct NTriplesWriter:
 
 
 cdef int64_t len_text(const uint8_t* text, int64_t n, bint iri) noexcept nogil
-cdef uint8_t* put_text(uint8_t* out, const uint8_t* text, int64_t n, int64_t written, bint iri) noexcept nogil
+cdef uint8_t* put_text(uint8_t* out, const uint8_t* text, int64_t n, int64_t written, bint iri, bint room=*) noexcept nogil
 cdef int64_t len_term(NTriplesWriter* t, int32_t term, int slot, int depth) noexcept nogil
 cdef uint8_t* nt_put_term(NTriplesWriter* t, uint8_t* out, int32_t term, int slot) noexcept nogil
 cdef uint8_t* put_leaf(NTriplesWriter* t, uint8_t* out, int32_t term) noexcept nogil
@@ -83,26 +83,28 @@ cdef inline void begin_part(NTriplesWriter* t, uint8_t* out, int64_t n) noexcept
     t.part_end = out + n
 
 
+cdef inline void copy_bytes(uint8_t* out, const uint8_t* at, int64_t n, bint room) noexcept nogil:
+    """memcpy, without a call for short texts. With `room` SHORT bytes may be read and written: what is too much is
+    overwritten next."""
+    if n > SHORT or not room:
+        memcpy(out, at, n)
+        return
+    memmove(out, at, 16)
+    memmove(out + 16, at + 16, 16)
+    memmove(out + 32, at + 32, 16)
+    memmove(out + 48, at + 48, 16)
+
+
 cdef inline uint8_t* put_slot(NTriplesWriter* t, uint8_t* out, int32_t term, int slot, bint quoted) noexcept nogil:
     """put_any for a column. A term that the part has already is copied from there."""
     cdef int64_t n = t.of_term[term]
     cdef int64_t place = t.places[term] - t.done
-    cdef const uint8_t* before
-    cdef int64_t i
     if quoted and n < 0:
         return put_triple(t, out, term, slot)
     if place <= 0:
         t.places[term] = t.done + (out - t.part) + 1
         return put_leaf(t, out, term)
-    before = t.part + place - 1
-    if t.part_end - out < n + STEP:
-        memcpy(out, before, n)
-    else:
-        # What is too much is overwritten next.
-        i = 0
-        while i < n:
-            memmove(out + i, before + i, STEP)
-            i += STEP
+    copy_bytes(out, t.part + place - 1, n, t.part_end - out >= SHORT)
     return out + n
 
 

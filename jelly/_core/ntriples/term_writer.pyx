@@ -3,7 +3,7 @@
 from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport len_direction, len_of, put_direction, refuse_term
-from jelly._core.base.characters cimport UCHAR, find_escape, len_character, short_escape
+from jelly._core.base.characters cimport UCHAR, find_escape, is_plain, len_character, short_escape
 from jelly._core.base.constants cimport MAX_DEPTH, MAX_QUOTED
 from jelly._core.base.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, QUOTED_LIMIT, fail
 from jelly._core.base.kinds cimport (
@@ -21,6 +21,8 @@ cdef enum:
     AROUND_TYPED = 4  # " "^^
     AROUND_TRIPLE = 8  # "<< ", two spaces, " >>"
     PARENTHESES = 2
+    # Characters before a text, at most.
+    AROUND_MOST = 3
 
 
 cdef int64_t len_text(const uint8_t* text, int64_t n, bint iri) noexcept nogil:
@@ -33,15 +35,15 @@ cdef int64_t len_text(const uint8_t* text, int64_t n, bint iri) noexcept nogil:
     return n
 
 
-cdef uint8_t* put_text(uint8_t* out, const uint8_t* text, int64_t n, int64_t written, bint iri) noexcept nogil:
-    """Write a text; `written` is the result of len_text for it."""
+cdef uint8_t* put_text(uint8_t* out, const uint8_t* text, int64_t n, int64_t written, bint iri, bint room=False) noexcept nogil:
+    """Write a text; `written` is the result of len_text for it, `room` is as in copy_bytes."""
     cdef const char* digits = b"0123456789ABCDEF"
     cdef const uint8_t* end = text + n
     cdef const uint8_t* at = text
     cdef const uint8_t* escape
     cdef uint8_t byte
     if written == n:
-        memcpy(out, text, n)
+        copy_bytes(out, text, n, room)
         return out + n
     while True:
         escape = find_escape(text, at, end, iri)
@@ -61,6 +63,11 @@ cdef uint8_t* put_text(uint8_t* out, const uint8_t* text, int64_t n, int64_t wri
             out[1] = short_escape(byte)
             out += 2
         at = escape + 1
+
+
+cdef inline int64_t len_most(const uint8_t* text, int64_t n, bint iri) noexcept nogil:
+    """len_text, faster for a text without escapes."""
+    return n if is_plain(text, n, iri) else len_text(text, n, iri)
 
 
 cdef inline int len_parentheses(NTriplesWriter* t, int slot) noexcept nogil:
@@ -86,15 +93,15 @@ cdef int64_t len_term(NTriplesWriter* t, int32_t term, int slot, int depth) noex
     text = b.text + b.start[term]
     n = len_of(b, term)
     if kind == KIND_IRI:
-        length = AROUND_IRI + len_text(text, n, True)
+        length = AROUND_IRI + len_most(text, n, True)
     elif kind == KIND_BNODE:
-        if not is_ntriples_label(text, text + n) and not t.fitted:
+        if not t.fitted and not is_ntriples_label(text, text + n):
             return fail(&t.fault, BAD_LABEL, NULL, term)
         length = AROUND_BNODE + n + (2 if t.marked else 0)
     elif kind == KIND_LITERAL:
-        length = AROUND_LITERAL + len_text(text, n, False)
+        length = AROUND_LITERAL + len_most(text, n, False)
     elif kind == KIND_LANG:
-        length = AROUND_LANG + len_text(text, n, False)
+        length = AROUND_LANG + len_most(text, n, False)
         if aux < 0 or aux >= b.n_terms or not among(b.kind[aux], TEXTS):
             return fail(&t.fault, BAD_TERM, NULL, aux, -1)
         text = b.text + b.start[aux]
@@ -105,7 +112,7 @@ cdef int64_t len_term(NTriplesWriter* t, int32_t term, int slot, int depth) noex
     elif kind == KIND_TYPED:
         if aux < 0 or aux >= b.n_terms or b.kind[aux] != KIND_IRI:
             return fail(&t.fault, BAD_TERM, NULL, aux, -1)
-        length = AROUND_TYPED + len_text(text, n, False) + len_term(t, aux, OBJECT, depth)
+        length = AROUND_TYPED + len_most(text, n, False) + len_term(t, aux, OBJECT, depth)
     elif among(kind, TRIPLES) and 0 <= aux < b.n_quoted:
         return len_triple(t, term, slot, depth)
     else:
@@ -163,6 +170,28 @@ cdef uint8_t* nt_put_term(NTriplesWriter* t, uint8_t* out, int32_t term, int slo
 cdef uint8_t* put_leaf(NTriplesWriter* t, uint8_t* out, int32_t term) noexcept nogil:
     """nt_put_term for terms other than quoted triples. They look the same in every slot."""
     cdef BatchData* b = t.batch
+    cdef int64_t begin = b.start[term]
+    cdef int64_t n = b.start[term + 1] - begin
+    cdef bint room = b.n_text - begin >= SHORT and t.part_end - out >= SHORT + AROUND_MOST
+    cdef int kind = b.kind[term]
+    if not room or n > SHORT or t.of_term[term] != n + 2:
+        return put_any_leaf(t, out, term, room)
+    if kind == KIND_BNODE:
+        out[0] = 0x5F
+        out[1] = 0x3A
+        copy_bytes(out + 2, b.text + begin, n, True)
+        return out + n + 2
+    if kind == KIND_IRI or kind == KIND_LITERAL:
+        out[0] = 0x3C if kind == KIND_IRI else 0x22
+        copy_bytes(out + 1, b.text + begin, n, True)
+        out[n + 1] = 0x3E if kind == KIND_IRI else 0x22
+        return out + n + 2
+    return put_any_leaf(t, out, term, room)
+
+
+cdef uint8_t* put_any_leaf(NTriplesWriter* t, uint8_t* out, int32_t term, bint room) noexcept nogil:
+    """put_leaf, also for long texts and those with escapes."""
+    cdef BatchData* b = t.batch
     cdef int kind = b.kind[term]
     cdef int32_t aux = b.aux[term]
     cdef int64_t begin = b.start[term]
@@ -170,7 +199,7 @@ cdef uint8_t* put_leaf(NTriplesWriter* t, uint8_t* out, int32_t term) noexcept n
     cdef int64_t written = t.of_term[term]
     if kind == KIND_IRI:
         out[0] = 0x3C
-        out = put_text(out + 1, b.text + begin, n, written - AROUND_IRI, True)
+        out = put_text(out + 1, b.text + begin, n, written - AROUND_IRI, True, room)
         out[0] = 0x3E
         return out + 1
     if kind == KIND_BNODE:
@@ -179,7 +208,7 @@ cdef uint8_t* put_leaf(NTriplesWriter* t, uint8_t* out, int32_t term) noexcept n
             out += 1
         out[0] = 0x5F
         out[1] = 0x3A
-        memcpy(out + 2, b.text + begin, n)
+        copy_bytes(out + 2, b.text + begin, n, room)
         out += 2 + n
         if t.marked:
             out[0] = 0x3E
@@ -192,7 +221,7 @@ cdef uint8_t* put_leaf(NTriplesWriter* t, uint8_t* out, int32_t term) noexcept n
     else:
         written -= AROUND_TYPED + t.of_term[aux]
     out[0] = 0x22
-    out = put_text(out + 1, b.text + begin, n, written, False)
+    out = put_text(out + 1, b.text + begin, n, written, False, room)
     out[0] = 0x22
     out += 1
     if kind == KIND_LANG:

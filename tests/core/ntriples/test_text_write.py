@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textcase import BNODE, IRI, LANG, LITERAL, TRIPLE, TYPED, XSD, iri, read, rows, write
 
-from jelly._core.base.characters import _find_escape
+from jelly._core.base.characters import _find_escape, _find_label_end, _is_plain
 from jelly._core.ntriples.text import TextWriter
 from jelly.errors import JellyUnsupportedError
 
@@ -87,6 +87,31 @@ def test_find_escape(text, is_iri):
     data = text.encode()
     found = pattern.search(text)
     assert _find_escape(data, is_iri) == (len(text[:found.start()].encode()) if found else len(data))
+
+
+@pytest.mark.parametrize("is_iri", [False, True])
+def test_plain_texts(is_iri):
+    """Every byte in every place of texts of every length up to those that are read by sixteen bytes."""
+    pattern = re.compile(rb'[\x00-\x20<>"{}|^`\\]' if is_iri else rb'[\x00-\x1f\x7f"\\]')
+    for length in range(34):
+        for place in range(length):
+            for byte in range(256):
+                data = (b"x" * place + bytes([byte]) + b"\xc3\xa9/" * length)[:length]
+                plain = pattern.search(data) is None
+                # Some letters that IRIs seldom have may be taken for others.
+                assert _is_plain(data, is_iri) == plain or (is_iri and plain and byte in b"!~\x7f")
+
+
+def test_ends_of_labels():
+    for colon in (False, True):
+        pattern = re.compile(rb"[A-Za-z0-9_:]([A-Za-z0-9_:.-]*[A-Za-z0-9_:-])?".replace(b":", b":" if colon else b""))
+        for length in range(1, 18):
+            for place in range(length):
+                for byte in range(0x80):
+                    data = b"Az09_" * 4
+                    data = data[:place] + bytes([byte]) + data[:length - place - 1]
+                    found = pattern.match(data)
+                    assert _find_label_end(data, colon) == (found.end() if found else 0), data
 
 
 def test_graphs_and_arity():
