@@ -55,6 +55,7 @@ class Algebra:
         # The graph that patterns are matched in: its number, or GRAPH for each of the named graphs.
         self._graph: Any = None
         self._missing: set[str] = set()  # columns that expressions have and their tables lack
+        self._first: dict[int, int] = {}  # how many rows are asked for of parts that are ordered, by their ids
 
     def column(self, variable: Any) -> str:
         """The column of a variable or of a blank node of a pattern."""
@@ -333,21 +334,21 @@ class Algebra:
         over, distinct = part.vars, "DISTINCT " if part.distinct else ""
         if kind == "COUNT" and over == "*":
             counted = _struct({c: cells[c] for c in sorted(a.variables)}) if distinct else "*"
-            return f"count({distinct}{counted})", "count_of(coalesce({}, 0))"
+            return f"count({distinct}{counted})", f"{self._functions.integer()}(coalesce({{}}, 0))"
         if kind in ("COUNT", "SAMPLE"):
             value = self._value(over, cells)
             if kind == "SAMPLE":
                 return f"any_value({value})", "{}"
-            return f"count({distinct}{value})", "count_of(coalesce({}, 0))"
-        text = text_of(over, self.column)
+            return f"count({distinct}{value})", f"{self._functions.integer()}(coalesce({{}}, 0))"
+        text, rest = text_of(over, self.column), ""
         if kind == "GROUPCONCAT":
             # pyoxigraph keeps languages, where SPARQL 1.1 (18.5.1.7) joins strings.
             kind, text = "GROUP_CONCAT", f"STR({text})"
             if part.separator is not None:
-                text += f"; SEPARATOR={text_of(part.separator, self.column)}"
+                rest = f"; SEPARATOR={text_of(part.separator, self.column)}"
         columns = self._columns_of(over, cells)
-        function = self._functions.aggregate(f"{kind}({distinct}{text})", columns)
-        return f"list({_struct({column: cells[column] for column in columns})})", f"{function}({{}})"
+        function = self._functions.aggregate(kind, distinct + text, rest, columns)
+        return f"list({distinct}{_struct({column: cells[column] for column in columns})})", f"{function}({{}})"
 
     # ---- solutions
 
@@ -374,17 +375,21 @@ class Algebra:
         keys = []
         for each in part.expr:
             way = "DESC NULLS LAST" if each.order == "DESC" else "ASC NULLS FIRST"
-            keys.append(f"order_of({self._value(each.expr, a.cells)}) {way}")
-        place = f"row_number() OVER (ORDER BY {', '.join(keys)}) AS {PLACE}"
+            keys.append(f"{self._functions.order()}({self._value(each.expr, a.cells)}) {way}")
+        order = f"ORDER BY {', '.join(keys)}"
+        place = f"row_number() OVER ({order}) AS {PLACE}"
+        if self._first.get(id(part), _MOST) < _MOST:
+            a = a._replace(sql=f"FROM ({a.sql}) a {order} LIMIT {self._first[id(part)]}")
         columns = a.columns | {PLACE}
         return Table(_select([*sorted(a.columns - {PLACE}), place], f"FROM ({a.sql}) a"), columns, a.bound)
 
     def _Slice(self, part: Any) -> Table:
+        length, start = (min(int(n), _MOST) for n in (_MOST if part.length is None else part.length, part.start or 0))
+        self._first[id(part.p.p if part.p.name == "Project" else part.p)] = length + start
         a = self.table(part.p)
         if self._graph == GRAPH:
             raise Untranslated("LIMIT within GRAPH ?g")
         order = f" ORDER BY {PLACE}" if PLACE in a.columns else ""
-        length, start = (min(int(n), _MOST) for n in (_MOST if part.length is None else part.length, part.start or 0))
         return a._replace(sql=f"FROM ({a.sql}){order} LIMIT {length} OFFSET {start}")
 
 
