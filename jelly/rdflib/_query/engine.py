@@ -69,6 +69,8 @@ class Engine:
         self._known: dict[Any, int] = {}
         self._rows = -1  # that it holds
         self._file: Any = None
+        self._set: dict[str, str] = {}
+        self._clauses: Any = None  # of the relations of the graphs
         self._asked: Touched | None = None
 
     @classmethod
@@ -93,7 +95,7 @@ class Engine:
     def begin(self, memory: int, threads: int, base: str | None) -> None:
         """Begin with a query."""
         self._memory = memory
-        self._run(f"SET threads={max(1, min(threads, os.cpu_count() or 1))}")
+        self._setting("threads", f"{max(1, min(threads, os.cpu_count() or 1))}")
         self._numbers.base = base
         self._functions: dict[tuple[Any, ...], str] = {}
 
@@ -116,15 +118,18 @@ class Engine:
             )
         self._numbers.room = (memory - held) // 8 // max(1, len(self._functions))
         left = max(memory - held - self._numbers.room * len(self._functions), LEAST)
-        self._run(f"SET memory_limit='{left // 1024}KiB'")
+        self._setting("memory_limit", f"'{left // 1024}KiB'")
+
+    def _setting(self, name: str, value: str) -> None:
+        if self._set.get(name) != value:
+            self._run(f"SET {name}={value}")
+            self._set[name] = value
 
     def close(self) -> None:
         """End the work, and remove its files."""
         try:
             for name in self._functions.values():
                 self._connection.remove_function(name)
-            for what in ("triples", "named"):
-                self._connection.execute(f"DROP VIEW IF EXISTS {what}")
         except duckdb.Error:  # not all was read of a result
             self._connection.close()
             return
@@ -144,8 +149,8 @@ class Engine:
 
     def _drop(self) -> None:
         """Let go of the statements; the connection is for the next query if it is as a new one."""
-        for name in ("quads", "parts"):
-            self._connection.execute(f"DROP TABLE IF EXISTS {name}")
+        for name in ("VIEW triples", "VIEW named", "TABLE quads", "TABLE parts"):
+            self._connection.execute("DROP " + name.replace(" ", " IF EXISTS "))
         idle = _idle.setdefault(os.getpid(), [])
         if len(idle) < _MOST_IDLE and not os.path.exists(self._folder):
             idle.append((self._connection, self._folder))
@@ -215,17 +220,20 @@ class Engine:
             self._take(some.batches())
         else:
             self._limit()
+        if clauses == self._clauses:
+            return
         default, named = (
-            [self.number(clause[name]) for clause in clauses if name in clause] for name in ("default", "named")
+            ", ".join(str(self.number(clause[name])) for clause in clauses if name in clause) or "NULL"
+            for name in ("default", "named")
         )
-        if clauses:
-            chosen = ", ".join(map(str, default)) or "NULL"
-            self._run(f"CREATE VIEW triples AS SELECT DISTINCT s, p, o FROM quads WHERE g IN ({chosen})")
-            chosen = ", ".join(map(str, named)) or "NULL"
-            self._run(f"CREATE VIEW named AS FROM quads WHERE g IN ({chosen})")
-        else:
-            self._run("CREATE VIEW triples AS SELECT s, p, o FROM quads WHERE g = -1")
-            self._run("CREATE VIEW named AS FROM quads WHERE g <> -1")
+        triples = (
+            f"SELECT DISTINCT s, p, o FROM quads WHERE g IN ({default})"
+            if clauses
+            else "SELECT s, p, o FROM quads WHERE g = -1"
+        )
+        self._run(f"CREATE OR REPLACE VIEW triples AS {triples}")
+        self._run(f"CREATE OR REPLACE VIEW named AS FROM quads WHERE g {f'IN ({named})' if clauses else '<> -1'}")
+        self._clauses = clauses
 
     def _take(self, batches: Iterator[Batch]) -> None:
         table = "statements"

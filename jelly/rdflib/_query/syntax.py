@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from importlib.util import find_spec, module_from_spec
 from threading import Lock
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ from typing import Any
 import rdflib
 import rdflib.paths
 from rdflib.plugins.sparql.parserutils import CompValue
+from rdflib.plugins.sparql.sparql import Prologue
 
 from jelly._formats.syntaxes import ox
 from jelly.errors import JellyLimitError, JellySyntaxError, JellyUnsupportedError
@@ -54,6 +56,7 @@ _UNSURE = re.compile(r"\(\s*\)|\\|\+(\d*\.|\d+e)\d", re.I)
 _CHANGING = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE"})
 _BETWEEN = {"ConditionalOrExpression": " || ", "ConditionalAndExpression": " && "}
 _SIGNS = {"UnaryNot": "!", "UnaryMinus": "-", "UnaryPlus": "+"}
+_QUERIES = 64  # that were parsed last are kept
 _lock = Lock()  # pyparsing learns from the first texts how it can call functions
 
 
@@ -82,7 +85,22 @@ _parser = _own(
     rdflib=SimpleNamespace(**{**vars(rdflib), "Literal": _Literal}),
     neg=lambda number: _Literal(f"-{number}", None, number.datatype),
 )
-_algebra = _own("algebra", Literal=_Literal)
+
+
+class _Prologue(Prologue):
+    """Prefixes without those that RDFLib has in each graph, which take more time than all else."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    def bind(self, prefix: str | None, uri: Any) -> None:
+        self._names[prefix or ""] = uri
+
+    def resolvePName(self, prefix: str | None, localname: str | None) -> rdflib.URIRef:
+        return rdflib.URIRef(self._names[prefix or ""] + (localname or ""))
+
+
+_algebra = _own("algebra", Literal=_Literal, Prologue=_Prologue)
 
 
 def _ignore_nothing(part: Any) -> None:
@@ -96,8 +114,9 @@ def _ignore_nothing(part: Any) -> None:
 _ignore_nothing(_parser.Query)
 
 
+@lru_cache(_QUERIES)
 def parsed(sparql: str) -> Any:
-    """The algebra of a query as RDFLib translates it; None if only pyoxigraph can read it.
+    """The algebra of a query as RDFLib translates it, which nobody may change; None if only pyoxigraph can read it.
 
     JellySyntaxError if it is no query, JellyUnsupportedError if it has SERVICE, JellyLimitError if it is too large.
     """
