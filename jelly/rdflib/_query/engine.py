@@ -43,6 +43,8 @@ _MOST_IDLE = 4
 # in one.
 _kept: WeakKeyDictionary[JellyFile, tuple[int, list[Engine]]] = WeakKeyDictionary()
 _STATEMENT = 32
+# Functions of expressions that stay with the statements, and with them the values.
+_FUNCTIONS = 8
 
 
 def _kept_for(file: JellyFile) -> list[Engine]:
@@ -56,7 +58,7 @@ def _kept_for(file: JellyFile) -> list[Engine]:
 
 
 class Engine:
-    """A connection to DuckDB with the statements of a `Dataset`, and the functions of one query."""
+    """A connection to DuckDB with the statements of a `Dataset`, and the functions of queries."""
 
     def __init__(self) -> None:
         try:
@@ -69,7 +71,9 @@ class Engine:
         self._known: dict[Any, int] = {}
         self._rows = -1  # that it holds
         self._file: Any = None
+        self._is_reading = False
         self._set: dict[str, str] = {}
+        self._functions: dict[tuple[Any, ...], str] = {}
         self._clauses: Any = None  # of the relations of the graphs
         self._asked: Touched | None = None
 
@@ -96,8 +100,9 @@ class Engine:
         """Begin with a query."""
         self._memory = memory
         self._setting("threads", f"{max(1, min(threads, os.cpu_count() or 1))}")
+        if self._numbers.base != base or len(self._functions) > _FUNCTIONS:
+            self._forget()
         self._numbers.base = base
-        self._functions: dict[tuple[Any, ...], str] = {}
 
     def _limit(self) -> None:
         """Let DuckDB have the memory that is left beside terms and values. What earlier queries read of the file goes
@@ -116,7 +121,7 @@ class Engine:
                 "the query needs more memory than memory= allows: "
                 f"terms of the statements that it can touch take {held} of {memory} bytes"
             )
-        self._numbers.room = (memory - held) // 8 // max(1, len(self._functions))
+        self._numbers.room = (memory - held) // 8 // max(_FUNCTIONS, len(self._functions))
         left = max(memory - held - self._numbers.room * len(self._functions), LEAST)
         self._setting("memory_limit", f"'{left // 1024}KiB'")
 
@@ -127,10 +132,7 @@ class Engine:
 
     def close(self) -> None:
         """End the work, and remove its files."""
-        try:
-            for name in self._functions.values():
-                self._connection.remove_function(name)
-        except duckdb.Error:  # not all was read of a result
+        if self._is_reading:  # not all was read of a result, or there was an error
             self._connection.close()
             return
         file = None if self._file is None or self._rows < 0 else self._file()
@@ -145,10 +147,17 @@ class Engine:
 
     @property
     def _size(self) -> int:
-        return int(self._numbers.dictionary.nbytes) + self._rows * _STATEMENT
+        return self._numbers.size(len(self._functions)) + self._rows * _STATEMENT
+
+    def _forget(self) -> None:
+        """Let go of the functions, and the values that they know."""
+        for name in self._functions.values():
+            self._connection.remove_function(name)
+        self._functions.clear()
 
     def _drop(self) -> None:
         """Let go of the statements; the connection is for the next query if it is as a new one."""
+        self._forget()
         for name in ("VIEW triples", "VIEW named", "TABLE quads", "TABLE parts"):
             self._connection.execute("DROP " + name.replace(" ", " IF EXISTS "))
         idle = _idle.setdefault(os.getpid(), [])
@@ -202,15 +211,16 @@ class Engine:
             found = compute(text, (), [()])[0]
             return f"CAST({'NULL' if found is None else found} AS {_TYPES[type]})"
         types = ["INTEGER"] * len(columns)
-        return self._of_rows((text, type), lambda rows: compute(text, columns, rows), types, type)
+        return self._of_rows((text, type, *columns), lambda rows: compute(text, columns, rows), types, type)
 
     def aggregate(self, kind: str, text: str, rest: str, columns: Sequence[str]) -> str:
         """The function of an aggregate: of lists of rows of columns."""
         names = columns or ["z"]
         row = ", ".join(f"{name} INTEGER" for name in names)
         return self._function(
-            (kind, text, rest), lambda: self._numbers.aggregate(kind, text, rest, names), [f"STRUCT({row})[]"], _NUMBER
-        )
+            (kind, text, rest, *names), lambda: self._numbers.aggregate(kind, text, rest, names), [f"STRUCT({row})[]"],
+            _NUMBER,
+        )  # fmt: skip
 
     # ---- statements
 
@@ -273,10 +283,12 @@ class Engine:
     def rows(self, sql: str) -> Iterator[Any]:
         """The rows of a query of numbers: arrays with a column for each of its columns."""
         with _refusal():
+            self._is_reading = True
             found = self._connection.sql(sql)
             reader = found.to_arrow_reader if hasattr(found, "to_arrow_reader") else found.fetch_record_batch
             for batch in reader(_ROWS):
                 yield np.stack([column.fill_null(-1).to_numpy() for column in batch.columns], axis=1)
+            self._is_reading = False
 
     def results(self, algebra: Algebra, table: Table, names: Sequence[Any]) -> Iterator[Batch]:
         """The solutions of a table: Batches of results."""

@@ -83,7 +83,7 @@ class Numbers:
 
     def size(self, functions: int) -> int:
         """Bytes of the terms, and of the tables of some functions of them."""
-        return int(self.dictionary.nbytes) + 4 * functions * self.dictionary.n_nodes
+        return int(self.dictionary.nbytes) + 8 * functions * self.dictionary.n_nodes
 
     def function(self, compute: Callable[[list[Any]], list[Any]], type: Any) -> Callable[..., Any]:
         """A function of Arrow columns, of one that computes values of rows."""
@@ -145,16 +145,17 @@ class Numbers:
     def values(self, expression: str, names: Sequence[str], rows: list[Row]) -> list[Any]:
         """The value of an expression for rows of numbers, as a term of pyoxigraph; None after an error."""
         made: list[Any] = [None] * len(rows)
-        cells = np.array([-1 if id is None else id for row in rows for id in row], np.int32)
-        cells = cells.reshape(len(rows), len(names))
-        for at, value in self._solve(f"BIND({expression} AS ?r)", names, cells, "?i ?r") if rows else ():
+        for at, value in self._solve(f"BIND({expression} AS ?r)", names, _cells(rows, names), "?i ?r") if rows else ():
             made[int(at.value)] = value
         return made
 
     def conditions(self, expression: str, names: Sequence[str], rows: list[Row]) -> list[bool | None]:
         """Whether a condition holds for rows of numbers; None after an error."""
-        found = self.values(f"IF({expression}, 1, 0)", names, rows)
-        return [None if value is None else value.value == "1" for value in found]
+        made: list[bool | None] = [False] * len(rows)
+        pattern = f"BIND(IF({expression}, 1, 0) AS ?r) FILTER(!BOUND(?r) || ?r = 1)"
+        for at, value in self._solve(pattern, names, _cells(rows, names), "?i ?r") if rows else ():
+            made[int(at.value)] = None if value is None else True
+        return made
 
     def numbered(self, values: list[Any]) -> list[int | None]:
         """The numbers of terms of pyoxigraph, of which some may be None."""
@@ -174,7 +175,7 @@ class Numbers:
         cuts = np.arange(0, len(cells), _TOGETHER)
         if text.startswith("DISTINCT "):
             cuts = starts[np.unique(starts // _TOGETHER, return_index=True)[1]]
-            if (most := int(sizes.max(initial=0))) > max(4 * self.room // _ROW, _TOGETHER):
+            if (most := int(sizes.max(initial=0))) > max(32 * self.room // _ROW, _TOGETHER):
                 raise JellyLimitError(f"{kind}({text}) of {most} rows in one group")
         first = np.union1d(starts, cuts)
         lengths = np.diff(first, append=len(cells))
@@ -245,6 +246,11 @@ class Numbers:
     def integers(self, rows: list[Row]) -> list[int | None]:
         """The numbers of integers."""
         return self.numbered([ox.Literal(str(number), datatype=_INTEGER) for (number,) in rows])
+
+
+def _cells(rows: list[Row], names: Sequence[str]) -> Any:
+    """Rows of numbers as an array, -1 for None."""
+    return np.array([-1 if id is None else id for row in rows for id in row], np.int32).reshape(len(rows), len(names))
 
 
 def _listed(names: Iterable[str]) -> str:
