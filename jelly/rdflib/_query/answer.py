@@ -195,8 +195,8 @@ def query(
     sparql : str
         The query.
     memory : int, default 1 GiB
-        Maximum bytes for the work of DuckDB, which goes on in temporary files, or for the store of pyoxigraph. DuckDB
-        has 4 MiB at least. The terms of the kept statements take memory besides.
+        Maximum bytes, about, for the terms of the kept statements, the values of expressions and DuckDB, which has what
+        these leave, at least 4 MiB, and goes on in temporary files; or for the store of pyoxigraph.
     explain : bool, default False
         Read nothing, and tell as text which way is taken and why, and which statements are kept.
     **options : Unpack[ReadOptions]
@@ -215,7 +215,7 @@ def query(
     JellyUnsupportedError
         If it has SERVICE.
     JellyLimitError
-        If it needs more memory.
+        If it needs more memory, such as for terms.
     MissingExtraError
         Without duckdb, rdflib, pyarrow and pyoxigraph (extra ``query``).
 

@@ -114,12 +114,16 @@ def _ignore_nothing(part: Any) -> None:
 _ignore_nothing(_parser.Query)
 
 
-@lru_cache(_QUERIES)
 def parsed(sparql: str) -> Any:
     """The algebra of a query as RDFLib translates it, which nobody may change; None if only pyoxigraph can read it.
 
     JellySyntaxError if it is no query, JellyUnsupportedError if it has SERVICE, JellyLimitError if it is too large.
     """
+    return _parsed(sparql)
+
+
+@lru_cache(_QUERIES)
+def _parsed(sparql: str) -> Any:
     text = _TEXTS.sub(lambda found: found[0] if found[0].startswith("\\") else " x ", sparql)
     _refuse_large(text)
     if _SERVICE.search(text):
