@@ -313,11 +313,11 @@ class Algebra:
         cells = a.cells
         cells.pop(column, None)
         value = self._value(part.expr, cells)
-        is_bound = is_constant(part.expr) or value.removeprefix("a.") in a.bound
+        name = value.removeprefix("a.")
         sql = _select([*cells.values(), f"{value} AS {column}"], f"FROM ({a.sql}) a")
         bound, counts = (
             of | {column} if is_in else of - {column}
-            for of, is_in in ((a.bound, is_bound), (a.counts, value.removeprefix("a.") in a.counts))
+            for of, is_in in ((a.bound, is_constant(part.expr) or name in a.bound), (a.counts, name in a.counts))
         )
         return Table(sql, a.columns | {column}, bound, counts)
 

@@ -215,12 +215,9 @@ class Engine:
 
     def aggregate(self, kind: str, text: str, rest: str, columns: Sequence[str]) -> str:
         """The function of an aggregate: of lists of rows of columns."""
-        names = columns or ["z"]
-        row = ", ".join(f"{name} INTEGER" for name in names)
-        return self._function(
-            (kind, text, rest, *names), lambda: self._numbers.aggregate(kind, text, rest, names), [f"STRUCT({row})[]"],
-            _NUMBER,
-        )  # fmt: skip
+        of = kind, text, rest, tuple(columns or "z")
+        row = ", ".join(f"{name} INTEGER" for name in of[-1])
+        return self._function(of, lambda: self._numbers.aggregate(*of), [f"STRUCT({row})[]"], _NUMBER)
 
     # ---- statements
 

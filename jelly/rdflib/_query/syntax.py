@@ -56,7 +56,7 @@ _UNSURE = re.compile(r"\(\s*\)|\\|\+(\d*\.|\d+e)\d", re.I)
 _CHANGING = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE"})
 _BETWEEN = {"ConditionalOrExpression": " || ", "ConditionalAndExpression": " && "}
 _SIGNS = {"UnaryNot": "!", "UnaryMinus": "-", "UnaryPlus": "+"}
-_QUERIES = 64  # that were parsed last are kept
+_QUERIES, _LONG = 64, 1 << 14  # that were parsed last are kept; characters of those that are not
 _lock = Lock()  # pyparsing learns from the first texts how it can call functions
 
 
@@ -119,10 +119,9 @@ def parsed(sparql: str) -> Any:
 
     JellySyntaxError if it is no query, JellyUnsupportedError if it has SERVICE, JellyLimitError if it is too large.
     """
-    return _parsed(sparql)
+    return (_kept if len(sparql) < _LONG else _parsed)(sparql)
 
 
-@lru_cache(_QUERIES)
 def _parsed(sparql: str) -> Any:
     text = _TEXTS.sub(lambda found: found[0] if found[0].startswith("\\") else " x ", sparql)
     _refuse_large(text)
@@ -142,6 +141,9 @@ def _parsed(sparql: str) -> Any:
     if algebra.name == "SelectQuery":
         algebra.PV = variables  # RDFLib has those of SELECT * in no order
     return algebra
+
+
+_kept = lru_cache(_QUERIES)(_parsed)
 
 
 def _refuse_large(text: str) -> None:

@@ -83,7 +83,7 @@ class Numbers:
 
     def size(self, functions: int) -> int:
         """Bytes of the terms, and of the tables of some functions of them."""
-        return int(self.dictionary.nbytes) + 8 * functions * self.dictionary.n_nodes
+        return self.dictionary.nbytes + 8 * functions * self.dictionary.n_nodes
 
     def function(self, compute: Callable[[list[Any]], list[Any]], type: Any) -> Callable[..., Any]:
         """A function of Arrow columns, of one that computes values of rows."""
@@ -129,8 +129,8 @@ class Numbers:
 
         return call
 
-    def aggregate(self, kind: str, text: str, rest: str, names: Sequence[str]) -> Callable[[Any], Any]:
-        """The function of an Arrow column of lists of rows, of an aggregate of the text of an expression."""
+    def aggregate(self, *of: Any) -> Callable[[Any], Any]:
+        """The function of an Arrow column of lists of rows, of an aggregate as `aggregates` takes it."""
 
         def call(lists: Any) -> Any:
             lists = lists.combine_chunks()
@@ -138,7 +138,7 @@ class Numbers:
             cells = np.stack([column.fill_null(-1).to_numpy() for column in rows.flatten()], axis=1)
             sizes = lists.value_lengths().fill_null(0).to_numpy()
             with self._lock:
-                return pa.array(self.aggregates(kind, text, rest, names, sizes, cells), pa.int32())
+                return pa.array(self.aggregates(sizes, cells, *of), pa.int32())
 
         return call
 
@@ -163,15 +163,15 @@ class Numbers:
         return [None if value is None else next(numbers) for value in values]
 
     def aggregates(
-        self, kind: str, text: str, rest: str, names: Sequence[str], sizes: Any, cells: Any
+        self, sizes: Any, cells: Any, kind: str, text: str, rest: str, names: Sequence[str]
     ) -> list[int | None]:
-        """The numbers of an aggregate for groups of rows of numbers, of which ``sizes`` are given.
+        """The numbers of an aggregate for groups of rows of numbers (``cells``), of which ``sizes`` are given: of the
+        ``text`` of an expression, which ``rest`` follows.
 
         Large groups are aggregated in parts, and then what came of these.
         """
-        ends = np.cumsum(sizes)
         full = np.flatnonzero(sizes)
-        starts = (ends - sizes)[full]
+        starts = (np.cumsum(sizes) - sizes)[full]
         cuts = np.arange(0, len(cells), _TOGETHER)
         if text.startswith("DISTINCT "):
             cuts = starts[np.unique(starts // _TOGETHER, return_index=True)[1]]
@@ -191,7 +191,7 @@ class Numbers:
         numbers = self.numbered(made)
         if is_parted:
             column = np.array([[-1 if number is None else number] for number in numbers])
-            found = self.aggregates(name, "?x", rest, ["x"], np.bincount(of, minlength=len(sizes)), column)
+            found = self.aggregates(np.bincount(of, minlength=len(sizes)), column, name, "?x", rest, ["x"])
             if name != kind:
                 rows: list[Row] = list(zip(found, self.integers([(size,) for size in sizes.tolist()]), strict=True))
                 means = self.numbered(self.values("?x / ?y", ["x", "y"], rows))
