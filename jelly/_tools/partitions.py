@@ -67,7 +67,9 @@ class _Names:
     def of(self, batch: Batch, scopes: Array, terms: Array) -> tuple[Array, Array]:
         """The numbers of the different ones of some terms of a Batch, each in a scope, and for each its place there."""
         width = batch.n_terms
-        found, places = _dense(scopes.astype(np.int64) * width + terms, (int(scopes.max(initial=0)) + 1) * width)
+        last = int(scopes.max(initial=0))
+        keys = scopes.astype(np.int64) * width + terms if last else terms
+        found, places = _dense(keys, (last + 1) * width)
         pairs = (divmod(key, width) for key in found.tolist())
         return np.array([self.number(scope, name_of(batch, term)) for scope, term in pairs], np.int32), places
 
@@ -110,7 +112,7 @@ def _dense(keys: Array, domain: int) -> tuple[Array, Array]:
         return found, np.searchsorted(found, keys)
     is_there = np.zeros(domain, bool)
     is_there[keys] = True
-    return np.flatnonzero(is_there), (np.cumsum(is_there, dtype=np.int32) - 1)[keys]
+    return np.flatnonzero(is_there), (np.cumsum(is_there, dtype=np.int32) - 1).take(keys)
 
 
 def _tally(keys: Array, domain: int) -> tuple[Array, Array]:
@@ -124,20 +126,27 @@ def _tally(keys: Array, domain: int) -> tuple[Array, Array]:
 
 def counted(columns: list[Array], weights: Array | None = None) -> tuple[list[Array], Array]:
     """The different rows of columns of numbers, in order, and how many there are of each, or the sum of the weights."""
+    made, at, order = _sorted(columns, weights is not None)
+    if order is None or weights is None or not len(at):
+        return made, np.diff(at, append=len(columns[0]))
+    return made, np.add.reduceat(weights[order], at)
+
+
+def _sorted(columns: list[Array], has_order: bool = False) -> tuple[list[Array], Array, Array | None]:
+    """The different rows of columns in order, where each begins among all in order, and if asked for that order."""
     bits = [int(column.max(initial=0)).bit_length() for column in columns]
     if sum(bits) < 64:
-        key = columns[0].astype(np.int64)
+        key = columns[0].astype(np.int32 if sum(bits) < 32 else np.int64)
         for column, size in zip(columns[1:], bits[1:], strict=True):
             key <<= size
             key |= column
-        order = None if weights is None else np.argsort(key)
+        order = np.argsort(key) if has_order else None
         if order is None:
             key.sort()
         else:
             key = key[order]
         at = np.flatnonzero(_starts(key))
-        n = len(key)
-        if len(at) < n:
+        if len(at) < len(key):
             key = key[at]
         made = []
         for size in reversed(bits[1:]):
@@ -147,11 +156,9 @@ def counted(columns: list[Array], weights: Array | None = None) -> tuple[list[Ar
     else:
         order = np.lexsort(columns[::-1])
         made = [column[order] for column in columns]
-        at, n = np.flatnonzero(_starts(*made)), len(order)
+        at = np.flatnonzero(_starts(*made))
         made = [column[at] for column in made]
-    if weights is None or order is None or not n:
-        return made, np.diff(at, append=n)
-    return made, np.add.reduceat(weights[order], at)
+    return made, at, order
 
 
 def _entries(first: Array, *others: Array) -> Array:
@@ -228,20 +235,20 @@ class Partitions:
     ) -> None:
         s, p, o = batch.s[rows], batch.p[rows], batch.o[rows]
         numbers, places = self.properties.of(batch, scopes, p)
-        what = kinds[o]
+        what = kinds.take(o)
         is_type = np.array([self.properties.all[number][1] == _TYPE for number in numbers.tolist()])
         if is_type.any():
-            rows = np.flatnonzero(is_type[places] & (what == IRI))
+            rows = np.flatnonzero(is_type.take(places) & (what == IRI))
             classes, class_places = self.classes.of(batch, scopes[rows], o[rows])
             what[rows] = -1 - classes[class_places]
-        subject = (numbers << 2)[places] | np.minimum(kinds[s], OTHER)
+        subject = (numbers << 2).take(places) | np.minimum(kinds, OTHER).take(s)
         facts = (subject, what) if spaces is None else (subject, what, spaces[s], spaces[o])
         if self._index is None:
             self._spill(hashes, mix, s, o, *facts)
             return
         if mix is None:
             nodes = self._index.add(hashes)[0].astype(np.int32)
-            ends = nodes[s], nodes[o]
+            ends = nodes.take(s), nodes.take(o)
         else:
             ends = _numbers(self._index, hashes[s] + mix), _numbers(self._index, hashes[o] + mix)
         self._rows.append((*ends, *facts))
@@ -312,20 +319,20 @@ class Partitions:
         space = np.zeros(n if spaces else 0, np.int32)
         if spaces:
             space[s], space[o] = spaces
-        (s, p, o), _ = counted([s, subject >> 2, o])
+        (s, p, o), *_ = _sorted([s, subject >> 2, o])
         if spaces:
             self._note_links(p, space[s], space[o])
         sets = np.zeros(n, np.int32)
-        at = np.flatnonzero(self._is_type[p])
+        at = np.flatnonzero(self._is_type.take(p))
         at = at[classes[o[at]] >= 0]
         if len(at):
-            (nodes, members), _ = counted([s[at], classes[o[at]]])
+            (nodes, members), *_ = _sorted([s[at], classes[o[at]]])
             first = np.flatnonzero(_starts(nodes))
             sets[nodes[first]] = self._set_numbers(members, first)
             found, times = _tally(members, len(self.classes.all))
             self._note("entities", times, found)
         at = np.flatnonzero(_starts(s, p))
-        of, t = p[at], sets[s[at]]
+        of, t = p[at], sets.take(s[at])
         width = len(self._scope)
         found, times = _tally(t.astype(np.int64) * width + of, len(self._members) * width)
         self._note("subjects", times, *divmod(found, width))
@@ -357,8 +364,8 @@ class Partitions:
         t, p = divmod(found, width)
         order = np.lexsort((t, p))
         t, p = t[order], p[order]
-        (o, pair), n = counted([o, np.argsort(order)[places]], times)
-        of = p[pair]
+        (o, pair), n = counted([o, np.argsort(order).take(places)], times)
+        of = p.take(pair)
         is_node = _starts(o)
         self._note_nodes("objects", self._scope[of[is_node]], np.minimum(kinds[o[is_node]], LITERAL))
         found, n_objects = _tally(of[_starts(o, of)], width)
@@ -366,7 +373,7 @@ class Partitions:
         self._of_classes(o, pair, t, p)
         n_sets = len(self._members)
         ends, end = _dense(kinds.astype(np.int64) * n_sets + sets, (int(kinds.max(initial=0)) + 1) * n_sets)
-        found, places = _dense(pair.astype(np.int64) * len(ends) + end[o], len(t) * len(ends))
+        found, places = _dense(pair.astype(np.int64) * len(ends) + end.take(o), len(t) * len(ends))
         pair, end = divmod(found, len(ends))
         refuse_more(len(found), self._limit)
         self._note("triples", np.bincount(places, n).astype(np.int64), t[pair], p[pair], *divmod(ends[end], n_sets))
@@ -392,7 +399,7 @@ class Partitions:
         chunk = chunk[np.flatnonzero(first)[np.cumsum(first) - 1]]
         for some in np.split(np.arange(len(o)), np.flatnonzero(np.diff(chunk)) + 1):
             which, at = _runs(begin[pair[some]], lengths[pair[some]])
-            (_, places), _ = counted([o[some][which], target[at]])
+            (_, places), *_ = _sorted([o[some][which], target[at]])
             found_here, times = _tally(places, len(found))
             self._note("of objects", times, *divmod(found[found_here], len(self._scope)))
 

@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 import rdflib
 from click.testing import CliRunner
+from support.measure import growth
 from support.shared import shared
 
 import jelly
 from jelly import IRI, Literal
 from jelly.cli.commands import cli
+from jelly.rdflib._query import values
 from jelly.results import Results
 
 DATA = b"""<a:ann> <a:name> "Ann" .
@@ -70,7 +72,7 @@ def test_comments() -> None:
 
 def test_values_of_many_terms() -> None:
     # More than DuckDB gives at a time; of some it is an error, and some are unbound.
-    lines = [f'<a:{n}> <a:p> {f"<a:o{n}>" if n % 3 else f"{chr(34)}{n % 7000}{chr(34)}"} .' for n in range(9000)]
+    lines = [f"<a:{n}> <a:p> {f'<a:o{n}>' if n % 3 else f'{chr(34)}{n % 7000}{chr(34)}'} ." for n in range(9000)]
     data = "\n".join([*lines, *(f"<a:x{n}> <a:q> <a:{n}> ." for n in range(0, 12000, 2))]).encode()
 
     def asked(condition: str) -> int:
@@ -205,6 +207,72 @@ def test_memory_has_a_limit() -> None:
     big = "SELECT (COUNT(*) AS ?n) { SELECT DISTINCT ?a ?b { ?s <a:p> ?a . ?t <a:p> ?b FILTER(?s = <a:s1>) } }"
     [(n,)] = jelly.query(data, big, format="nt", memory=1 << 26)
     assert n.value == "400000"
+
+
+_MUCH = """
+import jelly.rdflib._query.answer
+def data():
+    for at in range(300):
+        begin = f"<http://example.org/of/a/long/name/that/takes/memory/{at}/"
+        of = "^^<http://www.w3.org/2001/XMLSchema#integer>"
+        yield "".join(f'{begin}{n}> <a:p> "{n % 90}"{of} .\\n' for n in range(1000)).encode()
+jelly.query(b"<a:s> <a:p> 1 .", "SELECT ?s { ?s ?p ?o } ORDER BY ?o", format="ttl").to_arrow()
+text = b"".join(data())
+"""
+
+
+@pytest.mark.parametrize(
+    ("sparql", "memory", "found"),
+    [
+        ("SELECT (SUM(?o) AS ?n) { ?s <a:p> ?o }", 80, 1),
+        ("SELECT ?o (MAX(STR(?s)) AS ?n) { ?s <a:p> ?o } GROUP BY ?o", 80, 90),
+        ("SELECT ?s { ?s <a:p> ?o } ORDER BY ?s LIMIT 7", 80, 7),
+        ("SELECT ?s { ?s <a:p> ?o FILTER(STR(?s) != STR(?o)) } LIMIT 9", 80, 9),
+        ("SELECT ?s { ?s <a:p> ?o }", 24, None),  # the terms alone take more
+        ("DESCRIBE ?s { ?s <a:p> ?o }", 60, None),
+    ],
+)
+def test_what_a_query_holds_is_within_its_memory(sparql: str, memory: int, found: int | None) -> None:
+    work = f"found = len(list(jelly.query(text, {sparql!r}, format='nt', memory={memory} << 20)))"
+    refused = f"try:\n    {work}\nexcept jelly.JellyLimitError:\n    found = None"
+    assert growth(_MUCH, f"{refused}\nassert found == {found}, found") < (memory << 20) + (24 << 20)
+
+
+def test_large_groups_are_aggregated_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = "".join(f"<a:s{n % 7}> <a:p> {n} , {n}.5 .\n" for n in range(300)).encode()
+
+    def rows(sparql: str) -> list[Any]:
+        return sorted(tuple(map(str, row)) for row in jelly.query(data, sparql, format="ttl"))
+
+    for select in ("SELECT ?s", "SELECT"):
+        for of in ("?o", "DISTINCT ?o", "1/(?o - 33)", "DISTINCT STRLEN(STR(?o))"):
+            for kind in ("SUM", "AVG", "MIN", "MAX"):
+                group = " GROUP BY ?s" * (select != "SELECT")
+                sparql = f"{select} ({kind}({of}) AS ?x) {{ ?s <a:p> ?o }}{group}"
+                whole = rows(sparql)
+                for n in (100, 3):
+                    with monkeypatch.context() as patch:
+                        patch.setattr(values, "_TOGETHER", n)
+                        assert rows(sparql) == whole
+    monkeypatch.setattr(values, "_TOGETHER", 50)
+    monkeypatch.setattr(values, "_ROW", 1 << 20)
+    [(joined,)] = jelly.query(data, "SELECT (GROUP_CONCAT(?o; SEPARATOR=', ') AS ?x) { ?s <a:p> ?o }", format="ttl")
+    assert len(joined.value.split(", ")) == 600
+    with pytest.raises(jelly.JellyLimitError, match=r"memory= allows: SUM\(DISTINCT \?v1\) of 600 rows in one group"):
+        jelly.query(
+            data, "SELECT (SUM(DISTINCT ?o) AS ?x) { ?s <a:p> ?o }", format="ttl", memory=1
+        ).to_arrow().read_all()
+
+
+def test_order_of_numbers() -> None:
+    numbers = ["-INF", "-1e300", "-2.5", "-1e-300", "0", "1e-300", "2", "10", "1e300", "INF"]
+    types = ["double" if set("eN") & set(each) else "decimal" for each in numbers]
+    lines = [
+        f'<a:s> <a:p> "{number}"^^<http://www.w3.org/2001/XMLSchema#{type}> .'
+        for number, type in zip(numbers, types, strict=True)
+    ]
+    found = jelly.query("\n".join(sorted(lines)).encode(), "SELECT ?o { ?s ?p ?o } ORDER BY ?o", format="nt")
+    assert [term.value for (term,) in found] == numbers
 
 
 def test_solutions_come_before_all_are_there() -> None:

@@ -1,6 +1,6 @@
 """Statements of many Batches as columns of numbers: one numbering of all nodes, from 0 without gaps."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
@@ -113,6 +113,8 @@ cdef class GraphDictionary:
     ----------
     n_nodes, n_relations : int
         How many numbers were given. Relations have numbers of their own only where they are asked for apart.
+    nbytes : int
+        Bytes of memory in use.
 
     Examples
     --------
@@ -147,6 +149,15 @@ cdef class GraphDictionary:
     def n_relations(self):
         """How many relations have a number of their own."""
         return self.relations.n
+
+    @property
+    def nbytes(self):
+        """Bytes of memory in use."""
+        cdef TermTable* t = &self.terms.table
+        return (
+            self.terms.terms.nbytes + (t.mask + 1 + t.terms.n_terms) * sizeof(uint64_t)
+            + (self.nodes.n_ids + self.nodes.n + self.relations.n_ids + self.relations.n) * sizeof(int32_t)
+        )
 
     def __repr__(self):
         return f"<jelly.GraphDictionary: {self.nodes.n} nodes, {self.relations.n} relations>"

@@ -12,15 +12,17 @@ __all__ = ["GRAPH", "PLACE", "Algebra", "Table"]
 
 # Columns that are no variables: the graph of GRAPH ?g, and the place in an order.
 GRAPH, PLACE = "g", "n"
+_COUNT = "coalesce({}, 0)"
 _MOST = 1 << 62  # rows that DuckDB can count
 
 
 class Table(NamedTuple):
-    """A query of SQL, its columns, and those of them that are never NULL."""
+    """A query of SQL, its columns, those that are never NULL, and those that are counts, not numbers of terms."""
 
     sql: str
     columns: frozenset[str]
     bound: frozenset[str]
+    counts: frozenset[str] = frozenset()
 
     @property
     def variables(self) -> frozenset[str]:
@@ -31,6 +33,9 @@ class Table(NamedTuple):
     def cells(self) -> dict[str, str]:
         """What stands for the columns where the table is called a."""
         return {column: f"a.{column}" for column in self.columns}
+
+
+_UNIT = Table("SELECT 0 AS z", frozenset(), frozenset())
 
 
 def _select(columns: Iterable[str], rest: str) -> str:
@@ -55,18 +60,22 @@ class Algebra:
         # The graph that patterns are matched in: its number, or GRAPH for each of the named graphs.
         self._graph: Any = None
         self._missing: set[str] = set()  # columns that expressions have and their tables lack
+        self._first: dict[int, int] = {}  # how many rows are asked for of parts that are ordered, by their ids
 
     def column(self, variable: Any) -> str:
         """The column of a variable or of a blank node of a pattern."""
         return self._columns.setdefault(variable.n3(), f"v{len(self._columns)}")
 
-    def table(self, part: Any) -> Table:
-        """The table of a part of the algebra. Untranslated if there is none."""
+    def table(self, part: Any, has_counts: bool = False) -> Table:
+        """The table of a part of the algebra, with counts where they may be. Untranslated if there is none."""
         make = getattr(self, f"_{part.name}", None)
         if make is None:
             raise Untranslated(f"{part.name} in the query")
         made: Table = make(part)
-        return made
+        if has_counts or not made.counts:
+            return made
+        terms = (f"{self._functions.integer()}({column}) AS {column}" for column in made.counts)
+        return Table(_select([*(made.columns - made.counts), *terms], f"FROM ({made.sql})"), made.columns, made.bound)
 
     # ---- patterns
 
@@ -80,7 +89,7 @@ class Algebra:
         """The table of one row without variables, for each graph."""
         if self._graph == GRAPH:
             return Table(f"SELECT DISTINCT g FROM {self._named}", frozenset({GRAPH}), frozenset({GRAPH}))
-        return Table("SELECT 0 AS z", frozenset(), frozenset())
+        return _UNIT
 
     def _BGP(self, part: Any) -> Table:
         if not part.triples:
@@ -184,6 +193,8 @@ class Algebra:
         return made
 
     def _joined(self, a: Table, b: Table) -> Table:
+        if _UNIT in (a, b):
+            return b if a == _UNIT else a
         conditions = " AND ".join(self._compatible(a, b, a.columns & b.columns)) or "true"
         chosen = (f"{cell} AS {column}" for column, cell in self._cells(a, b).items())
         sql = _select(chosen, f"FROM ({a.sql}) a JOIN ({b.sql}) b ON {conditions}")
@@ -297,14 +308,18 @@ class Algebra:
         return f"{negated}EXISTS (SELECT 1 FROM ({b.sql}) b WHERE {conditions})"
 
     def _Extend(self, part: Any) -> Table:
-        a = self.table(part.p)
+        a = self.table(part.p, isinstance(part.expr, rdflib.Variable))
         column = self.column(part.var)
         cells = a.cells
         cells.pop(column, None)
         value = self._value(part.expr, cells)
-        is_bound = is_constant(part.expr) or value.removeprefix("a.") in a.bound
+        name = value.removeprefix("a.")
         sql = _select([*cells.values(), f"{value} AS {column}"], f"FROM ({a.sql}) a")
-        return Table(sql, a.columns | {column}, a.bound | {column} if is_bound else a.bound - {column})
+        bound, counts = (
+            of | {column} if is_in else of - {column}
+            for of, is_in in ((a.bound, is_constant(part.expr) or name in a.bound), (a.counts, name in a.counts))
+        )
+        return Table(sql, a.columns | {column}, bound, counts)
 
     # ---- groups
 
@@ -313,7 +328,7 @@ class Algebra:
         keys = [self.column(variable) for variable in part.p.expr or ()]
         is_each = self._graph == GRAPH
         known = [*dict.fromkeys(key for key in keys if key in a.columns), *[GRAPH] * is_each]
-        made = {self.column(each.res): self._aggregate(each, a) for each in part.A}
+        made = {self.column(each.res): self._aggregate(each, a, known) for each in part.A}
         # Without keys there is one group, also of no solutions.
         group = f" GROUP BY {', '.join(known)}" if known else " HAVING count(*) > 0" if keys else ""
         found = _select(
@@ -324,40 +339,41 @@ class Algebra:
         unknown = [f"NULL::INTEGER AS {key}" for key in dict.fromkeys(keys) if key not in known]
         chosen = [*known, *unknown, *(f"{value.format(column)} AS {column}" for column, (_, value) in made.items())]
         columns = frozenset([*keys, *known, *made])
-        return Table(_select(chosen, f"FROM ({found})"), columns, a.bound & {*known})
+        counts = frozenset(column for column, (_, value) in made.items() if value == _COUNT)
+        return Table(_select(chosen, f"FROM ({found})"), columns, a.bound & {*known}, counts)
 
-    def _aggregate(self, part: Any, a: Table) -> tuple[str, str]:
+    def _aggregate(self, part: Any, a: Table, keys: list[str]) -> tuple[str, str]:
         """The aggregate of SQL for one of SPARQL, and what makes its value of that."""
         kind = part.name.removeprefix("Aggregate_").upper()
         cells = a.cells
         over, distinct = part.vars, "DISTINCT " if part.distinct else ""
         if kind == "COUNT" and over == "*":
             counted = _struct({c: cells[c] for c in sorted(a.variables)}) if distinct else "*"
-            return f"count({distinct}{counted})", "count_of(coalesce({}, 0))"
+            return f"count({distinct}{counted})", _COUNT
         if kind in ("COUNT", "SAMPLE"):
             value = self._value(over, cells)
             if kind == "SAMPLE":
-                return f"any_value({value})", "{}"
-            return f"count({distinct}{value})", "count_of(coalesce({}, 0))"
-        text = text_of(over, self.column)
+                return value if value.removeprefix("a.") in keys else f"any_value({value})", "{}"
+            return f"count({distinct}{value})", _COUNT
+        text, rest = text_of(over, self.column), ""
         if kind == "GROUPCONCAT":
             # pyoxigraph keeps languages, where SPARQL 1.1 (18.5.1.7) joins strings.
             kind, text = "GROUP_CONCAT", f"STR({text})"
             if part.separator is not None:
-                text += f"; SEPARATOR={text_of(part.separator, self.column)}"
+                rest = f"; SEPARATOR={text_of(part.separator, self.column)}"
         columns = self._columns_of(over, cells)
-        function = self._functions.aggregate(f"{kind}({distinct}{text})", columns)
-        return f"list({_struct({column: cells[column] for column in columns})})", f"{function}({{}})"
+        function = self._functions.aggregate(kind, distinct + text, rest, columns)
+        return f"list({distinct}{_struct({column: cells[column] for column in columns})})", f"{function}({{}})"
 
     # ---- solutions
 
     def _Project(self, part: Any) -> Table:
-        a = self.table(part.p)
+        a = self.table(part.p, True)
         columns = [self.column(variable) for variable in part.PV]
         chosen = [c if c in a.columns else f"NULL::INTEGER AS {c}" for c in dict.fromkeys(columns)]
         kept = sorted(a.columns & {GRAPH, PLACE})
         made = frozenset([*columns, *kept])
-        return Table(_select([*chosen, *kept], f"FROM ({a.sql})"), made, a.bound & made)
+        return Table(_select([*chosen, *kept], f"FROM ({a.sql})"), made, a.bound & made, a.counts & made)
 
     def _Distinct(self, part: Any) -> Table:
         a = self.table(part.p)
@@ -370,21 +386,27 @@ class Algebra:
     _Reduced = _Distinct
 
     def _OrderBy(self, part: Any) -> Table:
-        a = self.table(part.p)
+        a = self.table(part.p, all(isinstance(each.expr, rdflib.Variable) for each in part.expr))
         keys = []
         for each in part.expr:
-            way = "DESC NULLS LAST" if each.order == "DESC" else "ASC NULLS FIRST"
-            keys.append(f"order_of({self._value(each.expr, a.cells)}) {way}")
-        place = f"row_number() OVER (ORDER BY {', '.join(keys)}) AS {PLACE}"
-        columns = a.columns | {PLACE}
-        return Table(_select([*sorted(a.columns - {PLACE}), place], f"FROM ({a.sql}) a"), columns, a.bound)
+            value = self._value(each.expr, a.cells)
+            if value.removeprefix("a.") not in a.counts:
+                value = f"{self._functions.order()}({value})"
+            keys.append(f"{value} {'DESC NULLS LAST' if each.order == 'DESC' else 'ASC NULLS FIRST'}")
+        order = f"ORDER BY {', '.join(keys)}"
+        place = f"row_number() OVER ({order}) AS {PLACE}"
+        if self._first.get(id(part), _MOST) < _MOST:
+            a = a._replace(sql=f"FROM ({a.sql}) a {order} LIMIT {self._first[id(part)]}")
+        sql = _select([*sorted(a.columns - {PLACE}), place], f"FROM ({a.sql}) a")
+        return a._replace(sql=sql, columns=a.columns | {PLACE})
 
     def _Slice(self, part: Any) -> Table:
-        a = self.table(part.p)
+        length, start = (min(int(n), _MOST) for n in (_MOST if part.length is None else part.length, part.start or 0))
+        self._first[id(part.p.p if part.p.name == "Project" else part.p)] = length + start
+        a = self.table(part.p, True)
         if self._graph == GRAPH:
             raise Untranslated("LIMIT within GRAPH ?g")
         order = f" ORDER BY {PLACE}" if PLACE in a.columns else ""
-        length, start = (min(int(n), _MOST) for n in (_MOST if part.length is None else part.length, part.start or 0))
         return a._replace(sql=f"FROM ({a.sql}){order} LIMIT {length} OFFSET {start}")
 
 

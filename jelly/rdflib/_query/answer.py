@@ -21,7 +21,7 @@ from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyLimitError
 from jelly.oxigraph import fill
 from jelly.rdflib._query.algebra import Algebra
-from jelly.rdflib._query.engine import Engine
+from jelly.rdflib._query.engine import LEAST, Engine
 from jelly.rdflib._query.syntax import Untranslated, is_constant, ox, parsed, rdflib
 from jelly.rdflib._query.touched import Touched, touched
 from jelly.results import Results
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["query"]
 
-# Bytes that the store of pyoxigraph takes for a statement.
-_STORED = 400
+# Bytes that the store of pyoxigraph takes for a statement, and DESCRIBE for a node.
+_STORED, _NODE = 400, 500
 
 
 class Answer(NamedTuple):
@@ -67,10 +67,10 @@ def answer(dataset: Dataset, sparql: str, memory: int, threads: int, explain: bo
         some = dataset if asked == _ALL else dataset.filter(*asked)
         found = Answer("jelly.subset")
         if algebra.p is not None:
-            engine = Engine.of(dataset, asked)
+            engine = Engine.of(dataset, asked, memory)
             engine.begin(memory, threads, algebra.base)
             found = _by_duckdb(engine, algebra, some, asked, explain)
-        return _described(dataset, algebra, found) if describes and not explain else found
+        return _described(dataset, algebra, found, memory) if describes and not explain else found
     except (Untranslated, RecursionError) as reason:
         if describes:
             asked = _ALL
@@ -79,10 +79,13 @@ def answer(dataset: Dataset, sparql: str, memory: int, threads: int, explain: bo
         return Answer(plan) if explain else _by_pyoxigraph(some, sparql, memory, plan)
 
 
-def _described(dataset: Dataset, algebra: Any, found: Answer) -> Answer:
+def _described(dataset: Dataset, algebra: Any, found: Answer, memory: int) -> Answer:
     """The descriptions of IRIs, and of the solutions that are found of variables."""
     nodes = {to_term(term) for term in algebra.PV if is_constant(term)}
-    nodes.update(term for row in _Solutions(found) for term in row if isinstance(term, IRI | BlankNode))
+    for row in _Solutions(found):
+        nodes.update(term for term in row if isinstance(term, IRI | BlankNode))
+        if len(nodes) * _NODE > max(memory, LEAST):
+            raise JellyLimitError(f"DESCRIBE of {len(nodes)} nodes needs more memory than memory={memory} allows")
     about = subset(dataset.filter(g=DefaultGraph()), focus=nodes)
     return found._replace(is_graph=True, batches=about.unique().batches())
 
@@ -192,8 +195,8 @@ def query(
     sparql : str
         The query.
     memory : int, default 1 GiB
-        Maximum bytes for the work of DuckDB, which goes on in temporary files, or for the store of pyoxigraph. DuckDB
-        has 4 MiB at least. The terms of the kept statements take memory besides.
+        Maximum bytes, about, for the terms of the kept statements, the values of expressions and DuckDB, which has what
+        these leave, at least 4 MiB, and goes on in temporary files; or for the store of pyoxigraph.
     explain : bool, default False
         Read nothing, and tell as text which way is taken and why, and which statements are kept.
     **options : Unpack[ReadOptions]
@@ -212,7 +215,7 @@ def query(
     JellyUnsupportedError
         If it has SERVICE.
     JellyLimitError
-        If it needs more memory.
+        If it needs more memory, such as for terms.
     MissingExtraError
         Without duckdb, rdflib, pyarrow and pyoxigraph (extra ``query``).
 

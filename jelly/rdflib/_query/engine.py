@@ -18,7 +18,7 @@ from jelly._dataset.dataset import Dataset
 from jelly._dataset.seekable.file import JellyFile
 from jelly._formats.arrow_tables import pa
 from jelly._formats.index import refuse_closed
-from jelly.errors import JellyError, JellyLimitError, JellyUnsupportedError, need
+from jelly.errors import JellyLimitError, JellyUnsupportedError, need
 from jelly.rdflib._query.algebra import PLACE, Algebra, Table
 from jelly.rdflib._query.syntax import rdflib
 from jelly.rdflib._query.touched import Touched
@@ -27,21 +27,24 @@ from jelly.rdflib._query.values import Numbers
 with need("query", "SPARQL queries need duckdb"):
     import duckdb
 
-__all__ = ["Engine"]
+__all__ = ["LEAST", "Engine"]
 
-_STATEMENTS = pa.schema([pa.field(name, pa.int32()) for name in "spog"])
-_ORDER = pa.struct([("rank", pa.int8()), ("number", pa.float64()), ("text", pa.string())])
-# Rows of a Batch of results.
-_ROWS = 1 << 16
+_NUMBER = pa.int32()
+_STATEMENTS = pa.schema([pa.field(name, _NUMBER) for name in "spog"])
+_TYPES = {_NUMBER: "INTEGER", pa.bool_(): "BOOLEAN", pa.string(): "VARCHAR"}
+# Rows of a Batch of results, and of statements that DuckDB gets at a time.
+_ROWS, _TOGETHER = 1 << 16, 1 << 18
 # Bytes without which DuckDB cannot even clean up.
-_LEAST = 1 << 22
+LEAST = 1 << 22
 # Connections for the next queries, as DuckDB takes 40 ms for a new one, by process; each with its folder.
 _idle: dict[int, list[tuple[Any, str]]] = {}
 _MOST_IDLE = 4
-# Engines that hold statements of open files, by process, until the files are closed; and about the bytes of a term and
-# of a statement in one.
+# Engines that hold statements of open files, by process, until the files are closed; and about the bytes of a statement
+# in one.
 _kept: WeakKeyDictionary[JellyFile, tuple[int, list[Engine]]] = WeakKeyDictionary()
-_TERM, _STATEMENT = 128, 32
+_STATEMENT = 32
+# Functions of expressions that stay with the statements, and with them the values.
+_FUNCTIONS = 8
 
 
 def _kept_for(file: JellyFile) -> list[Engine]:
@@ -55,7 +58,7 @@ def _kept_for(file: JellyFile) -> list[Engine]:
 
 
 class Engine:
-    """A connection to DuckDB with the statements of a `Dataset`, and the functions of one query."""
+    """A connection to DuckDB with the statements of a `Dataset`, and the functions of queries."""
 
     def __init__(self) -> None:
         try:
@@ -68,10 +71,14 @@ class Engine:
         self._known: dict[Any, int] = {}
         self._rows = -1  # that it holds
         self._file: Any = None
+        self._is_reading = False
+        self._set: dict[str, str] = {}
+        self._functions: dict[tuple[Any, ...], str] = {}
+        self._clauses: Any = None  # of the relations of the graphs
         self._asked: Touched | None = None
 
     @classmethod
-    def of(cls, dataset: Dataset, asked: Touched) -> Engine:
+    def of(cls, dataset: Dataset, asked: Touched, memory: int) -> Engine:
         """An engine for what a query asks of a dataset; of an open file one that holds it, if there is one."""
         sources = dataset._sources
         file = sources.each[0]
@@ -81,7 +88,7 @@ class Engine:
         refuse_closed(file._file)
         engines = _kept_for(file)
         for engine in list(engines):
-            if engine._asked is not None and asked.is_within(engine._asked):
+            if engine._asked is not None and asked.is_within(engine._asked) and engine._size <= max(memory, LEAST):
                 with suppress(ValueError):  # another thread has it now
                     engines.remove(engine)
                     return engine
@@ -92,22 +99,40 @@ class Engine:
     def begin(self, memory: int, threads: int, base: str | None) -> None:
         """Begin with a query."""
         self._memory = memory
-        self._run(f"SET memory_limit='{max(memory, _LEAST) // 1024}KiB'")
-        self._run(f"SET threads={max(1, min(threads, os.cpu_count() or 1))}")
+        self._setting("threads", f"{max(1, min(threads, os.cpu_count() or 1))}")
+        if self._numbers.base != base or len(self._functions) > _FUNCTIONS:
+            self._forget()
         self._numbers.base = base
-        self._functions: dict[tuple[Any, ...], str] = {}
-        self._defined: list[str] = []
-        self._define("count_of", lambda rows: self._numbers.integer([row[0] for row in rows]), ["BIGINT"], pa.int32())
-        self._define("order_of", self._numbers.order, ["INTEGER"], _ORDER)
+
+    def _limit(self) -> None:
+        """Let DuckDB have the memory that is left beside terms and values. What earlier queries read of the file goes
+        before that is less than half."""
+        file = None if self._file is None else self._file()
+        others = [] if file is None else _kept_for(file)
+        memory = max(self._memory, LEAST)
+        while True:
+            held = self._numbers.size(len(self._functions)) + sum(engine._size for engine in list(others))
+            if not others or held < memory // 2:
+                break
+            with suppress(IndexError):
+                others.pop(0)._drop()
+        if held > memory:
+            raise JellyLimitError(
+                "the query needs more memory than memory= allows: "
+                f"terms of the statements that it can touch take {held} of {memory} bytes"
+            )
+        self._numbers.room = (memory - held) // 8 // max(_FUNCTIONS, len(self._functions))
+        left = max(memory - held - self._numbers.room * len(self._functions), LEAST)
+        self._setting("memory_limit", f"'{left // 1024}KiB'")
+
+    def _setting(self, name: str, value: str) -> None:
+        if self._set.get(name) != value:
+            self._run(f"SET {name}={value}")
+            self._set[name] = value
 
     def close(self) -> None:
         """End the work, and remove its files."""
-        try:
-            for name in self._defined:
-                self._connection.remove_function(name)
-            for what in ("triples", "named"):
-                self._connection.execute(f"DROP VIEW IF EXISTS {what}")
-        except duckdb.Error:  # not all was read of a result
+        if self._is_reading:  # not all was read of a result, or there was an error
             self._connection.close()
             return
         file = None if self._file is None or self._rows < 0 else self._file()
@@ -122,11 +147,19 @@ class Engine:
 
     @property
     def _size(self) -> int:
-        return self._numbers.dictionary.n_nodes * _TERM + self._rows * _STATEMENT
+        return self._numbers.size(len(self._functions)) + self._rows * _STATEMENT
+
+    def _forget(self) -> None:
+        """Let go of the functions, and the values that they know."""
+        for name in self._functions.values():
+            self._connection.remove_function(name)
+        self._functions.clear()
 
     def _drop(self) -> None:
         """Let go of the statements; the connection is for the next query if it is as a new one."""
-        self._connection.execute("DROP TABLE IF EXISTS quads")
+        self._forget()
+        for name in ("VIEW triples", "VIEW named", "TABLE quads", "TABLE parts"):
+            self._connection.execute("DROP " + name.replace(" ", " IF EXISTS "))
         idle = _idle.setdefault(os.getpid(), [])
         if len(idle) < _MOST_IDLE and not os.path.exists(self._folder):
             idle.append((self._connection, self._folder))
@@ -135,16 +168,28 @@ class Engine:
 
     # ---- functions
 
-    def _define(self, name: str, compute: Any, types: list[str], type: Any) -> None:
-        is_aggregate = types[0].endswith("[]")
-        of = {pa.int32(): "INTEGER", pa.bool_(): "BOOLEAN", _ORDER: "STRUCT(rank TINYINT, number DOUBLE, text VARCHAR)"}
-        function: Any = self._numbers.function(compute, type, is_aggregate)
-        # DuckDB counts parameters.
-        names = [Parameter(f"a{at}", Parameter.POSITIONAL_ONLY) for at in range(len(types))]
-        function.__signature__ = Signature(names)
-        with _refusal():
-            self._connection.create_function(name, function, types, of[type], type="arrow", null_handling="special")
-        self._defined.append(name)
+    def _function(self, key: tuple[Any, ...], function: Any, types: list[str], type: Any) -> str:
+        """The name of a function of Arrow columns, which ``function`` makes if there is none of this key."""
+        if key not in self._functions:
+            name = f"f{len(self._functions)}"
+            made = function()
+            # DuckDB counts parameters.
+            made.__signature__ = Signature([Parameter(f"a{at}", Parameter.POSITIONAL_ONLY) for at in range(len(types))])
+            with _refusal():
+                self._connection.create_function(name, made, types, _TYPES[type], type="arrow", null_handling="special")
+            self._functions[key] = name
+        return self._functions[key]
+
+    def _of_rows(self, key: tuple[Any, ...], compute: Any, types: list[str], type: Any = _NUMBER) -> str:
+        return self._function(key, lambda: self._numbers.function(compute, type), types, type)
+
+    def integer(self) -> str:
+        """The function that makes terms of counts."""
+        return self._of_rows(("integer",), self._numbers.integers, ["BIGINT"])
+
+    def order(self) -> str:
+        """The function of what terms are ordered by."""
+        return self._of_rows(("order",), self._numbers.order, ["INTEGER"], pa.string())
 
     def number(self, term: Any) -> int:
         """The number of an IRI or literal of RDFLib."""
@@ -159,33 +204,20 @@ class Engine:
     def value(self, text: str, columns: Sequence[str]) -> str:
         """The function, or the value where there are no columns, of an expression."""
         numbers = self._numbers
-        return self._made(text, columns, lambda *rows: numbers.numbered(numbers.values(*rows)), pa.int32())
+        return self._made(text, columns, lambda *rows: numbers.numbered(numbers.values(*rows)), _NUMBER)
 
     def _made(self, text: str, columns: Sequence[str], compute: Any, type: Any) -> str:
         if not columns:
             found = compute(text, (), [()])[0]
-            of = "BOOLEAN" if type == pa.bool_() else "INTEGER"
-            return f"CAST({'NULL' if found is None else found} AS {of})"
-        return self._function((text, type), lambda rows: compute(text, columns, rows), ["INTEGER"] * len(columns), type)
+            return f"CAST({'NULL' if found is None else found} AS {_TYPES[type]})"
+        types = ["INTEGER"] * len(columns)
+        return self._of_rows((text, type, *columns), lambda rows: compute(text, columns, rows), types, type)
 
-    def aggregate(self, text: str, columns: Sequence[str]) -> str:
+    def aggregate(self, kind: str, text: str, rest: str, columns: Sequence[str]) -> str:
         """The function of an aggregate: of lists of rows of columns."""
-        numbers, names = self._numbers, columns or ["z"]
-
-        def compute(groups: list[Any]) -> list[Any]:
-            rows = [
-                None if group is None else [tuple(row[name] for name in names) for row in group] for (group,) in groups
-            ]
-            return numbers.numbered(numbers.aggregates(text, names, rows))
-
-        row = ", ".join(f"{name} INTEGER" for name in names)
-        return self._function((text, "aggregate"), compute, [f"STRUCT({row})[]"], pa.int32())
-
-    def _function(self, key: tuple[Any, ...], compute: Any, types: list[str], type: Any) -> str:
-        if key not in self._functions:
-            self._functions[key] = f"f{len(self._functions)}"
-            self._define(self._functions[key], compute, types, type)
-        return self._functions[key]
+        of = kind, text, rest, tuple(columns or "z")
+        row = ", ".join(f"{name} INTEGER" for name in of[-1])
+        return self._function(of, lambda: self._numbers.aggregate(*of), [f"STRUCT({row})[]"], _NUMBER)
 
     # ---- statements
 
@@ -193,42 +225,51 @@ class Engine:
         """Take the statements, each once, and make the relations of the graphs that a query asks."""
         if self._rows < 0:
             self._take(some.batches())
-        default, named = (
-            [self.number(clause[name]) for clause in clauses if name in clause] for name in ("default", "named")
-        )
-        if clauses:
-            chosen = ", ".join(map(str, default)) or "NULL"
-            self._run(f"CREATE VIEW triples AS SELECT DISTINCT s, p, o FROM quads WHERE g IN ({chosen})")
-            chosen = ", ".join(map(str, named)) or "NULL"
-            self._run(f"CREATE VIEW named AS FROM quads WHERE g IN ({chosen})")
         else:
-            self._run("CREATE VIEW triples AS SELECT s, p, o FROM quads WHERE g = -1")
-            self._run("CREATE VIEW named AS FROM quads WHERE g <> -1")
+            self._limit()
+        if clauses == self._clauses:
+            return
+        default, named = (
+            ", ".join(str(self.number(clause[name])) for clause in clauses if name in clause) or "NULL"
+            for name in ("default", "named")
+        )
+        triples = (
+            f"SELECT DISTINCT s, p, o FROM quads WHERE g IN ({default})"
+            if clauses
+            else "SELECT s, p, o FROM quads WHERE g = -1"
+        )
+        self._run(f"CREATE OR REPLACE VIEW triples AS {triples}")
+        self._run(f"CREATE OR REPLACE VIEW named AS FROM quads WHERE g {f'IN ({named})' if clauses else '<> -1'}")
+        self._clauses = clauses
 
     def _take(self, batches: Iterator[Batch]) -> None:
-        errors: list[BaseException] = []
+        table = "statements"
+        waiting: list[Any] = []
+        rows = held = 0
+        for batch in batches:
+            columns = self._numbers.dictionary.add(batch, apart=False)
+            graphs = np.full(len(columns[0]), -1, np.int32) if columns[3] is None else columns[3]
+            waiting.append(pa.RecordBatch.from_arrays([*map(pa.array, (*columns[:3], graphs))], schema=_STATEMENTS))
+            rows += len(batch)
+            if rows >= _TOGETHER or self._numbers.dictionary.nbytes > held + self._memory // 16:
+                self._put("INSERT INTO parts" if table == "parts" else "CREATE TABLE parts AS", waiting)
+                table, waiting, rows, held = "parts", [], 0, self._numbers.dictionary.nbytes
+        if table == "parts":
+            self._put("INSERT INTO parts", waiting)
+        self._put(f"CREATE TABLE quads AS SELECT DISTINCT s, p, o, g FROM {table}", waiting, "")
+        self._run("DROP TABLE IF EXISTS parts")
+        self._rows = self._run("SELECT count(*) FROM quads").fetchone()[0]
 
-        def rows() -> Iterator[pa.RecordBatch]:
-            try:
-                for batch in batches:
-                    columns = self._numbers.dictionary.add(batch, apart=False)
-                    graphs = np.full(len(columns[0]), -1, np.int32) if columns[3] is None else columns[3]
-                    yield pa.RecordBatch.from_arrays([*map(pa.array, (*columns[:3], graphs))], schema=_STATEMENTS)
-            except BaseException as error:
-                errors.append(error)
-                raise
-
-        self._connection.register("statements", pa.RecordBatchReader.from_batches(_STATEMENTS, rows()))
+    def _put(self, what: str, waiting: list[Any], source: str = " FROM statements") -> None:
+        """Give DuckDB some statements."""
+        self._limit()
+        with _refusal():
+            self._connection.register("statements", pa.Table.from_batches(waiting, _STATEMENTS))
         try:
-            self._run("CREATE TABLE quads AS SELECT DISTINCT s, p, o, g FROM statements")
-        except JellyError:
-            if errors:
-                raise errors[0] from None
-            raise
+            self._run(what + source)
         finally:
             with _refusal():
                 self._connection.unregister("statements")
-        self._rows = self._run("SELECT count(*) FROM quads").fetchone()[0]
 
     def _run(self, sql: str) -> Any:
         with _refusal():
@@ -239,10 +280,12 @@ class Engine:
     def rows(self, sql: str) -> Iterator[Any]:
         """The rows of a query of numbers: arrays with a column for each of its columns."""
         with _refusal():
+            self._is_reading = True
             found = self._connection.sql(sql)
             reader = found.to_arrow_reader if hasattr(found, "to_arrow_reader") else found.fetch_record_batch
             for batch in reader(_ROWS):
                 yield np.stack([column.fill_null(-1).to_numpy() for column in batch.columns], axis=1)
+            self._is_reading = False
 
     def results(self, algebra: Algebra, table: Table, names: Sequence[Any]) -> Iterator[Batch]:
         """The solutions of a table: Batches of results."""
@@ -261,11 +304,11 @@ class Engine:
         def fresh(rows: list[Any]) -> list[Any]:
             return self._numbers.of(rdflib.BNode(f"{prefix}r{row}n{label}") for row, label in rows)
 
-        self._define("fresh_of", fresh, ["BIGINT", "INTEGER"], pa.int32())
+        made = self._of_rows(("fresh",), fresh, ["BIGINT", "INTEGER"])
 
         def cell(term: Any) -> str:
             if isinstance(term, rdflib.BNode):
-                return f"fresh_of(row, {labels.setdefault(term, len(labels))})"
+                return f"{made}(row, {labels.setdefault(term, len(labels))})"
             if isinstance(term, rdflib.Variable):
                 column = algebra.column(term)
                 return column if column in table.columns else "NULL::INTEGER"
@@ -292,11 +335,9 @@ class Engine:
 def _refusal() -> Iterator[None]:
     try:
         yield
-    except duckdb.OutOfMemoryException as error:
-        raise JellyLimitError(f"the query needs more memory than memory= allows: {_line(error)}") from None
     except duckdb.Error as error:
-        raise JellyUnsupportedError(f"DuckDB cannot answer the query: {_line(error)}") from None
-
-
-def _line(error: Exception) -> str:
-    return str(error).splitlines()[0]
+        told = str(error).splitlines()[0]
+        _, is_limit, what = told.partition("JellyLimitError: ")  # of a function
+        if is_limit or isinstance(error, duckdb.OutOfMemoryException):
+            raise JellyLimitError(f"the query needs more memory than memory= allows: {what or told}") from None
+        raise JellyUnsupportedError(f"DuckDB cannot answer the query: {told}") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from importlib.util import find_spec, module_from_spec
 from threading import Lock
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ from typing import Any
 import rdflib
 import rdflib.paths
 from rdflib.plugins.sparql.parserutils import CompValue
+from rdflib.plugins.sparql.sparql import Prologue
 
 from jelly._formats.syntaxes import ox
 from jelly.errors import JellyLimitError, JellySyntaxError, JellyUnsupportedError
@@ -54,6 +56,7 @@ _UNSURE = re.compile(r"\(\s*\)|\\|\+(\d*\.|\d+e)\d", re.I)
 _CHANGING = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE"})
 _BETWEEN = {"ConditionalOrExpression": " || ", "ConditionalAndExpression": " && "}
 _SIGNS = {"UnaryNot": "!", "UnaryMinus": "-", "UnaryPlus": "+"}
+_QUERIES, _LONG = 64, 1 << 14  # that were parsed last are kept; characters of those that are not
 _lock = Lock()  # pyparsing learns from the first texts how it can call functions
 
 
@@ -82,7 +85,22 @@ _parser = _own(
     rdflib=SimpleNamespace(**{**vars(rdflib), "Literal": _Literal}),
     neg=lambda number: _Literal(f"-{number}", None, number.datatype),
 )
-_algebra = _own("algebra", Literal=_Literal)
+
+
+class _Prologue(Prologue):
+    """Prefixes without those that RDFLib has in each graph, which take more time than all else."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    def bind(self, prefix: str | None, uri: Any) -> None:
+        self._names[prefix or ""] = uri
+
+    def resolvePName(self, prefix: str | None, localname: str | None) -> rdflib.URIRef:
+        return rdflib.URIRef(self._names[prefix or ""] + (localname or ""))
+
+
+_algebra = _own("algebra", Literal=_Literal, Prologue=_Prologue)
 
 
 def _ignore_nothing(part: Any) -> None:
@@ -97,10 +115,14 @@ _ignore_nothing(_parser.Query)
 
 
 def parsed(sparql: str) -> Any:
-    """The algebra of a query as RDFLib translates it; None if only pyoxigraph can read it.
+    """The algebra of a query as RDFLib translates it, which nobody may change; None if only pyoxigraph can read it.
 
     JellySyntaxError if it is no query, JellyUnsupportedError if it has SERVICE, JellyLimitError if it is too large.
     """
+    return (_kept if len(sparql) < _LONG else _parsed)(sparql)
+
+
+def _parsed(sparql: str) -> Any:
     text = _TEXTS.sub(lambda found: found[0] if found[0].startswith("\\") else " x ", sparql)
     _refuse_large(text)
     if _SERVICE.search(text):
@@ -119,6 +141,9 @@ def parsed(sparql: str) -> Any:
     if algebra.name == "SelectQuery":
         algebra.PV = variables  # RDFLib has those of SELECT * in no order
     return algebra
+
+
+_kept = lru_cache(_QUERIES)(_parsed)
 
 
 def _refuse_large(text: str) -> None:

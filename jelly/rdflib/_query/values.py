@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from decimal import Decimal
+from itertools import pairwise
+from struct import pack, unpack
 from threading import RLock
 from typing import Any, TypeAlias
 
@@ -21,13 +23,17 @@ from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple, to_te
 from jelly._core.terms.statements import Triple
 from jelly._formats.arrow_tables import pa
 from jelly._formats.syntaxes import library_of
+from jelly.errors import JellyLimitError
 from jelly.rdflib._query.syntax import ox, solutions
 
 __all__ = ["Numbers", "Row"]
 
 Row: TypeAlias = tuple[int | None, ...]
-# Values that are kept of each expression, and rows that are computed at a time.
-_KEPT, _TOGETHER = 1 << 20, 1 << 14
+# Values that are kept of each expression, about the bytes of one, and rows that are computed at a time.
+_KEPT, _VALUE, _TOGETHER = 1 << 20, 256, 1 << 14
+# About the bytes that pyoxigraph takes for a row of an aggregate.
+_ROW = 1500
+_BITS = (1 << 64) - 1
 _ANCHOR = "x:x"  # stands where a term needs a statement
 _NUMBERS = re.compile(
     r"http://www\.w3\.org/2001/XMLSchema#((?:unsigned|nonNegative|nonPositive|positive|negative)?"
@@ -44,6 +50,7 @@ class Numbers:
 
     def __init__(self) -> None:
         self.base: str | None = None  # of IRIs in expressions
+        self.room = 0  # bytes for the values of an expression
         self.dictionary = GraphDictionary()
         self._lock = RLock()
         self._library = library_of()
@@ -74,91 +81,136 @@ class Numbers:
 
     # ---- expressions
 
-    def function(
-        self, compute: Callable[[list[Any]], list[Any]], type: Any, is_aggregate: bool = False
-    ) -> Callable[..., Any]:
-        """A function of Arrow columns, of one that computes values of rows. Those of an aggregate are not kept."""
-        known: dict[Row, Any] = {}
-        # For a column of numbers of terms, from -1 on: 0 is not known, 1 is None, and then come the values.
-        table = np.zeros(0, np.int32)
+    def size(self, functions: int) -> int:
+        """Bytes of the terms, and of the tables of some functions of them."""
+        return self.dictionary.nbytes + 8 * functions * self.dictionary.n_nodes
 
-        def of_terms(column: Any) -> Any:
-            nonlocal table
-            places = column.combine_chunks().fill_null(-1).to_numpy() + 1
-            with self._lock:
-                if (most := int(places.max(initial=0))) >= len(table):
-                    table = np.append(table, np.zeros(max(most, self.dictionary.n_nodes) + 1 - len(table), np.int32))
-                new = np.unique(places[table[places] == 0])
-                for at in range(0, len(new), _TOGETHER):
-                    some = new[at : at + _TOGETHER]
-                    values = compute([(place - 1 if place else None,) for place in some.tolist()])
-                    table[some] = [1 if value is None else value + 2 for value in values]
-                found = table[places]
+    def function(self, compute: Callable[[list[Any]], list[Any]], type: Any) -> Callable[..., Any]:
+        """A function of Arrow columns, of one that computes values of rows."""
+        known: dict[Row, Any] = {}
+        is_text = type == pa.string()
+        # For a column of small numbers, from -1 on, the values; 0 is not known. Of numbers 1 is None, then come they.
+        table = np.zeros(0, object if is_text else np.int32)
+        texts = 0  # bytes of those in the table
+
+        def of_numbers(places: Any) -> Any:
+            nonlocal table, texts
+            if (most := int(places.max(initial=0))) >= len(table):
+                more = max(most + 1, min(self.dictionary.n_nodes + 1, 2 * most)) - len(table)
+                table = np.append(table, np.zeros(more, table.dtype))
+            new = np.unique(places[table[places] == 0])
+            if texts > self.room:
+                table[:], texts, new = 0, 0, np.unique(places)
+            for at in range(0, len(new), _TOGETHER):
+                some = new[at : at + _TOGETHER]
+                values = compute([(place - 1 if place else None,) for place in some.tolist()])
+                table[some] = values if is_text else [1 if value is None else value + 2 for value in values]
+                texts += sum(_VALUE // 4 + len(value or "") for value in values) if is_text else 0
+            found = table[places]
+            if is_text:
+                return pa.array(found, type)
             return pa.array((found - 2).astype(type.to_pandas_dtype()), type, found == 1)
 
         def call(*columns: Any) -> Any:
-            same = None
-            if len(columns) == 1 and not is_aggregate:
-                if columns[0].type == pa.int32() and not pa.types.is_struct(type):
-                    return of_terms(*columns)
-                coded = columns[0].combine_chunks().dictionary_encode("encode")
-                columns, same = (coded.dictionary,), coded.indices
+            if len(columns) == 1:
+                places = columns[0].combine_chunks().fill_null(-1).to_numpy() + 1
+                if columns[0].type == pa.int32() or places.max(initial=0) < _KEPT:
+                    with self._lock:
+                        return of_numbers(places)
             rows = list(zip(*(column.to_pylist() for column in columns), strict=True))
             with self._lock:
-                if is_aggregate:
-                    return pa.array(compute(rows), type)
-                if len(known) > _KEPT:
+                if len(known) > min(_KEPT, self.room // _VALUE):
                     known.clear()
                 new = list({row: None for row in rows if row not in known})
                 for at in range(0, len(new), _TOGETHER):
                     some = new[at : at + _TOGETHER]
                     known.update(zip(some, compute(some), strict=True))
-                made = pa.array([known[row] for row in rows], type)
-                return made if same is None else made.take(same)
+                return pa.array([known[row] for row in rows], type)
+
+        return call
+
+    def aggregate(self, *of: Any) -> Callable[[Any], Any]:
+        """The function of an Arrow column of lists of rows, of an aggregate as `aggregates` takes it."""
+
+        def call(lists: Any) -> Any:
+            lists = lists.combine_chunks()
+            rows = lists.flatten()
+            cells = np.stack([column.fill_null(-1).to_numpy() for column in rows.flatten()], axis=1)
+            sizes = lists.value_lengths().fill_null(0).to_numpy()
+            with self._lock:
+                return pa.array(self.aggregates(sizes, cells, *of), pa.int32())
 
         return call
 
     def values(self, expression: str, names: Sequence[str], rows: list[Row]) -> list[Any]:
         """The value of an expression for rows of numbers, as a term of pyoxigraph; None after an error."""
-        found = self._solve(f"BIND({expression} AS ?r)", names, rows, "?i ?r")
         made: list[Any] = [None] * len(rows)
-        for at, value in found:
+        for at, value in self._solve(f"BIND({expression} AS ?r)", names, _cells(rows, names), "?i ?r") if rows else ():
             made[int(at.value)] = value
         return made
 
     def conditions(self, expression: str, names: Sequence[str], rows: list[Row]) -> list[bool | None]:
         """Whether a condition holds for rows of numbers; None after an error."""
-        found = self.values(f"IF({expression}, 1, 0)", names, rows)
-        return [None if value is None else value.value == "1" for value in found]
+        made: list[bool | None] = [False] * len(rows)
+        pattern = f"BIND(IF({expression}, 1, 0) AS ?r) FILTER(!BOUND(?r) || ?r = 1)"
+        for at, value in self._solve(pattern, names, _cells(rows, names), "?i ?r") if rows else ():
+            made[int(at.value)] = None if value is None else True
+        return made
 
     def numbered(self, values: list[Any]) -> list[int | None]:
         """The numbers of terms of pyoxigraph, of which some may be None."""
         numbers = iter(self.of(value for value in values if value is not None))
         return [None if value is None else next(numbers) for value in values]
 
-    def aggregates(self, aggregate: str, names: Sequence[str], groups: list[Any]) -> list[Any]:
-        """The value of an aggregate for groups: each a list of rows of numbers."""
-        rows = [(at, *row) for at, group in enumerate(groups) for row in group or ()]
-        made: list[Any] = [None] * len(groups)
-        if any(not group for group in groups):
-            [(value,)] = solutions(f"SELECT ({aggregate} AS ?r) {{ VALUES ({_listed(names)}) {{}} }}")
-            made = [value if not group else None for group in groups]
-        found = self._solve("", names, [row[1:] for row in rows], f"?g ({aggregate} AS ?r)", [row[0] for row in rows])
-        for group, value in found:
-            if group is not None:
-                made[int(group.value)] = value
-        return made
+    def aggregates(
+        self, sizes: Any, cells: Any, kind: str, text: str, rest: str, names: Sequence[str]
+    ) -> list[int | None]:
+        """The numbers of an aggregate for groups of rows of numbers (``cells``), of which ``sizes`` are given: of the
+        ``text`` of an expression, which ``rest`` follows.
+
+        Large groups are aggregated in parts, and then what came of these.
+        """
+        full = np.flatnonzero(sizes)
+        starts = (np.cumsum(sizes) - sizes)[full]
+        cuts = np.arange(0, len(cells), _TOGETHER)
+        if text.startswith("DISTINCT "):
+            cuts = starts[np.unique(starts // _TOGETHER, return_index=True)[1]]
+            if (most := int(sizes.max(initial=0))) > max(32 * self.room // _ROW, _TOGETHER):
+                raise JellyLimitError(f"{kind}({text}) of {most} rows in one group")
+        first = np.union1d(starts, cuts)
+        lengths = np.diff(first, append=len(cells))
+        of = full[np.searchsorted(starts, first, "right") - 1]
+        is_parted = len(of) > len(full)
+        name = "SUM" if is_parted and kind == "AVG" else kind
+        made: list[Any] = [None] * len(of)
+        for begin, end in pairwise([*cuts.tolist(), len(cells)]):
+            a, b = np.searchsorted(first, (begin, end))
+            parts = np.repeat(np.arange(a, b), lengths[a:b]).tolist()
+            for part, value in self._solve("", names, cells[begin:end], f"?g ({name}({text}{rest}) AS ?r)", parts):
+                made[int(part.value)] = value
+        numbers = self.numbered(made)
+        if is_parted:
+            column = np.array([[-1 if number is None else number] for number in numbers])
+            found = self.aggregates(np.bincount(of, minlength=len(sizes)), column, name, "?x", rest, ["x"])
+            if name != kind:
+                rows: list[Row] = list(zip(found, self.integers([(size,) for size in sizes.tolist()]), strict=True))
+                means = self.numbered(self.values("?x / ?y", ["x", "y"], rows))
+                found = [mean if size else sum for mean, size, sum in zip(means, sizes, found, strict=True)]
+            return found
+        found = [None] * len(sizes)
+        if len(of) < len(sizes):
+            [(value,)] = solutions(f"SELECT ({kind}({text}{rest}) AS ?r) {{ VALUES ({_listed(names)}) {{}} }}")
+            found = self.numbered([value]) * len(sizes)
+        for group, number in zip(of.tolist(), numbers, strict=True):
+            found[group] = number
+        return found
 
     def _solve(
-        self, pattern: str, names: Sequence[str], rows: list[Row], select: str, groups: Sequence[int] | None = None
+        self, pattern: str, names: Sequence[str], numbers: Any, select: str, groups: Sequence[int] | None = None
     ) -> Any:
         """The solutions of a query of rows of terms, each with its number ?i, or that of its group ?g."""
-        if not rows:
-            return []
-        numbers = np.array([[-1 if id is None else id for id in row] for row in rows], np.int32)
-        numbers = numbers.reshape(len(rows), len(names))
         key = "?i" if groups is None else "?g"
-        ids = range(len(rows)) if groups is None else groups
+        ids = range(len(numbers)) if groups is None else groups
         group = "" if groups is None else " GROUP BY ?g"
         columns = [self._texts(column) for column in numbers.T]
         if not any(text.startswith(("_:", "<<")) for column in columns for text in column):
@@ -187,28 +239,33 @@ class Numbers:
         )  # fmt: skip
 
     def order(self, rows: list[Row]) -> list[Any]:
-        """The keys by which terms are ordered: unbound, blank nodes, IRIs, numbers, other literals."""
+        """The texts by which terms are ordered: unbound, blank nodes, IRIs, numbers, other literals."""
         numbers = np.array([[-1 if id is None else id] for (id,) in rows], np.int32)
         return [None if term is None else _key(term) for (term,) in self.batch(("term",), numbers)]
 
-    def integer(self, numbers: list[int | None]) -> list[int | None]:
+    def integers(self, rows: list[Row]) -> list[int | None]:
         """The numbers of integers."""
-        return self.numbered(
-            [None if number is None else ox.Literal(str(number), datatype=_INTEGER) for number in numbers]
-        )
+        return self.numbered([ox.Literal(str(number), datatype=_INTEGER) for (number,) in rows])
+
+
+def _cells(rows: list[Row], names: Sequence[str]) -> Any:
+    """Rows of numbers as an array, -1 for None."""
+    return np.array([-1 if id is None else id for row in rows for id in row], np.int32).reshape(len(rows), len(names))
 
 
 def _listed(names: Iterable[str]) -> str:
     return " ".join(f"?{name}" for name in names)
 
 
-def _key(term: Any) -> dict[str, Any]:
-    rank, number, text = 3, 0.0, str(term.value) if not isinstance(term, QuotedTriple) else str(term)
+def _key(term: Any) -> str:
+    rank, text = 3, str(term.value) if not isinstance(term, QuotedTriple) else str(term)
     if isinstance(term, BlankNode):
         rank = 0
     elif isinstance(term, IRI):
         rank = 1
     elif isinstance(term, Literal) and _NUMBERS.fullmatch(term.datatype.value):
         with suppress(ArithmeticError):
-            rank, number, text = 2, float(Decimal(term.value.replace("INF", "Infinity"))), ""
-    return {"rank": rank, "number": number, "text": text}
+            # The bits of a number, which are in its order but that negative ones go backwards.
+            [bits] = unpack(">Q", pack(">d", float(Decimal(text.replace("INF", "Infinity"))) + 0.0))
+            rank, text = 2, f"{bits ^ (_BITS if bits >> 63 else 1 << 63):016x}"
+    return f"{rank}{text}"
