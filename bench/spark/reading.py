@@ -79,7 +79,7 @@ def copied(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
 
 
-def start() -> SparkSession:
+def start(memory: str = "2g") -> SparkSession:
     warnings.simplefilter("ignore")  # what PySpark says of pandas
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -90,7 +90,7 @@ def start() -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
-        "spark.driver.memory": "2g",
+        "spark.driver.memory": memory,
         "spark.driver.host": "127.0.0.1",
         "spark.python.unix.domain.socket.enabled": "true",
     }.items():
