@@ -31,9 +31,8 @@ from work import SOURCES, shared
 
 import jelly
 import jelly.spark
-from jelly.spark._partitions import Part
+from jelly.spark._parts import BATCH_ROWS, Part, read_part
 from jelly.spark._parts.files import find_files
-from jelly.spark._reading import BATCH_ROWS, read_part
 
 TOKEN = r'(<[^>]*>|_:\\S+|"[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+"(?:@[\\w-]+|\\^\\^<[^>]*>)?)'
 

@@ -16,10 +16,8 @@ from jelly._options.layouts import LAYOUTS, Layout
 from jelly._options.spelling import spelled
 from jelly.errors import JellyError, JellyOptionsError, need
 from jelly.spark._options import check_options, limits_of, option
-from jelly.spark._partitions import Part, split
-from jelly.spark._parts.directories import Directories
-from jelly.spark._parts.files import File, absolute, unknown_error, unknown_files, without
-from jelly.spark._reading import read_part
+from jelly.spark._parts import Part, read_part, split
+from jelly.spark._parts.files import Directories, File, absolute, unknown_error, unknown_files, without
 
 with need("spark-local", "Spark needs pyspark 4.1"):
     from pyspark.sql.datasource import InputPartition

@@ -1,22 +1,29 @@
-"""The Spark data source "jelly", which `jelly.spark.register` registers. Its options are those of `jelly.spark`."""
+"""The Spark data sources that `jelly.spark.register` registers: "jelly", "jelly-patch" and "jelly-results".
+
+They have statements, changes of patches and SPARQL results as tables. Their options are those of `jelly.spark`.
+"""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NoReturn
 
+import numpy as np
+
+from jelly._dataset.blank_node_scope import Mode
 from jelly._dataset.conditions.pattern import Pattern
 from jelly._dataset.conditions.where import joined, where
 from jelly._dataset.seekable.segments import query_of
 from jelly._formats.arrow_input import check_columns
-from jelly._formats.arrow_tables import pa
-from jelly._options.layouts import LAYOUTS
-from jelly.errors import JellyOptionsError, need
+from jelly._formats.arrow_tables import from_results, pa
+from jelly._formats.registry import RDF_PATCH, Content, find
+from jelly._options.layouts import LAYOUTS, Layout
+from jelly.errors import JellyError, JellyOptionsError, need
 from jelly.spark._options import check_options, option
-from jelly.spark._partitions import Part, narrowed
-from jelly.spark._parts.files import absolute, find_files, nothing_to_read
+from jelly.spark._parts import BATCH_ROWS, Part, narrowed, split
+from jelly.spark._parts.files import File, absolute, find_files, limits_of, note_error, nothing_to_read, open_file
 from jelly.spark._settings import Settings, Task, in_options, to_arrow
 
 with need("spark-local", "Spark needs pyspark 4.1"):
@@ -32,15 +39,13 @@ with need("spark-local", "Spark needs pyspark 4.1"):
         InputPartition,
         WriterCommitMessage,
     )
-    from pyspark.sql.types import IntegralType, StringType, StructType
+    from pyspark.sql.types import DataType, IntegralType, LongType, StringType, StructType
 
 if TYPE_CHECKING:
-    # Most queries neither write nor are streams, and each worker imports this module.
     from pyspark.sql.datasource import DataSourceStreamArrowWriter
 
-    from jelly.spark._commit.job import Output, Written
-
-__all__ = ["JellyDataSource", "PushdownDataSource"]
+    from jelly.results import Results
+    from jelly.spark._output import Output, Written
 
 class JellyReader(DataSourceReader):
     """Plans on the driver, reads on the executors."""
@@ -206,12 +211,12 @@ class JellyDataSource(DataSource):
             return RefusedStream(error)
 
     def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
-        from jelly.spark._streaming.streams import stream_reader
+        from jelly.spark._streams import stream_reader
 
         return stream_reader(self._settings_of(schema), schema, self.options)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
-        from jelly.spark._streaming.streams import StreamWriter
+        from jelly.spark._streams import StreamWriter
 
         return StreamWriter(self._output(schema, overwrite), overwrite)
 
@@ -225,7 +230,7 @@ class JellyDataSource(DataSource):
         return JellyWriter(output.begin())
 
     def _output(self, schema: StructType, overwrite: bool) -> Output:
-        from jelly.spark._commit.job import Output
+        from jelly.spark._output import Output
 
         check_options(self.options)
         folder = self.options.get("path", "")
@@ -255,3 +260,139 @@ class PushdownDataSource(JellyDataSource):
     """The same data source, with filters pushed down by default."""
 
     _pushdown = True
+
+
+@dataclass(frozen=True)
+class PatchSettings(Settings):
+    """The checked options of reading patches."""
+
+    source: ClassVar[str] = "jelly-patch"
+    types: ClassVar[dict[str, DataType]] = {
+        "op": StringType(), "patch": LongType(), "row": LongType(), "file": StringType()
+    }  # fmt: skip
+    first: ClassVar[tuple[str, ...]] = tuple(types)
+    content: ClassVar[Content] = Content.PATCH
+    # A patch names nodes by the labels that the patches before it gave them.
+    blank_node_modes: ClassVar[tuple[Mode, ...]] = ("keep",)
+    adds_file: ClassVar[bool] = False
+
+    def tasks(self, files: Iterable[File]) -> list[list[Part]]:
+        """The parts of files for each task: whole files, because a part of a patch cannot be read alone."""
+        return split(files, self.split_bytes, format=RDF_PATCH.name, storage=self.storage)
+
+    def read_part(self, part: Part, keep: Pattern | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
+        """The record batches of a file, with ``columns``."""
+        path = part.file.path
+        wanted = [name for name in self.columns if name not in ("row", "file")] or ["op"]
+        from jelly.patch._arrow import read_arrow  # most tasks read no patches
+
+        row = 0
+        try:
+            form = find(self.format, part.file.name, content=Content.PATCH)
+            limits = limits_of(part.file, form, self.limits)
+            with open_file(self.storage, path) as opened:
+                for batch in read_arrow(
+                    opened, format=form.name, layout=self.layout, columns=wanted, batch_rows=BATCH_ROWS, **limits
+                ):
+                    n = len(batch)
+                    arrays = {name: batch.column(name) for name in wanted}
+                    arrays |= {"row": pa.array(np.arange(row, row + n)), "file": pa.repeat(path, n)}
+                    yield pa.RecordBatch.from_arrays([arrays[name] for name in self.columns], self.columns)
+                    row += n
+        except JellyError as error:
+            note_error(error, path, errors)
+
+
+class PatchDataSource(JellyDataSource):
+    """The data source: additions and deletions of patches as rows, read and written."""
+
+    settings = PatchSettings
+    _patch = True
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return JellyReader(self._settings_of(schema), schema)
+
+    def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
+        from jelly.spark._streams import DirectoryStream
+
+        if "follow" in self.options:
+            raise JellyOptionsError("a file of patches cannot be followed: expected a directory that gets more of them")
+        return DirectoryStream(self._settings_of(schema), schema, self.options)
+
+
+@dataclass(frozen=True)
+class ResultSettings(Settings):
+    """The options of reading query results, checked."""
+
+    source: ClassVar[str] = "jelly-results"
+    types: ClassVar[dict[str, DataType]] = {}
+    content: ClassVar[Content] = Content.RESULTS
+    adds_file: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, options: Mapping[str, str], schema: StructType | None = None) -> Settings:
+        """The settings that some options mean. Where nothing names the columns, the first file does."""
+        if "frames" in options:
+            raise JellyOptionsError("query results have no frames: leave out the option frames")
+        settings = super().of(options, schema)
+        if "layout" not in options:  # whatever the variables are called
+            settings = replace(settings, layout="flat")
+        if schema is None and "columns" not in options:
+            files = settings.known(find_files(settings.paths, pattern=settings.pattern, storage=settings.storage))
+            variables = _variables(settings, files[0]) if files else ()
+            cls._check_names(variables, settings.layout)
+            more = (settings.corrupt,) if settings.mode == "PERMISSIVE" else ()
+            settings = replace(settings, names=(*variables, *more))
+        return settings
+
+    @classmethod
+    def _check_names(cls, names: Sequence[str], layout: Layout, added: Sequence[str] = ()) -> None:
+        if not names or len(set(names)) < len(names):
+            raise JellyOptionsError("query results must have at least one variable, and columns must name each once")
+
+    def tasks(self, files: Iterable[File]) -> list[list[Part]]:
+        """The files that each task reads: whole ones."""
+        return split(files, self.split_bytes, format="thrift", storage=self.storage)
+
+    def read_part(self, part: Part, keep: Pattern | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
+        """The record batches of a file, with ``columns``; those that are none of its variables are null."""
+        path = part.file.path
+        try:
+            with open_file(self.storage, path) as opened:
+                results = _opened(self, part.file, opened)
+                batches = self.blank_nodes.batches(path, results.batches())
+                for batch in from_results(results.variables, batches, layout=self.layout):
+                    nothing = pa.nulls(len(batch), pa.string())
+                    arrays = [batch.column(x) if x in results.variables else nothing for x in self.columns]
+                    yield pa.RecordBatch.from_arrays(arrays, self.columns)
+        except JellyError as error:
+            note_error(error, path, errors)
+
+
+def _variables(settings: Settings, file: File) -> tuple[str, ...]:
+    with open_file(settings.storage, file.path) as opened:
+        return _opened(settings, file, opened).variables
+
+
+def _opened(settings: Settings, file: File, opened: BinaryIO) -> Results:
+    from jelly.results import read_results  # most tasks read none
+
+    form = find(settings.format, file.name, content=Content.RESULTS)
+    with in_options():
+        return read_results(opened, format=form.name, **limits_of(file, form, settings.limits))
+
+
+class ResultDataSource(DataSource):
+    """Rows of SPARQL results: reading."""
+
+    @classmethod
+    def name(cls) -> str:
+        return ResultSettings.source
+
+    def schema(self) -> StructType:
+        with in_options():
+            return ResultSettings.of(self.options).schema
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        with in_options():
+            return JellyReader(ResultSettings.of(self.options, schema), schema)

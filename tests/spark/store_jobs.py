@@ -12,11 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from jelly.spark._commit.job import Output, commit_batch, job_of, part_of
-from jelly.spark._commit.store import LocalStore
+from jelly.spark import _ingest as room
 from jelly.spark._ingest import IngestProblem, tasks
-from jelly.spark._ingest import compact as sorting
-from jelly.spark._ingest import job as room
+from jelly.spark._ingest import delta as sorting
+from jelly.spark._output import Output, commit_batch, job_of, part_of
+from jelly.spark._store import LocalStore
 
 COLUMNS = ("s", "p", "o")
 

@@ -18,13 +18,12 @@ from test_plan import Handler, web  # noqa: F401 - a fixture
 import jelly
 from jelly._dataset.blank_node_scope import BlankNodes
 from jelly.spark import _reading as room
-from jelly.spark._commit.store import store_of
-from jelly.spark._ingest.journal import DirectoryTasks, task_parts
-from jelly.spark._partitions import Part, split
+from jelly.spark._ingest.tasks import DirectoryTasks, task_parts
+from jelly.spark._jobs import _count
+from jelly.spark._parts import Part, read_part, split
 from jelly.spark._parts.files import find_files
 from jelly.spark._parts.lines import Lines, cut_evenly
-from jelly.spark._reading import read_part
-from jelly.spark._stats import _count
+from jelly.spark._store import store_of
 from jelly.stats import stats
 
 LINES = [

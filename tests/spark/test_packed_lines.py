@@ -21,11 +21,9 @@ from support.chance import examples
 from jelly._bytes import cut as room
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellySyntaxError
 from jelly.spark import register
-from jelly.spark._partitions import Part, split
-from jelly.spark._parts import lines
+from jelly.spark._parts import Part, lines, read_part, split
 from jelly.spark._parts.files import find_files
 from jelly.spark._parts.lines import PackedLines
-from jelly.spark._reading import read_part
 
 zstandard = pytest.importorskip("zstandard")
 

@@ -31,9 +31,8 @@ import jelly.spark
 from jelly._dataset.conditions.where import where
 from jelly._dataset.seekable.sidecar import make_sidecar
 from jelly.arrow import from_batches
-from jelly.spark._partitions import Part
+from jelly.spark._parts import Part, read_part
 from jelly.spark._parts.files import find_files
-from jelly.spark._reading import read_part
 
 FLAT = "subject, predicate, object, object_kind, datatype, lang, graph"
 
@@ -361,9 +360,9 @@ def test_memory_stays_flat(spark: Any, tmp_path: Path) -> None:
     jelly.write(path, numbers(1_000_000), seekable=True)
     code = """
 import resource, sys
-from jelly.spark._partitions import Part
+from jelly.spark._parts import Part
 from jelly.spark._parts.files import find_files
-from jelly.spark._reading import read_part
+from jelly.spark._parts import read_part
 [file] = find_files(sys.argv[1])
 def peak(parts):
     for part in parts:

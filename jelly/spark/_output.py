@@ -1,7 +1,7 @@
 """Commits what a job has written: its part files appear all at once, or not at all. Independent of Spark.
 
 `Output.begin` prepares the store, where each attempt at a task stages a file of its own. `Output.commit` makes those of
-successful attempts visible instead of the old content if the mode is overwrite (`jelly.spark._commit.swap`).
+successful attempts visible instead of the old content if the mode is overwrite (`jelly.spark._store`).
 
 Each batch of a streaming query is a directory ``batch=<number>``, see `commit_batch`. Its ``_SUCCESS`` has the batch's
 number, query, files and statements as JSON. A batch that is run again after a crash finds it and is skipped. In a local
@@ -27,9 +27,20 @@ from jelly._options.layouts import Layout
 from jelly._streams.output_options import output_options
 from jelly.arrow import write_arrow
 from jelly.errors import JellyError, JellyOptionsError
-from jelly.spark._commit.store import SUCCESS, TEMPORARY, LocalStore, Staged, Store, store_of
-from jelly.spark._commit.swap import finish, marker_of, roll_back, swap, tidy
 from jelly.spark._parts.files import local_path
+from jelly.spark._store import (
+    SUCCESS,
+    TEMPORARY,
+    LocalStore,
+    Staged,
+    Store,
+    finish,
+    marker_of,
+    roll_back,
+    store_of,
+    swap,
+    tidy,
+)
 
 __all__ = ["COMPRESSIONS", "Output", "Written", "abort_batch", "commit_batch", "job_of", "part_of"]
 
