@@ -31,7 +31,7 @@ from work import SOURCES, shared
 
 import jelly
 import jelly.spark
-from jelly.spark._parts import BATCH_ROWS, Part, read_part
+from jelly.spark._parts import BATCH_ROWS, Part, Reading
 from jelly.spark._parts.files import find_files
 
 TOKEN = r'(<[^>]*>|_:\\S+|"[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+"(?:@[\\w-]+|\\^\\^<[^>]*>)?)'
@@ -134,7 +134,7 @@ def make_files(folder: Path, name: str, millions: float) -> tuple[int, dict[str,
     [file] = find_files(files["jelly"])
     for layout in ("flat", "ntriples"):
         files[layout] = folder / f"{layout}.arrow"
-        few = list(islice(read_part(Part(file), layout=layout), max(1, min(each, 200_000) // BATCH_ROWS)))
+        few = list(islice(Reading().read(Part(file), layout=layout), max(1, min(each, 200_000) // BATCH_ROWS)))
         schema = pa.schema([field.with_nullable(True) for field in few[0].schema])
         with pa.ipc.new_file(str(files[layout]), schema) as out:
             for batch in few:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError, need
-from jelly.spark._parts import Part, read_batches, split
+from jelly.spark._parts import Part, Reading
 from jelly.spark._parts.files import READING_LIMITS, Directories, File, absolute, find_sources
 from jelly.stats import MAX_KEYS, Counting, Stats
 
@@ -401,7 +401,7 @@ def stats(
     >>> def predicates(sources):
     ...     return stats(sources, spark="local[2]")[0].predicates.top
     """
-    labels = BlankNodes(blank_nodes, skolem_base)
+    reading = Reading(format, dict(storage or {}), BlankNodes(blank_nodes, skolem_base), limits)
     places = Directories(tuple(absolute(src)), partitions)
     files, unknown = find_sources(
         absolute(src),
@@ -413,14 +413,11 @@ def stats(
         allow_empty=allow_empty,
     )
     left_out = [file.path for file in unknown]
-    tasks = split(files, split_bytes, format=format, storage=storage, directories=places, limits=limits)
+    tasks = reading.split(files, split_bytes, directories=places)
     if not tasks:
         return Counting(max_keys).result(top), [], left_out
-    read: Callable[..., Any] = partial(
-        read_batches, format=format, storage=dict(storage or {}), blank_nodes=labels, limits=limits
-    )
     with session(spark, conf) as running:
-        counting = partial(_count, read, max_keys, on_error == "skip")
+        counting = partial(_count, reading, max_keys, on_error == "skip")
         with described(running, "jelly spark stats", files):
             try:
                 counted, errors = reduce(_merge, on_executors(running, counting, tasks, _merge))
@@ -431,12 +428,12 @@ def stats(
     return counted.result(top), errors, left_out
 
 
-def _count(read: Callable[..., Any], max_keys: int, skip: bool, task: list[Part]) -> Counted:
+def _count(reading: Reading, max_keys: int, skip: bool, task: list[Part]) -> Counted:
     counting = Counting(max_keys)
     errors: list[JellyError] = []
     try:
         for part in task:
-            for batch in read(part, errors=errors if skip else None):
+            for batch in reading.batches(part, errors=errors if skip else None):
                 counting.add(batch)
     except JellyError as error:
         # The error is a result: Spark would try the task again, which would fail too.

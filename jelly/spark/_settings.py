@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from jelly._dataset.blank_node_scope import MODES as BLANK_NODE_MODES
@@ -16,8 +16,8 @@ from jelly._options.layouts import LAYOUTS, Layout
 from jelly._options.spelling import spelled
 from jelly.errors import JellyError, JellyOptionsError, need
 from jelly.spark._options import check_options, limits_of, option
-from jelly.spark._parts import Part, read_part, split
-from jelly.spark._parts.files import Directories, File, absolute, unknown_error, unknown_files, without
+from jelly.spark._parts import Errors, Part, Reading
+from jelly.spark._parts.files import Directories, File, absolute, find_files, unknown_error, unknown_files, without
 
 with need("spark-local", "Spark needs pyspark 4.1"):
     from pyspark.sql.datasource import InputPartition
@@ -81,21 +81,19 @@ class Settings:
     adds_file: ClassVar[bool] = True  # whether `fit` can add a column for the file
     first: ClassVar[tuple[str, ...]] = ()  # columns before those of the layout
     content: ClassVar[Content] = Content.STATEMENTS
+    whole: ClassVar[str | None] = None  # where only whole files are read: a format that they cost as much as
 
     paths: tuple[str, ...]
     layout: Layout
     names: tuple[str, ...]  # of the columns
     mode: str
-    format: str | None
+    reading: Reading
     split_bytes: int | None
     pattern: str | None
-    storage: dict[str, Any]
     skip_unknown: bool
-    blank_nodes: BlankNodes
     file_column: str | None  # its name, if there is one
     directories: Directories
     wanted: dict[str, list[str]]  # values of directories whose files are read
-    limits: dict[str, int]  # as keywords, of any format
     corrupt: str  # the name of the column for errors
     ignore_missing: bool
     modified: tuple[float, float]  # when files were changed: from, until
@@ -150,16 +148,17 @@ class Settings:
         modes = cls.blank_node_modes
         blank_nodes = BlankNodes(option(options, "blankNodes", modes, modes[0]), option(options, "skolemBase"))
         return cls(
-            paths, layout, names, mode, form, option(options, "splitBytes"), option(options, "pathGlobFilter"),
-            option(options, "storage"), option(options, "skipUnknown"), blank_nodes, file_column,
+            paths, layout, names, mode,
+            Reading(form, option(options, "storage"), blank_nodes,
+                    limits_of(options, _READING[cls.content], cls.source)),
+            option(options, "splitBytes"), option(options, "pathGlobFilter"), option(options, "skipUnknown"),
+            file_column,
             Directories(
                 tuple(absolute(options["basePath"])) if "basePath" in options else paths,
                 cls.adds_file and option(options, "partitions"),
                 tuple(name for name in of_directories if name in names),
             ),
-            option(options, "partitionFilter"),
-            limits_of(options, _READING[cls.content], cls.source),
-            corrupt, option(options, "ignoreMissingFiles"),
+            option(options, "partitionFilter"), corrupt, option(options, "ignoreMissingFiles"),
             (option(options, "modifiedAfter"), option(options, "modifiedBefore")),
         )  # fmt: skip
 
@@ -221,42 +220,30 @@ class Settings:
             file for file in files
             if after <= file.mtime < before and self.directories.chosen(file.path, self.wanted)
         ]  # fmt: skip
-        unknown = unknown_files(files, self.format, content=self.content)
+        unknown = unknown_files(files, self.reading.format, content=self.content)
         if unknown and not self.skip_unknown and self.mode == "FAILFAST":
             raise _reworded(unknown_error(unknown))
         return without(files, unknown) if self.skip_unknown else files
 
+    def found(self, paths: Sequence[str] = ()) -> list[File]:
+        """The files at some paths, by default at all of them."""
+        return find_files(paths or self.paths, pattern=self.pattern, storage=self.reading.storage)
+
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
         """The parts of files for each task."""
+        if self.whole is not None:
+            return replace(self.reading, format=self.whole).split(files, self.split_bytes)
         # Nobody has counted the statements before a part of text.
         cut_lines = "row" not in self.names
-        return split(
-            files,
-            self.split_bytes,
-            format=self.format,
-            storage=self.storage,
-            cut_lines=cut_lines,
-            directories=self.directories,
-            limits=self.limits,
-        )
+        return self.reading.split(files, self.split_bytes, cut_lines=cut_lines, directories=self.directories)
 
-    def read_part(self, part: Part, keep: Pattern | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
+    def read_part(self, part: Part, keep: Pattern | None, errors: Errors) -> Iterator[pa.RecordBatch]:
         """The record batches of a part, with ``columns``."""
-        return read_part(
-            part,
-            layout=self.layout,
-            columns=self.columns,
-            format=self.format,
-            storage=self.storage,
-            keep=keep,
-            errors=errors,
-            blank_nodes=self.blank_nodes,
-            limits=self.limits,
-        )
+        return self.reading.read(part, layout=self.layout, columns=self.columns, keep=keep, errors=errors)
 
     def read(self, parts: Iterable[Any], schema: pa.Schema, keep: Pattern | None = None) -> Iterator[pa.RecordBatch]:
         """The record batches of a task with ``schema``, whose columns may be null."""
-        errors: list[JellyError] | None = None if self.mode == "FAILFAST" else []
+        errors: Errors = None if self.mode == "FAILFAST" else []
         for part in parts:
             try:
                 with in_options():

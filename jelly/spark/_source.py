@@ -18,12 +18,12 @@ from jelly._dataset.conditions.where import joined, where
 from jelly._dataset.seekable.segments import query_of
 from jelly._formats.arrow_input import check_columns
 from jelly._formats.arrow_tables import from_results, pa
-from jelly._formats.registry import RDF_PATCH, Content, find
+from jelly._formats.registry import RDF_PATCH, Content
 from jelly._options.layouts import LAYOUTS, Layout
 from jelly.errors import JellyError, JellyOptionsError, need
 from jelly.spark._options import check_options, option
-from jelly.spark._parts import BATCH_ROWS, Part, narrowed, split
-from jelly.spark._parts.files import File, absolute, find_files, limits_of, note_error, nothing_to_read, open_file
+from jelly.spark._parts import BATCH_ROWS, Errors, Part
+from jelly.spark._parts.files import File, absolute, note_error, nothing_to_read
 from jelly.spark._settings import Settings, Task, in_options, to_arrow
 
 with need("spark-local", "Spark needs pyspark 4.1"):
@@ -63,7 +63,7 @@ class JellyReader(DataSourceReader):
             return [Task(task) for task in self._tasks(self.settings)]
 
     def _tasks(self, settings: Settings) -> list[list[Part]]:
-        found = find_files(settings.paths, pattern=settings.pattern, storage=settings.storage)
+        found = settings.found()
         files = settings.known(found)
         if not files and (not found or not settings.chooses):
             raise nothing_to_read(settings.paths, settings.pattern)
@@ -72,10 +72,7 @@ class JellyReader(DataSourceReader):
         files = [file for file in files if settings.directories.allows(file.path, settings.layout, self.wanted)]
         tasks = settings.tasks(files)
         if self.keep is not None and settings.mode == "FAILFAST":  # other modes say what is broken
-            query = query_of(self.keep, settings.blank_nodes)
-            tasks = narrowed(
-                tasks, query, format=settings.format, storage=settings.storage, limits=settings.limits
-            )
+            tasks = settings.reading.narrowed(tasks, query_of(self.keep, settings.reading.blank_nodes))
         return tasks
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -272,15 +269,12 @@ class PatchSettings(Settings):
     }  # fmt: skip
     first: ClassVar[tuple[str, ...]] = tuple(types)
     content: ClassVar[Content] = Content.PATCH
+    whole: ClassVar[str | None] = RDF_PATCH.name  # a part of a patch cannot be read alone
     # A patch names nodes by the labels that the patches before it gave them.
     blank_node_modes: ClassVar[tuple[Mode, ...]] = ("keep",)
     adds_file: ClassVar[bool] = False
 
-    def tasks(self, files: Iterable[File]) -> list[list[Part]]:
-        """The parts of files for each task: whole files, because a part of a patch cannot be read alone."""
-        return split(files, self.split_bytes, format=RDF_PATCH.name, storage=self.storage)
-
-    def read_part(self, part: Part, keep: Pattern | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
+    def read_part(self, part: Part, keep: Pattern | None, errors: Errors) -> Iterator[pa.RecordBatch]:
         """The record batches of a file, with ``columns``."""
         path = part.file.path
         wanted = [name for name in self.columns if name not in ("row", "file")] or ["op"]
@@ -288,9 +282,8 @@ class PatchSettings(Settings):
 
         row = 0
         try:
-            form = find(self.format, part.file.name, content=Content.PATCH)
-            limits = limits_of(part.file, form, self.limits)
-            with open_file(self.storage, path) as opened:
+            form, limits = self.reading.of_file(part.file, self.content)
+            with self.reading.open(path) as opened:
                 for batch in read_arrow(
                     opened, format=form.name, layout=self.layout, columns=wanted, batch_rows=BATCH_ROWS, **limits
                 ):
@@ -327,6 +320,7 @@ class ResultSettings(Settings):
     source: ClassVar[str] = "jelly-results"
     types: ClassVar[dict[str, DataType]] = {}
     content: ClassVar[Content] = Content.RESULTS
+    whole: ClassVar[str | None] = "thrift"
     adds_file: ClassVar[bool] = False
 
     @classmethod
@@ -338,7 +332,7 @@ class ResultSettings(Settings):
         if "layout" not in options:  # whatever the variables are called
             settings = replace(settings, layout="flat")
         if schema is None and "columns" not in options:
-            files = settings.known(find_files(settings.paths, pattern=settings.pattern, storage=settings.storage))
+            files = settings.known(settings.found())
             variables = _variables(settings, files[0]) if files else ()
             cls._check_names(variables, settings.layout)
             more = (settings.corrupt,) if settings.mode == "PERMISSIVE" else ()
@@ -350,17 +344,13 @@ class ResultSettings(Settings):
         if not names or len(set(names)) < len(names):
             raise JellyOptionsError("query results must have at least one variable, and columns must name each once")
 
-    def tasks(self, files: Iterable[File]) -> list[list[Part]]:
-        """The files that each task reads: whole ones."""
-        return split(files, self.split_bytes, format="thrift", storage=self.storage)
-
-    def read_part(self, part: Part, keep: Pattern | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
+    def read_part(self, part: Part, keep: Pattern | None, errors: Errors) -> Iterator[pa.RecordBatch]:
         """The record batches of a file, with ``columns``; those that are none of its variables are null."""
         path = part.file.path
         try:
-            with open_file(self.storage, path) as opened:
+            with self.reading.open(path) as opened:
                 results = _opened(self, part.file, opened)
-                batches = self.blank_nodes.batches(path, results.batches())
+                batches = self.reading.blank_nodes.batches(path, results.batches())
                 for batch in from_results(results.variables, batches, layout=self.layout):
                     nothing = pa.nulls(len(batch), pa.string())
                     arrays = [batch.column(x) if x in results.variables else nothing for x in self.columns]
@@ -370,16 +360,16 @@ class ResultSettings(Settings):
 
 
 def _variables(settings: Settings, file: File) -> tuple[str, ...]:
-    with open_file(settings.storage, file.path) as opened:
+    with settings.reading.open(file.path) as opened:
         return _opened(settings, file, opened).variables
 
 
 def _opened(settings: Settings, file: File, opened: BinaryIO) -> Results:
     from jelly.results import read_results  # most tasks read none
 
-    form = find(settings.format, file.name, content=Content.RESULTS)
+    form, limits = settings.reading.of_file(file, settings.content)
     with in_options():
-        return read_results(opened, format=form.name, **limits_of(file, form, settings.limits))
+        return read_results(opened, format=form.name, **limits)
 
 
 class ResultDataSource(DataSource):

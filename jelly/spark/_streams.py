@@ -39,7 +39,7 @@ from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOpt
 from jelly.spark._options import option
 from jelly.spark._output import Output, Written, abort_batch, commit_batch, job_of, part_of
 from jelly.spark._parts import BATCH_ROWS, SPLIT_BYTES
-from jelly.spark._parts.files import File, find_files, in_directories
+from jelly.spark._parts.files import File, in_directories
 from jelly.spark._settings import Settings, Task, in_options, to_arrow
 
 try:
@@ -297,7 +297,7 @@ class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         found: dict[str, File] = {}
         for path in settings.paths:
             try:
-                files = find_files(path, pattern=settings.pattern, storage=settings.storage)
+                files = settings.found([path])
             except FileNotFoundError:
                 if not glob.has_magic(path):
                     raise
@@ -352,7 +352,7 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise JellyOptionsError(f"mode is {settings.mode}: a file that is followed can only be read with FAILFAST")
         self._path = path
         self._settings = settings
-        self._limits = having(settings.limits, JELLY.reading - {"max_expansion"})
+        self._limits = having(settings.reading.limits, JELLY.reading - {"max_expansion"})
         self._schema = schema
         self._most = option(options, "maxBytesPerTrigger")
         self._pinned: int | None = None
@@ -400,7 +400,7 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         settings = self._settings
         schema = to_arrow(self._schema)
         read = read_between(self._path, partition.start, partition.end, batch_rows=BATCH_ROWS, **self._limits)
-        batches = settings.blank_nodes.batches(self._path, read)
+        batches = settings.reading.blank_nodes.batches(self._path, read)
         batches = in_directories(settings.directories.said(self._path), self._path, batches, None)
         with in_options():
             for batch in from_batches(batches, layout=settings.layout, columns=settings.columns, batch_rows=BATCH_ROWS):

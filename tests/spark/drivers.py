@@ -77,7 +77,8 @@ def everything(spark: Any, folder: str, out: str, large: str) -> Any:
     """Each file of a folder is read; those in plain are written, and read and written by a streaming query."""
     files = sorted(Path(folder).rglob("*.*"))
     plain = f"{folder}/plain"
-    from jelly.spark._parts import split
+    from readings import split
+
     from jelly.spark._parts.files import find_files
 
     # With splitBytes=1 no two files share a task, and text is cut into many.

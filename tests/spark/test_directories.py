@@ -9,11 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as dataset
 import pytest
+from readings import read_part, split
 
 import jelly
 import jelly.spark
 from jelly._dataset.blank_node_scope import BlankNodes
-from jelly.spark._parts import BATCH_ROWS, read_part, split
+from jelly.spark._parts import BATCH_ROWS
 from jelly.spark._parts.files import NONE, Directories, find_files
 
 G, H = "http://example.org/g?x=1&y=%41#é", "http://example.org/h"

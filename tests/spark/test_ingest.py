@@ -17,6 +17,7 @@ import pyarrow.dataset as dataset
 import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
+from readings import split
 from rich.console import Console
 from store_jobs import HERE, run_here
 
@@ -27,7 +28,6 @@ from jelly.spark import _store as swapping
 from jelly.spark._ingest import ingest
 from jelly.spark._ingest.tasks import DirectoryTasks
 from jelly.spark._jobs import stats
-from jelly.spark._parts import split
 from jelly.spark._parts.files import absolute, find_files
 from jelly.spark._store import SUCCESS, TEMPORARY, LocalStore
 from jelly.stats import Counting

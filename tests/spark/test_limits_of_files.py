@@ -9,13 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from readings import read_part
 
 import jelly
 from jelly._options.limits import SETTABLE
 from jelly.results import write_results
 from jelly.spark._ingest import ingest
 from jelly.spark._jobs import stats
-from jelly.spark._parts import Part, read_part
+from jelly.spark._parts import Part
 from jelly.spark._parts.files import READING_LIMITS, find_files
 
 pytest.importorskip("pyspark")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from readings import split
 from sessions import tasks_of
 
 import jelly
@@ -16,7 +17,6 @@ import jelly.spark
 from jelly._formats.registry import FORMATS
 from jelly.spark._ingest import ingest
 from jelly.spark._jobs import stats
-from jelly.spark._parts import split
 from jelly.spark._parts.files import find_files
 
 pytest.importorskip("pyoxigraph")

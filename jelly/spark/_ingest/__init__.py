@@ -19,7 +19,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, cast
 from urllib.parse import unquote
 
-from jelly._dataset.blank_node_scope import KEEP, BlankNodes, Mode
+from jelly._dataset.blank_node_scope import BlankNodes, Mode
 from jelly._formats.arrow_tables import schema
 from jelly._options.layouts import BUILT, BuiltLayout, Layout, find_layout
 from jelly._options.settings import checked
@@ -37,7 +37,7 @@ from jelly.spark._ingest.tasks import (
     task_name,
 )
 from jelly.spark._jobs import cores, described, on_executors, plain_error, session
-from jelly.spark._parts import TASKS, Part, cost, split
+from jelly.spark._parts import TASKS, Part, Reading
 from jelly.spark._parts.files import READING_LIMITS, Directories, File, absolute, exists, find_files, find_sources
 from jelly.spark._store import LocalStore, Store, store_of
 
@@ -193,17 +193,15 @@ def ingest(
     tables = Tables(layout, buckets, seed, tuple(sort)) if layout in BUILT else None
     flat: Layout = "flat" if tables else cast("Layout", layout)
     column = _partition_column(partition_by, flat)
-    labels = BlankNodes(blank_nodes, skolem_base)
+    reading = Reading(format, dict(storage or {}), BlankNodes(blank_nodes, skolem_base), limits)
     skips = on_error == "skip"
-    work = Work(store, "", to, flat, tables, column, _sort_columns(sort, flat), skips, format, dict(storage or {}),
-                labels, limits)  # fmt: skip
+    work = Work(store, "", to, flat, tables, column, _sort_columns(sort, flat), skips, reading)
     files, left_out = find_sources(absolute(src), pattern=pattern, format=format, storage=storage,
                                    skip_unknown=skip_unknown, skip_errors=skips, allow_empty=allow_empty)  # fmt: skip
     # Larger tasks make fewer files; with some for each core none waits long for the last one.
     n_cores = None if split_bytes else cores(spark)
-    cut = partial(split, split_bytes=split_bytes, format=format, storage=storage,
-                  directories=Directories(tuple(absolute(src)), partitions),
-                  tasks=_TASKS_OF_CORE * n_cores if n_cores else TASKS, limits=limits)  # fmt: skip
+    cut = partial(reading.split, split_bytes=split_bytes, directories=Directories(tuple(absolute(src)), partitions),
+                  tasks=_TASKS_OF_CORE * n_cores if n_cores else TASKS)  # fmt: skip
     settings: dict[str, Any] = {
         "to": to, "layout": layout, "partition_by": partition_by, "sort": list(sort), "blank_nodes": blank_nodes
     }  # fmt: skip
@@ -271,7 +269,7 @@ def _due(
     """
     plan = cut(files)
     paths = {file.path for file in files}
-    gone = {path for path in journal.sources - paths if not exists(path, work.storage)}
+    gone = {path for path in journal.sources - paths if not exists(path, work.reading.storage)}
     stale = {*journal.changed(plan), *(gone if prune else ())}
     if stale and work.to != "delta":
         raise _kept(journal, stale)
@@ -285,7 +283,7 @@ def _due(
     report.vanished, report.pruned = sorted(gone & journal.sources), sorted(gone - journal.sources)
     if others := journal.owed - paths - gone:
         # They shared a task with a source that has changed, perhaps in a run with other paths.
-        files = files + find_files(sorted(others), storage=work.storage)
+        files = files + find_files(sorted(others), storage=work.reading.storage)
         plan = cut(files)
     left = journal.missing(plan)
     sources = {part.file.path for task in left for part in task}
@@ -293,7 +291,7 @@ def _due(
         raise _kept(journal, sources, work.tables.layout)
     weights = _weights(plan)
     # The longest tasks first, so that none is left to run alone.
-    left.sort(key=lambda task: sum(weights[part] * cost(part.file, work.format) for part in task), reverse=True)
+    left.sort(key=lambda task: sum(weights[part] * work.reading.cost(part.file) for part in task), reverse=True)
     report.sources, report.done_before, report.tasks = len(sources), len(files) - len(sources), len(left)
     return left, weights
 
@@ -411,7 +409,7 @@ def compact_table(
         layout = settings["layout"]
         journal.recover()
         work = Work(store, "", "delta", layout, None, _partition_column(settings["partition_by"], layout),
-                     _sort_columns(settings["sort"], layout), False, None, dict(storage or {}), KEEP, {})  # fmt: skip
+                    _sort_columns(settings["sort"], layout), False, Reading())  # fmt: skip
         _compact(running, journal, work, target_file_bytes, report, progress)
         report.seconds = time.perf_counter() - began - running.seconds
     return report

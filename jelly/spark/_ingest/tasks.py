@@ -27,7 +27,6 @@ from typing import Any
 from uuid import uuid4
 
 from jelly._core.base.batch import Batch
-from jelly._dataset.blank_node_scope import BlankNodes
 from jelly._formats.arrow_tables import compute, pa, parquet, schema
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
 from jelly._options.layouts import Layout
@@ -36,7 +35,7 @@ from jelly._streams.widening import ALL_FIELDS
 from jelly._streams.writer import Writer
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
 from jelly.spark._ingest.buckets import SCRATCH, Step, Tables
-from jelly.spark._parts import BATCH_ROWS, Part, read_batches, read_part
+from jelly.spark._parts import BATCH_ROWS, Errors, Part, Reading
 from jelly.spark._store import INGEST, SUCCESS, TEMPORARY, Staged, Store, finish, swap
 
 # Maximum files of partitions that a task keeps open.
@@ -125,10 +124,7 @@ class Work:
     column: str | None  # column of the partitions
     sort: tuple[str, ...]  # columns
     skip: bool
-    format: str | None
-    storage: dict[str, Any]
-    blank_nodes: BlankNodes
-    limits: dict[str, int]
+    reading: Reading
 
 
 def task_name(task: list[Part] | Step) -> str:
@@ -151,7 +147,7 @@ def run_task(work: Work, task: list[Part] | Step) -> dict[str, Any]:
         "parts": task_parts(task) if isinstance(task, list) else [],
         "on_error": "skip" if work.skip else "fail",
     }
-    errors: list[JellyError] | None = [] if work.skip else None
+    errors: Errors = [] if work.skip else None
     try:
         with work.store.task(work.job, attempt) as draft:
             # A name of its own in each run, so that no file of the table is ever replaced.
@@ -213,35 +209,17 @@ def _not_below(text: str) -> str:
     return text
 
 
-def _batches(work: Work, task: list[Part], errors: list[JellyError] | None) -> Iterator[Batch]:
+def _batches(work: Work, task: list[Part], errors: Errors) -> Iterator[Batch]:
     for part in task:
         try:
-            yield from read_batches(
-                part,
-                format=work.format,
-                storage=work.storage,
-                errors=errors,
-                blank_nodes=work.blank_nodes,
-                limits=work.limits,
-            )
+            yield from work.reading.batches(part, errors=errors)
         except JellyError as error:
             error.source = error.source or part.file.path
             raise
 
 
-def _record_batches(work: Work, task: list[Part], errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
-    read = chain.from_iterable(
-        read_part(
-            part,
-            layout=work.layout,
-            format=work.format,
-            storage=work.storage,
-            errors=errors,
-            blank_nodes=work.blank_nodes,
-            limits=work.limits,
-        )
-        for part in task
-    )
+def _record_batches(work: Work, task: list[Part], errors: Errors) -> Iterator[pa.RecordBatch]:
+    read = chain.from_iterable(work.reading.read(part, layout=work.layout, errors=errors) for part in task)
     return _sorted(read, work.sort) if work.sort else read
 
 
@@ -258,7 +236,7 @@ def _sorted(batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> Iterat
 
 
 def _write_parquet(
-    work: Work, task: list[Part], folder: str, name: str, errors: list[JellyError] | None
+    work: Work, task: list[Part], folder: str, name: str, errors: Errors
 ) -> int:
     path = os.path.join(folder, f"part-{name}.parquet")
     batches = _record_batches(work, task, errors)
@@ -269,7 +247,7 @@ def _write_parquet(
 
 
 def _write_partitions(
-    work: Work, task: list[Part], folder: str, name: str, errors: list[JellyError] | None
+    work: Work, task: list[Part], folder: str, name: str, errors: Errors
 ) -> int:
     from jelly._formats.arrow_tables import dataset  # takes some time to import
 
@@ -299,20 +277,13 @@ def _write_partitions(
     return rows
 
 
-def _write_jelly(work: Work, task: list[Part], folder: str, name: str, errors: list[JellyError] | None) -> int:
+def _write_jelly(work: Work, task: list[Part], folder: str, name: str, errors: Errors) -> int:
     """Triples, quads, generalized statements and Jelly-RDF 1.2 go into separate files, because a stream has one
     kind."""
     writers: dict[str, Writer] = {}
     with contextlib.ExitStack() as stack:
         for part in task:
-            for batch in read_batches(
-                part,
-                format=work.format,
-                storage=work.storage,
-                errors=errors,
-                blank_nodes=work.blank_nodes,
-                limits=work.limits,
-            ):
+            for batch in work.reading.batches(part, errors=errors):
                 is_generalized = batch.options is not None and batch.options.generalized_statements
                 kind = "-quads" * (batch.arity == 4) + "-generalized" * is_generalized
                 kind += "-1.2" * is_columns(batch.options)

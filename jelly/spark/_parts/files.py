@@ -39,10 +39,9 @@ from jelly._core.base.kinds import Kind
 from jelly._dataset.conditions.pattern import OfKinds, Pattern
 from jelly._dataset.conditions.terms import Ids
 from jelly._formats.index import SUFFIX
-from jelly._formats.registry import READING, Content, Format, find, having
+from jelly._formats.registry import READING, Content, find
 from jelly._options.layouts import LAYOUTS, Layout
 from jelly._options.limits import SETTABLE
-from jelly._options.settings import fitted
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, MissingExtraError
 
 # What the name of a file begins with that says which files of its directory do not count, while a job changes them.
@@ -341,16 +340,6 @@ def find_sources(
 def open_file(storage: Mapping[str, Any], path: str) -> BinaryIO:
     """Open the path or URL of a file."""
     return _urls().open_url(path, storage) if is_url(path) else open_local(path)
-
-
-def limits_of(file: File, form: Format, limits: Mapping[str, int] | None) -> dict[str, Any]:
-    """The keywords for the limits of reading a file: those of ``limits`` that its format has, others by its size.
-
-    >>> from jelly._formats.registry import NT
-    >>> limits_of(File("a.nt", 1 << 30, 0.0), NT, {"max_expansion": 9, "max_names": 9})
-    {'max_line_bytes': 17179869184, 'max_expansion': 9}
-    """
-    return fitted(having(limits or {}, form.reading), form.reading, file.size)
 
 
 def note_error(error: JellyError, path: str, errors: list[JellyError] | None) -> None:
