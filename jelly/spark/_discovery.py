@@ -12,8 +12,6 @@ from typing import Any
 
 from pyspark.sql.datasource import DataSource
 
-__all__ = ["DefaultSource"]
-
 # By the name of the copy: the name of the data source and its class. `setup.py` makes the copies.
 COPIES = {
     "pyspark_jelly": ("jelly", "JellyDataSource"),

@@ -372,12 +372,12 @@ def _shown(literals: bool) -> tuple[str, ...]:
     return _TERM if literals else _TERM[:2]
 
 
-def _kind(name: str) -> Column:
+def _kind(name: str, triple: str = "triple") -> Column:
     """The kind of a term, by what its value begins with."""
     value = F.col(name)
     kind: Column = (
         F.when(value.startswith("_:"), "bnode")
-        .when(value.startswith("<<"), "triple")
+        .when(value.startswith("<<"), triple)
         .when(value.startswith('"'), "literal")
         .otherwise("iri")
     )
@@ -502,7 +502,7 @@ def _description(rows: DataFrame, iri: str | None, title: str, linksets: bool, l
     for scope, of, p, target, n in collected(rows.join(targets, ["scope", "o"]).groupBy(*_PARTITION, "target").count()):
         partitions[scope, of, p].classes[_name(target)] = n
     for i, term in enumerate("so"):
-        nodes = rows.select("scope", term).distinct().groupBy("scope", _node_kind(F.col(term)).alias("kind")).count()
+        nodes = rows.select("scope", term).distinct().groupBy("scope", _kind(term, "other").alias("kind")).count()
         for scope, kind, n in collected(nodes):
             kinds.setdefault(scope, ({}, {}))[i][kind] = n
     links: dict[str, Linksets] = defaultdict(dict)
@@ -527,14 +527,6 @@ def _space(term: Column) -> Column:
     """The namespace of an IRI, as `jelly.describe` has it; "" for any other term."""
     found: Column = F.regexp_extract(term, "(?s)^<(?!<)(.*[/#]|[^/#]*:)", 1)
     return found
-
-
-def _node_kind(term: Column) -> Column:
-    kind: Column = (
-        F.when(_is_iri(term), "iri").when(term.startswith("_:"), "bnode").when(term.startswith('"'), "literal")
-        .otherwise("other")
-    )  # fmt: skip
-    return kind
 
 
 def _name(term: str) -> str:

@@ -22,7 +22,7 @@ from jelly._dataset.blank_node_scope import BlankNodes, Mode
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError, need
 from jelly.spark._parts import Part, Reading
-from jelly.spark._parts.files import READING_LIMITS, Directories, File, absolute, find_sources
+from jelly.spark._parts.files import READING_LIMITS, Directories, File, absolute
 from jelly.stats import MAX_KEYS, Counting, Stats
 
 if TYPE_CHECKING:
@@ -402,18 +402,12 @@ def stats(
     ...     return stats(sources, spark="local[2]")[0].predicates.top
     """
     reading = Reading(format, dict(storage or {}), BlankNodes(blank_nodes, skolem_base), limits)
-    places = Directories(tuple(absolute(src)), partitions)
-    files, unknown = find_sources(
-        absolute(src),
-        pattern=pattern,
-        format=format,
-        storage=storage,
-        skip_unknown=skip_unknown,
-        skip_errors=on_error == "skip",
-        allow_empty=allow_empty,
+    paths = absolute(src)
+    files, unknown = reading.sources(
+        paths, pattern, skip_unknown=skip_unknown, skip_errors=on_error == "skip", allow_empty=allow_empty
     )
     left_out = [file.path for file in unknown]
-    tasks = reading.split(files, split_bytes, directories=places)
+    tasks = reading.split(files, split_bytes, directories=Directories(tuple(paths), partitions))
     if not tasks:
         return Counting(max_keys).result(top), [], left_out
     with session(spark, conf) as running:

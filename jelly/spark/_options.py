@@ -17,8 +17,6 @@ from jelly._options.layouts import LAYOUTS
 from jelly._options.limits import SETTABLE
 from jelly.errors import JellyOptionsError
 
-__all__ = ["MODES", "OPTIONS", "Option", "check_options", "limits_of", "option"]
-
 MODES = ("FAILFAST", "DROPMALFORMED", "PERMISSIVE")
 
 _AGE = re.compile(r"\s*(\d+)\s*(s|m|h|d)\s*")

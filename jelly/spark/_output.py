@@ -42,8 +42,6 @@ from jelly.spark._store import (
     tidy,
 )
 
-__all__ = ["COMPRESSIONS", "Output", "Written", "abort_batch", "commit_batch", "job_of", "part_of"]
-
 COMPRESSIONS = {"none": "", "gzip": ".gz", "zstd": ".zst"}
 
 

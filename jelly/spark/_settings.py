@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from jelly._dataset.blank_node_scope import MODES as BLANK_NODE_MODES
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
@@ -17,13 +17,14 @@ from jelly._options.spelling import spelled
 from jelly.errors import JellyError, JellyOptionsError, need
 from jelly.spark._options import check_options, limits_of, option
 from jelly.spark._parts import Errors, Part, Reading
-from jelly.spark._parts.files import Directories, File, absolute, find_files, unknown_error, unknown_files, without
+from jelly.spark._parts.files import Directories, File, absolute, find_files
 
 with need("spark-local", "Spark needs pyspark 4.1"):
-    from pyspark.sql.datasource import InputPartition
+    from pyspark.sql.datasource import InputPartition, WriterCommitMessage
     from pyspark.sql.types import BinaryType, DataType, LongType, MapType, StringType, StructField, StructType
 
-__all__ = ["Settings", "Task", "in_options", "to_arrow", "without_frames"]
+if TYPE_CHECKING:
+    from jelly.spark._output import Written
 
 # Keywords of all formats.
 _READING = {Content.STATEMENTS: READING, Content.PATCH: PATCH_READING, Content.RESULTS: RESULT_READING}
@@ -220,10 +221,11 @@ class Settings:
             file for file in files
             if after <= file.mtime < before and self.directories.chosen(file.path, self.wanted)
         ]  # fmt: skip
-        unknown = unknown_files(files, self.reading.format, content=self.content)
-        if unknown and not self.skip_unknown and self.mode == "FAILFAST":
-            raise _reworded(unknown_error(unknown))
-        return without(files, unknown) if self.skip_unknown else files
+        skips = self.mode != "FAILFAST"
+        with in_options():
+            return self.reading.known(
+                files, skip_unknown=self.skip_unknown, skip_errors=skips, content=self.content
+            )[0]
 
     def found(self, paths: Sequence[str] = ()) -> list[File]:
         """The files at some paths, by default at all of them."""
@@ -294,6 +296,14 @@ def to_arrow(schema: StructType) -> pa.Schema:
     """The Arrow schema that Spark expects record batches of a schema to have: exactly this."""
     types = {LongType(): pa.int64(), MapType(StringType(), BinaryType()): pa.map_(pa.string(), pa.binary())}
     return pa.schema([pa.field(f.name, types.get(f.dataType, pa.string()), f.nullable) for f in schema.fields])
+
+
+@dataclass
+class Message(WriterCommitMessage):
+    """What a task that writes tells the driver: ``written`` is None if there was nothing to do."""
+
+    written: Written | None
+    query: str = ""  # of a stream
 
 
 class Task(InputPartition):

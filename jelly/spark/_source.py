@@ -24,7 +24,7 @@ from jelly.errors import JellyError, JellyOptionsError, need
 from jelly.spark._options import check_options, option
 from jelly.spark._parts import BATCH_ROWS, Errors, Part
 from jelly.spark._parts.files import File, absolute, note_error, nothing_to_read
-from jelly.spark._settings import Settings, Task, in_options, to_arrow
+from jelly.spark._settings import Message, Settings, Task, in_options, to_arrow
 
 with need("spark-local", "Spark needs pyspark 4.1"):
     from pyspark import TaskContext
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceStreamArrowWriter
 
     from jelly.results import Results
-    from jelly.spark._output import Output, Written
+    from jelly.spark._output import Output
 
 class JellyReader(DataSourceReader):
     """Plans on the driver, reads on the executors."""
@@ -124,13 +124,6 @@ class PushdownReader(JellyReader):
         self.keep = joined(found) if found else None
         # Spark evaluates the filters again on these rows, which costs little: it must also filter the rows of errors.
         return filters
-
-
-@dataclass
-class Message(WriterCommitMessage):
-    """The result of a task; None if there was nothing to do."""
-
-    written: Written | None
 
 
 class JellyWriter(DataSourceArrowWriter):

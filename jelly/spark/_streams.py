@@ -37,10 +37,10 @@ from jelly._formats.index import Index, Keyframe, checksum_ends, chunks_of, firs
 from jelly._formats.registry import JELLY, having
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError, MissingExtraError
 from jelly.spark._options import option
-from jelly.spark._output import Output, Written, abort_batch, commit_batch, job_of, part_of
+from jelly.spark._output import Output, abort_batch, commit_batch, job_of, part_of
 from jelly.spark._parts import BATCH_ROWS, SPLIT_BYTES
 from jelly.spark._parts.files import File, in_directories
-from jelly.spark._settings import Settings, Task, in_options, to_arrow
+from jelly.spark._settings import Message, Settings, Task, in_options, to_arrow
 
 try:
     import pyspark
@@ -424,14 +424,6 @@ def _look(path: str) -> tuple[Any, ...]:
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
-@dataclass
-class Message(WriterCommitMessage):
-    """The message of a task of a query to the driver."""
-
-    query: str
-    written: Written
-
-
 class StreamWriter(DataSourceStreamArrowWriter):
     """The sink: ``output`` says where and how to write, its job is chosen here."""
 
@@ -450,12 +442,12 @@ class StreamWriter(DataSourceStreamArrowWriter):
         # Attempts of a killed driver may have left files, or may even be running.
         output = replace(self._output, job=job_of(query, batch), path=part_of(batch))
         output.store.begin(output.job)
-        return Message(query, output.write(part, uuid4().hex, iterator))
+        return Message(output.write(part, uuid4().hex, iterator), query)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         told = [message for message in messages if isinstance(message, Message)]
         query = told[0].query if told else ""
-        commit_batch(self._output.store, batchId, query, [message.written for message in told])
+        commit_batch(self._output.store, batchId, query, [message.written for message in told if message.written])
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         abort_batch(self._output.store, batchId)

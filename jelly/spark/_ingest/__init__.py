@@ -38,7 +38,7 @@ from jelly.spark._ingest.tasks import (
 )
 from jelly.spark._jobs import cores, described, on_executors, plain_error, session
 from jelly.spark._parts import TASKS, Part, Reading
-from jelly.spark._parts.files import READING_LIMITS, Directories, File, absolute, exists, find_files, find_sources
+from jelly.spark._parts.files import READING_LIMITS, Directories, File, absolute, exists, find_files
 from jelly.spark._store import LocalStore, Store, store_of
 
 if TYPE_CHECKING:
@@ -196,11 +196,13 @@ def ingest(
     reading = Reading(format, dict(storage or {}), BlankNodes(blank_nodes, skolem_base), limits)
     skips = on_error == "skip"
     work = Work(store, "", to, flat, tables, column, _sort_columns(sort, flat), skips, reading)
-    files, left_out = find_sources(absolute(src), pattern=pattern, format=format, storage=storage,
-                                   skip_unknown=skip_unknown, skip_errors=skips, allow_empty=allow_empty)  # fmt: skip
+    paths = absolute(src)
+    files, left_out = reading.sources(
+        paths, pattern, skip_unknown=skip_unknown, skip_errors=skips, allow_empty=allow_empty
+    )
     # Larger tasks make fewer files; with some for each core none waits long for the last one.
     n_cores = None if split_bytes else cores(spark)
-    cut = partial(reading.split, split_bytes=split_bytes, directories=Directories(tuple(absolute(src)), partitions),
+    cut = partial(reading.split, split_bytes=split_bytes, directories=Directories(tuple(paths), partitions),
                   tasks=_TASKS_OF_CORE * n_cores if n_cores else TASKS)  # fmt: skip
     settings: dict[str, Any] = {
         "to": to, "layout": layout, "partition_by": partition_by, "sort": list(sort), "blank_nodes": blank_nodes

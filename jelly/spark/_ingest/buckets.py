@@ -45,8 +45,6 @@ from jelly.spark._tables import (
     wide_tables,
 )
 
-__all__ = ["BUCKETS", "SCRATCH", "Step", "Tables", "bucket_of", "merge_terms", "write_ids"]
-
 BUCKETS = 16
 MAX_BUCKETS = 1 << 12
 # A hash is a number from 0 to 2^63 - 1, which fits into a signed integer of 64 bits.

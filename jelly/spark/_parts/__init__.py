@@ -38,7 +38,18 @@ from jelly._options.layouts import Layout
 from jelly._options.settings import fitted
 from jelly._streams.reader import Reader
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError
-from jelly.spark._parts.files import NONE, Directories, File, Said, in_directories, note_error, open_file
+from jelly.spark._parts.files import (
+    NONE,
+    Directories,
+    File,
+    Said,
+    find_files,
+    in_directories,
+    note_error,
+    nothing_to_read,
+    open_file,
+    unknown_error,
+)
 from jelly.spark._parts.lines import can_be_cut, cut_evenly, read_lines
 
 # The least and the most bytes per task. Starting a task takes about 50 ms; the most bytes take about a second.
@@ -122,9 +133,9 @@ class Reading:
         form = find(self.format, file.name, content=content)
         return form, fitted(having(self.limits, form.reading), form.reading, file.size)
 
-    def _form(self, file: File) -> Format | None:
+    def _form(self, file: File, content: Content = Content.STATEMENTS) -> Format | None:
         try:
-            return find(self.format, file.name)
+            return find(self.format, file.name, content=content)
         except JellyError:
             return None  # the task that reads it will raise the error
 
@@ -139,6 +150,37 @@ class Reading:
         return self._form(file) is JELLY and split_suffix(file.name)[1] in ("", ".zst")
 
     # ---- the plan
+
+    def sources(
+        self, paths: Sequence[str], pattern: str | None, *, skip_unknown: bool, skip_errors: bool, allow_empty: bool
+    ) -> tuple[list[File], list[File]]:
+        """The files that a job reads, and those that it leaves out, see `known`.
+
+        No files at all are an error without ``allow_empty``.
+        """
+        found = find_files(paths, pattern=pattern, storage=self.storage)
+        files, left_out = self.known(found, skip_unknown=skip_unknown, skip_errors=skip_errors)
+        if not files and not allow_empty:
+            raise nothing_to_read(paths, pattern)
+        return files, left_out
+
+    def known(
+        self, files: Sequence[File], *, skip_unknown: bool, skip_errors: bool, content: Content = Content.STATEMENTS
+    ) -> tuple[list[File], list[File]]:
+        """The files to read, and with ``skip_unknown`` those that are left out because of their suffix.
+
+        Without it such files are an error, unless the tasks ``skip_errors``.
+
+        >>> files = [File("a.nt", 1, 0.0), File("README.md", 1, 0.0)]
+        >>> [file.name for file in Reading().known(files, skip_unknown=True, skip_errors=False)[1]]
+        ['README.md']
+        """
+        unknown = [file for file in files if self._form(file, content) is None]
+        if unknown and not skip_unknown and not skip_errors:
+            raise unknown_error(unknown)
+        left_out = unknown if skip_unknown else []
+        unwanted = set(left_out)
+        return [file for file in files if file not in unwanted], left_out
 
     def split(
         self,

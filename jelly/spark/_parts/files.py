@@ -39,7 +39,7 @@ from jelly._core.base.kinds import Kind
 from jelly._dataset.conditions.pattern import OfKinds, Pattern
 from jelly._dataset.conditions.terms import Ids
 from jelly._formats.index import SUFFIX
-from jelly._formats.registry import READING, Content, find
+from jelly._formats.registry import READING
 from jelly._options.layouts import LAYOUTS, Layout
 from jelly._options.limits import SETTABLE
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, MissingExtraError
@@ -273,33 +273,8 @@ def nothing_to_read(paths: Iterable[str], pattern: str | None = None) -> FileNot
     return FileNotFoundError(f"[PATH_NOT_FOUND] there are no files to read in {', '.join(paths)}{like}")
 
 
-def unknown_files(
-    files: Iterable[File], format: str | None = None, *, content: Content = Content.STATEMENTS
-) -> list[File]:
-    """The files whose suffix is that of no format, unless ``format`` is the format of all.
-
-    >>> [file.name for file in unknown_files([File("a.nt", 1, 0.0), File("README.md", 1, 0.0)])]
-    ['README.md']
-    """
-
-    def is_unknown(file: File) -> bool:
-        try:
-            find(format, file.name, content=content)
-        except JellyError:
-            return True
-        return False
-
-    return [file for file in files if is_unknown(file)]
-
-
-def without(files: Iterable[File], left_out: Iterable[File]) -> list[File]:
-    """The files that are not among those that are left out."""
-    unwanted = set(left_out)
-    return [file for file in files if file not in unwanted]
-
-
 def unknown_error(files: Sequence[File]) -> JellyError:
-    """The error for such files.
+    """The error for files with the suffix of no format.
 
     >>> print(unknown_error([File("data/README.md", 1, 0.0)]))
     files with the suffix of no format are among the sources (1): data/README.md; skip_unknown=True leaves them out
@@ -309,32 +284,6 @@ def unknown_error(files: Sequence[File]) -> JellyError:
         f"files with the suffix of no format are among the sources ({len(files):,}): {names}; "
         "skip_unknown=True leaves them out"
     )
-
-
-def find_sources(
-    paths: Sequence[str],
-    *,
-    pattern: str | None = None,
-    format: str | None = None,
-    storage: Mapping[str, Any] | None = None,
-    skip_unknown: bool = False,
-    skip_errors: bool = False,
-    allow_empty: bool = False,
-) -> tuple[list[File], list[File]]:
-    """The files that a job reads, and with ``skip_unknown`` those that it leaves out because of their suffix.
-
-    Without it such files are an error, unless the tasks ``skip_errors``. No files at all are one without
-    ``allow_empty``.
-    """
-    files = find_files(paths, pattern=pattern, storage=storage)
-    unknown = unknown_files(files, format)
-    if unknown and not skip_unknown and not skip_errors:
-        raise unknown_error(unknown)
-    left_out = unknown if skip_unknown else []
-    files = without(files, left_out)
-    if not files and not allow_empty:
-        raise nothing_to_read(paths, pattern)
-    return files, left_out
 
 
 def open_file(storage: Mapping[str, Any], path: str) -> BinaryIO:
