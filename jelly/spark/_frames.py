@@ -8,7 +8,7 @@ from __future__ import annotations
 import pickle
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -26,20 +26,7 @@ from jelly._tools.partitions import refuse_more
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError, need
 from jelly.spark._jobs import mapped
 from jelly.spark._parts import BATCH_ROWS
-from jelly.spark._tables import (
-    TERMS,
-    TRIPLES,
-    analyse_vertical,
-    analyse_wide,
-    check_seed,
-    first_of_each,
-    plan_vertical,
-    plan_wide,
-    runs,
-    vertical_columns,
-    vertical_tables,
-    wide_tables,
-)
+from jelly.spark._tables import JOINS, TERMS, TRIPLES, Join, Plan, check_seed, first_of_each, runs, vertical_columns
 
 with need("spark-local", "Spark needs pyspark 4.1"):
     from pyspark.sql import Column, DataFrame, functions
@@ -181,8 +168,8 @@ def vertical(df: DataFrame) -> dict[str, DataFrame]:
     ...     return ages.orderBy("object", ascending=False).first()
     """
     rows = _statements(df)
-    plan = plan_vertical(_found(rows, analyse_vertical))
-    make = partial(_tables, partial(vertical_tables, plan=plan))
+    plan = _planned(rows, JOINS["vertical"])
+    make = partial(_tables, JOINS["vertical"], plan)
     return {
         predicate: mapped(rows.where(F.col("predicate") == predicate), make, _ddl(vertical_columns(profile)))
         for predicate, (_, profile) in plan.tables.items()
@@ -226,25 +213,25 @@ def wide(df: DataFrame, cls: str) -> DataFrame:
     is_class = (F.col("predicate") == TYPE) & (F.col("object_kind") == "iri") & (F.col("object") == cls)
     subjects = rows.where(is_class).select("subject").distinct()
     rows = rows.join(subjects, "subject", "left_semi").repartition("subject")
-    plan = plan_wide(_found(rows, analyse_wide))
+    plan = _planned(rows, JOINS["wide"])
     if cls not in plan.tables:
         raise JellyOptionsError(f"no subject is of the class {cls}")
     plan.tables = {cls: plan.tables[cls]}
     columns = {"subject": STRING} | dict(plan.tables[cls][1].values())
-    return mapped(rows, partial(_tables, partial(wide_tables, plan=plan)), _ddl(columns))
+    return mapped(rows, partial(_tables, JOINS["wide"], plan), _ddl(columns))
 
 
-def _found(rows: DataFrame, analyse: Callable[[pa.Table], Any]) -> list[Any]:
-    """What tasks find in the rows of each partition."""
+def _planned(rows: DataFrame, join: Join) -> Plan:
+    """The plan of what tasks find in the rows of each partition."""
 
     def look(batches: Rows) -> Rows:
-        yield pa.RecordBatch.from_pydict({"found": [pickle.dumps(analyse(_table(batches)))]})
+        yield pa.RecordBatch.from_pydict({"found": [pickle.dumps(join.analyse(_table(batches)))]})
 
-    return [pickle.loads(row[0]) for row in mapped(rows, look, "found binary").collect()]
+    return join.plan([pickle.loads(row[0]) for row in mapped(rows, look, "found binary").collect()])
 
 
-def _tables(make: Callable[[pa.Table], Iterator[tuple[str, pa.Table]]], rows: Rows) -> Rows:
-    for _, table in make(_table(rows)):
+def _tables(join: Join, plan: Plan, rows: Rows) -> Rows:
+    for _, table in join.tables(_table(rows), plan):
         yield from _pieces(table)
 
 

@@ -171,12 +171,10 @@ class RefusedStream(DataSourceStreamReader):
         self._refuse()
 
 
-class JellyDataSource(DataSource):
-    """The data source: statements as rows, read and written."""
+class _Source(DataSource):
+    """A data source that is read."""
 
     settings: type[Settings] = Settings
-    _pushdown = False
-    _patch = False
 
     @classmethod
     def name(cls) -> str:
@@ -186,13 +184,22 @@ class JellyDataSource(DataSource):
         return self._settings_of().schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        settings = self._settings_of(schema)
-        pushdown = option(self.options, "pushdown", default=self._pushdown)
-        return (PushdownReader if pushdown else JellyReader)(settings, schema)
+        return JellyReader(self._settings_of(schema), schema)
 
     def _settings_of(self, schema: StructType | None = None) -> Settings:
         with in_options():
             return self.settings.of(self.options, schema)
+
+
+class JellyDataSource(_Source):
+    """The data source: statements as rows, read and written."""
+
+    _pushdown = False
+    _patch = False
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        pushdown = not self._patch and option(self.options, "pushdown", default=self._pushdown)
+        return (PushdownReader if pushdown else JellyReader)(self._settings_of(schema), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         try:
@@ -295,9 +302,6 @@ class PatchDataSource(JellyDataSource):
     settings = PatchSettings
     _patch = True
 
-    def reader(self, schema: StructType) -> DataSourceReader:
-        return JellyReader(self._settings_of(schema), schema)
-
     def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
         from jelly.spark._streams import DirectoryStream
 
@@ -365,17 +369,7 @@ def _opened(settings: Settings, file: File, opened: BinaryIO) -> Results:
         return read_results(opened, format=form.name, **limits)
 
 
-class ResultDataSource(DataSource):
+class ResultDataSource(_Source):
     """Rows of SPARQL results: reading."""
 
-    @classmethod
-    def name(cls) -> str:
-        return ResultSettings.source
-
-    def schema(self) -> StructType:
-        with in_options():
-            return ResultSettings.of(self.options).schema
-
-    def reader(self, schema: StructType) -> DataSourceReader:
-        with in_options():
-            return JellyReader(ResultSettings.of(self.options, schema), schema)
+    settings = ResultSettings

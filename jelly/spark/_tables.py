@@ -14,9 +14,9 @@ statements are analysed, in parts; then a plan is made of what was found; then i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -206,6 +206,17 @@ _TERM = ("object", "object_kind", "datatype", "lang")
 MAX_COLUMNS = 1000
 
 Profiles = dict[str, Profile]  # by predicate
+
+
+class Join(NamedTuple):
+    """How tables are made of statements, in parts that have all statements of their subjects.
+
+    ``analyse`` looks at a part, ``plan`` makes a plan of all that was found, ``tables`` makes those of a part.
+    """
+
+    analyse: Callable[[pa.Table], Any]
+    plan: Callable[[list[Any]], Plan]
+    tables: Callable[[pa.Table, Plan], Iterator[tuple[str, pa.Table]]]
 
 
 @dataclass(slots=True)
@@ -402,3 +413,9 @@ def _column(subjects: pa.Array, rows: pa.Table, type: str) -> pa.Array:
         rows = rows.sort_by("object")
     at = compute.index_in(rows["subject"], subjects).to_numpy()
     return placed(at, len(subjects), is_list)(cast(rows["object"], type[6:-1] if is_list else type))
+
+
+JOINS = {
+    "vertical": Join(analyse_vertical, plan_vertical, vertical_tables),
+    "wide": Join(analyse_wide, plan_wide, wide_tables),
+}

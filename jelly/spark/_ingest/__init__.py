@@ -192,10 +192,9 @@ def ingest(
     store = _store(out, storage)
     tables = Tables(layout, buckets, seed, tuple(sort)) if layout in BUILT else None
     flat: Layout = "flat" if tables else cast("Layout", layout)
-    column = _partition_column(partition_by, flat)
     reading = Reading(format, dict(storage or {}), BlankNodes(blank_nodes, skolem_base), limits)
     skips = on_error == "skip"
-    work = Work(store, "", to, flat, tables, column, _sort_columns(sort, flat), skips, reading)
+    work = _work(store, to, flat, partition_by, sort, skips, reading, tables)
     paths = absolute(src)
     files, left_out = reading.sources(
         paths, pattern, skip_unknown=skip_unknown, skip_errors=skips, allow_empty=allow_empty
@@ -213,7 +212,7 @@ def ingest(
     report = Ingestion(store.url, unknown=[file.path for file in left_out])
     with contextlib.ExitStack() as stack:
         running = _Session(spark, conf, stack)
-        journal: Any = _delta(store, settings, schema(flat), column) if to == "delta" else (
+        journal: Any = _delta(store, settings, schema(flat), work.column) if to == "delta" else (
             DirectoryTasks(store, settings)
         )  # fmt: skip
         journal.recover()
@@ -408,10 +407,8 @@ def compact_table(
         running = _Session(spark, conf, stack)
         journal = _delta(store, None)
         settings = journal.settings
-        layout = settings["layout"]
         journal.recover()
-        work = Work(store, "", "delta", layout, None, _partition_column(settings["partition_by"], layout),
-                    _sort_columns(settings["sort"], layout), False, Reading())  # fmt: skip
+        work = _work(store, "delta", *(settings[name] for name in ("layout", "partition_by", "sort")))
         _compact(running, journal, work, target_file_bytes, report, progress)
         report.seconds = time.perf_counter() - began - running.seconds
     return report
@@ -432,19 +429,19 @@ def _check_compaction(to: str, target_file_bytes: int) -> None:
         raise JellyArgumentError("target_file_bytes must be at least 1")
 
 
-def _partition_column(partition_by: str | None, layout: Layout) -> str | None:
-    if partition_by is None:
-        return None
-    if partition_by not in ("predicate", "graph"):
-        raise JellyArgumentError(f'partition_by is {partition_by!r}: expected "predicate" or "graph"')
-    return find_layout(layout).column(partition_by)
-
-
-def _sort_columns(sort: Sequence[str], layout: Layout) -> tuple[str, ...]:
-    parts = ("subject", "predicate", "object", "graph")
-    if wrong := [name for name in sort if name not in parts]:
-        raise JellyOptionsError(f"cannot sort by {wrong[0]!r}: expected some of {', '.join(parts)}")
-    return tuple(find_layout(layout).column(name) for name in sort)
+def _work(
+    store: Store,
+    to: str,
+    layout: Layout,
+    partition_by: str | None,
+    sort: Sequence[str],
+    skip: bool = False,
+    reading: Reading = Reading(),  # noqa: B008 - it is frozen
+    tables: Tables | None = None,
+) -> Work:
+    column = find_layout(layout).column
+    key = None if partition_by is None else column(partition_by)
+    return Work(store, "", to, layout, tables, key, tuple(map(column, sort)), skip, reading)
 
 
 def _weights(plan: list[list[Part]]) -> dict[Part, int]:

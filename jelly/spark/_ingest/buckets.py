@@ -28,22 +28,7 @@ from jelly._formats.table_files import GROUP_ROWS
 from jelly._options.layouts import BuiltLayout
 from jelly.errors import JellyOptionsError
 from jelly.spark._store import Staged, Store
-from jelly.spark._tables import (
-    TERMS,
-    Ids,
-    Plan,
-    Run,
-    analyse_vertical,
-    analyse_wide,
-    check_seed,
-    first_of_each,
-    hash_ids,
-    plan_vertical,
-    plan_wide,
-    runs,
-    vertical_tables,
-    wide_tables,
-)
+from jelly.spark._tables import JOINS, TERMS, Ids, Join, Plan, Run, check_seed, first_of_each, hash_ids, runs
 
 BUCKETS = 16
 MAX_BUCKETS = 1 << 12
@@ -229,7 +214,7 @@ class Step(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Join(Step):
+class Made(Step):
     """A task that makes files of files: ``make`` gets their paths and the directory of the task."""
 
     name: str
@@ -272,25 +257,25 @@ class Tables:
             return write_statements(batches, folder, name, buckets=self.buckets)
         return write_ids(batches, folder, name, buckets=self.buckets, seed=self.seed, sort=self.sort)
 
-    def steps(self, store: Store, staged: Sequence[Staged], compute: Map) -> list[Join]:
+    def steps(self, store: Store, staged: Sequence[Staged], compute: Map) -> list[Made]:
         """The steps to do when all statements are staged."""
         if self.layout == "ids":
             return self._merges([file for file in staged if file.name.startswith(f"{SCRATCH}/")])
-        analyse, make, tables = _JOINS[self.layout]
+        join = JOINS[self.layout]
         groups = self._groups(staged)
-        plan = make(compute(partial(_analysed, analyse, store), groups))
+        plan = join.plan(compute(partial(_analysed, join, store), groups))
         self.tables, self.misfits = len(plan.tables), plan.problems()
         steps = [
-            Join(f"tables-{i:05}", paths, partial(_write_tables, tables, plan, f"{i:05}"))
+            Made(f"tables-{i:05}", paths, partial(_write_tables, join, plan, f"{i:05}"))
             for i, paths in enumerate(groups)
         ]
-        return [*steps, Join("catalogue", [], partial(_write_about, plan.about))]
+        return [*steps, Made("catalogue", [], partial(_write_about, plan.about))]
 
-    def _merges(self, files: list[Staged]) -> list[Join]:
+    def _merges(self, files: list[Staged]) -> list[Made]:
         at_once = max(1, self.buckets * _MERGE_BYTES // max(sum(file.size for file in files), 1))
         paths = [file.place for file in files]
         chosen = [range(first, min(first + at_once, self.buckets)) for first in range(0, self.buckets, at_once)]
-        return [Join(f"terms-{some[0]:04}", paths, partial(_merge, self.buckets, some)) for some in chosen if paths]
+        return [Made(f"terms-{some[0]:04}", paths, partial(_merge, self.buckets, some)) for some in chosen if paths]
 
     def _groups(self, staged: Sequence[Staged]) -> list[list[str]]:
         """The files of statements, in groups that have all statements of their subjects."""
@@ -310,22 +295,15 @@ class Tables:
         return groups
 
 
-Made: TypeAlias = Callable[[pa.Table, Plan], Iterator[tuple[str, pa.Table]]]
-_JOINS: dict[str, tuple[Callable[[pa.Table], Any], Callable[[list[Any]], Plan], Made]] = {
-    "vertical": (analyse_vertical, plan_vertical, vertical_tables),
-    "wide": (analyse_wide, plan_wide, wide_tables),
-}
-
-
 # ---- on executors
 
-def _analysed(analyse: Callable[[list[str]], Any], store: Store, paths: list[str]) -> Any:
+def _analysed(join: Join, store: Store, paths: list[str]) -> Any:
     with store.fetched(paths) as files:
-        return analyse(_statements(files))
+        return join.analyse(_statements(files))
 
 
-def _write_tables(tables: Made, plan: Plan, name: str, files: list[str], folder: str) -> dict[str, Any]:
-    for table, rows in tables(_statements(files), plan):
+def _write_tables(join: Join, plan: Plan, name: str, files: list[str], folder: str) -> dict[str, Any]:
+    for table, rows in join.tables(_statements(files), plan):
         path = os.path.join(folder, "tables", table, f"part-{name}.parquet")
         write_parquet(path, rows, store_schema=False)
     return {}

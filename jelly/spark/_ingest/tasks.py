@@ -156,12 +156,10 @@ def run_task(work: Work, task: list[Part] | Step) -> dict[str, Any]:
                 done |= task.write(draft.folder, unique, work.store)
             elif work.tables is not None:
                 done["statements"] = work.tables.write(_batches(work, task, errors), draft.folder, unique)
-            elif work.to == "jelly":
-                done["statements"] = _write_jelly(work, task, draft.folder, unique, errors)
-            elif work.column is None:
-                done["statements"] = _write_parquet(work, task, draft.folder, unique, errors)
             else:
-                done["statements"] = _write_partitions(work, task, draft.folder, unique, errors)
+                in_column = _write_parquet if work.column is None else _write_partitions
+                write = _write_jelly if work.to == "jelly" else in_column
+                done["statements"] = write(work, task, draft.folder, unique, errors)
             if work.to == "delta":
                 done["stats"] = _statistics(draft.folder)
             staged = draft.stage()
