@@ -398,6 +398,8 @@ def _of_ids(df: DataFrame, terms: DataFrame | None, literals: bool) -> tuple[Dat
     return vertices, named.select(F.col("subject").alias("src"), F.col("object").alias("dst"), "relationship")
 
 
+# ---- descriptions
+
 # The scope of the union of all graphs, and the class of all statements: no term is written so.
 _ALL = ""
 _TYPE = f"<{RDF}type>"

@@ -325,6 +325,8 @@ def plain_error(error: BaseException) -> BaseException:
     return failure
 
 
+# ---- the counts of `jelly.stats`, computed and merged on executors
+
 Counted = tuple[Counting, list[JellyError]]
 
 

@@ -259,6 +259,8 @@ class PushdownDataSource(JellyDataSource):
     _pushdown = True
 
 
+# ---- patches
+
 @dataclass(frozen=True)
 class PatchSettings(Settings):
     """The checked options of reading patches."""
@@ -309,6 +311,8 @@ class PatchDataSource(JellyDataSource):
             raise JellyOptionsError("a file of patches cannot be followed: expected a directory that gets more of them")
         return DirectoryStream(self._settings_of(schema), schema, self.options)
 
+
+# ---- results
 
 @dataclass(frozen=True)
 class ResultSettings(Settings):

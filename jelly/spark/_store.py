@@ -470,6 +470,8 @@ def _each(do: Callable[[Item], Made], items: Iterable[Item]) -> list[Made]:
         return [made for _, made in in_order(workers, given, do)]
 
 
+# ---- the step in which files become visible
+
 # The job of every ingest into a directory: the next one completes what it has begun.
 INGEST = "ingest"
 # Seconds after which a job that gives no sign of life is dead. A living one gives a sign several times as often.

@@ -269,6 +269,8 @@ def _refuse_compressed(file: Any) -> None:
     if suffix_of(head):
         raise JellyError("the file is compressed: only a plain one can be followed", source=file.name)
 
+# ---- readers and the sink
+
 # Properties of tasks with the query and the batch.
 _QUERY = "sql.streaming.queryId"
 _BATCH = "streaming.sql.batchId"

@@ -216,6 +216,8 @@ def _place(name: str) -> str:
     return f"{name} in partition {task.partitionId()}" if task else name
 
 
+# ---- functions for SQL
+
 class _ReadJelly:
     """The table function: the statements of a file, a directory or a pattern, with the columns of layout flat."""
 

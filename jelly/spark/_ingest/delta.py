@@ -260,6 +260,8 @@ class DeltaTasks(Tasks):
         self._commit(adds, files, self._number, **{_COMPACT: order})
 
 
+# ---- compaction of a sorted table
+
 # Rows of a row group of a sorted file: small ones are skipped more often.
 SORTED_GROUP_ROWS = 1 << 16
 # Bytes of small partitions that a task sorts.

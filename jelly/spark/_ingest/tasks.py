@@ -298,6 +298,8 @@ def _write_jelly(work: Work, task: list[Part], folder: str, name: str, errors: E
         return sum(writer.statements for writer in writers.values())
 
 
+# ---- the journal
+
 FOLDER = "_ingest"
 _REPORTS = "_reports"
 

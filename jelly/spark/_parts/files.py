@@ -299,6 +299,8 @@ def note_error(error: JellyError, path: str, errors: list[JellyError] | None) ->
     errors.append(error)
 
 
+# ---- directories that are partitions
+
 # The name that Hive and Spark write where the value is null.
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
