@@ -5,7 +5,6 @@ Spark shuffles the rows; tasks turn record batches into columns.
 
 from __future__ import annotations
 
-import pickle
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -24,7 +23,7 @@ from jelly._options.settings import checked
 from jelly._tools.describe import ClassPartition, Description, Linksets, PropertyPartition, of_partitions
 from jelly._tools.partitions import refuse_more
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError, need
-from jelly.spark._jobs import mapped
+from jelly.spark._jobs import found_by, mapped
 from jelly.spark._parts import BATCH_ROWS
 from jelly.spark._tables import JOINS, TERMS, TRIPLES, Join, Plan, check_seed, first_of_each, runs, vertical_columns
 
@@ -223,11 +222,7 @@ def wide(df: DataFrame, cls: str) -> DataFrame:
 
 def _planned(rows: DataFrame, join: Join) -> Plan:
     """The plan of what tasks find in the rows of each partition."""
-
-    def look(batches: Rows) -> Rows:
-        yield pa.RecordBatch.from_pydict({"found": [pickle.dumps(join.analyse(_table(batches)))]})
-
-    return join.plan([pickle.loads(row[0]) for row in mapped(rows, look, "found binary").collect()])
+    return join.plan(found_by(rows, lambda batches: join.analyse(_table(batches))))
 
 
 def _tables(join: Join, plan: Plan, rows: Rows) -> Rows:

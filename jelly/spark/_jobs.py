@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
+from jelly._formats.arrow_tables import pa
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError, need
 from jelly.spark._parts import Part, Reading
@@ -181,8 +182,6 @@ def on_executors(
     >>> def sizes(spark, files):
     ...     return on_executors(spark, lambda file: file.size, files)
     """
-    from jelly._formats.arrow_tables import pa
-
     # Each task gets all of them, and unpacks its own.
     packed = [pickle.dumps(item) for item in items]
     n = len(packed)
@@ -212,6 +211,14 @@ def mapped(df: DataFrame, function: Callable[[Iterator[Any]], Iterator[Any]], co
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         return df.mapInArrow(function, columns)
+
+
+def found_by(df: DataFrame, function: Callable[[Iterator[Any]], Any]) -> list[Any]:
+    """What a function finds in the record batches of each partition."""
+    def look(batches: Iterator[Any]) -> Iterator[Any]:
+        yield pa.RecordBatch.from_pydict({"found": [pickle.dumps(function(batches))]})
+
+    return [pickle.loads(row[0]) for row in mapped(df, look, "found binary").collect()]
 
 
 @contextmanager

@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pickle
 import re
 import secrets
 import time
@@ -33,7 +32,7 @@ from jelly._formats.table_files import write_table_file
 from jelly.errors import JellyError, need
 from jelly.spark._ingest.buckets import Step
 from jelly.spark._ingest.tasks import FOLDER, Tasks, file_names, journal_name, new_reports, staged_files
-from jelly.spark._jobs import mapped
+from jelly.spark._jobs import found_by, mapped
 from jelly.spark._parts import BATCH_ROWS
 from jelly.spark._parts.files import open_file
 from jelly.spark._store import TEMPORARY, Store
@@ -347,11 +346,10 @@ def by_spark(
     from pyspark.sql import DataFrame
     from pyspark.sql import functions as F
 
-    def write(rows: Rows) -> Rows:
+    def write(rows: Rows) -> Any:
         context = TaskContext.get()
         assert context is not None
-        made = pickle.dumps(run(Sorted(context.partitionId(), schema, rows)))
-        yield pa.RecordBatch.from_pydict({"made": [made]})
+        return run(Sorted(context.partitionId(), schema, rows))
 
     columns = ", ".join(f"{name} string" for name in (*schema.names, _FOLDER))
     order = [F.col(name).asc_nulls_last() for name in (_FOLDER, *sort)]
@@ -360,8 +358,7 @@ def by_spark(
         n = len(one.groups)
         rows = mapped(spark.range(0, n, 1, n), partial(read, store, schema, one.groups), columns)
         frames.append(rows if one.ranges == 1 else rows.repartitionByRange(one.ranges, *order))
-    rows = reduce(DataFrame.union, frames).sortWithinPartitions(*order)
-    return [pickle.loads(row[0]) for row in mapped(rows, write, "made binary").collect()]
+    return found_by(reduce(DataFrame.union, frames).sortWithinPartitions(*order), write)
 
 
 def read(store: Store, schema: pa.Schema, groups: list[list[str]], numbers: Iterable[pa.RecordBatch]) -> Rows:
