@@ -54,7 +54,7 @@ class Written:
     statements: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Output:
     """A job that writes a directory. It can be pickled, so that different processes begin, write and commit it.
 
@@ -70,10 +70,11 @@ class Output:
     patch: bool = False
     storage: Mapping[str, Any] = field(default_factory=dict, repr=False)
     path: str | None = None  # of the part file of a task, with {part}
-    is_new: bool = field(init=False, default=False)  # the directory did not exist
+    is_new: bool = field(init=False)  # the directory did not exist
+    layout: Layout = field(init=False)  # of the columns
 
     def __post_init__(self) -> None:
-        local = local_path(self.folder)
+        self.folder = local = local_path(self.folder)
         if self.compression not in COMPRESSIONS:
             raise JellyOptionsError(f"compression is {self.compression!r}: expected {', '.join(COMPRESSIONS)}")
         remote = is_url(local)
@@ -81,14 +82,8 @@ class Output:
             raise NotADirectoryError(f"cannot write to {local}: it is a file, expected a directory")
         if "frame" in self.columns:
             raise JellyOptionsError("column 'frame' cannot be written because rows have no order in Spark: drop it")
-        object.__setattr__(self, "folder", local)
-        object.__setattr__(self, "is_new", not remote and not os.path.isdir(local))
-        check_columns(list(self.columns), patch=self.patch)
-
-    @property
-    def layout(self) -> Layout:
-        """The layout of the columns."""
-        return check_columns(list(self.columns), patch=self.patch)
+        self.is_new = not remote and not os.path.isdir(local)
+        self.layout = check_columns(list(self.columns), patch=self.patch)
 
     @property
     def _suffix(self) -> str:

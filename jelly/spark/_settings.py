@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -257,7 +257,9 @@ class Settings:
             for error in errors or ():
                 _reworded(error)
             if errors and self.mode == "PERMISSIVE":
-                yield self._corrupt(errors, schema, part.file.path)
+                # A row for each: its frame, byte offset or line.
+                texts = pa.array(map(str, errors), pa.string())
+                yield self._filled(texts, schema, part.file.path, lambda field: pa.nulls(len(errors), field.type))
             if errors:
                 errors.clear()
 
@@ -271,24 +273,20 @@ class Settings:
         """A record batch of ``columns`` of the file at a path with ``schema``."""
         if self.file_column is None and self.corrupt not in self.names and not self.directories.columns:
             return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
-        added = {self.corrupt: pa.nulls(len(batch), pa.string()), **self._of_file(path, len(batch))}
-        arrays = [added[name] if name in added else batch.column(name) for name in self.names]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        nothing = pa.nulls(len(batch), pa.string())
+        return self._filled(nothing, schema, path, lambda field: batch.column(field.name))
 
-    def _of_file(self, path: str, n: int) -> dict[str | None, pa.Array]:
-        """The columns that are the same for all ``n`` rows of a file."""
+    def _filled(
+        self, errors: pa.Array, schema: pa.Schema, path: str, column: Callable[[pa.Field], pa.Array]
+    ) -> pa.RecordBatch:
+        """Rows with their ``errors``, what is the same for all rows of a file, and other columns."""
         values = self.directories.values(path) if self.directories.columns else {}
         told = {name: values.get(name) for name in self.directories.columns} | {self.file_column: path}
-        return {
+        n = len(errors)
+        added = {self.corrupt: errors} | {
             name: pa.nulls(n, pa.string()) if value is None else pa.repeat(value, n) for name, value in told.items()
         }
-
-    def _corrupt(self, errors: list[JellyError], schema: pa.Schema, path: str) -> pa.RecordBatch:
-        """A row for each error of a file: its frame, byte offset or line."""
-        n = len(errors)
-        texts = pa.array([str(error) for error in errors], pa.string())
-        added = {self.corrupt: texts, **self._of_file(path, n)}
-        arrays = [added[field.name] if field.name in added else pa.nulls(n, field.type) for field in schema]
+        arrays = [added[field.name] if field.name in added else column(field) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, XSD_STRING_IRI
 from jelly._formats.arrow_tables import compute, pa
@@ -20,7 +20,13 @@ from jelly._options.layouts import Layout
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellySyntaxError, need
-from jelly.spark._messages import frames_to_statements, statements_to_frames, texts_to_statements, type_of_lists
+from jelly.spark._messages import (
+    Mode,
+    frames_to_statements,
+    statements_to_frames,
+    texts_to_statements,
+    type_of_lists,
+)
 from jelly.spark._settings import Settings, in_options, without_frames
 
 with need("spark-local", "Spark needs pyspark 4.1"):
@@ -35,7 +41,6 @@ if TYPE_CHECKING:
 F: Any = functions
 
 
-Mode = Literal["FAILFAST", "PERMISSIVE"]
 Convert = Callable[..., Iterator[pa.Array]]
 
 

@@ -492,13 +492,13 @@ def _compact(
     if not files or journal.order == order:
         return
     work = replace(work, job=journal.begin())
-    sortings = sorting.plan(files, target)
     made = schema(work.layout)
     if work.column is not None:  # its values are in the names of directories
         made = made.remove(made.get_field_index(work.column))
     keys = [name for name in work.sort if name in made.names]
-    tasks = [sorting.Sorted(number, made) for number in range(sum(one.tasks for one in sortings))]
     size = sum(size for _, size in files)
+    ranges = -(-size // target)
+    tasks = [sorting.Sorted(number, made) for number in range(ranges)]
     done: list[dict[str, Any]] = []
 
     def commit(task: dict[str, Any]) -> None:
@@ -509,7 +509,7 @@ def _compact(
     if progress is not None:
         progress(0, size, 0)
     try:
-        _run(running.get(), work, tasks, commit, partial(sorting.by_spark, store=work.store, sortings=sortings,
+        _run(running.get(), work, tasks, commit, partial(sorting.by_spark, store=work.store, files=files, ranges=ranges,
                                                          schema=made, sort=keys))  # fmt: skip
         journal.replace([name for name, _ in files], done, order)
     finally:

@@ -20,7 +20,7 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -263,7 +263,7 @@ class DeltaTasks(Tasks):
 
 # Rows of a row group of a sorted file: small ones are skipped more often.
 SORTED_GROUP_ROWS = 1 << 16
-# Bytes of small partitions that a task sorts.
+# Bytes of small files that a task reads.
 _TASK_BYTES = 1 << 25
 # The column of the directory of a partition, with a slash.
 _FOLDER = "folder"
@@ -298,52 +298,17 @@ class Sorted(Step):
         return {"statements": n}
 
 
-@dataclass(frozen=True, slots=True)
-class Sorting:
-    """Files to sort together: each group is read by a task, and all rows become so many ``ranges``.
-
-    A single range stands for the groups as they are, each of which has whole partitions.
-    """
-
-    groups: list[list[str]]
-    ranges: int = 1
-
-    @property
-    def tasks(self) -> int:
-        return len(self.groups) if self.ranges == 1 else self.ranges
-
-
-def plan(files: Files, target: int) -> list[Sorting]:
-    """How the files of a table are sorted: small partitions share a task, large ones are cut into ranges."""
-    small: list[list[str]] = []
-    found = []
-    room = 0
-    for _, some in groupby(sorted(files, key=lambda file: _folder(file[0])), key=lambda file: _folder(file[0])):
-        inside = list(some)
-        size = sum(size for _, size in inside)
-        names = [name for name, _ in inside]
-        if size > target:
-            found.append(Sorting([[name] for name in names], -(-size // target)))
-            continue
-        if not small or size > room:
-            small.append([])
-            room = _TASK_BYTES
-        small[-1] += names
-        room -= size
-    return [*([Sorting(small)] if small else []), *found]
-
-
 def by_spark(
     run: Callable[[Sorted], Any],
     store: Store,
-    sortings: Sequence[Sorting],
+    files: Files,
+    ranges: int,
     schema: pa.Schema,
     sort: Sequence[str],
     spark: SparkSession,
 ) -> list[Any]:
-    """What ``run`` gives for each range of the rows."""
+    """What ``run`` gives for each range of the rows of some files."""
     from pyspark import TaskContext
-    from pyspark.sql import DataFrame
     from pyspark.sql import functions as F
 
     def write(rows: Rows) -> Any:
@@ -353,12 +318,10 @@ def by_spark(
 
     columns = ", ".join(f"{name} string" for name in (*schema.names, _FOLDER))
     order = [F.col(name).asc_nulls_last() for name in (_FOLDER, *sort)]
-    frames = []
-    for one in sortings:
-        n = len(one.groups)
-        rows = mapped(spark.range(0, n, 1, n), partial(read, store, schema, one.groups), columns)
-        frames.append(rows if one.ranges == 1 else rows.repartitionByRange(one.ranges, *order))
-    return found_by(reduce(DataFrame.union, frames).sortWithinPartitions(*order), write)
+    n = min(len(files), -(-sum(size for _, size in files) // _TASK_BYTES))
+    groups = [[name for name, _ in files[i::n]] for i in range(n)]
+    rows = mapped(spark.range(0, n, 1, n), partial(read, store, schema, groups), columns)
+    return found_by(rows.repartitionByRange(ranges, *order).sortWithinPartitions(*order), write)
 
 
 def read(store: Store, schema: pa.Schema, groups: list[list[str]], numbers: Iterable[pa.RecordBatch]) -> Rows:
