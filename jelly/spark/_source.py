@@ -208,9 +208,10 @@ class JellyDataSource(_Source):
             return RefusedStream(error)
 
     def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
-        from jelly.spark._streams import stream_reader
+        from jelly.spark._streams import DirectoryStream, FollowStream
 
-        return stream_reader(self._settings_of(schema), schema, self.options)
+        kind = FollowStream if option(self.options, "follow") else DirectoryStream
+        return kind(self._settings_of(schema), schema, self.options)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
         from jelly.spark._streams import StreamWriter
@@ -305,11 +306,9 @@ class PatchDataSource(JellyDataSource):
     _patch = True
 
     def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
-        from jelly.spark._streams import DirectoryStream
-
         if "follow" in self.options:
             raise JellyOptionsError("a file of patches cannot be followed: expected a directory that gets more of them")
-        return DirectoryStream(self._settings_of(schema), schema, self.options)
+        return super()._stream_reader(schema)
 
 
 # ---- results

@@ -269,18 +269,12 @@ def _refuse_compressed(file: Any) -> None:
     if suffix_of(head):
         raise JellyError("the file is compressed: only a plain one can be followed", source=file.name)
 
+
 # ---- readers and the sink
 
 # Properties of tasks with the query and the batch.
 _QUERY = "sql.streaming.queryId"
 _BATCH = "streaming.sql.batchId"
-
-
-def stream_reader(settings: Settings, schema: StructType, options: Mapping[str, str]) -> DataSourceStreamReader:
-    """The reader for some options."""
-    if option(options, "follow"):
-        return FollowStream(settings, schema, options)
-    return DirectoryStream(settings, schema, options)
 
 
 class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
