@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
-
 # The master of a session that is started where nothing names one.
 MASTER = "local[*]"
 

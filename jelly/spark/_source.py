@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from jelly.results import Results
     from jelly.spark._output import Output
 
+
 class JellyReader(DataSourceReader):
     """Plans on the driver, reads on the executors."""
 

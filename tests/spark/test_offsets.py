@@ -14,10 +14,13 @@ from support.shared import shared
 
 import jelly
 from jelly._core.terms.materialize import Materializer
-from jelly.spark import _streams as room
 from jelly.spark._output import Written, abort_batch, commit_batch, job_of, part_of
 from jelly.spark._parts.files import File
 from jelly.spark._store import LocalStore, Staged
+
+pytest.importorskip("pyspark.sql.streaming.datasource", reason="streams need Spark 4.2")
+
+from jelly.spark import _streams as room
 from jelly.spark._streams import Place, Seen, read_between, scan
 
 
