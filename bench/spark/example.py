@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from jelly.spark._ingest import ingest
-from jelly.spark._session import session
+from jelly.spark._jobs import session
 
 TOP_PREDICATES = """
     select predicate, count(*) as statements, count(distinct subject) as subjects

@@ -30,8 +30,8 @@ import jelly.spark
 from jelly.spark import _udf as udf
 from jelly.spark import from_jelly, to_jelly
 from jelly.spark._ingest import ingest
+from jelly.spark._jobs import session
 from jelly.spark._messages import statements_to_frames
-from jelly.spark._session import session
 
 SOURCES = {
     "iot-weather": ("data", "iot-weather", "assist-iot-weather-100k.nt.gz"),

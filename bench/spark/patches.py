@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 
 import jelly.spark
 from jelly.patch import Header, Patch, read_log, read_patches
+from jelly.spark._jobs import on_executors, session
 from jelly.spark._parts.files import absolute, find_files
-from jelly.spark._session import on_executors, session
 
 TERMS = ["s", "p", "o", "g"]
 

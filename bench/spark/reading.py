@@ -31,9 +31,8 @@ from work import SOURCES, shared
 
 import jelly
 import jelly.spark
-from jelly.spark._partitions import Part
+from jelly.spark._parts import BATCH_ROWS, Part, Reading
 from jelly.spark._parts.files import find_files
-from jelly.spark._reading import BATCH_ROWS, read_part
 
 TOKEN = r'(<[^>]*>|_:\\S+|"[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+"(?:@[\\w-]+|\\^\\^<[^>]*>)?)'
 
@@ -79,7 +78,7 @@ def copied(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
 
 
-def start() -> SparkSession:
+def start(memory: str = "2g") -> SparkSession:
     warnings.simplefilter("ignore")  # what PySpark says of pandas
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -90,7 +89,7 @@ def start() -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
-        "spark.driver.memory": "2g",
+        "spark.driver.memory": memory,
         "spark.driver.host": "127.0.0.1",
         "spark.python.unix.domain.socket.enabled": "true",
     }.items():
@@ -135,7 +134,7 @@ def make_files(folder: Path, name: str, millions: float) -> tuple[int, dict[str,
     [file] = find_files(files["jelly"])
     for layout in ("flat", "ntriples"):
         files[layout] = folder / f"{layout}.arrow"
-        few = list(islice(read_part(Part(file), layout=layout), max(1, min(each, 200_000) // BATCH_ROWS)))
+        few = list(islice(Reading().read(Part(file), layout=layout), max(1, min(each, 200_000) // BATCH_ROWS)))
         schema = pa.schema([field.with_nullable(True) for field in few[0].schema])
         with pa.ipc.new_file(str(files[layout]), schema) as out:
             for batch in few:

@@ -86,10 +86,7 @@ def ingest(srcs: Files, form: str | None, reading: Given, **given: Any) -> None:
       vertical  tables/NAME for each predicate, catalogue (which is which), statements (what they are made of)
       wide      tables/NAME for each class, catalogue, report (what did not fit), statements
     """
-    from jelly.spark._session import with_extra
-
-    with with_extra():
-        from jelly.spark._ingest import compact_table, ingest
+    from jelly.spark import compact_table, ingest
 
     if not srcs and not given["compact"]:
         raise click.UsageError("Missing argument 'SRC...'.")
@@ -125,10 +122,8 @@ def stats(
       jelly spark stats data/ --top 5
       jelly spark stats 's3://bucket/*.jelly' --storage anon=true --plot data.png
     """
-    from jelly.spark._session import with_extra
+    from jelly.spark import stats
 
-    with with_extra():
-        from jelly.spark._stats import stats
     if plot is not None:
         from jelly.plot import check_suffix, plot_stats
 

@@ -123,17 +123,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from jelly._options.settings import checked
-from jelly.errors import JellyArgumentError
+from jelly.errors import JellyArgumentError, MissingExtraError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from jelly.spark._describe import describe
+    from jelly.spark._frames import describe, graph_tables, graphframe, to_ids, vertical, wide
     from jelly.spark._ingest import compact_table, ingest
+    from jelly.spark._jobs import stats
     from jelly.spark._lakehouse import changes, merge
-    from jelly.spark._stats import stats
-    from jelly.spark._tables.frames import graph_tables, graphframe, to_ids, vertical, wide
-    from jelly.spark._tables.ids import term_id
+    from jelly.spark._tables import term_id
     from jelly.spark._udf import from_jelly, from_ntriples, jelly_headers, to_jelly
 
 __all__ = [
@@ -160,20 +159,20 @@ __all__ = [
 _MODULES = {
     "changes": "_lakehouse",
     "compact_table": "_ingest",
-    "describe": "_describe",
+    "describe": "_frames",
     "from_jelly": "_udf",
     "from_ntriples": "_udf",
-    "graph_tables": "_tables.frames",
-    "graphframe": "_tables.frames",
+    "graph_tables": "_frames",
+    "graphframe": "_frames",
     "ingest": "_ingest",
     "jelly_headers": "_udf",
     "merge": "_lakehouse",
-    "stats": "_stats",
-    "term_id": "_tables.ids",
-    "to_ids": "_tables.frames",
+    "stats": "_jobs",
+    "term_id": "_tables",
+    "to_ids": "_frames",
     "to_jelly": "_udf",
-    "vertical": "_tables.frames",
-    "wide": "_tables.frames",
+    "vertical": "_frames",
+    "wide": "_frames",
 }
 
 
@@ -209,10 +208,8 @@ def register(
     ...     register(spark)
     ...     return spark.read.format("jelly").load(path).columns
     """
-    from jelly.spark._patches import PatchDataSource
-    from jelly.spark._results import ResultDataSource
-    from jelly.spark._session import check_workers
-    from jelly.spark._source import JellyDataSource, PushdownDataSource
+    from jelly.spark._jobs import check_workers
+    from jelly.spark._source import JellyDataSource, PatchDataSource, PushdownDataSource, ResultDataSource
 
     if not hasattr(spark, "dataSource"):
         raise JellyArgumentError(f"spark is {spark!r:.80}: expected a SparkSession")
@@ -225,7 +222,7 @@ def register(
     spark.dataSource.register(PatchDataSource)
     spark.dataSource.register(ResultDataSource)
     if functions:
-        from jelly.spark._sql import register_functions
+        from jelly.spark._udf import register_functions
 
         register_functions(spark)
 
@@ -234,8 +231,8 @@ if not TYPE_CHECKING:  # or type checkers would take every name for one of the m
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:
-            from jelly.spark._session import with_extra
-
-            with with_extra():
+            try:
                 return getattr(import_module(f"jelly.spark.{_MODULES[name]}"), name)
+            except MissingExtraError as error:  # the extra spark brings all that is missing
+                raise MissingExtraError(error.reason.replace("[arrow]", "[spark]")) from None
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

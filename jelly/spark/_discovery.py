@@ -12,22 +12,20 @@ from typing import Any
 
 from pyspark.sql.datasource import DataSource
 
-__all__ = ["DefaultSource"]
-
-# By the name of the copy: the name of the data source, its module and its class. `setup.py` makes the copies.
+# By the name of the copy: the name of the data source and its class. `setup.py` makes the copies.
 COPIES = {
-    "pyspark_jelly": ("jelly", "jelly.spark._source", "JellyDataSource"),
-    "pyspark_jelly_patch": ("jelly-patch", "jelly.spark._patches", "PatchDataSource"),
-    "pyspark_jelly_results": ("jelly-results", "jelly.spark._results", "ResultDataSource"),
+    "pyspark_jelly": ("jelly", "JellyDataSource"),
+    "pyspark_jelly_patch": ("jelly-patch", "PatchDataSource"),
+    "pyspark_jelly_results": ("jelly-results", "ResultDataSource"),
 }
-_NAME, _MODULE, _CLASS = COPIES.get(__name__, COPIES["pyspark_jelly"])
+_NAME, _CLASS = COPIES.get(__name__, COPIES["pyspark_jelly"])
 
 
 class DefaultSource(DataSource):
     """Makes the data source when it is used."""
 
     def __new__(cls, options: MutableMapping[str, str]) -> Any:
-        return getattr(import_module(_MODULE), _CLASS)(options)
+        return getattr(import_module("jelly.spark._source"), _CLASS)(options)
 
     @classmethod
     def name(cls) -> str:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 # Functions of Spark that are missing in the types of PySpark.
 F: Any = functions
 
-__all__ = ["Merged", "changes", "merge"]
-
 
 @dataclass(frozen=True, slots=True)
 class Merged:

@@ -30,8 +30,6 @@ from jelly.patch._arrow import OPERATIONS, held_rows
 from jelly.patch._changes import is_statement
 from jelly.patch._patch import ADD
 
-__all__ = ["Mode", "frames_to_statements", "statements_to_frames", "texts_to_statements", "type_of_lists"]
-
 Mode = Literal["FAILFAST", "PERMISSIVE"]
 
 # Statements and bytes of text at which an array is handed out.

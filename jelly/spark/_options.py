@@ -17,8 +17,6 @@ from jelly._options.layouts import LAYOUTS
 from jelly._options.limits import SETTABLE
 from jelly.errors import JellyOptionsError
 
-__all__ = ["MODES", "OPTIONS", "Option", "check_options", "limits_of", "option"]
-
 MODES = ("FAILFAST", "DROPMALFORMED", "PERMISSIVE")
 
 _AGE = re.compile(r"\s*(\d+)\s*(s|m|h|d)\s*")
@@ -66,25 +64,28 @@ def _names(name: str, text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",")) if text.strip() else ()
 
 
+def _object(text: str) -> dict[str, Any] | None:
+    """A JSON object; None if a text is something else."""
+    try:
+        made = json.loads(text)
+    except ValueError:
+        return None
+    return made if isinstance(made, dict) else None
+
+
 def _storage(name: str, text: str) -> dict[str, Any]:
     """The options for the file system of fsspec. Errors do not show them: they may hold a password."""
-    try:
-        storage = json.loads(text)
-    except ValueError:
-        storage = None
-    if not isinstance(storage, dict):
+    storage = _object(text)
+    if storage is None:
         raise JellyOptionsError('option storage must be a JSON object, such as {"anon": true}')
     return storage
 
 
 def _directories(name: str, text: str) -> dict[str, list[str]]:
     """The values of directories to read."""
-    try:
-        given = json.loads(text)
-    except ValueError:
-        given = None
-    pairs = given.items() if isinstance(given, dict) else [("", None)]
-    lists: dict[str, Any] = {key: [value] if isinstance(value, str) else value for key, value in pairs}
+    given = _object(text)
+    given = {"": None} if given is None else given
+    lists = {key: [value] if isinstance(value, str) else value for key, value in given.items()}
     if not all(isinstance(values, list) and all(isinstance(x, str) for x in values) for values in lists.values()):
         raise JellyOptionsError(
             'option partitionFilter must be a JSON object of strings or lists of strings: {"graph": "http://a/"}'

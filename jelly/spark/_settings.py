@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from jelly._dataset.blank_node_scope import MODES as BLANK_NODE_MODES
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
@@ -16,16 +16,15 @@ from jelly._options.layouts import LAYOUTS, Layout
 from jelly._options.spelling import spelled
 from jelly.errors import JellyError, JellyOptionsError, need
 from jelly.spark._options import check_options, limits_of, option
-from jelly.spark._partitions import Part, split
-from jelly.spark._parts.directories import Directories
-from jelly.spark._parts.files import File, absolute, unknown_error, unknown_files, without
-from jelly.spark._reading import read_part
+from jelly.spark._parts import Errors, Part, Reading
+from jelly.spark._parts.files import Directories, File, absolute, find_files
 
 with need("spark-local", "Spark needs pyspark 4.1"):
-    from pyspark.sql.datasource import InputPartition
+    from pyspark.sql.datasource import InputPartition, WriterCommitMessage
     from pyspark.sql.types import BinaryType, DataType, LongType, MapType, StringType, StructField, StructType
 
-__all__ = ["Settings", "Task", "in_options", "to_arrow", "without_frames"]
+if TYPE_CHECKING:
+    from jelly.spark._output import Written
 
 # Keywords of all formats.
 _READING = {Content.STATEMENTS: READING, Content.PATCH: PATCH_READING, Content.RESULTS: RESULT_READING}
@@ -83,21 +82,19 @@ class Settings:
     adds_file: ClassVar[bool] = True  # whether `fit` can add a column for the file
     first: ClassVar[tuple[str, ...]] = ()  # columns before those of the layout
     content: ClassVar[Content] = Content.STATEMENTS
+    whole: ClassVar[str | None] = None  # where only whole files are read: a format that they cost as much as
 
     paths: tuple[str, ...]
     layout: Layout
     names: tuple[str, ...]  # of the columns
     mode: str
-    format: str | None
+    reading: Reading
     split_bytes: int | None
     pattern: str | None
-    storage: dict[str, Any]
     skip_unknown: bool
-    blank_nodes: BlankNodes
     file_column: str | None  # its name, if there is one
     directories: Directories
     wanted: dict[str, list[str]]  # values of directories whose files are read
-    limits: dict[str, int]  # as keywords, of any format
     corrupt: str  # the name of the column for errors
     ignore_missing: bool
     modified: tuple[float, float]  # when files were changed: from, until
@@ -152,16 +149,17 @@ class Settings:
         modes = cls.blank_node_modes
         blank_nodes = BlankNodes(option(options, "blankNodes", modes, modes[0]), option(options, "skolemBase"))
         return cls(
-            paths, layout, names, mode, form, option(options, "splitBytes"), option(options, "pathGlobFilter"),
-            option(options, "storage"), option(options, "skipUnknown"), blank_nodes, file_column,
+            paths, layout, names, mode,
+            Reading(form, option(options, "storage"), blank_nodes,
+                    limits_of(options, _READING[cls.content], cls.source)),
+            option(options, "splitBytes"), option(options, "pathGlobFilter"), option(options, "skipUnknown"),
+            file_column,
             Directories(
                 tuple(absolute(options["basePath"])) if "basePath" in options else paths,
                 cls.adds_file and option(options, "partitions"),
                 tuple(name for name in of_directories if name in names),
             ),
-            option(options, "partitionFilter"),
-            limits_of(options, _READING[cls.content], cls.source),
-            corrupt, option(options, "ignoreMissingFiles"),
+            option(options, "partitionFilter"), corrupt, option(options, "ignoreMissingFiles"),
             (option(options, "modifiedAfter"), option(options, "modifiedBefore")),
         )  # fmt: skip
 
@@ -223,42 +221,31 @@ class Settings:
             file for file in files
             if after <= file.mtime < before and self.directories.chosen(file.path, self.wanted)
         ]  # fmt: skip
-        unknown = unknown_files(files, self.format, content=self.content)
-        if unknown and not self.skip_unknown and self.mode == "FAILFAST":
-            raise _reworded(unknown_error(unknown))
-        return without(files, unknown) if self.skip_unknown else files
+        skips = self.mode != "FAILFAST"
+        with in_options():
+            return self.reading.known(
+                files, skip_unknown=self.skip_unknown, skip_errors=skips, content=self.content
+            )[0]
+
+    def found(self, paths: Sequence[str] = ()) -> list[File]:
+        """The files at some paths, by default at all of them."""
+        return find_files(paths or self.paths, pattern=self.pattern, storage=self.reading.storage)
 
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
         """The parts of files for each task."""
+        if self.whole is not None:
+            return replace(self.reading, format=self.whole).split(files, self.split_bytes)
         # Nobody has counted the statements before a part of text.
         cut_lines = "row" not in self.names
-        return split(
-            files,
-            self.split_bytes,
-            format=self.format,
-            storage=self.storage,
-            cut_lines=cut_lines,
-            directories=self.directories,
-            limits=self.limits,
-        )
+        return self.reading.split(files, self.split_bytes, cut_lines=cut_lines, directories=self.directories)
 
-    def read_part(self, part: Part, keep: Pattern | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
+    def read_part(self, part: Part, keep: Pattern | None, errors: Errors) -> Iterator[pa.RecordBatch]:
         """The record batches of a part, with ``columns``."""
-        return read_part(
-            part,
-            layout=self.layout,
-            columns=self.columns,
-            format=self.format,
-            storage=self.storage,
-            keep=keep,
-            errors=errors,
-            blank_nodes=self.blank_nodes,
-            limits=self.limits,
-        )
+        return self.reading.read(part, layout=self.layout, columns=self.columns, keep=keep, errors=errors)
 
     def read(self, parts: Iterable[Any], schema: pa.Schema, keep: Pattern | None = None) -> Iterator[pa.RecordBatch]:
         """The record batches of a task with ``schema``, whose columns may be null."""
-        errors: list[JellyError] | None = None if self.mode == "FAILFAST" else []
+        errors: Errors = None if self.mode == "FAILFAST" else []
         for part in parts:
             try:
                 with in_options():
@@ -270,7 +257,9 @@ class Settings:
             for error in errors or ():
                 _reworded(error)
             if errors and self.mode == "PERMISSIVE":
-                yield self._corrupt(errors, schema, part.file.path)
+                # A row for each: its frame, byte offset or line.
+                texts = pa.array(map(str, errors), pa.string())
+                yield self._filled(texts, schema, part.file.path, lambda field: pa.nulls(len(errors), field.type))
             if errors:
                 errors.clear()
 
@@ -284,24 +273,20 @@ class Settings:
         """A record batch of ``columns`` of the file at a path with ``schema``."""
         if self.file_column is None and self.corrupt not in self.names and not self.directories.columns:
             return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
-        added = {self.corrupt: pa.nulls(len(batch), pa.string()), **self._of_file(path, len(batch))}
-        arrays = [added[name] if name in added else batch.column(name) for name in self.names]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        nothing = pa.nulls(len(batch), pa.string())
+        return self._filled(nothing, schema, path, lambda field: batch.column(field.name))
 
-    def _of_file(self, path: str, n: int) -> dict[str | None, pa.Array]:
-        """The columns that are the same for all ``n`` rows of a file."""
+    def _filled(
+        self, errors: pa.Array, schema: pa.Schema, path: str, column: Callable[[pa.Field], pa.Array]
+    ) -> pa.RecordBatch:
+        """Rows with their ``errors``, what is the same for all rows of a file, and other columns."""
         values = self.directories.values(path) if self.directories.columns else {}
         told = {name: values.get(name) for name in self.directories.columns} | {self.file_column: path}
-        return {
+        n = len(errors)
+        added = {self.corrupt: errors} | {
             name: pa.nulls(n, pa.string()) if value is None else pa.repeat(value, n) for name, value in told.items()
         }
-
-    def _corrupt(self, errors: list[JellyError], schema: pa.Schema, path: str) -> pa.RecordBatch:
-        """A row for each error of a file: its frame, byte offset or line."""
-        n = len(errors)
-        texts = pa.array([str(error) for error in errors], pa.string())
-        added = {self.corrupt: texts, **self._of_file(path, n)}
-        arrays = [added[field.name] if field.name in added else pa.nulls(n, field.type) for field in schema]
+        arrays = [added[field.name] if field.name in added else column(field) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
@@ -309,6 +294,14 @@ def to_arrow(schema: StructType) -> pa.Schema:
     """The Arrow schema that Spark expects record batches of a schema to have: exactly this."""
     types = {LongType(): pa.int64(), MapType(StringType(), BinaryType()): pa.map_(pa.string(), pa.binary())}
     return pa.schema([pa.field(f.name, types.get(f.dataType, pa.string()), f.nullable) for f in schema.fields])
+
+
+@dataclass
+class Message(WriterCommitMessage):
+    """What a task that writes tells the driver: ``written`` is None if there was nothing to do."""
+
+    written: Written | None
+    query: str = ""  # of a stream
 
 
 class Task(InputPartition):

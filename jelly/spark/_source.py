@@ -1,23 +1,30 @@
-"""The Spark data source "jelly", which `jelly.spark.register` registers. Its options are those of `jelly.spark`."""
+"""The Spark data sources that `jelly.spark.register` registers: "jelly", "jelly-patch" and "jelly-results".
+
+They have statements, changes of patches and SPARQL results as tables. Their options are those of `jelly.spark`.
+"""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NoReturn
 
+import numpy as np
+
+from jelly._dataset.blank_node_scope import Mode
 from jelly._dataset.conditions.pattern import Pattern
 from jelly._dataset.conditions.where import joined, where
 from jelly._dataset.seekable.segments import query_of
 from jelly._formats.arrow_input import check_columns
-from jelly._formats.arrow_tables import pa
-from jelly._options.layouts import LAYOUTS
-from jelly.errors import JellyOptionsError, need
+from jelly._formats.arrow_tables import from_results, pa
+from jelly._formats.registry import RDF_PATCH, Content
+from jelly._options.layouts import LAYOUTS, Layout
+from jelly.errors import JellyError, JellyOptionsError, need
 from jelly.spark._options import check_options, option
-from jelly.spark._partitions import Part, narrowed
-from jelly.spark._parts.files import absolute, find_files, nothing_to_read
-from jelly.spark._settings import Settings, Task, in_options, to_arrow
+from jelly.spark._parts import BATCH_ROWS, Errors, Part
+from jelly.spark._parts.files import File, absolute, note_error, nothing_to_read
+from jelly.spark._settings import Message, Settings, Task, in_options, to_arrow
 
 with need("spark-local", "Spark needs pyspark 4.1"):
     from pyspark import TaskContext
@@ -32,15 +39,14 @@ with need("spark-local", "Spark needs pyspark 4.1"):
         InputPartition,
         WriterCommitMessage,
     )
-    from pyspark.sql.types import IntegralType, StringType, StructType
+    from pyspark.sql.types import DataType, IntegralType, LongType, StringType, StructType
 
 if TYPE_CHECKING:
-    # Most queries neither write nor are streams, and each worker imports this module.
     from pyspark.sql.datasource import DataSourceStreamArrowWriter
 
-    from jelly.spark._commit.job import Output, Written
+    from jelly.results import Results
+    from jelly.spark._output import Output
 
-__all__ = ["JellyDataSource", "PushdownDataSource"]
 
 class JellyReader(DataSourceReader):
     """Plans on the driver, reads on the executors."""
@@ -58,7 +64,7 @@ class JellyReader(DataSourceReader):
             return [Task(task) for task in self._tasks(self.settings)]
 
     def _tasks(self, settings: Settings) -> list[list[Part]]:
-        found = find_files(settings.paths, pattern=settings.pattern, storage=settings.storage)
+        found = settings.found()
         files = settings.known(found)
         if not files and (not found or not settings.chooses):
             raise nothing_to_read(settings.paths, settings.pattern)
@@ -67,10 +73,7 @@ class JellyReader(DataSourceReader):
         files = [file for file in files if settings.directories.allows(file.path, settings.layout, self.wanted)]
         tasks = settings.tasks(files)
         if self.keep is not None and settings.mode == "FAILFAST":  # other modes say what is broken
-            query = query_of(self.keep, settings.blank_nodes)
-            tasks = narrowed(
-                tasks, query, format=settings.format, storage=settings.storage, limits=settings.limits
-            )
+            tasks = settings.reading.narrowed(tasks, query_of(self.keep, settings.reading.blank_nodes))
         return tasks
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -124,13 +127,6 @@ class PushdownReader(JellyReader):
         return filters
 
 
-@dataclass
-class Message(WriterCommitMessage):
-    """The result of a task; None if there was nothing to do."""
-
-    written: Written | None
-
-
 class JellyWriter(DataSourceArrowWriter):
     """Writes part files on the executors; the driver commits them."""
 
@@ -176,12 +172,10 @@ class RefusedStream(DataSourceStreamReader):
         self._refuse()
 
 
-class JellyDataSource(DataSource):
-    """The data source: statements as rows, read and written."""
+class _Source(DataSource):
+    """A data source that is read."""
 
     settings: type[Settings] = Settings
-    _pushdown = False
-    _patch = False
 
     @classmethod
     def name(cls) -> str:
@@ -191,13 +185,22 @@ class JellyDataSource(DataSource):
         return self._settings_of().schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        settings = self._settings_of(schema)
-        pushdown = option(self.options, "pushdown", default=self._pushdown)
-        return (PushdownReader if pushdown else JellyReader)(settings, schema)
+        return JellyReader(self._settings_of(schema), schema)
 
     def _settings_of(self, schema: StructType | None = None) -> Settings:
         with in_options():
             return self.settings.of(self.options, schema)
+
+
+class JellyDataSource(_Source):
+    """The data source: statements as rows, read and written."""
+
+    _pushdown = False
+    _patch = False
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        pushdown = not self._patch and option(self.options, "pushdown", default=self._pushdown)
+        return (PushdownReader if pushdown else JellyReader)(self._settings_of(schema), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         try:
@@ -206,12 +209,13 @@ class JellyDataSource(DataSource):
             return RefusedStream(error)
 
     def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
-        from jelly.spark._streaming.streams import stream_reader
+        from jelly.spark._streams import DirectoryStream, FollowStream
 
-        return stream_reader(self._settings_of(schema), schema, self.options)
+        kind = FollowStream if option(self.options, "follow") else DirectoryStream
+        return kind(self._settings_of(schema), schema, self.options)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
-        from jelly.spark._streaming.streams import StreamWriter
+        from jelly.spark._streams import StreamWriter
 
         return StreamWriter(self._output(schema, overwrite), overwrite)
 
@@ -225,7 +229,7 @@ class JellyDataSource(DataSource):
         return JellyWriter(output.begin())
 
     def _output(self, schema: StructType, overwrite: bool) -> Output:
-        from jelly.spark._commit.job import Output
+        from jelly.spark._output import Output
 
         check_options(self.options)
         folder = self.options.get("path", "")
@@ -255,3 +259,121 @@ class PushdownDataSource(JellyDataSource):
     """The same data source, with filters pushed down by default."""
 
     _pushdown = True
+
+
+# ---- patches
+
+@dataclass(frozen=True)
+class PatchSettings(Settings):
+    """The checked options of reading patches."""
+
+    source: ClassVar[str] = "jelly-patch"
+    types: ClassVar[dict[str, DataType]] = {
+        "op": StringType(), "patch": LongType(), "row": LongType(), "file": StringType()
+    }  # fmt: skip
+    first: ClassVar[tuple[str, ...]] = tuple(types)
+    content: ClassVar[Content] = Content.PATCH
+    whole: ClassVar[str | None] = RDF_PATCH.name  # a part of a patch cannot be read alone
+    # A patch names nodes by the labels that the patches before it gave them.
+    blank_node_modes: ClassVar[tuple[Mode, ...]] = ("keep",)
+    adds_file: ClassVar[bool] = False
+
+    def read_part(self, part: Part, keep: Pattern | None, errors: Errors) -> Iterator[pa.RecordBatch]:
+        """The record batches of a file, with ``columns``."""
+        path = part.file.path
+        wanted = [name for name in self.columns if name not in ("row", "file")] or ["op"]
+        from jelly.patch._arrow import read_arrow  # most tasks read no patches
+
+        row = 0
+        try:
+            form, limits = self.reading.of_file(part.file, self.content)
+            with self.reading.open(path) as opened:
+                for batch in read_arrow(
+                    opened, format=form.name, layout=self.layout, columns=wanted, batch_rows=BATCH_ROWS, **limits
+                ):
+                    n = len(batch)
+                    arrays = {name: batch.column(name) for name in wanted}
+                    arrays |= {"row": pa.array(np.arange(row, row + n)), "file": pa.repeat(path, n)}
+                    yield pa.RecordBatch.from_arrays([arrays[name] for name in self.columns], self.columns)
+                    row += n
+        except JellyError as error:
+            note_error(error, path, errors)
+
+
+class PatchDataSource(JellyDataSource):
+    """The data source: additions and deletions of patches as rows, read and written."""
+
+    settings = PatchSettings
+    _patch = True
+
+    def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
+        if "follow" in self.options:
+            raise JellyOptionsError("a file of patches cannot be followed: expected a directory that gets more of them")
+        return super()._stream_reader(schema)
+
+
+# ---- results
+
+@dataclass(frozen=True)
+class ResultSettings(Settings):
+    """The options of reading query results, checked."""
+
+    source: ClassVar[str] = "jelly-results"
+    types: ClassVar[dict[str, DataType]] = {}
+    content: ClassVar[Content] = Content.RESULTS
+    whole: ClassVar[str | None] = "thrift"
+    adds_file: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, options: Mapping[str, str], schema: StructType | None = None) -> Settings:
+        """The settings that some options mean. Where nothing names the columns, the first file does."""
+        if "frames" in options:
+            raise JellyOptionsError("query results have no frames: leave out the option frames")
+        settings = super().of(options, schema)
+        if "layout" not in options:  # whatever the variables are called
+            settings = replace(settings, layout="flat")
+        if schema is None and "columns" not in options:
+            files = settings.known(settings.found())
+            variables = _variables(settings, files[0]) if files else ()
+            cls._check_names(variables, settings.layout)
+            more = (settings.corrupt,) if settings.mode == "PERMISSIVE" else ()
+            settings = replace(settings, names=(*variables, *more))
+        return settings
+
+    @classmethod
+    def _check_names(cls, names: Sequence[str], layout: Layout, added: Sequence[str] = ()) -> None:
+        if not names or len(set(names)) < len(names):
+            raise JellyOptionsError("query results must have at least one variable, and columns must name each once")
+
+    def read_part(self, part: Part, keep: Pattern | None, errors: Errors) -> Iterator[pa.RecordBatch]:
+        """The record batches of a file, with ``columns``; those that are none of its variables are null."""
+        path = part.file.path
+        try:
+            with self.reading.open(path) as opened:
+                results = _opened(self, part.file, opened)
+                batches = self.reading.blank_nodes.batches(path, results.batches())
+                for batch in from_results(results.variables, batches, layout=self.layout):
+                    nothing = pa.nulls(len(batch), pa.string())
+                    arrays = [batch.column(x) if x in results.variables else nothing for x in self.columns]
+                    yield pa.RecordBatch.from_arrays(arrays, self.columns)
+        except JellyError as error:
+            note_error(error, path, errors)
+
+
+def _variables(settings: Settings, file: File) -> tuple[str, ...]:
+    with settings.reading.open(file.path) as opened:
+        return _opened(settings, file, opened).variables
+
+
+def _opened(settings: Settings, file: File, opened: BinaryIO) -> Results:
+    from jelly.results import read_results  # most tasks read none
+
+    form, limits = settings.reading.of_file(file, settings.content)
+    with in_options():
+        return read_results(opened, format=form.name, **limits)
+
+
+class ResultDataSource(_Source):
+    """Rows of SPARQL results: reading."""
+
+    settings = ResultSettings

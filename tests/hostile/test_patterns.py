@@ -55,7 +55,7 @@ INLINE = {
     ("_options/namespaces.py", r"\w[\w+.-]*://(?:www\.)?(.*)"),
     ("cli/options.py", r"(?=.)([0-9]*)(?:(\.\.=?)([0-9]*))?"),
     ("rdflib/_store.py", r"f'(?<![\\w-]){re.escape(name)}:'"),
-    ("spark/_ingest/journal.py", r"_ingest/(\d+)[.]json"),
+    ("spark/_ingest/tasks.py", r"_ingest/(\d+)[.]json"),
     ("spark/_lakehouse.py", r"([*?{}\[\]\\])"),
 }
 FUNCTIONS = ("match", "search", "sub", "subn", "split", "findall", "finditer", "fullmatch")

@@ -23,7 +23,7 @@ THEN_THE_NEXT_BEGINS = {
     "_core/arrow/exporter.pyx:MAX_DATA", "_core/jena/reader.pyx:MAX_CELLS", "_core/results/reader.pyx:MAX_CELLS",
     "_core/jelly/result_decoder.pyx:MAX_CELLS",
     "_core/jelly/result_encoder.pyx:MAX_FRAME_ROWS", "_core/jena/row_reader.pyx:MAX_NAMES",
-    "_core/terms/batch_builder.pyx:MAX_ROWS", "spark/_partitions.py:_MAX_CUTS", "_streams/spool.py:MAX_FRAME_BYTES",
+    "_core/terms/batch_builder.pyx:MAX_ROWS", "spark/_parts/__init__.py:_MAX_CUTS", "_streams/spool.py:MAX_FRAME_BYTES",
 }  # fmt: skip
 THEN_ANOTHER_WAY = {
     "_core/base/batch_concat.pyx:MAX_COMPARED",
@@ -32,13 +32,13 @@ THEN_ANOTHER_WAY = {
     "_formats/arrow_input.py:MAX_PEEK", "_dataset/output.py:MAX_PEEK",
     "_tools/blank_nodes.py:MAX_ROUNDS_WORK", "_tools/blank_nodes.py:MAX_SEARCH_WORK",
     "_tools/blank_nodes.py:MAX_COMPARE_WORK", "_tools/blank_nodes.py:MAX_VOTES", "_tools/blank_nodes.py:MAX_VOTES_WORK",
-    "_dataset/conditions/where.py:MAX_VALUES", "spark/_streaming/offsets.py:MAX_SEEN",
-    "spark/_partitions.py:_MAX_NARROWED",
+    "_dataset/conditions/where.py:MAX_VALUES", "spark/_streams.py:MAX_SEEN",
+    "spark/_parts/__init__.py:_MAX_NARROWED",
 }  # fmt: skip
 DEFAULTS_OF_SERVERS_AND_JOBS = {
     "grpc/_calls.py:MAX_MESSAGE", "grpc/_server.py:MAX_MESSAGE", "grpc/_server.py:MAX_RECEIVED",
     "grpc/_context.py:MAX_DETAIL", "grpc/_topics.py:_MAX_NAME", "spark/_ingest/tasks.py:_MAX_PARTITIONS",
-    "spark/_tables/buckets.py:MAX_BUCKETS", "spark/_tables/ids.py:MAX_SEED",
+    "spark/_ingest/buckets.py:MAX_BUCKETS", "spark/_tables.py:MAX_SEED",
     "kafka/_reading.py:MAX_VALUE_BYTES",
 }  # fmt: skip
 # Those of the table, or made from it.

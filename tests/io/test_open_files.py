@@ -138,7 +138,7 @@ def test_the_files_of_a_broker(windows: SimpleNamespace, tmp_path: Path) -> None
 
 def test_the_files_of_a_store(windows: SimpleNamespace, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
-    from jelly.spark._commit.store import LocalStore
+    from jelly.spark._store import LocalStore
 
     store = LocalStore(str(tmp_path))
     store.write("journal", b"1")

@@ -77,7 +77,8 @@ def everything(spark: Any, folder: str, out: str, large: str) -> Any:
     """Each file of a folder is read; those in plain are written, and read and written by a streaming query."""
     files = sorted(Path(folder).rglob("*.*"))
     plain = f"{folder}/plain"
-    from jelly.spark._partitions import split
+    from readings import split
+
     from jelly.spark._parts.files import find_files
 
     # With splitBytes=1 no two files share a task, and text is cut into many.
@@ -227,7 +228,7 @@ def run_slowly(folder: str, work: Any, task: Any) -> Any:
 
 def slow_ingest(spark: Any, source: str, out: str, folder: str) -> Any:
     """An ingest that stops in the middle until it may go on."""
-    from jelly.spark._ingest import job as room
+    from jelly.spark import _ingest as room
 
     room.run_task = partial(run_slowly, folder)
     return room.ingest(source, out, spark=spark, layout="ntriples", split_bytes=1).as_dict()

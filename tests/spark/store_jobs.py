@@ -12,11 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from jelly.spark._commit.job import Output, commit_batch, job_of, part_of
-from jelly.spark._commit.store import LocalStore
+from jelly.spark import _ingest as room
 from jelly.spark._ingest import IngestProblem, tasks
-from jelly.spark._ingest import compact as sorting
-from jelly.spark._ingest import job as room
+from jelly.spark._ingest import delta as sorting
+from jelly.spark._output import Output, commit_batch, job_of, part_of
+from jelly.spark._store import LocalStore
 
 COLUMNS = ("s", "p", "o")
 
@@ -40,18 +40,14 @@ def run_here(
         commit(done)
 
 
-def sorted_here(store: Any, sortings: Any, schema: Any, sort: Any) -> Any:
+def sorted_here(store: Any, files: Any, ranges: int, schema: Any, sort: Any) -> Any:
     """The tasks of a compaction with their rows, in order, which Spark has shuffled and sorted otherwise."""
     order = [(name, "ascending") for name in ("folder", *sort)]
-    number = 0
-    for one in sortings:
-        groups = [pa.record_batch([[group]], ["id"]) for group in range(len(one.groups))]
-        for some in [[group] for group in groups] if one.ranges == 1 else [groups]:
-            table = pa.Table.from_batches(sorting.read(store, schema, one.groups, some)).sort_by(order)
-            step = -(-len(table) // one.ranges)
-            for at in range(one.ranges):
-                yield sorting.Sorted(number, schema, iter(table.slice(at * step, step).to_batches(20)))
-                number += 1
+    groups = [[name for name, _ in files]]
+    table = pa.Table.from_batches(sorting.read(store, schema, groups, [pa.record_batch([[0]], ["id"])])).sort_by(order)
+    step = -(-len(table) // ranges)
+    for number in range(ranges):
+        yield sorting.Sorted(number, schema, iter(table.slice(number * step, step).to_batches(20)))
 
 
 def ingest(out: str, src: str, storage: Any = None, **settings: Any) -> Any:

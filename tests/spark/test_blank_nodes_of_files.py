@@ -15,7 +15,7 @@ import jelly
 import jelly.spark
 from jelly._dataset.blank_node_scope import Mode, scope_of
 from jelly.spark._ingest import ingest
-from jelly.spark._stats import stats
+from jelly.spark._jobs import stats
 
 NAMES = ("a.nt", "deep/b.nt", "c.ttl")
 SKOLEM = {"blankNodes": "skolemize", "skolemBase": "https://example.org"}

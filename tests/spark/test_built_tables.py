@@ -20,8 +20,9 @@ import jelly
 import jelly.spark
 from jelly.cli.commands import cli
 from jelly.spark import _ingest, graph_tables, ingest, term_id
-from jelly.spark._ingest.journal import DirectoryTasks
-from jelly.spark._tables import buckets, plans
+from jelly.spark import _tables as plans
+from jelly.spark._ingest import buckets
+from jelly.spark._ingest.tasks import DirectoryTasks
 
 EX = "http://example.org/"
 FOAF = "http://xmlns.com/foaf/0.1/"
@@ -159,16 +160,16 @@ def test_a_run_that_ends_between_two_steps_is_completed(
     spark: Any, src: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    run = _ingest.job._run
+    run = _ingest._run
 
     def tasks_only(session: Any, work: Any, tasks: Any, commit: Any) -> None:
-        if isinstance(tasks[0], buckets.Step):
+        if isinstance(tasks[0], buckets.Made):
             raise KeyboardInterrupt
         run(session, work, tasks, commit)
 
     # The triples are written, but their terms are not merged: readers see nothing of them.
     with monkeypatch.context() as patch:
-        patch.setattr(_ingest.job, "_run", tasks_only)
+        patch.setattr(_ingest, "_run", tasks_only)
         with pytest.raises(KeyboardInterrupt):
             ingest(src, out, spark=spark, layout="ids")
     assert not files(out, "triples")
@@ -360,7 +361,7 @@ def test_two_vertices_with_one_id_fail_the_query(
 ) -> None:
     from pyspark.sql import functions as F
 
-    from jelly.spark._tables import frames
+    from jelly.spark import _frames as frames
 
     monkeypatch.setattr(frames, "_id", lambda node: F.length(f"{node}.value").cast("bigint"))
     frame = spark.createDataFrame([("<a:s>", "<a:p>", "<a:o>")], "s string, p string, o string")
@@ -373,12 +374,12 @@ def test_the_command_makes_tables(src: Path, tmp_path: Path, monkeypatch: pytest
     def run(*options: str) -> Any:
         return CliRunner().invoke(cli, ["spark", "ingest", str(src), "--out", str(tmp_path / "out"), *options])
 
-    given = _ingest.job.session
+    given = _ingest.session
 
     def session(master: Any, conf: Any = None) -> Any:
         return given(spark)
 
-    monkeypatch.setattr(_ingest.job, "session", session)
+    monkeypatch.setattr(_ingest, "session", session)
     done = run("--layout", "wide", "--buckets", "2", "--json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["tables"] == 3

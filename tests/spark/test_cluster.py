@@ -17,8 +17,8 @@ from object_store import Proxy
 from support.shared import shared
 
 import jelly
-from jelly.spark._commit.store import SUCCESS, store_of
 from jelly.spark._parts.files import find_files, open_file
+from jelly.spark._store import SUCCESS, store_of
 
 pytestmark = pytest.mark.slow
 

@@ -17,10 +17,11 @@ from store_jobs import HERE, delta_table, run_here
 
 import jelly
 from jelly.cli.commands import cli
-from jelly.spark._commit.store import LocalStore, Store, store_of
-from jelly.spark._ingest import compact, compact_table, ingest
-from jelly.spark._ingest import job as room
+from jelly.spark import _ingest as room
+from jelly.spark._ingest import compact_table, ingest
+from jelly.spark._ingest import delta as compact
 from jelly.spark._parts.files import open_file
+from jelly.spark._store import LocalStore, Store, store_of
 
 
 @pytest.fixture(autouse=True)

@@ -17,8 +17,8 @@ from store_jobs import HERE, run_here
 
 import jelly
 from jelly.cli.commands import cli
+from jelly.spark import _ingest as room
 from jelly.spark._ingest import compact_table, delta, ingest
-from jelly.spark._ingest import job as room
 from jelly.spark._ingest.delta import DeltaTasks
 
 SETTINGS: list[dict[str, Any]] = [{}, {"partition_by": "graph"}, {"sort": ["predicate", "subject"]},

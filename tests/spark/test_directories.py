@@ -9,14 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as dataset
 import pytest
+from readings import read_part, split
 
 import jelly
 import jelly.spark
 from jelly._dataset.blank_node_scope import BlankNodes
-from jelly.spark._partitions import split
-from jelly.spark._parts.directories import NONE, Directories
-from jelly.spark._parts.files import find_files
-from jelly.spark._reading import BATCH_ROWS, read_part
+from jelly.spark._parts import BATCH_ROWS
+from jelly.spark._parts.files import NONE, Directories, find_files
 
 G, H = "http://example.org/g?x=1&y=%41#é", "http://example.org/h"
 G_NAME, H_NAME = "graph=http%3A%2F%2Fexample.org%2Fg%3Fx%3D1%26y%3D%2541%23%C3%A9", "graph=http%3A%2F%2Fexample.org%2Fh"
@@ -271,7 +270,7 @@ def test_bad_options_are_refused(tmp_path: Path, options: dict[str, str], messag
 
 def test_other_data_sources_have_no_such_directories(tmp_path: Path) -> None:
     pytest.importorskip("pyspark")
-    from jelly.spark._patches import PatchDataSource
+    from jelly.spark._source import PatchDataSource
 
     with pytest.raises(jelly.JellyOptionsError, match="jelly-patch has no option basePath"):
         PatchDataSource({"path": str(tmp_path), "basePath": "x"}).schema()

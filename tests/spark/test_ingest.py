@@ -17,19 +17,19 @@ import pyarrow.dataset as dataset
 import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
+from readings import split
 from rich.console import Console
 from store_jobs import HERE, run_here
 
 import jelly
 from jelly.cli.commands import cli
-from jelly.spark._commit import swap as swapping
-from jelly.spark._commit.store import SUCCESS, TEMPORARY, LocalStore
+from jelly.spark import _ingest as room
+from jelly.spark import _store as swapping
 from jelly.spark._ingest import ingest
-from jelly.spark._ingest import job as room
-from jelly.spark._ingest.journal import DirectoryTasks
-from jelly.spark._partitions import split
+from jelly.spark._ingest.tasks import DirectoryTasks
+from jelly.spark._jobs import stats
 from jelly.spark._parts.files import absolute, find_files
-from jelly.spark._stats import stats
+from jelly.spark._store import SUCCESS, TEMPORARY, LocalStore
 from jelly.stats import Counting
 
 EX = "http://example.org/"
@@ -151,7 +151,7 @@ def test_an_index_that_comes_or_goes_doubles_nothing(src: Path, tmp_path: Path, 
             ingest(src / "large.jelly", parts, spark=HERE, split_bytes=SMALL)
     assert len(run) > 1
     (src / "large.jelly.idx").unlink()
-    from jelly.spark import _partitions as plan
+    from jelly.spark import _parts as plan
 
     plan._cuts.clear()
     ingest(src / "large.jelly", parts, spark=HERE, split_bytes=SMALL)
@@ -679,7 +679,7 @@ def test_the_progress_of_an_ingest_has_bytes(
 def test_the_command_stats(spark: Any, src: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import contextlib
 
-    monkeypatch.setattr("jelly.spark._stats.session", lambda *given: contextlib.nullcontext(spark))
+    monkeypatch.setattr("jelly.spark._jobs.session", lambda *given: contextlib.nullcontext(spark))
     picture = tmp_path / "x.png"
     command = ["spark", "stats", str(src), "--json", "--plot", str(picture)]
     (src / "README.md").write_text("a list of things")

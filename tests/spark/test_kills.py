@@ -25,10 +25,10 @@ from deltalake.exceptions import TableNotFoundError
 from object_store import SECRET, Proxy
 
 import jelly
-from jelly.spark._commit import swap as swapping
-from jelly.spark._commit.store import SUCCESS, Store, store_of
-from jelly.spark._ingest import job as room
+from jelly.spark import _ingest as room
+from jelly.spark import _store as swapping
 from jelly.spark._parts.files import find_files, open_file
+from jelly.spark._store import SUCCESS, Store, store_of
 
 LONG = bool(os.environ.get("JELLY_LONG"))
 LIMIT = 600  # seconds that a process may take on a busy machine

@@ -9,23 +9,21 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from readings import read_part
 
 import jelly
 from jelly._options.limits import SETTABLE
 from jelly.results import write_results
 from jelly.spark._ingest import ingest
-from jelly.spark._partitions import Part
+from jelly.spark._jobs import stats
+from jelly.spark._parts import Part
 from jelly.spark._parts.files import READING_LIMITS, find_files
-from jelly.spark._reading import read_part
-from jelly.spark._stats import stats
 
 pytest.importorskip("pyspark")
 
 from pyspark.sql.datasource import CaseInsensitiveDict
 
-from jelly.spark._patches import PatchDataSource
-from jelly.spark._results import ResultDataSource
-from jelly.spark._source import JellyDataSource
+from jelly.spark._source import JellyDataSource, PatchDataSource, ResultDataSource
 
 STATEMENTS = [
     jelly.Triple(jelly.IRI(f"http://{i}.org/{i}"), jelly.IRI("a:p"), jelly.Literal("x" * 90, datatype=f"a:{i % 90}"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-from functools import partial
 from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -12,19 +11,18 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from readings import read_part, split
 from support.chance import examples
 from test_plan import Handler, web  # noqa: F401 - a fixture
 
 import jelly
 from jelly._dataset.blank_node_scope import BlankNodes
-from jelly.spark import _reading as room
-from jelly.spark._commit.store import store_of
-from jelly.spark._ingest.journal import DirectoryTasks, task_parts
-from jelly.spark._partitions import Part, split
+from jelly.spark._ingest.tasks import DirectoryTasks, task_parts
+from jelly.spark._jobs import _count
+from jelly.spark._parts import Part, Reading
 from jelly.spark._parts.files import find_files
 from jelly.spark._parts.lines import Lines, cut_evenly
-from jelly.spark._reading import read_part
-from jelly.spark._stats import _count
+from jelly.spark._store import store_of
 from jelly.stats import stats
 
 LINES = [
@@ -164,9 +162,9 @@ def test_counts_of_parts_are_those_of_the_whole(tmp_path: Path) -> None:
     path.write_bytes(b"".join(b'<a:s%d> <a:p%d> _:b%d <a:g> .\n' % (i, i % 7, i % 9) for i in range(3000)))
     tasks = split(find_files(path), 9000)
     assert len(tasks) > 5
-    counted, errors = _count(partial(room.read_batches, blank_nodes=BlankNodes("keep")), 1000, False, tasks[0])
+    counted, errors = _count(Reading(blank_nodes=BlankNodes("keep")), 1000, False, tasks[0])
     for task in tasks[1:]:
-        counted.merge(_count(partial(room.read_batches, blank_nodes=BlankNodes("keep")), 1000, False, task)[0])
+        counted.merge(_count(Reading(blank_nodes=BlankNodes("keep")), 1000, False, task)[0])
     whole = stats(path)
     made = counted.result(20)
     assert (made.statements, made.predicates.top) == (whole.statements, whole.predicates.top)

@@ -14,9 +14,9 @@ from store_jobs import delta_table
 
 import jelly
 import jelly.spark
-from jelly.spark._commit.store import SUCCESS, store_of
 from jelly.spark._ingest import compact_table, ingest
 from jelly.spark._parts.files import find_files, open_file
+from jelly.spark._store import SUCCESS, store_of
 
 LIMIT = 120
 RDF_TYPE = jelly.IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")

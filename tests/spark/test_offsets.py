@@ -14,11 +14,14 @@ from support.shared import shared
 
 import jelly
 from jelly._core.terms.materialize import Materializer
-from jelly.spark._commit.job import Written, abort_batch, commit_batch, job_of, part_of
-from jelly.spark._commit.store import LocalStore, Staged
+from jelly.spark._output import Written, abort_batch, commit_batch, job_of, part_of
 from jelly.spark._parts.files import File
-from jelly.spark._streaming import offsets as room
-from jelly.spark._streaming.offsets import Place, Seen, read_between, scan
+from jelly.spark._store import LocalStore, Staged
+
+pytest.importorskip("pyspark.sql.streaming.datasource", reason="streams need Spark 4.2")
+
+from jelly.spark import _streams as room
+from jelly.spark._streams import Place, Seen, read_between, scan
 
 
 def stream(n: int, frame_rows: int = 10, **options) -> bytes:

@@ -15,17 +15,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from readings import read_part, split
 from sessions import tasks_of
 from support.chance import examples
 
 from jelly._bytes import cut as room
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellySyntaxError
 from jelly.spark import register
-from jelly.spark._partitions import Part, split
-from jelly.spark._parts import lines
+from jelly.spark._parts import Part, lines
 from jelly.spark._parts.files import find_files
 from jelly.spark._parts.lines import PackedLines
-from jelly.spark._reading import read_part
 
 zstandard = pytest.importorskip("zstandard")
 

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from readings import narrowed, read_part, split
 
 import jelly
 from jelly._dataset.blank_node_scope import KEEP
 from jelly._dataset.conditions.where import where
 from jelly._dataset.seekable.segments import query_of
 from jelly._dataset.seekable.sidecar import make_sidecar
-from jelly.spark._partitions import Part, narrowed, split
+from jelly.spark._parts import Part
 from jelly.spark._parts.files import File, find_files
-from jelly.spark._reading import read_part
 
 pytest.importorskip("fsspec")
 
@@ -359,6 +359,6 @@ def test_filters_of_many_files_are_left_to_their_tasks(tmp_path: Path, monkeypat
     tasks = split(find_files(tmp_path))
     query = query_of(where("object", ["none"]), KEEP)
     assert narrowed(tasks, query) == []
-    monkeypatch.setattr("jelly.spark._partitions._MAX_NARROWED", 2)
+    monkeypatch.setattr("jelly.spark._parts._MAX_NARROWED", 2)
     assert narrowed(tasks, query) == tasks
     assert objects(tasks, keep=where("object", ["none"])) == []

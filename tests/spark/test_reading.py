@@ -20,6 +20,7 @@ import pyarrow.parquet as parquet
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from readings import read_part
 from sessions import REMOTE, tasks_of
 from support import column_writer
 from support.shared import shared
@@ -31,9 +32,8 @@ import jelly.spark
 from jelly._dataset.conditions.where import where
 from jelly._dataset.seekable.sidecar import make_sidecar
 from jelly.arrow import from_batches
-from jelly.spark._partitions import Part
+from jelly.spark._parts import Part
 from jelly.spark._parts.files import find_files
-from jelly.spark._reading import read_part
 
 FLAT = "subject, predicate, object, object_kind, datatype, lang, graph"
 
@@ -361,13 +361,12 @@ def test_memory_stays_flat(spark: Any, tmp_path: Path) -> None:
     jelly.write(path, numbers(1_000_000), seekable=True)
     code = """
 import resource, sys
-from jelly.spark._partitions import Part
+from jelly.spark._parts import Part, Reading
 from jelly.spark._parts.files import find_files
-from jelly.spark._reading import read_part
 [file] = find_files(sys.argv[1])
 def peak(parts):
     for part in parts:
-        for batch in read_part(part):
+        for batch in Reading().read(part):
             pass
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 first = peak([Part(file, 0, 2)])

@@ -19,9 +19,8 @@ from sessions import REMOTE
 import jelly
 import jelly.spark
 from jelly.cli.commands import cli
-from jelly.spark import _session as room
-from jelly.spark._session import plain_error, session
-from jelly.spark._stats import stats
+from jelly.spark import _jobs as room
+from jelly.spark._jobs import plain_error, session, stats
 
 
 @pytest.fixture
@@ -194,7 +193,7 @@ import sys
 from pathlib import Path
 from pyspark import SparkContext
 import jelly.spark
-from jelly.spark._stats import stats
+from jelly.spark._jobs import stats
 folder = Path(sys.argv[1])
 def gone():
     assert SparkContext._active_spark_context is None
@@ -228,7 +227,7 @@ def test_the_client_of_spark_connect_alone() -> None:
     code = """
 import pyspark.sql
 import jelly.spark
-from jelly.spark._session import _running, cores
+from jelly.spark._jobs import _running, cores
 for name in jelly.spark.__all__:
     getattr(jelly.spark, name)
 print(_running(), cores("local[3]"))

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from readings import split
 from sessions import tasks_of
 
 import jelly
 import jelly.spark
 from jelly._formats.registry import FORMATS
 from jelly.spark._ingest import ingest
-from jelly.spark._partitions import split
+from jelly.spark._jobs import stats
 from jelly.spark._parts.files import find_files
-from jelly.spark._stats import stats
 
 pytest.importorskip("pyoxigraph")
 

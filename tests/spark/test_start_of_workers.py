@@ -14,9 +14,9 @@ import jelly
 # Beside those that Spark has imported. There were 190 when writers, Parquet, CSV and HTTP were among them.
 MOST_MODULES = 155
 RARE = ("http", "ssl", "urllib.request", "pyarrow.compute", "pyarrow.csv", "pyarrow.dataset", "pyarrow.fs",
-        "pyarrow.parquet", "jelly.arrow", "jelly.patch", "jelly.spark._commit", "jelly.spark._ingest",
-        "jelly.spark._streaming.streams", "jelly.spark._tables", "fsspec", "pandas", "rdflib",
-        "pyoxigraph")  # fmt: skip
+        "pyarrow.parquet", "jelly.arrow", "jelly.patch", "jelly.results", "jelly.spark._ingest",
+        "jelly.spark._output", "jelly.spark._store", "jelly.spark._streams", "jelly.spark._tables", "fsspec", "pandas",
+        "rdflib", "pyoxigraph")  # fmt: skip
 
 READ = """
 import json, sys

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from jelly.errors import JellyError
-from jelly.spark._commit import store as room
-from jelly.spark._commit import swap as swapping
-from jelly.spark._commit.store import SUCCESS, Staged, Store, store_of
-from jelly.spark._commit.swap import finish, marker_of, roll_back, swap, tidy
+from jelly.spark import _store as room
+from jelly.spark import _store as swapping
 from jelly.spark._parts.files import find_files
+from jelly.spark._store import SUCCESS, Staged, Store, finish, marker_of, roll_back, store_of, swap, tidy
 
 
 @pytest.fixture(params=["local", "memory", "s3"])

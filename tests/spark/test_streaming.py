@@ -82,7 +82,7 @@ def test_without_streams_of_python_the_version_is_told(monkeypatch):
     from jelly.spark._source import JellyDataSource
 
     monkeypatch.delattr(streams, "ReadMaxFiles")
-    monkeypatch.delitem(sys.modules, "jelly.spark._streaming.streams", raising=False)
+    monkeypatch.delitem(sys.modules, "jelly.spark._streams", raising=False)
     source = JellyDataSource({"path": "in"})
     reader = source.streamReader(source.schema())
     for call in (reader.initialOffset, reader.latestOffset, lambda: reader.partitions({}, {})):

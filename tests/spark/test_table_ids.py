@@ -18,11 +18,11 @@ from support.statements import anything, writable
 import jelly
 from jelly._core.base.batch import Batch
 from jelly._core.terms.batch_builder import BatchBuilder
+from jelly.spark import _tables as terms_room
 from jelly.spark import term_id
-from jelly.spark._tables import buckets as room
-from jelly.spark._tables import ids as terms_room
-from jelly.spark._tables.buckets import bucket_of, merge_terms, write_ids
-from jelly.spark._tables.ids import hash_terms
+from jelly.spark._ingest import buckets as room
+from jelly.spark._ingest.buckets import bucket_of, merge_terms, write_ids
+from jelly.spark._tables import hash_terms
 
 IRI, Literal = jelly.IRI, jelly.Literal
 

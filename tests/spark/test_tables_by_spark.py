@@ -11,8 +11,8 @@ from test_built_tables import EX, FOAF, PEOPLE
 
 import jelly
 import jelly.spark
+from jelly.spark import _tables as room
 from jelly.spark import ingest, term_id, to_ids, vertical, wide
-from jelly.spark._tables import ids as room
 
 GRAPH = f'<{EX}ann> <{FOAF}knows> <{EX}bob> <{EX}graph> .\n<{EX}dan> <{EX}p> "é"@en .\n'
 
@@ -84,7 +84,7 @@ def test_other_columns(spark: Any) -> None:
 
 def test_two_terms_with_one_id(monkeypatch: pytest.MonkeyPatch) -> None:
     from jelly._formats.arrow_tables import pa
-    from jelly.spark._tables.frames import _once
+    from jelly.spark._frames import _once
 
     def batch(*values: str) -> Any:
         columns = {"id": [7] * len(values), "kind": ["iri"] * len(values), "value": values}

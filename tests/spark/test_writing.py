@@ -19,7 +19,7 @@ from test_plan import numbers
 
 import jelly
 import jelly.spark
-from jelly.spark._commit.job import Output
+from jelly.spark._output import Output
 
 COLUMNS = ("s", "p", "o")
 THREE = ("'<a:s>' as s", "'<a:p>' as p", "concat('<o:', id, '>') as o")
@@ -124,7 +124,7 @@ def test_a_file_size_limit_leaves_no_part(tmp_path: Path) -> None:
     code = """
 import resource, signal, sys
 import pyarrow as pa
-from jelly.spark._commit.job import Output
+from jelly.spark._output import Output
 output = Output(sys.argv[1], "job", ("s", "p", "o")).begin()
 objects = [f'"{i * 7919}"' for i in range(10000)]
 batch = pa.record_batch([["<a:s>"] * 10000, ["<a:p>"] * 10000, objects], ["s", "p", "o"])

@@ -43,7 +43,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder with a file, and tasks that run in this process."""
     need_spark()
 
-    monkeypatch.setattr(_ingest.job, "_run", run_here)
+    monkeypatch.setattr(_ingest, "_run", run_here)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in.nt").write_text(LINES)
     return tmp_path

@@ -143,7 +143,7 @@ FIXED = (
         "nested triples repeat each other",
     ),
     Limit("spark/_messages.py:MAX_LISTS", "bytes", "an array of messages in Spark"),
-    Limit("spark/_tables/plans.py:MAX_COLUMNS", "columns", "a wide table, whose report names the predicates left out"),
+    Limit("spark/_tables.py:MAX_COLUMNS", "columns", "a wide table, whose report names the predicates left out"),
     Limit("kafka/_deserializer.py:MAX_PATCH_ROWS", "operations", "a patch that is to be one Batch"),
     # ---- queries
     Limit("rdflib/_query/syntax.py:_MAX_DEPTH", "levels", "brackets of a query in one another, and signs in a row"),
@@ -157,7 +157,7 @@ FIXED = (
     Limit("stats.py:MAX_KEYS", "different terms", "a counter of `jelly stats`; rare ones are counted together"),
     Limit("stats.py:_MAX_TEXT", "characters", "the terms of a counter"),
     Limit("stats.py:_MAX_NAMESPACES", "namespaces", "the namespaces of `jelly stats`"),
-    Limit("spark/_streaming/offsets.py:MAX_STATE", "bytes", "the state of a Jelly file that a stream follows"),
+    Limit("spark/_streams.py:MAX_STATE", "bytes", "the state of a Jelly file that a stream follows"),
 )  # fmt: skip
 
 

@@ -171,7 +171,7 @@ def work():
     assert jelly.convert(mine + ".jelly", mine + ".nt", threads=2).statements == 300
 """,
     "store": """
-from jelly.spark._commit import store
+from jelly.spark import _store as store
 
 def items():
     yield from store._each(str, range(20))

@@ -1,19 +1,32 @@
-"""The tasks of an ingest on the executors: they read parts of the sources and write files; and the report."""
+"""The tasks of an ingest on the executors: they read parts of the sources and write files; and the journal of them.
+
+The journal says which sources are in a table. It is ``_ingest/<number>.json``, written once for each run.
+
+Tasks stage their files and tell of them in a report below ``_temporary``. Readers see nothing of this until all tasks
+are done; then the driver publishes. A run that fails or is killed leaves the reports, and the next one, of the same
+settings, takes the tasks that it needs from them.
+
+`DirectoryTasks` are those of a directory of files, which is only added to. The journal is created under the next
+number, which one run can do; then `jelly.spark._store.swap` gives the files their names. After a crash in this the
+next run completes it first of all.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from jelly._core.base.batch import Batch
-from jelly._dataset.blank_node_scope import BlankNodes
 from jelly._formats.arrow_tables import compute, pa, parquet, schema
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
 from jelly._options.layouts import Layout
@@ -21,14 +34,9 @@ from jelly._streams.output_options import is_columns
 from jelly._streams.widening import ALL_FIELDS
 from jelly._streams.writer import Writer
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
-from jelly.spark._commit.store import Store
-from jelly.spark._ingest.compact import Sorted
-from jelly.spark._ingest.journal import report_name, task_parts
-from jelly.spark._partitions import Part
-from jelly.spark._reading import BATCH_ROWS, read_batches, read_part
-from jelly.spark._tables.buckets import Step, Tables
-
-__all__ = ["IngestProblem", "Ingestion", "Work", "run_task", "task_name"]
+from jelly.spark._ingest.buckets import SCRATCH, Step, Tables
+from jelly.spark._parts import BATCH_ROWS, Errors, Part, Reading
+from jelly.spark._store import INGEST, SUCCESS, TEMPORARY, Staged, Store, finish, swap
 
 # Maximum files of partitions that a task keeps open.
 _OPEN_FILES = 256
@@ -116,19 +124,16 @@ class Work:
     column: str | None  # column of the partitions
     sort: tuple[str, ...]  # columns
     skip: bool
-    format: str | None
-    storage: dict[str, Any]
-    blank_nodes: BlankNodes
-    limits: dict[str, int]
+    reading: Reading
 
 
-def task_name(task: list[Part] | Step | Sorted) -> str:
+def task_name(task: list[Part] | Step) -> str:
     if not isinstance(task, list):
         return task.name
     return hashlib.blake2b(repr(task_parts(task)).encode(), digest_size=8).hexdigest()
 
 
-def run_task(work: Work, task: list[Part] | Step | Sorted) -> dict[str, Any]:
+def run_task(work: Work, task: list[Part] | Step) -> dict[str, Any]:
     """Read and write the parts of a task, or do a step. Its report is also a file, for the driver of a later run."""
     from pyspark import TaskContext
 
@@ -142,23 +147,19 @@ def run_task(work: Work, task: list[Part] | Step | Sorted) -> dict[str, Any]:
         "parts": task_parts(task) if isinstance(task, list) else [],
         "on_error": "skip" if work.skip else "fail",
     }
-    errors: list[JellyError] | None = [] if work.skip else None
+    errors: Errors = [] if work.skip else None
     try:
         with work.store.task(work.job, attempt) as draft:
             # A name of its own in each run, so that no file of the table is ever replaced.
             unique = f"{name}-{work.job[:8]}"
-            if isinstance(task, Sorted):
-                done |= task.write(draft.folder, unique)
-            elif isinstance(task, Step):
-                done |= task.write(draft.folder, work.store)
+            if not isinstance(task, list):
+                done |= task.write(draft.folder, unique, work.store)
             elif work.tables is not None:
                 done["statements"] = work.tables.write(_batches(work, task, errors), draft.folder, unique)
-            elif work.to == "jelly":
-                done["statements"] = _write_jelly(work, task, draft.folder, unique, errors)
-            elif work.column is None:
-                done["statements"] = _write_parquet(work, task, draft.folder, unique, errors)
             else:
-                done["statements"] = _write_partitions(work, task, draft.folder, unique, errors)
+                in_column = _write_parquet if work.column is None else _write_partitions
+                write = _write_jelly if work.to == "jelly" else in_column
+                done["statements"] = write(work, task, draft.folder, unique, errors)
             if work.to == "delta":
                 done["stats"] = _statistics(draft.folder)
             staged = draft.stage()
@@ -206,35 +207,17 @@ def _not_below(text: str) -> str:
     return text
 
 
-def _batches(work: Work, task: list[Part], errors: list[JellyError] | None) -> Iterator[Batch]:
+def _batches(work: Work, task: list[Part], errors: Errors) -> Iterator[Batch]:
     for part in task:
         try:
-            yield from read_batches(
-                part,
-                format=work.format,
-                storage=work.storage,
-                errors=errors,
-                blank_nodes=work.blank_nodes,
-                limits=work.limits,
-            )
+            yield from work.reading.batches(part, errors=errors)
         except JellyError as error:
             error.source = error.source or part.file.path
             raise
 
 
-def _record_batches(work: Work, task: list[Part], errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
-    read = chain.from_iterable(
-        read_part(
-            part,
-            layout=work.layout,
-            format=work.format,
-            storage=work.storage,
-            errors=errors,
-            blank_nodes=work.blank_nodes,
-            limits=work.limits,
-        )
-        for part in task
-    )
+def _record_batches(work: Work, task: list[Part], errors: Errors) -> Iterator[pa.RecordBatch]:
+    read = chain.from_iterable(work.reading.read(part, layout=work.layout, errors=errors) for part in task)
     return _sorted(read, work.sort) if work.sort else read
 
 
@@ -251,7 +234,7 @@ def _sorted(batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> Iterat
 
 
 def _write_parquet(
-    work: Work, task: list[Part], folder: str, name: str, errors: list[JellyError] | None
+    work: Work, task: list[Part], folder: str, name: str, errors: Errors
 ) -> int:
     path = os.path.join(folder, f"part-{name}.parquet")
     batches = _record_batches(work, task, errors)
@@ -262,7 +245,7 @@ def _write_parquet(
 
 
 def _write_partitions(
-    work: Work, task: list[Part], folder: str, name: str, errors: list[JellyError] | None
+    work: Work, task: list[Part], folder: str, name: str, errors: Errors
 ) -> int:
     from jelly._formats.arrow_tables import dataset  # takes some time to import
 
@@ -292,20 +275,13 @@ def _write_partitions(
     return rows
 
 
-def _write_jelly(work: Work, task: list[Part], folder: str, name: str, errors: list[JellyError] | None) -> int:
+def _write_jelly(work: Work, task: list[Part], folder: str, name: str, errors: Errors) -> int:
     """Triples, quads, generalized statements and Jelly-RDF 1.2 go into separate files, because a stream has one
     kind."""
     writers: dict[str, Writer] = {}
     with contextlib.ExitStack() as stack:
         for part in task:
-            for batch in read_batches(
-                part,
-                format=work.format,
-                storage=work.storage,
-                errors=errors,
-                blank_nodes=work.blank_nodes,
-                limits=work.limits,
-            ):
+            for batch in work.reading.batches(part, errors=errors):
                 is_generalized = batch.options is not None and batch.options.generalized_statements
                 kind = "-quads" * (batch.arity == 4) + "-generalized" * is_generalized
                 kind += "-1.2" * is_columns(batch.options)
@@ -320,3 +296,284 @@ def _write_jelly(work: Work, task: list[Part], folder: str, name: str, errors: l
                     error.source = part.file.path
                     raise
         return sum(writer.statements for writer in writers.values())
+
+
+# ---- the journal
+
+FOLDER = "_ingest"
+_REPORTS = "_reports"
+
+# Size and time of change of the file, first and last keyframe of the part; of text, its first and last byte.
+Key = tuple[int, float, int, int | None]
+
+
+class Tasks:
+    """The tasks of a table: those that readers see the files of, and those that are ready to be published.
+
+    A task is its report: ``parts`` of sources, ``files``, ``staged`` files, ``statements``, ``errors``.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.settings: dict[str, Any] = {}
+        self.tasks: dict[str, dict[str, Any]] = {}
+        # What publishing has to do: the staged tasks, and the files of former tasks.
+        self._ready: set[str] = set()
+        self._former: set[str] = set()
+        self._dropped: set[str] = set()  # the sources of the latter
+        self._job = ""
+        # The journal that counts, and its number; 0 if there is none. It tells what its run has left: jobs that can
+        # commit no more, and journals that do not count.
+        self._number = 0
+        self._state: dict[str, Any] = {"tasks": [], "over": [], "old": []}
+
+    @property
+    def is_new(self) -> bool:
+        """Whether no run has published."""
+        return not self._number
+
+    def _load(self, number: int, settings: dict[str, Any] | None) -> None:
+        """Read a journal. JellyError if it is of other settings, unless they are None."""
+        name = journal_name(number)
+        try:
+            self._state = self.store.read_json(name)
+            self.tasks = {report["task"]: report for report in self._state["tasks"]}
+            known: dict[str, Any] = self._state["settings"]
+        except (ValueError, KeyError, TypeError):
+            raise JellyError(
+                "the journal is gone or damaged: use another directory", source=f"{self.store.url}/{name}"
+            ) from None
+        self._number = number
+        self.settings = known
+        if settings not in (None, known):
+            differ = [f"{name} {known.get(name)!r}, not {settings.get(name)!r}" for name in known | settings
+                      if known.get(name) != settings.get(name)]  # fmt: skip
+            raise JellyError(f"the directory was made with {', '.join(differ)}", source=self.store.url)
+
+    # ---- sources
+
+    @property
+    def sources(self) -> set[str]:
+        """The files whose statements are in the table."""
+        return {part[0] for report in self.tasks.values() for part in report["parts"]}
+
+    @property
+    def owed(self) -> set[str]:
+        """The files whose statements were taken out of the table, and not put into it again."""
+        return self._dropped - self.sources
+
+    def errors(self, paths: Collection[str]) -> list[dict[str, Any]]:
+        """The errors that were skipped in some files whose statements are in the table."""
+        return [error for task in self.tasks.values() for error in task["errors"] if error["file"] in paths]
+
+    def drop(self, paths: Collection[str]) -> None:
+        """Take the statements of some files, and of all files of the same tasks, out of the table."""
+        raise NotImplementedError
+
+    def changed(self, tasks: list[list[Part]]) -> list[str]:
+        """The files of a plan of which the table has another state."""
+        planned: dict[str, set[Key]] = {}
+        for task in tasks:
+            for part in task:
+                planned.setdefault(part.file.path, set()).add(_key(part))
+        found = []
+        for path, known in self._done().items():
+            keys = planned.get(path, known)
+            # If an index has come or gone, a file is cut elsewhere. Its parts count if they make up the whole file.
+            same_file = {key[:2] for key in known} <= {key[:2] for key in keys}
+            if not (same_file and (known <= keys or _whole(known))):
+                found.append(path)
+        return found
+
+    def missing(self, tasks: list[list[Part]]) -> list[list[Part]]:
+        """The parts of a plan that are not in the table, and were not read by a run that was killed."""
+        planned = {tuple(part) for task in tasks for part in task_parts(task)}
+        found = list(self._found(planned))
+        lost = set(self.store.missing([file for report in found for file in staged_files(report)])) if found else set()
+        for report in found:
+            if lost.isdisjoint(staged_files(report)):
+                self.commit(report)
+        known = self._done()
+        left = [[part for part in task if not _known([part.file.path, *_key(part)], known)] for task in tasks]
+        return [task for task in left if task]
+
+    def _found(self, planned: set[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
+        """The reports of tasks of runs that are gone, of parts of a plan that are not in the table."""
+        done = self._done()
+        for report in new_reports(self.store, None, set()):
+            parts = {tuple(part) for part in report["parts"]}
+            # One without parts is of a later step, which counts only with all others.
+            fits = report["job"].endswith(self._digest) and not report["errors"] and set() < parts <= planned
+            if "error" not in report and fits and not any(_known(part, done) for part in report["parts"]):
+                yield report
+                for path, *key in parts:
+                    done.setdefault(path, set()).add(tuple(key))
+
+    def _done(self) -> dict[str, set[Key]]:
+        done: dict[str, set[Key]] = {}
+        for report in self.tasks.values():
+            for path, size, mtime, first, last in report["parts"]:
+                done.setdefault(path, set()).add((size, mtime, first, last))
+        return done
+
+    # ---- a run
+
+    @property
+    def _digest(self) -> str:
+        return hashlib.blake2b(json.dumps(self.settings).encode(), digest_size=8).hexdigest()
+
+    @property
+    def staged(self) -> list[Staged]:
+        """The files of the tasks that are to be published."""
+        return [file for name in sorted(self._ready) for file in staged_files(self.tasks[name])]
+
+    def begin(self) -> str:
+        """Let tasks write. Return the name of their job, which says with which settings they do."""
+        self._job = f"{uuid4().hex}-{self._digest}"
+        self.store.begin(self._job)
+        return self._job
+
+    def recover(self) -> None:
+        """Remove what the last commit has left."""
+        for job in self.store.jobs().keys() & set(self._state["over"]):
+            self.store.sweep(job)
+        self.store.delete(self._state["old"])
+
+    def sweep(self) -> None:
+        """Remove what a job has left that has done nothing. Anything else stays for the next run."""
+        if not self._ready:
+            self.store.sweep(self._job)
+
+    def commit(self, report: dict[str, Any]) -> None:
+        """Note a task, to be published."""
+        self.tasks[report["task"]] = report
+        self._ready.add(report["task"])
+
+    def publish(self) -> None:
+        """Show readers the files of all tasks, and no other files. If there is nothing to change, nothing is done."""
+        if not self.is_new and not self._ready and not self._former:
+            return
+        over = list(self.store.jobs())  # after this commit none of them can commit
+        kept = [{key: told for key, told in report.items() if key not in ("staged", "stats")}
+                for report in self.tasks.values()]  # fmt: skip
+        state = {
+            "settings": self.settings, "over": over, "old": list(self.store.files(FOLDER)), "tasks": kept,
+        }  # fmt: skip
+        self._number, self._state = self._publish(state), state
+        self.tasks = {report["task"]: report for report in kept}
+        self._ready.clear()
+        self._former.clear()
+        self._dropped.clear()
+        self.recover()
+
+    def _publish(self, state: dict[str, Any]) -> int:
+        """Write the journal and show readers the staged files; its number."""
+        raise NotImplementedError
+
+    def _overtaken(self) -> JellyError:
+        return JellyError("others have changed the table meanwhile: run this again", source=self.store.url)
+
+
+class DirectoryTasks(Tasks):
+    """The tasks of a directory of files.
+
+    JellyError if it holds other files, or was made with other settings.
+    """
+
+    def __init__(self, store: Store, settings: dict[str, Any]) -> None:
+        super().__init__(store)
+        self.settings = settings
+        if number := self._newest():
+            self._load(number, settings)
+        elif any(not name.startswith((f"{TEMPORARY}/", f"{FOLDER}/")) for name in store.files()):
+            raise JellyError("the directory is not empty and has no journal of an ingest", source=store.url)
+
+    def _newest(self) -> int:
+        """The number of the last journal."""
+        found = (re.fullmatch(r"_ingest/(\d+)[.]json", name) for name in self.store.files(FOLDER))
+        return max((int(match[1]) for match in found if match), default=0)
+
+    def recover(self) -> None:
+        if self._number:
+            self._show(self._state)
+        super().recover()
+
+    def _publish(self, state: dict[str, Any]) -> int:
+        number = self._number + 1
+        name = journal_name(number)
+        state["staged"] = [file for file in self.staged if not _is_scratch(file.name)]
+        if not self.store.create(name, json.dumps(state).encode()):
+            raise self._overtaken()
+        if self._newest() > number:  # it was there before, and others have removed it
+            self.store.delete([name])
+            raise self._overtaken()
+        return number
+
+    def _show(self, state: dict[str, Any]) -> None:
+        """Give the files of a journal their names, unless they have them."""
+        staged = [Staged(*file) for file in state["staged"]]
+        names = self.store.files()
+        are_left = any(file.place in names for file in staged)
+        if are_left:
+            swap(self.store, INGEST, staged)
+        if are_left or SUCCESS not in names:
+            finish(self.store, INGEST)
+
+
+def journal_name(number: int) -> str:
+    """The name of a journal."""
+    return f"{FOLDER}/{number}.json"
+
+
+def file_names(report: dict[str, Any]) -> set[str]:
+    """The files of a task that become part of the table."""
+    return {name for name, _ in report["files"] if not _is_scratch(name)}
+
+
+def _is_scratch(name: str) -> bool:
+    return name.startswith(f"{SCRATCH}/")
+
+
+def staged_files(report: dict[str, Any]) -> list[Staged]:
+    """The files that a task has staged."""
+    return [Staged(*file) for file in report["staged"]]
+
+
+def _known(part: list[Any], done: dict[str, set[Key]]) -> bool:
+    known = done.get(part[0], set())
+    return tuple(part[1:]) in known or _whole(known)
+
+
+def _key(part: Part) -> Key:
+    return part.file.size, part.file.mtime, part.first, part.last
+
+
+def _whole(done: set[Key]) -> bool:
+    """Whether parts make up a whole file."""
+    ends = {first: last for _, _, first, last in done}
+    at: int | None = 0
+    while at is not None:
+        if at not in ends:
+            return False
+        at = ends.pop(at)
+    return True
+
+
+def report_name(job: str, attempt: str) -> str:
+    """The name of the report of an attempt at a task."""
+    return f"{TEMPORARY}/{job}/{_REPORTS}/{attempt}.json"
+
+
+def new_reports(store: Store, job: str | None, seen: set[str]) -> Iterator[dict[str, Any]]:
+    """The reports of ended tasks of a job, or of all jobs, that are not among those ``seen``, where they are noted."""
+    for name in sorted(store.files(TEMPORARY if job is None else f"{TEMPORARY}/{job}/{_REPORTS}")):
+        if f"/{_REPORTS}/" in name and name.endswith(".json") and name not in seen:
+            report = store.read_json(name)
+            if report is not None:
+                seen.add(name)
+                yield report
+
+
+def task_parts(task: list[Part]) -> list[list[Any]]:
+    """A task as a line of the journal."""
+    return [[part.file.path, *_key(part)] for part in task]

@@ -28,8 +28,6 @@ from jelly._formats.sniff import HEAD, compression_of, explain
 from jelly._streams.drain import drain
 from jelly.errors import JellyError, JellyFormatError, JellySyntaxError, JellyTruncatedError
 
-__all__ = ["Lines", "PackedLines", "can_be_cut", "cut_evenly", "read_lines"]
-
 # Minimum bytes of a part, and of a read.
 _LEAST_PART = 1 << 12
 _LEAST_READ = 1 << 16

@@ -1,7 +1,7 @@
 """Commits what a job has written: its part files appear all at once, or not at all. Independent of Spark.
 
 `Output.begin` prepares the store, where each attempt at a task stages a file of its own. `Output.commit` makes those of
-successful attempts visible instead of the old content if the mode is overwrite (`jelly.spark._commit.swap`).
+successful attempts visible instead of the old content if the mode is overwrite (`jelly.spark._store`).
 
 Each batch of a streaming query is a directory ``batch=<number>``, see `commit_batch`. Its ``_SUCCESS`` has the batch's
 number, query, files and statements as JSON. A batch that is run again after a crash finds it and is skipped. In a local
@@ -27,11 +27,20 @@ from jelly._options.layouts import Layout
 from jelly._streams.output_options import output_options
 from jelly.arrow import write_arrow
 from jelly.errors import JellyError, JellyOptionsError
-from jelly.spark._commit.store import SUCCESS, TEMPORARY, LocalStore, Staged, Store, store_of
-from jelly.spark._commit.swap import finish, marker_of, roll_back, swap, tidy
 from jelly.spark._parts.files import local_path
-
-__all__ = ["COMPRESSIONS", "Output", "Written", "abort_batch", "commit_batch", "job_of", "part_of"]
+from jelly.spark._store import (
+    SUCCESS,
+    TEMPORARY,
+    LocalStore,
+    Staged,
+    Store,
+    finish,
+    marker_of,
+    roll_back,
+    store_of,
+    swap,
+    tidy,
+)
 
 COMPRESSIONS = {"none": "", "gzip": ".gz", "zstd": ".zst"}
 
@@ -45,7 +54,7 @@ class Written:
     statements: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Output:
     """A job that writes a directory. It can be pickled, so that different processes begin, write and commit it.
 
@@ -61,10 +70,11 @@ class Output:
     patch: bool = False
     storage: Mapping[str, Any] = field(default_factory=dict, repr=False)
     path: str | None = None  # of the part file of a task, with {part}
-    is_new: bool = field(init=False, default=False)  # the directory did not exist
+    is_new: bool = field(init=False)  # the directory did not exist
+    layout: Layout = field(init=False)  # of the columns
 
     def __post_init__(self) -> None:
-        local = local_path(self.folder)
+        self.folder = local = local_path(self.folder)
         if self.compression not in COMPRESSIONS:
             raise JellyOptionsError(f"compression is {self.compression!r}: expected {', '.join(COMPRESSIONS)}")
         remote = is_url(local)
@@ -72,14 +82,8 @@ class Output:
             raise NotADirectoryError(f"cannot write to {local}: it is a file, expected a directory")
         if "frame" in self.columns:
             raise JellyOptionsError("column 'frame' cannot be written because rows have no order in Spark: drop it")
-        object.__setattr__(self, "folder", local)
-        object.__setattr__(self, "is_new", not remote and not os.path.isdir(local))
-        check_columns(list(self.columns), patch=self.patch)
-
-    @property
-    def layout(self) -> Layout:
-        """The layout of the columns."""
-        return check_columns(list(self.columns), patch=self.patch)
+        self.is_new = not remote and not os.path.isdir(local)
+        self.layout = check_columns(list(self.columns), patch=self.patch)
 
     @property
     def _suffix(self) -> str:

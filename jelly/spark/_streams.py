@@ -1,37 +1,69 @@
-"""Offsets of streaming queries: what a query has read of a directory, and of a Jelly file that grows.
+"""Structured Streaming: a directory with new files, a file that grows, and a sink of Jelly files. It needs Spark 4.2.
 
-`Seen` is that of a directory. It stays small for any number of files: it has the names of the files of its batch, so
-that the batch is the same if it runs again, and for all files read so far a hash of eight bytes. If there are too many
-hashes, files are forgotten that do not exist any more or are older than ``max_age``. Older files are not read (as in
-the file source of Spark).
+Offsets say what a query has read. Spark keeps them in the checkpoint. `Seen` is that of a directory. It stays small for
+any number of files: it has the names of the files of its batch, so that the batch is the same if it runs again, and for
+all files read so far a hash of eight bytes. If there are too many hashes, files are forgotten that do not exist any
+more or are older than ``max_age``. Older files are not read (as in the file source of Spark).
 
 `Place` is that of a growing file: a boundary between two frames with the data to start a Decoder there, as JSON: byte
 offset, number of the next statement and frame, the saved state, and a checksum of the bytes before it, which shows
 whether the file is still the same. Bytes after the last complete frame are read later.
+
+How batches become visible is in `jelly.spark._output`.
 """
 
 from __future__ import annotations
 
 import base64
 import builtins
+import glob
 import hashlib
 import math
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
+from uuid import uuid4
 
 from jelly._bytes.compression import COMPRESSIONS, suffix_of
+from jelly._bytes.names import is_url
 from jelly._bytes.source import CHUNK
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._dataset.seekable.keyframes import read_segment
+from jelly._formats.arrow_tables import from_batches
 from jelly._formats.index import Index, Keyframe, checksum_ends, chunks_of, first_options
-from jelly.errors import JellyError, JellyFormatError, JellyLimitError
-from jelly.spark._parts.files import File
+from jelly._formats.registry import JELLY, having
+from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError, MissingExtraError
+from jelly.spark._options import option
+from jelly.spark._output import Output, abort_batch, commit_batch, job_of, part_of
+from jelly.spark._parts import BATCH_ROWS, SPLIT_BYTES
+from jelly.spark._parts.files import File, in_directories
+from jelly.spark._settings import Message, Settings, Task, in_options, to_arrow
 
-__all__ = ["Place", "Seen", "read_between", "scan"]
+try:
+    import pyspark
+    from pyspark import TaskContext
+    from pyspark.sql.datasource import (
+        DataSourceStreamArrowWriter,
+        DataSourceStreamReader,
+        InputPartition,
+        WriterCommitMessage,
+    )
+    from pyspark.sql.streaming.datasource import (
+        ReadAllAvailable,
+        ReadLimit,
+        ReadMaxBytes,
+        ReadMaxFiles,
+        SupportsTriggerAvailableNow,
+    )
+    from pyspark.sql.types import StructType
+except ImportError:
+    raise MissingExtraError(
+        f"streaming needs Spark 4.2 or later, this is {pyspark.__version__}: python -m pip install 'pyspark>=4.2'; "
+        "on Spark 4.1 read the new files with spark.read in batches"
+    ) from None
 
 # Hashes of eight bytes; all of them are 700 KB of base64.
 MAX_SEEN = 1 << 16
@@ -236,3 +268,182 @@ def _refuse_compressed(file: Any) -> None:
     head = file.read(max(map(len, COMPRESSIONS.values())))
     if suffix_of(head):
         raise JellyError("the file is compressed: only a plain one can be followed", source=file.name)
+
+
+# ---- readers and the sink
+
+# Properties of tasks with the query and the batch.
+_QUERY = "sql.streaming.queryId"
+_BATCH = "streaming.sql.batchId"
+
+
+class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """A stream of existing and future files; each must be complete when it appears."""
+
+    def __init__(self, settings: Settings, schema: StructType, options: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._schema = schema
+        self._most = option(options, "maxFilesPerTrigger")
+        self._max_age = option(options, "maxFileAge")
+        self._pinned: frozenset[File] | None = None
+
+    def _find(self) -> list[File]:
+        """The existing files; a pattern may find none yet."""
+        settings = self._settings
+        found: dict[str, File] = {}
+        for path in settings.paths:
+            try:
+                files = settings.found([path])
+            except FileNotFoundError:
+                if not glob.has_magic(path):
+                    raise
+                continue
+            found |= {file.path: file for file in files}
+        return list(found.values())
+
+    def initialOffset(self) -> dict[str, Any]:
+        return Seen().json()
+
+    def getDefaultReadLimit(self) -> ReadMaxFiles:
+        return ReadMaxFiles(self._most)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._pinned = frozenset(self._find())
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        files = self._find()
+        if self._pinned is not None:
+            files = [file for file in files if file in self._pinned]
+        most = None if isinstance(limit, ReadAllAvailable) else self._most
+        seen = Seen.from_json(start)
+        after = seen.add(files, most, self._max_age)
+        return start if after is seen else after.json()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        settings = self._settings
+        files = settings.known(Seen.from_json(end).since(Seen.from_json(start), self._find()))
+        return [Task(task) for task in settings.tasks(files)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        return self._settings.read(partition.value or (), to_arrow(self._schema))
+
+
+@dataclass
+class OffsetRange(InputPartition):
+    """The part of a growing file that a task reads."""
+
+    start: Place
+    end: Place
+
+
+class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """A stream of the frames of one local Jelly file that grows."""
+
+    def __init__(self, settings: Settings, schema: StructType, options: Mapping[str, str]) -> None:
+        if len(settings.paths) != 1 or is_url(path := settings.paths[0]) or os.path.isdir(path):
+            raise JellyOptionsError(
+                f"cannot follow {', '.join(settings.paths)}: expected the path of one local Jelly file"
+            )
+        if settings.mode != "FAILFAST":
+            raise JellyOptionsError(f"mode is {settings.mode}: a file that is followed can only be read with FAILFAST")
+        self._path = path
+        self._settings = settings
+        self._limits = having(settings.reading.limits, JELLY.reading - {"max_expansion"})
+        self._schema = schema
+        self._most = option(options, "maxBytesPerTrigger")
+        self._pinned: int | None = None
+        # The places of the last planned batch, and the state of the file when it had nothing more to read.
+        self._places: list[Place] = []
+        self._idle: tuple[Any, ...] = ()
+
+    def initialOffset(self) -> dict[str, Any]:
+        return Place().json()
+
+    def getDefaultReadLimit(self) -> ReadMaxBytes:
+        return ReadMaxBytes(self._most)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._pinned = os.stat(self._path).st_size if os.path.exists(self._path) else 0
+
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
+        place = _place_of(start)
+        now = (place.offset, *_look(self._path))
+        # Spark asks a hundred times a second.
+        if now == self._idle:
+            return start
+        most = None if isinstance(limit, ReadAllAvailable) else self._most
+        step = self._settings.split_bytes or SPLIT_BYTES
+        with in_options():
+            self._places = scan(self._path, place, most=most, step=step, until=self._pinned, **self._limits)
+        if len(self._places) == 1:
+            self._idle = now
+            return start
+        return self._places[-1].json()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        first, last = _place_of(start), _place_of(end)
+        if first == last:
+            return []
+        places = self._places
+        # A batch of the checkpoint that runs again is one task.
+        if not places or (places[0], places[-1]) != (first, last):
+            places = [first, last]
+        return [OffsetRange(*pair) for pair in zip(places, places[1:], strict=False)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        if not isinstance(partition, OffsetRange):
+            return
+        settings = self._settings
+        schema = to_arrow(self._schema)
+        read = read_between(self._path, partition.start, partition.end, batch_rows=BATCH_ROWS, **self._limits)
+        batches = settings.reading.blank_nodes.batches(self._path, read)
+        batches = in_directories(settings.directories.said(self._path), self._path, batches, None)
+        with in_options():
+            for batch in from_batches(batches, layout=settings.layout, columns=settings.columns, batch_rows=BATCH_ROWS):
+                yield settings.fit(batch, schema, self._path)
+
+
+def _place_of(offset: dict[str, Any]) -> Place:
+    try:
+        return Place(**offset)
+    except TypeError:
+        raise JellyError(
+            "the checkpoint is not one of a query that follows a Jelly file: use another checkpoint"
+        ) from None
+
+
+def _look(path: str) -> tuple[Any, ...]:
+    try:
+        stat = os.stat(path)
+    except FileNotFoundError:
+        return ()
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+class StreamWriter(DataSourceStreamArrowWriter):
+    """The sink: ``output`` says where and how to write, its job is chosen here."""
+
+    def __init__(self, output: Output, overwrite: bool) -> None:
+        if overwrite:
+            raise JellyOptionsError('the output mode is "complete": batches can only be appended, expected "append"')
+        self._output = output
+
+    def write(self, iterator: Iterator[Any]) -> Message:
+        context = TaskContext.get()
+        query = batch = ""
+        part = 0
+        if context is not None:
+            query, batch = (context.getLocalProperty(name) or "" for name in (_QUERY, _BATCH))
+            part = context.partitionId()
+        # Attempts of a killed driver may have left files, or may even be running.
+        output = replace(self._output, job=job_of(query, batch), path=part_of(batch))
+        output.store.begin(output.job)
+        return Message(output.write(part, uuid4().hex, iterator), query)
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        told = [message for message in messages if isinstance(message, Message)]
+        query = told[0].query if told else ""
+        commit_batch(self._output.store, batchId, query, [message.written for message in told if message.written])
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        abort_batch(self._output.store, batchId)

@@ -5,14 +5,15 @@ sources. A run that is continued does all of its steps again.
 
 Of the layout "ids" a task writes its triples as they will stay, and its distinct terms to a file beside them, in the
 order of their ids. Then each bucket is merged to a file with each of its terms once. Vertical and wide tables are made
-of statements in buckets by subject, see `jelly.spark._tables.plans`.
-The functions of `jelly.spark._tables.frames`, which Spark shuffles for, took 8 times as long for ids and 1.7 times for
+of statements in buckets by subject, see `jelly.spark._tables`.
+The functions of `jelly.spark._frames`, which Spark shuffles for, took 8 times as long for ids and 1.7 times for
 wide tables, on 2 million statements.
 """
 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,19 +27,8 @@ from jelly._formats.arrow_tables import from_batches, pa, parquet
 from jelly._formats.table_files import GROUP_ROWS
 from jelly._options.layouts import BuiltLayout
 from jelly.errors import JellyOptionsError
-from jelly.spark._commit.store import Staged, Store
-from jelly.spark._tables.ids import TERMS, Ids, Run, check_seed, first_of_each, hash_ids, runs
-from jelly.spark._tables.plans import (
-    Plan,
-    analyse_vertical,
-    analyse_wide,
-    plan_vertical,
-    plan_wide,
-    vertical_tables,
-    wide_tables,
-)
-
-__all__ = ["BUCKETS", "SCRATCH", "Step", "Tables", "bucket_of", "merge_terms", "write_ids"]
+from jelly.spark._store import Staged, Store
+from jelly.spark._tables import JOINS, TERMS, Ids, Join, Plan, Run, check_seed, first_of_each, hash_ids, runs
 
 BUCKETS = 16
 MAX_BUCKETS = 1 << 12
@@ -212,16 +202,26 @@ def _statements(paths: Sequence[str]) -> pa.Table:
     return pa.concat_tables([parquet.ParquetFile(path).read().cast(LARGE) for path in paths] or [LARGE.empty_table()])
 
 
+class Step(ABC):
+    """A task of an ingest that reads no sources."""
+
+    __slots__ = ()
+    name: str
+
+    @abstractmethod
+    def write(self, folder: str, name: str, store: Store) -> dict[str, Any]:
+        """Write the files of the task into a folder, with ``name`` in their names. The result is reported."""
+
+
 @dataclass(frozen=True, slots=True)
-class Step:
+class Made(Step):
     """A task that makes files of files: ``make`` gets their paths and the directory of the task."""
 
     name: str
     paths: list[str]
     make: Callable[[list[str], str], dict[str, Any]]
 
-    def write(self, folder: str, store: Store) -> dict[str, Any]:
-        """Write the files of the task into a folder. The result is reported."""
+    def write(self, folder: str, name: str, store: Store) -> dict[str, Any]:
         with store.fetched(self.paths) as files:
             return self.make(files, folder)
 
@@ -257,25 +257,25 @@ class Tables:
             return write_statements(batches, folder, name, buckets=self.buckets)
         return write_ids(batches, folder, name, buckets=self.buckets, seed=self.seed, sort=self.sort)
 
-    def steps(self, store: Store, staged: Sequence[Staged], compute: Map) -> list[Step]:
+    def steps(self, store: Store, staged: Sequence[Staged], compute: Map) -> list[Made]:
         """The steps to do when all statements are staged."""
         if self.layout == "ids":
             return self._merges([file for file in staged if file.name.startswith(f"{SCRATCH}/")])
-        analyse, make, tables = _JOINS[self.layout]
+        join = JOINS[self.layout]
         groups = self._groups(staged)
-        plan = make(compute(partial(_analysed, analyse, store), groups))
+        plan = join.plan(compute(partial(_analysed, join, store), groups))
         self.tables, self.misfits = len(plan.tables), plan.problems()
         steps = [
-            Step(f"tables-{i:05}", paths, partial(_write_tables, tables, plan, f"{i:05}"))
+            Made(f"tables-{i:05}", paths, partial(_write_tables, join, plan, f"{i:05}"))
             for i, paths in enumerate(groups)
         ]
-        return [*steps, Step("catalogue", [], partial(_write_about, plan.about))]
+        return [*steps, Made("catalogue", [], partial(_write_about, plan.about))]
 
-    def _merges(self, files: list[Staged]) -> list[Step]:
+    def _merges(self, files: list[Staged]) -> list[Made]:
         at_once = max(1, self.buckets * _MERGE_BYTES // max(sum(file.size for file in files), 1))
         paths = [file.place for file in files]
         chosen = [range(first, min(first + at_once, self.buckets)) for first in range(0, self.buckets, at_once)]
-        return [Step(f"terms-{some[0]:04}", paths, partial(_merge, self.buckets, some)) for some in chosen if paths]
+        return [Made(f"terms-{some[0]:04}", paths, partial(_merge, self.buckets, some)) for some in chosen if paths]
 
     def _groups(self, staged: Sequence[Staged]) -> list[list[str]]:
         """The files of statements, in groups that have all statements of their subjects."""
@@ -295,22 +295,15 @@ class Tables:
         return groups
 
 
-Made: TypeAlias = Callable[[pa.Table, Plan], Iterator[tuple[str, pa.Table]]]
-_JOINS: dict[str, tuple[Callable[[pa.Table], Any], Callable[[list[Any]], Plan], Made]] = {
-    "vertical": (analyse_vertical, plan_vertical, vertical_tables),
-    "wide": (analyse_wide, plan_wide, wide_tables),
-}
-
-
 # ---- on executors
 
-def _analysed(analyse: Callable[[list[str]], Any], store: Store, paths: list[str]) -> Any:
+def _analysed(join: Join, store: Store, paths: list[str]) -> Any:
     with store.fetched(paths) as files:
-        return analyse(_statements(files))
+        return join.analyse(_statements(files))
 
 
-def _write_tables(tables: Made, plan: Plan, name: str, files: list[str], folder: str) -> dict[str, Any]:
-    for table, rows in tables(_statements(files), plan):
+def _write_tables(join: Join, plan: Plan, name: str, files: list[str], folder: str) -> dict[str, Any]:
+    for table, rows in join.tables(_statements(files), plan):
         path = os.path.join(folder, "tables", table, f"part-{name}.parquet")
         write_parquet(path, rows, store_schema=False)
     return {}

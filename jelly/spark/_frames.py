@@ -1,40 +1,37 @@
-"""Tables made of statements by Spark, as functions on DataFrames: ids, predicates, classes, vertices and edges.
+"""Functions on DataFrames of statements: tables of ids, predicates and classes, vertices and edges, descriptions.
 
-Spark shuffles the rows; tasks turn record batches into columns, by the functions that an ingest uses.
+Spark shuffles the rows; tasks turn record batches into columns.
 """
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterable, Iterator
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI
 from jelly._dataset.tables.profile import LARGE
 from jelly._dataset.tables.wide import TYPE
 from jelly._formats.arrow_input import InputTable, check_columns
 from jelly._formats.arrow_tables import STRING, from_batches, pa
 from jelly._options.layouts import LAYOUTS
+from jelly._options.limits import default
 from jelly._options.settings import checked
-from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
-from jelly.spark._reading import BATCH_ROWS
-from jelly.spark._session import mapped
-from jelly.spark._tables.ids import TERMS, TRIPLES, check_seed, first_of_each, runs
-from jelly.spark._tables.plans import (
-    analyse_vertical,
-    analyse_wide,
-    plan_vertical,
-    plan_wide,
-    vertical_columns,
-    vertical_tables,
-    wide_tables,
-)
+from jelly._tools.describe import ClassPartition, Description, Linksets, PropertyPartition, of_partitions
+from jelly._tools.partitions import refuse_more
+from jelly.errors import JellyError, JellyOptionsError, MissingExtraError, need
+from jelly.spark._jobs import found_by, mapped
+from jelly.spark._parts import BATCH_ROWS
+from jelly.spark._tables import JOINS, TERMS, TRIPLES, Join, Plan, check_seed, first_of_each, runs, vertical_columns
 
-__all__ = ["graph_tables", "graphframe", "to_ids", "vertical", "wide"]
+with need("spark-local", "Spark needs pyspark 4.1"):
+    from pyspark.sql import Column, DataFrame, functions
+
+# Functions of Spark that are missing in the types of PySpark.
+F: Any = functions
 
 Rows = Iterator[pa.RecordBatch]
 
@@ -170,8 +167,8 @@ def vertical(df: DataFrame) -> dict[str, DataFrame]:
     ...     return ages.orderBy("object", ascending=False).first()
     """
     rows = _statements(df)
-    plan = plan_vertical(_found(rows, analyse_vertical))
-    make = partial(_tables, partial(vertical_tables, plan=plan))
+    plan = _planned(rows, JOINS["vertical"])
+    make = partial(_tables, JOINS["vertical"], plan)
     return {
         predicate: mapped(rows.where(F.col("predicate") == predicate), make, _ddl(vertical_columns(profile)))
         for predicate, (_, profile) in plan.tables.items()
@@ -215,25 +212,21 @@ def wide(df: DataFrame, cls: str) -> DataFrame:
     is_class = (F.col("predicate") == TYPE) & (F.col("object_kind") == "iri") & (F.col("object") == cls)
     subjects = rows.where(is_class).select("subject").distinct()
     rows = rows.join(subjects, "subject", "left_semi").repartition("subject")
-    plan = plan_wide(_found(rows, analyse_wide))
+    plan = _planned(rows, JOINS["wide"])
     if cls not in plan.tables:
         raise JellyOptionsError(f"no subject is of the class {cls}")
     plan.tables = {cls: plan.tables[cls]}
     columns = {"subject": STRING} | dict(plan.tables[cls][1].values())
-    return mapped(rows, partial(_tables, partial(wide_tables, plan=plan)), _ddl(columns))
+    return mapped(rows, partial(_tables, JOINS["wide"], plan), _ddl(columns))
 
 
-def _found(rows: DataFrame, analyse: Callable[[pa.Table], Any]) -> list[Any]:
-    """What tasks find in the rows of each partition."""
-
-    def look(batches: Rows) -> Rows:
-        yield pa.RecordBatch.from_pydict({"found": [pickle.dumps(analyse(_table(batches)))]})
-
-    return [pickle.loads(row[0]) for row in mapped(rows, look, "found binary").collect()]
+def _planned(rows: DataFrame, join: Join) -> Plan:
+    """The plan of what tasks find in the rows of each partition."""
+    return join.plan(found_by(rows, lambda batches: join.analyse(_table(batches))))
 
 
-def _tables(make: Callable[[pa.Table], Iterator[tuple[str, pa.Table]]], rows: Rows) -> Rows:
-    for _, table in make(_table(rows)):
+def _tables(join: Join, plan: Plan, rows: Rows) -> Rows:
+    for _, table in join.tables(_table(rows), plan):
         yield from _pieces(table)
 
 
@@ -361,26 +354,29 @@ def _shown(literals: bool) -> tuple[str, ...]:
     return _TERM if literals else _TERM[:2]
 
 
-def _kind(name: str) -> Column:
+def _kind(name: str, triple: str = "triple") -> Column:
     """The kind of a term, by what its value begins with."""
     value = F.col(name)
-    return (
+    kind: Column = (
         F.when(value.startswith("_:"), "bnode")
-        .when(value.startswith("<<"), "triple")
+        .when(value.startswith("<<"), triple)
         .when(value.startswith('"'), "literal")
         .otherwise("iri")
     )
+    return kind
 
 
 def _node(kind: Column, value: Column, **extra: Column) -> Column:
     none = F.lit(None).cast("string")
     rest = [extra.get(name, none).alias(name) for name in _TERM[2:]]
-    return F.struct(kind.alias("kind"), value.alias("value"), *rest)
+    node: Column = F.struct(kind.alias("kind"), value.alias("value"), *rest)
+    return node
 
 
 def _id(node: str) -> Column:
     # Nulls do not count in a hash: so none of its parts is null.
-    return F.xxhash64(*(F.coalesce(F.col(f"{node}.{name}"), F.lit("")) for name in _TERM))
+    id: Column = F.xxhash64(*(F.coalesce(F.col(f"{node}.{name}"), F.lit("")) for name in _TERM))
+    return id
 
 
 def _of_ids(df: DataFrame, terms: DataFrame | None, literals: bool) -> tuple[DataFrame, DataFrame]:
@@ -395,3 +391,128 @@ def _of_ids(df: DataFrame, terms: DataFrame | None, literals: bool) -> tuple[Dat
     )
     named = edges.join(F.broadcast(predicates), "predicate")
     return vertices, named.select(F.col("subject").alias("src"), F.col("object").alias("dst"), "relationship")
+
+
+# ---- descriptions
+
+# The scope of the union of all graphs, and the class of all statements: no term is written so.
+_ALL = ""
+_TYPE = f"<{RDF}type>"
+_PARTITION = ("scope", "class", "p")
+
+
+@checked({"max_partitions"})
+def describe(
+    statements: DataFrame,
+    *,
+    iri: str | None = None,
+    title: str = "data set",
+    linksets: bool = False,
+    max_partitions: int | None = None,
+) -> Description:
+    """Describe a data set: what `jelly.describe` tells of files, counted by executors.
+
+    Parameters
+    ----------
+    statements : DataFrame
+        Statements with the columns of the layout "ntriples": ``s``, ``p``, ``o`` and perhaps ``g``.
+    iri : str, optional
+        IRI of the data set. By default a UUID that depends on the figures.
+    title : str, default "data set"
+        Its title.
+    linksets : bool, default False
+        See `jelly.describe`.
+    max_partitions : int, optional
+        See `jelly.describe`. They are collected by the driver.
+
+    Raises
+    ------
+    JellyOptionsError
+        If the columns are others.
+    JellyLimitError
+        There are more partitions.
+
+    Examples
+    --------
+    >>> def classes(spark):
+    ...     statements = spark.read.format("jelly").option("layout", "ntriples").load("data")
+    ...     return describe(statements).graph.classes
+    """
+    if not {"s", "p", "o"} <= set(statements.columns):
+        raise JellyOptionsError(f'expected the columns of layout="ntriples", found {", ".join(statements.columns)}')
+    limit = default("max_partitions") if max_partitions is None else max_partitions
+    parts = [F.col(name) for name in ("s", "p", "o")]
+    rows = statements.select(F.lit(_ALL).alias("scope"), *parts)
+    if "g" in statements.columns:
+        rows = rows.union(statements.where("g is not null").select(F.col("g").alias("scope"), *parts))
+    rows = rows.distinct().persist()
+    try:
+        return _description(rows, iri, title, linksets, limit)
+    finally:
+        rows.unpersist()
+
+
+def _description(rows: DataFrame, iri: str | None, title: str, linksets: bool, limit: int) -> Description:
+    spaces = rows.where(F.col("p") != _TYPE).select("scope", "p", *(_space(F.col(end)).alias(end) for end in "so"))
+    typed = rows.where((F.col("p") == _TYPE) & _is_iri(F.col("o"))).select("scope", "s", F.col("o").alias("class"))
+    # Each statement, and again for each class of its subject.
+    rows = rows.withColumn("class", F.lit(_ALL)).unionByName(rows.join(typed, ["scope", "s"]))
+    targets = typed.select("scope", F.col("s").alias("o"), F.col("class").alias("target"))
+
+    def collected(counts: DataFrame) -> list[Any]:
+        found = counts.limit(limit + 1).collect()
+        refuse_more(len(found), limit)
+        return sorted(found)
+
+    classes: dict[str, dict[str, ClassPartition]] = defaultdict(dict)
+    properties: dict[str, dict[str, PropertyPartition]] = defaultdict(dict)
+    kinds: dict[str, tuple[dict[str, int], dict[str, int]]] = {_ALL: ({}, {})}
+    partitions: dict[tuple[str, ...], PropertyPartition] = {}
+    for scope, name, n in collected(typed.groupBy("scope", "class").agg(F.countDistinct("s"))):
+        classes[scope][_name(name)] = ClassPartition(n)
+    figures = rows.groupBy(*_PARTITION).agg(F.count("*"), F.countDistinct("s"), F.countDistinct("o"))
+    for scope, of, p, *counts in collected(figures):
+        here = classes[scope][_name(of)].properties if of else properties[scope]
+        here[_name(p)] = partitions[scope, of, p] = PropertyPartition(*counts)
+    tag, datatype = (F.regexp_extract("o", pattern, 1) for pattern in ('"@([^"]*)$', r'"\^\^<([^"]*)>$'))
+    literals = rows.where(F.col("o").startswith('"')).groupBy(*_PARTITION, tag.alias("tag"), datatype.alias("datatype"))
+    for scope, of, p, language, kind, n in collected(literals.count()):
+        partition = partitions[scope, of, p]
+        if language:
+            partition.languages[language] = n
+            kind = DIR_LANG_STRING_IRI if "--" in language else LANG_STRING_IRI
+        kind = kind or XSD_STRING_IRI
+        partition.datatypes[kind] = partition.datatypes.get(kind, 0) + n
+    for scope, of, p, target, n in collected(rows.join(targets, ["scope", "o"]).groupBy(*_PARTITION, "target").count()):
+        partitions[scope, of, p].classes[_name(target)] = n
+    for i, term in enumerate("so"):
+        nodes = rows.select("scope", term).distinct().groupBy("scope", _kind(term, "other").alias("kind")).count()
+        for scope, kind, n in collected(nodes):
+            kinds.setdefault(scope, ({}, {}))[i][kind] = n
+    links: dict[str, Linksets] = defaultdict(dict)
+    if linksets:
+        found = spaces.where('s != o and s != "" and o != ""').groupBy(*spaces.columns).count()
+        for scope, p, s, o, n in collected(found):
+            links[scope].setdefault(_name(p), {}).setdefault(s, {})[o] = n
+    graph, *others = (
+        of_partitions(classes[scope], properties[scope], *kinds[scope], links[scope]) for scope in sorted(kinds)
+    )
+    graphs = dict(zip(map(_name, sorted(kinds)[1:]), others, strict=True))
+    return Description(
+        iri or uuid.uuid5(uuid.NAMESPACE_OID, repr((graph, graphs))).urn, title, [], graph, graphs, {}
+    )
+
+
+def _is_iri(term: Column) -> Column:
+    return term.startswith("<") & ~term.startswith("<<")
+
+
+def _space(term: Column) -> Column:
+    """The namespace of an IRI, as `jelly.describe` has it; "" for any other term."""
+    found: Column = F.regexp_extract(term, "(?s)^<(?!<)(.*[/#]|[^/#]*:)", 1)
+    return found
+
+
+def _name(term: str) -> str:
+    """The text of an IRI, any other term in N-Triples syntax, as `jelly.describe` has them."""
+    return term[1:-1] if term.startswith("<") and not term.startswith("<<") else term

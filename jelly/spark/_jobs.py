@@ -1,4 +1,4 @@
-"""A Spark session for the commands."""
+"""Jobs on Spark: a session for them, tasks on its executors, their errors; and the job that counts, `stats`."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ import socket
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import reduce
+from functools import partial, reduce
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from jelly._dataset.blank_node_scope import BlankNodes, Mode
+from jelly._formats.arrow_tables import pa
+from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError, need
+from jelly.spark._parts import Part, Reading
+from jelly.spark._parts.files import READING_LIMITS, Directories, File, absolute
+from jelly.stats import MAX_KEYS, Counting, Stats
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
-
-    from jelly.spark._parts.files import File
-
-__all__ = ["MASTER", "check_workers", "cores", "described", "mapped", "on_executors", "plain_error", "session",
-           "with_extra"]  # fmt: skip
 
 # The master of a session that is started where nothing names one.
 MASTER = "local[*]"
@@ -100,15 +101,6 @@ def cores(spark: SparkSession | str | None) -> int | None:
     if found is None:
         return None
     return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
-
-
-@contextmanager
-def with_extra() -> Iterator[None]:
-    """Context manager for imports: errors for a missing package name the extra spark, which brings all of them."""
-    try:
-        yield
-    except MissingExtraError as error:
-        raise MissingExtraError(error.reason.replace("[arrow]", "[spark]")) from None
 
 
 @contextmanager
@@ -189,8 +181,6 @@ def on_executors(
     >>> def sizes(spark, files):
     ...     return on_executors(spark, lambda file: file.size, files)
     """
-    from jelly._formats.arrow_tables import pa
-
     # Each task gets all of them, and unpacks its own.
     packed = [pickle.dumps(item) for item in items]
     n = len(packed)
@@ -220,6 +210,14 @@ def mapped(df: DataFrame, function: Callable[[Iterator[Any]], Iterator[Any]], co
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         return df.mapInArrow(function, columns)
+
+
+def found_by(df: DataFrame, function: Callable[[Iterator[Any]], Any]) -> list[Any]:
+    """What a function finds in the record batches of each partition."""
+    def look(batches: Iterator[Any]) -> Iterator[Any]:
+        yield pa.RecordBatch.from_pydict({"found": [pickle.dumps(function(batches))]})
+
+    return [pickle.loads(row[0]) for row in mapped(df, look, "found binary").collect()]
 
 
 @contextmanager
@@ -331,3 +329,120 @@ def plain_error(error: BaseException) -> BaseException:
     failure = JellyError(f"a task failed: {_summary(error)}")
     failure.__cause__ = error
     return failure
+
+
+# ---- the counts of `jelly.stats`, computed and merged on executors
+
+Counted = tuple[Counting, list[JellyError]]
+
+
+@checked(READING_LIMITS)
+def stats(
+    src: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    spark: SparkSession | str | None = None,
+    conf: Mapping[str, str] | None = None,
+    top: int = 20,
+    max_keys: int = MAX_KEYS,
+    on_error: Literal["fail", "skip"] = "fail",
+    skip_unknown: bool = False,
+    allow_empty: bool = False,
+    split_bytes: int | None = None,
+    pattern: str | None = None,
+    format: str | None = None,
+    storage: Mapping[str, Any] | None = None,
+    blank_nodes: Mode = "scope",
+    skolem_base: str | None = None,
+    partitions: bool = True,
+    **limits: Any,
+) -> tuple[Stats, list[JellyError], list[str]]:
+    """Count the terms of the statements of many files, on executors. ``jelly spark stats`` is the command.
+
+    Parameters
+    ----------
+    src : str, path or iterable of those
+        Files, directories, patterns or URLs, as for the data source "jelly".
+    spark : SparkSession or str, optional
+        A session, or the master to start one on, see `ingest`.
+    conf : mapping, optional
+        Settings of Spark for a session that is started.
+    top : int, default 20
+        Entries in each list.
+    max_keys : int, default 1000000
+        See `jelly.stats.stats`. Runs of statements end where a task does.
+    on_error : {"fail", "skip"}, default "fail"
+        Whether broken input fails, or is skipped and told.
+    skip_unknown : bool, default False
+        Leave out files with the suffix of no format, which are an error otherwise.
+    allow_empty : bool, default False
+        Accept that there are no files to read.
+    split_bytes : int, optional
+        Bytes of sources per task; see ``splitBytes`` of the data source.
+    pattern : str, optional
+        Read only files with such names.
+    format : str, optional
+        The format of all files.
+    storage : mapping, optional
+        Options of fsspec for URLs.
+    blank_nodes : {"scope", "keep", "skolemize"}, default "scope"
+        See ``blankNodes`` of the data source: by default blank nodes of different files are different nodes, also if
+        they have the same label.
+    skolem_base : str, optional
+        The IRI before the labels of ``"skolemize"``.
+    partitions : bool, default True
+        Whether directories such as ``graph=...`` say the graph of their files.
+    **limits : Any
+        Limits of reading, of any format, such as ``max_line_bytes``: see `jelly.Reader`.
+
+    Returns
+    -------
+    Stats, list of JellyError, list of str
+        The counts, the errors that ``on_error="skip"`` skipped, and the files that ``skip_unknown`` left out.
+
+    Raises
+    ------
+    JellyError
+        As for `jelly.spark.ingest`.
+
+    Examples
+    --------
+    >>> def predicates(sources):
+    ...     return stats(sources, spark="local[2]")[0].predicates.top
+    """
+    reading = Reading(format, dict(storage or {}), BlankNodes(blank_nodes, skolem_base), limits)
+    paths = absolute(src)
+    files, unknown = reading.sources(
+        paths, pattern, skip_unknown=skip_unknown, skip_errors=on_error == "skip", allow_empty=allow_empty
+    )
+    left_out = [file.path for file in unknown]
+    tasks = reading.split(files, split_bytes, directories=Directories(tuple(paths), partitions))
+    if not tasks:
+        return Counting(max_keys).result(top), [], left_out
+    with session(spark, conf) as running:
+        counting = partial(_count, reading, max_keys, on_error == "skip")
+        with described(running, "jelly spark stats", files):
+            try:
+                counted, errors = reduce(_merge, on_executors(running, counting, tasks, _merge))
+            except Exception as error:
+                raise plain_error(error) from None
+    if on_error == "fail" and errors:
+        raise errors[0]
+    return counted.result(top), errors, left_out
+
+
+def _count(reading: Reading, max_keys: int, skip: bool, task: list[Part]) -> Counted:
+    counting = Counting(max_keys)
+    errors: list[JellyError] = []
+    try:
+        for part in task:
+            for batch in reading.batches(part, errors=errors if skip else None):
+                counting.add(batch)
+    except JellyError as error:
+        # The error is a result: Spark would try the task again, which would fail too.
+        return Counting(max_keys), [error]
+    return counting, errors
+
+
+def _merge(one: Counted, two: Counted) -> Counted:
+    one[0].merge(two[0])
+    return one[0], one[1] + two[1]
