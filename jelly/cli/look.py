@@ -321,7 +321,11 @@ def describe(
       jelly describe people.jelly --json | jq '.graph.classes | keys'
     """
     names(files, {name: value for name, value in reading.items() if name != "max_partitions"})
-    form = form or {".html": "html", ".json": "json"}.get(os.path.splitext(output)[1])
+    suffix = os.path.splitext(output)[1]
+    known_form = {".html": "html", ".json": "json"}.get(suffix)
+    if form and (writing or (suffix and known_form != form)):
+        raise click.UsageError(f"--{form} does not go with {'--to' if writing else output}")
+    form = form or (None if writing else known_form)
     target = None if form else output_of(output, writing, text="ttl")[0].name
     with progress_bar("Describing", quiet) as progress:
         known = {name: value for name, value in given.items() if value is not None} | {"progress": progress}
