@@ -5,9 +5,8 @@ sources. A run that is continued does all of its steps again.
 
 Of the layout "ids" a task writes its triples as they will stay, and its distinct terms to a file beside them, in the
 order of their ids. Then each bucket is merged to a file with each of its terms once. Vertical and wide tables are made
-of statements in buckets by subject, see `jelly.spark._tables`.
-The functions of `jelly.spark._frames`, which Spark shuffles for, took 8 times as long for ids and 1.7 times for
-wide tables, on 2 million statements.
+of statements in buckets by subject, see `jelly.spark._tables`. docs/tables.md says how much longer the functions of
+`jelly.spark._frames` take, for which Spark shuffles.
 """
 
 from __future__ import annotations
