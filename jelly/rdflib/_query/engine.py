@@ -67,6 +67,8 @@ class Engine:
         self._numbers = Numbers()
         self._known: dict[Any, int] = {}
         self._rows = -1  # that it holds
+        # The settings and the views that the connection has, and whether a result is not read to its end.
+        self._settings, self._views, self._is_reading = "", ("", ""), False
         self._file: Any = None
         self._asked: Touched | None = None
 
@@ -92,21 +94,22 @@ class Engine:
     def begin(self, memory: int, threads: int, base: str | None) -> None:
         """Begin with a query."""
         self._memory = memory
-        self._run(f"SET memory_limit='{max(memory, _LEAST) // 1024}KiB'")
-        self._run(f"SET threads={max(1, min(threads, os.cpu_count() or 1))}")
+        most = max(1, min(threads, os.cpu_count() or 1))
+        settings = f"SET memory_limit='{max(memory, _LEAST) // 1024}KiB'; SET threads={most}"
+        if settings != self._settings:
+            self._run(settings)
+            self._settings = settings
         self._numbers.base = base
         self._functions: dict[tuple[Any, ...], str] = {}
         self._defined: list[str] = []
-        self._define("count_of", lambda rows: self._numbers.integer([row[0] for row in rows]), ["BIGINT"], pa.int32())
-        self._define("order_of", self._numbers.order, ["INTEGER"], _ORDER)
 
     def close(self) -> None:
         """End the work, and remove its files."""
         try:
             for name in self._defined:
                 self._connection.remove_function(name)
-            for what in ("triples", "named"):
-                self._connection.execute(f"DROP VIEW IF EXISTS {what}")
+            if self._is_reading:
+                self._drop_views()
         except duckdb.Error:  # not all was read of a result
             self._connection.close()
             return
@@ -126,12 +129,17 @@ class Engine:
 
     def _drop(self) -> None:
         """Let go of the statements; the connection is for the next query if it is as a new one."""
+        self._drop_views()
         self._connection.execute("DROP TABLE IF EXISTS quads")
         idle = _idle.setdefault(os.getpid(), [])
         if len(idle) < _MOST_IDLE and not os.path.exists(self._folder):
             idle.append((self._connection, self._folder))
         else:
             self._connection.close()
+
+    def _drop_views(self) -> None:
+        self._views = "", ""
+        self._connection.execute("DROP VIEW IF EXISTS triples; DROP VIEW IF EXISTS named")
 
     # ---- functions
 
@@ -196,14 +204,13 @@ class Engine:
         default, named = (
             [self.number(clause[name]) for clause in clauses if name in clause] for name in ("default", "named")
         )
+        views = "SELECT s, p, o FROM quads WHERE g = -1", "FROM quads WHERE g <> -1"
         if clauses:
-            chosen = ", ".join(map(str, default)) or "NULL"
-            self._run(f"CREATE VIEW triples AS SELECT DISTINCT s, p, o FROM quads WHERE g IN ({chosen})")
-            chosen = ", ".join(map(str, named)) or "NULL"
-            self._run(f"CREATE VIEW named AS FROM quads WHERE g IN ({chosen})")
-        else:
-            self._run("CREATE VIEW triples AS SELECT s, p, o FROM quads WHERE g = -1")
-            self._run("CREATE VIEW named AS FROM quads WHERE g <> -1")
+            chosen, others = (", ".join(map(str, each)) or "NULL" for each in (default, named))
+            views = f"SELECT DISTINCT s, p, o FROM quads WHERE g IN ({chosen})", f"FROM quads WHERE g IN ({others})"
+        if views != self._views:
+            self._run(f"CREATE OR REPLACE VIEW triples AS {views[0]}; CREATE OR REPLACE VIEW named AS {views[1]}")
+            self._views = views
 
     def _take(self, batches: Iterator[Batch]) -> None:
         errors: list[BaseException] = []
@@ -238,11 +245,20 @@ class Engine:
 
     def rows(self, sql: str) -> Iterator[Any]:
         """The rows of a query of numbers: arrays with a column for each of its columns."""
+        counted: Any = lambda rows: self._numbers.integer([row[0] for row in rows])  # noqa: E731
+        # Only what is called: DuckDB takes about a millisecond for a function.
+        for name, compute, of, type in (
+            ("count_of", counted, "BIGINT", pa.int32()), ("order_of", self._numbers.order, "INTEGER", _ORDER),
+        ):  # fmt: skip
+            if f"{name}(" in sql and name not in self._defined:
+                self._define(name, compute, [of], type)
+        self._is_reading = True
         with _refusal():
             found = self._connection.sql(sql)
             reader = found.to_arrow_reader if hasattr(found, "to_arrow_reader") else found.fetch_record_batch
             for batch in reader(_ROWS):
                 yield np.stack([column.fill_null(-1).to_numpy() for column in batch.columns], axis=1)
+        self._is_reading = False
 
     def results(self, algebra: Algebra, table: Table, names: Sequence[Any]) -> Iterator[Batch]:
         """The solutions of a table: Batches of results."""
