@@ -202,7 +202,8 @@ class JellyStore(Store):
             raise NotImplementedError
         prefixes = "".join(
             f"PREFIX {name}: <{iri}>\n"
-            for name, iri in initNs.items() if re.search(rf"(?<![\w-]){re.escape(name)}:", query)
+            for name, iri in initNs.items()
+            if f"{name}:" in query and re.search(rf"(?<![\w-]){re.escape(name)}:", query)
         )  # fmt: skip
         from jelly.rdflib._query.answer import query as answered  # which needs more packages
 
