@@ -50,12 +50,11 @@ def _struct(cells: dict[str, str]) -> str:
 class Algebra:
     """Translates the algebra of one query.
 
-    ``default`` and ``named`` are relations of the statements of the default graph and of all named graphs.
+    The relations ``triples`` and ``named`` have the statements of the default graph and of all named graphs.
     """
 
-    def __init__(self, functions: Any, default: str = "triples", named: str = "named") -> None:
+    def __init__(self, functions: Any) -> None:
         self._functions = functions
-        self._default, self._named = default, named
         self._columns: dict[str, str] = {}
         # The graph that patterns are matched in: its number, or GRAPH for each of the named graphs.
         self._graph: Any = None
@@ -82,13 +81,13 @@ class Algebra:
     @property
     def _source(self) -> str:
         if self._graph is None:
-            return self._default
-        return self._named if self._graph == GRAPH else f"(FROM {self._named} WHERE g = {self._graph})"
+            return "triples"
+        return "named" if self._graph == GRAPH else f"(FROM named WHERE g = {self._graph})"
 
     def _unit(self) -> Table:
         """The table of one row without variables, for each graph."""
         if self._graph == GRAPH:
-            return Table(f"SELECT DISTINCT g FROM {self._named}", frozenset({GRAPH}), frozenset({GRAPH}))
+            return Table("SELECT DISTINCT g FROM named", frozenset({GRAPH}), frozenset({GRAPH}))
         return _UNIT
 
     def _BGP(self, part: Any) -> Table:
@@ -142,7 +141,7 @@ class Algebra:
         made = self.table(part.p)
         self._graph = before
         if not is_named:
-            known = f"SELECT 1 FROM {self._named} WHERE g = {self._functions.number(part.term)}"
+            known = f"SELECT 1 FROM named WHERE g = {self._functions.number(part.term)}"
             return made._replace(sql=f"FROM ({made.sql}) WHERE EXISTS ({known})")
         column = self.column(part.term)
         others = made.columns - {GRAPH, column}
@@ -335,7 +334,7 @@ class Algebra:
             [*known, *(f"{over} AS {column}" for column, (over, _) in made.items())], f"FROM ({a.sql}) a{group}"
         )
         if is_each and not keys:
-            found = f"FROM (SELECT DISTINCT g FROM {self._named}) LEFT JOIN ({found}) USING (g)"
+            found = f"FROM (SELECT DISTINCT g FROM named) LEFT JOIN ({found}) USING (g)"
         unknown = [f"NULL::INTEGER AS {key}" for key in dict.fromkeys(keys) if key not in known]
         chosen = [*known, *unknown, *(f"{value.format(column)} AS {column}" for column, (_, value) in made.items())]
         columns = frozenset([*keys, *known, *made])
