@@ -354,7 +354,7 @@ def find(
         if wanted and known.is_called(wanted):
             return known
     what = f"unknown format {format!r}" if format else f"unknown suffix {wanted!r} of {path}" if path else "no format"
-    kind = "" if content is Content.STATEMENTS else f" of {content.value}"
+    kind = "" if content is Content.STATEMENTS else f" for {content.value}"
     raise JellyError(f"{what}{kind}: expected one of {', '.join(formats)}; pass format=...")
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from jelly._bytes.sink import one_thread
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Op
@@ -231,17 +229,17 @@ class PatchWriter(ItemWriter):
         self._encode(batch)
 
     def _encode(self, batch: Batch) -> None:
-        if batch.op is not None:
+        if (op := batch.op) is not None:
             if not len(batch):
                 return
             try:
-                self._inside = check_transactions(batch.op, self._inside)
+                self._inside = check_transactions(op, self._inside)
             except JellyFormatError:
                 if isinstance(self._encoder, WideningEncoder):  # an error before this one is raised first
                     self._put(self._encoder.settle)
                 raise
             self._rows += len(batch)
-            self.operations += int(np.count_nonzero(batch.op != Op.PUNCTUATION))
+            self.operations += len(batch) - op.tobytes().count(Op.PUNCTUATION)
         self._put(lambda: self._encoder.encode(batch))  # without operations it is refused
 
     def end_patch(self) -> None:

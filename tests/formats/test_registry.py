@@ -33,7 +33,7 @@ def test_the_same_format_has_the_same_name_everywhere() -> None:
 
 @pytest.mark.parametrize("content", Content)
 def test_what_nothing_is_called(content: Content) -> None:
-    kind = "" if content is Content.STATEMENTS else f" of {content.value}"
+    kind = "" if content is Content.STATEMENTS else f" for {content.value}"
     with pytest.raises(JellyError, match=f"unknown format 'doc'{kind}: expected one of "):
         find("doc", content=content)
     with pytest.raises(JellyError, match=rf"unknown suffix '\.doc' of x\.doc{kind}: expected one of "):
