@@ -126,8 +126,8 @@ cdef int take_line(NTriplesReader* t) noexcept nogil:
     cdef const char* directive = b"MESSAGE"
     cdef bint is_statement = False
     cdef int status
-    # Most lines begin with an IRI and end after the dot.
-    if t.at[0] == 0x3C or begin_line(t):
+    # Most lines begin with an IRI or a blank node and end after the dot.
+    if t.at[0] == 0x3C or t.at[0] == 0x5F or begin_line(t):
         if t.at[0] == 0x56 and (not t.strict or t.asked > RDF_11) and memcmp(t.at, version, min(t.end - t.at, 7)) == 0:
             status = take_version(t)
         elif (
