@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 # Keywords of all formats.
 _READING = {Content.STATEMENTS: READING, Content.PATCH: PATCH_READING, Content.RESULTS: RESULT_READING}
 
-_OF_DIRECTORIES = ("basePath", "partitions", "partitionColumns", "partitionFilter")
+# Options that only a data source has whose `fit` can add columns for the file.
+_OF_FILES = ("fileColumn", "basePath", "partitions", "partitionColumns", "partitionFilter")
 
 
 _ALWAYS = (-math.inf, math.inf)
@@ -172,8 +173,8 @@ class Settings:
     def _file_name(cls, options: Mapping[str, str], corrupt: str) -> str | None:
         """The name of the column for the file, which need not be among the columns; None if there is none."""
         if not cls.adds_file:
-            if "fileColumn" in options:
-                raise JellyOptionsError(f"the data source {cls.source} has no option fileColumn")
+            if given := [name for name in _OF_FILES if name in options]:
+                raise JellyOptionsError(f"the data source {cls.source} has no option {given[0]}")
             return None
         name: str = option(options, "fileColumn", default="file")
         cls._check_free("fileColumn", name, corrupt)
@@ -182,8 +183,6 @@ class Settings:
     @classmethod
     def _directory_names(cls, options: Mapping[str, str], *others: str | None) -> tuple[str, ...]:
         """The names of the columns for directories, which need not be among the columns."""
-        if not cls.adds_file and (given := [name for name in _OF_DIRECTORIES if name in options]):
-            raise JellyOptionsError(f"the data source {cls.source} has no option {given[0]}")
         names: tuple[str, ...] = option(options, "partitionColumns")
         for i, name in enumerate(names):
             cls._check_free("partitionColumns", name, *names[:i], *filter(None, others))

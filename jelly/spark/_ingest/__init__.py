@@ -56,6 +56,10 @@ TARGET_BYTES = 1 << 27
 Progress = Callable[[int, int, int], object]
 
 
+def _untold(*now: int) -> None:
+    """The progress where nobody wants to know it."""
+
+
 @checked(READING_LIMITS)
 def ingest(
     src: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
@@ -217,10 +221,10 @@ def ingest(
         )  # fmt: skip
         journal.recover()
         left, weights = _due(journal, files, cut, report, work, prune)
-        _do(running, journal, work, left, weights, report, progress)
+        _do(running, journal, work, left, weights, report, progress or _untold)
         journal.publish()
         if compact:
-            _compact(running, journal, work, target_file_bytes, report, progress)
+            _compact(running, journal, work, target_file_bytes, report, progress or _untold)
         if table is not None:
             _register(running.get(), table, store.url)
         report.seconds = time.perf_counter() - began - running.seconds
@@ -318,7 +322,7 @@ def _do(
     left: list[list[Part]],
     weights: Mapping[Part, int],
     report: Ingestion,
-    progress: Progress | None,
+    progress: Progress,
 ) -> None:
     """Do the tasks, and the steps of tables that are built. The journal and the report note each."""
     tables = work.tables if journal.is_new else None
@@ -337,12 +341,10 @@ def _do(
             report.statements += done["statements"]
             report.bytes_read += sizes[done["task"]]
             report.errors += [IngestProblem(**error) for error in done["errors"]]
-            if progress is not None:
-                progress(report.bytes_read, total, report.statements)
+            progress(report.bytes_read, total, report.statements)
 
     work = replace(work, job=journal.begin())
-    if progress is not None:
-        progress(0, total, 0)
+    progress(0, total, 0)
     try:
         if left:
             _run(running.get(), work, left, commit)
@@ -409,7 +411,7 @@ def compact_table(
         settings = journal.settings
         journal.recover()
         work = _work(store, "delta", *(settings[name] for name in ("layout", "partition_by", "sort")))
-        _compact(running, journal, work, target_file_bytes, report, progress)
+        _compact(running, journal, work, target_file_bytes, report, progress or _untold)
         report.seconds = time.perf_counter() - began - running.seconds
     return report
 
@@ -480,7 +482,7 @@ def _compact(
     work: Work,
     target: int,
     report: Ingestion,
-    progress: Progress | None,
+    progress: Progress,
 ) -> None:
     """Compact a table of Delta. The driver joins small files; executors sort the whole table."""
     from jelly.spark._ingest import delta as sorting
@@ -503,11 +505,9 @@ def _compact(
 
     def commit(task: dict[str, Any]) -> None:
         done.append(task)
-        if progress is not None:
-            progress(size * len(done) // len(tasks), size, sum(task["statements"] for task in done))
+        progress(size * len(done) // len(tasks), size, sum(task["statements"] for task in done))
 
-    if progress is not None:
-        progress(0, size, 0)
+    progress(0, size, 0)
     try:
         _run(running.get(), work, tasks, commit, partial(sorting.by_spark, store=work.store, files=files, ranges=ranges,
                                                          schema=made, sort=keys))  # fmt: skip
