@@ -258,7 +258,7 @@ def test_large_groups_are_aggregated_in_parts(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(values, "_ROW", 1 << 20)
     [(joined,)] = jelly.query(data, "SELECT (GROUP_CONCAT(?o; SEPARATOR=', ') AS ?x) { ?s <a:p> ?o }", format="ttl")
     assert len(joined.value.split(", ")) == 600
-    with pytest.raises(jelly.JellyLimitError, match=r"memory= allows: SUM\(DISTINCT \?v1\) of 600 rows in one group"):
+    with pytest.raises(jelly.JellyLimitError, match=r"it is allowed: SUM\(DISTINCT \?v1\) of 600 rows in one group"):
         jelly.query(
             data, "SELECT (SUM(DISTINCT ?o) AS ?x) { ?s <a:p> ?o }", format="ttl", memory=1
         ).to_arrow().read_all()

@@ -85,7 +85,7 @@ def _described(dataset: Dataset, algebra: Any, found: Answer, memory: int) -> An
     for row in _Solutions(found):
         nodes.update(term for term in row if isinstance(term, IRI | BlankNode))
         if len(nodes) * _NODE > max(memory, LEAST):
-            raise JellyLimitError(f"DESCRIBE of {len(nodes)} nodes needs more memory than memory={memory} allows")
+            raise JellyLimitError(f"DESCRIBE of {len(nodes)} nodes needs more than the {memory} bytes allowed")
     about = subset(dataset.filter(g=DefaultGraph()), focus=nodes)
     return found._replace(is_graph=True, batches=about.unique().batches())
 
@@ -144,8 +144,8 @@ def _by_pyoxigraph(some: Dataset, sparql: str, memory: int, plan: str) -> Answer
             n += len(batch)
             if n > most:
                 raise JellyLimitError(
-                    f"pyoxigraph answers this query in memory, and it can touch more than {most} statements, which "
-                    f"memory={memory} allows: raise memory, or simplify the query ({plan.splitlines()[0]})"
+                    f"pyoxigraph answers this query in memory, and it can touch more than {most} statements, as "
+                    f"many as {memory} bytes hold: raise memory, or simplify the query ({plan.splitlines()[0]})"
                 )
             yield batch
 

@@ -118,7 +118,7 @@ class Engine:
                 others.pop(0)._drop()
         if held > memory:
             raise JellyLimitError(
-                "the query needs more memory than memory= allows: "
+                "the query needs more memory than it is allowed: "
                 f"terms of the statements that it can touch take {held} of {memory} bytes"
             )
         self._numbers.room = (memory - held) // 8 // max(_FUNCTIONS, len(self._functions))
@@ -339,5 +339,5 @@ def _refusal() -> Iterator[None]:
         told = str(error).splitlines()[0]
         _, is_limit, what = told.partition("JellyLimitError: ")  # of a function
         if is_limit or isinstance(error, duckdb.OutOfMemoryException):
-            raise JellyLimitError(f"the query needs more memory than memory= allows: {what or told}") from None
+            raise JellyLimitError(f"the query needs more memory than it is allowed: {what or told}") from None
         raise JellyUnsupportedError(f"DuckDB cannot answer the query: {told}") from None
