@@ -128,7 +128,7 @@ class GraphDescription:
     linksets: Linksets = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Description:
     """Result of `describe`.
 
@@ -204,6 +204,13 @@ class Description:
         from jelly._tools.void_page import page
 
         return page(self)
+
+    def __repr__(self) -> str:
+        graph = self.graph
+        return (
+            f"<jelly.Description of {self.title}: {graph.triples:,} triples, {graph.n_classes:,} classes, "
+            f"{len(graph.properties):,} properties>"
+        )
 
     def _repr_html_(self) -> str:
         rows = [(name, len(found.properties), found.entities) for name, found in _most(self.graph.classes, 10)]

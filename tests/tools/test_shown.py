@@ -28,6 +28,11 @@ def test_batches_and_statements_as_html():
     assert "<th>graph</th>" in Quad(IRI("a:s"), IRI("a:p"), Literal("<b>"))._repr_html_()
 
 
+def test_a_description_is_one_line_at_the_prompt():
+    found = jelly.describe(b"<a:s> a <a:C> .", format="ttl", title="x.ttl")
+    assert repr(found) == "<jelly.Description of x.ttl: 1 triples, 1 classes, 1 properties>"
+
+
 def test_stats_and_inspections_as_html():
     from jelly.stats import stats
 
