@@ -48,6 +48,7 @@ def by_pyoxigraph(data: bytes, quads: bool) -> list[tuple[str, ...]] | None:
     import pyoxigraph as ox
 
     try:
+        data.decode()  # it reads any bytes in comments
         found = list(ox.parse(data, ox.RdfFormat.N_QUADS if quads else ox.RdfFormat.N_TRIPLES))
     except (SyntaxError, ValueError):
         return None
