@@ -3,7 +3,8 @@
 No statement passes through the JVM: a task reads its part of the sources and writes its own files, and only a report
 goes to the driver. Here is what the driver does.
 
-- `tasks`: what the executors do, their reports, the journal. `buckets`: tables of ids, predicates and classes.
+- `tasks`: what the executors do, their reports, the journal. `buckets`: tables of ids, predicates and classes; a sorted
+  table.
 - `delta`: commits to a table of Delta, and compaction of it.
 """
 
