@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -45,6 +46,16 @@ def test_a_task_that_reads_imports_few_modules(tmp_path: Path) -> None:
     assert rows == 2
     assert not [name for name in RARE if name in modules]
     assert len(modules) <= MOST_MODULES, modules
+
+
+def test_only_tasks_that_count_import_the_counts() -> None:
+    need_spark()
+    code = "import sys, jelly.spark._frames, jelly.spark._ingest; sys.exit('jelly.stats' in sys.modules)"
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=environment(), timeout=600).returncode == 0
+    from jelly.spark import stats
+    from jelly.stats import MAX_KEYS
+
+    assert inspect.signature(stats).parameters["max_keys"].default == MAX_KEYS
 
 
 SORT = """
