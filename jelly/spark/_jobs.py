@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import partial, reduce
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
 from jelly._formats.arrow_tables import pa
@@ -24,11 +24,12 @@ from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError, need
 from jelly.spark._parts import Part, Reading
 from jelly.spark._parts.files import READING_LIMITS, Directories, File, absolute
-from jelly.stats import MAX_KEYS, Counting, Stats
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
+
+    from jelly.stats import Counting, Stats
 
 # The master of a session that is started where nothing names one.
 MASTER = "local[*]"
@@ -333,7 +334,7 @@ def plain_error(error: BaseException) -> BaseException:
 
 # ---- the counts of `jelly.stats`, computed and merged on executors
 
-Counted = tuple[Counting, list[JellyError]]
+Counted: TypeAlias = "tuple[Counting, list[JellyError]]"
 
 
 @checked(READING_LIMITS)
@@ -343,7 +344,7 @@ def stats(
     spark: SparkSession | str | None = None,
     conf: Mapping[str, str] | None = None,
     top: int = 20,
-    max_keys: int = MAX_KEYS,
+    max_keys: int = 1_000_000,  # of jelly.stats, which takes workers of other jobs 0.1 s to import
     on_error: Literal["fail", "skip"] = "fail",
     skip_unknown: bool = False,
     allow_empty: bool = False,
@@ -409,6 +410,8 @@ def stats(
     >>> def predicates(sources):
     ...     return stats(sources, spark="local[2]")[0].predicates.top
     """
+    from jelly.stats import Counting
+
     reading = Reading(format, dict(storage or {}), BlankNodes(blank_nodes, skolem_base), limits)
     paths = absolute(src)
     files, unknown = reading.sources(
@@ -431,6 +434,8 @@ def stats(
 
 
 def _count(reading: Reading, max_keys: int, skip: bool, task: list[Part]) -> Counted:
+    from jelly.stats import Counting
+
     counting = Counting(max_keys)
     errors: list[JellyError] = []
     try:

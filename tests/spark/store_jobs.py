@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from jelly.spark import _ingest as room
 from jelly.spark._ingest import IngestProblem, tasks
-from jelly.spark._ingest import delta as sorting
+from jelly.spark._ingest import buckets as sorting
 from jelly.spark._output import Output, commit_batch, job_of, part_of
 from jelly.spark._store import LocalStore
 

@@ -18,8 +18,7 @@ from store_jobs import HERE, delta_table, run_here
 import jelly
 from jelly.cli.commands import cli
 from jelly.spark import _ingest as room
-from jelly.spark._ingest import compact_table, ingest
-from jelly.spark._ingest import delta as compact
+from jelly.spark._ingest import buckets, compact_table, ingest
 from jelly.spark._parts.files import open_file
 from jelly.spark._store import LocalStore, Store, store_of
 
@@ -117,7 +116,7 @@ def test_files_of_a_size(store: Store, tmp_path: Path) -> None:
 def test_files_of_a_sorted_table_do_not_overlap(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compact, "SORTED_GROUP_ROWS", 50)
+    monkeypatch.setattr(buckets, "SORTED_GROUP_ROWS", 50)
     src = tmp_path / "src"
     for number in range(6):
         source(src, number, n=100)

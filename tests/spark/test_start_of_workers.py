@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from cluster import environment, need_spark
 
 import jelly
@@ -44,3 +46,41 @@ def test_a_task_that_reads_imports_few_modules(tmp_path: Path) -> None:
     assert rows == 2
     assert not [name for name in RARE if name in modules]
     assert len(modules) <= MOST_MODULES, modules
+
+
+def test_only_tasks_that_count_import_the_counts() -> None:
+    need_spark()
+    code = "import sys, jelly.spark._frames, jelly.spark._ingest; sys.exit('jelly.stats' in sys.modules)"
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=environment(), timeout=600).returncode == 0
+    from jelly.spark import stats
+    from jelly.stats import MAX_KEYS
+
+    assert inspect.signature(stats).parameters["max_keys"].default == MAX_KEYS
+
+
+SORT = """
+import json, sys
+import jelly.spark, jelly.spark._ingest.delta
+lines, table, other = sys.argv[1:]
+conf = {"spark.executorEnv.PYTHONPATH": other, "spark.ui.enabled": "false"}
+jelly.spark.ingest(lines, table, spark="local[1]", conf=conf, to="delta", sort=["subject"], split_bytes=1)
+done = jelly.spark.compact_table(table, spark="local[1]", conf=conf)
+print(json.dumps([done.compacted, done.compacted_to]))
+"""
+
+
+def test_workers_need_no_deltalake(tmp_path: Path) -> None:
+    """Where the driver has the extra delta, and workers the extra spark."""
+    need_spark()
+    pytest.importorskip("deltalake")
+    for number in range(2):
+        (tmp_path / f"{number}.nt").write_text(f"<a:{number}> <a:p> <a:o> .\n")
+    other = tmp_path / "of-workers"
+    other.mkdir()
+    (other / "deltalake.py").write_text("raise ImportError('no deltalake here')\n")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", SORT, str(tmp_path / "*.nt"), str(tmp_path / "table"), str(other)],
+        env=environment(), capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == [2, 1]

@@ -3,7 +3,8 @@
 No statement passes through the JVM: a task reads its part of the sources and writes its own files, and only a report
 goes to the driver. Here is what the driver does.
 
-- `tasks`: what the executors do, their reports, the journal. `buckets`: tables of ids, predicates and classes.
+- `tasks`: what the executors do, their reports, the journal. `buckets`: tables of ids, predicates and classes; a sorted
+  table.
 - `delta`: commits to a table of Delta, and compaction of it.
 """
 
@@ -24,7 +25,7 @@ from jelly._formats.arrow_tables import schema
 from jelly._options.layouts import BUILT, BuiltLayout, Layout, find_layout
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
-from jelly.spark._ingest.buckets import BUCKETS, SCRATCH, Step, Tables
+from jelly.spark._ingest.buckets import BUCKETS, SCRATCH, Sorted, Step, Tables
 from jelly.spark._ingest.tasks import (
     FOLDER,
     DirectoryTasks,
@@ -485,7 +486,7 @@ def _compact(
     progress: Progress,
 ) -> None:
     """Compact a table of Delta. The driver joins small files; executors sort the whole table."""
-    from jelly.spark._ingest import delta as sorting
+    from jelly.spark._ingest.delta import by_spark
 
     if not work.sort:
         report.compacted, report.compacted_to = journal.compact(target)
@@ -500,7 +501,7 @@ def _compact(
     keys = [name for name in work.sort if name in made.names]
     size = sum(size for _, size in files)
     ranges = -(-size // target)
-    tasks = [sorting.Sorted(number, made) for number in range(ranges)]
+    tasks = [Sorted(number, made) for number in range(ranges)]
     done: list[dict[str, Any]] = []
 
     def commit(task: dict[str, Any]) -> None:
@@ -509,8 +510,8 @@ def _compact(
 
     progress(0, size, 0)
     try:
-        _run(running.get(), work, tasks, commit, partial(sorting.by_spark, store=work.store, files=files, ranges=ranges,
-                                                         schema=made, sort=keys))  # fmt: skip
+        _run(running.get(), work, tasks, commit, partial(by_spark, store=work.store, files=files, ranges=ranges,
+                                                                   schema=made, sort=keys))  # fmt: skip
         journal.replace([name for name, _ in files], done, order)
     finally:
         journal.sweep()

@@ -7,6 +7,8 @@ Of the layout "ids" a task writes its triples as they will stay, and its distinc
 order of their ids. Then each bucket is merged to a file with each of its terms once. Vertical and wide tables are made
 of statements in buckets by subject, see `jelly.spark._tables`. docs/tables.md says how much longer the functions of
 `jelly.spark._frames` take, for which Spark shuffles.
+
+Here is also the task that writes a range of a sorted table of Delta: executors need not have deltalake.
 """
 
 from __future__ import annotations
@@ -16,16 +18,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from jelly._core.base.batch import Batch
-from jelly._dataset.tables.profile import LARGE
+from jelly._dataset.tables.profile import LARGE, groups_of
 from jelly._formats.arrow_tables import from_batches, pa, parquet
-from jelly._formats.table_files import GROUP_ROWS
+from jelly._formats.table_files import GROUP_ROWS, write_table_file
 from jelly._options.layouts import BuiltLayout
 from jelly.errors import JellyOptionsError
+from jelly.spark._parts import BATCH_ROWS
+from jelly.spark._parts.files import open_file
 from jelly.spark._store import Staged, Store
 from jelly.spark._tables import JOINS, TERMS, Ids, Join, Plan, Run, check_seed, first_of_each, hash_ids, runs
 
@@ -316,3 +322,52 @@ def _write_about(about: dict[str, pa.Table], files: list[str], folder: str) -> d
     for kind, table in about.items():
         write_parquet(os.path.join(folder, kind, "part-0.parquet"), table)
     return {}
+
+
+# ---- a sorted table of Delta, on executors
+
+# Rows of a row group of a sorted file: small ones are skipped more often.
+SORTED_GROUP_ROWS = 1 << 16
+# The column of the directory of a partition, with a slash.
+PARTITION = "folder"
+
+Rows: TypeAlias = Iterator[pa.RecordBatch]
+
+
+@dataclass(slots=True)
+class Sorted(Step):
+    """A task: a range of the rows in their order. It writes a file for each partition."""
+
+    number: int
+    schema: pa.Schema = field(repr=False)
+    rows: Rows = field(default=iter(()), repr=False)
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.name = f"sorted-{self.number:05}"
+
+    def write(self, folder: str, name: str, store: Store) -> dict[str, Any]:
+        """Write the files of the task into a folder; the number of statements."""
+        found = (part for rows in self.rows for part in groups_of(pa.Table.from_batches([rows]), PARTITION))
+        n = 0
+        for number, (of, parts) in enumerate(groupby(found, key=itemgetter(0))):
+            path = os.path.join(folder, of, f"part-{name}-{number}.parquet")
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            pieces = (rows.select(self.schema.names).cast(self.schema) for _, rows in parts)
+            batches = (batch for rows in pieces for batch in rows.to_batches())
+            read = pa.RecordBatchReader.from_batches(self.schema, batches)
+            n += write_table_file(path, read, group_rows=SORTED_GROUP_ROWS)
+        return {"statements": n}
+
+
+def read(store: Store, schema: pa.Schema, groups: list[list[str]], numbers: Iterable[pa.RecordBatch]) -> Rows:
+    """The rows of the files of some groups, with the directory of each."""
+    strings = pa.schema([(name, pa.string()) for name in schema.names])
+    for name in (name for batch in numbers for number in batch.column(0).to_pylist() for name in groups[number]):
+        with open_file(store.storage, f"{store.path}/{name}") as opened:
+            for batch in parquet.ParquetFile(opened).iter_batches(batch_size=BATCH_ROWS, columns=schema.names):
+                yield batch.cast(strings).append_column(PARTITION, pa.repeat(_folder(name), len(batch)))
+
+
+def _folder(name: str) -> str:
+    return name[: name.rfind("/") + 1]

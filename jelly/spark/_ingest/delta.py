@@ -14,27 +14,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from jelly._dataset.tables.profile import groups_of
-from jelly._formats.arrow_tables import pa, parquet
-from jelly._formats.table_files import write_table_file
+from jelly._formats.arrow_tables import pa
 from jelly.errors import JellyError, need
-from jelly.spark._ingest.buckets import Step
+from jelly.spark._ingest.buckets import PARTITION, Rows, Sorted, read
 from jelly.spark._ingest.tasks import FOLDER, Tasks, file_names, journal_name, new_reports, staged_files
 from jelly.spark._jobs import found_by, mapped
-from jelly.spark._parts import BATCH_ROWS
-from jelly.spark._parts.files import open_file
 from jelly.spark._store import TEMPORARY, Store
 
 with need("delta", "tables of Delta need deltalake"):
@@ -261,41 +253,10 @@ class DeltaTasks(Tasks):
 
 # ---- compaction of a sorted table
 
-# Rows of a row group of a sorted file: small ones are skipped more often.
-SORTED_GROUP_ROWS = 1 << 16
 # Bytes of small files that a task reads.
 _TASK_BYTES = 1 << 25
-# The column of the directory of a partition, with a slash.
-_FOLDER = "folder"
 
 Files = Sequence[tuple[str, int]]  # with their sizes
-Rows = Iterator[pa.RecordBatch]
-
-
-@dataclass(slots=True)
-class Sorted(Step):
-    """A task: a range of the rows in their order. It writes a file for each partition."""
-
-    number: int
-    schema: pa.Schema = field(repr=False)
-    rows: Rows = field(default=iter(()), repr=False)
-    name: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.name = f"sorted-{self.number:05}"
-
-    def write(self, folder: str, name: str, store: Store) -> dict[str, Any]:
-        """Write the files of the task into a folder; the number of statements."""
-        found = (part for rows in self.rows for part in groups_of(pa.Table.from_batches([rows]), _FOLDER))
-        n = 0
-        for number, (of, parts) in enumerate(groupby(found, key=itemgetter(0))):
-            path = os.path.join(folder, of, f"part-{name}-{number}.parquet")
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            pieces = (rows.select(self.schema.names).cast(self.schema) for _, rows in parts)
-            batches = (batch for rows in pieces for batch in rows.to_batches())
-            read = pa.RecordBatchReader.from_batches(self.schema, batches)
-            n += write_table_file(path, read, group_rows=SORTED_GROUP_ROWS)
-        return {"statements": n}
 
 
 def by_spark(
@@ -316,22 +277,9 @@ def by_spark(
         assert context is not None
         return run(Sorted(context.partitionId(), schema, rows))
 
-    columns = ", ".join(f"{name} string" for name in (*schema.names, _FOLDER))
-    order = [F.col(name).asc_nulls_last() for name in (_FOLDER, *sort)]
+    columns = ", ".join(f"{name} string" for name in (*schema.names, PARTITION))
+    order = [F.col(name).asc_nulls_last() for name in (PARTITION, *sort)]
     n = min(len(files), -(-sum(size for _, size in files) // _TASK_BYTES))
     groups = [[name for name, _ in files[i::n]] for i in range(n)]
     rows = mapped(spark.range(0, n, 1, n), partial(read, store, schema, groups), columns)
     return found_by(rows.repartitionByRange(ranges, *order).sortWithinPartitions(*order), write)
-
-
-def read(store: Store, schema: pa.Schema, groups: list[list[str]], numbers: Iterable[pa.RecordBatch]) -> Rows:
-    """The rows of the files of some groups, with the directory of each."""
-    strings = pa.schema([(name, pa.string()) for name in schema.names])
-    for name in (name for batch in numbers for number in batch.column(0).to_pylist() for name in groups[number]):
-        with open_file(store.storage, f"{store.path}/{name}") as opened:
-            for batch in parquet.ParquetFile(opened).iter_batches(batch_size=BATCH_ROWS, columns=schema.names):
-                yield batch.cast(strings).append_column(_FOLDER, pa.repeat(_folder(name), len(batch)))
-
-
-def _folder(name: str) -> str:
-    return name[: name.rfind("/") + 1]
