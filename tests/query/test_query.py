@@ -102,6 +102,14 @@ def test_labels_of_new_blank_nodes_are_new() -> None:
     assert len({str(term) for each in made for term in (each.s, each.o)}) == 3
 
 
+def test_blank_nodes_of_two_answers_differ(people: Path) -> None:
+    """Graphs of RDFLib may be added."""
+    with jelly.open(people) as file:
+        sparql = "CONSTRUCT { ?s <a:is> [] } WHERE { ?s <a:age> ?n }"
+        nodes = [each.o for _ in range(2) for src in (file, people) for each in jelly.query(src, sparql)]
+    assert len({*nodes}) == len(nodes) == 4
+
+
 def test_sources(people: Path, tmp_path: Path) -> None:
     text = tmp_path / "more.nt.gz"
     jelly.convert(b'<a:eve> <a:knows> <a:ann> .\n_:x <a:name> "other" .', text, format="nt")
