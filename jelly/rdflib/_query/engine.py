@@ -241,6 +241,7 @@ class Engine:
             if clauses
             else "SELECT s, p, o FROM quads WHERE g = -1"
         )
+        self._clauses = None  # until both are made
         self._run(f"CREATE OR REPLACE VIEW triples AS {triples}")
         self._run(f"CREATE OR REPLACE VIEW named AS FROM quads WHERE g {f'IN ({named})' if clauses else '<> -1'}")
         self._clauses = clauses
