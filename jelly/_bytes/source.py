@@ -223,16 +223,17 @@ class Source:
         finally:
             self.close()
 
-    def plain_file(self) -> tuple[int, int] | None:
-        """The descriptor and the size of a file of this machine that is not compressed, None for other sources.
+    def plain_file(self) -> io.FileIO | None:
+        """A file of this machine that is not compressed and whose size is known, None for other sources.
 
         Threads read parts of it at their places; `chunks` must not be used any more.
         """
         if not is_path(self._src) or not os.path.isfile(self.name) or not hasattr(os, "pread") or self._suffix():
             return None
-        descriptor: int = self._file.fileno()
-        self.head = os.pread(descriptor, HEAD, 0)
-        return descriptor, self.size or 0
+        if not self.size:  # files that a system makes, such as those of /proc, may have more than they tell
+            return None
+        self.head = os.pread(self._file.fileno(), HEAD, 0)
+        return self._file
 
     def chunks(self, size: int = CHUNK) -> Iterator[Any]:
         """The bytes in chunks of about ``size``; a bytes object is one chunk. Closes the file if it was opened here."""

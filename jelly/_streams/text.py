@@ -16,6 +16,8 @@ from jelly._streams.drain import drain
 from jelly.errors import JellyError
 
 if TYPE_CHECKING:
+    from io import FileIO
+
     from jelly._bytes.source import Source
 
 # Bytes of a piece, before what follows its last line end goes to the next one.
@@ -80,32 +82,32 @@ def pieces_of(chunks: Iterable[Any], size: int = PIECE) -> Iterator[Piece]:
     yield Piece(held.__iter__, number, is_last=True)
 
 
-def pieces_of_file(source: Source, descriptor: int, end: int, size: int = PIECE) -> Iterator[Piece]:
+def pieces_of_file(source: Source, file: FileIO, size: int = PIECE) -> Iterator[Piece]:
     """Cut a file at the places at which `pieces_of` cuts its chunks. Only what is near these places is read here."""
     start = number = 0
-    while start + size <= end:
-        cut = _line_end(descriptor, start, start + size) or start + size
-        yield Piece(partial(_read_range, descriptor, start, cut), number)
+    while start + size <= (end := os.fstat(file.fileno()).st_size):  # which may grow meanwhile
+        cut = _line_end(file, start, start + size) or start + size
+        yield Piece(partial(_read_range, file, start, cut), number)
         source.bytes_read = start = cut
         number += 1
-    yield Piece(partial(_read_range, descriptor, start, None), number, is_last=True)
-    source.bytes_read = end
+    yield Piece(partial(_read_range, file, start, None), number, is_last=True)
+    source.bytes_read = max(start, end)
 
 
-def _line_end(descriptor: int, start: int, end: int) -> int:
+def _line_end(file: FileIO, start: int, end: int) -> int:
     """The position after the last LF of a part of a file, 0 if there is none."""
     while end > start:
         before = max(start, end - STEP)
-        if (at := os.pread(descriptor, end - before, before).rfind(b"\n")) >= 0:
+        if (at := os.pread(file.fileno(), end - before, before).rfind(b"\n")) >= 0:
             return before + at + 1
         end = before
     return 0
 
 
-def _read_range(descriptor: int, start: int, end: int | None) -> Iterator[bytes]:
-    """The bytes of a part of a file, or of all after a position."""
+def _read_range(file: FileIO, start: int, end: int | None) -> Iterator[bytes]:
+    """The bytes of a part of a file, or of all after a position. ValueError if it is closed."""
     while end is None or start < end:
-        data = os.pread(descriptor, PIECE if end is None else end - start, start)
+        data = os.pread(file.fileno(), PIECE if end is None else end - start, start)
         if not data:
             return  # the file has become shorter
         start += len(data)
@@ -145,7 +147,7 @@ class PieceReader:
         """The Batches. All Batches before an error are yielded before it is raised."""
         reader: TextReader | None = None
         plain = source.plain_file() if self._workers.threads > 1 else None
-        pieces = pieces_of(source.chunks()) if plain is None else pieces_of_file(source, *plain)
+        pieces = pieces_of(source.chunks()) if plain is None else pieces_of_file(source, plain)
         for piece, found in in_order(self._workers, pieces, self._parse):
             if reader is not None or found is None:
                 found = self._read(reader or self._fresh(piece.number), piece)

@@ -137,6 +137,11 @@ def numbers(**counts: int) -> str:
     return ", ".join(f"{n:,} {what if n != 1 else re.sub('(?<=ch)es$|s$', '', what)}" for what, n in counts.items())
 
 
+def is_terminal(stream: Any) -> bool:
+    """Whether a standard stream, which is None where it is closed, is a terminal."""
+    return stream is not None and stream.isatty() is True
+
+
 @contextlib.contextmanager
 def progress_bar(
     what: str, quiet: bool = False, in_bytes: bool = False
@@ -145,7 +150,7 @@ def progress_bar(
 
     With ``in_bytes`` it shows the bytes, too.
     """
-    if quiet or not sys.stderr.isatty():
+    if quiet or not is_terminal(sys.stderr):
         yield None
         return
     from jelly.cli.display import progress
@@ -162,7 +167,7 @@ def show(plain: Any, form: str | None, draw: Any, *args: Any, yaml: bool = True)
     """
     if form == "json":
         click.echo(json.dumps(plain, indent=2))
-    elif form == "yaml" or (yaml and form is None and not sys.stdout.isatty()):
+    elif form == "yaml" or (yaml and form is None and not is_terminal(sys.stdout)):
         from jelly._tools.yaml import dump_yaml
 
         click.echo(dump_yaml(plain), nl=False)

@@ -22,6 +22,7 @@ from jelly.cli import contents
 from jelly.cli.common import (
     count_of,
     default_threads,
+    is_terminal,
     message,
     numbers,
     progress_bar,
@@ -143,7 +144,7 @@ def convert(
         _check(dst, srcs, target, writing, layout)
         sources = [opened_src, *more] if more else opened_src
         what = f"{source.title} to {target.title if target else layout}"
-        with wide_advice(), progress_bar(what, quiet or (dst == "-" and sys.stdout.isatty())) as progress:
+        with wide_advice(), progress_bar(what, quiet or (dst == "-" and is_terminal(sys.stdout))) as progress:
             if given["take_frames"]:
                 if more or source is not JELLY:
                     raise click.UsageError("--take-frames goes with one Jelly file")

@@ -19,7 +19,7 @@ from jelly._formats.registry import JELLY, JELLY_PATCH, SEEKING, Content
 from jelly._streams.output_options import output_options
 from jelly._tools.inspect import format_to_check, reader_of
 from jelly.cli import contents
-from jelly.cli.common import progress_bar, report, show, usage
+from jelly.cli.common import is_terminal, progress_bar, report, show, usage
 from jelly.cli.find import Prefixes
 from jelly.cli.options import (
     COUNT,
@@ -46,7 +46,7 @@ _memory = option(
 
 def _report(quiet: bool, told: str, form: str | None, plain: dict[str, Any]) -> None:
     """The line at the end, for people alone, or ``plain`` for programs."""
-    if form or (not quiet and sys.stderr.isatty()):
+    if form or (not quiet and is_terminal(sys.stderr)):
         report(told, form, plain)
 
 
@@ -252,7 +252,7 @@ def canonicalize(files: Files, hashes: bool, form: str | None, reading: Given, *
 
     def rows() -> Iterator[dict[str, Any]]:
         for file, settings in each:
-            quiet = not hashes and dst == "-" and sys.stdout.isatty()
+            quiet = not hashes and dst == "-" and is_terminal(sys.stdout)
             with progress_bar("Hashing" if hashes else "Canonicalizing", quiet) as progress:
                 found = jelly.canonicalize(file, _Nowhere() if hashes else dst, progress=progress, **given, **settings)
             if hashes:

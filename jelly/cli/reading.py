@@ -21,6 +21,7 @@ from jelly._options.keywords import READ
 from jelly._options.options import COLUMN_VERSION
 from jelly._streams.inputs import ACCEPT
 from jelly._streams.widening import late_error
+from jelly.cli.common import is_terminal
 from jelly.cli.options import ALLOWED, JELLY_TEXT, Given
 from jelly.errors import LateError
 
@@ -136,7 +137,7 @@ def output_of(
     is_text = to == JELLY_TEXT and content is Content.STATEMENTS
     target = JELLY if is_text else format_of(to or (text if dst == "-" else None), dst, "--to", content)
     if dst == "-":
-        if target.binary and not is_text and sys.stdout.isatty():
+        if target.binary and not is_text and is_terminal(sys.stdout):
             raise click.UsageError(f"{target.title} is binary: send it to a file or a pipe instead of the terminal")
         refuse_json()
     keywords.setdefault("seekable", None)  # the writer decides

@@ -23,7 +23,7 @@ from jelly._formats.registry import Content, content_of
 from jelly._options.options import ROW_VERSION
 from jelly._streams.output_options import is_columns, output_options
 from jelly._streams.widening import ALL_FIELDS, changed, late_error, missing, open_fields
-from jelly.cli.common import numbers, progress_bar, report, say, show
+from jelly.cli.common import is_terminal, numbers, progress_bar, report, say, show
 from jelly.cli.options import (
     COUNT,
     SIZE,
@@ -234,12 +234,12 @@ async def _serve(server: Any, topics: Any, monitor: Any) -> None:
         while not done.is_set():
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(done.wait(), REFRESH)
-            if sys.stderr.isatty():
+            if is_terminal(sys.stderr):
                 # Return to the start of the line, and clear it.
                 click.echo(f"\r\x1b[K{_counts(broker)}, {broker.subscribers:,} subscribers", err=True, nl=False)
         if monitor is not None:
             monitor.is_stopping = True
-    if sys.stderr.isatty():
+    if is_terminal(sys.stderr):
         click.echo(err=True)
     say(_counts(broker))
 

@@ -93,6 +93,18 @@ def test_standard_input_and_output_that_are_closed(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (1, f"error: standard {name}: closed, or not of bytes\n".encode())
 
 
+def test_convert_with_closed_outputs(tmp_path: Path) -> None:
+    (tmp_path / "a.nt").write_bytes(TEXT)
+    for rest, code, told in (
+        ("- --to nt >&-", 1, b"error: standard output: closed, or not of bytes\n"),
+        ("b.nt >&- 2>&-", 0, b""),
+    ):
+        command = f'"{sys.executable}" -m jelly convert a.nt {rest}'
+        done = subprocess.run(command, shell=True, cwd=tmp_path, stderr=subprocess.PIPE, timeout=120)
+        assert (done.returncode, done.stderr) == (code, told)
+    assert (tmp_path / "b.nt").read_bytes() == TEXT
+
+
 @pytest.mark.parametrize("args", [["cat"], ["convert", "-q", "--to", "nt"], ["find", "-p", "a:p", "--exit-code"]])
 def test_nobody_reads_standard_output(args: list[str], tmp_path: Path) -> None:
     path = tmp_path / "a.nt"

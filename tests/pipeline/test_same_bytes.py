@@ -84,7 +84,7 @@ def pieces(path: Path, size: int) -> list[tuple[bytes, int, bool]]:
     plain = source.plain_file()
     assert plain is not None
     try:
-        return [(b"".join(piece.read()), piece.number, piece.is_last) for piece in pieces_of_file(source, *plain, size)]
+        return [(b"".join(piece.read()), piece.number, piece.is_last) for piece in pieces_of_file(source, plain, size)]
     finally:
         assert source.bytes_read == path.stat().st_size
         source.close()
@@ -94,7 +94,7 @@ def pieces(path: Path, size: int) -> list[tuple[bytes, int, bool]]:
 def test_a_file_is_cut_where_chunks_are(size: int, tmp_path: Path) -> None:
     path = tmp_path / "x.nt"
     no_ends, ends = b"x" * 40_000, b"\n" * 50
-    texts = (b"", b"\n", b"ab", lines(200), lines(200)[:-1], no_ends, no_ends + ends, ends, ends + no_ends + b"\nab")
+    texts = (b"\n", b"ab", lines(200), lines(200)[:-1], no_ends, no_ends + ends, ends, ends + no_ends + b"\nab")
     for data in texts:
         path.write_bytes(data)
         assert pieces(path, size) == [
@@ -140,10 +140,43 @@ def test_a_file_that_changes_meanwhile(tmp_path: Path) -> None:
                 assert n == expected or (expected is None and n <= ROWS)
 
 
+def test_a_file_that_grows_is_read_in_pieces(tmp_path: Path) -> None:
+    """One thread would parse all that was added, and keep it."""
+    path = tmp_path / "x.nt"
+    path.write_bytes(DATA[:5000])
+    with contextlib.closing(Source(path)) as source:
+        plain = source.plain_file()
+        assert plain is not None
+        found = pieces_of_file(source, plain, 1000)
+        begin = next(found)
+        path.write_bytes(DATA)
+        texts = [b"".join(piece.read()) for piece in (begin, *found)]
+        assert source.bytes_read == len(DATA)
+    assert b"".join(texts) == DATA
+    assert max(map(len, texts)) <= 1000
+
+
+def test_a_file_that_is_closed_is_not_read(tmp_path: Path) -> None:
+    """Its descriptor may be that of another file then."""
+    path = tmp_path / "x.nt"
+    path.write_bytes(DATA)
+    for threads in (1, 2):
+        with Workers(threads) as workers, jelly.Reader(path) as reader:
+            reader.workers = workers
+            batches = reader.batches()
+            next(batches)
+            reader.close()
+            with open(path, "rb"), pytest.raises(ValueError, match="closed file"):
+                for _ in batches:
+                    pass
+
+
 def test_other_sources_are_no_plain_files(tmp_path: Path) -> None:
     path = tmp_path / "x.nt.gz"
     path.write_bytes(gzip.compress(DATA))
-    for source in (DATA, io.BytesIO(DATA), [DATA], path):
+    empty = tmp_path / "x.nt"  # or it does not tell its size
+    empty.touch()
+    for source in (DATA, io.BytesIO(DATA), [DATA], path, empty):
         with contextlib.closing(Source(source)) as opened:
             assert opened.plain_file() is None
 

@@ -19,6 +19,7 @@ import jelly
 from jelly import IRI, Literal
 from jelly.cli.commands import cli
 from jelly.rdflib._query import values
+from jelly.rdflib._query.engine import Engine
 from jelly.results import Results
 
 DATA = b"""<a:ann> <a:name> "Ann" .
@@ -100,6 +101,33 @@ def test_graphs(people: Path) -> None:
 def test_labels_of_new_blank_nodes_are_new() -> None:
     made = jelly.query(b"_:c1 <a:p> _:c2 .", "CONSTRUCT { ?s <a:q> _:c1 . ?s <a:p> ?o } { ?s <a:p> ?o }", format="nt")
     assert len({str(term) for each in made for term in (each.s, each.o)}) == 3
+
+
+def test_graphs_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "graphs.jelly"
+    jelly.convert(b"<a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:x> <a:g> .", path, format="nq", index="terms")
+    run_sql = Engine._run
+
+    def broken(self: Any, sql: str) -> Any:
+        if "VIEW named" in sql:
+            raise jelly.JellyLimitError("full")
+        return run_sql(self, sql)
+
+    with jelly.open(path) as file:
+        expected = list(jelly.query(file, "SELECT ?o { ?s ?p ?o }"))
+        with monkeypatch.context() as patched:
+            patched.setattr(Engine, "_run", broken)
+            with pytest.raises(jelly.JellyLimitError):
+                jelly.query(file, "SELECT ?o FROM <a:g> { ?s ?p ?o }")
+        assert list(jelly.query(file, "SELECT ?o { ?s ?p ?o }")) == expected == [(IRI("a:o"),)]
+
+
+def test_blank_nodes_of_two_answers_differ(people: Path) -> None:
+    """Graphs of RDFLib may be added."""
+    with jelly.open(people) as file:
+        sparql = "CONSTRUCT { ?s <a:is> [] } WHERE { ?s <a:age> ?n }"
+        nodes = [each.o for _ in range(2) for src in (file, people) for each in jelly.query(src, sparql)]
+    assert len({*nodes}) == len(nodes) == 4
 
 
 def test_sources(people: Path, tmp_path: Path) -> None:

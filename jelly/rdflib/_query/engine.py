@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from inspect import Parameter, Signature
+from itertools import count
 from typing import Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary, ref
@@ -45,6 +46,8 @@ _kept: WeakKeyDictionary[JellyFile, tuple[int, list[Engine]]] = WeakKeyDictionar
 _STATEMENT = 32
 # Functions of expressions that stay with the statements, and with them the values.
 _FUNCTIONS = 8
+# Numbers of the blank nodes of templates, as two queries may have the same engine and the same place in memory.
+_nodes = count()
 
 
 def _kept_for(file: JellyFile) -> list[Engine]:
@@ -238,6 +241,7 @@ class Engine:
             if clauses
             else "SELECT s, p, o FROM quads WHERE g = -1"
         )
+        self._clauses = None  # until both are made
         self._run(f"CREATE OR REPLACE VIEW triples AS {triples}")
         self._run(f"CREATE OR REPLACE VIEW named AS FROM quads WHERE g {f'IN ({named})' if clauses else '<> -1'}")
         self._clauses = clauses
@@ -308,7 +312,7 @@ class Engine:
 
         def cell(term: Any) -> str:
             if isinstance(term, rdflib.BNode):
-                return f"{made}(row, {labels.setdefault(term, len(labels))})"
+                return f"{made}(row, {labels.setdefault(term, next(_nodes))})"
             if isinstance(term, rdflib.Variable):
                 column = algebra.column(term)
                 return column if column in table.columns else "NULL::INTEGER"
