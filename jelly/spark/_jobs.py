@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import partial, reduce
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
 from jelly._formats.arrow_tables import pa
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from jelly.stats import Counting, Stats
+
+    _Counted = tuple[Counting, list[JellyError]]
 
 # The master of a session that is started where nothing names one.
 MASTER = "local[*]"
@@ -334,8 +336,6 @@ def plain_error(error: BaseException) -> BaseException:
 
 # ---- the counts of `jelly.stats`, computed and merged on executors
 
-Counted: TypeAlias = "tuple[Counting, list[JellyError]]"
-
 
 @checked(READING_LIMITS)
 def stats(
@@ -433,7 +433,7 @@ def stats(
     return counted.result(top), errors, left_out
 
 
-def _count(reading: Reading, max_keys: int, skip: bool, task: list[Part]) -> Counted:
+def _count(reading: Reading, max_keys: int, skip: bool, task: list[Part]) -> _Counted:
     from jelly.stats import Counting
 
     counting = Counting(max_keys)
@@ -448,6 +448,6 @@ def _count(reading: Reading, max_keys: int, skip: bool, task: list[Part]) -> Cou
     return counting, errors
 
 
-def _merge(one: Counted, two: Counted) -> Counted:
+def _merge(one: _Counted, two: _Counted) -> _Counted:
     one[0].merge(two[0])
     return one[0], one[1] + two[1]
