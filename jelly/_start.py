@@ -53,5 +53,9 @@ if _is_command():
         # At once: importing numpy takes longer than all else.
         from jelly._version import __version__
 
-        print("jelly", __version__)
+        try:
+            print("jelly", __version__, flush=True)
+        except OSError as error:
+            sys.stdout = None  # else Python tries again when it ends
+            sys.exit(f"error: standard output: {error.strerror}")
         sys.exit()

@@ -134,7 +134,7 @@ class Ours(Pipeline):
         return int(self.spark.table(self.delta).count())
 
     def knows(self) -> int:
-        return jelly.spark.term_id(jelly.IRI(KNOWS))
+        return jelly.spark.term_id(f"<{KNOWS}>")
 
 
 class Plain(Pipeline):

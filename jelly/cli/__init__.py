@@ -6,6 +6,7 @@ Needs the extra ``cli``.
 from __future__ import annotations
 
 import io
+import os
 import sys
 from typing import Any
 
@@ -35,9 +36,19 @@ def main() -> None:
     if isinstance(raw, io.FileIO) and (waiting := interruptible(raw)) is not raw:
         # Nothing was read of it so far.
         sys.stdin = io.TextIOWrapper(io.BufferedReader(waiting), sys.stdin.encoding, sys.stdin.errors)
+    if sys.stdout is None:  # closed: what is printed fails, as on a full disk, where click would drop it
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
         _take_all_characters(stream)
-    cli(prog_name="jelly")
+    try:
+        cli(prog_name="jelly")
+    except OSError as error:  # of the text of --help, which is printed before a command runs
+        sys.exit(f"error: standard output: {error.strerror}")
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            sys.stdout = None  # what it holds cannot be written: else Python tries again when it ends
 
 
 def _take_all_characters(stream: Any) -> None:

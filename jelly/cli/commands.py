@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 import jelly
 from jelly._start import goes_on
-from jelly.cli.common import INTERRUPTED, UNREAD, in_options, is_unread, message, say, silence_stdout, terminate
+from jelly.cli.common import INTERRUPTED, UNREAD, in_options, is_unread, message, say, terminate
 
 ALL = "jelly: all options"  # in the context of `jelly help`
 
@@ -113,7 +113,6 @@ class Commands(click.Group):
             ctx.exit(INTERRUPTED)
         except Exception as error:
             if is_unread(error):
-                silence_stdout()
                 ctx.exit(UNREAD)
             if os.environ.get("JELLY_TRACEBACK"):
                 raise

@@ -56,14 +56,6 @@ def terminate(number: int, frame: object) -> None:
     sys.exit(128 + number)
 
 
-def silence_stdout() -> None:
-    """Discard unwritten output, so that the interpreter prints no error when it exits."""
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-
-
 def say(text: str, colour: str | None = None) -> None:
     """Print a line on standard error, with colours only on a terminal and never with NO_COLOR."""
     click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -87,16 +88,33 @@ def test_nobody_reads_tables(tmp_path: Path) -> None:
 
 def test_standard_input_and_output_that_are_closed(tmp_path: Path) -> None:
     (tmp_path / "a.nt").write_bytes(TEXT)
-    for file, closed, name in (("a.nt", ">&-", "output"), ("-", "<&-", "input")):
+    for file, closed, told in (
+        ("a.nt", ">&-", b"output: Bad file descriptor\n"),
+        ("-", "<&-", b"input: closed, or not of bytes\n"),
+    ):
         command = f'"{sys.executable}" -m jelly cat --from nt {file} {closed}'
         done = subprocess.run(command, shell=True, cwd=tmp_path, stderr=subprocess.PIPE, timeout=120)
-        assert (done.returncode, done.stderr) == (1, f"error: standard {name}: closed, or not of bytes\n".encode())
+        assert (done.returncode, done.stderr) == (1, b"error: standard " + told)
+
+
+@pytest.mark.parametrize("args", ["count a.nt", "inspect a.nt", "stats a.nt", "cat a.nt", "--help", "count --help"])
+@pytest.mark.parametrize(("output", "why"), [(">&-", b"Bad file descriptor"), ("> /dev/full", b"No space left on device")])
+def test_nothing_can_be_printed(args: str, output: str, why: bytes, tmp_path: Path) -> None:
+    """One line and no second one by Python, which tries to print once more when it ends."""
+    if "full" in output and not os.path.exists("/dev/full"):
+        pytest.skip("there is no /dev/full")
+    (tmp_path / "a.nt").write_bytes(TEXT)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = f'"{sys.executable}" -m jelly {args} {output}'
+    done = subprocess.run(command, shell=True, cwd=tmp_path, stderr=subprocess.PIPE, env=buffered, timeout=120)
+    assert done.returncode == 1
+    assert re.fullmatch(rb"error: (standard output: )?%s\n" % why, done.stderr)
 
 
 def test_convert_with_closed_outputs(tmp_path: Path) -> None:
     (tmp_path / "a.nt").write_bytes(TEXT)
     for rest, code, told in (
-        ("- --to nt >&-", 1, b"error: standard output: closed, or not of bytes\n"),
+        ("- --to nt >&-", 1, b"error: standard output: Bad file descriptor\n"),
         ("b.nt >&- 2>&-", 0, b""),
     ):
         command = f'"{sys.executable}" -m jelly convert a.nt {rest}'
