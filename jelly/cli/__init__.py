@@ -37,7 +37,7 @@ def main() -> None:
         # Nothing was read of it so far.
         sys.stdin = io.TextIOWrapper(io.BufferedReader(waiting), sys.stdin.encoding, sys.stdin.errors)
     if sys.stdout is None:  # closed: what is printed fails, as on a full disk, where click would drop it
-        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         _take_all_characters(stream)
     try:

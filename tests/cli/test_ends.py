@@ -98,8 +98,8 @@ def test_standard_input_and_output_that_are_closed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("args", ["count a.nt", "inspect a.nt", "stats a.nt", "cat a.nt", "--help", "count --help"])
-@pytest.mark.parametrize(("output", "why"), [(">&-", b"Bad file descriptor"), ("> /dev/full", b"No space left on device")])
-def test_nothing_can_be_printed(args: str, output: str, why: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize("output", [">&-", "> /dev/full"])
+def test_nothing_can_be_printed(args: str, output: str, tmp_path: Path) -> None:
     """One line and no second one by Python, which tries to print once more when it ends."""
     if "full" in output and not os.path.exists("/dev/full"):
         pytest.skip("there is no /dev/full")
@@ -108,7 +108,8 @@ def test_nothing_can_be_printed(args: str, output: str, why: bytes, tmp_path: Pa
     command = f'"{sys.executable}" -m jelly {args} {output}'
     done = subprocess.run(command, shell=True, cwd=tmp_path, stderr=subprocess.PIPE, env=buffered, timeout=120)
     assert done.returncode == 1
-    assert re.fullmatch(rb"error: (standard output: )?%s\n" % why, done.stderr)
+    why = b"Bad file descriptor|No space left on device"
+    assert re.fullmatch(rb"error: (standard output: )?(%s)\n" % why, done.stderr)
 
 
 def test_convert_with_closed_outputs(tmp_path: Path) -> None:
