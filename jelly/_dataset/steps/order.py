@@ -135,7 +135,7 @@ class Run:
 
     def _compare(self, before: tuple[Any, ...], after: tuple[Any, ...]) -> None:
         if after < before:
-            one, other = (" ".join(map(str, key)) for key in (before, after))
+            one, other = (" ".join(filter(None, map(str, key))) for key in (before, after))
             raise JellyArgumentError(
                 f"it is not sorted by {self._by!r}: {other} comes after {one}; sort it first", source=self._name
             )
