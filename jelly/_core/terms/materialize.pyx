@@ -38,6 +38,56 @@ cdef extern from *:
     # Whether nobody else has an object.
     bint is_free "jelly_is_free"(PyObject* x) noexcept
 
+cdef enum:
+    # Terms of a class that are kept for the next Batches: those of a Batch all go together.
+    SPARE = 8192
+
+ctypedef struct Spare:
+    # Terms without fields that nobody has.
+    Py_ssize_t n
+    PyObject* terms[SPARE]
+
+cdef Spare spare_iris, spare_nodes, spare_literals
+
+
+cdef inline object new_term(Spare* spare, type kind):
+    """A term whose fields are not set."""
+    cdef object x
+    if spare.n == 0:
+        return new_object(kind)
+    spare.n -= 1
+    x = <object>spare.terms[spare.n]
+    Py_XDECREF(spare.terms[spare.n])
+    return x
+
+
+cdef inline bint is_kept(Spare* spare, PyObject* x, int n) noexcept:
+    """Keep a term of `n` fields, if there is room."""
+    cdef PyObject** field = fields_of(<object>x)
+    cdef int i
+    if spare.n == SPARE:
+        return False
+    for i in range(n):
+        Py_XDECREF(field[i])
+        field[i] = NULL
+    spare.terms[spare.n] = x
+    spare.n += 1
+    return True
+
+
+cdef inline void let_go(PyObject* x) noexcept:
+    """Give back what is in a table of terms. A term that nobody else has is kept, to be filled again."""
+    if is_free(x):
+        if type(<object>x) is IRI:
+            if is_kept(&spare_iris, x, 1):
+                return
+        elif type(<object>x) is BlankNode:
+            if is_kept(&spare_nodes, x, 1):
+                return
+        elif type(<object>x) is Literal and is_kept(&spare_literals, x, 3):
+            return
+    Py_XDECREF(x)
+
 
 cdef inline void set_field(object x, int i, PyObject* value, bint again=False) noexcept:
     """Set a field by its place in the class: of a new object, or again."""
@@ -69,7 +119,7 @@ cdef class Materializer:
         cdef int32_t i
         if self.made != NULL:
             for i in range(self.n):
-                Py_XDECREF(self.made[i])
+                let_go(self.made[i])
             PyMem_Free(self.made)
 
     cdef inline object get(self, int32_t term):
@@ -101,9 +151,9 @@ cdef class Materializer:
         elif kind == KIND_IRI or kind == KIND_BNODE:
             text = self.text(term)
             if kind == KIND_IRI:
-                new = new_object(IRI)
+                new = new_term(&spare_iris, IRI)
             else:
-                new = new_object(BlankNode)
+                new = new_term(&spare_nodes, BlankNode)
             set_field(new, 0, <PyObject*>text)
         elif kind == KIND_TRIPLE:
             quoted = QuotedTriple.__new__(QuotedTriple)
@@ -120,7 +170,7 @@ cdef class Materializer:
         else:
             text = self.text(term)
             more = self.get(aux) if kind == KIND_LANG or kind == KIND_TYPED else None
-            new = new_object(Literal)
+            new = new_term(&spare_literals, Literal)
             set_field(new, 0, <PyObject*>text)
             set_field(new, 1, <PyObject*>(more if kind == KIND_LANG else None))
             set_field(new, 2, <PyObject*>(more if kind == KIND_TYPED else None))

@@ -175,6 +175,25 @@ def test_a_statement_that_somebody_has_is_not_filled_again() -> None:
     assert [tuple(statement) for statement in jelly.read(data, joined=True)] == [tuple(each) for each in expected]
 
 
+def test_a_term_that_somebody_has_is_not_filled_again() -> None:
+    """Terms that nobody has when their Batch goes are those of the next Batches."""
+    terms = [
+        [IRI(f"a:{n}"), BlankNode(f"b{n}"), Literal(f"{n}"), Literal(f"{n}", language="en", direction="ltr"),
+         Literal(f"{n}", language="de"), Literal(f"{n}", datatype=IRI(f"a:t{n}"))]
+        for n in range(500)
+    ]  # fmt: skip
+    statements = [Triple(IRI("a:s"), IRI("a:p"), term) for each in terms for term in each]
+    data = jelly.dumps(statements)
+    for step in (1, 2, 3, 7):
+        for _ in range(3):
+            kept = [s.o for n, s in enumerate(jelly.read(data, batch_rows=64)) if n % step == 0]
+            assert kept == [statement.o for statement in statements[::step]]
+            assert len({id(term) for term in kept}) == len(kept)
+            for term, statement in zip(kept, statements[::step], strict=True):
+                assert repr(term) == repr(statement.o)
+            del kept[::2]
+
+
 def test_fields_are_read_where_they_are() -> None:
     term = Literal("a", language="en", direction="ltr")
     quad = Quad(IRI("a:s"), IRI("a:p"), term, IRI("a:g"))
