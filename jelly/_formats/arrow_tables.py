@@ -205,33 +205,36 @@ class RecordBatchBuilder:
     def __init__(
         self,
         layout: LayoutWithValues | ResultLayout,
-        dictionary: bool,
-        columns: Sequence[str] | None,
-        batch_rows: int,
+        dictionary: bool = False,
+        columns: Sequence[str] | None = None,
+        batch_rows: int = BATCH_ROWS,
         keep: Keep | None = None,
         direction: bool = False,
         variables: Sequence[str] | None = None,
     ) -> None:
+        if batch_rows < 1:
+            raise JellyArgumentError("batch_rows must be at least 1")
         # Structs of query results are made of the columns of statements.
         self._terms = layout == "term"
         of_statements: Any = "flat" if self._terms else layout
+        found = find_layout(of_statements)
+        self._layout = "term" if self._terms else found.name
         self._keep = keep
-        self.schema: Any = schema(of_statements, dictionary=dictionary, columns=columns, direction=direction)
         self._variables = None if variables is None else tuple(variables)
-        if self._variables is not None:
+        self.schema: Any
+        if self._variables is None:
+            self.schema = schema(of_statements, dictionary=dictionary, columns=columns, direction=direction)
+            self._parts = found.parts | {name: name for name in ("frame", "row", "metadata")}
+        else:
             type = _CODES if dictionary else pa.string()
             if self._terms:
                 few = _KIND_CODES if dictionary else pa.string()
                 self._term = type = pa.struct([(name, few if name in _FEW else type) for name in TERM])
-            self.schema = pa.schema([pa.field(name, type) for name in self._variables], {"layout": layout})
+            self.schema = pa.schema([(name, type) for name in self._variables], {"layout": layout})
+            self._parts = dict.fromkeys(self._variables, "variable")
         self._dictionary = dictionary
-        found = find_layout(of_statements)
-        self._layout = "term" if self._terms else found.name
         # Parts whose dictionary may be the Batch's own memory, and their columns in the Batch.
         self._own = {"subject": "s", "object": "o"} if found.syntax == "plain" else {}
-        self._parts = found.parts | {name: name for name in ("frame", "row", "metadata")}
-        if self._variables is not None:
-            self._parts = dict.fromkeys(self._variables, "variable")
         # Columns of values are made of two others.
         names = [name for name in self.schema.names if self._parts[name] not in VALUES]
         of_values = ("object", "datatype") if len(names) < len(self.schema.names) else ()
@@ -263,27 +266,23 @@ class RecordBatchBuilder:
                     yield from self._make(columns, batch, row, end, metadata)
             else:
                 for batch, row, end in rows:
-                    yield from self._make(columns, batch, row, end, None)
+                    yield from self._make(columns, batch, row, end, {})
                     del batch  # before the next one takes memory
         finally:
             columns.start(None)
             self._idle.append(columns)
 
     def _make(
-        self, columns: ArrowExporter, batch: Batch, row: int, end: int, metadata: dict[int, dict[str, bytes]] | None
+        self, columns: ArrowExporter, batch: Batch, row: int, end: int, metadata: Metadata
     ) -> Iterator[pa.RecordBatch]:
         chosen = None
-        if self._variables is not None:
-            columns.start(batch)
-            if batch.variables != self._variables:
-                raise JellyOptionsError(f"the variables are {batch.variables}: expected {self._variables}")
-        elif self._keep is None:
-            columns.start(batch, names=self._names)
-        else:
+        if self._keep is not None:
             chosen = self._keep(batch)
             chosen = chosen[np.searchsorted(chosen, row) : np.searchsorted(chosen, end)]
-            columns.start(batch, chosen, self._names)
             row, end = 0, len(chosen)
+        columns.start(batch, chosen, self._names if self._variables is None else None)
+        if self._variables not in (None, batch.variables):
+            raise JellyOptionsError(f"the variables are {batch.variables}: expected {self._variables}")
         if not self.schema.names and row < end:
             yield pa.RecordBatch.from_struct_array(pa.array([{}] * (end - row), pa.struct([])))
             row = end
@@ -306,24 +305,24 @@ class RecordBatchBuilder:
         columns.start(None)
 
     def _array(
-        self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int,
-        metadata: dict[int, dict[str, bytes]] | None, chosen: np.ndarray[Any, Any] | None,
+        self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int, metadata: Metadata,
+        chosen: np.ndarray[Any, Any] | None,
     ) -> pa.Array:  # fmt: skip
         n = end - row
         part = self._parts[name]
         if part == "frame":
-            return pa.Array.from_buffers(pa.int64(), n, [None, pa.py_buffer(columns.frames(row, end))], 0)
+            return array_over(pa.int64(), n, columns.frames(row, end))
         if part == "row":
             rows = np.arange(row, end) if chosen is None else chosen[row:end]
             return pa.array(rows + batch.first_row, pa.int64())
         if part == "metadata":
-            return metadata_array(np.asarray(columns.frames(row, end)).view(np.int64), metadata or {})
+            return metadata_array(np.asarray(columns.frames(row, end)).view(np.int64), metadata)
         if part == "direction":
             return self._directions(columns.directions(row, end), n)
         if self._terms:
             return self._structs(columns, batch, name, row, end)
         if part == "object_kind" and not self._dictionary:
-            return strings(pa.string(), n, None, *columns.kinds(row, end), 0)
+            return array_over(pa.string(), n, *columns.kinds(row, end))
         return self._text(columns, batch, name, row, end)
 
     def _text(
@@ -334,8 +333,8 @@ class RecordBatchBuilder:
         made = columns.strings(name, row, end, of)
         if made is None:
             return self._all_null(pa.string(), end - row)
-        n, nulls, valid, offsets, data = made
-        return strings(pa.string(), n, valid, offsets, data, nulls)
+        n, nulls, valid, *buffers = made
+        return array_over(pa.string(), n, *buffers, valid=valid, nulls=nulls)
 
     def _structs(self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int) -> pa.Array:
         """The terms of a variable as structs; fewer than asked for where their text is long."""
@@ -358,20 +357,19 @@ class RecordBatchBuilder:
         n = end - row
         part = self._parts[name]
         if part == "object_kind":
-            indices = pa.Array.from_buffers(pa.int8(), n, [None, pa.py_buffer(columns.kind_codes(row, end))], 0)
+            indices = array_over(pa.int8(), n, columns.kind_codes(row, end))
             return pa.DictionaryArray.from_arrays(indices, pa.array(KINDS), safe=False)
         own = self._own.get(part)
         if own and self._keep is None and columns.all_differ():
-            values = strings(pa.large_string(), batch.n_terms, None, batch.start, batch.text, 0)
-            ids = pa.py_buffer(getattr(batch, own)[row:end])
-            indices = pa.Array.from_buffers(pa.int32(), n, [None, ids], 0)
+            values = array_over(pa.large_string(), batch.n_terms, batch.start, batch.text)
+            indices = array_over(pa.int32(), n, getattr(batch, own)[row:end])
             return pa.DictionaryArray.from_arrays(indices, values, safe=False)
         made = columns.codes(name, row, end, of)
         if made is None:
             return self._all_null(_CODES, n)
         nulls, valid, codes, offsets, data = made
-        indices = pa.Array.from_buffers(pa.int32(), n, [valid and pa.py_buffer(valid), pa.py_buffer(codes)], nulls)
-        values = strings(pa.large_string(), len(offsets) // 8 - 1, None, offsets, data, 0)
+        indices = array_over(pa.int32(), n, codes, valid=valid, nulls=nulls)
+        values = array_over(pa.large_string(), len(offsets) // 8 - 1, offsets, data)
         return pa.DictionaryArray.from_arrays(indices, values, safe=False)
 
     def _directions(self, codes: Any, n: int) -> pa.Array:
@@ -393,13 +391,12 @@ class RecordBatchBuilder:
         return known.slice(0, n)
 
 
-def strings(type: pa.DataType, n: int, valid: Any, offsets: Any, data: Any, nulls: int) -> pa.Array:
-    """An array of strings over memory that stays where it is."""
-    buffers = [valid and pa.py_buffer(valid), pa.py_buffer(offsets), pa.py_buffer(data)]
-    return pa.Array.from_buffers(type, n, buffers, nulls)
+def array_over(type: pa.DataType, n: int, *buffers: Any, valid: Any = None, nulls: int = 0) -> pa.Array:
+    """An array over memory that stays where it is."""
+    return pa.Array.from_buffers(type, n, [valid and pa.py_buffer(valid), *map(pa.py_buffer, buffers)], nulls)
 
 
-def metadata_array(frames: np.ndarray[Any, Any], metadata: dict[int, dict[str, bytes]]) -> pa.Array:
+def metadata_array(frames: np.ndarray[Any, Any], metadata: Metadata) -> pa.Array:
     """For each row the metadata of its frame."""
     numbers, places = np.unique(frames, return_inverse=True)
     values = [list(metadata.get(int(number), {}).items()) for number in numbers]
@@ -447,7 +444,6 @@ def from_batches(
     >>> from_batches(batches, columns=["object"]).read_all().to_pylist()
     [{'object': 'a:o'}]
     """
-    check_rows(batch_rows)
     return RecordBatchBuilder(layout, dictionary, columns, batch_rows, keep, direction).read_all(batches)
 
 
@@ -491,25 +487,23 @@ def from_results(
     check_result_layout(layout)
     if layout == "typed":
         return _typed(tuple(variables), batches, dictionary)
-    return RecordBatchBuilder(layout, dictionary, None, BATCH_ROWS, variables=variables).read_all(batches)
+    return RecordBatchBuilder(layout, dictionary, variables=variables).read_all(batches)
 
 
 def _typed(variables: tuple[str, ...], batches: Iterable[Batch], dictionary: bool) -> pa.RecordBatchReader:
     """Query results in columns of the types that can hold all values of a variable."""
     import tempfile  # which takes some time
 
-    made = RecordBatchBuilder("term", False, None, BATCH_ROWS, variables=variables)
+    made = RecordBatchBuilder("term", variables=variables)
     plain = pa.schema([pa.field(name, pa.string()) for name in variables])
     found: list[set[str]] = [set() for _ in variables]
     file: Any = tempfile.SpooledTemporaryFile(HELD_BYTES)  # noqa: SIM115 - closed with the reader
     sink = pa.BufferedOutputStream(pa.PythonFile(file, "w"), HELD_BYTES >> 6)
     with pa.ipc.new_stream(sink, plain) as out:
         for batch in made.read_all(batches):
-            values = [pa.nulls(len(batch), pa.string())] * len(variables)
-            for i, column in enumerate(batch.columns):
-                if column.null_count < len(column):
-                    values[i] = column.flatten()[1]
-                    _add_types(found[i], column.drop_null())
+            for types, column in zip(found, batch.columns, strict=True):
+                _add_types(types, column.drop_null())
+            values = [column.flatten()[1] for column in batch.columns]
             out.write_batch(pa.RecordBatch.from_arrays(values, schema=plain))
     sink.detach()
     chosen = [next(iter(types)) if len(types) == 1 else STRING for types in found]
@@ -538,11 +532,6 @@ def _add_types(types: set[str], terms: pa.StructArray) -> None:
         types.add(type_of(values.filter(compute.equal(datatypes, datatype)), datatype) if datatype else STRING)
         if STRING in types:
             break
-
-
-def check_rows(batch_rows: int) -> None:
-    if batch_rows < 1:
-        raise JellyArgumentError("batch_rows must be at least 1")
 
 
 # ---- metadata of frames, which is at the end of a frame, so that rows wait for the end of their frame
