@@ -245,10 +245,6 @@ def buffers_of(name: str, array: pa.Array) -> tuple[Any, ...] | None:
 
 # ---- query results
 
-# The columns of statements in which terms of query results are read, by the field of a struct.
-_FIELDS = dict(zip(TERM, ("object_kind", "object", "datatype", "lang", "direction"), strict=True))
-
-
 def results_of(data: Any, layout: ResultLayout | None = None) -> tuple[tuple[str, ...], Iterator[Batch]]:
     """The variables and the Batches of a table of query results; see `jelly.results.write_results`."""
     if layout is not None:
@@ -320,8 +316,8 @@ def _statements(name: str, array: pa.Array, syntax: Layout) -> dict[str, pa.Arra
     same = {"subject": pa.repeat("x:x", n), "predicate": pa.repeat("x:x", n)}
     if pa.types.is_struct(type) and syntax == "flat":
         found = dict(zip((field.name for field in type), array.flatten(), strict=True))
-        if {"kind", "value"} <= found.keys() <= _FIELDS.keys():
-            return same | {_FIELDS[field]: column for field, column in found.items()}
+        if {"kind", "value"} <= found.keys() <= TERM.keys():
+            return same | {TERM[field]: column for field, column in found.items()}
     datatype = None
     if not _is_text(type) and not pa.types.is_null(type):
         array, datatype = _canonical(name, array)

@@ -33,9 +33,10 @@ Metadata: TypeAlias = dict[int, dict[str, bytes]]  # by the number of the frame 
 
 KINDS = ("literal", "iri", "bnode", "triple")
 DIRECTIONS = ("ltr", "rtl")
-# The fields of a struct that says all of a term, and those that have few values.
-TERM = ("kind", "value", "datatype", "language", "direction")
-_FEW = ("kind", "direction")
+# The fields of a struct that says all of a term, and the columns of statements that say the same of an object.
+TERM = {
+    "kind": "object_kind", "value": "object", "datatype": "datatype", "language": "lang", "direction": "direction",
+}  # fmt: skip
 BATCH_ROWS = 32768
 # Bytes of results that are held in memory until their types are known.
 HELD_BYTES = 1 << 26
@@ -178,7 +179,7 @@ def schema(
     ['s', 'frame']
     """
     found = find_layout(layout)
-    known = (*found.parts, "frame", "row", "metadata")
+    known = found.parts | {name: name for name in ("frame", "row", "metadata")}
     chosen = list(found.columns if columns is None else columns)
     if direction:
         for name in found.optional:
@@ -190,13 +191,11 @@ def schema(
         raise JellyArgumentError(f"unknown columns {names}: expected some of {', '.join(known)}")
     if not chosen or len(set(chosen)) < len(chosen):
         raise JellyArgumentError("columns must name at least one column, and each once")
-    few = _KIND_CODES if dictionary else pa.string()
-    types = {"frame": pa.int64(), "row": pa.int64(), "metadata": _METADATA}
-    types |= {name: few for name, part in found.parts.items() if part in ("object_kind", "direction")}
-    types |= {name: column_type(name) for name in found.parts if name in VALUES}
-    plain = _CODES if dictionary else pa.string()
+    plain, few = (_CODES, _KIND_CODES) if dictionary else (pa.string(), pa.string())
+    types = {"object_kind": few, "direction": few, "frame": pa.int64(), "row": pa.int64(), "metadata": _METADATA}
+    types |= {name: column_type(name) for name in VALUES}
     filled = (*found.required, "frame", "row")
-    return pa.schema([pa.field(name, types.get(name, plain), nullable=name not in filled) for name in chosen])
+    return pa.schema([pa.field(name, types.get(known[name], plain), nullable=name not in filled) for name in chosen])
 
 
 class RecordBatchBuilder:
@@ -226,10 +225,9 @@ class RecordBatchBuilder:
             self.schema = schema(of_statements, dictionary=dictionary, columns=columns, direction=direction)
             self._parts = found.parts | {name: name for name in ("frame", "row", "metadata")}
         else:
-            type = _CODES if dictionary else pa.string()
-            if self._terms:
-                few = _KIND_CODES if dictionary else pa.string()
-                self._term = type = pa.struct([(name, few if name in _FEW else type) for name in TERM])
+            term = schema(dictionary=dictionary, columns=[*TERM.values()])
+            self._term = pa.struct([*zip(TERM, term.types, strict=True)])
+            type = self._term if self._terms else term.field("object").type
             self.schema = pa.schema([(name, type) for name in self._variables], {"layout": layout})
             self._parts = dict.fromkeys(self._variables, "variable")
         self._dictionary = dictionary
@@ -238,7 +236,8 @@ class RecordBatchBuilder:
         # Columns of values are made of two others.
         names = [name for name in self.schema.names if self._parts[name] not in VALUES]
         of_values = ("object", "datatype") if len(names) < len(self.schema.names) else ()
-        self._names = [*dict.fromkeys((*names, *of_values))]
+        # Metadata comes first: where it is long, fewer rows are made of the others.
+        self._names = sorted(dict.fromkeys((*names, *of_values)), key=lambda name: self._parts[name] != "metadata")
         self._batch_rows = batch_rows
         self._pool = Pool()
         # Columns that are not in use: each keeps its tables from one segment of a file to the next.
@@ -255,15 +254,15 @@ class RecordBatchBuilder:
 
     def run(self, rows: Iterable[Rows]) -> Iterator[pa.RecordBatch]:
         """The record batches of some rows of Batches."""
-        results = self._variables is not None
         try:
             columns = self._idle.pop()
         except IndexError:
-            columns = ArrowExporter(self._layout, pool=self._pool, results=results)
+            columns = ArrowExporter(self._layout, pool=self._pool, results=self._variables is not None)
         try:
             if self.has_metadata:
                 for batch, row, end, metadata in with_metadata(rows):
-                    yield from self._make(columns, batch, row, end, metadata)
+                    if row < end:
+                        yield from self._make(columns, batch, row, end, metadata)
             else:
                 for batch, row, end in rows:
                     yield from self._make(columns, batch, row, end, {})
@@ -291,7 +290,7 @@ class RecordBatchBuilder:
             stop = min(end, row + self._batch_rows)
             for name in self._names:
                 array = self._array(columns, batch, name, row, stop, metadata, chosen)
-                stop = row + len(array)  # fewer where the text is too much for one record batch
+                stop = row + len(array)  # fewer where text or metadata is too much for one record batch
                 arrays.append(array)
             cut = [array if len(array) == stop - row else array.slice(0, stop - row) for array in arrays]
             known = dict(zip(self._names, cut, strict=True))
@@ -318,7 +317,7 @@ class RecordBatchBuilder:
         if part == "metadata":
             return metadata_array(np.asarray(columns.frames(row, end)).view(np.int64), metadata)
         if part == "direction":
-            return self._directions(columns.directions(row, end), n)
+            return self._few(columns.directions(row, end), DIRECTIONS, n)
         if self._terms:
             return self._structs(columns, batch, name, row, end)
         if part == "object_kind" and not self._dictionary:
@@ -345,10 +344,11 @@ class RecordBatchBuilder:
         for of in ("datatype", "lang"):
             fields.append(self._text(columns, batch, name, row, end, of))
             end = row + len(fields[-1])
-        kinds = self._few(columns.kind_codes(row, end, name), KINDS)
-        directions = self._directions(columns.directions(row, end, name), end - row)
-        arrays = [kinds, *(field.slice(0, end - row) for field in fields), directions]
-        return pa.StructArray.from_arrays(arrays, TERM, mask=kinds.is_null())
+        n = end - row
+        kinds = self._few(columns.kind_codes(row, end, name), KINDS, n)
+        directions = self._few(columns.directions(row, end, name), DIRECTIONS, n)
+        arrays = [kinds, *(field.slice(0, n) for field in fields), directions]
+        return pa.StructArray.from_arrays(arrays, [*TERM], mask=kinds.is_null())
 
     def _codes(
         self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int, of: str | None
@@ -372,13 +372,10 @@ class RecordBatchBuilder:
         values = array_over(pa.large_string(), len(offsets) // 8 - 1, offsets, data)
         return pa.DictionaryArray.from_arrays(indices, values, safe=False)
 
-    def _directions(self, codes: Any, n: int) -> pa.Array:
-        if codes is None:
+    def _few(self, buffer: Any, values: Sequence[str], n: int) -> pa.Array:
+        """A column of a few values, by their places among these; null where the place is negative or there is none."""
+        if buffer is None:
             return self._all_null(_KIND_CODES if self._dictionary else pa.string(), n)
-        return self._few(codes, DIRECTIONS)
-
-    def _few(self, buffer: Any, values: Sequence[str]) -> pa.Array:
-        """A column of a few values, by their places among these; null where the place is negative."""
         codes = np.asarray(buffer).view(np.int8)
         made = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(values))
         return made if self._dictionary else made.cast(pa.string())
@@ -397,10 +394,12 @@ def array_over(type: pa.DataType, n: int, *buffers: Any, valid: Any = None, null
 
 
 def metadata_array(frames: np.ndarray[Any, Any], metadata: Metadata) -> pa.Array:
-    """For each row the metadata of its frame."""
+    """For each row the metadata of its frame; for fewer rows where it is long, as every row repeats it."""
     numbers, places = np.unique(frames, return_inverse=True)
     values = [list(metadata.get(int(number), {}).items()) for number in numbers]
-    return pa.array(values, _METADATA).take(pa.array(places.ravel()))
+    sizes = np.array([sum(len(key) + len(value) for key, value in entries) for entries in values])
+    n = max(1, np.searchsorted(sizes[places].cumsum(), MAX_METADATA, "right"))
+    return pa.array(values, _METADATA).take(pa.array(places[:n]))
 
 
 @checked()
@@ -539,7 +538,7 @@ def _add_types(types: set[str], terms: pa.StructArray) -> None:
 def with_metadata(rows: Iterable[Rows]) -> Iterator[tuple[Batch, int, int, Metadata]]:
     """Hold rows back until their frame ends, because its metadata comes last.
 
-    Keep the row ranges small: they are held in memory until the frame ends.
+    Keep the row ranges small: they are held in memory until the frame ends. Some that are given are empty.
     """
     held: list[Rows] = []
     metadata: Metadata = {}
@@ -554,31 +553,13 @@ def with_metadata(rows: Iterable[Rows]) -> Iterator[tuple[Batch, int, int, Metad
             whole = ends[-1]
             ready, held = [*held, (batch, row, min(end, whole))], [(batch, max(row, whole), end)]
             for part in ready:
-                yield from _cut(*part, metadata)
+                yield *part, metadata
             done = batch.first_frame + len(ends)
             metadata = {number: entries for number, entries in metadata.items() if number >= done}
     except JellyError:
         # Rows before an error are yielded before it is raised.
         for part in held:
-            yield from _cut(*part, metadata)
+            yield *part, metadata
         raise
     for part in held:
-        yield from _cut(*part, metadata)
-
-
-def _cut(batch: Batch, row: int, end: int, metadata: Metadata) -> Iterator[tuple[Batch, int, int, Metadata]]:
-    """Split a range of rows so that no part has too much metadata."""
-    begin, size = row, 0
-    for i, stop in enumerate([*batch.frames.tolist(), len(batch)]):
-        each = sum(len(key) + len(value) for key, value in metadata.get(batch.first_frame + i, {}).items())
-        while row < min(stop, end):
-            n = min(stop, end) - row
-            if each * n > MAX_METADATA - size:
-                n = max((MAX_METADATA - size) // each, 0 if row > begin else 1)
-            row += n
-            size += each * n
-            if n == 0 or size >= MAX_METADATA:
-                yield batch, begin, row, metadata
-                begin, size = row, 0
-    if begin < row:
-        yield batch, begin, row, metadata
+        yield *part, metadata

@@ -160,11 +160,11 @@ def option(
     value = "" if words[-1][0] == "-" else words.pop()
     if value:
         word = value.removesuffix("...")
-        if choices := word[1:-1].split("|") if word[0] == "[" else []:
-            kind = kind or click.Choice(choices)
-        kind = kind or (_pairs(word) if "=" in word else _TYPES.get(word, str))
-        settings |= {"type": kind, "multiple": value.endswith("...")}
-        settings["metavar"] = None if choices else word
+        has_words = word[0] == "["
+        if kind is None:
+            of_name = _pairs(word) if "=" in word else _TYPES.get(word, str)
+            kind = click.Choice(word[1:-1].split("|")) if has_words else of_name
+        settings |= {"type": kind, "multiple": value.endswith("..."), "metavar": None if has_words else word}
         settings.setdefault("show_default", default not in (None, "-") and "default" not in help)
     elif kind is not None:
         settings["flag_value"] = kind
@@ -212,17 +212,15 @@ def options(table: Mapping[str, Keyword], *names: str, into: str, hidden: bool =
 
 def _option(row: Keyword, name: str, hidden: bool) -> Decorator:
     """The option of a keyword."""
-    switch, told = row.option or row.switch, type_of(row.name)
+    switch = row.option or row.switch
     if row.flag is not None:
         return option(switch, row.help, None, None if "/" in switch else row.flag, name=name, hidden=hidden)
-    kind: Any = None
-    kinds = get_args(told) if get_origin(told) not in (None, Literal) else (told,)
-    words = [word for one in kinds if get_origin(one) is Literal for word in get_args(one)]
+    told = type_of(row.name)  # words, or None or some words
+    words = [word for one in (told, *get_args(told)) if get_origin(one) is Literal for word in get_args(one)]
     value = f"[{'|'.join(words)}]" if words else row.metavar or "FORMAT"
-    if any(get_origin(one) is Mapping for one in kinds):
+    if "=" in value:
         value += "..."
-    elif value == "N" and row.default != 1:
-        kind = COUNT  # of frame_rows and frame_bytes 0 is no limit
+    kind = COUNT if value == "N" and row.default != 1 else None  # of frame_rows and frame_bytes 0 is no limit
     return option(f"{switch} {value}", row.help, None, kind, name=name, hidden=hidden)
 
 
