@@ -161,7 +161,8 @@ _LOOSE: dict[str, Any] = {"max_name_table_size": MIN_COLUMN_NAMES, "logical_type
 def _check_types(options: Any) -> None:
     """Each field is of the type of its default; truth values and types of streams may be numbers, types also names."""
     for field in fields(options):
-        value, kind = getattr(options, field.name), type(field.default)
+        value = getattr(options, field.name)
+        kind: Any = type(field.default)
         is_type = issubclass(kind, IntEnum)
         if is_type and isinstance(value, str):
             names = kind.__members__
