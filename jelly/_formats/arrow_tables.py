@@ -62,6 +62,8 @@ _FORMS = {
     "timestamp": (pa.timestamp("us", "UTC"), rf"{_TIME}(Z|[+-][0-9]{{2}}:[0-9]{{2}})"),
 }
 _FORMS["decimal"] = _FORMS["decimal(38,18)"]  # as the column is called
+# The types of columns by the parts that they hold, but for text.
+_PARTS = {name: _FORMS[name][0] for name in VALUES} | {"frame": pa.int64(), "row": pa.int64(), "metadata": _METADATA}
 _INTEGERS = (
     "integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger unsignedLong "
     "unsignedInt unsignedShort unsignedByte"
@@ -192,8 +194,7 @@ def schema(
     if not chosen or len(set(chosen)) < len(chosen):
         raise JellyArgumentError("columns must name at least one column, and each once")
     plain, few = (_CODES, _KIND_CODES) if dictionary else (pa.string(), pa.string())
-    types = {"object_kind": few, "direction": few, "frame": pa.int64(), "row": pa.int64(), "metadata": _METADATA}
-    types |= {name: column_type(name) for name in VALUES}
+    types = _PARTS | {"object_kind": few, "direction": few}
     filled = (*found.required, "frame", "row")
     return pa.schema([pa.field(name, types.get(known[name], plain), nullable=name not in filled) for name in chosen])
 
