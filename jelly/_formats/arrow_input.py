@@ -245,6 +245,7 @@ def buffers_of(name: str, array: pa.Array) -> tuple[Any, ...] | None:
 
 # ---- query results
 
+
 def results_of(data: Any, layout: ResultLayout | None = None) -> tuple[tuple[str, ...], Iterator[Batch]]:
     """The variables and the Batches of a table of query results; see `jelly.results.write_results`."""
     if layout is not None:

@@ -351,9 +351,7 @@ class RecordBatchBuilder:
         arrays = [kinds, *(field.slice(0, n) for field in fields), directions]
         return pa.StructArray.from_arrays(arrays, [*TERM], mask=kinds.is_null())
 
-    def _codes(
-        self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int, of: str | None
-    ) -> pa.Array:
+    def _codes(self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int, of: str | None) -> pa.Array:
         """A dictionary column: the Batch's own memory where that is one, else a dictionary made for the column."""
         n = end - row
         part = self._parts[name]
@@ -535,6 +533,7 @@ def _add_types(types: set[str], terms: pa.StructArray) -> None:
 
 
 # ---- metadata of frames, which is at the end of a frame, so that rows wait for the end of their frame
+
 
 def with_metadata(rows: Iterable[Rows]) -> Iterator[tuple[Batch, int, int, Metadata]]:
     """Hold rows back until their frame ends, because its metadata comes last.
