@@ -72,7 +72,6 @@ from jelly._formats.arrow_tables import (
     BATCH_ROWS,
     RecordBatchBuilder,
     Rows,
-    check_rows,
     from_batches,
     from_results,
     pa,
@@ -171,7 +170,6 @@ def read_arrow(
     settings: dict[str, Any] = {"batch_rows": BATCH_ROWS, **options}
     threads, blank_nodes = settings.pop("threads", 1), settings.pop("blank_nodes", None)
     skolem_base = settings.pop("skolem_base", None)
-    check_rows(settings["batch_rows"])
     if filter is not None and not hasattr(filter, "rows"):
         raise JellyArgumentError(
             f"filter is a {type(filter).__name__}: expected a jelly.Pattern; jelly.scan takes expressions of pyarrow"

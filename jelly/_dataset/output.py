@@ -309,10 +309,10 @@ def write_table(
     dst: Any, batches: Iterator[Batch], format: Format, layout: LayoutWithValues, workers: Workers
 ) -> int:
     """Write Batches as a table: the number of rows."""
-    from jelly._formats.arrow_tables import BATCH_ROWS, RecordBatchBuilder
+    from jelly._formats.arrow_tables import RecordBatchBuilder
     from jelly._formats.table_files import write_record_batches
 
-    maker = RecordBatchBuilder(layout, False, None, BATCH_ROWS)
+    maker = RecordBatchBuilder(layout)
 
     def columns(batch: Batch) -> list[Any]:
         return list(maker.run([(batch, 0, len(batch))]))

@@ -8,6 +8,7 @@ validated before any of them sees it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -107,21 +108,19 @@ def validated(
     pyarrow rely on both and crash the process otherwise.
     JellyFormatError, or JellyLimitError without memory.
 
-    If the batches come from a file (``of_file``), an OSError means that it is broken, else the caller raised it.
-    Data that another library gives by the C interface must be valid: it has no sizes to check against.
+    If the batches come from a file (``of_file``, or a stream that pyarrow has opened), an OSError means that it is
+    broken, else the caller raised it. Data that another library gives by the C interface must be valid: it has no sizes
+    to check against.
     """
     iterator = iter(batches)
-    n = 0
-    while True:
-        with pyarrow_errors(f"record batch {n}", of_file):
+    for n in itertools.count():
+        with pyarrow_errors(f"record batch {n}", of_file or isinstance(batches, pa.RecordBatchStreamReader)):
             batch = next(iterator, None)
-            if batch is not None:
-                batch.validate(full=full)
-        if batch is None:
-            return
+            if batch is None:
+                return
+            batch.validate(full=full)
         yield batch
-        del batch
-        n += 1
+        del batch  # before the next one takes memory
 
 
 @contextmanager
@@ -131,10 +130,9 @@ def pyarrow_errors(what: str, of_file: bool = False) -> Iterator[None]:
         yield
     except MemoryError as error:  # also the one of pyarrow
         raise memory_error(error) from None
-    except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise JellyFormatError(f"{what} is broken: {error}") from None
-    except OSError as error:
-        if error.errno is not None or not of_file:  # of the disk, or of the producer of the rows
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+        # Those of the disk, and of the producer of the rows, are not ours.
+        if isinstance(error, OSError) and (error.errno is not None or not of_file):
             raise
         raise JellyFormatError(f"{what} is broken: {error}") from None
 
@@ -150,7 +148,7 @@ class InputTable:
         self._names = names
         self._patch = patch
         # Data that no kernel reads is checked by `ArrowImporter`, in half the time.
-        self._batches = validated(stream, full=False, of_file=isinstance(data, pa.RecordBatchStreamReader))
+        self._batches = validated(stream, full=False)
         self._first: list[pa.RecordBatch] = []
 
     def has_graphs(self) -> bool:
@@ -179,13 +177,7 @@ class InputTable:
             yield from batches_of(self._each(), make, workers or Workers(1), settings.get("batch_rows"))
             return
         # Frames and patches end where their number changes.
-        intake = make()
-        for batch in self._each():
-            _load(intake, batch)
-            while (full := intake.pull()) is not None:
-                yield full
-        if (rest := intake.pull(True)) is not None:
-            yield rest
+        yield from _taken(make(), self._each())
 
     def _each(self) -> Iterator[pa.RecordBatch]:
         while self._first:
@@ -193,15 +185,20 @@ class InputTable:
         yield from self._batches
 
 
-def _load(intake: ArrowImporter, batch: pa.RecordBatch) -> None:
-    columns = {}
-    numbers = None
-    for name, array in zip(batch.schema.names, batch.columns, strict=True):
-        if name in ("frame", "patch"):
-            numbers = _numbers(name, array)
-        elif name not in VALUES and (column := buffers_of(name, array)) is not None:
-            columns[name] = column
-    intake.load(len(batch), columns, numbers)
+def _taken(intake: ArrowImporter, tables: Iterable[pa.RecordBatch]) -> Iterator[Batch]:
+    """The Batches that an importer makes of some record batches."""
+    for table in tables:
+        columns = {}
+        numbers = None
+        for name, array in zip(table.schema.names, table.columns, strict=True):
+            if name in ("frame", "patch"):
+                numbers = _numbers(name, array)
+            elif name not in VALUES and (column := buffers_of(name, array)) is not None:
+                columns[name] = column
+        intake.load(len(table), columns, numbers)
+        yield from iter(intake.pull, None)
+    if (rest := intake.pull(True)) is not None:
+        yield rest
 
 
 def _numbers(name: str, array: pa.Array) -> tuple[Any, ...]:
@@ -248,9 +245,6 @@ def buffers_of(name: str, array: pa.Array) -> tuple[Any, ...] | None:
 
 # ---- query results
 
-# The columns of statements in which terms of query results are read, by the field of a struct.
-_FIELDS = dict(zip(TERM, ("object_kind", "object", "datatype", "lang", "direction"), strict=True))
-
 
 def results_of(data: Any, layout: ResultLayout | None = None) -> tuple[tuple[str, ...], Iterator[Batch]]:
     """The variables and the Batches of a table of query results; see `jelly.results.write_results`."""
@@ -268,8 +262,7 @@ def results_of(data: Any, layout: ResultLayout | None = None) -> tuple[tuple[str
             'layout="term" or "ntriples", or pass layout="flat" to write plain literals'
         )
     syntax: Layout = "ntriples" if (layout or told) == "ntriples" else "flat"
-    tables = validated(stream, of_file=isinstance(data, pa.RecordBatchStreamReader))
-    return tuple(schema.names), _results(tuple(schema.names), tables, syntax)
+    return tuple(schema.names), _results(tuple(schema.names), validated(stream), syntax)
 
 
 def _is_text(type: pa.DataType) -> bool:
@@ -303,7 +296,7 @@ def _result_batch(names: tuple[str, ...], table: pa.RecordBatch, syntax: Layout,
                 columns[to] = buffers
         try:
             intake.load(len(rows), columns)
-            while intake.pull() is not None:
+            for _ in iter(intake.pull, None):
                 pass  # those before a wrong value, of which the next call tells
         except JellyError as error:
             if error.row is None:
@@ -324,8 +317,8 @@ def _statements(name: str, array: pa.Array, syntax: Layout) -> dict[str, pa.Arra
     same = {"subject": pa.repeat("x:x", n), "predicate": pa.repeat("x:x", n)}
     if pa.types.is_struct(type) and syntax == "flat":
         found = dict(zip((field.name for field in type), array.flatten(), strict=True))
-        if {"kind", "value"} <= found.keys() <= _FIELDS.keys():
-            return same | {_FIELDS[field]: column for field, column in found.items()}
+        if {"kind", "value"} <= found.keys() <= TERM.keys():
+            return same | {TERM[field]: column for field, column in found.items()}
     datatype = None
     if not _is_text(type) and not pa.types.is_null(type):
         array, datatype = _canonical(name, array)
@@ -390,12 +383,8 @@ def batches_of(
             importer, given = make(), 0
         found: list[Batch] = []
         try:
-            for table in piece:
-                _load(importer, table)
-                while (batch := importer.pull()) is not None:
-                    found.append(batch)
-            if (batch := importer.pull(True)) is not None:
-                found.append(batch)
+            for batch in _taken(importer, piece):
+                found.append(batch)  # also those before an error
         except JellyError as error:
             if error.row is not None:
                 error.row -= given

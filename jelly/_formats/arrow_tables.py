@@ -33,9 +33,10 @@ Metadata: TypeAlias = dict[int, dict[str, bytes]]  # by the number of the frame 
 
 KINDS = ("literal", "iri", "bnode", "triple")
 DIRECTIONS = ("ltr", "rtl")
-# The fields of a struct that says all of a term, and those that have few values.
-TERM = ("kind", "value", "datatype", "language", "direction")
-_FEW = ("kind", "direction")
+# The fields of a struct that says all of a term, and the columns of statements that say the same of an object.
+TERM = {
+    "kind": "object_kind", "value": "object", "datatype": "datatype", "language": "lang", "direction": "direction",
+}  # fmt: skip
 BATCH_ROWS = 32768
 # Bytes of results that are held in memory until their types are known.
 HELD_BYTES = 1 << 26
@@ -61,6 +62,8 @@ _FORMS = {
     "timestamp": (pa.timestamp("us", "UTC"), rf"{_TIME}(Z|[+-][0-9]{{2}}:[0-9]{{2}})"),
 }
 _FORMS["decimal"] = _FORMS["decimal(38,18)"]  # as the column is called
+# The types of columns by the parts that they hold, but for text.
+_PARTS = {name: _FORMS[name][0] for name in VALUES} | {"frame": pa.int64(), "row": pa.int64(), "metadata": _METADATA}
 _INTEGERS = (
     "integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger unsignedLong "
     "unsignedInt unsignedShort unsignedByte"
@@ -178,7 +181,7 @@ def schema(
     ['s', 'frame']
     """
     found = find_layout(layout)
-    known = (*found.parts, "frame", "row", "metadata")
+    known = found.parts | {name: name for name in ("frame", "row", "metadata")}
     chosen = list(found.columns if columns is None else columns)
     if direction:
         for name in found.optional:
@@ -190,13 +193,10 @@ def schema(
         raise JellyArgumentError(f"unknown columns {names}: expected some of {', '.join(known)}")
     if not chosen or len(set(chosen)) < len(chosen):
         raise JellyArgumentError("columns must name at least one column, and each once")
-    few = _KIND_CODES if dictionary else pa.string()
-    types = {"frame": pa.int64(), "row": pa.int64(), "metadata": _METADATA}
-    types |= {name: few for name, part in found.parts.items() if part in ("object_kind", "direction")}
-    types |= {name: column_type(name) for name in found.parts if name in VALUES}
-    plain = _CODES if dictionary else pa.string()
+    plain, few = (_CODES, _KIND_CODES) if dictionary else (pa.string(), pa.string())
+    types = _PARTS | {"object_kind": few, "direction": few}
     filled = (*found.required, "frame", "row")
-    return pa.schema([pa.field(name, types.get(name, plain), nullable=name not in filled) for name in chosen])
+    return pa.schema([pa.field(name, types.get(known[name], plain), nullable=name not in filled) for name in chosen])
 
 
 class RecordBatchBuilder:
@@ -205,37 +205,40 @@ class RecordBatchBuilder:
     def __init__(
         self,
         layout: LayoutWithValues | ResultLayout,
-        dictionary: bool,
-        columns: Sequence[str] | None,
-        batch_rows: int,
+        dictionary: bool = False,
+        columns: Sequence[str] | None = None,
+        batch_rows: int = BATCH_ROWS,
         keep: Keep | None = None,
         direction: bool = False,
         variables: Sequence[str] | None = None,
     ) -> None:
+        if batch_rows < 1:
+            raise JellyArgumentError("batch_rows must be at least 1")
         # Structs of query results are made of the columns of statements.
         self._terms = layout == "term"
         of_statements: Any = "flat" if self._terms else layout
-        self._keep = keep
-        self.schema: Any = schema(of_statements, dictionary=dictionary, columns=columns, direction=direction)
-        self._variables = None if variables is None else tuple(variables)
-        if self._variables is not None:
-            type = _CODES if dictionary else pa.string()
-            if self._terms:
-                few = _KIND_CODES if dictionary else pa.string()
-                self._term = type = pa.struct([(name, few if name in _FEW else type) for name in TERM])
-            self.schema = pa.schema([pa.field(name, type) for name in self._variables], {"layout": layout})
-        self._dictionary = dictionary
         found = find_layout(of_statements)
         self._layout = "term" if self._terms else found.name
+        self._keep = keep
+        self._variables = None if variables is None else tuple(variables)
+        self.schema: Any
+        if self._variables is None:
+            self.schema = schema(of_statements, dictionary=dictionary, columns=columns, direction=direction)
+            self._parts = found.parts | {name: name for name in ("frame", "row", "metadata")}
+        else:
+            term = schema(dictionary=dictionary, columns=[*TERM.values()])
+            self._term = pa.struct([*zip(TERM, term.types, strict=True)])
+            type = self._term if self._terms else term.field("object").type
+            self.schema = pa.schema([(name, type) for name in self._variables], {"layout": layout})
+            self._parts = dict.fromkeys(self._variables, "variable")
+        self._dictionary = dictionary
         # Parts whose dictionary may be the Batch's own memory, and their columns in the Batch.
         self._own = {"subject": "s", "object": "o"} if found.syntax == "plain" else {}
-        self._parts = found.parts | {name: name for name in ("frame", "row", "metadata")}
-        if self._variables is not None:
-            self._parts = dict.fromkeys(self._variables, "variable")
         # Columns of values are made of two others.
         names = [name for name in self.schema.names if self._parts[name] not in VALUES]
         of_values = ("object", "datatype") if len(names) < len(self.schema.names) else ()
-        self._names = [*dict.fromkeys((*names, *of_values))]
+        # Metadata comes first: where it is long, fewer rows are made of the others.
+        self._names = sorted(dict.fromkeys((*names, *of_values)), key=lambda name: self._parts[name] != "metadata")
         self._batch_rows = batch_rows
         self._pool = Pool()
         # Columns that are not in use: each keeps its tables from one segment of a file to the next.
@@ -252,38 +255,34 @@ class RecordBatchBuilder:
 
     def run(self, rows: Iterable[Rows]) -> Iterator[pa.RecordBatch]:
         """The record batches of some rows of Batches."""
-        results = self._variables is not None
         try:
             columns = self._idle.pop()
         except IndexError:
-            columns = ArrowExporter(self._layout, pool=self._pool, results=results)
+            columns = ArrowExporter(self._layout, pool=self._pool, results=self._variables is not None)
         try:
             if self.has_metadata:
                 for batch, row, end, metadata in with_metadata(rows):
-                    yield from self._make(columns, batch, row, end, metadata)
+                    if row < end:
+                        yield from self._make(columns, batch, row, end, metadata)
             else:
                 for batch, row, end in rows:
-                    yield from self._make(columns, batch, row, end, None)
+                    yield from self._make(columns, batch, row, end, {})
                     del batch  # before the next one takes memory
         finally:
             columns.start(None)
             self._idle.append(columns)
 
     def _make(
-        self, columns: ArrowExporter, batch: Batch, row: int, end: int, metadata: dict[int, dict[str, bytes]] | None
+        self, columns: ArrowExporter, batch: Batch, row: int, end: int, metadata: Metadata
     ) -> Iterator[pa.RecordBatch]:
         chosen = None
-        if self._variables is not None:
-            columns.start(batch)
-            if batch.variables != self._variables:
-                raise JellyOptionsError(f"the variables are {batch.variables}: expected {self._variables}")
-        elif self._keep is None:
-            columns.start(batch, names=self._names)
-        else:
+        if self._keep is not None:
             chosen = self._keep(batch)
             chosen = chosen[np.searchsorted(chosen, row) : np.searchsorted(chosen, end)]
-            columns.start(batch, chosen, self._names)
             row, end = 0, len(chosen)
+        columns.start(batch, chosen, self._names if self._variables is None else None)
+        if self._variables not in (None, batch.variables):
+            raise JellyOptionsError(f"the variables are {batch.variables}: expected {self._variables}")
         if not self.schema.names and row < end:
             yield pa.RecordBatch.from_struct_array(pa.array([{}] * (end - row), pa.struct([])))
             row = end
@@ -292,7 +291,7 @@ class RecordBatchBuilder:
             stop = min(end, row + self._batch_rows)
             for name in self._names:
                 array = self._array(columns, batch, name, row, stop, metadata, chosen)
-                stop = row + len(array)  # fewer where the text is too much for one record batch
+                stop = row + len(array)  # fewer where text or metadata is too much for one record batch
                 arrays.append(array)
             cut = [array if len(array) == stop - row else array.slice(0, stop - row) for array in arrays]
             known = dict(zip(self._names, cut, strict=True))
@@ -306,24 +305,24 @@ class RecordBatchBuilder:
         columns.start(None)
 
     def _array(
-        self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int,
-        metadata: dict[int, dict[str, bytes]] | None, chosen: np.ndarray[Any, Any] | None,
+        self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int, metadata: Metadata,
+        chosen: np.ndarray[Any, Any] | None,
     ) -> pa.Array:  # fmt: skip
         n = end - row
         part = self._parts[name]
         if part == "frame":
-            return pa.Array.from_buffers(pa.int64(), n, [None, pa.py_buffer(columns.frames(row, end))], 0)
+            return array_over(pa.int64(), n, columns.frames(row, end))
         if part == "row":
             rows = np.arange(row, end) if chosen is None else chosen[row:end]
             return pa.array(rows + batch.first_row, pa.int64())
         if part == "metadata":
-            return metadata_array(np.asarray(columns.frames(row, end)).view(np.int64), metadata or {})
+            return metadata_array(np.asarray(columns.frames(row, end)).view(np.int64), metadata)
         if part == "direction":
-            return self._directions(columns.directions(row, end), n)
+            return self._few(columns.directions(row, end), DIRECTIONS, n)
         if self._terms:
             return self._structs(columns, batch, name, row, end)
         if part == "object_kind" and not self._dictionary:
-            return strings(pa.string(), n, None, *columns.kinds(row, end), 0)
+            return array_over(pa.string(), n, *columns.kinds(row, end))
         return self._text(columns, batch, name, row, end)
 
     def _text(
@@ -334,8 +333,8 @@ class RecordBatchBuilder:
         made = columns.strings(name, row, end, of)
         if made is None:
             return self._all_null(pa.string(), end - row)
-        n, nulls, valid, offsets, data = made
-        return strings(pa.string(), n, valid, offsets, data, nulls)
+        n, nulls, valid, *buffers = made
+        return array_over(pa.string(), n, *buffers, valid=valid, nulls=nulls)
 
     def _structs(self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int) -> pa.Array:
         """The terms of a variable as structs; fewer than asked for where their text is long."""
@@ -346,41 +345,36 @@ class RecordBatchBuilder:
         for of in ("datatype", "lang"):
             fields.append(self._text(columns, batch, name, row, end, of))
             end = row + len(fields[-1])
-        kinds = self._few(columns.kind_codes(row, end, name), KINDS)
-        directions = self._directions(columns.directions(row, end, name), end - row)
-        arrays = [kinds, *(field.slice(0, end - row) for field in fields), directions]
-        return pa.StructArray.from_arrays(arrays, TERM, mask=kinds.is_null())
+        n = end - row
+        kinds = self._few(columns.kind_codes(row, end, name), KINDS, n)
+        directions = self._few(columns.directions(row, end, name), DIRECTIONS, n)
+        arrays = [kinds, *(field.slice(0, n) for field in fields), directions]
+        return pa.StructArray.from_arrays(arrays, [*TERM], mask=kinds.is_null())
 
-    def _codes(
-        self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int, of: str | None
-    ) -> pa.Array:
+    def _codes(self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int, of: str | None) -> pa.Array:
         """A dictionary column: the Batch's own memory where that is one, else a dictionary made for the column."""
         n = end - row
         part = self._parts[name]
         if part == "object_kind":
-            indices = pa.Array.from_buffers(pa.int8(), n, [None, pa.py_buffer(columns.kind_codes(row, end))], 0)
+            indices = array_over(pa.int8(), n, columns.kind_codes(row, end))
             return pa.DictionaryArray.from_arrays(indices, pa.array(KINDS), safe=False)
         own = self._own.get(part)
         if own and self._keep is None and columns.all_differ():
-            values = strings(pa.large_string(), batch.n_terms, None, batch.start, batch.text, 0)
-            ids = pa.py_buffer(getattr(batch, own)[row:end])
-            indices = pa.Array.from_buffers(pa.int32(), n, [None, ids], 0)
+            values = array_over(pa.large_string(), batch.n_terms, batch.start, batch.text)
+            indices = array_over(pa.int32(), n, getattr(batch, own)[row:end])
             return pa.DictionaryArray.from_arrays(indices, values, safe=False)
         made = columns.codes(name, row, end, of)
         if made is None:
             return self._all_null(_CODES, n)
         nulls, valid, codes, offsets, data = made
-        indices = pa.Array.from_buffers(pa.int32(), n, [valid and pa.py_buffer(valid), pa.py_buffer(codes)], nulls)
-        values = strings(pa.large_string(), len(offsets) // 8 - 1, None, offsets, data, 0)
+        indices = array_over(pa.int32(), n, codes, valid=valid, nulls=nulls)
+        values = array_over(pa.large_string(), len(offsets) // 8 - 1, offsets, data)
         return pa.DictionaryArray.from_arrays(indices, values, safe=False)
 
-    def _directions(self, codes: Any, n: int) -> pa.Array:
-        if codes is None:
+    def _few(self, buffer: Any, values: Sequence[str], n: int) -> pa.Array:
+        """A column of a few values, by their places among these; null where the place is negative or there is none."""
+        if buffer is None:
             return self._all_null(_KIND_CODES if self._dictionary else pa.string(), n)
-        return self._few(codes, DIRECTIONS)
-
-    def _few(self, buffer: Any, values: Sequence[str]) -> pa.Array:
-        """A column of a few values, by their places among these; null where the place is negative."""
         codes = np.asarray(buffer).view(np.int8)
         made = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(values))
         return made if self._dictionary else made.cast(pa.string())
@@ -393,17 +387,18 @@ class RecordBatchBuilder:
         return known.slice(0, n)
 
 
-def strings(type: pa.DataType, n: int, valid: Any, offsets: Any, data: Any, nulls: int) -> pa.Array:
-    """An array of strings over memory that stays where it is."""
-    buffers = [valid and pa.py_buffer(valid), pa.py_buffer(offsets), pa.py_buffer(data)]
-    return pa.Array.from_buffers(type, n, buffers, nulls)
+def array_over(type: pa.DataType, n: int, *buffers: Any, valid: Any = None, nulls: int = 0) -> pa.Array:
+    """An array over memory that stays where it is."""
+    return pa.Array.from_buffers(type, n, [valid and pa.py_buffer(valid), *map(pa.py_buffer, buffers)], nulls)
 
 
-def metadata_array(frames: np.ndarray[Any, Any], metadata: dict[int, dict[str, bytes]]) -> pa.Array:
-    """For each row the metadata of its frame."""
+def metadata_array(frames: np.ndarray[Any, Any], metadata: Metadata) -> pa.Array:
+    """For each row the metadata of its frame; for fewer rows where it is long, as every row repeats it."""
     numbers, places = np.unique(frames, return_inverse=True)
     values = [list(metadata.get(int(number), {}).items()) for number in numbers]
-    return pa.array(values, _METADATA).take(pa.array(places.ravel()))
+    sizes = np.array([sum(len(key) + len(value) for key, value in entries) for entries in values])
+    n = max(1, np.searchsorted(sizes[places].cumsum(), MAX_METADATA, "right"))
+    return pa.array(values, _METADATA).take(pa.array(places[:n]))
 
 
 @checked()
@@ -447,7 +442,6 @@ def from_batches(
     >>> from_batches(batches, columns=["object"]).read_all().to_pylist()
     [{'object': 'a:o'}]
     """
-    check_rows(batch_rows)
     return RecordBatchBuilder(layout, dictionary, columns, batch_rows, keep, direction).read_all(batches)
 
 
@@ -491,25 +485,23 @@ def from_results(
     check_result_layout(layout)
     if layout == "typed":
         return _typed(tuple(variables), batches, dictionary)
-    return RecordBatchBuilder(layout, dictionary, None, BATCH_ROWS, variables=variables).read_all(batches)
+    return RecordBatchBuilder(layout, dictionary, variables=variables).read_all(batches)
 
 
 def _typed(variables: tuple[str, ...], batches: Iterable[Batch], dictionary: bool) -> pa.RecordBatchReader:
     """Query results in columns of the types that can hold all values of a variable."""
     import tempfile  # which takes some time
 
-    made = RecordBatchBuilder("term", False, None, BATCH_ROWS, variables=variables)
+    made = RecordBatchBuilder("term", variables=variables)
     plain = pa.schema([pa.field(name, pa.string()) for name in variables])
     found: list[set[str]] = [set() for _ in variables]
     file: Any = tempfile.SpooledTemporaryFile(HELD_BYTES)  # noqa: SIM115 - closed with the reader
     sink = pa.BufferedOutputStream(pa.PythonFile(file, "w"), HELD_BYTES >> 6)
     with pa.ipc.new_stream(sink, plain) as out:
         for batch in made.read_all(batches):
-            values = [pa.nulls(len(batch), pa.string())] * len(variables)
-            for i, column in enumerate(batch.columns):
-                if column.null_count < len(column):
-                    values[i] = column.flatten()[1]
-                    _add_types(found[i], column.drop_null())
+            for types, column in zip(found, batch.columns, strict=True):
+                _add_types(types, column.drop_null())
+            values = [column.flatten()[1] for column in batch.columns]
             out.write_batch(pa.RecordBatch.from_arrays(values, schema=plain))
     sink.detach()
     chosen = [next(iter(types)) if len(types) == 1 else STRING for types in found]
@@ -540,17 +532,13 @@ def _add_types(types: set[str], terms: pa.StructArray) -> None:
             break
 
 
-def check_rows(batch_rows: int) -> None:
-    if batch_rows < 1:
-        raise JellyArgumentError("batch_rows must be at least 1")
-
-
 # ---- metadata of frames, which is at the end of a frame, so that rows wait for the end of their frame
+
 
 def with_metadata(rows: Iterable[Rows]) -> Iterator[tuple[Batch, int, int, Metadata]]:
     """Hold rows back until their frame ends, because its metadata comes last.
 
-    Keep the row ranges small: they are held in memory until the frame ends.
+    Keep the row ranges small: they are held in memory until the frame ends. Some that are given are empty.
     """
     held: list[Rows] = []
     metadata: Metadata = {}
@@ -565,31 +553,13 @@ def with_metadata(rows: Iterable[Rows]) -> Iterator[tuple[Batch, int, int, Metad
             whole = ends[-1]
             ready, held = [*held, (batch, row, min(end, whole))], [(batch, max(row, whole), end)]
             for part in ready:
-                yield from _cut(*part, metadata)
+                yield *part, metadata
             done = batch.first_frame + len(ends)
             metadata = {number: entries for number, entries in metadata.items() if number >= done}
     except JellyError:
         # Rows before an error are yielded before it is raised.
         for part in held:
-            yield from _cut(*part, metadata)
+            yield *part, metadata
         raise
     for part in held:
-        yield from _cut(*part, metadata)
-
-
-def _cut(batch: Batch, row: int, end: int, metadata: Metadata) -> Iterator[tuple[Batch, int, int, Metadata]]:
-    """Split a range of rows so that no part has too much metadata."""
-    begin, size = row, 0
-    for i, stop in enumerate([*batch.frames.tolist(), len(batch)]):
-        each = sum(len(key) + len(value) for key, value in metadata.get(batch.first_frame + i, {}).items())
-        while row < min(stop, end):
-            n = min(stop, end) - row
-            if each * n > MAX_METADATA - size:
-                n = max((MAX_METADATA - size) // each, 0 if row > begin else 1)
-            row += n
-            size += each * n
-            if n == 0 or size >= MAX_METADATA:
-                yield batch, begin, row, metadata
-                begin, size = row, 0
-    if begin < row:
-        yield batch, begin, row, metadata
+        yield *part, metadata

@@ -143,8 +143,9 @@ def write_table_file(
     With ``kind``, the name of the format, ``path`` may also be ``-`` or a file object. ``workers`` encode.
     """
     stream = to_stream(data)
-    batches = validated(stream, of_file=isinstance(data, pa.RecordBatchStreamReader))
-    return write_record_batches(path, stream.schema, batches, group_rows=group_rows, kind=kind, workers=workers)
+    return write_record_batches(
+        path, stream.schema, validated(stream), group_rows=group_rows, kind=kind, workers=workers
+    )
 
 
 def write_record_batches(

@@ -35,7 +35,8 @@ class Keyword:
     option : str, optional
         The option of the command line, by default the name with dashes; "" if there is none.
     flag : Any
-        The value that the option stands for, if it takes none: True, False or a word.
+        The value that the option stands for, if it takes none: a word, or the opposite of a default that is True or
+        False.
     metavar : str
         The name of the value in ``--help``.
     spark : str
@@ -66,7 +67,7 @@ _NO_OPTION: dict[str, Any] = {"option": ""}
 
 
 def _table(*rows: Keyword) -> dict[str, Keyword]:
-    return {row.name: row for row in rows}
+    return {row.name: replace(row, flag=not row.default) if isinstance(row.default, bool) else row for row in rows}
 
 
 _BASE = Keyword("base", "Base IRI for resolving relative IRIs.", None, f"{_SYNTAXES}, {_LOGS}", metavar="IRI")
@@ -83,7 +84,7 @@ READ = _table(
         "Jelly, Jelly-Patch, Jelly-SPARQL", **_NO_OPTION,
     ),
     Keyword("strict", "Reject text that RDF 1.1 does not allow; in Jelly, what its specification advises against.",
-            False, flag=True),
+            False),
     Keyword("rdf", "Reject terms that this version of RDF does not have. 1.2-basic has base directions, but no triple "
             "terms."),
     Keyword(
@@ -100,27 +101,27 @@ READ = _table(
     Keyword("skolem_base", "The start of the IRIs of skolemized blank nodes, such as https://example.org.",
             metavar="URL", spark="skolemBase"),
     _THREADS,
-    Keyword("require_trailer", "Refuse results that end without a trailer: they may be cut off.", False, "Jelly-SPARQL",
-            flag=True),
+    Keyword("require_trailer", "Refuse results that end without a trailer: they may be cut off.", False,
+            "Jelly-SPARQL"),
     Keyword("batch_rows", "Maximum statements of a Batch.", 32768, **_NO_OPTION),
     Keyword("batch_bytes", "Bytes of text after which a Batch ends.", 1 << 24, **_NO_OPTION),
-    Keyword("joined", "Read Jelly files joined with cat as several streams.", False, "Jelly, Jelly-Patch", flag=True),
+    Keyword("joined", "Read Jelly files joined with cat as several streams.", False, "Jelly, Jelly-Patch"),
     Keyword("unknown_rows", "Skip rows of unknown kinds.", "error", "Jelly, Jelly-Patch", "--skip-unknown-rows",
             "skip"),
     Keyword("quads", "Read all statements as quads.", False, _BINARY, **_NO_OPTION),
     Keyword("message", "The message that the whole input is. By default the first bytes decide.", None, "RDF Protobuf",
             **_NO_OPTION),
     _BASE,
-    Keyword("lenient", "Skip most validation, mainly of IRIs (faster).", False, _SYNTAXES, flag=True),
+    Keyword("lenient", "Skip most validation, mainly of IRIs (faster).", False, _SYNTAXES),
     _DIALECT,
     Keyword("members", "Format of the files of a TAR archive. By default the suffix of each decides.", None,
             "TAR archives"),
     Keyword("trailing", "Whether a comment at the very end opens an empty message. Directives never do.", "open",
             _LOGS),
-    Keyword("rename_blank_nodes", "Put the number of the message before each label.", False, _LOGS, flag=True),
+    Keyword("rename_blank_nodes", "Put the number of the message before each label.", False, _LOGS),
     Keyword("contexts", "JSON-LD contexts by URL: the path of a file, JSON text, or a dict. None is ever fetched.",
             None, "NDJSON-LD, YAML-LD, TAR archives", "--context", metavar="URL=FILE"),
-    Keyword("force", "Read the frames of a flat Jelly stream as messages.", False, _LOGS, flag=True),
+    Keyword("force", "Read the frames of a flat Jelly stream as messages.", False, _LOGS),
     *(Keyword(one.name, one.help, one.default, one.formats, metavar="SIZE", spark=one.camel) for one in SETTABLE),
 )  # fmt: skip
 
@@ -132,7 +133,7 @@ WRITE = _table(
     Keyword("frame_bytes", "Maximum bytes of a frame (0: unlimited); a larger statement has a frame of its own.",
             1_000_000, "Jelly, Jelly-Patch", metavar="N"),
     Keyword("delimited", "Write the length of each frame before it. Without it the output is one frame.", True,
-            "Jelly, Jelly-Patch", "--no-delimited", False),
+            "Jelly, Jelly-Patch", "--no-delimited"),
     Keyword("seekable", "Write an index for random access and several threads. By default files have one, but not "
             ".gz, .bz2 and .xz. Other readers see it as metadata of the last frame, jelly.index.",
             None, "Jelly, Jelly-Patch", "--seekable/--no-seekable", True),
@@ -142,13 +143,13 @@ WRITE = _table(
             None, "Jelly"),
     _THREADS,
     Keyword("keep_labels", "Reject blank node labels that the format cannot hold. By default such nodes get others.",
-            False, flag=True),
+            False),
     Keyword("library", "Also accept the terms of this library.", **_NO_OPTION),
     Keyword("quoted", "How quoted triples are written: <<( )>> of RDF 1.2 or << >> of RDF-star.", "rdf-1.2",
             f"{_LINES}, RDF Patch"),
     Keyword("prefixes", "Namespaces by name.", None, _BINARY, "--prefix", metavar="NAME=IRI"),
     Keyword("shorten", "Write prefixed names. By default only RDF Thrift has them.", None, _BINARY, **_NO_OPTION),
-    Keyword("values", "Write numbers as values; their lexical forms are lost.", False, _BINARY, flag=True),
+    Keyword("values", "Write numbers as values; their lexical forms are lost.", False, _BINARY),
     Keyword("default_quads", "Write triples as quads of the default graph.", False, "RDF Protobuf", **_NO_OPTION),
     Keyword("base", "Base IRI to declare. Nothing is resolved with it.", None, "RDF Protobuf", **_NO_OPTION),
     Keyword("lenient", "Write IRIs and language tags that only readers with lenient=True take.", False, _SYNTAXES,
@@ -157,7 +158,7 @@ WRITE = _table(
     Keyword("members", "Format of the files of a TAR archive. By default N-Quads.", None, "TAR archives",
             "--to-members"),
     Keyword("marked_bnodes", "Write blank nodes as <_:label>, which Apache Jena reads as the same nodes; of _:label it "
-            "drops the first letter.", True, "RDF Patch", "--marked-bnodes/--no-marked-bnodes", True),
+            "drops the first letter.", True, "RDF Patch", "--marked-bnodes/--no-marked-bnodes"),
 )  # fmt: skip
 
 
@@ -165,17 +166,17 @@ WRITE = _table(
 NAMED = _table(
     Keyword("layout", "Columns of a table.", "flat", spark="layout"),
     Keyword("max_columns", "Maximum predicates, each of which is a column.", 1000),
-    Keyword("skip_unknown", "Leave out files with the suffix of no format, such as README.md.", False, flag=True,
+    Keyword("skip_unknown", "Leave out files with the suffix of no format, such as README.md.", False,
             spark="skipUnknown"),
-    Keyword("drop_graphs", "Write all statements as triples, for a format without named graphs.", False, flag=True),
+    Keyword("drop_graphs", "Write all statements as triples, for a format without named graphs.", False),
     Keyword("generalized_statements", "Allow generalized statements in the Jelly output.", False, "",
-            "--allow generalized", True),
-    Keyword("max_name_table_size", "Size of the name table, in entries.", 4000, "", "--table-names"),
-    Keyword("max_prefix_table_size", "Size of the prefix table (0: none).", 150, "", "--table-prefixes"),
-    Keyword("max_datatype_table_size", "Size of the datatype table (0: none).", 32, "", "--table-datatypes"),
+            "--allow generalized"),
+    Keyword("max_name_table_size", "Size of the name table, in entries.", option="--table-names"),
+    Keyword("max_prefix_table_size", "Size of the prefix table, in entries (0: none).", option="--table-prefixes"),
+    Keyword("max_datatype_table_size", "Size of the datatype table, in entries (0: none).", option="--table-datatypes"),
     Keyword("(version 3)", "Jelly-RDF 1.2, which stores statements in columns.", option="(--jelly 1.2)"),
-    Keyword("insecure", "Use no TLS.", False, flag=True),
-    Keyword("tls", "Use TLS.", flag=True),
+    Keyword("insecure", "Use no TLS.", False),
+    Keyword("tls", "Use TLS.", False),
 )  # fmt: skip
 
 

@@ -48,8 +48,17 @@ class Limit:
     @property
     def camel(self) -> str:
         """The option of the data sources of Spark."""
-        first, *more = self.name.split("_")
-        return first + "".join(word.capitalize() for word in more)
+        return camel(self.name)
+
+
+def camel(name: str) -> str:
+    """A name with underscores as Spark and RDF-STaX spell it.
+
+    >>> camel("max_row_bytes")
+    'maxRowBytes'
+    """
+    first, *more = name.split("_")
+    return first + "".join(word.capitalize() for word in more)
 
 
 SETTABLE = (

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from jelly._options.limits import camel
 from jelly.errors import JellyArgumentError, JellyOptionsError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 MAX_TABLE_SIZE = 1 << 20
 MIN_NAME_TABLE = 8
@@ -136,15 +140,8 @@ class LogicalType(IntEnum):
         return self % 10 in (3, 4)  # GRAPHS and DATASETS, by whose names it takes longer
 
 
-_IRIS = {
-    LogicalType.FLAT_TRIPLES: f"{_STAX}flatTripleStream",
-    LogicalType.FLAT_QUADS: f"{_STAX}flatQuadStream",
-    LogicalType.GRAPHS: f"{_STAX}graphStream",
-    LogicalType.DATASETS: f"{_STAX}datasetStream",
-    LogicalType.SUBJECT_GRAPHS: f"{_STAX}subjectGraphStream",
-    LogicalType.NAMED_GRAPHS: f"{_STAX}namedGraphStream",
-    LogicalType.TIMESTAMPED_NAMED_GRAPHS: f"{_STAX}timestampedNamedGraphStream",
-}
+# GRAPHS is graphStream, FLAT_TRIPLES is flatTripleStream.
+_IRIS = {kind: _STAX + camel(f"{kind.name.lower()[:-1]}_stream") for kind in LogicalType if kind}
 
 # The table of section "Consistency with physical stream types".
 _OF_TRIPLES = (LogicalType.UNSPECIFIED, LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS)
@@ -152,75 +149,8 @@ _OF_QUADS = (LogicalType.UNSPECIFIED, LogicalType.FLAT_QUADS, LogicalType.DATASE
 _LOGICAL_TYPES = frozenset(LogicalType)
 
 
-def check_types(options: Any) -> None:
-    """Each field is of the type of its default; truth values and types of streams may be numbers, types also names."""
-    for field in fields(options):
-        value, kind = getattr(options, field.name), str if isinstance(field.default, str) else int
-        if isinstance(value, str) and isinstance(field.default, IntEnum):
-            names = type(field.default).__members__
-            if value.upper() not in names:
-                expected = ", ".join(names).lower()
-                raise JellyArgumentError(f"{field.name} is {value!r:.80}: expected one of {expected}")
-            value = names[value.upper()]
-        is_bool = isinstance(field.default, bool)
-        if not isinstance(value, kind) or (is_bool and value not in (0, 1)):
-            expected = "a str" if kind is str else "a bool" if is_bool else "a whole number"
-            raise JellyArgumentError(f"{field.name} is {value!r:.80}: expected {expected}")
-        if isinstance(field.default, IntEnum):
-            type_of_stream: Any = type(field.default)
-            try:
-                object.__setattr__(options, field.name, type_of_stream(value))
-            except ValueError as error:
-                raise JellyOptionsError(str(error)) from None
-
-
-def check_sizes(options: Any, names: int = MIN_NAME_TABLE) -> None:
-    """The sizes of the lookup tables; that of names is at least ``names``."""
-    sizes = {
-        "max_name_table_size": (options.max_name_table_size, names),
-        "max_prefix_table_size": (options.max_prefix_table_size, 0),
-        "max_datatype_table_size": (options.max_datatype_table_size, 0),
-    }
-    for name, (size, least) in sizes.items():
-        if not least <= size <= MAX_TABLE_SIZE:
-            raise JellyOptionsError(f"{name} is {size}: expected {least} to {MAX_TABLE_SIZE}")
-
-
-def _check_columns(options: StreamOptions) -> None:
-    """Check the fields that only version 3 has, or has not."""
-    if options.rdf_version not in ("", *RDF_VERSIONS):
-        raise JellyOptionsError(f"rdf_version is {options.rdf_version!r}: expected {', '.join(RDF_VERSIONS)}")
-    if options.numbering not in NUMBERINGS:
-        raise JellyOptionsError(f"numbering is {options.numbering!r}: expected P or S")
-    if options.version != COLUMN_VERSION:
-        if options.rdf_version:
-            raise JellyOptionsError("only version 3 (Jelly-RDF 1.2) announces an rdf_version")
-        return
-    if options.max_name_table_size < MIN_COLUMN_NAMES:
-        raise JellyOptionsError(
-            f"max_name_table_size is {options.max_name_table_size}: version 3 needs at least {MIN_COLUMN_NAMES}"
-        )
-    for name in ("generalized_statements", "rdf_star"):
-        if getattr(options, name):
-            raise JellyOptionsError(f"{name}=True does not go with version 3 (Jelly-RDF 1.2): version=2 can have it")
-    if options.physical_type == PhysicalType.GRAPHS:
-        raise JellyOptionsError("physical type GRAPHS does not go with version 3 (Jelly-RDF 1.2): use QUADS")
-
-
-def _crossing(options: Any, changes: dict[str, Any]) -> dict[str, Any]:
-    """The changes between rows (version 1 or 2) and columns (version 3), and what must change along."""
-    version = changes.get("version", getattr(options, "version", 0))
-    if not isinstance(options, StreamOptions) or (version == COLUMN_VERSION) == (options.version == COLUMN_VERSION):
-        return changes
-    if version != COLUMN_VERSION:
-        return {"rdf_version": "", "numbering": "P"} | changes
-    also: dict[str, Any] = {"rdf_star": False, "generalized_statements": False}
-    if options.physical_type == PhysicalType.GRAPHS:
-        also["physical_type"] = PhysicalType.QUADS
-    if options.max_name_table_size < MIN_COLUMN_NAMES:
-        also["max_name_table_size"] = MIN_COLUMN_NAMES
-    return also | changes
-
+# The values of fields that are words.
+_WORDS = {"rdf_version": ("", *RDF_VERSIONS), "numbering": NUMBERINGS}
 
 Options = TypeVar("Options", "StreamOptions", "PatchOptions")
 
@@ -228,21 +158,78 @@ Options = TypeVar("Options", "StreamOptions", "PatchOptions")
 _LOOSE: dict[str, Any] = {"max_name_table_size": MIN_COLUMN_NAMES, "logical_type": LogicalType.UNSPECIFIED}
 
 
-def _replaced(options: Options, changes: dict[str, Any]) -> Options:
-    """The options with some fields changed; what was read from a stream and does not change is not checked."""
-    if "version" in changes:
-        changes = _crossing(options, changes)
-    kept = {name: getattr(options, name) for name in _LOOSE if hasattr(options, name) and name not in changes}
-    if "physical_type" in changes:
-        kept.pop("logical_type", None)
-    made = replace(options, **{name: _LOOSE[name] for name in kept}, **changes)
-    for name, value in kept.items():
-        object.__setattr__(made, name, value)
-    return made
+def _check_types(options: Any) -> None:
+    """Each field is of the type of its default; truth values and types of streams may be numbers, types also names."""
+    for field in fields(options):
+        value = getattr(options, field.name)
+        kind: Any = type(field.default)
+        is_type = issubclass(kind, IntEnum)
+        if is_type and isinstance(value, str):
+            names = kind.__members__
+            if value.upper() not in names:
+                expected = ", ".join(names).lower()
+                raise JellyArgumentError(f"{field.name} is {value!r:.80}: expected one of {expected}")
+            value = names[value.upper()]
+        if not isinstance(value, str if kind is str else int) or (kind is bool and value not in (0, 1)):
+            expected = {str: "a str", bool: "a bool"}.get(kind, "a whole number")
+            raise JellyArgumentError(f"{field.name} is {value!r:.80}: expected {expected}")
+        if is_type:
+            try:
+                object.__setattr__(options, field.name, kind(value))
+            except ValueError as error:
+                raise JellyOptionsError(str(error)) from None
+
+
+class CommonOptions:
+    """What the options of all Jelly streams have in common: their fields are checked, and a copy may have others."""
+
+    __slots__ = ()
+    version: int
+    _least_names = MIN_NAME_TABLE
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+        for kind, least in (("name", self._least_names), ("prefix", 0), ("datatype", 0)):
+            size = getattr(self, f"max_{kind}_table_size")
+            if not least <= size <= MAX_TABLE_SIZE:
+                raise JellyOptionsError(f"max_{kind}_table_size is {size}: expected {least} to {MAX_TABLE_SIZE}")
+        for name, words in _WORDS.items():
+            word = getattr(self, name, words[0])
+            if word not in words:
+                raise JellyOptionsError(f"{name} is {word!r}: expected {' or '.join(filter(None, words))}")
+        self._check()
+
+    def _check(self) -> None:
+        """Check the version, and what must go together."""
+        if self.version != 1:
+            raise JellyOptionsError(f"version is {self.version}: expected 1")
+
+    def _along(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """The changes, and what must change along."""
+        return changes
+
+    def replace(self, **changes: Any) -> Self:
+        """Copy the options with some fields changed.
+
+        Parameters
+        ----------
+        **changes : Any
+            Fields with other values.
+        """
+        options: Any = self
+        changes = self._along(changes)
+        # What was read from a stream and does not change is not checked.
+        kept = {name: getattr(self, name) for name in _LOOSE if hasattr(self, name) and name not in changes}
+        if "physical_type" in changes:
+            kept.pop("logical_type", None)
+        made: Self = replace(options, **{name: _LOOSE[name] for name in kept}, **changes)
+        for name, value in kept.items():
+            object.__setattr__(made, name, value)
+        return made
 
 
 @dataclass(frozen=True, slots=True)
-class StreamOptions:
+class StreamOptions(CommonOptions):
     """Options of a Jelly-RDF stream (Jelly-RDF, section "Stream options").
 
     Parameters
@@ -305,16 +292,30 @@ class StreamOptions:
     rdf_version: str = ""
     numbering: str = "P"
 
-    def __post_init__(self) -> None:
-        check_types(self)
-        check_sizes(self)
+    def _check(self) -> None:
         if not 0 <= self.version <= COLUMN_VERSION:
             raise JellyOptionsError(f"version is {self.version}: expected 1, 2 or 3, or 0 for 1 or 2, whichever fits")
-        _check_columns(self)
+        if self.version == COLUMN_VERSION:
+            self._check_columns()
+        elif self.rdf_version:
+            raise JellyOptionsError("only version 3 (Jelly-RDF 1.2) announces an rdf_version")
         if not self.types_agree:
             raise JellyOptionsError(
                 f"logical type {self.logical_type.name} does not go with physical type {self.physical_type.name}"
             )
+
+    def _check_columns(self) -> None:
+        if self.max_name_table_size < MIN_COLUMN_NAMES:
+            raise JellyOptionsError(
+                f"max_name_table_size is {self.max_name_table_size}: version 3 needs at least {MIN_COLUMN_NAMES}"
+            )
+        for name in ("generalized_statements", "rdf_star"):
+            if getattr(self, name):
+                raise JellyOptionsError(
+                    f"{name}=True does not go with version 3 (Jelly-RDF 1.2): version=2 can have it"
+                )
+        if self.physical_type == PhysicalType.GRAPHS:
+            raise JellyOptionsError("physical type GRAPHS does not go with version 3 (Jelly-RDF 1.2): use QUADS")
 
     @classmethod
     def small(cls, **changes: Any) -> StreamOptions:
@@ -339,15 +340,18 @@ class StreamOptions:
         """
         return cls(**changes)
 
-    def replace(self, **changes: Any) -> StreamOptions:
-        """Copy the options with some fields changed.
-
-        Parameters
-        ----------
-        **changes : Any
-            Fields with other values.
-        """
-        return _replaced(self, changes)
+    def _along(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Rows (version 1 or 2) and columns (version 3) have not the same options."""
+        version = changes.get("version", self.version)
+        if (version == COLUMN_VERSION) == (self.version == COLUMN_VERSION):
+            return changes
+        if version != COLUMN_VERSION:
+            return {"rdf_version": "", "numbering": "P"} | changes
+        also: dict[str, Any] = {"rdf_star": False, "generalized_statements": False}
+        also["max_name_table_size"] = max(self.max_name_table_size, MIN_COLUMN_NAMES)
+        if self.physical_type == PhysicalType.GRAPHS:
+            also["physical_type"] = PhysicalType.QUADS
+        return also | changes
 
     @property
     def types_agree(self) -> bool:
@@ -411,7 +415,7 @@ class StatementType(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PatchOptions:
+class PatchOptions(CommonOptions):
     """Options of a Jelly-Patch stream (Jelly-Patch, section "Patch stream options").
 
     Parameters
@@ -453,22 +457,6 @@ class PatchOptions:
     max_datatype_table_size: int = 32
     version: int = 1
 
-    def __post_init__(self) -> None:
-        check_types(self)
-        check_sizes(self)
-        if self.version != 1:
-            raise JellyOptionsError(f"version is {self.version}: expected 1")
-
-    def replace(self, **changes: Any) -> PatchOptions:
-        """Copy the options with some fields changed.
-
-        Parameters
-        ----------
-        **changes : Any
-            Fields with other values.
-        """
-        return _replaced(self, changes)
-
     @property
     def is_grouped(self) -> bool:
         """Whether each frame is a patch."""
@@ -495,27 +483,20 @@ def options_read(
     version: int,
     rdf: int,
     numbering: str,
-) -> StreamOptions | PatchOptions:
+) -> Any:
     """Options as a stream has them: its name table may be smaller, its types another pair than a writer may choose.
 
     A logical subtype that we do not know counts as its base type.
     """
-    options: StreamOptions | PatchOptions
-    options = object.__new__(PatchOptions) if patch else object.__new__(StreamOptions)
-    found: dict[str, Any] = {
-        "generalized_statements": bool(generalized), "rdf_star": bool(star), "max_name_table_size": names,
-        "max_prefix_table_size": prefixes, "max_datatype_table_size": datatypes, "version": version,
-    }  # fmt: skip
+    # In the order of the fields.
+    values: list[Any] = [bool(generalized), bool(star), names, prefixes, datatypes, version]
     if patch:
-        found |= {"stream_type": PatchStreamType(logical), "statement_type": StatementType(physical)}
+        values = [PatchStreamType(logical), StatementType(physical), *values]
     else:
-        found |= {
-            "physical_type": PhysicalType(physical),
-            "logical_type": LogicalType(logical if logical in _LOGICAL_TYPES else logical % 10),
-            "stream_name": name.decode(),
-            "rdf_version": RDF_VERSIONS[rdf] if version == COLUMN_VERSION else "",
-            "numbering": numbering,
-        }
-    for field, value in found.items():
+        kind = LogicalType(logical if logical in _LOGICAL_TYPES else logical % 10)
+        rdf_version = RDF_VERSIONS[rdf] if version == COLUMN_VERSION else ""
+        values = [PhysicalType(physical), kind, name.decode(), *values, rdf_version, numbering]
+    options: Any = object.__new__(PatchOptions if patch else StreamOptions)
+    for field, value in zip(options.__slots__, values, strict=True):
         object.__setattr__(options, field, value)
     return options

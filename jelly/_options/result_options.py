@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
-from jelly._options.options import MIN_COLUMN_NAMES, RDF_VERSIONS, check_sizes, check_types
-from jelly.errors import JellyOptionsError
+from jelly._options.options import MIN_COLUMN_NAMES, CommonOptions
 
 
 class ResultStreamType(IntEnum):
@@ -31,7 +29,7 @@ class ResultStreamType(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ResultOptions:
+class ResultOptions(CommonOptions):
     """Options of a stream of Jelly-SPARQL.
 
     Parameters
@@ -74,25 +72,9 @@ class ResultOptions:
     max_datatype_table_size: int = 32
     version: int = 1
 
-    def __post_init__(self) -> None:
-        check_types(self)
-        check_sizes(self, MIN_COLUMN_NAMES)
-        if self.rdf_version not in ("", *RDF_VERSIONS):
-            raise JellyOptionsError(f"rdf_version is {self.rdf_version!r}: expected {', '.join(RDF_VERSIONS)}")
-        if self.version != 1:
-            raise JellyOptionsError(f"version is {self.version}: expected 1")
+    _least_names = MIN_COLUMN_NAMES
 
     @property
     def is_grouped(self) -> bool:
         """Whether each frame means something: none does."""
         return False
-
-    def replace(self, **changes: Any) -> ResultOptions:
-        """Copy the options with some fields changed.
-
-        Parameters
-        ----------
-        **changes : Any
-            Fields with other values.
-        """
-        return replace(self, **changes)

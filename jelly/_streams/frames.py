@@ -165,22 +165,24 @@ class FrameEncoder:
             return self._add_patch(item)
         if isinstance(item, Batch):
             keep = len(item.frames) > 0
-            return self._start(item, item.arity, 0 if keep else self._frame_rows).encode_frames(item, keep)
+            return self._start(item, 0 if keep else self._frame_rows).encode_frames(item, keep)
         if isinstance(item, Frame):
             return self._add_frame(item)
-        collector = self._collector or self._collect(item)
-        return self._end_frame() if collector.add(item) >= self._frame_rows else []
+        if not self._collector:
+            if isinstance(self._given, StreamOptions) and self._given.is_grouped:
+                kind = self._given.logical_type.name
+                raise JellyOptionsError(f"logical type {kind} is one of groups, this is a statement: give Frames")
+            self._collect(item)
+        return self._end_frame() if self._collector.add(item) >= self._frame_rows else []
 
     def close(self) -> list[bytes]:
         """End the stream. Return the remaining frames."""
         if self._raw:
             return []
-        frames = self._end_frame() if self._collector is not None and len(self._collector) else []
-        if not self._patch:
-            return frames + self._start(None, self._arity(None)).close_frames()
-        if self._encoder is None or self._encoder.place % 4 == 0:
+        frames = self._end_frame() if self._collector else []
+        if self._patch and (self._encoder is None or self._encoder.place % 4 == 0):
             return frames
-        return frames + self._encoder.close_frames()
+        return frames + self._start(None).close_frames()
 
     def _arity(self, statement: Any) -> int:
         physical = getattr(self._given, "physical_type", PhysicalType.UNSPECIFIED)
@@ -188,17 +190,14 @@ class FrameEncoder:
             return 3 if physical == PhysicalType.TRIPLES else 4
         return 3 if statement is None else arity_of(statement)
 
-    def _collect(self, statement: Any) -> BatchBuilder:
-        if isinstance(self._given, StreamOptions) and self._given.is_grouped:
-            kind = self._given.logical_type.name
-            raise JellyOptionsError(f"logical type {kind} is one of groups, this is a statement: give Frames")
-        self._collector = collector = BatchBuilder(self._arity(statement))
-        return collector
+    def _collect(self, statement: Any) -> None:
+        """Collect statements like this one."""
+        self._collector = BatchBuilder(self._arity(statement))
 
     def _add_frame(self, frame: Frame) -> list[bytes]:
         if self._collector is None:
             self._is_grouped = True
-            self._collector = BatchBuilder(self._arity(frame.statements[0] if frame.statements else None))
+            self._collect(next(iter(frame.statements), None))
         for name, iri in frame.namespaces:
             self._collector.namespace(name, iri)
         self._collector.extend(iter(frame.statements), len(frame.statements) + 1)
@@ -210,26 +209,25 @@ class FrameEncoder:
             self._collector.end_patch()
         else:
             self._collector.end_frame(metadata)
-        encoder = self._encoder or self._start(self._collector.batch, self._collector.batch.arity)
         frames: list[bytes] = []
-        self._collector.lend(lambda batch: frames.extend(encoder.encode_frames(batch, True)))
+        self._collector.lend(lambda batch: frames.extend(self._start(batch).encode_frames(batch, True)))
         return frames
 
     def _add_patch(self, item: Any) -> list[bytes]:
         if isinstance(item, Operation):
             self._collector.add(item)
             return []
-        frames = self._end_frame() if len(self._collector) else []
+        frames = self._end_frame() if self._collector else []
         if isinstance(item, Batch):
-            return frames + self._start(item, 4).encode_frames(item)
+            return frames + self._start(item).encode_frames(item)
         if not hasattr(item, "headers"):
             kind = type(item).__name__
             raise JellyArgumentError(f"expected a Patch, an operation, a Batch or a frame, got {kind}: {item!r:.80}")
         for batch in item.batches():
-            frames += self._start(batch, 4).encode_frames(batch)
+            frames += self._start(batch).encode_frames(batch)
         return frames + self._end_frame()
 
-    def _start(self, first: Batch | None, arity: int, frame_rows: int = 0) -> Encoder:
+    def _start(self, first: Batch | None, frame_rows: int = 0) -> Encoder:
         """The encoder, whose options are chosen by the first Batch where the caller left them open."""
         if self._encoder is not None:
             return self._encoder
@@ -240,6 +238,7 @@ class FrameEncoder:
                 # A frame that was sent cannot be taken back: these announce what may come.
                 options = changed(PatchOptions(), {"rdf_star": True, "generalized_statements": True, **given})
             else:
+                arity = self._arity(None) if first is None else first.arity
                 options = output_options(None, arity, given, grouped=self._is_grouped)
             if first is not None:
                 options = changed(options, missing(options, first, ALL_FIELDS - {"physical_type"} - given.keys()))

@@ -54,10 +54,6 @@ _READING = {
     "format", "form", "quiet", "strict", "on_error", "rdf", "star", "blank_nodes", "skolem_base", "threads", "base",
     "lenient", *STATEMENTS,
 }  # fmt: skip
-_STREAM = (
-    "jelly", "options_from", "preset", "max_name_table_size", "max_prefix_table_size", "max_datatype_table_size",
-    "physical_type", "allow", "logical_type", "stream_name", "rdf_star", "rdf_version", "numbering",
-)  # fmt: skip
 
 
 def _some(value: str) -> tuple[str, float]:
@@ -75,14 +71,13 @@ def _some(value: str) -> tuple[str, float]:
     "on_error", "base", "star", "blank_nodes", "skolem_base", rare=("strict", "rdf", "lenient", "require_trailer"),
     logs=True,
 )  # fmt: skip
-@option("--patches", "Convert a table of changes to a table.", name="reading_content", flag_value="patches",
-        hidden=True)
+@option("--patches", "Convert a table of changes to a table.", None, "patches", name="reading_content", hidden=True)
 @writes(
     "seekable", "index", "prefixes",
     rare=("frame_rows", "frame_bytes", "delimited", "quoted", "values", "keep_labels", "marked_bnodes", "dialect",
           "members"),
 )  # fmt: skip
-@streams(*_STREAM, "stream_type", "statement_type")
+@streams()
 @option("--take-frames RANGE", "Take these frames of a Jelly file, from 0: 3, 2..5 (without 5), 2..=4, ..5 or 3..",
         hidden=True)
 @option("--unique", "Write equal statements once.")

@@ -295,7 +295,7 @@ def stats_(
 
 @command("FILE...")
 @option("-o, --output OUT", "Write to OUT instead of standard output; also .json and .html.", "-")
-@option("--html", "Print a page with pictures.", name="form", flag_value="html")
+@option("--html", "Print a page with pictures.", None, "html", name="form")
 @forms("json")
 @option("--iri IRI", "IRI of the data set (default: the URL of one file, or a UUID that depends on the figures).")
 @option("--title TEXT", "Title of the data set (default: the names of the files).")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, get_args, get_origin
@@ -12,10 +11,11 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from jelly._formats.registry import REGISTRY, Content, plain_name
-from jelly._options.keywords import READ, WRITE, Keyword, type_of
+from jelly._options.keywords import NAMED, READ, WRITE, Keyword, type_of
 from jelly._options.options import (
     COLUMN_VERSION,
     MAX_TABLE_SIZE,
+    MIN_NAME_TABLE,
     LogicalType,
     PatchStreamType,
     PhysicalType,
@@ -153,24 +153,41 @@ def option(
 
     ``spec`` has its names and its value as in ``--help``: ``--unique``, ``-o, --output FILE``, ``--by [s|p]`` for one
     of some words, ``--conf NAME=VALUE...`` for a pair, and one that is repeated. Without a value it is a flag. ``kind``
-    is the type of a value if its name in ``--help`` does not say it, ``name`` the parameter.
+    is the type of a value if its name in ``--help`` does not say it, of a flag what it stands for. ``name`` is the
+    parameter; that of a keyword of reading, writing or a stream begins with the name of its dict, see `command`.
     """
     words = re.split(",? ", spec.strip())
     value = "" if words[-1][0] == "-" else words.pop()
     if value:
         word = value.removesuffix("...")
-        if choices := word[1:-1].split("|") if word[0] == "[" else []:
-            kind = kind or click.Choice(choices)
-        kind = kind or (_pairs(word) if "=" in word else _TYPES.get(word, str))
-        settings |= {"type": kind, "multiple": value.endswith("...")}
-        settings["metavar"] = None if choices else word
+        has_words = word[0] == "["
+        if kind is None:
+            of_name = _pairs(word) if "=" in word else _TYPES.get(word, str)
+            kind = click.Choice(word[1:-1].split("|")) if has_words else of_name
+        settings |= {"type": kind, "multiple": value.endswith("..."), "metavar": None if has_words else word}
         settings.setdefault("show_default", default not in (None, "-") and "default" not in help)
-    elif "flag_value" not in settings:
+    elif kind is not None:
+        settings["flag_value"] = kind
+    else:
         settings["is_flag"] = True
         default = default if "/" in spec else bool(default)
+    if name and name.partition("_")[0] in _GROUPS:
+        settings |= {"callback": _keep, "expose_value": False}
     settings["default"] = default
     found: Decorator = click.option(*words, *([name] if name else []), help=help, **settings)
     return found
+
+
+# The dicts of keywords, and the headings of their options in `--help`.
+_GROUPS = {"reading": "Input", "writing": "Output", "stream": "Output"}
+
+
+def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Put the value of a keyword, if it is given, into the dict that the command gets."""
+    into, _, name = (parameter.name or "").partition("_")
+    given = context.params.setdefault(into, {})
+    if value not in (None, ()):
+        given[name] = dict(value) if isinstance(value, tuple) else value
 
 
 def together(*adds: Decorator) -> Decorator:
@@ -195,18 +212,15 @@ def options(table: Mapping[str, Keyword], *names: str, into: str, hidden: bool =
 
 def _option(row: Keyword, name: str, hidden: bool) -> Decorator:
     """The option of a keyword."""
-    switch, told = row.option or row.switch, type_of(row.name)
+    switch = row.option or row.switch
     if row.flag is not None:
-        flag = {} if "/" in switch else {"flag_value": row.flag}
-        return option(switch, row.help, name=name, hidden=hidden, **flag)
-    kind: Any = None
-    kinds = get_args(told) if get_origin(told) not in (None, Literal) else (told,)
-    words = [word for one in kinds if get_origin(one) is Literal for word in get_args(one)]
+        return option(switch, row.help, None, None if "/" in switch else row.flag, name=name, hidden=hidden)
+    told = type_of(row.name)  # words, or None or some words
+    words = [word for one in (told, *get_args(told)) if get_origin(one) is Literal for word in get_args(one)]
     value = f"[{'|'.join(words)}]" if words else row.metavar or "FORMAT"
-    if any(get_origin(one) is Mapping for one in kinds):
+    if "=" in value:
         value += "..."
-    elif value == "N" and row.default != 1:
-        kind = COUNT  # of frame_rows and frame_bytes 0 is no limit
+    kind = COUNT if value == "N" and row.default != 1 else None  # of frame_rows and frame_bytes 0 is no limit
     return option(f"{switch} {value}", row.help, None, kind, name=name, hidden=hidden)
 
 
@@ -232,7 +246,7 @@ def reads(
 
 _messages = option(
     "--messages", "Read logs of RDF Messages. Suffixes that only logs have (.ndjson, .yaml, .tar) need no option.",
-    name="reading_content", flag_value="messages",
+    None, "messages", name="reading_content",
 )  # fmt: skip
 
 
@@ -250,8 +264,14 @@ _PRESETS = {
     name: {size: getattr(preset, size) for size in _SIZES}
     for name, preset in (("small", StreamOptions.small()), ("big", StreamOptions.big()))
 }
-PHYSICAL = {kind.name.lower(): kind for kind in PhysicalType if kind}
-LOGICAL = {kind.name.lower().replace("_", "-"): kind for kind in LogicalType if kind}
+
+
+def _words(types: Iterable[Any]) -> dict[str, Any]:
+    """The types of streams by their names on the command line."""
+    return {kind.name.lower().replace("_", "-"): kind for kind in types if kind}
+
+
+_PHYSICAL, _LOGICAL = _words(PhysicalType), _words(LogicalType)
 # The fields of the stream options that `--allow` sets.
 ALLOWED: dict[str, tuple[str, Any]] = {
     "generalized": ("generalized_statements", True), "namespaces": ("version", 2), "star": ("rdf_star", True),
@@ -270,58 +290,50 @@ class _Logical(Word):
             self.fail(error.reason, param, ctx)
 
 
-def _table_size(kind: str, plural: str, least: int) -> Any:
-    told = f"Size of the table of {plural}, in entries{'' if least else ' (0: none)'}."
-    return f"--table-{plural} N", told, None, click.IntRange(least, MAX_TABLE_SIZE)
-
-
-# Options of a Jelly stream that is written, by the fields of the stream options.
+# Options of a Jelly stream that is written, by the fields of the stream options: option, help, and type.
 _STREAM: dict[str, Any] = {
     "jelly": ("--jelly [1.0|1.1|1.2]", "Version of Jelly-RDF. 1.2 stores statements in columns; it is not final. By "
-              "default it is 1.2 if the first source is of it, else 1.0 or 1.1.", None,
+              "default it is 1.2 if the first source is of it, else 1.0 or 1.1.",
               Word({"1.0": 1, "1.1": 2, "1.2": COLUMN_VERSION})),
-    "options_from": ("--options-from FILE", "A Jelly file whose stream options to take, but for those given here.",),
-    "preset": ("--preset [small|big]", "Sizes of the lookup tables of Jelly.", None, Word(_PRESETS)),
-    "max_name_table_size": _table_size("name", "names", 8),
-    "max_prefix_table_size": _table_size("prefix", "prefixes", 0),
-    "max_datatype_table_size": _table_size("datatype", "datatypes", 0),
-    "physical_type": (f"--physical [{'|'.join(PHYSICAL)}]", "Physical stream type of the Jelly output.", None,
-                      Word(PHYSICAL)),
+    "options_from": ("--options-from FILE", "A Jelly file whose stream options to take, but for those given here."),
+    "preset": ("--preset [small|big]", "Sizes of the lookup tables of Jelly.", Word(_PRESETS)),
+    **{size: (f"{NAMED[size].switch} N", NAMED[size].help, click.IntRange(least, MAX_TABLE_SIZE))
+       for size, least in zip(_SIZES, (MIN_NAME_TABLE, 0, 0), strict=True)},
+    "physical_type": (f"--physical [{'|'.join(_PHYSICAL)}]", "Physical stream type of the Jelly output.",
+                      Word(_PHYSICAL)),
     "allow": (f"--allow [{'|'.join(ALLOWED)}]...", "Allow generalized statements, namespaces, or quoted triples of "
-              "RDF-star in the Jelly output. Repeatable.", None, Word(ALLOWED)),
-    "logical_type": ("--logical TYPE", f"Logical stream type (the meaning of a frame): {', '.join(LOGICAL)}, or its "
-                     "IRI in RDF-STaX.", None, _Logical(LOGICAL)),
+              "RDF-star in the Jelly output. Repeatable.", Word(ALLOWED)),
+    "logical_type": ("--logical TYPE", f"Logical stream type (the meaning of a frame): {', '.join(_LOGICAL)}, or its "
+                     "IRI in RDF-STaX.", _Logical(_LOGICAL)),
     "stream_name": ("--stream-name NAME", "Name in the stream options."),
-    "rdf_star": ("--no-star", "Reject quoted triples."),
+    "rdf_star": ("--no-star", "Reject quoted triples.", False),
     "rdf_version": ("--rdf-version [1.1|1.2-basic|1.2|unspecified]", "With --jelly 1.2: the RDF version to announce "
                     "(default: what the terms need)."),
-    "stream_type": ("--patch-type [flat|frame|punctuated]", "Stream type of Jelly-Patch: where a patch ends.", None,
-                    Word({kind.name.lower(): kind for kind in PatchStreamType if kind})),
-    "statement_type": ("--triples", "Write triples to Jelly-Patch (default: quads)."),
     "numbering": ("--numbering [P|S]", "With --jelly 1.2: which draft of the schema numbers the fields (default P, "
                   "that of Jelly-JVM)."),
+    "stream_type": ("--patch-type [flat|frame|punctuated]", "Stream type of Jelly-Patch: where a patch ends.",
+                    Word(_words(PatchStreamType))),
+    "statement_type": ("--triples", "Write triples to Jelly-Patch (default: quads).", StatementType.TRIPLES),
 }  # fmt: skip
-_WIDE = ("physical_type", "allow")
 
 
 def streams(*names: str) -> Decorator:
     """Decorator: add options of a Jelly stream that is written; the command gets the given ones as ``stream``.
 
-    By default these are those for input whose kinds of statements may appear late. See `reading.stream_of`.
+    By default these are all of them. See `reading.stream_of`.
     """
-    flags: Any = {"rdf_star": {"flag_value": False}, "statement_type": {"flag_value": StatementType.TRIPLES}}
-    return together(
-        *(
-            option(*_STREAM[name], name=f"stream_{name}", hidden=name != "jelly", **flags.get(name, {}))
-            for name in names or _WIDE
-        )
-    )
+
+    def stream_option(name: str) -> Decorator:
+        spec, help, *kind = _STREAM[name]
+        return option(spec, help, None, *kind, name=f"stream_{name}", hidden=name != "jelly")
+
+    return together(*map(stream_option, names or _STREAM))
 
 
 def forms(*words: str) -> Decorator:
     """Decorator: add the options for the form of a result, which the command gets as ``form``; `show` prints it."""
     told = {"json": "JSON", "yaml": "YAML", "table": "tables (default on a terminal; else YAML)"}
-    return together(*(option(f"--{word}", f"Print {told[word]}.", name="form", flag_value=word) for word in words))
+    return together(*(option(f"--{word}", f"Print {told[word]}.", None, word, name="form") for word in words))
 
 
 def refuse(what: str, allowed: Collection[str]) -> None:
@@ -339,7 +351,6 @@ def refuse(what: str, allowed: Collection[str]) -> None:
 
 
 _WIDTH = 24  # of the names of options in `--help`
-_GROUPS = {"reading": "Input", "writing": "Output", "stream": "Output"}
 
 
 def grouped(parameters: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
@@ -347,9 +358,9 @@ def grouped(parameters: Iterable[click.Parameter]) -> dict[str, list[click.Optio
     groups: dict[str, list[click.Option]] = {"Options": [], "Input": [], "Output": [], "Limits": []}
     for each in parameters:
         if isinstance(each, click.Option):
-            into, _, name = (each.name or "").partition("_")
-            is_limit = into == "reading" and name.startswith("max_")
-            groups["Limits" if is_limit else _GROUPS.get(into, "Options")].append(each)
+            name = each.name or ""
+            heading = _GROUPS.get(name.partition("_")[0], "Options")
+            groups["Limits" if name.startswith("reading_max_") else heading].append(each)
     return groups
 
 
@@ -369,10 +380,11 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, group in grouped(self.get_params(ctx)).items():
-            told = [record for each in group if (record := each.get_help_record(ctx)) is not None]
-            records = [(names.ljust(_WIDTH), text) for names, text in told]
-            if ALL not in ctx.meta:
-                records = [(names, re.split(r"(?<=\.) (?=[A-Z])", text)[0]) for names, text in records]
+            told = filter(None, (each.get_help_record(ctx) for each in group))
+            records = [
+                (names.ljust(_WIDTH), text if ALL in ctx.meta else re.split(r"(?<=\.) (?=[A-Z])", text)[0])
+                for names, text in told
+            ]
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records, col_max=_WIDTH)
@@ -397,19 +409,7 @@ def command(
     """
 
     def decorate(function: Callable[..., Any]) -> Command:
-        @functools.wraps(function)
-        def call(**given: Any) -> Any:
-            for into in ("reading", "writing", "stream"):
-                named = [name for name in given if name.startswith(f"{into}_")]
-                values = {name.removeprefix(f"{into}_"): given.pop(name) for name in named}
-                if named:
-                    given[into] = {
-                        name: dict(value) if isinstance(value, tuple) else value
-                        for name, value in values.items() if value not in (None, ())
-                    }  # fmt: skip
-            return function(**given)
-
-        made: Any = call
+        made: Any = function
         for word in reversed(arguments):
             name = re.sub(r"\W", "", word).lower()
             name = _PARAMETERS.get(name, name) + "s" * word.endswith("...")

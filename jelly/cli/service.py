@@ -269,7 +269,7 @@ def _counts(broker: Any) -> str:
 @reads("star")
 @option("--frame-rows N", "Statements per frame, unless frames are kept.", 256)
 @_client_options
-@streams()
+@streams("physical_type", "allow")
 @forms("json")
 def publish(file: str, address: str, topic: str, frame_rows: int, form: str | None, **given: Any) -> None:
     """Publish the statements or the patches of a file.

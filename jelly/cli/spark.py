@@ -27,10 +27,10 @@ _common = together(
     option("--master MASTER", "Spark master: local[N] or spark://HOST:PORT.", show_default="local[*]", name="spark"),
     option("--conf NAME=VALUE...", "A setting of Spark. Repeatable."),
     option("--storage NAME=VALUE...", "An option of fsspec for URLs. Repeatable."),
-    option("--skip-errors", "Skip broken input and report it (default: fail).", "fail", name="on_error",
-           flag_value="skip"),
+    option("--skip-errors", "Skip broken input and report it (default: fail).", "fail", "skip",
+           name="on_error"),
     option("--no-partitions", "Do not take directories such as graph=http%3A%2F%2Fexample.org for the graph of their "
-           "files.", True, name="partitions", flag_value=False),
+           "files.", True, False, name="partitions"),
     option("--allow-empty", "Accept that there are no files to read."),
 )  # fmt: skip
 

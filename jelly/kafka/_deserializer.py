@@ -114,7 +114,7 @@ class JellyDeserializer:
         if result == "arrow":
             from jelly._formats.arrow_tables import RecordBatchBuilder, pa
 
-            maker = RecordBatchBuilder("flat", False, None, 1 << 15)
+            maker = RecordBatchBuilder("flat")
             return pa.Table.from_batches(maker.run([(batch, 0, len(batch)) for batch in batches]), maker.schema)
         if result == "rdflib":
             from jelly.rdflib._reading import graph_of

@@ -96,7 +96,7 @@ class _Lists:
     def __init__(
         self, layout: Layout, mode: Mode, parse: Parse, place: str, changes: bool = False, reasons: bool = False
     ) -> None:
-        self._maker = RecordBatchBuilder(layout, False, None, ROWS)
+        self._maker = RecordBatchBuilder(layout, batch_rows=ROWS)
         self.type = type_of_lists(layout, changes)
         self._changes = changes
         self._reasons = reasons

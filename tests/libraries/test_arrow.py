@@ -269,7 +269,7 @@ def test_zero_copy_of_what_the_core_made():
     columns = ArrowExporter("flat")
     columns.start(next(jelly.scan(PEOPLE, format="nt").batches()))
     rows, nulls, valid, offsets, data = columns.strings("object", 0, 3)
-    array = arrow_tables.strings(pa.string(), rows, valid, offsets, data, nulls)
+    array = arrow_tables.array_over(pa.string(), rows, offsets, data, valid=valid, nulls=nulls)
     import numpy as np
 
     assert array.buffers()[2].address == np.frombuffer(data, np.uint8).ctypes.data
