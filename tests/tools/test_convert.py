@@ -127,6 +127,19 @@ def test_empty_jelly_keeps_its_options():
     assert jelly.read_options(convert(jelly.dumps([], options))[0]) == options
 
 
+@pytest.mark.parametrize("statement", [b"<a:s> <a:p> <a:o> .\n", b"<a:s> <a:p> <a:o> <a:g> .\n"])
+@pytest.mark.parametrize("kind", PhysicalType)
+def test_a_type_by_its_name_is_that_by_its_number(kind, statement):
+    def made(value):
+        data = convert(statement, format="nq")[0]
+        try:
+            return convert(data, options={"physical_type": value})[0]
+        except jelly.JellyError as error:
+            return str(error)
+
+    assert made(kind.name.lower()) == made(kind) == made(int(kind))
+
+
 def test_options_as_a_whole_and_as_changes():
     data = grouped()
     whole = StreamOptions.small(physical_type=3, logical_type=2)
