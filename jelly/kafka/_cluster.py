@@ -67,7 +67,7 @@ class Cluster:
         if not parts.netloc or parts.path.strip("/"):
             raise JellyArgumentError(f"store is {address!r}: expected kafka://HOST:PORT")
         self.servers: str = parts.netloc
-        self._settings: dict[str, Any] = _ALL | dict(parse_qsl(parts.query)) | {"bootstrap.servers": parts.netloc}
+        self._settings: dict[str, Any] = {**_ALL, **dict(parse_qsl(parts.query)), "bootstrap.servers": parts.netloc}
         self._why = ""  # of the last error of a connection
         self._is_known = False
         self._closed = threading.Event()

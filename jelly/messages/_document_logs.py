@@ -100,29 +100,34 @@ class NdjsonLog(_Documents):
             return
         line, groups = self._line, [self._together]
         self._together = []
-        around = _spellings(self._context, {})
         while groups:
             group = groups.pop()
             self._line = group[0][0]
             nodes = b",".join([part for _, text in group for part in (text, self._end) if part])
+            document = b'{"@context":%b,"@graph":[%b]}' % (self._context, nodes)
             try:
-                nquads = self._nquads(b'{"@context":%b,"@graph":[%b]}' % (self._context, nodes))
+                nquads = self._nquads(document)
             except JellyError:
                 # Half by half, so that the context is not worked through for each message before the broken one.
                 if (half := len(group) // 2) == 0:
                     raise
                 groups += [group[half:], group[:half]]
                 continue
+            tags = set(JSON_TAG.findall(document))
+            if len(tags) == len({tag.lower() for tag in tags}):  # nearly always: each has one spelling
+                yield nquads.replace(self._sentinel, MESSAGE)
+                continue
+            around = _spellings(self._context, {})
             for (_, text), part in zip(group, nquads.split(self._sentinel), strict=False):
                 yield respelled(part, _spellings(text, around).get) + MESSAGE
         self._line = line
 
 
-def _spellings(text: bytes, around: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+def _spellings(text: bytes, around: Mapping[str, str]) -> dict[str, str]:
     """The language tags of a JSON text, by their small letters: as it spells them, or in small letters where it, or
     the text ``around`` it, has two spellings (see `JsonMarks`)."""
-    found: dict[bytes, bytes] = {}
-    for tag in set(JSON_TAG.findall(text)):
+    found: dict[str, str] = {}
+    for tag in map(bytes.decode, set(JSON_TAG.findall(text))):
         low = tag.lower()
         if found.setdefault(low, around.get(low, tag)) != tag:
             found[low] = low
@@ -162,8 +167,7 @@ class YamlLog(_Documents):
         if final or _NEW_MARKER.search(head):
             data, begin = self._take(data), 0
             for end in [*(match.end() for match in _END.finditer(data)), *[len(data)] * final]:
-                text = data[begin:end]
-                if not _DOCUMENT_LINE.search(text):
+                if end < begin or not _DOCUMENT_LINE.search(text := data[begin:end]):
                     continue  # directives belong to the document that begins here
                 yield from map(self._one, self._load(text, self._line))
                 self._line += text.count(b"\n")

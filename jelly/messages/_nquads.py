@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Iterator
 from itertools import groupby
@@ -23,21 +22,25 @@ MAX_EXPANSION = 64
 _NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)*)(?![A-Za-z0-9-])(?=[^"\n]*\n)')
 
 
-def respelled(nquads: bytes, of_tag: Callable[[bytes], bytes | None]) -> bytes:
-    """N-Quads with other spellings of the tags in them, which are in small letters; those without one stay."""
-    return _NQUADS_TAG.sub(lambda match: b'"@' + (of_tag(match[1]) or match[1]), nquads)
+def respelled(nquads: bytes, of_tag: Callable[[str], str | None]) -> bytes:
+    """N-Quads with other spellings of the tags in them that are in small letters; None leaves one as it is."""
+    return _NQUADS_TAG.sub(lambda match: b'"@' + (of_tag(tag := match[1].decode()) or tag).encode(), nquads)
 
 
-class _Limited(io.BytesIO):
+class _Limited:
     """A file in memory whose size is checked, because prefixes can expand a small text to a large one."""
 
     def __init__(self, check: Callable[[int], None]) -> None:
-        super().__init__()
         self._check = check
+        self.data = bytearray()
 
     def write(self, data: Any) -> int:
-        self._check(self.tell() + len(data))
-        return super().write(data)
+        self._check(len(self.data) + len(data))
+        self.data += data
+        return len(data)
+
+    def flush(self) -> None:
+        """There is nothing to do."""
 
 
 class Converter:
@@ -143,7 +146,5 @@ class Converter:
         except MemoryError as error:
             raise memory_error(error) from None
         tags = self._parsing.tags
-        nquads: bytes = tags.take(made.getvalue())
-        if (of_tag := tags.of_tag) is None:
-            return nquads
-        return respelled(nquads, lambda tag: of_tag(tag.decode()).encode())
+        nquads: bytes = tags.take(bytes(made.data))
+        return nquads if tags.of_tag is None else respelled(nquads, tags.of_tag)
