@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from typing import Any
 
 from jelly._core.base.batch import Batch
@@ -73,28 +73,33 @@ class Broker(Handler):
         with self._counted():
             topic: Topic | None = None
             whole: WholePatches | None = None
-            started = False
             async for batch in call:
                 if call.options is None:
                     continue  # empty frames may come before the options
                 if topic is None:
                     topic = await self.topics.run(self._topic, call)
-                    whole = WholePatches(call.options) if call.kind == "patches" else None
-                    if whole is None:
-                        topic.offer(call.options)
-                        is_empty = not (len(batch) or batch.namespaces or batch.metadata)
-                        if is_empty and not call.options.is_grouped:
-                            continue  # only the options
-                for message in [batch] if whole is None else whole.add(batch):
-                    if not started:  # another publication may have created the topic meanwhile
-                        topic.offer(call.options)
-                        started = True
-                    await self._append(topic, message)
-            if topic is not None and whole is not None:
-                for message in whole.close():
-                    topic.offer(call.options)
-                    await self._append(topic, message)
-            await self._end(call, topic)
+                    if call.kind == "patches":
+                        whole = WholePatches(call.options)
+                    elif not (len(batch) or batch.namespaces or batch.metadata or call.options.is_grouped):
+                        topic.offer(call.options)  # which is all that this frame has
+                        continue
+                await self._append(call, topic, [batch] if whole is None else whole.add(batch))
+            if topic is None:
+                raise Refusal("INVALID_ARGUMENT", f"the stream has no {'options' if call.messages else 'frame'}")
+            if whole is not None:
+                await self._append(call, topic, whole.close())
+            await self.topics.run(self.topics.acknowledge, topic, call.lost)
+
+    async def _append(self, call: Publication, topic: Topic, messages: Iterable[Batch]) -> None:
+        for message in messages:
+            if not call.is_offered:  # another publication may have created the topic meanwhile
+                topic.offer(call.options)
+                call.is_offered = True
+            if topic.is_ready(message):
+                topic.append(message)
+            else:
+                await self.topics.run(topic.append, message)
+            self.published += 1
 
     async def on_list_topics(self, call: Call) -> list[TopicInfo]:
         """List all topics by name."""
@@ -127,32 +132,14 @@ class Broker(Handler):
         await self.topics.run(self.topics.delete, topic)
         return info
 
-    async def _append(self, topic: Topic, batch: Batch) -> None:
-        if topic.is_ready(batch):
-            topic.append(batch)
-        else:
-            await self.topics.run(topic.append, batch)
-        self.published += 1
-
-    async def _end(self, call: Publication, topic: Topic | None) -> None:
-        """Make sure of what was published, or refuse a stream of nothing."""
-        if topic is not None:
-            await self.topics.run(self.topics.acknowledge, topic, call.lost)
-        elif call.messages == 0:
-            raise Refusal("INVALID_ARGUMENT", "the stream has no frame")
-        else:
-            raise Refusal("INVALID_ARGUMENT", "the stream has no options")
-
     def _topic(self, call: Publication) -> Topic:
         if not call.topic:
             name = "" if call.kind == "patches" else "a stream name in the options, or "
             raise Refusal("INVALID_ARGUMENT", f"no topic: expected {name}the metadata jelly-topic")
         try:
-            topic = self.topics.get(call.topic, create=self.create, owner=call.identity or "")
+            topic = self._found(call.topic, create=self.create, owner=call.identity or "")
         except JellyLimitError as error:
             raise Refusal("RESOURCE_EXHAUSTED", error.reason) from None
-        if topic is None:
-            raise Refusal("NOT_FOUND", f"there is no topic {call.topic!r}")
         call.lost = topic.lost
         return topic
 
@@ -181,8 +168,8 @@ class Broker(Handler):
                 self.subscribers -= 1
                 reading.close()
 
-    def _found(self, name: str) -> Topic:
-        topic = self.topics.get(name)
+    def _found(self, name: str, **settings: Any) -> Topic:
+        topic = self.topics.get(name, **settings)
         if topic is None:
             raise Refusal("NOT_FOUND", f"there is no topic {name!r}")
         return topic

@@ -18,10 +18,9 @@ from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
 from jelly._streams.frames import FrameDecoder, frame_of, statements_of
 from jelly._streams.reader import Frame, Statement
-from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyOptionsError, JellyServiceError, need
+from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyOptionsError, need
 from jelly.grpc._framing import BIG, PUNCTUATION
 from jelly.grpc._protocol import FOLLOW, START, TOPIC, TOPIC_BYTES, Kind, inflate, unpack_subscribe
-from jelly.grpc._topic import Deleted, Missed
 
 with need("grpc", "gRPC needs grpcio"):
     import grpc
@@ -64,12 +63,6 @@ class Refusal(JellyError):
         super().__init__(reason, **place)
 
 
-_CODES = {
-    Refusal: "", JellyServiceError: "", Missed: "OUT_OF_RANGE", Deleted: "NOT_FOUND", JellyError: "INVALID_ARGUMENT",
-    NotImplementedError: "UNIMPLEMENTED",
-}  # fmt: skip
-
-
 def status_of(error: BaseException) -> tuple[Any, str]:
     """The status code and the message for a call that failed with this error.
 
@@ -80,10 +73,10 @@ def status_of(error: BaseException) -> tuple[Any, str]:
     if isinstance(error, OSError) and error.errno in _EXHAUSTED:
         log.error("the store: %s", error)
         return codes.RESOURCE_EXHAUSTED, "the store is full"
-    for kind, name in _CODES.items():
-        if isinstance(error, kind):
-            code = error.code if isinstance(error, Refusal | JellyServiceError) else name
-            return codes[code], str(error)[:MAX_DETAIL] or "not implemented"
+    if isinstance(error, JellyError | NotImplementedError):
+        usual = codes.INVALID_ARGUMENT if isinstance(error, JellyError) else codes.UNIMPLEMENTED
+        code = codes.__members__.get(getattr(error, "code", ""), usual)
+        return code, str(error)[:MAX_DETAIL] or "not implemented"
     log.error("a call failed", exc_info=error)
     return codes.INTERNAL, "the server failed; its log says why"
 
@@ -93,7 +86,7 @@ class Call:
 
     Parameters
     ----------
-    context, authenticate : Any
+    context, server : Any
         Internal.
 
     Attributes
@@ -121,21 +114,15 @@ class Call:
     []
     """
 
-    def __init__(self, context: Any, authenticate: Authenticate | None) -> None:
+    def __init__(self, context: Any, server: Any) -> None:
         self._context = context
+        self._server = server
         self.peer: str = context.peer()
         self.metadata: dict[str, str] = metadata_of(context.invocation_metadata())
-        self.identity: str | None = authenticate(self.metadata) if authenticate is not None else None
+        self.identity: str | None = None
+        if server._authenticate is not None:
+            self.identity = server._authenticate(self.metadata)
         self.is_authorized = False  # by the `authorize` of the server
-
-
-def _topic_of(context: Any) -> str:
-    """The topic in the call metadata that are not text, or ``""``."""
-    found = [value for key, value in context.invocation_metadata() or () if key == TOPIC_BYTES]
-    try:
-        return found[0].decode() if found else ""
-    except UnicodeDecodeError:
-        raise JellyOptionsError(f"{TOPIC_BYTES} is not UTF-8") from None
 
 
 def metadata_of(pairs: Any) -> dict[str, str]:
@@ -148,7 +135,7 @@ class Subscription(Call):
 
     Parameters
     ----------
-    context, authenticate, kind, request : Any
+    context, server, kind, request : Any
         Internal.
 
     Attributes
@@ -176,8 +163,8 @@ class Subscription(Call):
     ['hello ann']
     """
 
-    def __init__(self, context: Any, authenticate: Authenticate | None, kind: Kind, request: bytes) -> None:
-        super().__init__(context, authenticate)
+    def __init__(self, context: Any, server: Any, kind: Kind, request: bytes) -> None:
+        super().__init__(context, server)
         self.kind: Kind = kind
         self.topic: str
         self.options: StreamOptions | PatchOptions | None
@@ -191,9 +178,9 @@ class Subscription(Call):
 
 
 def _start(value: str | None) -> int | str | None:
-    if value is None or value in ("earliest", "latest"):
+    if value in (None, "earliest", "latest"):
         return value
-    if value.isascii() and value.isdigit() and len(value) < 19:
+    if value and value.isascii() and value.isdigit() and len(value) < 19:
         return int(value)
     raise JellyOptionsError(f"{START} is {value!r}: expected the number of a message, earliest or latest")
 
@@ -206,10 +193,8 @@ class Publication(Call):
 
     Parameters
     ----------
-    context, authenticate, kind, requests, check, max_bytes : Any
+    context, server, kind, requests : Any
         Internal.
-    **limits : Any
-        Limits of the `Decoder`.
 
     Attributes
     ----------
@@ -231,21 +216,22 @@ class Publication(Call):
     1
     """
 
-    def __init__(
-        self, context: Any, authenticate: Authenticate | None, kind: Kind, requests: AsyncIterator[bytes],
-        check: Callable[[Call, str, str], None], max_bytes: int, **limits: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(context, authenticate)
+    def __init__(self, context: Any, server: Any, kind: Kind, requests: AsyncIterator[bytes]) -> None:
+        super().__init__(context, server)
         self.kind: Kind = kind
         self._requests = requests
-        self._check = check
-        self._max_bytes = max_bytes
-        self._decoder = FrameDecoder(patch=kind == "patches", **limits)
+        self._decoder = FrameDecoder(patch=kind == "patches", **server._limits)
         self._open = 0  # bytes since a patch ended
-        self._topic = self.metadata.get(TOPIC) or _topic_of(context)
+        pairs = dict(context.invocation_metadata() or ())
+        try:
+            self._topic: str = self.metadata.get(TOPIC) or pairs.get(TOPIC_BYTES, b"").decode()
+        except UnicodeDecodeError:
+            raise JellyOptionsError(f"{TOPIC_BYTES} is not UTF-8") from None
         self._checked = False
         self.messages: int = 0
-        self.lost = 0  # see `Topic`, when the publication began
+        # Of a broker: see `Topic`, when the publication began; and whether the topic was offered its options.
+        self.lost = 0
+        self.is_offered = False
 
     @property
     def options(self) -> Any:
@@ -262,16 +248,17 @@ class Publication(Call):
         return self._topic or name
 
     def _decode(self, frame: bytes) -> Batch:
-        batch = self._decoder.decode(inflate(frame, self._max_bytes))
+        most = self._server._max_bytes
+        batch = self._decoder.decode(inflate(frame, most))
         # Empty frames may come before the options, which name the topic.
         if not self._checked and (self._topic or self.options is not None):
-            self._check(self, "publish", self.topic)
+            self._server._check(self, "publish", self.topic)
             self._checked = True
         self.messages += 1
         if batch.op is not None:
             self._open = len(frame) + (0 if PUNCTUATION in batch.op else self._open)
-            if self._open > self._max_bytes:
-                raise JellyLimitError(f"a patch of more than {self._max_bytes} bytes, the most of a message: cut it up")
+            if self._open > most:
+                raise JellyLimitError(f"a patch of more than {most} bytes, the most of a message: cut it up")
         return batch
 
     async def __aiter__(self) -> AsyncIterator[Batch]:

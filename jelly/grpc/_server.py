@@ -233,7 +233,7 @@ class Server:
         async def subscribe(request: bytes, context: Any) -> AsyncIterator[bytes]:
             try:
                 self._begin(kind)
-                call = Subscription(context, self._authenticate, kind, inflate(request, self._max_bytes))
+                call = Subscription(context, self, kind, inflate(request, self._max_bytes))
                 self._check(call, "subscribe", call.topic)
                 fitting = Fitting(call.options)
                 encoder = FrameEncoder(patch=kind == "patches")
@@ -251,9 +251,7 @@ class Server:
     def _publish(self, kind: Kind) -> Any:
         async def publish(requests: AsyncIterator[bytes], context: Any) -> bytes:
             self._begin(kind)
-            await self.handler.on_publish(
-                Publication(context, self._authenticate, kind, requests, self._check, self._max_bytes, **self._limits)
-            )
+            await self.handler.on_publish(Publication(context, self, kind, requests))
             return RECEIVED
 
         return publish
@@ -270,7 +268,7 @@ class Server:
     def _asked(self, request: bytes, context: Any) -> tuple[Call, str]:
         """A call about topics, and the name in it."""
         self._begin()
-        call = Call(context, self._authenticate)
+        call = Call(context, self)
         return call, unpack_subscribe(inflate(request, self._max_bytes))[0]
 
     async def _list(self, request: bytes, context: Any) -> bytes:

@@ -42,11 +42,15 @@ NAMESPACES = 2  # the first version with namespaces
 
 
 class Missed(JellyError, LookupError):
-    """Messages that a subscriber asked for are no longer kept, or never existed."""
+    """Messages that a subscriber asked for are no longer kept, or never existed. ``code`` is the status of the call."""
+
+    code = "OUT_OF_RANGE"
 
 
 class Deleted(JellyError, LookupError):
     """The topic was deleted."""
+
+    code = "NOT_FOUND"
 
 
 @dataclass(slots=True, eq=False)

@@ -70,7 +70,6 @@ def set_headers(headers: Any, made: Iterable[tuple[str, bytes | None]]) -> None:
             if value is not None:
                 headers[name] = value
         elif isinstance(headers, list):
-            if any(key.lower() == name for key, _ in headers):
-                headers[:] = [pair for pair in headers if pair[0].lower() != name]
+            headers[:] = [pair for pair in headers if pair[0].lower() != name]
             if value is not None:
                 headers.append((name, value))

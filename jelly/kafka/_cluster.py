@@ -10,7 +10,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -197,15 +197,12 @@ class Cluster:
 
     def first(self, name: str, number: int) -> Any:
         """The first record from a number on that has a value, or None."""
-        records = self.records(name, number)
-        try:
+        with closing(self.records(name, number)) as records:
             while records.end is None:
                 for record in records.take():
                     if isinstance(record, JellyServiceError):
                         raise record
                     return record
-        finally:
-            records.close()
         return None
 
     def close(self) -> None:
@@ -244,13 +241,13 @@ class Records:
         first = self._consumer.poll(1.0)
         now = time.monotonic()
         if first is None:
-            if self._begun and now > self._begun + WAIT:
+            if now > self._begun + WAIT:
                 found.append(self._cluster.failure(KafkaError(KafkaError._TIMED_OUT)))
             return found
         for record in (first, *self._consumer.consume(MANY, 0)):
             error = record.error()
             if error is None or error.code() == KafkaError._PARTITION_EOF:
-                self._begun, self._seen = 0.0, -math.inf
+                self._begun, self._seen = math.inf, -math.inf
                 if error is not None:
                     self.end = record.offset()
                 elif record.value() is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -18,8 +18,6 @@ from jelly.kafka._values import ValueEncoder, is_patch
 
 # Values that are encoded together by `serialize_many`, at most.
 TOGETHER = 1024
-# Of statements and of patches.
-_TYPES = (JELLY.media_type.encode(), JELLY_PATCH.media_type.encode())
 
 
 class JellySerializer:
@@ -80,13 +78,19 @@ class JellySerializer:
         dictionary: Any = None,
         level: int | None = None,
     ) -> None:
-        settings = {"namespaces": namespaces, "compression": compression, "dictionary": dictionary, "level": level}
-        self._again = partial(JellySerializer, options, **settings)
+        self._again = partial(
+            JellySerializer, options, namespaces=namespaces, compression=compression, dictionary=dictionary, level=level
+        )
         ValueEncoder(options, namespaces)  # checks the options
         self._encode_one = Shared(lambda: ValueEncoder(options, namespaces).encode_one)
         self._encode = Shared(lambda: ValueEncoder(options, namespaces).encode)
         self._pack = packer(compression, dictionary, level)
-        self._encoding = None if compression is None else compression.encode()
+        encoding = None if compression is None else compression.encode()
+        # Of a value of statements, and of a patch.
+        self._headers = [
+            (("content-type", format.media_type.encode()), ("content-encoding", encoding))
+            for format in (JELLY, JELLY_PATCH)
+        ]
         known_to_clients(type(self))
 
     def __call__(self, value: Any, ctx: Any = None) -> bytes | None:
@@ -94,20 +98,15 @@ class JellySerializer:
 
         The ``headers`` of ``ctx`` are set if it is about a value and has any.
         """
-        made, patch = self._serialize(value)
-        if ctx is not None and made is not None and getattr(ctx, "field", "value") != "key":
-            set_headers(ctx.headers, self._headers(patch))
-        return made
+        is_key = getattr(ctx, "field", "value") == "key"
+        return self._serialize(value, None if is_key else getattr(ctx, "headers", None))
 
     def serialize(self, topic: str, *args: Any) -> bytes | None:
         """Serialize a value, as kafka-python calls it: ``topic`` and the value, from version 3.0 on with the headers
         before it, which are set. The topic is not used.
         """
         *headers, value = args
-        made, patch = self._serialize(value)
-        if made is not None and headers:
-            set_headers(headers[0], self._headers(patch))
-        return made
+        return self._serialize(value, headers[0] if headers else None)
 
     def serialize_many(self, values: Iterable[Any] | Batch) -> list[bytes | None]:
         """Serialize many values, which is faster than one by one. The result has their order.
@@ -143,15 +142,19 @@ class JellySerializer:
             made = [None if data is None else self._pack(data) for data in made]
         return made
 
-    def _serialize(self, value: Any) -> tuple[bytes | None, bool]:
-        """The bytes of a value, and whether it is a patch."""
+    def _serialize(self, value: Any, headers: Any) -> bytes | None:
+        """The bytes of a value, whose ``headers`` are set."""
         if value is None:
-            return None, False
+            return None
+        made: bytes
         try:
             made, patch = self._encode_one(value)
         except JellyError as error:
             raise serialization_error(error) from error
-        return (made if self._pack is None else self._pack(made)), patch
+        if self._pack is not None:
+            made = self._pack(made)
+        set_headers(headers, self._headers[patch])
+        return made
 
     def headers(self, value: Any = ()) -> list[tuple[str, bytes]]:
         """The headers for a value, for clients in which a serializer cannot set them.
@@ -168,10 +171,7 @@ class JellySerializer:
         """
         if value is None:
             return []
-        return [(name, text) for name, text in self._headers(is_patch(value)) if text is not None]
-
-    def _headers(self, patch: bool) -> tuple[tuple[str, bytes | None], ...]:
-        return ("content-type", _TYPES[patch]), ("content-encoding", self._encoding)
+        return [(name, text) for name, text in self._headers[is_patch(value)] if text is not None]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._again, ()
@@ -180,13 +180,11 @@ class JellySerializer:
         """Do nothing: there is nothing to close."""
 
 
-def _parts(values: Iterable[Any] | Batch) -> Iterator[Any]:
+def _parts(values: Iterable[Any] | Batch) -> Iterable[Any]:
     """The Batch, or lists of some values."""
-    if isinstance(values, Batch) or (isinstance(values, list) and len(values) <= TOGETHER):
-        yield values
-        return
+    if isinstance(values, Batch):
+        return [values]
     if not isinstance(values, Iterable):
         raise JellyArgumentError(f"values is {values!r:.80}: expected values to serialize")
     iterator = iter(values)
-    for first in iterator:
-        yield [first, *islice(iterator, TOGETHER - 1)]
+    return iter(lambda: list(islice(iterator, TOGETHER)), [])

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jelly._core.boundaries.xml import DocumentScanner
+from jelly._core.boundaries.xml_text import TextJoiner
 from jelly._formats.language_case import JSON_TAG
 from jelly._formats.registry import JSON_LD, RDF_XML
 from jelly.errors import JellyError, JellySyntaxError, JellyTruncatedError
 from jelly.messages._documents import Contexts, check_depth, check_entities, load_json
 from jelly.messages._logs import MESSAGE, MadeLog
-from jelly.messages._nquads import BrokenText, Converter
+from jelly.messages._nquads import Converter, respelled
 
 
 class _Documents(MadeLog):
@@ -28,17 +29,16 @@ class _Documents(MadeLog):
         self.written = self._converter.written
 
     def _nquads(self, document: bytes) -> bytes:
-        """The N-Quads of a document, with a delimiter."""
+        """The N-Quads of a document that begins on this line."""
         try:
-            return self._converter.whole(document) + MESSAGE
-        except BrokenText as error:
-            line = None if error.line is None else self._line + error.line - 1
-            raise JellySyntaxError(error.reason, line=line) from None
+            return self._converter.whole(document)
+        except JellySyntaxError as error:
+            if error.line is not None:
+                error.line += self._line - 1
+            raise
 
 
-# Bytes of the context of a line that may be worked through again, at first and for each byte of messages.
-TOGETHER = 1 << 22
-TOGETHER_FACTOR = 128
+NO_CONTEXT = b"null"
 
 
 class NdjsonLog(_Documents):
@@ -50,34 +50,28 @@ class NdjsonLog(_Documents):
         super().__init__(**settings)
         self._contexts = Contexts(contexts)
         self._strict = strict
-        self._active: Any = None  # of the line that had a context alone
-        self._context = b""
+        self._context = NO_CONTEXT  # of the line that had a context alone
         self._together: list[tuple[int, bytes]] = []  # lines and nodes of messages that have it
-        self._tags: dict[bytes, bytes] = {}
-        # Bytes of contexts worked through, and how many may be before spellings of tags are not looked at.
-        self._spent, self._earned = 0, TOGETHER
         iri = f"x{secrets.token_hex(12)}:end"
         self._end = f'{{"@id":"{iri}","{iri}":{{"@id":"{iri}"}}}}'.encode()
         self._sentinel = f"<{iri}> <{iri}> <{iri}> .\n".encode()
         self._directive = dialect != "comment"
 
     def _made(self, data: bytes, final: bool) -> Iterator[bytes]:
+        lines: list[bytes] = []
         if b"\n" in data or final:
             *lines, data = self._take(data).split(b"\n")
-            yield from self._lines([*lines, data] if final and data else lines)
-        self._wait(data)
-
-    def _lines(self, lines: list[bytes]) -> Iterator[bytes]:
+            if final and data:
+                lines.append(data)
         try:
             for line in lines:
                 yield from self._one(line.removesuffix(b"\r"))
                 self._line += 1
         except JellyError:
-            line_of_error = self._line
             yield from self._read_together()  # what waits stands before it, and so does an error in there
-            self._line = line_of_error
             raise
         yield from self._read_together()
+        self._wait(data)
 
     def _one(self, line: bytes) -> Iterator[bytes]:
         """The N-Quads of the message of a line; or it waits to be read with others, whose N-Quads come then."""
@@ -86,68 +80,67 @@ class NdjsonLog(_Documents):
                 raise JellySyntaxError("a blank line: expected a JSON object")
             return
         document = load_json(line)
-        if not isinstance(document, dict) and (self._strict or not isinstance(document, list)):
+        if not isinstance(document, (dict,) if self._strict else (dict, list)):
             raise JellySyntaxError(f"a line that is no JSON object: {line[:40]!r}")
         if self._directive and isinstance(document, dict) and document.keys() == {"@context"}:
             yield from self._read_together()
-            self._active = self._contexts.fill(document)["@context"]
-            self._context = _to_json(self._active)
-        elif self._active is not None:
+            self._context = _to_json(self._contexts.fill(document)["@context"])
+        elif self._context != NO_CONTEXT:
             nodes = self._contexts.fill(document)
-            text = _to_json(nodes)[1:-1] if isinstance(nodes, list) else _to_json(nodes) if nodes else b""
-            yield from self._add_together(text)
+            self._together.append((self._line, _to_json(nodes if isinstance(nodes, list) else [nodes])[1:-1]))
         else:
             if b"@context" in line or b"\\u" in line:
                 line = _to_json(self._contexts.fill(document))
-            yield self._nquads(line) if document else MESSAGE
-
-    def _add_together(self, nodes: bytes) -> Iterator[bytes]:
-        """Let the nodes of a message wait. All that wait are read as one document: the context is the same for them,
-        and is worked through once. Language tags that they spell in different ways are read apart, as long as this is a
-        small part of the work (see `JsonMarks`)."""
-        tags: dict[bytes, bytes] = {}
-        for tag in set(JSON_TAG.findall(nodes)):
-            tags[tag.lower()] = b"" if tag.lower() in tags else tag
-        mixed = any(self._tags.get(low, tag) != tag or not tag for low, tag in tags.items())
-        if mixed and self._spent < self._earned:
-            yield from self._read_together()
-        self._tags |= tags
-        self._together.append((self._line, nodes))
-        self._earned += TOGETHER_FACTOR * len(nodes)
+            yield self._nquads(line) + MESSAGE if document else MESSAGE
 
     def _read_together(self) -> Iterator[bytes]:
-        """The N-Quads of the waiting messages. The line of an error is the one of its message."""
-        together, line = self._together, self._line
-        self._together, self._tags = [], {}
-        self._spent += len(self._context)
-        if together:
-            yield from self._read_parts(together)
+        """The N-Quads of the waiting messages. All are read as one document: the context is the same for them, and is
+        worked through once. The line of an error is the one of its message."""
+        if not self._together:
+            return
+        line, groups = self._line, [self._together]
+        self._together = []
+        while groups:
+            group = groups.pop()
+            self._line = group[0][0]
+            nodes = b",".join([part for _, text in group for part in (text, self._end) if part])
+            document = b'{"@context":%b,"@graph":[%b]}' % (self._context, nodes)
+            try:
+                nquads = self._nquads(document)
+            except JellyError:
+                # Half by half, so that the context is not worked through for each message before the broken one.
+                if (half := len(group) // 2) == 0:
+                    raise
+                groups += [group[half:], group[:half]]
+                continue
+            tags = set(JSON_TAG.findall(document))
+            if len(tags) == len({tag.lower() for tag in tags}):  # nearly always: each has one spelling
+                yield nquads.replace(self._sentinel, MESSAGE)
+                continue
+            around = _spellings(self._context, {})
+            for (_, text), part in zip(group, nquads.split(self._sentinel), strict=False):
+                yield respelled(part, _spellings(text, around).get) + MESSAGE
         self._line = line
 
-    def _read_parts(self, together: list[tuple[int, bytes]]) -> Iterator[bytes]:
-        nodes = b",".join([part for _, node in together for part in (node, self._end) if part])
-        self._line = together[0][0]
-        try:
-            found = self._converter.whole(b'{"@context":%b,"@graph":[%b]}' % (self._context, nodes))
-        except (BrokenText, JellyError) as error:
-            if len(together) == 1:
-                raise JellySyntaxError(error.reason) if isinstance(error, BrokenText) else error from None
-        else:
-            yield found.replace(self._sentinel, MESSAGE)
-            return
-        # Half by half, so that the context is not worked through for each message before the one that is broken.
-        half = len(together) // 2
-        yield from self._read_parts(together[:half])
-        yield from self._read_parts(together[half:])
+
+def _spellings(text: bytes, around: Mapping[str, str]) -> dict[str, str]:
+    """The language tags of a JSON text, by their small letters: as it spells them, or in small letters where it, or
+    the text ``around`` it, has two spellings (see `JsonMarks`)."""
+    found: dict[str, str] = {}
+    for tag in map(bytes.decode, set(JSON_TAG.findall(text))):
+        low = tag.lower()
+        if found.setdefault(low, around.get(low, tag)) != tag:
+            found[low] = low
+    return found
 
 
 def _to_json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-# A line that ends a document of YAML, or begins one, wherever it stands (YAML 1.2.2, section 9.1.2).
-_MARKER = re.compile(rb"^(---|\.\.\.)(?=[ \t\r\n])", re.M)
-# The same in the last bytes of a chunk and the next one; after the byte order mark too.
+# The end of a document of YAML: after a line that ends it, or before one that begins another (YAML 1.2.2, 9.1.2).
+_END = re.compile(rb"^(?=(?:---|\.\.\.)[ \t\r\n])(?:\.\.\.)?", re.M)
+# Such a line in the last bytes of a chunk and the next one; after the byte order mark too.
 _NEW_MARKER = re.compile(rb"\n(?:\xef\xbb\xbf)?(?:---|\.\.\.)[ \t\r\n]")
 _LONGEST_MARKER = 8
 # A line that is neither blank nor a comment nor a directive. CRLF may count as two line ends, where that says the same.
@@ -171,40 +164,29 @@ class YamlLog(_Documents):
         # A marker may have come in pieces. What waits is looked through only where one has come: twice at most.
         head = self._tail + data
         self._tail = head[1 - _LONGEST_MARKER :]
-        if _NEW_MARKER.search(head):
-            text = self._take(data)
-            cut = 0
-            for match in _MARKER.finditer(text):
-                end = match.start() if match[1] == b"---" else match.end()
-                if end < cut:
-                    continue
-                if match[1] == b"---" and not _DOCUMENT_LINE.search(text[cut:end]):
+        if final or _NEW_MARKER.search(head):
+            data, begin = self._take(data), 0
+            for end in [*(match.end() for match in _END.finditer(data)), *[len(data)] * final]:
+                if end < begin or not _DOCUMENT_LINE.search(text := data[begin:end]):
                     continue  # directives belong to the document that begins here
-                yield from self._documents(text[cut:end])
-                cut = end
-                if empty := _EMPTY_DOCUMENTS.match(text, cut):
+                yield from map(self._one, self._load(text, self._line))
+                self._line += text.count(b"\n")
+                begin = end
+                if empty := _EMPTY_DOCUMENTS.match(data, begin):
                     n = empty[0].count(b"\n")
                     yield MESSAGE * n
                     self._line += n
-                    cut = empty.end()
-            data = text[cut:]
+                    begin = empty.end()
+            data = data[begin:]
         self._wait(data)
-        if final:
-            yield from self._documents(self._take())
-
-    def _documents(self, text: bytes) -> Iterator[bytes]:
-        if _DOCUMENT_LINE.search(text):
-            yield from map(self._one, self._load(text, self._line))
-        self._line += text.count(b"\n")
 
     def _one(self, document: Any) -> bytes:
-        if document is None or document == {} or document == []:
+        if document in (None, {}, []):
             return MESSAGE
         if not isinstance(document, dict | list):
             raise JellySyntaxError(f"a document that is neither a mapping nor a sequence: {document!r:.40}")
         check_depth(document)
-        document = self._contexts.fill(document)
-        return self._nquads(_to_json(document))
+        return self._nquads(_to_json(self._contexts.fill(document))) + MESSAGE
 
 
 class XmlLog(_Documents):
@@ -216,38 +198,32 @@ class XmlLog(_Documents):
         super().__init__(**settings)
         self._scanner = DocumentScanner()
         self._origin = 0  # the offset of what waits
-        self._doctype = 0  # where one ends in what waits
 
     def _made(self, data: bytes, final: bool) -> Iterator[bytes]:
         found = self._scanner.feed(data)
-        if not found:
-            self._wait(data)
-        else:
-            yield from self._documents(self._take(data), found)
-        if final and self._scanner.begun:
-            rest = self._take()
-            self._line += rest.count(b"\n", 0, len(rest) - len(rest.lstrip()))
-            raise JellyTruncatedError("the input ends inside the XML document that begins here")
-
-    def _documents(self, text: bytes, found: list[tuple[str, int]]) -> Iterator[bytes]:
-        at = 0
+        text = self._take(data) if found else data
+        at = seen = 0
         for what, end in found:
             end -= self._origin
             if what == "stray":
                 self._line += text.count(b"\n", at, end)
                 raise JellySyntaxError("expected an XML document on a new line, or nothing, after the one before")
             if what == "doctype":
-                self._doctype = end
-                continue
-            document = text[at:end]
-            if self._doctype:
-                check_entities(document, self._doctype - at)
-                self._doctype = 0
-            blank = len(document) - len(document.lstrip())
-            self._line += document.count(b"\n", 0, blank)
-            yield self._nquads(document[blank:])
-            self._line += document.count(b"\n", blank)
-            at = end
+                check_entities(text[seen:end])
+            else:
+                document = self._begun(text[at:end])
+                yield self._nquads(TextJoiner().feed(document)) + MESSAGE
+                self._line += document.count(b"\n")
+                at = end
+            seen = end
         self._origin += at
-        self._doctype = max(0, self._doctype - at)
         self._wait(text[at:])
+        if final and self._scanner.begun:
+            self._begun(self._take())
+            raise JellyTruncatedError("the input ends inside the XML document that begins here")
+
+    def _begun(self, text: bytes) -> bytes:
+        """The text without the blank lines before it, which are counted."""
+        begun = text.lstrip()
+        self._line += text.count(b"\n", 0, len(text) - len(begun))
+        return begun

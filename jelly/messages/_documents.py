@@ -125,8 +125,8 @@ class Contexts:
 _ENTITY = re.compile(rb"<!ENTITY\s+(%\s+)?[^\s%]+\s+([\"']?)")
 
 
-def check_entities(document: bytes, doctype_end: int) -> None:
-    """Refuse entities from outside of the document, which begins with a DOCTYPE; `guard_xml` bounds the others."""
-    for parameter, quote in _ENTITY.findall(document, 0, doctype_end):
+def check_entities(doctype: bytes) -> None:
+    """Refuse entities from outside of the document with this DOCTYPE; `guard_xml` bounds the others."""
+    for parameter, quote in _ENTITY.findall(doctype):
         if parameter or not quote:
             raise JellyUnsupportedError("an external or a parameter entity of XML is never read")

@@ -14,6 +14,8 @@ from jelly.errors import JellyArgumentError, JellyError
 Dialect: TypeAlias = Literal["comment", "directive"]
 
 LOGS = REGISTRY[Content.MESSAGES]
+# The parameters by which the media type of a format that has delimiters announces a log.
+_ANNOUNCED = {"comment": "; version=1.2; messages=rdfm", "directive": "; version=1.2-messages"}
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _TYPE = re.compile(rf"\s*({_TOKEN}/{_TOKEN}|\*/\*|{_TOKEN}/\*)\s*")
@@ -42,60 +44,55 @@ def parse_media_type(text: str) -> tuple[str, dict[str, str]]:
         if match is None:
             raise JellyError(f"the parameters of the media type {text!r} cannot be read from {text[at:]!r} on")
         if match[1]:
-            value = match[2] if match[2] is not None else _ESCAPED.sub(r"\1", match[3])
-            parameters.setdefault(match[1].lower(), value)
+            parameters.setdefault(match[1].lower(), match[2] or _ESCAPED.sub(r"\1", match[3]))
         at = match.end()
     return found[1].lower(), parameters
 
 
 @checked()
-def find_log(format: str | None, name: str = "") -> tuple[Format, Dialect | None, bool]:
+def find_log(format: str | None, name: str = "") -> tuple[Format, Dialect | None]:
     """The format of a message log by its name, suffix or media type, or by the suffix of a file; by default Jelly.
 
     A media type of the Turtle family announces a log with the parameter ``messages=rdfm`` (comments) or
     ``version=1.2-messages`` (directives). The second value is the dialect: None if a media type announces no log,
-    ``"comment"`` if no media type is given. The third is whether a media type announced directives.
+    ``"comment"`` if no media type is given.
 
-    >>> find_log("text/turtle; version=1.2-messages")[1:], find_log("text/turtle")[1:], find_log("ttl")[1:]
-    (('directive', True), (None, False), ('comment', False))
+    >>> find_log("text/turtle; version=1.2-messages")[1], find_log("text/turtle")[1], find_log("ttl")[1]
+    ('directive', None, 'comment')
     """
-    if "/" not in (format or ""):
+    if not format or "/" not in format:
         try:
-            return find(format, name, content=Content.MESSAGES), "comment", False
+            return find(format, name, content=Content.MESSAGES), "comment"
         except JellyError as error:
-            _advise(error, format, name)
+            # Which log can hold the statements of a format that has no messages.
+            with contextlib.suppress(JellyError):
+                title = find(format, name).title
+                advice = f"RDF Messages defines no log of {title}: keep each message in a file of a TAR archive"
+                if title == "JSON-LD":
+                    advice = "messages in JSON-LD are lines of NDJSON-LD"
+                error.reason += f"; {advice}"
+                error.args = (error.reason,)
             raise
-    kind, parameters = parse_media_type(format or "")
+    kind, parameters = parse_media_type(format)
     for known in LOGS.values():
         if kind in known.media_types:
             break
     else:
-        raise JellyError(f"{kind} is no media type of message logs: expected one of {', '.join(_offered('comment'))}")
+        raise JellyError(f"{kind} is no media type of message logs: expected one of {', '.join(media_types())}")
     if parameters.get("version", "").endswith("-messages"):
-        return known, "directive", True
+        return known, "directive"
     messages = parameters.get("messages")
     if messages == "rdfm" or not known.delimited:
-        return known, "comment", False
+        return known, "comment"
     if messages is not None:
         warnings.warn(f"messages={messages} is not known: the document is read as one message", stacklevel=3)
-    return known, None, False
+    return known, None
 
 
 def check_members(members: str | None, format: Format) -> None:
     """JellyArgumentError where a log without files in it has ``members=``."""
     if members is not None and format is not TAR_LOG:
         raise JellyArgumentError(f"members= is for TAR archives: {format.title} has no files in it")
-
-
-def _advise(error: JellyError, format: str | None, name: str) -> None:
-    """Add to an error which log can hold the statements of a format that has no messages."""
-    with contextlib.suppress(JellyError):
-        title = find(format, name).title
-        if title == "JSON-LD":
-            error.reason += "; messages in JSON-LD are lines of NDJSON-LD"
-        else:
-            error.reason += f"; RDF Messages defines no log of {title}: keep each message in a file of a TAR archive"
-        error.args = (error.reason,)
 
 
 @checked()
@@ -113,12 +110,11 @@ def media_type(format: str, dialect: Dialect = "comment") -> str:
     ('application/trig; version=1.2; messages=rdfm', 'application/trig; version=1.2-messages')
     """
     known = find_log(format)[0]
-    if not known.delimited:
-        return known.media_types[0]
-    return known.media_types[0] + ("; version=1.2; messages=rdfm" if dialect == "comment" else "; version=1.2-messages")
+    return known.media_type + (_ANNOUNCED[dialect] if known.delimited else "")
 
 
-def _offered(dialect: Dialect) -> list[str]:
+def media_types(dialect: Dialect = "comment") -> list[str]:
+    """The media types of all logs, Jelly first."""
     return [media_type(name, dialect) for name in LOGS]
 
 
@@ -152,15 +148,18 @@ def negotiate(accept: str, offered: list[str] | None = None, *, dialect: Dialect
                 raise JellyError(f"q={weight} in the Accept header: expected 0 to 1 with three digits")
             ranges.append((kind, parameters, float(weight)))
     best, chosen = 0.0, None
-    for offer in _offered(dialect) if offered is None else offered:
+    for offer in media_types(dialect) if offered is None else offered:
         kind, parameters = parse_media_type(offer)
-        fitting = [
-            (range_ == kind, range_ != "*/*", len(wanted), quality)
-            for range_, wanted, quality in ranges
-            if range_ in (kind, kind.partition("/")[0] + "/*", "*/*") and wanted.items() <= parameters.items()
-        ]
-        # The most specific range decides.
-        quality = max(fitting)[3] if fitting else 0.0
+        # The most specific range that fits decides.
+        fitting = ["*/*", kind.partition("/")[0] + "/*", kind]
+        *_, quality = max(
+            (
+                (fitting.index(range_), len(wanted), weight)
+                for range_, wanted, weight in ranges
+                if range_ in fitting and wanted.items() <= parameters.items()
+            ),
+            default=(0, 0, 0.0),
+        )
         if quality > best:
             best, chosen = quality, offer
     return chosen

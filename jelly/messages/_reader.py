@@ -15,7 +15,7 @@ from jelly._formats.registry import MESSAGE_READING, Content
 from jelly._options.settings import checked
 from jelly._streams.inputs import ItemReader
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
-from jelly.messages._media import LOGS, Dialect, check_members, find_log, media_type
+from jelly.messages._media import Dialect, check_members, find_log, media_types
 from jelly.messages._message import Declared, Message, messages_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Bytes given to a log at a time: what comes out of them is in memory at once.
 PIECE = 1 << 17
 # What a web server is asked for.
-ACCEPT = ", ".join([media_type(name) for name in LOGS]) + ", */*;q=0.1"
+ACCEPT = ", ".join(media_types()) + ", */*;q=0.1"
 
 
 class MessageReader(ItemReader[Message]):
@@ -90,7 +90,7 @@ class MessageReader(ItemReader[Message]):
         try:
             with source.named():
                 name = given.pop("format", None) or source.media_type
-                format, found, announced = find_log(name, source.name)
+                format, found = find_log(name, source.name)
             check_members(given.get("members"), format)
         except BaseException:
             source.close()
@@ -101,7 +101,11 @@ class MessageReader(ItemReader[Message]):
         self._rename = given.pop("rename_blank_nodes", False)
         # Keywords of other logs change nothing.
         known = {name: value for name, value in given.items() if name in format.reading}
-        own = {"dialect": "either" if is_open else self.dialect, "announced": announced, "max_expansion": expansion}
+        own = {
+            "dialect": "either" if is_open else self.dialect,
+            "announced": found == "directive",
+            "max_expansion": expansion,
+        }
         self._open(source, Content.MESSAGES, known, own, format=format)
         self._prefixes = Declared()
         self.messages: int = 0

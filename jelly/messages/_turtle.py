@@ -13,7 +13,7 @@ from jelly._core.boundaries.turtle import Lexer
 from jelly._formats.registry import Format
 from jelly.errors import JellyError, JellyLimitError, JellySyntaxError
 from jelly.messages._logs import MESSAGE, MadeLog
-from jelly.messages._nquads import BrokenText, Converter
+from jelly.messages._nquads import Converter
 
 # Finds in a message of Turtle count for its bytes beyond so many: each takes up to 300.
 FREE_MARKS = 1 << 14
@@ -210,9 +210,9 @@ class TurtleLog(MadeLog):
             for nquads in self._messages(pieces, any(inside for *_, inside in cuts)):
                 yield from message(nquads)
                 number += 1
-        except BrokenText as error:
+        except JellySyntaxError as error:
             wrong = self._located(error, text)
-            for nquads in error.passed:
+            for nquads in self._converter.passed:
                 # A message that ends after the place of the error is not whole. A comment takes the rest of its line.
                 line = self._line + _line_ends(text, cuts[number][0])
                 if line + (not self._directive) > (wrong.line or 0):
@@ -225,7 +225,7 @@ class TurtleLog(MadeLog):
         """The N-Quads of messages. Where all end between statements, sentinels there make one text of them, which is
         faster; if that is refused, they are read one by one, for the place."""
         if not has_inner:
-            with suppress(BrokenText, JellyLimitError):
+            with suppress(JellySyntaxError, JellyLimitError):
                 return self._converter.whole(self._sentinel.join(pieces)).split(self._sentinel + b"\n")
         return self._converter.pieces(pieces)
 
@@ -235,7 +235,7 @@ class TurtleLog(MadeLog):
         note = text[cut[2] : cut[1]].strip()
         return b"# @message %b\n" % note if note else b"# @message\n"
 
-    def _located(self, broken: BrokenText, text: bytes) -> JellySyntaxError:
+    def _located(self, broken: JellySyntaxError, text: bytes) -> JellySyntaxError:
         """The error of a text that is broken, with its line and the reason."""
         if broken.line is None:
             return JellySyntaxError(broken.reason, line=self._line)

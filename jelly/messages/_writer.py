@@ -123,7 +123,7 @@ class MessageWriter(ItemWriter):
         self.statements: int = 0
 
     def _find(self, format: str | None) -> Format:
-        found, dialect, _ = find_log(format, self._sink.name)
+        found, dialect = find_log(format, self._sink.name)
         self._dialect = dialect or "comment"
         return found
 

@@ -64,9 +64,8 @@ class PatchReader(ItemReader[Patch]):
 
     @checked(PATCH_READING)
     def __init__(self, src: Any, **options: Unpack[ReadOptions]) -> None:
-        given: dict[str, Any] = {**options}
-        own = {"delimited": given.pop("delimited", None)}
-        self._open(src, Content.PATCH, given, own)
+        own = {"delimited": options.pop("delimited", None)}
+        self._open(src, Content.PATCH, options, own)
 
     @property
     def quads(self) -> bool:
@@ -74,10 +73,7 @@ class PatchReader(ItemReader[Patch]):
         return self.options is None or self.options.statement_type == StatementType.QUADS
 
     def _items(self, batches: Iterator[Batch]) -> Iterator[Patch]:
-        def is_flat() -> bool:
-            return self.format is not JELLY_PATCH or (self.options is not None and self.options.is_flat)
-
-        return split_patches(batches, is_flat)
+        return split_patches(batches, lambda: self.format is not JELLY_PATCH or getattr(self.options, "is_flat", False))
 
 
 @checked(PATCH_READING)
@@ -182,18 +178,18 @@ class PatchWriter(ItemWriter):
         self._inside = False  # a transaction
         self._given = options if isinstance(options, PatchOptions) else changed(PatchOptions(), options or {})
         with self._opening(dst, given):
-            self._settings = {"marked_bnodes": True, **given}
+            self._make = self._maker(**{"marked_bnodes": True, **given})
             if self.format is JELLY_PATCH:
                 self._start(open_fields(options))
             else:
-                self._encoder = self._maker(**self._settings)(self._given)
+                self._encoder = self._make(self._given)
             self._collector = OperationBatchBuilder(4)
 
     def _start(self, allowed: AbstractSet[str], *, holds: bool = True) -> None:
         """Begin a stream of Jelly-Patch whose ``allowed`` options may be widened; by the first rows, if it ``holds``
         them."""
         kind = HoldingEncoder if holds and allowed else WideningEncoder
-        self._encoder = kind(self._given, self._maker(**self._settings), allowed, self)
+        self._encoder = kind(self._given, self._make, allowed, self)
 
     @property
     def options(self) -> PatchOptions:
