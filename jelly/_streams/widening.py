@@ -106,8 +106,8 @@ def changed(base: Options, options: Mapping[str, Any]) -> Options:
     refuse_unknown(options, [field.name for field in fields(base)], type(base).__name__)
     changes = dict(options)
     if isinstance(base, StreamOptions) and "physical_type" in changes and "logical_type" not in changes:
-        type = StreamOptions(physical_type=changes["physical_type"]).physical_type  # which may be given by its name
-        triples = type == PhysicalType.TRIPLES
+        wanted = StreamOptions(physical_type=changes["physical_type"]).physical_type  # which may be given by its name
+        triples = wanted == PhysicalType.TRIPLES
         other = _TRIPLES_OF if triples else _QUADS_OF
         if triples != (base.physical_type == PhysicalType.TRIPLES):
             kind = base.logical_type
