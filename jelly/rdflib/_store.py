@@ -194,8 +194,8 @@ class JellyStore(Store):
             made.graph = graph_of(found.batches(), False)
         else:
             made.askAnswer = found.boolean
-            made.vars = [*map(Variable, found.variables)]
-            made.bindings = _bindings(found.batches())
+            made.vars = names = [*map(Variable, found.variables)]
+            made.bindings = _bindings(names, found.batches())
         return made
 
     # ---- namespaces
@@ -236,10 +236,9 @@ def _graph_of(context: Any) -> Any:
     return DefaultGraph() if isinstance(name, BNode) or name == DATASET_DEFAULT_GRAPH_ID else name
 
 
-def _bindings(batches: Iterable[Batch]) -> Iterator[dict[Variable, Any]]:
+def _bindings(names: Iterable[Variable], batches: Iterable[Batch]) -> Iterator[dict[Variable, Any]]:
     """The solutions in Batches of results: the terms of the variables that are bound."""
     for batch in batches:
         term = Materializer(batch, library()).term
-        names = [*map(Variable, batch.variables)]
         for row in batch.cells.tolist():
             yield {name: term(id) for name, id in zip(names, row, strict=True) if id >= 0}
