@@ -80,39 +80,31 @@ class Slices:
     def __init__(self, read: Callable[[int], bytes], workers: Workers) -> None:
         self._read = read
         self._workers = workers
-        self._waiting: deque[bytes] = deque()  # slices whose turn has not come
-        self._carried = b""  # one that did not pass: it may go on in the next one
+        self._waiting: deque[bytes] = deque()  # slices that were not given
         self._held = bytearray()  # what is not cut yet
         self._broken: Exception | None = None
         self.is_whole: bool = False  # whether all was given
 
     def __iter__(self) -> Generator[tuple[list[bytes], int], None, None]:
-        for data, texts in in_order(self._workers, self._slices(), _unpack):
-            self._waiting.popleft()
-            if self._carried:
-                data = self._carried + data
+        is_part = False  # whether the slice before did not pass: it may go on in this one
+        for data, texts in in_order(self._workers, self._cut(), _unpack):
+            if is_part:
+                data = self._waiting[0] = self._waiting.popleft() + data
                 texts = _unpack(data)
             if texts is not None:
-                self._carried = b""
+                self._waiting.popleft()
                 yield texts, len(data)
-            else:
-                stops = bool(self._carried)
-                self._carried = data
-                if stops:
-                    return
-        self.is_whole = not self._carried and not self._held and self._broken is None
+            elif is_part:
+                return
+            is_part = texts is None
+        self.is_whole = not self._waiting and not self._held and self._broken is None
 
     def rest(self) -> Iterator[bytes]:
         """The compressed bytes after those whose texts were given."""
-        yield from (self._carried, *self._waiting, bytes(self._held))
+        yield from (*self._waiting, bytes(self._held))
         if self._broken is not None:
             raise self._broken
         while data := self._read(CHUNK):
-            yield data
-
-    def _slices(self) -> Iterator[bytes]:
-        for data in self._cut():
-            self._waiting.append(data)
             yield data
 
     def _cut(self) -> Iterator[bytes]:
@@ -124,21 +116,20 @@ class Slices:
             except Exception as error:  # raised after what was read before
                 self._broken = error
                 return
-            if not data:
-                rest = bytes(held)
-                held.clear()
-                if rest:
-                    yield rest
-                return
             at = max(len(held) - _LONGEST, _LEAST)
             held += data
-            while found := _BEGINS[".bz2"].search(held, at):
-                end = found.start()
+            while held:
+                found = _BEGINS[".bz2"].search(held, at)
+                end = found.start() if found else 0 if data else len(held)
                 del found  # a match does not let its bytes shrink
-                part = bytes(held[:end])
+                if not end:
+                    break
+                self._waiting.append(bytes(held[:end]))
                 del held[:end]
-                yield part
+                yield self._waiting[-1]
                 at = _LEAST
+            if not data:
+                return
 
 
 def find_frame(read_at: ReadAt, size: int, kind: str, first: int, last: int) -> int | None:
@@ -187,10 +178,8 @@ def _is_frame(read_at: ReadAt, size: int, kind: str, start: int) -> bool:
     try:
         with closing(unpacked(kind, part_of(read_at, start, min(start + _TRIAL, size)))) as file:
             file.read1(_TRIAL)
-    except EOFError:
-        return True
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        return False
+        return isinstance(error, EOFError)
     return True

@@ -24,11 +24,20 @@ from jelly._core.jelly.encoder import Encoder
 from jelly._dataset.blank_node_scope import Mode
 from jelly._dataset.output import write_stream
 from jelly._dataset.seekable.file import JellyFile
-from jelly._dataset.seekable.sidecar import SUFFIX, make_sidecar
+from jelly._dataset.seekable.sidecar import make_sidecar
 from jelly._dataset.sources import Sources
 from jelly._dataset.stream import Stream
 from jelly._formats.filters import FilterBuilder, read_filters
-from jelly._formats.index import INDEX_KEY, KEYFRAME_ROWS, Index, chunks_of, plain_view, read_index, reader_at
+from jelly._formats.index import (
+    INDEX_KEY,
+    KEYFRAME_ROWS,
+    SUFFIX,
+    Index,
+    chunks_of,
+    plain_view,
+    read_index,
+    reader_at,
+)
 from jelly._formats.native import StreamEncoder
 from jelly._formats.registry import JELLY, READING, VERSIONS, find
 from jelly._options.options import MAX_TABLE_SIZE, MIN_NAME_TABLE, ROW_VERSION, StreamOptions

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from itertools import chain
 from operator import index
@@ -30,6 +31,7 @@ from jelly._streams.reader import Frame, Reader, frames_of, whole_frame
 BATCH_ROWS = 16384
 
 
+@dataclass(eq=False, repr=False)
 class Stream:
     """Sources as one stream of Batches: one after the other, or merged where each is ``sorted_by`` an order.
 
@@ -38,23 +40,16 @@ class Stream:
     before. With ``to_jelly`` the Batches of one source end where they do if one thread reads.
     """
 
-    def __init__(
-        self,
-        sources: Sources,
-        threads: int | Workers = 1,
-        sorted_by: str | None = None,
-        unique: bool = False,
-        *,
-        as_is: bool = False,
-        to_jelly: bool = False,
-    ) -> None:
-        self.sources = sources
-        self.is_one: bool = len(sources.each) == 1
-        self._threads = threads
-        self._sorted_by = sorted_by
-        self._unique = unique
-        self._as_is = as_is
-        self._to_jelly = to_jelly
+    sources: Sources
+    threads: int | Workers = 1
+    sorted_by: str | None = None
+    unique: bool = False
+    _: KW_ONLY
+    as_is: bool = False
+    to_jelly: bool = False
+
+    def __post_init__(self) -> None:
+        self.is_one: bool = len(self.sources.each) == 1
         # What reads a source, by its number. Threads begin and end them.
         self._reading: dict[int, Any] = {}
         self._begun: dict[int, Iterator[Batch]] = {}
@@ -62,14 +57,12 @@ class Stream:
         self._lock = Lock()
         self._bytes = 0  # of sources that were read to their ends
         self._size: int | None = None
-        self.n_skipped: int = 0
-        self.rows: int = 0
+        self.n_skipped = self.rows = 0
         # Stream options of sources of rows and of sources of columns that have quoted triples, unless `star=` is given.
         self._quoted: dict[bool, StreamOptions] = {}
-        self._is_begun = False
         self.options: StreamOptions | None = None  # of the first source, if it is Jelly
-        self.has_graphs: bool = False
-        self.has_quads: bool = False  # a Jelly stream of quads, whose statements need not name a graph
+        # The second: a Jelly stream of quads, whose statements need not name a graph.
+        self._is_begun = self.has_graphs = self.has_quads = False
         self.namespaces: dict[str, str] = {}
         # That of one source. Several may have triples, then quads, and namespaces, as RDF Thrift has.
         self.format: Format = THRIFT
@@ -77,7 +70,7 @@ class Stream:
     @property
     def is_mixed(self) -> bool:
         """Whether Batches of quads may follow Batches of triples."""
-        return self.format.mixed and (self._as_is or not self.is_one)
+        return self.format.mixed and (self.as_is or not self.is_one)
 
     @property
     def has_star(self) -> bool:
@@ -92,7 +85,7 @@ class Stream:
     @property
     def skipped(self) -> list[tuple[int, str]]:
         """Line number and error message of the first skipped lines of each source."""
-        return list(chain.from_iterable(self._skipped[number] for number in sorted(self._skipped)))
+        return [line for number in sorted(self._skipped) for line in self._skipped[number]]
 
     def refuse_quoted(self, batch: Batch, version: int) -> None:
         """Raise JellyOptionsError for a Batch whose quoted triples Jelly of this version would change, see `star=`."""
@@ -113,13 +106,13 @@ class Stream:
         self, condition: Condition | None, seen: Callable[[Iterator[Batch]], Iterator[Batch]]
     ) -> Iterator[Batch]:
         query = query_of(condition, self.sources.labels)
-        if self._sorted_by is not None:
+        if self.sorted_by is not None:
             each = enumerate(self.sources.each)
             named = [(name_of(source) or f"source {number}", seen(self._of(number))) for number, source in each]
-            return merged_sources(named, self._sorted_by, self._unique)
+            return merged_sources(named, self.sorted_by, self.unique)
         if self.is_one:
             return seen(self._of(0, query))
-        if index(self._threads) <= 1:
+        if index(self.threads) <= 1:
             numbers = range(len(self.sources.each))
             return seen(chain.from_iterable(self._of(number, query) for number in numbers))
         return seen(self._ahead(query))
@@ -132,16 +125,15 @@ class Stream:
             self.rows += len(batch)
             read = batch.options
             if not self._is_begun:
-                reader = self._reading.get(0)
-                self._is_begun, self.options = True, getattr(reader, "options", None) if self.is_one else read
+                first = getattr(self._reading.get(0), "options", None) if self.is_one else read
+                self._is_begun, self.options = True, first
             if read is not None:
-                self.has_quads = self.has_quads or read.physical_type > PhysicalType.TRIPLES
+                self.has_quads |= read.physical_type > PhysicalType.TRIPLES
                 if asks and len(batch.quoted):
                     self._quoted[read.version == COLUMN_VERSION] = read
             if batch.g is not None and not self.has_graphs:
                 self.has_graphs = bool((batch.g >= 0).any())
-            for _, _, name, iri in batch.namespaces:
-                self.namespaces[name] = iri
+            self.namespaces |= (entry[2:] for entry in batch.namespaces)
             yield batch
             del batch  # before the next one takes memory
             if progress is not None:
@@ -174,8 +166,6 @@ class Stream:
             yield from self._labelled(number, self._of_reader(number, self._open(source, query)))
 
     def _labelled(self, number: int, batches: Iterator[Batch]) -> Iterator[Batch]:
-        if self.sources.labels.mode == "keep":
-            return batches
         return self.sources.labels.batches(self.sources.names[number], batches)
 
     def _of_table(self, source: Any) -> Iterator[Batch]:
@@ -188,28 +178,26 @@ class Stream:
 
     def _open(self, source: Any, query: Query | None) -> Reader | Indexed:
         """The reader of a source. A file with an index is read in part, or by threads."""
-        threads = index(self._threads) if self.is_one else 1
-        file = None
-        if isinstance(source, JellyFile):
-            return Indexed(source, threads, query, closes=False)
-        if query is not None:
-            file = open_filtered(source, self.sources.settings)
-        if file is None and threads > 1:
+        threads = index(self.threads) if self.is_one else 1
+        file = None if query is None else open_filtered(source, self.sources.settings)
+        if file is None and (threads > 1 or isinstance(source, JellyFile)):
             file = self._indexed(source)
-        return self.sources.reader(source) if file is None else Indexed(file, threads, query)
+        if file is None:
+            return self.sources.reader(source)
+        return Indexed(file, threads, query, closes=file is not source)
 
     def _of_reader(self, number: int, reader: Reader | Indexed) -> Iterator[Batch]:
         own: Workers | None = None
         if self.is_one:
             self.format = reader.format
             self._size = reader.size if isinstance(reader, Indexed) else reader.source.size
-            if isinstance(self._threads, Workers):
-                reader.workers = self._threads
-            elif self._threads > 1:
-                reader.workers = own = Workers(self._threads)
+            if isinstance(self.threads, Workers):
+                reader.workers = self.threads
+            elif self.threads > 1:
+                reader.workers = own = Workers(self.threads)
         self._reading[number] = reader
         with own or nullcontext(), reader:
-            yield from reader.batches() if self._as_is else reader.uniform()
+            yield from reader.batches() if self.as_is else reader.uniform()
         if reader.skipped:
             self._skipped[number] = reader.skipped
         with self._lock:
@@ -219,12 +207,12 @@ class Stream:
 
     def _ahead(self, query: Query | None) -> Iterator[Batch]:
         with ExitStack() as stack:
-            yield from pipelined(self._tasks(stack, query), index(self._threads))
+            yield from pipelined(self._tasks(stack, query), index(self.threads))
 
     def _tasks(self, stack: ExitStack, query: Query | None) -> Iterator[Callable[[], Iterator[Batch]]]:
         """The tasks of threads: each reads a source, or a segment of one."""
         for number, source in enumerate(self.sources.each):
-            file = source if isinstance(source, JellyFile) else self._indexed(source)
+            file = self._indexed(source)
             if file is None:
                 yield partial(self._of, number, query)
                 continue
@@ -242,13 +230,15 @@ class Stream:
 
     def _indexed(self, source: Any) -> JellyFile | None:
         """The file with its index, if it has one, and if its segments can be read as they are."""
+        if isinstance(source, JellyFile):
+            return source
         settings = self.sources.settings
         if not is_path(source) or not os.path.isfile(source) or settings.get("strict"):
             return None
         file = open_index(source, settings if self.is_one else having(settings, JELLY.reading))
         # A Batch with metadata keeps its frames, so Batches of Jelly must end where they do if one thread reads.
         rows = settings.get("batch_rows", BATCH_ROWS)
-        if file is not None and self._to_jelly and any(key.statement % rows for key in file.index.keyframes):
+        if file is not None and self.to_jelly and any(key.statement % rows for key in file.index.keyframes):
             file.close()
             return None
         return file

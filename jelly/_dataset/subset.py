@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from jelly._options.keywords import ReadOptions
 
-__all__ = ["can_repeat", "refuse_once", "subset"]
-
 
 def can_repeat(dataset: Dataset) -> bool:
     """Whether all sources can be read several times."""

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from jelly._options.keywords import ReadOptions
 
-__all__ = ["JellyParser", "graph_of", "library", "read", "read_graphs"]
-
 # Maximum rows of a Batch of `read`: terms are large, and all terms of a Batch are in memory.
 ROWS = 2048
 # Terms remembered for a graph: its store compares equal terms slowly unless they are one object.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from jelly._options.keywords import ReadOptions
 
-__all__ = ["validate"]
-
 # What may ask for any statement.
 _ANYWHERE = (SH.sparql, SH.target, SH.rule, SH.js, SH.select, SH.ask, SH.construct, SH.expression)
 _REPEATED = (SH.zeroOrMorePath, SH.oneOrMorePath)

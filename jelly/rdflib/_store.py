@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from rdflib import BNode, Graph, URIRef, Variable
@@ -12,6 +12,7 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.query import Result
 from rdflib.store import VALID_STORE, Store
 
+from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.model import DefaultGraph
 from jelly._dataset.dataset import Dataset
@@ -19,10 +20,9 @@ from jelly._dataset.scan import scan
 from jelly._dataset.seekable.segments import open_filtered
 from jelly._dataset.subset import refuse_once
 from jelly.errors import JellyArgumentError, JellyUnsupportedError
-from jelly.rdflib._reading import library
+from jelly.rdflib._reading import graph_of, library
+from jelly.rdflib._terms import term_adapter
 from jelly.results import Results
-
-__all__ = ["JellyStore"]
 
 _SEGMENTS = 8  # that were read last stay in memory
 
@@ -118,19 +118,18 @@ class JellyStore(Store):
         context : Any, optional
             The graph. By default all.
         """
-        found: Any = StatementIterator(self._found(triple_pattern, context).batches(), library())
+        graph = partial(Graph, self)
+        adapter = term_adapter(default=graph(DATASET_DEFAULT_GRAPH_ID), quads=True, place=graph)
+        found: Any = StatementIterator(self._found(triple_pattern, context).batches(), adapter)
         if context is not None:
             for row in found:
                 yield row[:3], iter((context,))
             return
         graphs: dict[Any, list[Any]] = {}
         for row in found:
-            graphs.setdefault(row[:3], []).append(self._graph(row[3] if len(row) == 4 else DATASET_DEFAULT_GRAPH_ID))
+            graphs.setdefault(row[:3], []).append(row[3])
         for triple, each in graphs.items():
             yield triple, iter(each)
-
-    def _graph(self, name: Any) -> Graph:
-        return Graph(self, name)
 
     def __len__(self, context: Any = None) -> int:
         if context is None:
@@ -141,41 +140,22 @@ class JellyStore(Store):
         """Iterate over the graphs, or over those that have a triple."""
         names: dict[Any, None] = {}
         for batch in self._found(triple or (None, None, None)).batches():
-            if batch.g is None:
-                names[DATASET_DEFAULT_GRAPH_ID] = None
-                continue
-            maker = Materializer(batch, library())
-            for id in {*batch.g.tolist()}:
-                names[DATASET_DEFAULT_GRAPH_ID if id < 0 else maker.term(id)] = None
-        yield from map(self._graph, names)
+            term = Materializer(batch, library()).term
+            ids = [-1] if batch.g is None else {*batch.g.tolist()}
+            names |= dict.fromkeys(DATASET_DEFAULT_GRAPH_ID if id < 0 else term(id) for id in ids)
+        yield from map(partial(Graph, self), names)
 
-    def add(self, triple: Any, context: Any, quoted: bool = False) -> None:
-        """Raise JellyUnsupportedError: the store is read-only.
+    def add(self, *statement: Any, **more: Any) -> None:
+        """Raise JellyUnsupportedError: the store is read-only. So do ``addN``, ``remove`` and ``remove_graph``.
 
         Parameters
         ----------
-        triple, context, quoted : Any
+        *statement, **more : Any
             Whatever RDFLib passes.
         """
         raise JellyUnsupportedError("this store is read-only")
 
-    def addN(self, quads: Any) -> None:
-        """Raise JellyUnsupportedError: the store is read-only."""
-        self.add(None, None)
-
-    def remove(self, triple: Any, context: Any = None) -> None:
-        """Raise JellyUnsupportedError: the store is read-only.
-
-        Parameters
-        ----------
-        triple, context : Any
-            Whatever RDFLib passes.
-        """
-        self.add(None, None)
-
-    def remove_graph(self, graph: Graph) -> None:
-        """Raise JellyUnsupportedError: the store is read-only."""
-        self.add(None, None)
+    addN = remove = remove_graph = add
 
     def add_graph(self, graph: Graph) -> None:
         """Do nothing: a graph is there if it has statements."""
@@ -208,23 +188,14 @@ class JellyStore(Store):
         from jelly.rdflib._query.answer import query as answered  # which needs more packages
 
         found = answered(self._opened, prefixes + query)
-        if not isinstance(found, Results):
-            made = Result("CONSTRUCT")
-            made.graph = Graph()
-            rows: Any = StatementIterator(found.batches(), library())
-            for row in rows:
-                made.graph.add(row)
-            return made
-        if found.boolean is not None:
-            made = Result("ASK")
+        is_graph = not isinstance(found, Results)
+        made = Result("CONSTRUCT" if is_graph else "SELECT" if found.boolean is None else "ASK")
+        if is_graph:
+            made.graph = graph_of(found.batches(), False)
+        else:
             made.askAnswer = found.boolean
-            return made
-        made = Result("SELECT")
-        made.vars = names = [Variable(name) for name in found.variables]
-        made.bindings = (
-            {name: term for name, term in zip(names, row, strict=True) if term is not None}
-            for batch in found.batches() for row in _rows(batch)
-        )  # fmt: skip
+            made.vars = names = [*map(Variable, found.variables)]
+            made.bindings = _bindings(names, found.batches())
         return made
 
     # ---- namespaces
@@ -265,7 +236,9 @@ def _graph_of(context: Any) -> Any:
     return DefaultGraph() if isinstance(name, BNode) or name == DATASET_DEFAULT_GRAPH_ID else name
 
 
-def _rows(batch: Any) -> Iterator[list[Any]]:
-    maker = Materializer(batch, library())
-    for row in batch.cells.tolist():
-        yield [None if id < 0 else maker.term(id) for id in row]
+def _bindings(names: Iterable[Variable], batches: Iterable[Batch]) -> Iterator[dict[Variable, Any]]:
+    """The solutions in Batches of results: the terms of the variables that are bound."""
+    for batch in batches:
+        term = Materializer(batch, library()).term
+        for row in batch.cells.tolist():
+            yield {name: term(id) for name, id in zip(names, row, strict=True) if id >= 0}

@@ -11,8 +11,6 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
 
 from jelly._core.terms.term_adapter import ObjectTemplate, TermAdapter
 
-__all__ = ["default_graph", "term_adapter"]
-
 # Number of terms remembered by default.
 MEMO = 1 << 12
 

@@ -19,8 +19,6 @@ from jelly._streams.writer import Writer, arity_of
 from jelly.errors import JellyArgumentError, JellyUnsupportedError
 from jelly.rdflib._terms import default_graph, term_adapter
 
-__all__ = ["JellySerializer", "write", "write_graphs"]
-
 _OPTIONS = {field.name for field in fields(StreamOptions)}
 _first = itemgetter(0)
 

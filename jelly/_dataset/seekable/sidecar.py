@@ -15,13 +15,12 @@ import builtins
 import os
 import struct
 import zlib
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, TypeAlias
 
-from jelly._bytes.seekable import PlainView
 from jelly._bytes.sink import Sink
 from jelly._bytes.source import MAX_EXPANSION, open_local
 from jelly._core.base.batch import Batch
@@ -49,11 +48,9 @@ from jelly._options.settings import checked, fitted
 from jelly._streams.drain import drain
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
 
-__all__ = ["SUFFIX"]
-
 _MAGIC = b"JELLYSID"
 _START = struct.Struct("<8sqq")
-# By kind of stream: version, number of integers in the head, and per keyframe, before those of its state.
+# Version, number of integers in the head, and per keyframe, before those of its state; of patches one more.
 _RDF, _PATCH = (1, 7, 3), (2, 8, 4)
 _STATE = 3
 _MAX_HEAD = 1 << 28
@@ -67,6 +64,9 @@ _DISTANCE = 1 << 18
 # Of all filters in a sidecar, in bytes. What comes later has only ranges and short lists.
 _MAX_FILTERS = 1 << 33
 _CHUNK = 1 << 20
+
+# Gets the bytes read, and all bytes.
+Told: TypeAlias = Callable[[int, int], object]
 
 
 @checked(SEEKING)
@@ -121,7 +121,7 @@ def index(
 def make_sidecar(
     path: str | os.PathLike[str],
     *,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Told | None = None,
     distance: int = _DISTANCE,
     chunk: int = _CHUNK,
     patch: bool = False,
@@ -142,44 +142,24 @@ def make_sidecar(
         raise JellyArgumentError("a file of patches has no filters of terms")
     builder = FilterBuilder(limit=_MAX_FILTERS) if terms else None
     with _opened(name, limits) as (file, size):
-        if builder is not None and _add_filters(name, file, size, builder, progress, limits):
-            return
-        file.seek(0)
-        decoder = Decoder(patch=patch, **limits)
-        # Reading a compressed file can start where a frame of it begins.
-        starts = file.table.plain.tolist() if isinstance(file, PlainView) else None
-        scan = _Scan(decoder, builder, distance, starts)
-
-        def chunks() -> Iterator[Any]:
-            done = 0
-            for data in chunks_of(file, chunk)(0, size):
-                yield data
-                done += len(data)
-                if decoder.delimited is False:
-                    raise JellyError("the file is one bare frame: only a delimited stream can have an index")
-                if decoder.offset < size and not decoder.in_message:
-                    scan.end_chunk()
+        options = partial(first_options, file, patch, limits)
+        index = read_index(file, size, options) if terms else None
+        if builder and index:
+            chunks = chunks_of(file)
+            for segment in index.segments():
+                for batch in read_segment(chunks, index, segment, **limits):
+                    builder.add(batch)
+                builder.cut(segment[1].offset - segment[0].offset)
                 if progress is not None:
-                    progress(done, size)
-
-        scan.take(drain(decoder, chunks(), is_live=True))
-        if builder is not None:
-            builder.cut(size - scan.begin[0])
-        options = first_options(file, patch, limits)  # in version 3 they may change
-        ends = checksum_ends(file, size)
-    version, n_head, n_key = _PATCH if patch else _RDF
-    n = len(scan.places)
-    numbers = [version, size, ends, checksum_options(options), scan.statements, decoder.frames, n, decoder.place]
-    del numbers[n_head:]
-    offset = _START.size + 8 * (n_head + n * (n_key + _STATE))
-    for place, state in scan.places:
-        numbers += [*place[:n_key], offset, len(state), zlib.crc32(state)]
-        offset += len(state)
-    head = struct.pack(f"<{len(numbers)}q", *numbers)
-    keys = [(0, 0), *((place[0], place[1]) for place, _ in scan.places)]
-    filters = b"" if builder is None else builder.pack(keys, size, ends)
-    states = (state for _, state in scan.places)
-    _write(dst or name + SUFFIX, _START.pack(_MAGIC, zlib.crc32(head), len(head)) + head, *states, filters)
+                    progress(segment[1].offset, size)
+            parts = [builder.pack(keyframes_of(index), size, checksum_ends(file, size))]
+        else:
+            scan = _Scan(file, size, Decoder(patch=patch, **limits), builder, distance)
+            scan.run(chunk, progress)
+            parts = scan.pack(options())  # in version 3 they may change
+    with Sink(dst or name + SUFFIX) as sink:
+        for part in parts:
+            sink.write(part)
 
 
 @contextmanager
@@ -199,92 +179,84 @@ def _opened(name: str, limits: dict[str, Any]) -> Iterator[tuple[Any, int]]:
             raise
 
 
-def _add_filters(
-    name: str,
-    file: Any,
-    size: int,
-    builder: FilterBuilder,
-    progress: Callable[[int, int], object] | None,
-    limits: dict[str, Any],
-) -> bool:
-    """Write a sidecar with the filters of a file that has an index of its own; False for other files."""
-    try:
-        index = read_index(file, size, partial(first_options, file, False, limits))
-    except CorruptIndex:
-        return False
-    if index is None:
-        return False
-    chunks = chunks_of(file)
-    for segment in index.segments():
-        for batch in read_segment(chunks, index, segment, **limits):
-            builder.add(batch)
-        builder.cut(segment[1].offset - segment[0].offset)
-        if progress is not None:
-            progress(segment[1].offset, size)
-    _write(name + SUFFIX, builder.pack(keyframes_of(index), size, checksum_ends(file, size)))
-    return True
-
-
+@dataclass(eq=False, repr=False)
 class _Scan:
     """Finds the places of a stream from which to read, and fills the filters between them."""
 
-    def __init__(
-        self, decoder: Decoder, builder: FilterBuilder | None, distance: int, starts: list[int] | None
-    ) -> None:
-        self._decoder, self._builder, self._distance, self._starts = decoder, builder, distance, starts
-        self._seen: tuple[int, int, int] | None = None
-        self.places: list[tuple[tuple[int, ...], bytes]] = []  # with the states of the decoder
-        self.begin: tuple[int, int] = (0, 0)  # byte and statement of the last place
-        self.statements: int = 0
+    file: Any
+    size: int
+    decoder: Decoder
+    builder: FilterBuilder | None
+    distance: int
 
-    def take(self, batches: Iterable[Batch]) -> None:
-        """Count the statements of some Batches. A frame that restates the options is a place without a state."""
-        for batch in batches:
-            behind = 0
-            restated = self._decoder.restated
-            if restated is not None and restated != self._seen:
-                self._seen = restated
-                if self._is_due(restated[0], restated[1], self._distance):
-                    behind = restated[1] - self.statements
-                    self._add(batch, 0, behind)
-                    self._place((*restated, 0), b"")
-            self._add(batch, behind, len(batch))
+    def __post_init__(self) -> None:
+        # Reading a compressed file can start where a frame of it begins.
+        self.frame_at: Callable[[int], int] = getattr(self.file, "frame_at", int)
+        # From the beginning to the end: byte, statement, frame and place in patches; and the states of the decoder.
+        self.places: list[tuple[tuple[int, ...], bytes]] = [((0, 0, 0, 0), b"")]
+        self.statements = 0
+
+    def run(self, chunk: int, progress: Told | None) -> None:
+        """Read all. A frame that restates the options is a place without a state."""
+        for batch in drain(self.decoder, self.chunks(chunk, progress), is_live=True):
+            first = 0
+            restated = self.decoder.restated
+            if restated is not None and self.is_due(restated, self.distance):
+                first = restated[1] - self.statements
+                self.add(batch, 0, first)
+                self.take((*restated, 0), b"")
+            self.add(batch, first, len(batch))
             self.statements += len(batch)
+        self.take(self.here(), b"")
 
-    def end_chunk(self) -> None:
-        """Take a place between two frames, with the state of the decoder, if the last one is far away."""
-        decoder = self._decoder
-        # In columns a frame that restates the options may follow, which needs no state.
-        distance = self._distance * (2 if getattr(decoder.options, "version", 0) == COLUMN_VERSION else 1)
-        if self._is_due(decoder.offset, self.statements, distance):
-            place = (decoder.offset, self.statements, decoder.frames, decoder.place)
-            self._place(place, zlib.compress(decoder.save(), 6))
+    def chunks(self, chunk: int, progress: Told | None) -> Iterator[Any]:
+        """The bytes of the file. After each chunk there is a place with the state of the decoder, if the last one is
+        far away."""
+        done = 0
+        for data in chunks_of(self.file, chunk)(0, self.size):
+            yield data
+            done += len(data)
+            if self.decoder.delimited is False:
+                raise JellyError("the file is one bare frame: only a delimited stream can have an index")
+            # In columns a frame that restates the options may follow, which needs no state.
+            is_columns = getattr(self.decoder.options, "version", 0) == COLUMN_VERSION
+            here, distance = self.here(), self.distance * (2 if is_columns else 1)
+            if here[0] < self.size and not self.decoder.in_message and self.is_due(here, distance):
+                self.take(here, zlib.compress(self.decoder.save(), 6))
+            if progress is not None:
+                progress(done, self.size)
 
-    def _is_due(self, offset: int, statement: int, distance: int) -> bool:
-        begin, last = self.begin
-        is_near = self._starts is None or bisect_right(self._starts, offset) > bisect_right(self._starts, begin)
-        return statement - last >= distance and is_near
+    def here(self) -> tuple[int, ...]:
+        return self.decoder.offset, self.statements, self.decoder.frames, self.decoder.place
 
-    def _place(self, place: tuple[int, int, int, int], state: bytes) -> None:
+    def is_due(self, place: tuple[int, ...], distance: int) -> bool:
+        last = self.places[-1][0]
+        return place[1] - last[1] >= distance and self.frame_at(place[0]) > self.frame_at(last[0])
+
+    def take(self, place: tuple[int, ...], state: bytes) -> None:
+        if self.builder is not None:
+            self.builder.cut(place[0] - self.places[-1][0][0])
         self.places.append((place, state))
-        if self._builder is not None:
-            self._builder.cut(place[0] - self.begin[0])
-        self.begin = place[:2]
 
-    def _add(self, batch: Batch, start: int, stop: int) -> None:
-        if self._builder is not None and start < stop:
-            self._builder.add(batch, start, stop)
+    def add(self, batch: Batch, start: int, stop: int) -> None:
+        if self.builder is not None and start < stop:
+            self.builder.add(batch, start, stop)
 
-
-def _write(path: Any, *parts: bytes) -> None:
-    sink = Sink(path)
-    try:
-        for part in parts:
-            sink.write(part)
-    except BaseException:
-        sink.abort()
-        raise
-    sink.close()
+    def pack(self, options: StreamOptions | PatchOptions) -> list[bytes]:
+        """The parts of the sidecar."""
+        places, ends = self.places[1:-1], checksum_ends(self.file, self.size)
+        size, statements, frames, place = self.places[-1][0]
+        version, n_head, n_key = _kind(options)
+        numbers = [version, size, ends, checksum_options(options), statements, frames, len(places), place][:n_head]
+        offset = _START.size + 8 * (n_head + len(places) * (n_key + _STATE))
+        for key, state in places:
+            numbers += [*key[:n_key], offset, len(state), zlib.crc32(state)]
+            offset += len(state)
+        head = struct.pack(f"<{len(numbers)}q", *numbers)
+        parts = [_START.pack(_MAGIC, zlib.crc32(head), len(head)), head, *(state for _, state in places)]
+        if self.builder is not None:
+            parts.append(self.builder.pack([key for key, _ in self.places[:-1]], size, ends))
+        return parts
 
 
 def read_sidecar(
@@ -307,29 +279,32 @@ def read_sidecar(
             return None
 
 
+def _kind(options: StreamOptions | PatchOptions) -> tuple[int, int, int]:
+    return _PATCH if isinstance(options, PatchOptions) else _RDF
+
+
 def _parse(
     path: str, sidecar: Any, file: Any, options: StreamOptions | PatchOptions, opener: Callable[[str], BinaryIO]
 ) -> Index:
+    expected, n_head, n_key = _kind(options)
     magic, crc, length = _START.unpack(read_exactly(sidecar, _START.size))
-    if magic != _MAGIC or length % 8 or not 8 * _RDF[1] <= length <= _MAX_HEAD:
+    if magic != _MAGIC or not 8 * n_head <= length <= _MAX_HEAD:
         raise CorruptIndex("it is no index")
     head = read_exactly(sidecar, length)
     if zlib.crc32(head) != crc:
         raise CorruptIndex("its checksum is wrong")
-    numbers = struct.unpack(f"<{length // 8}q", head)
-    version, size, ends, checksum, statements, frames, n = numbers[: _RDF[1]]
-    expected, n_head, n_key = _PATCH if isinstance(options, PatchOptions) else _RDF
-    if version != expected or len(numbers) != n_head + n * (n_key + _STATE):
+    version, size, ends, checksum, statements, frames, n, *place = struct.unpack_from(f"<{n_head}q", head)
+    if version != expected or length != 8 * (n_head + n * (n_key + _STATE)):
         raise CorruptIndex("it is of another version")
     # The time of change is not compared: a copy has another time.
     if file.seek(0, os.SEEK_END) != size or checksum_ends(file, size) != ends:
         raise CorruptIndex("the file has changed since; make it anew with `jelly index`")
     if checksum_options(options) != checksum:
         raise CorruptIndex("it belongs to other stream options")
-    places = [numbers[i : i + n_key + _STATE] for i in range(n_head, len(numbers), n_key + _STATE)]
-    keyframes = (Keyframe(0, 0, 0), *(Keyframe(*place[:n_key]) for place in places))
-    state = _states(path + SUFFIX, [place[n_key:] for place in places], opener)
-    index = Index(options, keyframes, statements, frames, size, state, place=sum(numbers[_RDF[1] : n_head]))
+    places = [*struct.iter_unpack(f"<{n_key + _STATE}q", head[8 * n_head :])]
+    keyframes = (Keyframe(0, 0, 0), *(Keyframe(*key[:n_key]) for key in places))
+    state = _states(path + SUFFIX, [key[n_key:] for key in places], opener)
+    index = Index(options, keyframes, statements, frames, size, state, place=sum(place))
     index.check(last_offset=size)
     return index
 
@@ -342,31 +317,31 @@ def _states(
 
     def state(number: int) -> bytes | None:
         nonlocal kept
-        for one, whole in kept:
-            if one == number:
-                return whole
-        damaged = JellyFormatError("a saved state of the decoder is damaged", source=path)
         offset, length, crc = places[number - 1]
-        if not (offset >= 0 and 0 <= length <= _MAX_STATE):
-            raise damaged
         if not length:
             return None
-        with opener(path) as sidecar:
-            if offset + length > sidecar.seek(0, os.SEEK_END):
-                raise damaged
-            sidecar.seek(offset)
-            data = sidecar.read(length)
-        if len(data) != length or zlib.crc32(data) != crc:
-            raise damaged
-        unpacker = zlib.decompressobj()
-        try:
-            whole = unpacker.decompress(data, _MAX_STATE)
-        except zlib.error:
-            raise damaged from None
-        if not unpacker.eof:
-            raise damaged
-        if len(whole) <= _KEPT_BYTES:
-            kept = (*kept[1 - _KEPT :], (number, whole))
+        whole = dict(kept).get(number)
+        if whole is None:
+            try:
+                with opener(path) as sidecar:
+                    whole = _unpacked(sidecar, offset, length, crc)
+            except (CorruptIndex, zlib.error):
+                raise JellyFormatError("a saved state of the decoder is damaged", source=path) from None
+            if len(whole) <= _KEPT_BYTES:
+                kept = (*kept[1 - _KEPT :], (number, whole))
         return whole
 
     return state
+
+
+def _unpacked(sidecar: BinaryIO, offset: int, length: int, crc: int) -> bytes:
+    """A state in a sidecar. CorruptIndex or an error of zlib if it is not what was written."""
+    if not 0 <= offset <= offset + length <= sidecar.seek(0, os.SEEK_END) or length > _MAX_STATE:
+        raise CorruptIndex
+    sidecar.seek(offset)
+    data = read_exactly(sidecar, length)
+    unpacker = zlib.decompressobj()
+    whole = unpacker.decompress(data, _MAX_STATE)
+    if zlib.crc32(data) != crc or not unpacker.eof:
+        raise CorruptIndex
+    return whole

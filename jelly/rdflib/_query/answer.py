@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from jelly._options.keywords import ReadOptions
 
 
-__all__ = ["query"]
-
 # Bytes that the store of pyoxigraph takes for a statement, and DESCRIBE for a node.
 _STORED, _NODE = 400, 500
 

@@ -28,8 +28,6 @@ from jelly.rdflib._query.values import Numbers
 with need("query", "SPARQL queries need duckdb"):
     import duckdb
 
-__all__ = ["LEAST", "Engine"]
-
 _NUMBER = pa.int32()
 _STATEMENTS = pa.schema([pa.field(name, _NUMBER) for name in "spog"])
 _TYPES = {_NUMBER: "INTEGER", pa.bool_(): "BOOLEAN", pa.string(): "VARCHAR"}

@@ -11,8 +11,6 @@ from jelly.rdflib._query.syntax import Untranslated, rdflib
 with_paths: Any = rdflib.paths
 _LONGEST = 1 << 18  # characters of SQL: what is repeated is there twice
 
-__all__ = ["Paths", "is_nullable", "predicates_of"]
-
 
 def is_nullable(path: Any) -> bool:
     """Whether a path may have no steps."""

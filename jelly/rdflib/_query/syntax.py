@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib.util import find_spec, module_from_spec
+from itertools import repeat
 from threading import Lock
 from types import SimpleNamespace
 from typing import Any
@@ -15,23 +16,11 @@ import rdflib.paths
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import Prologue
 
+from jelly._core.terms.model import to_term
 from jelly._formats.syntaxes import ox
 from jelly.errors import JellyLimitError, JellySyntaxError, JellyUnsupportedError
 
-__all__ = [
-    "CompValue",
-    "Untranslated",
-    "arguments",
-    "constant",
-    "is_constant",
-    "ox",
-    "parsed",
-    "rdflib",
-    "solutions",
-    "text_of",
-    "variables_of",
-    "walk",
-]
+__all__ = ["CompValue", "ox", "rdflib"]
 
 # What the parsers, which go deep for each bracket and each part, can take; pyoxigraph orders patterns in n**4 steps.
 _MAX_DEPTH = 64
@@ -52,9 +41,9 @@ _LIST = re.compile(r"\([^(){}=<>+*/|&!,]*\)")
 _SERVICE = re.compile(r"(?<![\w?$:-])service\b(?!:)", re.I)
 # RDFLib makes rdf:nil of an empty list, keeps the backslashes in names, and loses the plus of a number.
 _UNSURE = re.compile(r"\(\s*\)|\\|\+(\d*\.|\d+e)\d", re.I)
-# What has another value each time.
-_CHANGING = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE"})
-_BETWEEN = {"ConditionalOrExpression": " || ", "ConditionalAndExpression": " && "}
+# What has another value each time, or is no function of terms.
+_ALONE = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE", "EXISTS", "NOTEXISTS"})
+_BETWEEN = {"ConditionalOrExpression": "||", "ConditionalAndExpression": "&&"}
 _SIGNS = {"UnaryNot": "!", "UnaryMinus": "-", "UnaryPlus": "+"}
 _QUERIES, _LONG = 64, 1 << 14  # that were parsed last are kept; characters of those that are not
 _lock = Lock()  # pyparsing learns from the first texts how it can call functions
@@ -82,7 +71,7 @@ def _own(name: str, **names: Any) -> Any:
 
 _parser = _own(
     "parser",
-    rdflib=SimpleNamespace(**{**vars(rdflib), "Literal": _Literal}),
+    rdflib=SimpleNamespace(**vars(rdflib) | {"Literal": _Literal}),
     neg=lambda number: _Literal(f"-{number}", None, number.datatype),
 )
 
@@ -189,24 +178,6 @@ def walk(part: Any) -> Iterator[Any]:
             yield from walk(each)
 
 
-def arguments(expression: Any) -> list[Any]:
-    """The arguments of a function."""
-    found: list[Any] = []
-    for key, value in expression.items():
-        if key not in ("_vars", "iri", "distinct"):
-            found += value if isinstance(value, list) else [value]
-    return found
-
-
-def variables_of(expression: Any) -> Iterator[rdflib.Variable]:
-    """The variables of an expression, each as often as it is there."""
-    if isinstance(expression, rdflib.Variable):
-        yield expression
-    elif isinstance(expression, CompValue):
-        for each in arguments(expression):
-            yield from variables_of(each)
-
-
 def solutions(query: str, **settings: Any) -> list[Any]:
     """The solutions of a query without data. They are a list, as pyoxigraph's own must end in this thread."""
     found: Any = ox.Store().query(query, **settings)
@@ -218,43 +189,32 @@ def is_constant(term: Any) -> bool:
     return isinstance(term, (rdflib.URIRef, rdflib.Literal))
 
 
-def constant(term: Any) -> str:
-    """The text of an IRI or literal."""
-    if isinstance(term, rdflib.URIRef):
-        return f"<{term}>"
-    return str(
-        ox.Literal(
-            str(term), language=term.language, datatype=None if term.datatype is None else ox.NamedNode(term.datatype)
-        )
-    )
-
-
 def text_of(expression: Any, name: Callable[[rdflib.Variable], str]) -> str:
     """The text of an expression, with other names of variables. Untranslated if it has EXISTS or changes."""
 
-    def texts(parts: Iterable[Any]) -> list[str]:
-        return [text_of(part, name) for part in parts]
+    def text(part: Any) -> str:
+        return text_of(part, name)
 
+    if isinstance(expression, list):
+        return f"({', '.join(map(text, expression))})"
     if isinstance(expression, rdflib.Variable):
         return f"?{name(expression)}"
     if not isinstance(expression, CompValue):
-        return constant(expression)
+        return str(to_term(expression))
     kind = expression.name
-    if kind in _BETWEEN:
-        return f"({_BETWEEN[kind].join(texts([expression.expr, *expression.other]))})"
-    if kind == "RelationalExpression":
-        left, operator = text_of(expression.expr, name), expression.op
-        if "IN" in operator:
-            return f"({left} {operator} ({', '.join(texts(expression.other))}))"
-        return f"({left} {operator} {text_of(expression.other, name)})"
-    if kind in ("AdditiveExpression", "MultiplicativeExpression"):
-        made = text_of(expression.expr, name)
-        for operator, other in zip(expression.op, texts(expression.other), strict=True):
-            made = f"({made} {operator} {other})"
-        return made
+    if "other" in expression:
+        operators, others = expression.op or repeat(_BETWEEN[kind]), expression.other
+        if kind == "RelationalExpression":
+            operators, others = [operators], [others]
+        more = [f"{operator} {text(other)}" for operator, other in zip(operators, others, strict=False)]
+        return f"({' '.join([text(expression.expr), *more])})"
     if kind in _SIGNS:
-        return f"({_SIGNS[kind]} {text_of(expression.expr, name)})"
-    function = f"<{expression.iri}>" if kind == "Function" else kind.removeprefix("Builtin_").upper()
-    if function == kind.upper() or function in _CHANGING or "EXISTS" in function:
+        return f"({_SIGNS[kind]} {text(expression.expr)})"
+    function = text(expression.iri) if kind == "Function" else kind.removeprefix("Builtin_").upper()
+    if function == kind.upper() or function in _ALONE:
         raise Untranslated(f"{function} within an expression")
-    return f"{function}({', '.join(texts(arguments(expression)))})"
+    arguments: list[Any] = []
+    for key, value in expression.items():
+        if key not in ("_vars", "iri", "distinct"):
+            arguments += value if isinstance(value, list) else [value]
+    return function + text(arguments)

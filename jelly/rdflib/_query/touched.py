@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 from jelly.rdflib._query.paths import is_nullable, predicates_of
 from jelly.rdflib._query.syntax import is_constant, rdflib, walk
 
-__all__ = ["Touched", "touched"]
-
 
 class Touched(NamedTuple):
     """What the statements may be that the patterns of a query can match: terms for each place, or None for all."""

@@ -26,8 +26,6 @@ from jelly._formats.syntaxes import library_of
 from jelly.errors import JellyLimitError
 from jelly.rdflib._query.syntax import ox, solutions
 
-__all__ = ["Numbers", "Row"]
-
 Row: TypeAlias = tuple[int | None, ...]
 # Values that are kept of each expression, about the bytes of one, and rows that are computed at a time.
 _KEPT, _VALUE, _TOGETHER = 1 << 20, 256, 1 << 14
