@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
-
-import numpy as np
 
 from jelly._bytes.names import is_path, is_url, name_of, split_suffix
 from jelly._bytes.source import Progress
@@ -21,7 +20,7 @@ from jelly._formats.registry import READING, SEVERAL, Content, content_of, find
 from jelly._html import html_table
 from jelly._options.limits import default
 from jelly._options.settings import checked
-from jelly._tools.partitions import BLANK, IRI, LITERAL, Partitions, counted, is_absolute, namespace, refuse_more
+from jelly._tools.partitions import LITERAL, Partitions, counted, is_absolute, namespace, refuse_more
 from jelly.errors import JellyArgumentError, JellyError
 
 if TYPE_CHECKING:
@@ -30,11 +29,13 @@ if TYPE_CHECKING:
     from jelly._core.terms.statements import Triple
     from jelly._options.keywords import ReadOptions, WriteOptions
 
-__all__ = ["ClassPartition", "Description", "GraphDescription", "PropertyPartition", "describe", "of_partitions"]
+__all__ = ["ClassPartition", "Description", "GraphDescription", "PropertyPartition", "describe", "described"]
 
 MEMORY = 1 << 30
 Linksets: TypeAlias = dict[str, dict[str, dict[str, int]]]
-_KINDS = {IRI: "iri", BLANK: "bnode", LITERAL: "literal"}
+Row: TypeAlias = tuple[Any, ...]
+_TYPE = RDF + "type"
+_KINDS = ("iri", "bnode", "other", "literal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +214,10 @@ class Description:
         )
 
     def _repr_html_(self) -> str:
-        rows = [(name, len(found.properties), found.entities) for name, found in _most(self.graph.classes, 10)]
+        most = sorted(self.graph.classes.items(), key=lambda item: (-item[1].entities, item[0]))[:10]
+        rows = [(name, len(found.properties), found.entities) for name, found in most]
         title = f"{self.title}: {self.graph.triples:,} triples"
         return html_table(title, ("class", "properties", "instances"), rows, more=len(self.graph.classes) > 10)
-
-
-def _most(classes: dict[str, ClassPartition], n: int) -> list[tuple[str, ClassPartition]]:
-    return sorted(classes.items(), key=lambda item: (-item[1].entities, item[0]))[:n]
 
 
 @checked(READING, SEVERAL, {"max_partitions"})
@@ -277,7 +275,7 @@ def describe(
     kind = content_of(None, (src, settings.get("format")))
     if kind is not Content.STATEMENTS:
         raise JellyArgumentError(f"only statements have a description, not {kind.value}")
-    sources = Sources(src, settings.pop("blank_nodes", None), settings.pop("skolem_base", None), **settings)
+    sources = Sources(src, **settings)
     stream = Stream(sources, threads, as_is=True)
     batches: Any = stream.watched(progress)
     with ExitStack() as stack:
@@ -287,8 +285,9 @@ def describe(
                 if len(batch):
                     counts.add(batch)
         counts.finish()
-    graph, *others = _graphs(counts, max_partitions)
-    graphs = dict(sorted((name, made) for (_, name), made in zip(counts.graphs.all[1:], others, strict=True)))
+    numbered = _graphs(counts, max_partitions)
+    graph = numbered.pop(0)
+    graphs = dict(sorted((counts.graphs.all[number][1], made) for number, made in numbered.items()))
     each = [source for source in sources.each if is_path(source) and source != "-"]
     files = [_file(source, settings.get("format")) for source in each]
     if title is None:
@@ -316,89 +315,116 @@ def _file(source: Any, format: str | None) -> dict[str, Any]:
     }
 
 
-def _graphs(counts: Partitions, limit: int) -> list[GraphDescription]:
-    """The descriptions of the union of all graphs and of the named graphs."""
-    kinds: dict[str, list[dict[str, int]]] = {}
-    for table in ("nodes", "objects"):
-        (scopes, kind), n = counts.table(table, 2)
-        kinds[table] = [{} for _ in counts.graphs.all]
-        for scope, one, number in zip(scopes.tolist(), kind.tolist(), n.tolist(), strict=True):
-            kinds[table][scope][_KINDS.get(one, "other")] = number
-    classes: list[dict[str, ClassPartition]] = [{} for _ in counts.graphs.all]
-    properties: list[dict[str, PropertyPartition]] = [{} for _ in counts.graphs.all]
-    (number,), n = counts.table("entities", 1)
-    for (scope, name), entities in zip((counts.classes.all[i] for i in number.tolist()), n.tolist(), strict=True):
-        classes[scope][name] = ClassPartition(entities)
-    each = [(counts.properties.all[of], member, one) for (member, of), one in _partitions(counts, limit).items()]
-    for (scope, name), member, partition in sorted(each, key=lambda item: item[0]):
-        here = properties[scope] if not member else classes[scope][counts.classes.all[member - 1][1]].properties
-        here[name] = partition
-    linksets: list[Linksets] = [{} for _ in counts.graphs.all]
-    links = [
-        (counts.properties.all[of], counts.spaces.all[source][1], counts.spaces.all[target][1], n)
-        for of, source, target, n in _lists(*counts.table("links", 3))
-    ]
-    for (scope, name), source, target, number in sorted(links):
-        linksets[scope].setdefault(name, {}).setdefault(source, {})[target] = number
-    return list(map(of_partitions, classes, properties, kinds["nodes"], kinds["objects"], linksets))
+def described(
+    union: Any,
+    figures: Iterable[Row],
+    literals: Iterable[Row],
+    targets: Iterable[Row],
+    nodes: Iterable[Row],
+    linksets: Iterable[Row],
+) -> dict[Any, GraphDescription]:
+    """The descriptions of graphs, ``union`` first, by what was counted: rows that begin with the graph.
+
+    Rows of partitions go on with the class, None for all subjects, and the property. ``figures`` have triples, subjects
+    and objects, ``literals`` the language or "", the datatype and a number, ``targets`` the class of the object and a
+    number. ``nodes`` have the column, 0 or 1, the kind and a number, ``linksets`` the property, two namespaces and a
+    number.
+    """
+    partitions: Any = defaultdict(lambda: defaultdict(dict))
+    for graph, of, property, *numbers in figures:
+        partitions[graph][of][property] = PropertyPartition(*numbers)
+    for graph, of, property, language, datatype, n in literals:
+        partition = partitions[graph][of][property]
+        if language:
+            partition.languages[language] = n
+            datatype = DIR_LANG_STRING_IRI if "--" in language else LANG_STRING_IRI
+        partition.datatypes[datatype] = partition.datatypes.get(datatype, 0) + n
+    for graph, of, property, target, n in targets:
+        partitions[graph][of][property].classes[target] = n
+    kinds: Any = defaultdict(lambda: ({}, {}), {union: ({}, {})})
+    for graph, column, kind, n in nodes:
+        kinds[graph][column][kind] = n
+    links: Any = defaultdict(dict)
+    for graph, property, source, target, n in linksets:
+        links[graph].setdefault(property, {}).setdefault(source, {})[target] = n
+    return {graph: _summed(partitions[graph], links[graph], *kinds[graph]) for graph in sorted(kinds)}
 
 
-def of_partitions(
-    classes: dict[str, ClassPartition],
-    properties: dict[str, PropertyPartition],
+def _summed(
+    partitions: dict[Any, dict[str, PropertyPartition]],
+    linksets: Linksets,
     subject_kinds: dict[str, int],
     object_kinds: dict[str, int],
-    linksets: Linksets,
 ) -> GraphDescription:
-    """The description of a graph by what was counted."""
+    """The description of a graph. The instances of a class are the subjects that it has of rdf:type."""
+    properties = partitions.pop(None, {})
+    classes = {name: ClassPartition(of[_TYPE].subjects, of) for name, of in sorted(partitions.items())}
     return GraphDescription(
         sum(partition.triples for partition in properties.values()),
         sum(subject_kinds.values()),
         sum(object_kinds.values()),
         subject_kinds,
         object_kinds,
-        properties[RDF + "type"].objects if RDF + "type" in properties else 0,
-        dict(sorted(classes.items())),
+        properties[_TYPE].objects if _TYPE in properties else 0,
+        classes,
         properties,
         sorted({namespace(name) for name in (*classes, *properties) if is_absolute(name)}),
         linksets,
     )
 
 
-def _partitions(counts: Partitions, limit: int) -> dict[tuple[int, int], PropertyPartition]:
-    """The partitions by class, from 1 on, or 0 for all, and by property."""
+def _graphs(counts: Partitions, limit: int) -> dict[int, GraphDescription]:
+    """The descriptions of the graphs by their numbers."""
+    properties, classes = counts.properties.all, counts.classes.all
+    names: Any = counts.kinds.all
 
     def by_class(table: str, columns: int) -> tuple[list[Any], Any]:
-        """A table with classes in the place of their sets, and with the class 0 for all rows."""
+        """A table with classes, from 1 on, and 0 for all rows, in the place of their sets."""
         (sets, *others), n = counts.table(table, columns)
         rows, members = counts.expanded(sets)
-        made = [np.concatenate([np.zeros_like(sets), members + 1])]
-        made += [np.concatenate([other, other[rows]]) for other in others]
-        return counted(made, np.concatenate([n, n[rows]]))
+        return counted([members, *(other[rows] for other in others)], n[rows])
+
+    def partition(member: int, of: int) -> Row:
+        scope, name = properties[of]
+        return scope, classes[member - 1][1] if member else None, name
 
     (members, of, kinds, sets), n = by_class("triples", 4)
-    found: dict[tuple[int, int], PropertyPartition] = {}
     triples, subjects, objects = counted([members, of], n), by_class("subjects", 2), counts.table("of objects", 2)
     refuse_more(len(triples[1]), limit)
-    for member, property, *figures in _lists([*triples[0], triples[1], subjects[1]], objects[1]):
-        found[member, property] = PropertyPartition(figures[0], figures[1], figures[2])
-    literal = kinds >= LITERAL
-    typed = counted([column[literal] for column in (members, of, kinds)], n[literal])
+    is_literal = kinds >= LITERAL
+    typed = counted([kinds[is_literal], members[is_literal], of[is_literal]], n[is_literal])
     rows, targets = counts.expanded(sets)
-    linked = counted([members[rows], of[rows], targets], n[rows])
+    rows, targets = rows[targets > 0], targets[targets > 0]
+    linked = counted([targets, members[rows], of[rows]], n[rows])
     refuse_more(len(typed[1]) + len(linked[1]), limit)
-    for member, property, kind, number in sorted(_lists(*typed), key=lambda row: counts.literals.all[row[2] - LITERAL]):
-        what, name = counts.literals.all[kind - LITERAL]
-        partition = found[member, property]
-        datatype = name
-        if what == Kind.LANG:
-            partition.languages[name] = number
-            datatype = DIR_LANG_STRING_IRI if "--" in name else LANG_STRING_IRI
-        partition.datatypes[datatype] = partition.datatypes.get(datatype, 0) + number
-    for member, property, target, number in sorted(_lists(*linked), key=lambda row: counts.classes.all[row[2]]):
-        found[member, property].classes[counts.classes.all[target][1]] = number
-    return found
+    return described(
+        0,
+        figures=sorted(
+            (
+                (*partition(member, of), *numbers)
+                for member, of, *numbers in _lists([*triples[0], triples[1], subjects[1]], objects[1])
+            ),
+            key=lambda row: row[2],
+        ),
+        literals=(
+            (*partition(member, of), *((name, "") if what == Kind.LANG else ("", name)), number)
+            for (what, name), member, of, number in sorted((names[kind], *row) for kind, *row in _lists(*typed))
+        ),
+        targets=(
+            (*partition(member, of), name, number)
+            for name, member, of, number in sorted((classes[target - 1][1], *row) for target, *row in _lists(*linked))
+        ),
+        nodes=(
+            (scope, column, _KINDS[kind], number)
+            for column, table in enumerate(("nodes", "objects"))
+            for scope, kind, number in _lists(*counts.table(table, 2))
+        ),
+        linksets=sorted(
+            (*properties[of], names[source][1], names[target][1], number)
+            for of, source, target, number in _lists(*counts.table("links", 3))
+        ),
+    )
 
 
-def _lists(columns: list[Any], n: Any) -> Iterator[tuple[int, ...]]:
+def _lists(columns: list[Any], n: Any) -> Iterator[Row]:
     return zip(*(column.tolist() for column in columns), n.tolist(), strict=True)

@@ -1,17 +1,19 @@
 """The figures of a description: counts by class, property, datatype and graph, on numbers of terms.
 
-A scope is a graph: 0 is the union of all graphs, then come the named graphs. Nodes are told apart by hashes of 128 bits
-under a key that nobody knows; in a named graph by those of the pair of node and graph. Rows are sorted by subject, then
-by object. Where they take too much memory, they go to files in parts by the hash of the subject, then by that of the
-object: so each node is in one part, and the counts of the parts add up.
+A scope is a graph: 0 is the union of all graphs, then come the named graphs. Nodes are told apart by keys of 128 bits:
+96 bits of a hash under a seed that nobody knows, in a named graph a hash of node and graph, and 32 bits for the kind of
+the node. Rows are sorted by subject, then by object. Where they take too much memory, they go to files in parts by the
+key of the subject, then by that of the object: so each node is in one part, and the counts of the parts add up.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,27 +22,27 @@ from jelly._core.algebra.content import term_hash
 from jelly._core.algebra.row_index import RowIndex
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import RDF, XSD_STRING_IRI
-from jelly._core.base.kinds import Kind, kinds_of
+from jelly._core.base.kinds import Kind
 from jelly._streams.spool import PartFile
 from jelly.errors import JellyLimitError
 
-__all__ = ["BLANK", "IRI", "LITERAL", "Partitions", "counted", "is_absolute", "name_of", "namespace", "refuse_more"]
+__all__ = ["LITERAL", "Partitions", "counted", "is_absolute", "name_of", "namespace", "refuse_more"]
 
 # How an IRI begins, and the name of no other term.
 _ABSOLUTE = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
 Array = np.ndarray[Any, np.dtype[Any]]
 
-# Kinds of nodes. Literals have numbers from LITERAL on, by their datatype or language.
+# Kinds of nodes. From LITERAL on they have names: the datatype or language of a literal, the namespace of an IRI.
 IRI, BLANK, OTHER, LITERAL = range(4)
-_NODES = np.full(256, OTHER, np.int32)
-_NODES[[Kind.IRI, Kind.BNODE]] = IRI, BLANK
+_NODES = np.full(256, OTHER, np.uint64)
+_NODES[[Kind.IRI, Kind.BNODE, Kind.LITERAL]] = IRI, BLANK, LITERAL
 _TYPE = RDF + "type"
 _KIND_IRI = int(Kind.IRI)
-_LITERALS = kinds_of("literal")
-_MIX = np.uint64(0x9E3779B97F4A7C15)
+_MIX, _KIND_BITS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xFFFFFFFF)
 # What of the memory the rows take that are counted at a time; and the most characters of all names.
 _PART, _MAX_TEXT = 6, 1 << 28
-_WIDTH = 5  # numbers of 64 bits of a row in a file
+# Numbers of 64 bits of a row in the files: two keys and a property; a key, a set of classes, a property, the times.
+_WIDTH = 5
 # Keys below this are told apart by a table, others are sorted; and how many rows are spread out at a time.
 _TABLE, _CHUNK = 1 << 17, 1 << 22
 
@@ -48,9 +50,9 @@ _TABLE, _CHUNK = 1 << 17, 1 << 22
 class _Names:
     """Numbers for names, each in a scope, from 0; and their texts."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *known: tuple[int, str]) -> None:
         self.limit = limit
-        self.all: list[tuple[int, str]] = []
+        self.all: list[tuple[int, str]] = [*known]
         self._known: dict[tuple[int, str], int] = {}
         self._size = 0
 
@@ -59,19 +61,15 @@ class _Names:
         if found == len(self.all):
             self.all.append((scope, name))
             self._size += len(name)
-            refuse_more(len(self.all), self.limit)
+            refuse_more(len(self._known), self.limit)
             if self._size > _MAX_TEXT:
                 raise JellyLimitError(f"the names of the partitions have more than {_MAX_TEXT} characters")
         return found
 
-    def of(self, batch: Batch, scopes: Array, terms: Array) -> tuple[Array, Array]:
-        """The numbers of the different ones of some terms of a Batch, each in a scope, and for each its place there."""
-        width = batch.n_terms
-        last = int(scopes.max(initial=0))
-        keys = scopes.astype(np.int64) * width + terms if last else terms
-        found, places = _dense(keys, (last + 1) * width)
-        pairs = (divmod(key, width) for key in found.tolist())
-        return np.array([self.number(scope, name_of(batch, term)) for scope, term in pairs], np.int32), places
+    def numbers(self, batch: Batch, scopes: list[int], pairs: Array) -> Array:
+        """The numbers of terms of a Batch: of pairs, each the place of its scope times all terms, plus the term."""
+        each = (divmod(pair, batch.n_terms) for pair in pairs.tolist())
+        return np.array([self.number(scopes[place], name_of(batch, term)) for place, term in each], np.int32)
 
 
 def name_of(batch: Batch, term: int) -> str:
@@ -105,341 +103,261 @@ def _starts(*columns: Array) -> Array:
     return found
 
 
-def _dense(keys: Array, domain: int) -> tuple[Array, Array]:
-    """The different keys, all below ``domain``, and for each key its place among them."""
-    if domain > max(_TABLE, 8 * len(keys)):
-        found = np.unique(keys)
-        return found, np.searchsorted(found, keys)
+def _dense(keys: Array) -> tuple[Array, Array]:
+    """The different keys, and for each key its place among them."""
+    domain = int(keys.max(initial=0)) + 1
+    if domain > max(_TABLE, 64 * keys.size):
+        found, places = np.unique(keys, return_inverse=True)
+        return found, places.reshape(keys.shape)
     is_there = np.zeros(domain, bool)
     is_there[keys] = True
-    return np.flatnonzero(is_there), (np.cumsum(is_there, dtype=np.int32) - 1).take(keys)
-
-
-def _tally(keys: Array, domain: int) -> tuple[Array, Array]:
-    """The different keys, all below ``domain``, and how many there are of each."""
-    if domain > max(_TABLE, 8 * len(keys)):
-        return np.unique(keys, return_counts=True)
-    n = np.bincount(keys)
-    found = np.flatnonzero(n)
-    return found, n[found]
+    found = np.flatnonzero(is_there)
+    places = np.empty(domain, np.int32)
+    places[found] = np.arange(len(found))
+    return found, places.take(keys)
 
 
 def counted(columns: list[Array], weights: Array | None = None) -> tuple[list[Array], Array]:
     """The different rows of columns of numbers, in order, and how many there are of each, or the sum of the weights."""
-    made, at, order = _sorted(columns, weights is not None)
-    if order is None or weights is None or not len(at):
-        return made, np.diff(at, append=len(columns[0]))
-    return made, np.add.reduceat(weights[order], at)
-
-
-def _sorted(columns: list[Array], has_order: bool = False) -> tuple[list[Array], Array, Array | None]:
-    """The different rows of columns in order, where each begins among all in order, and if asked for that order."""
     bits = [int(column.max(initial=0)).bit_length() for column in columns]
-    if sum(bits) < 64:
-        key = columns[0].astype(np.int32 if sum(bits) < 32 else np.int64)
-        for column, size in zip(columns[1:], bits[1:], strict=True):
-            key <<= size
-            key |= column
-        order = np.argsort(key) if has_order else None
-        if order is None:
-            key.sort()
-        else:
-            key = key[order]
-        at = np.flatnonzero(_starts(key))
-        if len(at) < len(key):
-            key = key[at]
-        made = []
-        for size in reversed(bits[1:]):
-            made.append(key.astype(np.int32) & ((1 << size) - 1))
-            key >>= size
-        made = [key.astype(np.int32), *reversed(made)]
-    else:
+    is_small = 1 << sum(bits) <= max(_TABLE, 8 * len(columns[0]))
+    if not is_small and (sum(bits) > 63 or weights is not None):
         order = np.lexsort(columns[::-1])
-        made = [column[order] for column in columns]
-        at = np.flatnonzero(_starts(*made))
-        made = [column[at] for column in made]
-    return made, at, order
-
-
-def _entries(first: Array, *others: Array) -> Array:
-    """Rows of a file: hashes, and pairs of numbers of 32 bits."""
-    columns = [first, *(other if other.ndim == 2 else other[:, np.newaxis] for other in others)]
-    return np.concatenate([np.ascontiguousarray(column).view(np.uint64) for column in columns], axis=1)
+        at = np.flatnonzero(_starts(*(column[order] for column in columns)))
+        each = np.ones(len(order), np.int64) if weights is None else weights[order]
+        return [column[order[at]] for column in columns], np.add.reduceat(each, at)
+    # Each row as one number.
+    keys: Array = np.zeros(len(columns[0]), np.int32 if sum(bits) < 32 else np.int64)
+    for column, size in zip(columns, bits, strict=True):
+        keys <<= size
+        keys |= column
+    if is_small:
+        n = np.bincount(keys, weights).astype(np.int64)
+        keys = np.flatnonzero(n)
+        n = n[keys]
+    else:
+        keys, n = np.unique(keys, return_counts=True)
+    made = []
+    for size in reversed(bits):
+        made.append((keys & (1 << size) - 1).astype(np.int32))
+        keys >>= size
+    return made[::-1], n
 
 
 class Partitions:
     """All counts of a description, to be fed with Batches; `finish` makes the tables of `table`.
 
-    With ``linksets`` the rows have two numbers more: of the namespaces of the subject and of the object, 0 for none.
+    With ``linksets`` the kind of an IRI is its namespace.
     """
 
     def __init__(self, memory: int, limit: int, stack: ExitStack, linksets: bool) -> None:
-        self._memory, self._stack, self._limit, self._linksets = memory, stack, limit, linksets
-        self.graphs, self.properties, self.classes, self.literals, self.spaces = (_Names(limit) for _ in range(5))
+        self._part, self._stack, self._limit, self._linksets = memory // _PART, stack, limit, linksets
+        self.graphs, self.properties, self.classes = (_Names(limit) for _ in range(3))
+        self.kinds = _Names(limit, *[(0, "")] * LITERAL, (Kind.TYPED, XSD_STRING_IRI))
         self.graphs.number(0, "")
-        self.spaces.number(0, "")
         self._seed = os.urandom(16)
-        width = _WIDTH + linksets
-        self._file = PartFile(memory // _PART, stack, width)
+        self._file = PartFile(self._part, stack, _WIDTH)
         # While there are few rows, the numbers of their nodes.
         self._index: RowIndex | None = RowIndex()
         self._rows: list[tuple[Array, ...]] = []
-        self._room = memory // _PART // (8 * width)
-        # The sets of classes of subjects, by number; number 0 is the empty one.
+        self._room = self._part // (8 * _WIDTH)
+        # The sets of classes of subjects, by number, with classes counted from 1 on; 0, in each of them, is for all
+        # subjects. Number 0 is the set of no class.
         self._sets = RowIndex()
-        self._members: list[Array] = [np.empty(0, np.int32)]
-        self._tables: dict[str, list[tuple[list[Array], Array]]] = {}
+        self._members: list[Array] = [np.zeros(1, np.int32)]
+        self._tables: dict[str, list[Array]] = defaultdict(list)
 
     # ---- rows
 
     def add(self, batch: Batch) -> None:
-        """Count the statements of a Batch."""
-        hashes, kinds = term_hash(batch, self._seed), self._kinds(batch)
-        spaces = self._spaces(batch) if self._linksets else None
-        self._add(batch, kinds, spaces, hashes, slice(None), np.zeros(len(batch), np.int32), None)
-        if batch.g is not None and len(named := np.flatnonzero(batch.g >= 0)):
-            g = batch.g[named]
-            graphs, places = self.graphs.of(batch, np.ones(len(g), np.int32), g)
-            self._add(batch, kinds, spaces, hashes, named, graphs[places], hashes[g] * _MIX)
+        """Count the statements of a Batch: all of them in the union, and those of named graphs again."""
+        width, keys = batch.n_terms, term_hash(batch, self._seed)
+        columns = np.stack([batch.s, batch.o, batch.p])
+        g = np.full(len(batch), -1) if batch.g is None else batch.g
+        named = np.flatnonzero(g >= 0)
+        graphs, places = _dense(g[named])
+        mixes = keys[graphs] * _MIX
+        mixes[:, 1] &= ~_KIND_BITS
+        keys[:, 1] = keys[:, 1] & ~_KIND_BITS | self._kinds(batch)
+        scopes = [0, *self.graphs.numbers(batch, [1], graphs).tolist()]
+        # Terms in their graphs, as numbers: those in the union are below the width.
+        again = columns[:, named] + (places.astype(np.int64) + 1) * width
+        nodes, ends = _dense(again[:2])
+        s, o = np.append(columns[:2], ends + width, axis=1)
+        graph, term = divmod(nodes, width)
+        nodes = np.append(np.arange(width), nodes)
+        keys = np.append(keys, keys[term] + mixes[graph - 1], axis=0)
+        found, places = _dense(np.append(columns[2], again[2]))
+        numbers = self.properties.numbers(batch, scopes, found)
+        p = numbers.take(places)
+        is_type = np.array([self.properties.all[number][1] == _TYPE for number in numbers.tolist()])
+        rows = np.flatnonzero(is_type.take(places))
+        rows = rows[batch.kind[nodes[o[rows]] % width] == _KIND_IRI]
+        classes, places = _dense(nodes[o[rows]])
+        p[rows] = -1 - self.classes.numbers(batch, scopes, classes)[places]
+        self._add(keys, s, o, p)
 
     def _kinds(self, batch: Batch) -> Array:
-        """For each term the kind of node that it is, of a literal its datatype or language."""
+        """For each term the kind of node that it is."""
         kind, aux = batch.kind, batch.aux
-        found = _NODES[kind]
-        for of in _LITERALS:
+        found = _NODES.take(kind)
+        for of in (Kind.LANG, Kind.TYPED):
             terms = np.flatnonzero(kind == of)
-            if len(terms) and of == Kind.LITERAL:
-                found[terms] = self.literals.number(Kind.TYPED, XSD_STRING_IRI) + LITERAL
-            elif len(terms):
-                numbers, places = self.literals.of(batch, np.full(len(terms), of), aux[terms])
-                found[terms] = numbers[places] + LITERAL
+            names, places = _dense(aux[terms])
+            found[terms] = self.kinds.numbers(batch, [of], names)[places]
+        if self._linksets:
+            ends = np.unique(np.append(batch.s, batch.o))
+            for term in ends[kind[ends] == _KIND_IRI].tolist():
+                if space := namespace(batch.term_text(term)):
+                    found[term] = self.kinds.number(Kind.IRI, space)
         return found
 
-    def _spaces(self, batch: Batch) -> Array:
-        """For each term the number of its namespace if it is an IRI at an end of a statement, or 0."""
-        found = np.zeros(batch.n_terms, np.int32)
-        ends = np.unique(np.concatenate([batch.s, batch.o]))
-        for term in ends[batch.kind[ends] == Kind.IRI].tolist():
-            found[term] = self.spaces.number(0, namespace(batch.term_text(term)))
-        return found
-
-    def _add(
-        self,
-        batch: Batch,
-        kinds: Array,
-        spaces: Array | None,
-        hashes: Array,
-        rows: Any,
-        scopes: Array,
-        mix: Array | None,
-    ) -> None:
-        s, p, o = batch.s[rows], batch.p[rows], batch.o[rows]
-        numbers, places = self.properties.of(batch, scopes, p)
-        what = kinds.take(o)
-        is_type = np.array([self.properties.all[number][1] == _TYPE for number in numbers.tolist()])
-        if is_type.any():
-            rows = np.flatnonzero(is_type.take(places) & (what == IRI))
-            classes, class_places = self.classes.of(batch, scopes[rows], o[rows])
-            what[rows] = -1 - classes[class_places]
-        subject = (numbers << 2).take(places) | np.minimum(kinds, OTHER).take(s)
-        facts = (subject, what) if spaces is None else (subject, what, spaces[s], spaces[o])
+    def _add(self, keys: Array, s: Array, o: Array, p: Array) -> None:
+        """Add rows: places of subjects and objects among keys, and properties, or -1 minus the number of a class."""
         if self._index is None:
-            self._spill(hashes, mix, s, o, *facts)
+            self._file.add(np.column_stack([keys[s], keys[o], p.astype(np.uint64)]))
             return
-        if mix is None:
-            nodes = self._index.add(hashes)[0].astype(np.int32)
-            ends = nodes.take(s), nodes.take(o)
-        else:
-            ends = _numbers(self._index, hashes[s] + mix), _numbers(self._index, hashes[o] + mix)
-        self._rows.append((*ends, *facts))
+        nodes = self._index.add(keys)[0].astype(np.int32)
+        self._rows.append((nodes.take(s), nodes.take(o), p))
         self._room -= len(s)
         if self._room < 0:
-            known = self._index.hashes()
-            for row in self._rows:
-                self._spill(known, None, *row)
+            keys, rows = self._index.hashes(), self._rows
             self._index, self._rows = None, []
+            for row in rows:
+                self._add(keys, *row)
 
-    def _spill(self, hashes: Array, mix: Array | None, s: Array, o: Array, *facts: Array) -> None:
-        one, other = (hashes[s], hashes[o]) if mix is None else (hashes[s] + mix, hashes[o] + mix)
-        self._file.add(_entries(one, other, np.stack(facts, axis=1)))
-
-    def _parts(self) -> Iterator[tuple[Any, ...]]:
-        """The rows in parts, each with all of its subjects: numbered subjects and objects, and what else there is."""
-        if self._index is not None:
-            if self._rows:
-                yield (self._index, *_columns(self._rows))
-            return
-        for some in self._file.parts(self._memory // _PART):
-            index = RowIndex()
-            yield (index, *_columns(
-                (_numbers(index, entries[:, :2]), _numbers(index, entries[:, 2:4]), *entries[:, 4:].view(np.int32).T)
-                for entries in some
-            ))  # fmt: skip
+    def _parts(self) -> Iterator[tuple[RowIndex, Iterable[Array]]]:
+        """The rows in parts, each with all of its subjects: numbers of subjects, objects and properties."""
+        if self._index is None:
+            yield from (_numbered(some, 2) for some in self._file.parts(self._part))
+        elif self._rows:
+            yield self._index, map(np.concatenate, zip(*self._rows, strict=True))
 
     # ---- counts
 
     def finish(self) -> None:
         """Count what was added."""
-        self._is_type = np.array([name == _TYPE for _, name in self.properties.all], bool)
+        # rdf:type in the scope of each class, and what the hash of a set of classes is made of.
+        self._types = np.array([self.properties.number(scope, _TYPE) for scope, _ in self.classes.all], np.int32)
+        self._codes = np.frombuffer(os.urandom(16 * len(self._types)), np.uint64).reshape(-1, 2)
         self._scope = np.array([scope for scope, _ in self.properties.all], np.int32)
-        random = np.random.default_rng(list(self._seed))
-        self._codes = random.integers(0, (1 << 64) - 1, (len(self.classes.all), 2), np.uint64)
-        objects = PartFile(self._memory // _PART, self._stack, 4)
-        for index, s, o, subject, what, *spaces in self._parts():
-            kinds = np.zeros(len(index), np.int32)
-            kinds[o] = np.maximum(what, IRI)  # a class is an IRI
-            sets, rows = self._by_subject(len(index), s, subject, o, what, spaces)
+        plain = [IRI if what == Kind.IRI else number for number, (what, _) in enumerate(self.kinds.all)]
+        self._plain = np.array(plain, np.int32)
+        objects = PartFile(self._part, self._stack, _WIDTH)
+        for index, rows in self._parts():
+            sets, o, t, p = self._by_subject(index, *rows)
             if not self._file.is_spilled:
-                self._by_object(kinds, sets, rows)
+                self._by_object(index, sets, o, t, p)
                 return
-            known = index.hashes()
-            (o, t, p), times = counted(rows)
-            objects.add(_entries(known[o], np.stack([t, p, kinds[o], times.astype(np.int32)], axis=1)))
+            # Each row once with its times, as an object may have very many; and the nodes with classes, with no times.
+            (o, t, p), times = counted([o, t, p])
             typed = np.flatnonzero(sets)
-            t = sets[typed]
-            objects.add(_entries(known[typed], np.stack([t, t, t, np.zeros_like(t)], axis=1)))
-        for some in objects.parts(self._memory // _PART):
-            index = RowIndex()
-            nodes, t, p, kind, times = _columns(
-                (_numbers(index, entries[:, :2]), *entries[:, 2:].view(np.int32).T) for entries in some
-            )
-            kinds, sets, is_row = np.zeros(len(index), np.int32), np.zeros(len(index), np.int32), times > 0
-            kinds[nodes[is_row]], sets[nodes[~is_row]] = kind[is_row], t[~is_row]
-            self._by_object(kinds, sets, [nodes[is_row], t[is_row], p[is_row]], times[is_row])
+            none = np.zeros_like(typed)
+            facts = np.append(t, sets[typed]), np.append(p, none), np.append(times, none)
+            objects.add(np.column_stack([
+                index.hashes()[np.append(o, typed)], *(numbers.astype(np.uint64) for numbers in facts)
+            ]))  # fmt: skip
+        for some in objects.parts(self._part):
+            index, (o, t, p, times) = _numbered(some, 1)
+            is_row = times > 0
+            sets = np.zeros(len(index), np.int32)
+            sets[o[~is_row]] = t[~is_row]
+            self._by_object(index, sets, o[is_row], t[is_row], p[is_row], times[is_row])
 
-    def _by_subject(
-        self, n: int, s: Array, subject: Array, o: Array, what: Array, spaces: list[Array]
-    ) -> tuple[Array, list[Array]]:
-        """Count rows of ``n`` nodes. Return the set of classes of each node, and of the different rows the object, the
-        set of the subject and the property."""
-        kinds, classes = np.zeros(n, np.int32), np.full(n, -1, np.int32)
-        kinds[s] = subject & 3
-        is_class = what < 0
-        classes[o[is_class]] = -1 - what[is_class]
-        space = np.zeros(n if spaces else 0, np.int32)
-        if spaces:
-            space[s], space[o] = spaces
-        (s, p, o), *_ = _sorted([s, subject >> 2, o])
-        if spaces:
-            self._note_links(p, space[s], space[o])
-        sets = np.zeros(n, np.int32)
-        at = np.flatnonzero(self._is_type.take(p))
-        at = at[classes[o[at]] >= 0]
-        if len(at):
-            (nodes, members), *_ = _sorted([s[at], classes[o[at]]])
-            first = np.flatnonzero(_starts(nodes))
-            sets[nodes[first]] = self._set_numbers(members, first)
-            found, times = _tally(members, len(self.classes.all))
-            self._note("entities", times, found)
+    def _by_subject(self, index: RowIndex, s: Array, o: Array, p: Array) -> tuple[Array, ...]:
+        """Count rows. Return the set of classes of each node, and of the different rows the object, the set of the
+        subject and the property."""
+        kinds, is_class = _kinds_of(index), p < 0
+        classes = -1 - p[is_class]
+        sets = self._sets_of(len(index), s[is_class], classes)
+        p[is_class] = self._types[classes]
+        (s, p, o), _ = counted([s, p, o])
+        if self._linksets:
+            # What rdf:type says is told by the classes.
+            spaces = np.where(self._plain[kinds] == kinds, 0, kinds)
+            source, target = spaces[s], spaces[o]
+            links = (source != target) & (source > 0) & (target > 0) & ~np.isin(p, self._types)
+            refuse_more(self._count("links", p[links], source[links], target[links]), self._limit)
+        t = sets.take(s)
         at = np.flatnonzero(_starts(s, p))
-        of, t = p[at], sets.take(s[at])
-        width = len(self._scope)
-        found, times = _tally(t.astype(np.int64) * width + of, len(self._members) * width)
-        self._note("subjects", times, *divmod(found, width))
-        node = at[_starts(s[at])]
-        self._note_nodes("nodes", self._scope[p[node]], kinds[s[node]])
-        return sets, [o, np.repeat(t, np.diff(at, append=len(s))), p]
+        self._count("subjects", t[at], p[at])
+        at = at[_starts(s[at])]
+        self._count("nodes", self._scope[p[at]], np.minimum(self._plain[kinds[s[at]]], LITERAL))
+        return sets, o, t, p
 
-    def _note_links(self, p: Array, source: Array, target: Array) -> None:
-        """Count statements from one namespace to another. What rdf:type says is told by the classes."""
-        rows = (source != target) & (source > 0) & (target > 0) & ~self._is_type[p]
-        columns, n = counted([p[rows], source[rows], target[rows]])
-        refuse_more(len(n), self._limit)
-        self._note("links", n, *columns)
-
-    def _set_numbers(self, members: Array, first: Array) -> Array:
-        """The numbers of some sets of classes, which begin at the places ``first``."""
-        numbers, is_new = self._sets.add(np.add.reduceat(self._codes[members], first, axis=0))
-        ends = np.append(first[1:], len(members))
-        self._members += [members[first[i] : ends[i]] for i in np.flatnonzero(is_new).tolist()]
+    def _sets_of(self, n: int, s: Array, classes: Array) -> Array:
+        """The set of classes of each of ``n`` nodes, by subjects and their classes."""
+        (s, classes), _ = counted([s, classes])
+        first = np.flatnonzero(_starts(s))
+        numbers, is_new = self._sets.add(np.add.reduceat(self._codes[classes], first, axis=0))
+        ends = np.append(first[1:], len(s))
+        self._members += [
+            np.append(np.int32(0), classes[first[i] : ends[i]] + 1) for i in np.flatnonzero(is_new).tolist()
+        ]
         refuse_more(len(self._members), self._limit)
-        return numbers + 1
+        sets = np.zeros(n, np.int32)
+        sets[s[first]] = numbers + 1
+        return sets
 
-    def _by_object(self, kinds: Array, sets: Array, rows: list[Array], times: Array | None = None) -> None:
+    def _by_object(
+        self, index: RowIndex, sets: Array, o: Array, t: Array, p: Array, times: Array | None = None
+    ) -> None:
         """Count rows of objects, sets of classes and properties, each of them there ``times``."""
-        o, t, p = rows
-        width = len(self._scope)
-        found, places = _dense(t.astype(np.int64) * width + p, len(self._members) * width)
-        refuse_more(len(found), self._limit)
-        t, p = divmod(found, width)
-        order = np.lexsort((t, p))
-        t, p = t[order], p[order]
-        (o, pair), n = counted([o, np.argsort(order).take(places)], times)
-        of = p.take(pair)
-        is_node = _starts(o)
-        self._note_nodes("objects", self._scope[of[is_node]], np.minimum(kinds[o[is_node]], LITERAL))
-        found, n_objects = _tally(of[_starts(o, of)], width)
-        self._note("of objects", n_objects, *divmod(found, width))
-        self._of_classes(o, pair, t, p)
-        n_sets = len(self._members)
-        ends, end = _dense(kinds.astype(np.int64) * n_sets + sets, (int(kinds.max(initial=0)) + 1) * n_sets)
-        found, places = _dense(pair.astype(np.int64) * len(ends) + end.take(o), len(t) * len(ends))
-        pair, end = divmod(found, len(ends))
-        refuse_more(len(found), self._limit)
-        self._note("triples", np.bincount(places, n).astype(np.int64), t[pair], p[pair], *divmod(ends[end], n_sets))
-
-    def _of_classes(self, o: Array, pair: Array, t: Array, p: Array) -> None:
-        """Count the objects of each property of the instances of each class."""
-        of, members = self.expanded(t)
-        # A class that is in one set has the objects of that.
-        times = np.bincount(np.concatenate(self._members), minlength=len(self.classes.all))
-        is_one = times[members] == 1
-        self._note("of objects", np.bincount(pair, minlength=len(t))[of[is_one]], members[is_one] + 1, p[of[is_one]])
-        of, members = of[~is_one], members[~is_one]
-        if not len(of):
-            return
-        found, target = _dense((members + np.int64(1)) * len(self._scope) + p[of], 1 << 62)
-        lengths = np.bincount(of, minlength=len(t))
-        begin = np.cumsum(lengths) - lengths
-        rows = np.flatnonzero(lengths[pair])
-        o, pair = o[rows], pair[rows]
+        kinds = self._plain[_kinds_of(index)]
+        refuse_more(self._count("triples", t, p, kinds[o], sets[o], weights=times), self._limit)
+        (o, p, t), _ = counted([o, p, t])
+        at = np.flatnonzero(_starts(o))
+        self._count("objects", self._scope[p[at]], np.minimum(kinds[o[at]], LITERAL))
+        # An object that a property has of one set of classes counts once for each of them.
+        first = _starts(o, p)
+        is_one = first & np.append(first[1:], True)[: len(first)]
+        (of, property), n = counted([t[is_one], p[is_one]])
+        which, members = self.expanded(of)
+        self._tables["of objects"].append(np.column_stack([members, property[which], n[which]]))
+        o, p, t = o[~is_one], p[~is_one], t[~is_one]
         # Pieces of whole objects.
-        chunk = np.cumsum(lengths[pair]) // _CHUNK
-        first = _starts(o)
-        chunk = chunk[np.flatnonzero(first)[np.cumsum(first) - 1]]
-        for some in np.split(np.arange(len(o)), np.flatnonzero(np.diff(chunk)) + 1):
-            which, at = _runs(begin[pair[some]], lengths[pair[some]])
-            (_, places), *_ = _sorted([o[some][which], target[at]])
-            found_here, times = _tally(places, len(found))
-            self._note("of objects", times, *divmod(found[found_here], len(self._scope)))
+        ends = np.flatnonzero(np.diff(np.cumsum(np.diff(self._flat_sets[1])[t]) // _CHUNK)) + 1
+        for some in np.split(np.arange(len(o)), np.searchsorted(o, o[ends])):
+            which, members = self.expanded(t[some])
+            (_, members, property), _ = counted([o[some][which], members, p[some][which]])
+            self._count("of objects", members, property)
+
+    @cached_property
+    def _flat_sets(self) -> tuple[Array, Array]:
+        """The classes of all sets, one after the other, and where those of each begin, when all sets are known."""
+        return np.concatenate(self._members), np.cumsum([0, *map(len, self._members)])
 
     def expanded(self, sets: Array) -> tuple[Array, Array]:
         """The classes of some sets, one after the other, and for each the place of its set."""
-        lengths = np.array([len(members) for members in self._members], np.int64)
-        which, at = _runs((np.cumsum(lengths) - lengths)[sets], lengths[sets])
-        return which, np.concatenate(self._members)[at]
+        classes, begins = self._flat_sets
+        lengths = np.diff(begins)[sets]
+        which = np.repeat(np.arange(len(sets)), lengths)
+        at = np.arange(len(which)) + (begins[sets] - (np.cumsum(lengths) - lengths))[which]
+        return which, classes[at]
 
-    def _note(self, name: str, n: Array, *columns: Array) -> None:
-        if len(n):
-            self._tables.setdefault(name, []).append(([*columns], n))
-
-    def _note_nodes(self, name: str, scopes: Array, kinds: Array) -> None:
-        found, n = _tally(scopes * np.int64(4) + kinds, 4 * len(self.graphs.all))
-        self._note(name, n, *divmod(found, 4))
+    def _count(self, name: str, *columns: Array, weights: Array | None = None) -> int:
+        """Count the rows of some columns in a table. Return the number of different ones."""
+        made, n = counted([*columns], weights)
+        self._tables[name].append(np.column_stack([*made, n]))
+        return len(n)
 
     def table(self, name: str, columns: int) -> tuple[list[Array], Array]:
         """The columns of numbers of a table, and the counts."""
-        noted = self._tables.get(name)
-        if noted is None:
-            return [np.empty(0, np.int32)] * columns, np.empty(0, np.int64)
-        each = [np.concatenate([made[number] for made, _ in noted]) for number in range(columns)]
-        return counted(each, np.concatenate([n for _, n in noted]))
+        *made, n = np.concatenate([np.empty((0, columns + 1), np.int64), *self._tables[name]]).T
+        return counted(made, n)
 
 
-def _columns(pieces: Iterable[tuple[Array, ...]]) -> Iterator[Array]:
-    """Each column of some pieces as one array."""
-    return map(np.concatenate, zip(*pieces, strict=True))
-
-
-def _numbers(index: RowIndex, hashes: Array) -> Array:
-    """The numbers of nodes by their hashes; equal neighbours are looked up once."""
-    is_new = _starts(hashes[:, 0], hashes[:, 1])
-    numbers = index.add(hashes[is_new])[0].astype(np.int32)
-    found: Array = numbers[np.cumsum(is_new) - 1]
+def _kinds_of(index: RowIndex) -> Array:
+    """The kind of each node."""
+    found: Array = (index.hashes()[:, 1] & _KIND_BITS).astype(np.int32)
     return found
 
 
-def _runs(begin: Array, lengths: Array) -> tuple[Array, Array]:
-    """Of runs the number of the run and the place, for each item of them."""
-    which = np.repeat(np.arange(len(lengths)), lengths)
-    return which, np.arange(len(which)) + (begin - (np.cumsum(lengths) - lengths))[which]
+def _numbered(pieces: Iterable[Array], n: int) -> tuple[RowIndex, Iterable[Array]]:
+    """Entries of a file that begin with ``n`` keys: an index of these, and columns with their numbers."""
+    index = RowIndex()
+    rows = []
+    for entries in pieces:
+        numbers, _ = index.add(entries[:, : 2 * n].reshape(-1, 2))
+        rows.append(np.column_stack([numbers.reshape(-1, n), entries[:, 2 * n :].view(np.int64)]).astype(np.int32))
+    return index, np.concatenate(rows).T

@@ -18,10 +18,7 @@ from jelly._formats.registry import (
     JELLY,
     JELLY_PATCH,
     MESSAGE_READING,
-    NQ,
-    NT,
     PATCH_READING,
-    RDF_PATCH,
     READING,
     REGISTRY,
     RESULT_READING,
@@ -133,8 +130,7 @@ def validate(
             if against is not None:
                 frames = frame if isinstance(frame, slice) else slice(frame, None if frame is None else frame + 1)
                 other = format_of(against, against_format).reading
-                theirs: dict[str, Any] = {name: given[name] for name in given.keys() & other}
-                theirs["format"] = against_format
+                theirs: Any = {"format": against_format} | {name: given[name] for name in given.keys() & other}
                 if ordered:
                     check.compare = InOrder(map(as_quad, read(against, **theirs)), frames, check)
                 else:
@@ -144,9 +140,10 @@ def validate(
                 refuse_unknown(given, own | other, known.title)
                 given = {name: given[name] for name in given.keys() & own}
             if is_jelly:
-                given |= {"delimited": delimited, "joined": joined}
+                # Rows of unknown kinds are reported, and the rows after them are checked.
+                given |= {"delimited": delimited, "joined": joined, "unknown_rows": "skip"}
                 return _validate_jelly(source, src, known, check, progress, given)
-            if known in (NT, NQ, RDF_PATCH):
+            if "max_line_bytes" in known.reading:  # a line with an error ends nothing
                 given.setdefault("on_error", "skip")
             return _validate_items(lambda: reader_of(kind)(source, format=known.name, **given), check, progress)
 
@@ -164,9 +161,8 @@ def _validate_jelly(
     source: Source, src: Any, format: Format, check: Check, progress: Progress | None, limits: dict[str, Any]
 ) -> list[Problem]:
     patch = format is JELLY_PATCH
-    own = {name: limits[name] for name in limits.keys() & SEEKING} | {"unknown_rows": "skip"}
-    # Rows of unknown kinds are reported, and the rows after them are checked.
-    decoder = open_jelly(source, format, limits | {"unknown_rows": "skip"})
+    own = {name: limits[name] for name in limits.keys() & SEEKING}
+    decoder = open_jelly(source, format, limits)
     decoder.want(places=True)
     try:
         for chunk in chain(source.chunks(), [None]):

@@ -27,12 +27,11 @@ PREFIXES = {
 }
 _MEDIA = "https://www.iana.org/assignments/media-types/"
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "x-bzip2", ".xz": "x-xz"}
-_COUNTS = {
-    "subjects": {"iri": "distinctIRIReferenceSubjects", "bnode": "distinctBlankNodeSubjects"},
-    "objects": {
-        "iri": "distinctIRIReferenceObjects", "bnode": "distinctBlankNodeObjects", "literal": "distinctLiterals",
-    },
-}  # fmt: skip
+# By kind, of subjects and of objects.
+_COUNTS = (
+    {"iri": "distinctIRIReferenceSubjects", "bnode": "distinctBlankNodeSubjects"},
+    {"iri": "distinctIRIReferenceObjects", "bnode": "distinctBlankNodeObjects", "literal": "distinctLiterals"},
+)
 
 
 class _Void:
@@ -87,10 +86,10 @@ class _Void:
             for source, targets in sources.items()
             for target, n in targets.items()
         ]  # fmt: skip
-        kinds_of = [(_COUNTS["subjects"], graph.subject_kinds), (_COUNTS["objects"], graph.object_kinds)]
+        each_kind = zip(_COUNTS, (graph.subject_kinds, graph.object_kinds), strict=True)
         yield from self.about(
             thing, kinds, **_counts(graph),
-            **{f"void_ext__{name}": found.get(kind, 0) for names, found in kinds_of for kind, name in names.items()},
+            **{f"void_ext__{name}": found.get(kind, 0) for names, found in each_kind for kind, name in names.items()},
             void__classes=graph.n_classes, void__properties=len(graph.properties),
             void__vocabulary=[IRI(name) for name in graph.vocabularies],
             void__classPartition=self.names(*key, "class", each=graph.classes),

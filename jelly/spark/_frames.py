@@ -6,13 +6,12 @@ Spark shuffles the rows; tasks turn record batches into columns.
 from __future__ import annotations
 
 import uuid
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI
+from jelly._core.base.constants import RDF, XSD_STRING_IRI
 from jelly._dataset.tables.profile import LARGE
 from jelly._dataset.tables.wide import TYPE
 from jelly._formats.arrow_input import InputTable, check_columns
@@ -20,7 +19,7 @@ from jelly._formats.arrow_tables import STRING, from_batches, pa
 from jelly._options.layouts import LAYOUTS
 from jelly._options.limits import default
 from jelly._options.settings import checked
-from jelly._tools.describe import ClassPartition, Description, Linksets, PropertyPartition, of_partitions
+from jelly._tools.describe import Description, described
 from jelly._tools.partitions import refuse_more
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError, need
 from jelly.spark._jobs import found_by, mapped
@@ -464,40 +463,31 @@ def _description(rows: DataFrame, iri: str | None, title: str, linksets: bool, l
         refuse_more(len(found), limit)
         return sorted(found)
 
-    classes: dict[str, dict[str, ClassPartition]] = defaultdict(dict)
-    properties: dict[str, dict[str, PropertyPartition]] = defaultdict(dict)
-    kinds: dict[str, tuple[dict[str, int], dict[str, int]]] = {_ALL: ({}, {})}
-    partitions: dict[tuple[str, ...], PropertyPartition] = {}
-    for scope, name, n in collected(typed.groupBy("scope", "class").agg(F.countDistinct("s"))):
-        classes[scope][_name(name)] = ClassPartition(n)
+    def partition(scope: str, of: str, p: str) -> tuple[str, str | None, str]:
+        return scope, _name(of) if of else None, _name(p)
+
     figures = rows.groupBy(*_PARTITION).agg(F.count("*"), F.countDistinct("s"), F.countDistinct("o"))
-    for scope, of, p, *counts in collected(figures):
-        here = classes[scope][_name(of)].properties if of else properties[scope]
-        here[_name(p)] = partitions[scope, of, p] = PropertyPartition(*counts)
     tag, datatype = (F.regexp_extract("o", pattern, 1) for pattern in ('"@([^"]*)$', r'"\^\^<([^"]*)>$'))
     literals = rows.where(F.col("o").startswith('"')).groupBy(*_PARTITION, tag.alias("tag"), datatype.alias("datatype"))
-    for scope, of, p, language, kind, n in collected(literals.count()):
-        partition = partitions[scope, of, p]
-        if language:
-            partition.languages[language] = n
-            kind = DIR_LANG_STRING_IRI if "--" in language else LANG_STRING_IRI
-        kind = kind or XSD_STRING_IRI
-        partition.datatypes[kind] = partition.datatypes.get(kind, 0) + n
-    for scope, of, p, target, n in collected(rows.join(targets, ["scope", "o"]).groupBy(*_PARTITION, "target").count()):
-        partitions[scope, of, p].classes[_name(target)] = n
-    for i, term in enumerate("so"):
-        nodes = rows.select("scope", term).distinct().groupBy("scope", _kind(term, "other").alias("kind")).count()
-        for scope, kind, n in collected(nodes):
-            kinds.setdefault(scope, ({}, {}))[i][kind] = n
-    links: dict[str, Linksets] = defaultdict(dict)
-    if linksets:
-        found = spaces.where('s != o and s != "" and o != ""').groupBy(*spaces.columns).count()
-        for scope, p, s, o, n in collected(found):
-            links[scope].setdefault(_name(p), {}).setdefault(s, {})[o] = n
-    graph, *others = (
-        of_partitions(classes[scope], properties[scope], *kinds[scope], links[scope]) for scope in sorted(kinds)
+    linked = rows.join(targets, ["scope", "o"]).groupBy(*_PARTITION, "target")
+    nodes = [
+        rows.select("scope", term).distinct().groupBy("scope", _kind(term, "other").alias("kind")).count()
+        for term in "so"
+    ]
+    links = spaces.where('s != o and s != "" and o != ""').groupBy(*spaces.columns).count()
+    graphs = described(
+        _ALL,
+        figures=((*partition(*row[:3]), *row[3:]) for row in collected(figures)),
+        literals=(
+            (*partition(scope, of, p), language, datatype or XSD_STRING_IRI, n)
+            for scope, of, p, language, datatype, n in collected(literals.count())
+        ),
+        targets=((*partition(*key), _name(target), n) for *key, target, n in collected(linked.count())),
+        nodes=((scope, i, kind, n) for i, found in enumerate(nodes) for scope, kind, n in collected(found)),
+        linksets=((scope, _name(p), s, o, n) for scope, p, s, o, n in collected(links)) if linksets else (),
     )
-    graphs = dict(zip(map(_name, sorted(kinds)[1:]), others, strict=True))
+    graph = graphs.pop(_ALL)
+    graphs = {_name(scope): made for scope, made in graphs.items()}
     return Description(
         iri or uuid.uuid5(uuid.NAMESPACE_OID, repr((graph, graphs))).urn, title, [], graph, graphs, {}
     )

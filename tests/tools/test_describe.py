@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyoxigraph as oxigraph
 import pytest
 import rdflib
@@ -21,6 +22,7 @@ from support.shared import shared
 
 import jelly
 import jelly.oxigraph
+from jelly._tools import partitions
 from jelly._tools.void import PREFIXES
 from jelly.cli.commands import cli
 
@@ -184,6 +186,33 @@ def test_many_sources_and_what_is_spilled(tmp_path: Path) -> None:
     assert whole.title == tmp_path.name
 
 
+def test_figures_do_not_depend_on_how_they_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b"\n".join(_random(random.Random(n), ["", "<a:g>", "<a:n1>"]) for n in range(4))
+    expected = jelly.describe(data, format="nq", linksets=True)
+    for name, number in (("_TABLE", 0), ("_CHUNK", 3)):
+        monkeypatch.setattr(partitions, name, number)
+        assert jelly.describe(data, format="nq", linksets=True) == expected
+    wide = np.array([1 << 40, 7, 1 << 40])
+    (found, same), n = partitions.counted([wide, wide])
+    assert (found.tolist(), same.tolist(), n.tolist()) == ([7, 1 << 40], [7, 1 << 40], [1, 2])
+
+
+def test_an_object_of_many_subjects_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All rows of an object are in one part, so they are counted before they are put there."""
+    rows: list[int] = []
+    by_object: Any = partitions.Partitions._by_object
+
+    def spy(self: Any, index: Any, sets: Any, o: Any, *others: Any) -> None:
+        rows.append(len(o))
+        by_object(self, index, sets, o, *others)
+
+    monkeypatch.setattr(partitions.Partitions, "_by_object", spy)
+    data = "".join(f"<a:s{n}> <a:p> <a:o> .\n" for n in range(20_000)).encode()
+    found = jelly.describe(data, format="nt", memory=1 << 20, batch_rows=1000).graph
+    assert (found.triples, found.subjects, found.objects) == (20_000, 20_000, 1)
+    assert 0 < max(rows) <= 64 * 64
+
+
 def test_quoted_triples_are_terms_of_their_own() -> None:
     data = b"<< <a:s> <a:p> <a:o> >> <a:q> << <a:s> <a:p> <a:o> >> .\n<a:s> <a:p> <a:o> ."
     found = jelly.describe(data, format="nt").graph
@@ -195,6 +224,7 @@ def test_generalized_statements_have_no_partition_in_void() -> None:
     data = jelly.dumps([(o, p, s), (s, jelly.IRI("a:p"), o)], options={"generalized_statements": True})
     found = jelly.describe(data)
     assert found.graph.triples == 2
+    assert found.graph.subject_kinds == {"iri": 1, "literal": 1}
     assert set(found.graph.properties) == {"_:p", "a:p"}
     assert found.to_turtle().count("void:property ") == 1
 

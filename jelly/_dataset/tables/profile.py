@@ -10,15 +10,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from jelly._core.base.constants import LANG_STRING_IRI, XSD_STRING_IRI
 from jelly._formats.arrow_tables import STRING, compute, pa, schema, type_of
 from jelly.errors import JellyLimitError
 
-_XSD = "http://www.w3.org/2001/XMLSchema#"
 # Columns of many rows have more than 2 GB.
 LARGE = pa.schema([column.with_type(pa.large_string()) for column in schema()])
 Places: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
-
-_LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -71,12 +69,12 @@ class Profile:
     @property
     def has_languages(self) -> bool:
         """Whether some literals have a language."""
-        return _LANG_STRING in self.datatypes
+        return LANG_STRING_IRI in self.datatypes
 
     @property
     def varying(self) -> list[str]:
         """The properties, besides their text, that tell the objects apart: kind, datatype, lang."""
-        datatypes = len(self.datatypes) > 1 and {*self.datatypes} != {_LANG_STRING, _XSD + "string"}
+        datatypes = len(self.datatypes) > 1 and {*self.datatypes} != {LANG_STRING_IRI, XSD_STRING_IRI}
         return ["kind"] * (len(self.kinds) > 1) + ["datatype"] * datatypes + ["lang"] * self.has_languages
 
     def add(self, other: Profile) -> None:
@@ -90,22 +88,22 @@ class Profile:
 def of_objects(rows: pa.Table, typed: bool = True) -> Counter[Shape]:
     """The shapes of the objects of some rows of the flat layout, and how many have each."""
     found: Counter[Shape] = Counter()
-    groups = rows.append_column("has_lang", compute.is_valid(rows["lang"])).group_by(
-        ["object_kind", "datatype", "has_lang"]
-    )
-    for group in groups.aggregate([([], "count_all")]).to_pylist():
+    groups = rows.group_by(["object_kind", "datatype", "lang"]).aggregate([([], "count_all")])
+    for group in groups.to_pylist():
         kind, datatype, n = group["object_kind"], group["datatype"], group["count_all"]
+        type = STRING
         if kind != "literal":
-            found[Shape(kind)] += n
-        elif group["has_lang"]:
-            found[Shape(kind, _LANG_STRING)] += n
+            datatype = ""
+        elif group["lang"] is not None:
+            datatype = LANG_STRING_IRI
         elif datatype is None:
-            found[Shape(kind, _XSD + "string")] += n
-        else:
+            datatype = XSD_STRING_IRI
+        elif typed:
             values = rows["object"]
             if n < len(rows):
                 values = values.filter(compute.equal(rows["datatype"], datatype))
-            found[Shape(kind, datatype, type_of(values, datatype) if typed else STRING)] += n
+            type = type_of(values, datatype)
+        found[Shape(kind, datatype, type)] += n
     return found
 
 
@@ -129,19 +127,17 @@ def groups_of(rows: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
     """Each value of a column, in order, with its rows."""
     codes = rows[column].combine_chunks().dictionary_encode()
     numbers = codes.indices.to_numpy()
-    order = np.argsort(numbers, kind="stable")
-    rows = rows.take(order)
-    ends = np.searchsorted(numbers[order], np.arange(len(codes.dictionary) + 1))
-    values = codes.dictionary.to_pylist()
-    for at in sorted(range(len(values)), key=values.__getitem__):
-        yield values[at], rows.slice(ends[at], ends[at + 1] - ends[at])
+    rows = rows.take(np.argsort(numbers, kind="stable"))
+    n = np.bincount(numbers)
+    for value, start, length in sorted(zip(codes.dictionary.to_pylist(), np.cumsum(n) - n, n, strict=True)):
+        yield value, rows.slice(start, length)
 
 
 def with_places(rows: pa.Table) -> tuple[pa.Array, pa.Table]:
     """The subjects of rows that are in their order, and the rows with a column ``at``: which of these each has."""
-    each = rows["subject"].combine_chunks()
-    is_new = np.append(True, compute.not_equal(each[1:], each[:-1]).to_numpy(zero_copy_only=False))
-    return each.take(np.flatnonzero(is_new)), rows.append_column("at", pa.array(np.cumsum(is_new) - 1))
+    runs = compute.run_end_encode(rows["subject"].combine_chunks())
+    at = np.repeat(np.arange(len(runs.values)), np.diff(runs.run_ends, prepend=0))
+    return runs.values, rows.append_column("at", pa.array(at))
 
 
 def placed(at: Places, n: int, is_list: bool) -> Callable[[pa.ChunkedArray], pa.Array]:
