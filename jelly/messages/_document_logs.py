@@ -87,11 +87,24 @@ class NdjsonLog(_Documents):
             self._context = _to_json(self._contexts.fill(document)["@context"])
         elif self._context != NO_CONTEXT:
             nodes = self._contexts.fill(document)
+            if isinstance(nodes, dict) and nodes.keys() == {"@graph"}:
+                nodes = nodes["@graph"]  # which is the default graph only where it is all that a document has
+            elif isinstance(nodes, dict) and len(nodes.keys() - {"@context"}) == 1 and self._names_graph(nodes):
+                yield from self._read_together()
+                contexts = []
+                for context in (json.loads(self._context), nodes.get("@context", [])):
+                    contexts += context if isinstance(context, list) else [context]
+                yield self._nquads(_to_json(nodes | {"@context": contexts})) + MESSAGE
+                return
             self._together.append((self._line, _to_json(nodes if isinstance(nodes, list) else [nodes])[1:-1]))
         else:
             if b"@context" in line or b"\\u" in line:
                 line = _to_json(self._contexts.fill(document))
             yield self._nquads(line) + MESSAGE if document else MESSAGE
+
+    def _names_graph(self, document: Any) -> bool:
+        """Whether one of the keys of a document may be @graph or stand for it."""
+        return b'"@graph"' in self._context or b'"@graph"' in _to_json(document)
 
     def _read_together(self) -> Iterator[bytes]:
         """The N-Quads of the waiting messages. All are read as one document: the context is the same for them, and is

@@ -7,6 +7,7 @@ them is ours is the media type.
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 from messages.canon import canonical
@@ -135,6 +136,37 @@ def test_ndjson():
     assert sizes(f'{context}{{"@id":"a:s","p":1}}\n{{"@context":{{"p":"a:q"}}}}\n{{"p":2}}', "ndjsonld") == [1, 1]
     found = read(f'{context}{{"p":1}}\n{{"@context":{{"p":"a:q"}}}}\n{{"p":2}}', "ndjsonld")
     assert [message.statements[0].p.value for message in found] == ["a:p", "a:q"]
+
+
+NODE = {"@id": "a:s", "p": "x"}
+PLAIN, ALIAS = {"p": "a:p"}, {"p": "a:p", "g": "@graph"}
+
+
+@pytest.mark.parametrize(
+    ("context", "message"),
+    [
+        (PLAIN, NODE),
+        (PLAIN, {"@graph": [NODE]}),
+        (PLAIN, {"@graph": NODE}),
+        (PLAIN, {"@graph": []}),
+        (PLAIN, {"@id": "a:g", "@graph": [NODE]}),
+        (PLAIN, {"@context": {"q": "a:q"}, "@graph": [NODE | {"q": "y"}]}),
+        (PLAIN, {"@context": [{"q": "a:q"}, {"r": "a:r"}], "@graph": [NODE | {"r": "y"}]}),
+        ([PLAIN, {"q": "a:q"}], {"@context": {"r": "a:r"}, "@graph": [NODE | {"q": "y"}]}),
+        (PLAIN, {"@context": {"g": "@graph"}, "g": [NODE]}),
+        (ALIAS, {"g": [NODE]}),
+        (ALIAS, {"@id": "a:g", "g": [NODE]}),
+        (ALIAS, {"p": "x"}),
+    ],
+)
+def test_a_context_line_is_the_context_of_each_message(context, message):
+    """Also of one that is a default graph: @graph beside nothing else."""
+    own = [part if isinstance(part, list) else [part] for part in (context, message.get("@context", []))]
+    inline = json.dumps(message | {"@context": own[0] + own[1]})
+    lines = [json.dumps(line) for line in ({"@context": context}, NODE, message, NODE)]
+    node = json.dumps(NODE | {"@context": context})
+    found = list(map(canonical, read("\n".join(lines), "ndjsonld")))
+    assert found == list(map(canonical, read(f"{node}\n{inline}\n{node}", "ndjsonld")))
 
 
 # ---- 1.4 round trips, 1.5 errors
