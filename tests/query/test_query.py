@@ -57,6 +57,16 @@ def test_answers(people: Path) -> None:
     assert jelly.query(people, "ASK { <a:bob> <a:knows> ?x }").boolean is False
 
 
+@pytest.mark.parametrize("path", ["<a:knows>*", "<a:knows>?", "(<a:knows>?)+", "(^<a:knows>?/<a:knows>?)+"])
+@pytest.mark.parametrize("term", ["<a:x>", "<a:none>"])
+def test_a_path_without_steps_begins_anywhere(path: str, term: str) -> None:
+    """Also at a term that no statement of the predicates has, or none at all (SPARQL 1.1, section 18.4)."""
+    data = b"<a:ann> <a:knows> <a:bob> .\n<a:x> <a:y> <a:x> .\n"
+    for pattern in (f"{term} {path} ?t", f"?t {path} {term}"):
+        rows = jelly.query(data, f"SELECT ?t {{ {pattern} }}", format="nt")
+        assert [f"<{value.value}>" for (value,) in rows] == [term]
+
+
 def test_comments() -> None:
     data = b'<a:s#x> <a:p> "# no" .\n<a:s> <a:p> "1" .'
     sparql = """# one

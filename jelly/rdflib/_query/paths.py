@@ -111,7 +111,7 @@ class Paths:
                 f"FROM (WITH RECURSIVE {name}(s, o{g}) AS ({begun} UNION "
                 f"SELECT a.s, b.o{graph} FROM {name} a JOIN {step} b ON a.o = b.s{same}) FROM {name})"
             )
-        if path.mod == "+":
+        if path.mod == "+" and not is_nullable(path.path):
             return f"({made})"
         if start is None:
             zero = f"SELECT s, s AS o{g} FROM {self._source} UNION SELECT o, o{g} FROM {self._source}"
