@@ -25,7 +25,7 @@ from jelly._formats.arrow_tables import schema
 from jelly._options.layouts import BUILT, BuiltLayout, Layout, find_layout
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
-from jelly.spark._ingest.buckets import BUCKETS, SCRATCH, Sorted, Step, Tables
+from jelly.spark._ingest.buckets import BUCKETS, SCRATCH, Step, Tables, sorted_step
 from jelly.spark._ingest.tasks import (
     FOLDER,
     DirectoryTasks,
@@ -501,7 +501,7 @@ def _compact(
     keys = [name for name in work.sort if name in made.names]
     size = sum(size for _, size in files)
     ranges = -(-size // target)
-    tasks = [Sorted(number, made) for number in range(ranges)]
+    tasks = [sorted_step(number, made) for number in range(ranges)]
     done: list[dict[str, Any]] = []
 
     def commit(task: dict[str, Any]) -> None:

@@ -34,16 +34,13 @@ from jelly._streams.output_options import is_columns
 from jelly._streams.widening import ALL_FIELDS
 from jelly._streams.writer import Writer
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
-from jelly.spark._ingest.buckets import SCRATCH, Step, Tables
+from jelly.spark._ingest.buckets import SCRATCH, Step, Tables, tables_in_runs
 from jelly.spark._parts import BATCH_ROWS, Errors, Part, Reading
 from jelly.spark._store import INGEST, SUCCESS, TEMPORARY, Staged, Store, finish, swap
 
 # Maximum files of partitions that a task keeps open.
 _OPEN_FILES = 256
 _MAX_PARTITIONS = 1 << 16
-# Maximum rows and bytes that a task sorts at once.
-_RUN_ROWS = 1 << 20
-_RUN_BYTES = 1 << 28
 # Characters of a value in the log of Delta: readers skip files by them.
 _PREFIX = 64
 
@@ -223,14 +220,9 @@ def _record_batches(work: Work, task: list[Part], errors: Errors) -> Iterator[pa
 
 def _sorted(batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The rows in sorted runs, which bound the memory."""
-    run: list[pa.RecordBatch] = []
-    for batch in chain(batches, [None]):
-        if batch is not None:
-            run.append(batch)
-        if run and (batch is None or sum(map(len, run)) >= _RUN_ROWS or sum(b.nbytes for b in run) >= _RUN_BYTES):
-            table = pa.Table.from_batches(run).sort_by([(name, "ascending") for name in columns])
-            yield from table.to_batches(max_chunksize=BATCH_ROWS)
-            run = []
+    for run in tables_in_runs(batches):
+        table = pa.Table.from_batches(run).sort_by([(name, "ascending") for name in columns])
+        yield from table.to_batches(max_chunksize=BATCH_ROWS)
 
 
 def _write_parquet(
