@@ -16,6 +16,7 @@ import os
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
+from itertools import chain
 from typing import BinaryIO
 
 from jelly._bytes.compression import suffix_of, unpacked, unpacking
@@ -136,7 +137,7 @@ class PackedLines(Lines):
     def _ends(self) -> tuple[int, int]:
         find = partial(find_frame, self._read_at, self._size, self._kind)
         start = find(self._first, self._last)
-        end = None if start is None or self._last >= self._size else find(self._last, self._size)
+        end = None if start is None else find(self._last, self._size)
         return self._size if start is None else start, self._size if end is None else end
 
     def _text(self, start: int, end: int, most: int = CHUNK) -> Iterator[bytes]:
@@ -199,11 +200,8 @@ def read_lines(
         delimited=None, strict=False, on_error="raise" if errors is None else "skip", batch_rows=batch_rows, **limits
     )
     begins = first == 0
-
-    def chunks() -> Iterator[bytes]:
-        # Not the first line for the reader: there is no byte order mark in the middle of a file.
-        yield from () if begins else (b"\n",)
-        yield from lines
+    # Not the first line for the reader: there is no byte order mark in the middle of a file.
+    before = [] if begins else [b"\n"]
 
     def place(offset: int | None) -> int | None:
         """The byte in the text; None where nobody knows it, in the middle of a compressed file."""
@@ -212,7 +210,7 @@ def read_lines(
         return None if kind else lines.start - 1 + offset
 
     try:
-        yield from drain(reader, chunks())
+        yield from drain(reader, chain(before, lines))
     except JellyError as error:
         if error is not lines.error:
             error.offset = place(error.offset)
