@@ -69,7 +69,7 @@ def delta_table(store: Any) -> Any:
 
 def compact(out: str, storage: Any = None) -> Any:
     room._run = run_here
-    room._Session.get = lambda self: None  # type: ignore[method-assign,assignment,return-value]
+    room._Session.spark = None  # type: ignore[assignment]
     return room.compact_table(out, storage=storage)
 
 

@@ -29,7 +29,7 @@ from uuid import uuid4
 from jelly._core.base.batch import Batch
 from jelly._formats.arrow_tables import compute, pa, parquet, schema
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
-from jelly._options.layouts import Layout
+from jelly._options.layouts import Layout, find_layout
 from jelly._streams.output_options import is_columns
 from jelly._streams.widening import ALL_FIELDS
 from jelly._streams.writer import Writer
@@ -114,14 +114,24 @@ class Work:
     """Settings of the tasks."""
 
     store: Store
-    job: str
     to: str
     layout: Layout
-    tables: Tables | None  # of a layout that is built
-    column: str | None  # column of the partitions
-    sort: tuple[str, ...]  # columns
-    skip: bool
-    reading: Reading
+    partition_by: str | None
+    sort_by: Sequence[str]
+    skip: bool = False
+    reading: Reading = Reading()  # noqa: RUF009 - it is frozen
+    tables: Tables | None = None  # of a layout that is built
+    job: str = ""
+
+    @property
+    def column(self) -> str | None:
+        """The column of the partitions."""
+        return self.partition_by and find_layout(self.layout).column(self.partition_by)
+
+    @property
+    def sort(self) -> list[str]:
+        """The columns that rows are sorted by."""
+        return [find_layout(self.layout).column(part) for part in self.sort_by]
 
 
 def task_name(task: list[Part] | Step) -> str:
