@@ -322,10 +322,7 @@ def read(store: Store, schema: pa.Schema, groups: list[list[str]], numbers: Iter
     """The rows of the files of some groups, with the directory of each."""
     strings = pa.schema([(name, pa.string()) for name in schema.names])
     for name in (name for batch in numbers for number in batch.column(0).to_pylist() for name in groups[number]):
+        folder = name[: name.rfind("/") + 1]
         with open_file(store.storage, f"{store.path}/{name}") as opened:
             for batch in parquet.ParquetFile(opened).iter_batches(batch_size=BATCH_ROWS, columns=schema.names):
-                yield batch.cast(strings).append_column(PARTITION, pa.repeat(_folder(name), len(batch)))
-
-
-def _folder(name: str) -> str:
-    return name[: name.rfind("/") + 1]
+                yield batch.cast(strings).append_column(PARTITION, pa.repeat(folder, len(batch)))

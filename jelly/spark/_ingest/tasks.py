@@ -62,9 +62,8 @@ class IngestProblem:
 
     def error(self) -> JellyFormatError:
         """The exception for the problem."""
-        return JellyFormatError(
-            self.reason, frame=self.frame, row=self.row, offset=self.offset, line=self.line, source=self.file
-        )
+        places = asdict(self)
+        return JellyFormatError(places.pop("reason"), source=places.pop("file"), **places)
 
 
 @dataclass(slots=True)
@@ -224,14 +223,13 @@ def _batches(work: Work, task: list[Part], errors: Errors) -> Iterator[Batch]:
 
 
 def _record_batches(work: Work, task: list[Part], errors: Errors) -> Iterator[pa.RecordBatch]:
+    """The rows of a task, sorted in runs, which bound the memory."""
     read = chain.from_iterable(work.reading.read(part, layout=work.layout, errors=errors) for part in task)
-    return _sorted(read, work.sort) if work.sort else read
-
-
-def _sorted(batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The rows in sorted runs, which bound the memory."""
-    for run in tables_in_runs(batches):
-        table = pa.Table.from_batches(run).sort_by([(name, "ascending") for name in columns])
+    if not work.sort:
+        yield from read
+        return
+    for run in tables_in_runs(read):
+        table = pa.Table.from_batches(run).sort_by([(name, "ascending") for name in work.sort])
         yield from table.to_batches(max_chunksize=BATCH_ROWS)
 
 

@@ -37,7 +37,7 @@ from jelly._formats.registry import JELLY, NQ, NT, SEEKING, TURTLE, Content, For
 from jelly._options.layouts import Layout
 from jelly._options.settings import fitted
 from jelly._streams.reader import Reader
-from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError
+from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
 from jelly.spark._parts.files import (
     NONE,
     Directories,
@@ -45,7 +45,6 @@ from jelly.spark._parts.files import (
     Said,
     find_files,
     in_directories,
-    note_error,
     nothing_to_read,
     open_file,
     unknown_error,
@@ -339,13 +338,13 @@ class Reading:
             [[part]] = kept
         path = part.file.path
         if part.is_whole:
-            with _noted(path, errors):
+            with noted(path, errors):
                 yield from self._whole(part, errors)
         elif (form := find(self.format, part.file.name)) in (NT, NQ):
             with self.open(path) as opened:
                 part.check_size(opened.seek(0, os.SEEK_END))
                 own = self.of_file(part.file)[1]
-                with _noted(path, errors):
+                with noted(path, errors):
                     yield from read_lines(
                         opened, form, part.first, part.last, source=path, batch_rows=BATCH_ROWS, errors=errors, **own
                     )
@@ -379,7 +378,7 @@ class Reading:
                 return
             wanted = range(len(file.index.keyframes))[part.first : part.last]
             for number in wanted if numbers is None else [number for number in numbers if number in wanted]:
-                with _noted(path, errors):
+                with noted(path, errors):
                     yield from file.batches(first=number, last=number + 1)
 
 
@@ -405,9 +404,12 @@ class Shares(Generic[Item]):
 
 
 @contextmanager
-def _noted(path: str, errors: Errors) -> Iterator[None]:
-    """Note an error of the data, see `note_error`."""
+def noted(path: str, errors: Errors) -> Iterator[None]:
+    """Append an error of the data of a file to ``errors``; any other error is raised."""
     try:
         yield
     except JellyError as error:
-        note_error(error, path, errors)
+        error.source = path
+        if errors is None or isinstance(error, MissingExtraError | JellyOptionsError):
+            raise
+        errors.append(error)

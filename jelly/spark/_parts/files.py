@@ -42,7 +42,7 @@ from jelly._formats.index import SUFFIX
 from jelly._formats.registry import READING
 from jelly._options.layouts import LAYOUTS, Layout
 from jelly._options.limits import SETTABLE
-from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, MissingExtraError
+from jelly.errors import JellyError, JellyFormatError, JellyOptionsError
 
 # What the name of a file begins with that says which files of its directory do not count, while a job changes them.
 MARKER = "_commit-"
@@ -290,14 +290,6 @@ def unknown_error(files: Sequence[File]) -> JellyError:
 def open_file(storage: Mapping[str, Any], path: str) -> BinaryIO:
     """Open the path or URL of a file."""
     return _urls().open_url(path, storage) if is_url(path) else open_local(path)
-
-
-def note_error(error: JellyError, path: str, errors: list[JellyError] | None) -> None:
-    """Append an error to ``errors``, or raise it if it is not an error of the data."""
-    error.source = path
-    if errors is None or isinstance(error, MissingExtraError | JellyOptionsError):
-        raise error
-    errors.append(error)
 
 
 # ---- directories that are partitions
