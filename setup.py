@@ -313,8 +313,32 @@ def quoted(text, indent):
     return [f'{lines[0]}"""'] if not others and first[-1] != '"' else [*lines, f'{indent}"""']
 
 
-# Modules beside the package, by which Spark finds its data sources without being told: copies of one file.
-FOUND_BY_SPARK = ("pyspark_jelly", "pyspark_jelly_patch", "pyspark_jelly_results")
+# Modules beside the package, by which Spark finds its data sources without being told: it imports all modules on the
+# path whose names begin with pyspark_, and registers the DefaultSource of each. By their names: the name of the data
+# source, and its class.
+FOUND_BY_SPARK = {
+    "pyspark_jelly": ("jelly", "JellyDataSource"),
+    "pyspark_jelly_patch": ("jelly-patch", "PatchDataSource"),
+    "pyspark_jelly_results": ("jelly-results", "ResultDataSource"),
+}
+# If one cannot be imported, Spark finds none at all: so it imports nothing but what Spark has.
+SOURCE_MODULE = '''"""By this module Spark finds the data source "{name}" of the package jelly."""
+
+from pyspark.sql.datasource import DataSource
+
+
+class DefaultSource(DataSource):
+    """Makes the data source when it is used."""
+
+    def __new__(cls, options):
+        from jelly.spark._source import {kind}
+
+        return {kind}(options)
+
+    @classmethod
+    def name(cls):
+        return "{name}"
+'''
 
 
 class BuildPython(build_py):
@@ -324,19 +348,22 @@ class BuildPython(build_py):
     def run(self):
         super().run()
         if not self.editable_mode:
-            for path in self.copies():
-                self.copy_file("jelly/spark/_discovery.py", path)
+            texts = self.found_by_spark()
             for path in glob("jelly/_core/*/*.pyi"):
                 with open(path, encoding="utf-8") as stub, open(f"{path[:-1]}x", encoding="utf-8") as source:
-                    text = documented(stub.read(), source.read())
-                with open(os.path.join(self.build_lib, path), "w", encoding="utf-8", newline="\n") as made:
+                    texts[os.path.join(self.build_lib, path)] = documented(stub.read(), source.read())
+            for path, text in texts.items():
+                with open(path, "w", encoding="utf-8", newline="\n") as made:
                     made.write(text)
 
-    def copies(self):
-        return [os.path.join(self.build_lib, f"{name}.py") for name in FOUND_BY_SPARK]
+    def found_by_spark(self):
+        return {
+            os.path.join(self.build_lib, f"{module}.py"): SOURCE_MODULE.format(name=name, kind=kind)
+            for module, (name, kind) in FOUND_BY_SPARK.items()
+        }
 
     def get_outputs(self, include_bytecode=1):
-        return [*super().get_outputs(include_bytecode), *([] if self.editable_mode else self.copies())]
+        return [*super().get_outputs(include_bytecode), *([] if self.editable_mode else self.found_by_spark())]
 
 
 def sbom(distribution):

@@ -226,9 +226,9 @@ class Settings:
                 files, skip_unknown=self.skip_unknown, skip_errors=skips, content=self.content
             )[0]
 
-    def found(self, paths: Sequence[str] = ()) -> list[File]:
-        """The files at some paths, by default at all of them."""
-        return find_files(paths or self.paths, pattern=self.pattern, storage=self.reading.storage)
+    def found(self, is_stream: bool = False) -> list[File]:
+        """The files at the paths. A pattern of a stream may find none yet."""
+        return find_files(self.paths, pattern=self.pattern, storage=self.reading.storage, is_stream=is_stream)
 
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
         """The parts of files for each task."""

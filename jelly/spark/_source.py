@@ -20,10 +20,10 @@ from jelly._formats.arrow_input import check_columns
 from jelly._formats.arrow_tables import from_results, pa
 from jelly._formats.registry import RDF_PATCH, Content
 from jelly._options.layouts import LAYOUTS, Layout
-from jelly.errors import JellyError, JellyOptionsError, need
+from jelly.errors import JellyOptionsError, need
 from jelly.spark._options import check_options, option
-from jelly.spark._parts import BATCH_ROWS, Errors, Part
-from jelly.spark._parts.files import File, absolute, note_error, nothing_to_read
+from jelly.spark._parts import BATCH_ROWS, Errors, Part, noted
+from jelly.spark._parts.files import File, absolute, nothing_to_read
 from jelly.spark._settings import Message, Settings, Task, in_options, to_arrow
 
 with need("spark-local", "Spark needs pyspark 4.1"):
@@ -285,19 +285,16 @@ class PatchSettings(Settings):
         from jelly.patch._arrow import read_arrow  # most tasks read no patches
 
         row = 0
-        try:
+        with noted(path, errors), self.reading.open(path) as opened:
             form, limits = self.reading.of_file(part.file, self.content)
-            with self.reading.open(path) as opened:
-                for batch in read_arrow(
-                    opened, format=form.name, layout=self.layout, columns=wanted, batch_rows=BATCH_ROWS, **limits
-                ):
-                    n = len(batch)
-                    arrays = {name: batch.column(name) for name in wanted}
-                    arrays |= {"row": pa.array(np.arange(row, row + n)), "file": pa.repeat(path, n)}
-                    yield pa.RecordBatch.from_arrays([arrays[name] for name in self.columns], self.columns)
-                    row += n
-        except JellyError as error:
-            note_error(error, path, errors)
+            for batch in read_arrow(
+                opened, format=form.name, layout=self.layout, columns=wanted, batch_rows=BATCH_ROWS, **limits
+            ):
+                n = len(batch)
+                arrays = {name: batch.column(name) for name in wanted}
+                arrays |= {"row": pa.array(np.arange(row, row + n)), "file": pa.repeat(path, n)}
+                yield pa.RecordBatch.from_arrays([arrays[name] for name in self.columns], self.columns)
+                row += n
 
 
 class PatchDataSource(JellyDataSource):
@@ -348,16 +345,13 @@ class ResultSettings(Settings):
     def read_part(self, part: Part, keep: Pattern | None, errors: Errors) -> Iterator[pa.RecordBatch]:
         """The record batches of a file, with ``columns``; those that are none of its variables are null."""
         path = part.file.path
-        try:
-            with self.reading.open(path) as opened:
-                results = _opened(self, part.file, opened)
-                batches = self.reading.blank_nodes.batches(path, results.batches())
-                for batch in from_results(results.variables, batches, layout=self.layout):
-                    nothing = pa.nulls(len(batch), pa.string())
-                    arrays = [batch.column(x) if x in results.variables else nothing for x in self.columns]
-                    yield pa.RecordBatch.from_arrays(arrays, self.columns)
-        except JellyError as error:
-            note_error(error, path, errors)
+        with noted(path, errors), self.reading.open(path) as opened:
+            results = _opened(self, part.file, opened)
+            batches = self.reading.blank_nodes.batches(path, results.batches())
+            for batch in from_results(results.variables, batches, layout=self.layout):
+                nothing = pa.nulls(len(batch), pa.string())
+                arrays = [batch.column(x) if x in results.variables else nothing for x in self.columns]
+                yield pa.RecordBatch.from_arrays(arrays, self.columns)
 
 
 def _variables(settings: Settings, file: File) -> tuple[str, ...]:

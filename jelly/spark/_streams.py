@@ -15,15 +15,15 @@ How batches become visible is in `jelly.spark._output`.
 from __future__ import annotations
 
 import base64
-import builtins
-import glob
 import hashlib
 import math
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, BinaryIO
 from uuid import uuid4
 
 from jelly._bytes.compression import COMPRESSIONS, suffix_of
@@ -53,7 +53,6 @@ try:
     )
     from pyspark.sql.streaming.datasource import (
         ReadAllAvailable,
-        ReadLimit,
         ReadMaxBytes,
         ReadMaxFiles,
         SupportsTriggerAvailableNow,
@@ -165,85 +164,83 @@ class Place:
     def json(self) -> dict[str, Any]:
         return asdict(self)
 
-    def check(self, file: Any, size: int) -> None:
-        """JellyError if the file, which now has ``size`` bytes, is not the file in which this place was found."""
+    def check(self, file: BinaryIO) -> None:
+        """JellyError if the file is not the one in which this place was found."""
+        size = os.fstat(file.fileno()).st_size
         if size < self.offset:
-            raise JellyError(
-                f"the file has {size} bytes, and {self.offset} of it were read: it was cut or replaced. A file that is "
-                "followed may only grow; start the query anew with another checkpoint",
-                source=file.name,
-            )
-        if self.offset and checksum_ends(file, self.offset) != self.checksum:
-            raise JellyError(
-                f"the {self.offset} bytes that were read have changed: the file was replaced. A file that is followed "
-                "may only grow; start the query anew with another checkpoint",
-                source=file.name,
-            )
+            why = f"the file has {size} bytes, and {self.offset} of it were read: it was cut or replaced"
+        elif self.offset and checksum_ends(file, self.offset) != self.checksum:
+            why = f"the {self.offset} bytes that were read have changed: the file was replaced"
+        else:
+            return
+        raise JellyError(f"{why}. A file that is followed may only grow; start the query anew with another checkpoint")
+
+    def unpacked(self) -> bytes:
+        """The state of the decoder."""
+        try:
+            return zlib.decompress(base64.b64decode(self.state))
+        except (ValueError, zlib.error):
+            raise JellyFormatError("the saved state in the streaming offset is damaged") from None
+
+
+@contextmanager
+def _opened(path: str, place: Place) -> Iterator[BinaryIO]:
+    """Open the file in which a place was found. Errors within this name the file."""
+    with open(path, "rb") as file:
+        try:
+            place.check(file)
+            yield file
+        except JellyError as error:
+            error.source = error.source or path
+            raise
 
 
 def scan(
-    path: str, start: Place, *, most: int | None, step: int, until: int | None = None, **limits: Any
+    path: str, start: Place, *, step: int, most: float = math.inf, until: float = math.inf, **limits: Any
 ) -> list[Place]:
     """The places up to the last complete frame: ``start``, one about every ``step`` bytes, the last.
 
-    It ends at the first frame that ends ``most`` bytes after ``start`` or later; None reads all there is, but for what
-    comes after ``until``. ``limits`` are those of the `Decoder`. JellyError where the file was cut or replaced, is
-    compressed or broken.
+    It ends at the first frame that ends ``most`` bytes after ``start`` or later, and reads nothing that comes after
+    ``until``. ``limits`` are those of the `Decoder`. JellyError where the file was cut or replaced, is compressed or
+    broken.
     """
     places = [start]
     if not start.offset and not os.path.exists(path):
         return places
-    with builtins.open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        start.check(file, size)
+    with _opened(path, start) as file:
+        known: dict[str, Any] = {}
         if start.offset:
-            decoder = _decoder(file, start, **limits)
-        else:
-            _refuse_compressed(file)
-            decoder = Decoder(**limits)
+            known = {
+                "delimited": True, "options": first_options(file), "state": start.unpacked(), "offset": start.offset,
+                "first_row": start.statement, "first_frame": start.frame,
+            }  # fmt: skip
+        elif suffix_of(file.read(max(map(len, COMPRESSIONS.values())))):
+            raise JellyError("the file is compressed: only a plain one can be followed")
+        decoder = Decoder(**known, **limits)
+        last = int(min(until, file.seek(0, os.SEEK_END)))
         file.seek(start.offset)
-        chunk = min(CHUNK, step, max(most or CHUNK, MIN_CHUNK))
-        end = math.inf if most is None else start.offset + most
-        until = size if until is None else min(until, size)
-        try:
-            while decoder.offset < end and (data := file.read(max(min(chunk, until - file.tell()), 0))):
-                for _ in decoder.feed(data):
-                    pass
-                if decoder.delimited is False:
-                    raise JellyError("the file is one bare frame: only a delimited stream can be followed")
-                if decoder.options is not None and decoder.offset - places[-1].offset >= step:
-                    places.append(_place(file, decoder))
-            if decoder.options is not None and decoder.offset > places[-1].offset:
+        chunk = int(min(CHUNK, step, max(most, MIN_CHUNK)))
+        while decoder.offset < start.offset + most and (data := file.read(max(min(chunk, last - file.tell()), 0))):
+            for _ in decoder.feed(data):
+                pass
+            if decoder.delimited is False:
+                raise JellyError("the file is one bare frame: only a delimited stream can be followed")
+            if decoder.options is not None and decoder.offset - places[-1].offset >= step:
                 places.append(_place(file, decoder))
-        except JellyError as error:
-            error.source = error.source or path
-            raise
+        if decoder.options is not None and decoder.offset > places[-1].offset:
+            places.append(_place(file, decoder))
     return places
 
 
 def read_between(path: str, start: Place, end: Place, **limits: Any) -> Iterator[Batch]:
     """The Batches between two places. JellyError if the file was truncated or replaced."""
-    with builtins.open(path, "rb") as file:
-        end.check(file, os.fstat(file.fileno()).st_size)
+    with _opened(path, end) as file:
         first, last = (Keyframe(place.offset, place.statement, place.frame) for place in (start, end))
-        index = Index(
-            first_options(file), (first,), end.statement, end.frame, end.offset, lambda _: _unpacked(start, path)
-        )
-        try:
-            yield from read_segment(chunks_of(file), index, (first, last), **limits)
-        except JellyError as error:
-            error.source = error.source or path
-            raise
+        index = Index(first_options(file), (first,), end.statement, end.frame, end.offset, lambda _: start.unpacked())
+        yield from read_segment(chunks_of(file), index, (first, last), **limits)
 
 
-def _decoder(file: Any, place: Place, **limits: Any) -> Decoder:
-    return Decoder(
-        delimited=True, options=first_options(file), state=_unpacked(place, file.name), offset=place.offset,
-        first_row=place.statement, first_frame=place.frame, **limits,
-    )  # fmt: skip
-
-
-def _place(file: Any, decoder: Decoder) -> Place:
+def _place(file: BinaryIO, decoder: Decoder) -> Place:
     state = base64.b64encode(zlib.compress(decoder.save(), 6)).decode()
     if len(state) > MAX_STATE:
         raise JellyLimitError(
@@ -255,19 +252,6 @@ def _place(file: Any, decoder: Decoder) -> Place:
     checksum = checksum_ends(file, decoder.offset)
     file.seek(at)
     return Place(decoder.offset, decoder.statements, decoder.frames, checksum, state)
-
-
-def _unpacked(place: Place, path: str) -> bytes:
-    try:
-        return zlib.decompress(base64.b64decode(place.state))
-    except (ValueError, zlib.error):
-        raise JellyFormatError("the saved state in the streaming offset is damaged", source=path) from None
-
-
-def _refuse_compressed(file: Any) -> None:
-    head = file.read(max(map(len, COMPRESSIONS.values())))
-    if suffix_of(head):
-        raise JellyError("the file is compressed: only a plain one can be followed", source=file.name)
 
 
 # ---- readers and the sink
@@ -287,20 +271,6 @@ class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._max_age = option(options, "maxFileAge")
         self._pinned: frozenset[File] | None = None
 
-    def _find(self) -> list[File]:
-        """The existing files; a pattern may find none yet."""
-        settings = self._settings
-        found: dict[str, File] = {}
-        for path in settings.paths:
-            try:
-                files = settings.found([path])
-            except FileNotFoundError:
-                if not glob.has_magic(path):
-                    raise
-                continue
-            found |= {file.path: file for file in files}
-        return list(found.values())
-
     def initialOffset(self) -> dict[str, Any]:
         return Seen().json()
 
@@ -308,10 +278,10 @@ class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMaxFiles(self._most)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        self._pinned = frozenset(self._find())
+        self._pinned = frozenset(self._settings.found(is_stream=True))
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        files = self._find()
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
+        files = self._settings.found(is_stream=True)
         if self._pinned is not None:
             files = [file for file in files if file in self._pinned]
         most = None if isinstance(limit, ReadAllAvailable) else self._most
@@ -321,19 +291,11 @@ class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         settings = self._settings
-        files = settings.known(Seen.from_json(end).since(Seen.from_json(start), self._find()))
+        files = settings.known(Seen.from_json(end).since(Seen.from_json(start), settings.found(is_stream=True)))
         return [Task(task) for task in settings.tasks(files)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         return self._settings.read(partition.value or (), to_arrow(self._schema))
-
-
-@dataclass
-class OffsetRange(InputPartition):
-    """The part of a growing file that a task reads."""
-
-    start: Place
-    end: Place
 
 
 class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -351,7 +313,7 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._limits = having(settings.reading.limits, JELLY.reading - {"max_expansion"})
         self._schema = schema
         self._most = option(options, "maxBytesPerTrigger")
-        self._pinned: int | None = None
+        self._pinned = math.inf
         # The places of the last planned batch, and the state of the file when it had nothing more to read.
         self._places: list[Place] = []
         self._idle: tuple[Any, ...] = ()
@@ -371,7 +333,7 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # Spark asks a hundred times a second.
         if now == self._idle:
             return start
-        most = None if isinstance(limit, ReadAllAvailable) else self._most
+        most = math.inf if isinstance(limit, ReadAllAvailable) else self._most
         step = self._settings.split_bytes or SPLIT_BYTES
         with in_options():
             self._places = scan(self._path, place, most=most, step=step, until=self._pinned, **self._limits)
@@ -388,14 +350,12 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # A batch of the checkpoint that runs again is one task.
         if not places or (places[0], places[-1]) != (first, last):
             places = [first, last]
-        return [OffsetRange(*pair) for pair in zip(places, places[1:], strict=False)]
+        return [InputPartition(pair) for pair in pairwise(places)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        if not isinstance(partition, OffsetRange):
-            return
         settings = self._settings
         schema = to_arrow(self._schema)
-        read = read_between(self._path, partition.start, partition.end, batch_rows=BATCH_ROWS, **self._limits)
+        read = read_between(self._path, *partition.value, batch_rows=BATCH_ROWS, **self._limits)
         batches = settings.reading.blank_nodes.batches(self._path, read)
         batches = in_directories(settings.directories.said(self._path), self._path, batches, None)
         with in_options():
@@ -430,15 +390,12 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def write(self, iterator: Iterator[Any]) -> Message:
         context = TaskContext.get()
-        query = batch = ""
-        part = 0
-        if context is not None:
-            query, batch = (context.getLocalProperty(name) or "" for name in (_QUERY, _BATCH))
-            part = context.partitionId()
+        assert context is not None  # Spark says so for tasks
+        query, batch = (context.getLocalProperty(name) or "" for name in (_QUERY, _BATCH))
         # Attempts of a killed driver may have left files, or may even be running.
         output = replace(self._output, job=job_of(query, batch), path=part_of(batch))
         output.store.begin(output.job)
-        return Message(output.write(part, uuid4().hex, iterator), query)
+        return Message(output.write(context.partitionId(), uuid4().hex, iterator), query)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         told = [message for message in messages if isinstance(message, Message)]

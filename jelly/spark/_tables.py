@@ -14,9 +14,9 @@ statements are analysed, in parts; then a plan is made of what was found; then i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,21 +28,19 @@ from jelly._core.base.batch_concat import join_batches
 from jelly._dataset.tables.names import safe_names
 from jelly._dataset.tables.profile import Profile, groups_of, of_objects, placed, profiles_of
 from jelly._dataset.tables.wide import TYPE
-from jelly._formats.arrow_tables import STRING, cast, column_type, compute, from_batches, pa
+from jelly._formats.arrow_tables import STRING, cast, compute, from_batches, pa
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellySyntaxError, JellyUnsupportedError
 
 Ids: TypeAlias = npt.NDArray[np.int64]
+Item = TypeVar("Item", bound=Sized)
 
 _PARTS = ("subject", "predicate", "object", "graph")
-TRIPLES = pa.schema([pa.field(name, pa.int64(), nullable=name == "graph") for name in _PARTS])
+TRIPLES = pa.schema([pa.field(name, "int64", nullable=name == "graph") for name in _PARTS])
 TERMS = pa.schema([
-    pa.field("id", pa.int64(), nullable=False),
-    pa.field("kind", pa.string(), nullable=False),
-    pa.field("value", pa.string(), nullable=False),
-    pa.field("datatype", pa.string()),
-    pa.field("lang", pa.string()),
-])
+    pa.field("id", "int64", nullable=False), pa.field("kind", "string", nullable=False),
+    pa.field("value", "string", nullable=False), ("datatype", "string"), ("lang", "string"),
+])  # fmt: skip
 _FLAT = ("object_kind", "object", "datatype", "lang")
 
 # Maximum statements and bytes of text that a task numbers at once.
@@ -103,73 +101,59 @@ def term_id(term: str, *, seed: int = 0) -> int:
 
 
 class Run:
-    """The ids of the statements of some Batches, and the Batches for their terms."""
+    """The statements of some Batches, which it takes, with ids for their terms."""
 
-    def __init__(self) -> None:
-        self.rows = self.size = 0
-        self._batches: list[Batch] = []
-        self._columns: tuple[list[Ids], ...] = ([], [], [], [])
-        # Of each Batch the terms that are part of a statement, by number, their ids, and more bits of their hashes.
-        self._terms: list[Ids] = []
-        self._ids: list[Ids] = []
-        self._checks: list[np.ndarray] = []
-
-    def add(self, batch: Batch, seed: int) -> None:
-        ids, checks = hash_terms(batch, seed)
-        # The last one is for -1, the default graph, and no id.
-        ids = np.append(ids, -1)
-        used = np.zeros(len(ids), np.bool_)
-        for column, found in zip(self._columns, (batch.s, batch.p, batch.o, batch.g), strict=True):
-            if found is None:
-                column.append(np.full(len(batch), -1, np.int64))
-            else:
-                column.append(ids[found])
-                used[found] = True
-        terms = np.flatnonzero(used[:-1])
-        self._batches.append(batch)
-        self._terms.append(terms)
-        self._ids.append(ids[terms])
-        self._checks.append(checks[terms])
-        self.rows += len(batch)
-        self.size += len(batch.text)
+    def __init__(self, batches: list[Batch], seed: int) -> None:
+        self._batch = batch = join_batches(batches)
+        batches.clear()  # their text is there twice now
+        ids, self._checks = hash_terms(batch, seed)
+        self._ids = np.append(ids, -1)  # the last one is for -1, the default graph, and no id
+        default = np.full(len(batch), -1)
+        self._columns = [default if column is None else column for column in (batch.s, batch.p, batch.o, batch.g)]
 
     def triples(self) -> pa.Table:
         """The statements, in their order."""
-        arrays = [pa.array(np.concatenate(column)) for column in self._columns]
-        graphs = arrays[3].to_numpy()
-        return pa.Table.from_arrays([*arrays[:3], pa.array(graphs, mask=graphs < 0)], schema=TRIPLES)
+        *terms, graphs = (self._ids[column] for column in self._columns)
+        return pa.Table.from_arrays([*map(pa.array, terms), pa.array(graphs, mask=graphs < 0)], schema=TRIPLES)
 
     def terms(self) -> pa.Table:
-        """The terms in the order of their ids, each once. Datatypes are no terms by themselves."""
-        ids = np.concatenate(self._ids)
-        order = np.argsort(ids)
-        ids, checks = ids[order], np.concatenate(self._checks)[order]
+        """The terms in the order of their ids, each once. Datatypes are no terms by themselves. Call it last."""
+        used = np.zeros(len(self._ids), np.bool_)
+        for column in self._columns:
+            used[column] = True
+        terms = np.flatnonzero(used[:-1])
+        terms = terms[np.argsort(self._ids[terms])]
+        ids, checks = self._ids[terms], self._checks[terms]
         again = np.append(False, ids[1:] == ids[:-1])
         # Terms with one id of which the other bits differ are both kept, for the error.
         again[1:] &= checks[1:] == checks[:-1]
-        before = np.cumsum([0, *(batch.n_terms for batch in self._batches)])
-        terms = np.concatenate([terms + shift for terms, shift in zip(self._terms, before[:-1], strict=True)])
-        ids, terms = ids[~again], terms[order[~again]]
-        joined = join_batches(self._batches)
-        self._batches.clear()  # their text is there twice now
-        rows = term_rows(joined, terms)
-        del joined
+        ids, terms = ids[~again], terms[~again]
+        rows = term_rows(self._batch, terms)
+        del self._batch, self._columns  # their text is there twice now
         made = from_batches([rows], columns=_FLAT, batch_rows=max(len(terms), 1)).read_all()
         table = pa.Table.from_arrays([pa.array(ids), *made.combine_chunks().columns], schema=TERMS)
         _check(table, np.flatnonzero(ids[1:] == ids[:-1]) + 1)
         return table
 
 
+def in_runs(items: Iterable[Item], size: Callable[[Item], int], rows: int, n_bytes: int) -> Iterator[list[Item]]:
+    """Tables or Batches, as many at a time as fit into memory: until they have so many rows, or bytes by ``size``."""
+    run: list[Item] = []
+    left = rows, n_bytes
+    for item in items:
+        run.append(item)
+        left = left[0] - len(item), left[1] - size(item)
+        if min(left) <= 0:
+            yield run
+            run, left = [], (rows, n_bytes)
+    if run:
+        yield run
+
+
 def runs(batches: Iterable[Batch], seed: int) -> Iterator[Run]:
     """The statements of some Batches, as many at a time as fit into memory."""
-    run = Run()
-    for batch in batches:
-        run.add(batch, seed)
-        if run.rows >= _RUN_ROWS or run.size >= _RUN_BYTES:
-            yield run
-            run = Run()
-    if run.rows:
-        yield run
+    for run in in_runs(filter(len, batches), lambda batch: len(batch.text), _RUN_ROWS, _RUN_BYTES):
+        yield Run(run, seed)
 
 
 def first_of_each(table: pa.Table) -> pa.Table:
@@ -184,20 +168,13 @@ def first_of_each(table: pa.Table) -> pa.Table:
 
 def _check(terms: pa.Table, again: Ids) -> None:
     """JellyUnsupportedError if a term, of those ``again`` that have the id of the term before, is another one."""
-    if not len(again):
-        return
     some, others = terms.take(again), terms.take(again - 1)
-    same = np.ones(len(again), np.bool_)
-    for name in TERMS.names:
-        x, y = some[name], others[name]
-        both = compute.and_(compute.is_null(x), compute.is_null(y))
-        same &= compute.coalesce(compute.equal(x, y), both).to_numpy()
-    if same.all():
+    if some.equals(others):
         return
-    at = int(np.argmin(same))
-    shown = " and ".join(str(tuple(table.slice(at, 1).to_pylist()[0].values())[1:]) for table in (some, others))
+    rows = next(pair for pair in zip(some.to_pylist(), others.to_pylist(), strict=True) if pair[0] != pair[1])
+    shown = " and ".join(str(tuple(row.values())[1:]) for row in rows)
     raise JellyUnsupportedError(
-        f"two terms have the id {some['id'][at]}: {shown}; ingest everything into another directory, with another seed"
+        f"two terms have the id {rows[0]['id']}: {shown}; ingest everything into another directory, with another seed"
     )
 
 
@@ -246,6 +223,10 @@ def _merged(parts: Iterable[Profiles]) -> Profiles:
     return dict(sorted(found.items()))
 
 
+def _table(rows: list[Any], schema: pa.Schema) -> pa.Table:
+    return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
+
+
 # ---- vertical tables
 
 def analyse_vertical(rows: pa.Table) -> Profiles:
@@ -261,34 +242,26 @@ def plan_vertical(parts: Sequence[Profiles]) -> Plan:
     profiles = _merged(parts)
     names = safe_names(profiles)
     rows = [
-        {
-            "predicate": predicate,
-            "table": names[predicate],
-            "type": profile.type,
-            "kinds": profile.kinds,
-            "datatypes": profile.datatypes,
-            "rows": profile.rows,
-        }
+        (predicate, names[predicate], profile.type, profile.kinds, profile.datatypes, profile.rows)
         for predicate, profile in profiles.items()
     ]
     tables = {predicate: (names[predicate], profile) for predicate, profile in profiles.items()}
-    return Plan(tables, {"catalogue": pa.Table.from_pylist(rows, _VERTICAL)})
+    return Plan(tables, {"catalogue": _table(rows, _VERTICAL)})
 
 
 _VERTICAL = pa.schema([
-    ("predicate", pa.string()), ("table", pa.string()), ("type", pa.string()), ("kinds", pa.list_(pa.string())),
-    ("datatypes", pa.list_(pa.string())), ("rows", pa.int64()),
+    ("predicate", "string"), ("table", "string"), ("type", "string"), ("kinds", pa.list_(pa.string())),
+    ("datatypes", pa.list_(pa.string())), ("rows", "int64"),
 ])  # fmt: skip
 
 
 def vertical_columns(profile: Profile) -> dict[str, str]:
     """The columns of the table of a predicate, by name their types."""
-    found = {"subject": STRING, "object": profile.type}
-    if profile.type == STRING:
-        found |= {"object_kind": STRING} if len(profile.kinds) > 1 else {}
-        found |= {"datatype": STRING} if len(profile.datatypes) > 1 else {}
-        found |= {"lang": STRING} if profile.has_languages else {}
-    return found | ({"graph": STRING} if profile.graphs else {})
+    told = {  # where the objects have a type, all of them are of one kind and datatype
+        "object_kind": len(profile.kinds) > 1, "datatype": len(profile.datatypes) > 1, "lang": profile.has_languages,
+        "graph": profile.graphs,
+    }  # fmt: skip
+    return {"subject": STRING, "object": profile.type} | {name: STRING for name, there in told.items() if there}
 
 
 def vertical_tables(rows: pa.Table, plan: Plan) -> Iterator[tuple[str, pa.Table]]:
@@ -301,14 +274,13 @@ def vertical_tables(rows: pa.Table, plan: Plan) -> Iterator[tuple[str, pa.Table]
 
 # ---- wide tables
 
-@dataclass(slots=True)
-class Classes:
+class Classes(NamedTuple):
     """The subjects of each class, the objects of their predicates, and what has no class."""
 
-    subjects: dict[str, int] = field(default_factory=dict)
-    predicates: dict[str, Profiles] = field(default_factory=dict)
-    without: int = 0  # subjects
-    left_out: int = 0  # their statements
+    subjects: dict[str, int]
+    predicates: dict[str, Profiles]
+    without: int  # subjects
+    left_out: int  # their statements
 
 
 def _of_classes(rows: pa.Table) -> tuple[pa.Table, pa.Table]:
@@ -327,64 +299,56 @@ def _by_class(rows: pa.Table, classes: pa.Table) -> Iterator[tuple[str, pa.Table
 def analyse_wide(rows: pa.Table) -> Classes:
     """The classes in some statements: all of their subjects."""
     rows, classes = _of_classes(rows)
-    found = Classes()
-    for of, inside in _by_class(rows, classes):
-        found.subjects[of] = len(inside["subject"].unique())
-        found.predicates[of] = profiles_of([inside])
+    inside = dict(_by_class(rows, classes))
     rest = rows.join(classes, "subject", join_type="left anti", use_threads=False)
-    found.without, found.left_out = len(rest["subject"].unique()), len(rest)
-    return found
+    return Classes(
+        {of: len(some["subject"].unique()) for of, some in inside.items()},
+        {of: profiles_of([some]) for of, some in inside.items()},
+        len(rest["subject"].unique()),
+        len(rest),
+    )
 
 
 def plan_wide(parts: Sequence[Classes]) -> Plan:
     """The tables of all files: by class the name, and by predicate its column and the type of that."""
     names = safe_names({of for part in parts for of in part.subjects})
     tables: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {}
-    rows, report = [], []
+    rows: list[Any] = []
+    report: list[Any] = []
 
     def tell(problem: str, of: str, predicate: str, profile: Profile, detail: str) -> None:
-        report.append({
-            "problem": problem, "class": of, "predicate": predicate, "subjects": profile.subjects,
-            "statements": profile.rows, "detail": detail,
-        })  # fmt: skip
+        report.append((problem, of, predicate, profile.subjects, profile.rows, detail))
 
     if without := sum(part.without for part in parts):
-        left_out = sum(part.left_out for part in parts)
-        report.append({"problem": "no class", "subjects": without, "statements": left_out})
+        report.append(("no class", None, None, without, sum(part.left_out for part in parts), None))
     for of, name in names.items():
         profiles = _merged(part.predicates[of] for part in parts if of in part.predicates)
         most = sorted(profiles, key=lambda predicate: (-profiles[predicate].subjects, predicate))
         for predicate in most[MAX_COLUMNS:]:
             tell("too many predicates", of, predicate, profiles[predicate], f"the table has {MAX_COLUMNS} columns")
         subjects = sum(part.subjects.get(of, 0) for part in parts)
-        about = {"class": of, "table": name}
-        rows.append(about | {"column": "subject", "type": "string", "subjects": subjects, "values": subjects})
+        rows.append((of, name, "subject", None, "string", subjects, subjects))
         tables[of] = name, {}
         for predicate, column in safe_names(most[:MAX_COLUMNS], taken=("subject",)).items():
             profile = profiles[predicate]
             type = profile.type if profile.most == 1 else f"array<{profile.type}>"
             tables[of][1][predicate] = column, type
-            rows.append(about | {
-                "column": column, "predicate": predicate, "type": type, "subjects": profile.subjects,
-                "values": profile.rows,
-            })  # fmt: skip
+            rows.append((of, name, column, predicate, type, profile.subjects, profile.rows))
             if len(profile.shapes) > 1:
-                tell("mixed types", of, predicate, profile, ", ".join([
-                    *(kind for kind in profile.kinds if kind != "literal"), *profile.datatypes]))  # fmt: skip
+                kinds = [kind for kind in profile.kinds if kind != "literal"]
+                tell("mixed types", of, predicate, profile, ", ".join([*kinds, *profile.datatypes]))
             elif profile.has_languages:
                 tell("languages", of, predicate, profile, "the column has no language tags")
-    return Plan(tables, {
-        "catalogue": pa.Table.from_pylist(rows, _WIDE), "report": pa.Table.from_pylist(report, _REPORT)
-    })  # fmt: skip
+    return Plan(tables, {"catalogue": _table(rows, _WIDE), "report": _table(report, _REPORT)})
 
 
 _WIDE = pa.schema([
-    ("class", pa.string()), ("table", pa.string()), ("column", pa.string()), ("predicate", pa.string()),
-    ("type", pa.string()), ("subjects", pa.int64()), ("values", pa.int64()),
+    ("class", "string"), ("table", "string"), ("column", "string"), ("predicate", "string"), ("type", "string"),
+    ("subjects", "int64"), ("values", "int64"),
 ])  # fmt: skip
 _REPORT = pa.schema([
-    ("problem", pa.string()), ("class", pa.string()), ("predicate", pa.string()), ("subjects", pa.int64()),
-    ("statements", pa.int64()), ("detail", pa.string()),
+    ("problem", "string"), ("class", "string"), ("predicate", "string"), ("subjects", "int64"),
+    ("statements", "int64"), ("detail", "string"),
 ])  # fmt: skip
 
 
@@ -395,15 +359,12 @@ def wide_tables(rows: pa.Table, plan: Plan) -> Iterator[tuple[str, pa.Table]]:
             continue
         table, columns = plan.tables[of]
         subjects = inside["subject"].unique().sort()
-        arrays: dict[str, pa.Array | pa.ChunkedArray] = {"subject": subjects}
+        found = dict(groups_of(inside, "predicate"))
         # A predicate that no subject of these statements has is a column too.
-        for column, type in columns.values():
-            arrays[column] = pa.nulls(len(subjects), column_type(type))
-        for predicate, some in groups_of(inside, "predicate"):
-            if predicate in columns:
-                column, type = columns[predicate]
-                arrays[column] = _column(subjects, some, type)
-        yield table, pa.table(arrays)
+        yield table, pa.table({"subject": subjects} | {
+            column: _column(subjects, found.get(predicate, inside.slice(0, 0)), type)
+            for predicate, (column, type) in columns.items()
+        })  # fmt: skip
 
 
 def _column(subjects: pa.Array, rows: pa.Table, type: str) -> pa.Array:

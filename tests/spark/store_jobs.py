@@ -47,7 +47,7 @@ def sorted_here(store: Any, files: Any, ranges: int, schema: Any, sort: Any) -> 
     table = pa.Table.from_batches(sorting.read(store, schema, groups, [pa.record_batch([[0]], ["id"])])).sort_by(order)
     step = -(-len(table) // ranges)
     for number in range(ranges):
-        yield sorting.Sorted(number, schema, iter(table.slice(number * step, step).to_batches(20)))
+        yield sorting.sorted_step(number, schema, iter(table.slice(number * step, step).to_batches(20)))
 
 
 def ingest(out: str, src: str, storage: Any = None, **settings: Any) -> Any:
@@ -69,7 +69,7 @@ def delta_table(store: Any) -> Any:
 
 def compact(out: str, storage: Any = None) -> Any:
     room._run = run_here
-    room._Session.get = lambda self: None  # type: ignore[method-assign,assignment,return-value]
+    room._Session.spark = None  # type: ignore[assignment]
     return room.compact_table(out, storage=storage)
 
 

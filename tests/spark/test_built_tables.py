@@ -163,7 +163,7 @@ def test_a_run_that_ends_between_two_steps_is_completed(
     run = _ingest._run
 
     def tasks_only(session: Any, work: Any, tasks: Any, commit: Any) -> None:
-        if isinstance(tasks[0], buckets.Made):
+        if isinstance(tasks[0], buckets.Step):
             raise KeyboardInterrupt
         run(session, work, tasks, commit)
 

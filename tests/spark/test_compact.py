@@ -27,7 +27,7 @@ from jelly.spark._store import LocalStore, Store, store_of
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks run in this process, one after the other."""
     monkeypatch.setattr(room, "_run", run_here)
-    monkeypatch.setattr(room._Session, "get", lambda self: HERE)
+    monkeypatch.setattr(room._Session, "spark", HERE)
 
 
 def source(folder: Path, number: int, version: int = 1, n: int = 60) -> None:

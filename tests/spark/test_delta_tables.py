@@ -30,7 +30,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Ingest without Spark: tasks run one after the other, and are noted here."""
     ran: list[Any] = []
     monkeypatch.setattr(room, "_run", partial(run_here, ran=ran.append))
-    monkeypatch.setattr(room._Session, "get", lambda self: None)
+    monkeypatch.setattr(room._Session, "spark", None)
     return ran
 
 

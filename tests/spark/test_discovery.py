@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,9 +13,14 @@ import pytest
 from cluster import need_spark
 
 import jelly
-from jelly.spark._discovery import COPIES
 
 ROOT = Path(jelly.__file__).resolve().parents[1]
+# By the name of the module: the name of the data source and its class.
+SOURCES = {
+    "pyspark_jelly": ("jelly", "JellyDataSource"),
+    "pyspark_jelly_patch": ("jelly-patch", "PatchDataSource"),
+    "pyspark_jelly_results": ("jelly-results", "ResultDataSource"),
+}
 
 
 @pytest.fixture
@@ -72,15 +76,10 @@ print(json.dumps([light, classes]))
 def test_a_wheel_has_the_modules_that_spark_looks_for(wheel: Path) -> None:
     """What Spark does at the first data source that it does not know, `pyspark.sql.worker.lookup_data_sources`."""
     pytest.importorskip("pyspark")
-    assert {path.stem for path in wheel.iterdir()} == set(COPIES)
+    assert {path.stem for path in wheel.iterdir()} == set(SOURCES)
     light, classes = run(wheel, LOOKUP)
-    assert classes == dict(COPIES.values())
+    assert classes == dict(SOURCES.values())
     assert light  # one that cannot be imported would hide the sources of all other packages
-
-
-def test_the_list_of_the_build_is_that_of_the_module() -> None:
-    [names] = re.findall(r"FOUND_BY_SPARK = \((.*)\)", (ROOT / "setup.py").read_text())
-    assert [name.strip(' "') for name in names.split(",")] == list(COPIES)
 
 
 IN_SPARK = """

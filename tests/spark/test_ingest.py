@@ -294,7 +294,7 @@ def test_sorted_tables(src: Path, tmp_path: Path, run: list[list[str]], monkeypa
     assert rows(out) == expected(src)
     with pytest.raises(jelly.JellyError, match=r"made with sort \['predicate', 'subject'\], not \[\]"):
         ingest(src, out, spark=HERE)
-    monkeypatch.setattr("jelly.spark._ingest.tasks._RUN_ROWS", 1)
+    monkeypatch.setattr("jelly.spark._ingest.buckets.RUN_ROWS", 1)
     ingest(src / "large.jelly", tmp_path / "runs", spark=HERE, sort=["object"], layout="ntriples", partition_by="graph")
     assert sum(rows(tmp_path / "runs").values()) == 20_000
     [path] = (tmp_path / "runs").rglob("*.parquet")

@@ -113,7 +113,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dead jobs are known to be dead after a moment, and tasks are run in this process."""
     monkeypatch.setattr(swapping, "LEASE", 0.2)
     monkeypatch.setattr(room, "_run", store_jobs.run_here)
-    monkeypatch.setattr(room._Session, "get", lambda self: None)
+    monkeypatch.setattr(room._Session, "spark", None)
 
 
 def rows(store: Store) -> Counter[Any]:

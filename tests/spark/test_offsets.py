@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import math
 import os
 import random
 from pathlib import Path
@@ -35,7 +36,7 @@ def through_json(place: Place) -> Place:
     return Place(**json.loads(json.dumps(place.json())))
 
 
-def read_on(path: Path, at: Place, most: int | None = None, step: int = 1 << 16) -> tuple[list, Place]:
+def read_on(path: Path, at: Place, most: float = math.inf, step: int = 1 << 16) -> tuple[list, Place]:
     """The statements of one batch from a place, and where it ends."""
     places = scan(str(path), at, most=most, step=step)
     statements = []
@@ -51,7 +52,7 @@ def read_on(path: Path, at: Place, most: int | None = None, step: int = 1 << 16)
 def test_every_cut_gives_the_whole_frames_before_it(tmp_path, data):
     path = tmp_path / "x.jelly"
     path.write_bytes(data)
-    ends = [frame.offset for frame in scan(str(path), Place(), most=None, step=1)]
+    ends = [frame.offset for frame in scan(str(path), Place(), step=1)]
     expected = jelly.loads(data)
     for cut in range(len(data)):
         path.write_bytes(data[:cut])
@@ -104,7 +105,7 @@ def test_frames_without_statements_come_first(tmp_path):
 
 
 def test_a_file_may_come_later(tmp_path):
-    assert scan(str(tmp_path / "x.jelly"), Place(), most=None, step=1000) == [Place()]
+    assert scan(str(tmp_path / "x.jelly"), Place(), step=1000) == [Place()]
 
 
 def test_a_file_that_changed_is_refused(tmp_path):
@@ -119,13 +120,13 @@ def test_a_file_that_changed_is_refused(tmp_path):
     ):
         path.write_bytes(change)
         with pytest.raises(jelly.JellyError, match=message) as caught:
-            scan(str(path), at, most=None, step=1000)
+            scan(str(path), at, step=1000)
         assert str(path) in str(caught.value)
         with pytest.raises(jelly.JellyError, match=message):
             list(read_between(str(path), Place(), at))
     path.unlink()
     with pytest.raises(FileNotFoundError):
-        scan(str(path), at, most=None, step=1000)
+        scan(str(path), at, step=1000)
 
 
 def test_what_cannot_be_followed(tmp_path):
@@ -137,7 +138,7 @@ def test_what_cannot_be_followed(tmp_path):
     ):
         path.write_bytes(data)
         with pytest.raises(jelly.JellyError, match=message):
-            scan(str(path), Place(), most=None, step=1000)
+            scan(str(path), Place(), step=1000)
 
 
 def test_states_have_a_limit(tmp_path, monkeypatch):
@@ -145,13 +146,13 @@ def test_states_have_a_limit(tmp_path, monkeypatch):
     path.write_bytes(stream(100))
     monkeypatch.setattr(room, "MAX_STATE", 100)
     with pytest.raises(jelly.JellyLimitError, match="streaming offset"):
-        scan(str(path), Place(), most=None, step=1000)
+        scan(str(path), Place(), step=1000)
 
 
 def test_a_damaged_state_is_refused(tmp_path):
     path = tmp_path / "x.jelly"
     path.write_bytes(stream(100))
-    places = scan(str(path), Place(), most=None, step=1000)
+    places = scan(str(path), Place(), step=1000)
     for state in ("", "?", places[1].state[:-8]):
         broken = Place(**(places[1].json() | {"state": state}))
         with pytest.raises(jelly.JellyFormatError, match="saved state"):

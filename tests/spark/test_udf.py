@@ -154,7 +154,8 @@ TYPED: list[tuple[bytes | None, str | None]] = [
 
 def pairs(values: list[tuple[bytes | None, str | None]]) -> pa.Array:
     data, types = zip(*values, strict=True)
-    return pa.StructArray.from_arrays([pa.array(data, pa.binary()), pa.array(types, pa.string())], names=["v", "t"])
+    arrays = [pa.array(data, pa.binary()), pa.array(types, pa.string()), pa.nulls(len(values), pa.string())]
+    return pa.StructArray.from_arrays(arrays, names=["v", "t", "label"])
 
 
 def typed(values: list[tuple[bytes | None, str | None]], **settings: Any) -> list[Any]:
@@ -229,6 +230,16 @@ def test_a_statement_does_not_go_on_in_the_next_value() -> None:
     assert [None if rows is None else len(rows) for rows in made] == [1, None, None, None, None, 1]
     with pytest.raises(jelly.JellyFormatError, match="value 1 of the column"):
         of_text(values)
+
+
+def test_a_text_cannot_end_a_message() -> None:
+    """Texts that are parsed together are a message log."""
+    for delimiter in ("MESSAGE", LINE + "\nMESSAGE", "MESSAGE # why\n" + LINE):
+        made = of_text([LINE, delimiter, None, LINE], mode="PERMISSIVE")
+        assert [None if rows is None else len(rows) for rows in made] == [1, None, None, 1]
+        with pytest.raises(jelly.JellySyntaxError, match="value 1 of the column"):
+            of_text([LINE, delimiter])
+    assert [len(rows) for rows in of_text(['VERSION "1.2-messages"\n' + LINE, "# @message\n" + LINE])] == [1, 1]
 
 
 # ---- Batches joined

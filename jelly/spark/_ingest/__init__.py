@@ -10,22 +10,23 @@ goes to the driver. Here is what the driver does.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, cast
 from urllib.parse import unquote
 
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
 from jelly._formats.arrow_tables import schema
-from jelly._options.layouts import BUILT, BuiltLayout, Layout, find_layout
+from jelly._options.layouts import BUILT, BuiltLayout, Layout
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
-from jelly.spark._ingest.buckets import BUCKETS, SCRATCH, Sorted, Step, Tables
+from jelly.spark._ingest.buckets import BUCKETS, SCRATCH, Step, Tables, sorted_step
 from jelly.spark._ingest.tasks import (
     FOLDER,
     DirectoryTasks,
@@ -38,7 +39,7 @@ from jelly.spark._ingest.tasks import (
     task_name,
 )
 from jelly.spark._jobs import cores, described, on_executors, plain_error, session
-from jelly.spark._parts import TASKS, Part, Reading
+from jelly.spark._parts import Part, Reading
 from jelly.spark._parts.files import READING_LIMITS, Directories, File, absolute, exists, find_files
 from jelly.spark._store import LocalStore, Store, store_of
 
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from jelly.spark._ingest.delta import DeltaTasks
 
 _TASKS_OF_CORE = 2
+# Cores where their number is not known.
+_CORES = 8
 # Seconds between two checks of the reports of the tasks, and where each check is a request.
 _TICK = 0.2
 _REMOTE_TICK = 2.0
@@ -199,15 +202,14 @@ def ingest(
     flat: Layout = "flat" if tables else cast("Layout", layout)
     reading = Reading(format, dict(storage or {}), BlankNodes(blank_nodes, skolem_base), limits)
     skips = on_error == "skip"
-    work = _work(store, to, flat, partition_by, sort, skips, reading, tables)
+    work = Work(store, to, flat, partition_by, tuple(sort), skips, reading, tables)
     paths = absolute(src)
     files, left_out = reading.sources(
         paths, pattern, skip_unknown=skip_unknown, skip_errors=skips, allow_empty=allow_empty
     )
     # Larger tasks make fewer files; with some for each core none waits long for the last one.
-    n_cores = None if split_bytes else cores(spark)
     cut = partial(reading.split, split_bytes=split_bytes, directories=Directories(tuple(paths), partitions),
-                  tasks=_TASKS_OF_CORE * n_cores if n_cores else TASKS)  # fmt: skip
+                  tasks=_TASKS_OF_CORE * (cores(spark) or _CORES))  # fmt: skip
     settings: dict[str, Any] = {
         "to": to, "layout": layout, "partition_by": partition_by, "sort": list(sort), "blank_nodes": blank_nodes
     }  # fmt: skip
@@ -215,8 +217,7 @@ def ingest(
     settings |= tables.settings() if tables else {}
     settings |= {} if partitions else {"partitions": False}
     report = Ingestion(store.url, unknown=[file.path for file in left_out])
-    with contextlib.ExitStack() as stack:
-        running = _Session(spark, conf, stack)
+    with _Session(spark, conf) as running:
         journal: Any = _delta(store, settings, schema(flat), work.column) if to == "delta" else (
             DirectoryTasks(store, settings)
         )  # fmt: skip
@@ -227,7 +228,7 @@ def ingest(
         if compact:
             _compact(running, journal, work, target_file_bytes, report, progress or _untold)
         if table is not None:
-            _register(running.get(), table, store.url)
+            _register(running.spark, table, store.url)
         report.seconds = time.perf_counter() - began - running.seconds
     return report
 
@@ -348,10 +349,10 @@ def _do(
     progress(0, total, 0)
     try:
         if left:
-            _run(running.get(), work, left, commit)
+            _run(running.spark, work, left, commit)
         if tables:
             if steps := tables.steps(work.store, journal.staged, partial(_compute, running)):
-                _run(running.get(), work, steps, commit)
+                _run(running.spark, work, steps, commit)
             report.tables, report.misfits = tables.tables, tables.misfits
     finally:
         journal.sweep()
@@ -406,12 +407,11 @@ def compact_table(
     report = Ingestion(store.url)
     is_directory = store.files(FOLDER) and not store.files("_delta_log")
     _check_compaction("parquet" if is_directory else "delta", target_file_bytes)
-    with contextlib.ExitStack() as stack:
-        running = _Session(spark, conf, stack)
+    with _Session(spark, conf) as running:
         journal = _delta(store, None)
         settings = journal.settings
         journal.recover()
-        work = _work(store, "delta", *(settings[name] for name in ("layout", "partition_by", "sort")))
+        work = Work(store, "delta", *(settings[name] for name in ("layout", "partition_by", "sort")))
         _compact(running, journal, work, target_file_bytes, report, progress or _untold)
         report.seconds = time.perf_counter() - began - running.seconds
     return report
@@ -432,49 +432,29 @@ def _check_compaction(to: str, target_file_bytes: int) -> None:
         raise JellyArgumentError("target_file_bytes must be at least 1")
 
 
-def _work(
-    store: Store,
-    to: str,
-    layout: Layout,
-    partition_by: str | None,
-    sort: Sequence[str],
-    skip: bool = False,
-    reading: Reading = Reading(),  # noqa: B008 - it is frozen
-    tables: Tables | None = None,
-) -> Work:
-    column = find_layout(layout).column
-    key = None if partition_by is None else column(partition_by)
-    return Work(store, "", to, layout, tables, key, tuple(map(column, sort)), skip, reading)
-
-
 def _weights(plan: list[list[Part]]) -> dict[Part, int]:
     """The bytes of each part. Parts of a file have about the same size."""
     parts = [part for task in plan for part in task]
-    number: dict[str, int] = {}
-    for part in parts:
-        number[part.file.path] = number.get(part.file.path, 0) + 1
+    number = Counter(part.file.path for part in parts)
     return {part: part.file.size // number[part.file.path] for part in parts}
 
 
 # ---- jobs
 
-class _Session:
+class _Session(ExitStack):
     """The session of Spark, which is started when it is needed. ``seconds`` is how long that took."""
 
-    def __init__(
-        self, spark: SparkSession | str | None, conf: Mapping[str, str] | None, stack: contextlib.ExitStack
-    ) -> None:
-        self._make = partial(session, spark, conf)
-        self._stack = stack
-        self._running: SparkSession | None = None
+    def __init__(self, spark: SparkSession | str | None, conf: Mapping[str, str] | None) -> None:
+        super().__init__()
+        self._session = session(spark, conf)
         self.seconds = 0.0
 
-    def get(self) -> SparkSession:
-        if self._running is None:
-            began = time.perf_counter()
-            self._running = self._stack.enter_context(self._make())
-            self.seconds = time.perf_counter() - began
-        return self._running
+    @cached_property
+    def spark(self) -> SparkSession:
+        began = time.perf_counter()
+        started = self.enter_context(self._session)
+        self.seconds = time.perf_counter() - began
+        return started
 
 
 def _compact(
@@ -501,7 +481,7 @@ def _compact(
     keys = [name for name in work.sort if name in made.names]
     size = sum(size for _, size in files)
     ranges = -(-size // target)
-    tasks = [Sorted(number, made) for number in range(ranges)]
+    tasks = [sorted_step(number, made) for number in range(ranges)]
     done: list[dict[str, Any]] = []
 
     def commit(task: dict[str, Any]) -> None:
@@ -510,7 +490,7 @@ def _compact(
 
     progress(0, size, 0)
     try:
-        _run(running.get(), work, tasks, commit, partial(by_spark, store=work.store, files=files, ranges=ranges,
+        _run(running.spark, work, tasks, commit, partial(by_spark, store=work.store, files=files, ranges=ranges,
                                                                    schema=made, sort=keys))  # fmt: skip
         journal.replace([name for name, _ in files], done, order)
     finally:
@@ -523,8 +503,8 @@ def _compute(running: _Session, function: Callable[[Any], Any], items: Sequence[
     if not items:
         return []
     try:
-        with described(running.get(), "jelly spark ingest", ()):
-            return on_executors(running.get(), function, items)
+        with described(running.spark, "jelly spark ingest", ()):
+            return on_executors(running.spark, function, items)
     except Exception as error:
         raise plain_error(error) from None
 

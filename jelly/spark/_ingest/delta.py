@@ -24,7 +24,7 @@ from urllib.parse import unquote
 
 from jelly._formats.arrow_tables import pa
 from jelly.errors import JellyError, need
-from jelly.spark._ingest.buckets import PARTITION, Rows, Sorted, read
+from jelly.spark._ingest.buckets import PARTITION, Rows, Step, read, sorted_step
 from jelly.spark._ingest.tasks import FOLDER, Tasks, file_names, journal_name, new_reports, staged_files
 from jelly.spark._jobs import found_by, mapped
 from jelly.spark._store import TEMPORARY, Store
@@ -260,7 +260,7 @@ Files = Sequence[tuple[str, int]]  # with their sizes
 
 
 def by_spark(
-    run: Callable[[Sorted], Any],
+    run: Callable[[Step], Any],
     store: Store,
     files: Files,
     ranges: int,
@@ -275,7 +275,7 @@ def by_spark(
     def write(rows: Rows) -> Any:
         context = TaskContext.get()
         assert context is not None
-        return run(Sorted(context.partitionId(), schema, rows))
+        return run(sorted_step(context.partitionId(), schema, rows))
 
     columns = ", ".join(f"{name} string" for name in (*schema.names, PARTITION))
     order = [F.col(name).asc_nulls_last() for name in (PARTITION, *sort)]

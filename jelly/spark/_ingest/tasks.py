@@ -29,21 +29,18 @@ from uuid import uuid4
 from jelly._core.base.batch import Batch
 from jelly._formats.arrow_tables import compute, pa, parquet, schema
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
-from jelly._options.layouts import Layout
+from jelly._options.layouts import Layout, find_layout
 from jelly._streams.output_options import is_columns
 from jelly._streams.widening import ALL_FIELDS
 from jelly._streams.writer import Writer
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
-from jelly.spark._ingest.buckets import SCRATCH, Step, Tables
+from jelly.spark._ingest.buckets import SCRATCH, Step, Tables, tables_in_runs
 from jelly.spark._parts import BATCH_ROWS, Errors, Part, Reading
 from jelly.spark._store import INGEST, SUCCESS, TEMPORARY, Staged, Store, finish, swap
 
 # Maximum files of partitions that a task keeps open.
 _OPEN_FILES = 256
 _MAX_PARTITIONS = 1 << 16
-# Maximum rows and bytes that a task sorts at once.
-_RUN_ROWS = 1 << 20
-_RUN_BYTES = 1 << 28
 # Characters of a value in the log of Delta: readers skip files by them.
 _PREFIX = 64
 
@@ -65,9 +62,8 @@ class IngestProblem:
 
     def error(self) -> JellyFormatError:
         """The exception for the problem."""
-        return JellyFormatError(
-            self.reason, frame=self.frame, row=self.row, offset=self.offset, line=self.line, source=self.file
-        )
+        places = asdict(self)
+        return JellyFormatError(places.pop("reason"), source=places.pop("file"), **places)
 
 
 @dataclass(slots=True)
@@ -117,14 +113,24 @@ class Work:
     """Settings of the tasks."""
 
     store: Store
-    job: str
     to: str
     layout: Layout
-    tables: Tables | None  # of a layout that is built
-    column: str | None  # column of the partitions
-    sort: tuple[str, ...]  # columns
-    skip: bool
-    reading: Reading
+    partition_by: str | None
+    sort_by: Sequence[str]
+    skip: bool = False
+    reading: Reading = Reading()  # noqa: RUF009 - it is frozen
+    tables: Tables | None = None  # of a layout that is built
+    job: str = ""
+
+    @property
+    def column(self) -> str | None:
+        """The column of the partitions."""
+        return self.partition_by and find_layout(self.layout).column(self.partition_by)
+
+    @property
+    def sort(self) -> list[str]:
+        """The columns that rows are sorted by."""
+        return [find_layout(self.layout).column(part) for part in self.sort_by]
 
 
 def task_name(task: list[Part] | Step) -> str:
@@ -217,20 +223,14 @@ def _batches(work: Work, task: list[Part], errors: Errors) -> Iterator[Batch]:
 
 
 def _record_batches(work: Work, task: list[Part], errors: Errors) -> Iterator[pa.RecordBatch]:
+    """The rows of a task, sorted in runs, which bound the memory."""
     read = chain.from_iterable(work.reading.read(part, layout=work.layout, errors=errors) for part in task)
-    return _sorted(read, work.sort) if work.sort else read
-
-
-def _sorted(batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The rows in sorted runs, which bound the memory."""
-    run: list[pa.RecordBatch] = []
-    for batch in chain(batches, [None]):
-        if batch is not None:
-            run.append(batch)
-        if run and (batch is None or sum(map(len, run)) >= _RUN_ROWS or sum(b.nbytes for b in run) >= _RUN_BYTES):
-            table = pa.Table.from_batches(run).sort_by([(name, "ascending") for name in columns])
-            yield from table.to_batches(max_chunksize=BATCH_ROWS)
-            run = []
+    if not work.sort:
+        yield from read
+        return
+    for run in tables_in_runs(read):
+        table = pa.Table.from_batches(run).sort_by([(name, "ascending") for name in work.sort])
+        yield from table.to_batches(max_chunksize=BATCH_ROWS)
 
 
 def _write_parquet(

@@ -21,7 +21,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar
 
 from jelly._bytes.cut import has_frames
 from jelly._bytes.names import split_suffix
@@ -37,7 +37,7 @@ from jelly._formats.registry import JELLY, NQ, NT, SEEKING, TURTLE, Content, For
 from jelly._options.layouts import Layout
 from jelly._options.settings import fitted
 from jelly._streams.reader import Reader
-from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError
+from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
 from jelly.spark._parts.files import (
     NONE,
     Directories,
@@ -45,7 +45,6 @@ from jelly.spark._parts.files import (
     Said,
     find_files,
     in_directories,
-    note_error,
     nothing_to_read,
     open_file,
     unknown_error,
@@ -101,6 +100,7 @@ class Part:
 
 
 Errors: TypeAlias = list[JellyError] | None
+Item = TypeVar("Item")
 
 # Keyframe numbers are enough: the worker that reads a part reads the index too.
 _cuts: OrderedDict[tuple[Any, ...], list[int]] = OrderedDict()
@@ -205,7 +205,7 @@ class Reading:
             split_bytes = min(max(-(-total // tasks), _MIN_SPLIT_BYTES), SPLIT_BYTES)
         if split_bytes < 1:
             raise JellyOptionsError("split_bytes must be at least 1")
-        made = _Tasks(split_bytes)
+        made: Shares[Part] = Shares(split_bytes)
         for file in files:
             size = file.size * self.cost(file)
             is_cut = size > split_bytes and (self._is_jelly(file) or cut_lines and self._form(file) in (NT, NQ))
@@ -213,10 +213,10 @@ class Reading:
             said = directories.said(file.path)
             if len(cuts) > 1:
                 for first, last in zip(cuts, [*cuts[1:], None], strict=True):
-                    made.add_task([Part(file, first, last, said)])
+                    made.add_share([Part(file, first, last, said)])
             else:
                 made.add(Part(file, said=said), size)
-        return made.tasks
+        return made.made
 
     def _find_cuts(self, file: File, split_bytes: int) -> list[int]:
         """The keyframes or bytes at which the parts of a file begin; [0] if it cannot be cut."""
@@ -268,11 +268,11 @@ class Reading:
         if query is None or len(files) > _MAX_NARROWED:
             return tasks
         found = {file: self._matching(file.path, query) if self._is_jelly(file) else None for file in files}
-        made = _Tasks(_MIN_SPLIT_BYTES)
+        made: Shares[Part] = Shares(_MIN_SPLIT_BYTES)
         for task in tasks:
             known = [found[part.file] if part.unsaid(query) == query else None for part in task]
             if not any(known):
-                made.add_task(task)
+                made.add_share(task)
                 continue
             for part, matching in zip(task, known, strict=True):
                 size = part.file.size * self.cost(part.file)
@@ -285,7 +285,7 @@ class Reading:
                     part = replace(part, first=numbers[0], last=numbers[-1] + 1)
                     size = sum(offsets[number + 1] - offsets[number] for number in numbers)
                 made.add(part, size)
-        return made.tasks
+        return made.made
 
     def _matching(self, path: str, query: Query) -> tuple[list[int], list[int]] | None:
         """The numbers of the segments that may match a query, and where all segments begin; None without filters."""
@@ -338,13 +338,13 @@ class Reading:
             [[part]] = kept
         path = part.file.path
         if part.is_whole:
-            with _noted(path, errors):
+            with noted(path, errors):
                 yield from self._whole(part, errors)
         elif (form := find(self.format, part.file.name)) in (NT, NQ):
             with self.open(path) as opened:
                 part.check_size(opened.seek(0, os.SEEK_END))
                 own = self.of_file(part.file)[1]
-                with _noted(path, errors):
+                with noted(path, errors):
                     yield from read_lines(
                         opened, form, part.first, part.last, source=path, batch_rows=BATCH_ROWS, errors=errors, **own
                     )
@@ -378,35 +378,38 @@ class Reading:
                 return
             wanted = range(len(file.index.keyframes))[part.first : part.last]
             for number in wanted if numbers is None else [number for number in numbers if number in wanted]:
-                with _noted(path, errors):
+                with noted(path, errors):
                     yield from file.batches(first=number, last=number + 1)
 
 
-class _Tasks:
-    """Tasks of parts, of which small ones share one of at most ``most`` bytes."""
+class Shares(Generic[Item]):
+    """Lists of items: small ones share a list, of at most ``most`` bytes."""
 
     def __init__(self, most: int) -> None:
-        self.tasks: list[list[Part]] = []
+        self.made: list[list[Item]] = []
         self._most = most
         self._room = 0
 
-    def add_task(self, task: list[Part]) -> None:
-        """A task by itself."""
-        self.tasks.append(task)
+    def add_share(self, share: list[Item]) -> None:
+        """A list by itself."""
+        self.made.append(share)
         self._room = 0
 
-    def add(self, part: Part, size: int) -> None:
-        if not self.tasks or size > self._room:
-            self.tasks.append([])
+    def add(self, item: Item, size: int) -> None:
+        if not self.made or size > self._room:
+            self.made.append([])
             self._room = self._most
-        self.tasks[-1].append(part)
+        self.made[-1].append(item)
         self._room -= size
 
 
 @contextmanager
-def _noted(path: str, errors: Errors) -> Iterator[None]:
-    """Note an error of the data, see `note_error`."""
+def noted(path: str, errors: Errors) -> Iterator[None]:
+    """Append an error of the data of a file to ``errors``; any other error is raised."""
     try:
         yield
     except JellyError as error:
-        note_error(error, path, errors)
+        error.source = path
+        if errors is None or isinstance(error, MissingExtraError | JellyOptionsError):
+            raise
+        errors.append(error)

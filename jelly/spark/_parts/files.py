@@ -42,7 +42,7 @@ from jelly._formats.index import SUFFIX
 from jelly._formats.registry import READING
 from jelly._options.layouts import LAYOUTS, Layout
 from jelly._options.limits import SETTABLE
-from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, MissingExtraError
+from jelly.errors import JellyError, JellyFormatError, JellyOptionsError
 
 # What the name of a file begins with that says which files of its directory do not count, while a job changes them.
 MARKER = "_commit-"
@@ -99,6 +99,7 @@ def find_files(
     *,
     pattern: str | None = None,
     storage: Mapping[str, Any] | None = None,
+    is_stream: bool = False,
 ) -> list[File]:
     """The files at some paths, each once, ordered by path within each of ``paths``.
 
@@ -106,7 +107,7 @@ def find_files(
     the sidecars of indexes), a glob pattern (``**`` for any depth, ``{a,b}`` for either), or a URL of any file system
     of fsspec, to which ``storage`` goes. The names of the files must match ``pattern``.
 
-    FileNotFoundError if a path does not exist; a directory may be empty.
+    FileNotFoundError if a path does not exist; a directory may be empty, and a pattern of a stream may find nothing.
 
     >>> find_files("no/such/place")
     Traceback (most recent call last):
@@ -118,7 +119,7 @@ def find_files(
         local = local_path(path)
         listed = [_remote(name, storage or {}) if is_url(name) else _local(name) for name in _alternatives(local)]
         files = [file for some in listed for file in some or ()]
-        if all(some is None for some in listed):
+        if all(some is None for some in listed) and not (is_stream and _MAGIC.search(path)):
             raise FileNotFoundError(f"[PATH_NOT_FOUND] there is no such file or directory: {path}")
         for file in sorted(files, key=lambda file: file.path):
             if pattern is None or fnmatch.fnmatchcase(file.name, pattern):
@@ -289,14 +290,6 @@ def unknown_error(files: Sequence[File]) -> JellyError:
 def open_file(storage: Mapping[str, Any], path: str) -> BinaryIO:
     """Open the path or URL of a file."""
     return _urls().open_url(path, storage) if is_url(path) else open_local(path)
-
-
-def note_error(error: JellyError, path: str, errors: list[JellyError] | None) -> None:
-    """Append an error to ``errors``, or raise it if it is not an error of the data."""
-    error.source = path
-    if errors is None or isinstance(error, MissingExtraError | JellyOptionsError):
-        raise error
-    errors.append(error)
 
 
 # ---- directories that are partitions

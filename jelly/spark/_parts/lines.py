@@ -15,6 +15,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
+from itertools import chain
 from typing import BinaryIO
 
 from jelly._bytes.compression import suffix_of, unpacked, unpacking
@@ -68,43 +70,53 @@ class Lines:
 
     def __init__(self, file: BinaryIO, first: int, last: int | None) -> None:
         self._file = file
+        self._size = file.seek(0, os.SEEK_END)
         self._first = first
-        self._last = last
+        self._last = self._size if last is None else last
         self.start = first  # the byte of the first line that begins here, once it is found
+        self.head: bytes = b""  # of the text
+        self.error: JellyError | None = None  # of compressed data: its offset is that of a compressed byte
 
     def __iter__(self) -> Iterator[bytes]:
-        first, last = self._first, self._last
-        at = max(first - 1, 0)
-        self._file.seek(at)
-        is_found = first == 0
-        while data := self._file.read(CHUNK if last is None else max(min(CHUNK, last - at), _LEAST_READ)):
-            begin = 0
+        at, end = self._ends()
+        is_found = self._first == 0
+        for data in self._text(at, end) if at < end else ():
             if not is_found:
-                begin = _after_line_end(data, 0)
-                is_found = begin > 0
-                if not is_found:
-                    at += len(data)
+                begin = _after_line_end(data)
+                at += begin or len(data)
+                if not begin:
                     continue
-                self.start = at + begin
-                if last is not None and self.start >= last:
-                    return
-            if last is not None and at + len(data) >= last:
-                end = _after_line_end(data, max(last - 1 - at, 0))
-                if end:
-                    yield data[begin:end]
-                    return
-            yield data[begin:] if begin else data
-            at += len(data)
+                is_found, self.start = True, at
+                data = data[begin:]
+            if data:
+                self.head = self.head or data[:HEAD]
+                yield data
+        if end == self._size or not is_found:
+            return
+        for data in self._text(end, self._size, _LEAST_READ):
+            after = _after_line_end(data)
+            yield data[:after] if after else data
+            if after:
+                return
+
+    def _ends(self) -> tuple[int, int]:
+        """Between which bytes a line must end for the next to be one of these. The first line needs none."""
+        return max(self._first - 1, 0), self._size if self._last >= self._size else self._last - 1
+
+    def _text(self, start: int, end: int, most: int = CHUNK) -> Iterator[bytes]:
+        """What stands between two bytes of the file, at most so much of it at a time."""
+        self._file.seek(start)
+        while data := self._file.read(min(most, end - start)):
+            yield data
+            start += len(data)
 
 
-def _after_line_end(data: bytes, at: int) -> int:
-    """The place after the first line end at or after ``at``; 0 if there is none."""
-    lf = data.find(b"\n", at)
-    cr = data.find(b"\r", at, len(data) if lf < 0 else lf)
-    return (cr if cr >= 0 else lf) + 1
+def _after_line_end(data: bytes) -> int:
+    """The place after the first line end; 0 if there is none."""
+    return data.replace(b"\r", b"\n").find(b"\n") + 1
 
 
-class PackedLines:
+class PackedLines(Lines):
     """The text of the lines of the frames that begin at ``first`` or later, and before ``last`` (None: the end).
 
     >>> import bz2, io
@@ -117,45 +129,18 @@ class PackedLines:
     def __init__(
         self, file: BinaryIO, kind: str, first: int, last: int | None, max_expansion: int = MAX_EXPANSION
     ) -> None:
+        super().__init__(file, first, last)
         self._kind = kind
         self._max_expansion = max_expansion
-        self._first = first
-        self._last = last
-        self._size = file.seek(0, os.SEEK_END)
         self._read_at = reader_at(file)
-        self.head: bytes = b""  # of the text
-        self.error: JellyError | None = None  # of the compressed data: its offset is that of a compressed byte
 
-    def __iter__(self) -> Iterator[bytes]:
-        size = self._size
-        last = size if self._last is None else self._last
-        start = self._frame(self._first, last)
-        if start is None:
-            return
-        end = None if last >= size else self._frame(last, size)
-        is_found = self._first == 0
-        for data in self._text(start, size if end is None else end):
-            if not is_found:
-                begin = _after_line_end(data, 0)
-                if not begin:
-                    continue
-                is_found = True
-                data = data[begin:]
-            if data:
-                self.head = self.head or data[:HEAD]
-                yield data
-        if end is None or not is_found:
-            return
-        for data in self._text(end, size):
-            behind = _after_line_end(data, 0)
-            yield data[:behind] if behind else data
-            if behind:
-                return
+    def _ends(self) -> tuple[int, int]:
+        find = partial(find_frame, self._read_at, self._size, self._kind)
+        start = find(self._first, self._last)
+        end = None if start is None else find(self._last, self._size)
+        return self._size if start is None else start, self._size if end is None else end
 
-    def _frame(self, first: int, last: int) -> int | None:
-        return find_frame(self._read_at, self._size, self._kind, first, last)
-
-    def _text(self, start: int, end: int) -> Iterator[bytes]:
+    def _text(self, start: int, end: int, most: int = CHUNK) -> Iterator[bytes]:
         """The contents of frames, which must end at ``end``."""
         at = start
 
@@ -171,7 +156,7 @@ class PackedLines:
                 unpacking(lambda: at),
                 closing(unpacked(self._kind, part_of(read_at, start, end))) as file,
             ):
-                while data := file.read1(CHUNK):
+                while data := file.read1(most):
                     held += len(data)
                     check_expansion(held, at - start, self._max_expansion)
                     yield bytes(data)
@@ -215,28 +200,22 @@ def read_lines(
         delimited=None, strict=False, on_error="raise" if errors is None else "skip", batch_rows=batch_rows, **limits
     )
     begins = first == 0
-
-    def chunks() -> Iterator[bytes]:
-        # Not the first line for the reader: there is no byte order mark in the middle of a file.
-        yield from () if begins else (b"\n",)
-        yield from lines
+    # Not the first line for the reader: there is no byte order mark in the middle of a file.
+    before = [] if begins else [b"\n"]
 
     def place(offset: int | None) -> int | None:
         """The byte in the text; None where nobody knows it, in the middle of a compressed file."""
         if begins or offset is None:
             return offset
-        return lines.start - 1 + offset if isinstance(lines, Lines) else None
+        return None if kind else lines.start - 1 + offset
 
     try:
-        yield from drain(reader, chunks())
+        yield from drain(reader, chain(before, lines))
     except JellyError as error:
-        if error is not getattr(lines, "error", None):
+        if error is not lines.error:
             error.offset = place(error.offset)
         if begins:
-            if isinstance(lines, Lines):
-                file.seek(0)
-            head = file.read(HEAD) if isinstance(lines, Lines) else lines.head
-            explain(error, head, format.name, FORMATS, "format")
+            explain(error, lines.head, format.name, FORMATS, "format")
         else:
             error.line = None
         error.source = source
