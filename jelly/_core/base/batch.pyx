@@ -207,16 +207,15 @@ cdef void free_interner(Interner* index) noexcept nogil:
     index.n_slots = 0
 
 
-cdef void put_slot(Interner* index, uint32_t hash, int32_t term) noexcept nogil:
-    cdef uint32_t mask = index.n_slots - 1
+cdef void put_slot(InternSlot* slots, uint32_t mask, uint32_t hash, int32_t term) noexcept nogil:
     cdef uint32_t i
     cdef InternSlot* slot
     for i in range(INTERN_PROBES):
-        slot = &index.slots[(hash + i) & mask]
+        slot = &slots[(hash + i) & mask]
         if slot.term < 0:
             break
     else:
-        slot = &index.slots[hash & mask]
+        slot = &slots[hash & mask]
     slot.hash = hash
     slot.term = term
 
@@ -228,7 +227,7 @@ cdef int grow_interner(Interner* index) noexcept nogil:
         return NO_MEMORY
     for i in range(old.n_slots):
         if old.slots[i].term >= 0:
-            put_slot(index, old.slots[i].hash, old.slots[i].term)
+            put_slot(index.slots, index.n_slots - 1, old.slots[i].hash, old.slots[i].term)
     free_interner(&old)
     return 0
 
@@ -262,7 +261,7 @@ cdef int32_t intern_term(Interner* index, BatchData* b, int kind, int32_t aux, c
             return term
     term = add_term(b, kind, aux, text, n)
     if term >= 0:
-        put_slot(index, hash, term)
+        put_slot(index.slots, mask, hash, term)
     return term
 
 

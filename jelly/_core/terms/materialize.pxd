@@ -24,7 +24,7 @@ cdef class Materializer:
     cdef object find_graph(self, int32_t graph)
     cdef str text(self, int32_t term)
     cdef PyObject* make(self, int32_t term) except NULL
-    cdef object make_compound(self, int kind, const int32_t* parts)
+    cdef object make_other(self, int kind, int32_t term)
     cdef object make_text(self, int32_t term, bint remember)
     cdef object foreign(self, int64_t row)
     cdef int refuse_generalized(self, int64_t row, const int32_t* ids) except -1

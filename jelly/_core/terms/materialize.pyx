@@ -94,14 +94,8 @@ cdef class Materializer:
         cdef int kind = a.kind[term]
         cdef int32_t aux = a.aux[term]
         cdef object new, text
-        if among(kind, COMPOUND):
-            new = self.make_compound(kind, a.quoted + 3 * <int64_t>aux)
-        elif self.library is not None:
-            new = self.make_text(term, False)
-        elif among(kind, TEXTS):
-            new = self.text(term)
-        elif kind == KIND_ANY:
-            new = ANY
+        if self.library is not None or among(kind, COMPOUND | TEXTS | 1 << KIND_ANY):
+            new = self.make_other(kind, term)
         else:
             text = self.text(term)
             if kind == KIND_IRI:
@@ -121,11 +115,17 @@ cdef class Materializer:
             set_field(new, 0, <PyObject*>text)
         return self.keep(term, new)
 
-    cdef object make_compound(self, int kind, const int32_t* parts):
-        """The object for a term of three others."""
+    cdef object make_other(self, int kind, int32_t term):
+        """The object of another library, or for a term of three others, a text or ANY."""
         cdef QuotedTriple made
+        cdef const int32_t* parts
+        if not among(kind, COMPOUND):
+            if self.library is not None:
+                return self.make_text(term, False)
+            return ANY if kind == KIND_ANY else self.text(term)
         if kind != KIND_TRIPLE:
             raise no_class("jelly" if self.library is None else self.library.name, kind)
+        parts = self.batch.a.quoted + 3 * <int64_t>self.batch.a.aux[term]
         s, p, o = self.get(parts[0]), self.get(parts[1]), self.get(parts[2])
         if self.library is not None:
             return self.library.make_quoted(s, p, o)
