@@ -168,8 +168,9 @@ cdef void hash_rows(BatchData* b, const Hash128* terms, Hash128* out) noexcept n
     of variables, so that no statement has the same."""
     cdef int32_t[4] ids
     cdef int64_t row
+    cdef bint results = b.arity == RESULTS
     for row in range(b.n_rows):
-        if b.arity == RESULTS:
+        if results:
             out[row] = hash_ids(terms, b.cells + row * b.width, b.width, b.width)
         else:
             load_row(b, row, ids)
@@ -276,15 +277,19 @@ def slot_keys(Batch batch not None, ids):
     cdef HashKey key = HashKey(0, 0)
     cdef int32_t lowest = -1, highest = -1
     cdef int32_t term
-    cdef int64_t i, n
-    if numpy.max(ids, initial=-1) >= b.n_terms:
+    rows = numpy.ascontiguousarray(ids, numpy.int32)
+    cdef int64_t i, n = len(rows)
+    if n and rows.max() >= b.n_terms:
         raise JellyArgumentError("there is no term of this id in the Batch")
     used = numpy.zeros(b.n_terms + 1, numpy.bool_)
-    used[ids] = True  # the last one for -1
-    terms = numpy.flatnonzero(used[:-1]).astype(numpy.int32)
+    cdef uint8_t* is_used = <uint8_t*>memory_of(used) + 1  # before it, whether an id is -1
+    cdef const int32_t* at = <const int32_t*>memory_of(rows)
+    for i in range(n):
+        is_used[at[i]] = True
+    terms = numpy.flatnonzero(used[1:]).astype(numpy.int32)
     n = len(terms)
     made = numpy.empty(n, numpy.uint64)
-    cdef const int32_t* at = <const int32_t*>memory_of(terms)
+    at = <const int32_t*>memory_of(terms)
     cdef uint64_t* out = <uint64_t*>memory_of(made)
     with nogil:
         for i in range(n):
@@ -297,7 +302,7 @@ def slot_keys(Batch batch not None, ids):
     if b.n_quoted:
         whole = numpy.isin(batch.kind[terms], kinds_of("compound"))
         made[whole] = term_hash(batch, bytes(SEED_BYTES))[terms[whole], 0]
-    return made, lowest, highest, bool(used[-1])
+    return made, lowest, highest, bool(used[0])
 
 
 ctypedef struct Fuse:
@@ -377,6 +382,22 @@ cdef void fuse_fill(
         )
 
 
+cdef void pack_bits(const uint16_t* prints, int64_t n, int width, uint8_t* out) noexcept nogil:
+    cdef uint64_t bits = 0
+    cdef int held = 0
+    cdef int64_t i, at = 0
+    for i in range(n):
+        bits |= <uint64_t>prints[i] << held
+        held += width
+        while held >= 8:
+            out[at] = <uint8_t>bits
+            at += 1
+            bits >>= 8
+            held -= 8
+    if held:
+        out[at] = <uint8_t>bits
+
+
 def fuse_filter(keys, int width, int more=0):
     """A binary fuse filter of different keys (uint64): its bytes, the seed, the length and the number of its blocks.
 
@@ -401,14 +422,15 @@ def fuse_filter(keys, int width, int more=0):
     places = int(n * max(1.125, 0.875 + 0.25 * math.log(1e6, n)))
     f.blocks = max((places + f.length - 1) // f.length - 2, 1) + more
     f.size = <int64_t>(f.blocks + 2) * f.length
-    prints = numpy.zeros(f.size, numpy.uint16)
+    made = numpy.zeros((f.size * width + 7) // 8 + 2, numpy.uint8)
     cdef const uint64_t* at = <const uint64_t*>memory_of(given)
-    cdef uint16_t* out = <uint16_t*>memory_of(prints)
-    cdef uint64_t* sums = <uint64_t*>malloc(f.size * (8 + 4 + 1))
+    cdef uint8_t* out = <uint8_t*>memory_of(made)
+    cdef uint64_t* sums = <uint64_t*>malloc(f.size * (8 + 4 + 2 + 1))
     if sums == NULL:
         raise MemoryError
     cdef uint32_t* queue = <uint32_t*>(sums + f.size)
-    cdef uint8_t* counts = <uint8_t*>(queue + f.size)
+    cdef uint16_t* prints = <uint16_t*>(queue + f.size)
+    cdef uint8_t* counts = <uint8_t*>(prints + f.size)
     with nogil:
         for attempt in range(ATTEMPTS):
             f.seed = fuse_hash(<uint64_t>attempt, <uint64_t>0x9E3779B97F4A7C15)
@@ -416,11 +438,11 @@ def fuse_filter(keys, int width, int more=0):
             memset(counts, 0, f.size)
             found = fuse_order(&f, at, n, sums, counts, queue)
             if found:
-                fuse_fill(&f, n, sums, queue, (<uint64_t>1 << width) - 1, out)
+                memset(prints, 0, f.size * 2)
+                fuse_fill(&f, n, sums, queue, (<uint64_t>1 << width) - 1, prints)
+                pack_bits(prints, f.size, width, out)
                 break
         free(sums)
     if not found:
         return fuse_filter(given, width, more + 1) if more < 2 else None
-    halves = prints.view(numpy.uint8).reshape(-1, 2)
-    bits = numpy.unpackbits(halves, axis=1, count=width, bitorder="little")
-    return numpy.packbits(bits, bitorder="little").tobytes() + bytes(2), f.seed, f.length, f.blocks
+    return made.tobytes(), f.seed, f.length, f.blocks

@@ -296,27 +296,30 @@ cdef int compare_terms(const void* x, const void* y, const void* order) noexcept
 cdef int32_t rank_terms(const Order* order, const int8_t* wanted, TextItem* items, int32_t* ranks) noexcept nogil:
     """The ranks of some terms from 1 on, equal ones for equal terms; 0 for the others. The highest of them."""
     cdef BatchData* b = order.b
+    cdef int64_t sizes[N_KINDS + 1]
     cdef int64_t n = 0
-    cdef int64_t i, first
+    cdef int64_t i
     cdef int32_t rank = 0
-    cdef int kinds = 0
     cdef int kind
     memset(ranks, 0, b.n_terms * sizeof(int32_t))
+    memset(sizes, 0, sizeof(sizes))
     for i in range(b.n_terms):
         if wanted[i]:
-            kinds |= 1 << row_of_kind(b.kind[i]).rank
+            sizes[row_of_kind(b.kind[i]).rank + 1] += 1
+    for kind in range(1, N_KINDS + 1):
+        sizes[kind] += sizes[kind - 1]
+    for i in range(b.n_terms):
+        if wanted[i]:
+            kind = row_of_kind(b.kind[i]).rank
+            items[sizes[kind]].term = <int32_t>i
+            sizes[kind] += 1
+    # Now each is the end of its kind.
     for kind in range(N_KINDS):
-        if not among(kind, kinds):
-            continue
-        first = n
-        for i in range(b.n_terms):
-            if wanted[i] and row_of_kind(b.kind[i]).rank == kind:
-                items[n].term = <int32_t>i
-                n += 1
-        if among(b.kind[items[first].term], COMPOUND):
-            heap_sort(items + first, n - first, sizeof(TextItem), compare_terms, order)
+        if sizes[kind] > n and among(b.kind[items[n].term], COMPOUND):
+            heap_sort(items + n, sizes[kind] - n, sizeof(TextItem), compare_terms, order)
         else:
-            sort_texts(b.text, b.start, items + first, n - first, compare_alike, b)
+            sort_texts(b.text, b.start, items + n, sizes[kind] - n, compare_alike, b)
+        n = sizes[kind]
     for i in range(n):
         if i == 0 or compare_terms(&items[i - 1], &items[i], order) != 0:
             rank += 1
