@@ -1,7 +1,4 @@
-"""RDF Patch text to Batches and back: the rows H TX TC TA PA PD A D of RDF Delta, with terms as in N-Quads.
-
-Here is also the loop over the rows that are written, those of statements too.
-"""
+"""RDF Patch text to Batches and back: the rows H TX TC TA PA PD A D of RDF Delta, with terms as in N-Quads."""
 
 from libc.stdint cimport int64_t, uint8_t
 
@@ -10,5 +7,5 @@ from jelly._core.ntriples.term_writer cimport NTriplesWriter
 
 
 cdef int read_patch_lines(NTriplesReader* t) noexcept nogil
-cdef int64_t len_lines(NTriplesWriter* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil
-cdef void put_lines(NTriplesWriter* t, int64_t row, int64_t end) noexcept nogil
+cdef int64_t len_patch_rows(NTriplesWriter* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil
+cdef void put_patch_rows(NTriplesWriter* t, int64_t row, int64_t end) noexcept nogil

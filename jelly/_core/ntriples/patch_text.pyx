@@ -277,13 +277,12 @@ cdef uint8_t* put_patch_row(NTriplesWriter* t, uint8_t* out, int64_t row) noexce
     return out + AROUND_END
 
 
-cdef int64_t len_lines(NTriplesWriter* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil:
-    """Bytes of rows from `row` to `end`, until they reach `limit`; `row` moves past the last row. Negative: a code."""
-    cdef bint patch = t.batch.op != NULL
+cdef int64_t len_patch_rows(NTriplesWriter* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil:
+    """len_rows for RDF Patch."""
     cdef int64_t total = 0
     cdef int64_t n
     while row[0] < end and total < limit:
-        n = len_patch_row(t, row[0]) if patch else len_row(t, row[0])
+        n = len_patch_row(t, row[0])
         if n < 0:
             return n
         total += n
@@ -291,16 +290,9 @@ cdef int64_t len_lines(NTriplesWriter* t, int64_t* row, int64_t end, int64_t lim
     return total
 
 
-cdef void put_lines(NTriplesWriter* t, int64_t row, int64_t end) noexcept nogil:
-    """Write rows that len_lines has measured to their part."""
+cdef void put_patch_rows(NTriplesWriter* t, int64_t row, int64_t end) noexcept nogil:
+    """put_rows for RDF Patch."""
     cdef uint8_t* out = t.part
-    cdef bint patch = t.batch.op != NULL
-    cdef bint quoted = t.batch.n_quoted > 0
     while row < end:
-        if patch:
-            out = put_patch_row(t, out, row)
-        elif quoted:
-            out = put_row(t, out, row, True)
-        else:
-            out = put_row(t, out, row, False)
+        out = put_patch_row(t, out, row)
         row += 1

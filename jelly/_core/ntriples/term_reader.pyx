@@ -1,7 +1,7 @@
 """N-Triples and N-Quads to Batches: lines, statements and terms, without the GIL and without copying the input."""
 
 from libc.stdint cimport uint32_t
-from libc.string cimport strlen
+from libc.string cimport memcmp, strlen
 
 from jelly._core.base.batch cimport NO_TERM, add_quoted, intern_term, len_direction, same_bytes, split_tag
 from jelly._core.base.characters cimport (
@@ -439,11 +439,9 @@ cdef int take_bare(NTriplesReader* t, int32_t* term) noexcept nogil:
     cdef int64_t n = 0
     cdef int32_t datatype = NO_TERM
     cdef int status
-    cdef Reader word
     while t.end - token > n and is_letter(token[n]):
         n += 1
-    word.at, word.end = token, token + n
-    if find_word(&word, b"\4true\5false") >= 0:
+    if (n == 4 and memcmp(token, b"true", 4) == 0) or (n == 5 and memcmp(token, b"false", 5) == 0):
         kind = b"http://www.w3.org/2001/XMLSchema#boolean"
         at += n
     else:

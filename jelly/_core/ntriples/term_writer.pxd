@@ -24,7 +24,7 @@ ctypedef struct NTriplesWriter:
     # Bytes of each written term; of a quoted triple without parentheses, negated; 0: not known yet. calloc'd by
     # the caller, n_terms items.
     int64_t* of_term
-    # For put_row: the bytes before each term that was written, plus 1; n_terms items of calloc.
+    # For put_rows: the bytes before each term that was written, plus 1; n_terms items of calloc.
     int64_t* places
     int64_t done  # bytes of the parts before this one
     uint8_t* part  # that is written
@@ -43,6 +43,8 @@ cdef int64_t len_term(NTriplesWriter* t, int32_t term, int slot, int depth) noex
 cdef uint8_t* nt_put_term(NTriplesWriter* t, uint8_t* out, int32_t term, int slot) noexcept nogil
 cdef uint8_t* put_leaf(NTriplesWriter* t, uint8_t* out, int32_t term) noexcept nogil
 cdef uint8_t* put_triple(NTriplesWriter* t, uint8_t* out, int32_t term, int slot) noexcept nogil
+cdef int64_t len_rows(NTriplesWriter* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil
+cdef void put_rows(NTriplesWriter* t, int64_t row, int64_t end) noexcept nogil
 
 
 cdef inline int64_t len_slot(NTriplesWriter* t, int32_t term, int slot) noexcept nogil:

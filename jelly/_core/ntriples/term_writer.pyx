@@ -1,13 +1,15 @@
 """Batches to N-Triples and N-Quads: lengths are measured first, so that bytes are written without tests."""
 
+from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport len_direction, len_of, put_direction, refuse_term
 from jelly._core.base.characters cimport UCHAR, find_escape, is_plain, len_character, short_escape
 from jelly._core.base.constants cimport MAX_DEPTH, MAX_QUOTED
-from jelly._core.base.fault cimport BAD_LABEL, BAD_TAG, DEPTH, QUOTED_LIMIT
+from jelly._core.base.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, QUOTED_LIMIT, fail
 from jelly._core.base.kinds cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, TEXTS, TRIPLES, among,
 )
+from jelly._core.ntriples.term_reader cimport OBJECT
 from jelly._core.rules.term_rules cimport is_ntriples_label, is_plain_tag
 
 cdef enum:
@@ -235,3 +237,29 @@ cdef uint8_t* put_any_leaf(NTriplesWriter* t, uint8_t* out, int32_t term, bint r
         out[0] = out[1] = 0x5E
         return put_leaf(t, out + 2, aux)
     return out
+
+
+cdef int64_t len_rows(NTriplesWriter* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil:
+    """Bytes of rows from `row` to `end`, until they reach `limit`; `row` moves past the last row. Negative: a code."""
+    cdef int64_t total = 0
+    cdef int64_t n
+    while row[0] < end and total < limit:
+        n = len_row(t, row[0])
+        if n < 0:
+            return n
+        total += n
+        row[0] += 1
+    return total
+
+
+cdef void put_rows(NTriplesWriter* t, int64_t row, int64_t end) noexcept nogil:
+    """Write rows that len_rows has measured to their part."""
+    cdef uint8_t* out = t.part
+    if t.batch.n_quoted:
+        while row < end:
+            out = put_row(t, out, row, True)
+            row += 1
+    else:
+        while row < end:
+            out = put_row(t, out, row, False)
+            row += 1

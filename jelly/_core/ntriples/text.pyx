@@ -23,11 +23,11 @@ from jelly._core.rules.patch_operations cimport OPEN
 from jelly._core.base.protobuf cimport Writer, put_bytes, reserve
 from jelly._core.base.push_reader cimport PushReader
 from jelly._core.ntriples.line_reader cimport end_message, read_lines, skip_line
-from jelly._core.ntriples.patch_text cimport len_lines, put_lines, read_patch_lines
+from jelly._core.ntriples.patch_text cimport len_patch_rows, put_patch_rows, read_patch_lines
 from jelly._core.ntriples.term_reader cimport (
     BY_COMMENT, BY_DIRECTIVE, NO_MESSAGES, RDF_11, RDF_12, RDF_12_BASIC, NTriplesReader, forget_tokens,
 )
-from jelly._core.ntriples.term_writer cimport NTriplesWriter, begin_part
+from jelly._core.ntriples.term_writer cimport NTriplesWriter, begin_part, len_rows, put_rows
 from jelly._core.rules.capabilities cimport Capabilities
 
 from jelly._core.rules.capabilities import capabilities_of
@@ -475,7 +475,7 @@ cdef class TextWriter:
             while row < end:
                 first = row
                 with nogil:
-                    n = len_lines(&t, &row, end, size)
+                    n = len_patch_rows(&t, &row, end, size) if self.patch else len_rows(&t, &row, end, size)
                 if n < 0:
                     batch = self.refit(&t, batch, row)
                     row = first
@@ -483,7 +483,10 @@ cdef class TextWriter:
                 lines = PyBytes_FromStringAndSize(NULL, n)
                 begin_part(&t, <uint8_t*>PyBytes_AS_STRING(lines), n)
                 with nogil:
-                    put_lines(&t, first, row)
+                    if self.patch:
+                        put_patch_rows(&t, first, row)
+                    else:
+                        put_rows(&t, first, row)
                 yield lines
         finally:
             free(t.of_term)
@@ -505,7 +508,7 @@ cdef class TextWriter:
                 end = a.frames[i] if i < a.n_frames else a.n_rows
                 first = row
                 with nogil:
-                    n = len_lines(&t, &row, end, NO_LIMIT)
+                    n = len_rows(&t, &row, end, NO_LIMIT)
                 if n < 0:
                     try:
                         batch = self.refit(&t, batch, row)
@@ -518,7 +521,7 @@ cdef class TextWriter:
                 lines = PyBytes_FromStringAndSize(NULL, n)
                 begin_part(&t, <uint8_t*>PyBytes_AS_STRING(lines), n)
                 with nogil:
-                    put_lines(&t, first, end)
+                    put_rows(&t, first, end)
                 found.append(lines)
                 i += 1
         finally:
