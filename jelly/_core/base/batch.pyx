@@ -182,19 +182,13 @@ cdef int add_metadata(BatchData* b, const uint8_t* key, int64_t n_key, const uin
     return 0
 
 
-cdef int size_interner(Interner* index, uint32_t n) noexcept nogil:
-    """Give an index a number of slots, all free."""
-    cdef InternSlot* slots = <InternSlot*>malloc(n * sizeof(InternSlot))
-    if slots == NULL:
+cdef int init_interner(Interner* index) noexcept nogil:
+    index.n_slots = 256
+    index.slots = <InternSlot*>malloc(index.n_slots * sizeof(InternSlot))
+    if index.slots == NULL:
         return NO_MEMORY
-    index.slots = slots
-    index.n_slots = n
     clear_interner(index)
     return 0
-
-
-cdef int init_interner(Interner* index) noexcept nogil:
-    return size_interner(index, 256)
 
 
 cdef void clear_interner(Interner* index) noexcept nogil:
@@ -221,14 +215,18 @@ cdef void put_slot(InternSlot* slots, uint32_t mask, uint32_t hash, int32_t term
 
 
 cdef int grow_interner(Interner* index) noexcept nogil:
-    cdef Interner old = index[0]
+    cdef uint32_t n = 4 * index.n_slots
     cdef uint32_t i
-    if size_interner(index, 4 * old.n_slots) < 0:
+    cdef InternSlot* slots = <InternSlot*>malloc(n * sizeof(InternSlot))
+    if slots == NULL:
         return NO_MEMORY
-    for i in range(old.n_slots):
-        if old.slots[i].term >= 0:
-            put_slot(index.slots, index.n_slots - 1, old.slots[i].hash, old.slots[i].term)
-    free_interner(&old)
+    memset(slots, 0xFF, n * sizeof(InternSlot))
+    for i in range(index.n_slots):
+        if index.slots[i].term >= 0:
+            put_slot(slots, n - 1, index.slots[i].hash, index.slots[i].term)
+    free(index.slots)
+    index.slots = slots
+    index.n_slots = n
     return 0
 
 
