@@ -19,8 +19,7 @@ ctypedef struct Hash128:
     uint64_t hi
 
 
-cdef void hash_terms(BatchData* b, const HashKey* key, bint alike, Hash128* out) noexcept nogil
-cdef void hash_rows(BatchData* b, const Hash128* terms, Hash128* out) noexcept nogil
+cdef uint64_t hash_text(const uint8_t* at, int64_t n, const HashKey* key) noexcept nogil
 cdef uint64_t hash_view(const TermView* v, const int32_t* refs, const HashKey* key) noexcept nogil
 cdef void* memory_of(object array) except NULL
 cdef int read_key(object seed, HashKey* key) except -1

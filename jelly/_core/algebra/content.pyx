@@ -6,17 +6,18 @@ below 1 to 10^14. With a key that others may know, compare the rows.
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint16_t, uint32_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from jelly._core.algebra.sort cimport compare_texts
-from jelly._core.base.batch cimport RESULTS, Batch, TermView, len_of, load_u64, view_term
-from jelly._core.base.kinds cimport COMPOUND, KIND_BNODE, among
+from jelly._core.base.batch cimport RESULTS, Batch, load_row, load_u64
+from jelly._core.base.kinds cimport ATTRIBUTED, COMPOUND, KIND_BNODE, among
 
 import math
 
 import numpy
 
+from jelly._core.base.kinds import kinds_of
 from jelly.errors import JellyArgumentError
 
 cdef enum:
@@ -104,42 +105,28 @@ cdef inline void sip_view(Sip* s, const TermView* v) noexcept nogil:
     sip_word(s, <uint64_t>v.kind)
 
 
-cdef inline void sip_hash(Sip* s, const Hash128* hash) noexcept nogil:
-    sip_word(s, hash.lo)
-    sip_word(s, hash.hi)
-
-
 cdef void hash_terms(BatchData* b, const HashKey* key, bint alike, Hash128* out) noexcept nogil:
     """The hashes of all terms; where `alike`, blank nodes have one. A quoted triple has the hashes of its terms in it, so
     nested ones cost no more."""
     cdef Sip s
     cdef TermView v
     cdef int32_t i
-    cdef int k
-    cdef bint refer = False
-    for i in range(b.n_terms):
-        view_term(b, i, &v)
-        if v.n_refs:
-            refer = True
-            continue
-        sip_start(&s, key)
-        if alike and v.kind == KIND_BNODE:
-            sip_word(&s, KIND_BNODE)
-        else:
-            sip_view(&s, &v)
-        out[i] = sip_end(&s)
-    if not refer:
-        return
+    cdef int k, refer
     # Language tags and datatypes refer to nothing, and the terms of a compound term come before it.
-    for i in range(b.n_terms):
-        view_term(b, i, &v)
-        if not v.n_refs:
-            continue
-        sip_start(&s, key)
-        sip_view(&s, &v)
-        for k in range(v.n_refs):
-            sip_hash(&s, &out[v.refs[k]])
-        out[i] = sip_end(&s)
+    for refer in range(2):
+        for i in range(b.n_terms):
+            if among(b.kind[i], ATTRIBUTED | COMPOUND) != refer:
+                continue
+            view_term(b, i, &v)
+            sip_start(&s, key)
+            if alike and v.kind == KIND_BNODE:
+                sip_word(&s, KIND_BNODE)
+            else:
+                sip_view(&s, &v)
+            for k in range(v.n_refs):
+                sip_word(&s, out[v.refs[k]].lo)
+                sip_word(&s, out[v.refs[k]].hi)
+            out[i] = sip_end(&s)
 
 
 cdef uint64_t hash_view(const TermView* v, const int32_t* refs, const HashKey* key) noexcept nogil:
@@ -166,41 +153,28 @@ cdef inline Hash128 joined(Hash128 row, Hash128 term) noexcept nogil:
     return row
 
 
-cdef inline Hash128 hash_of_none() noexcept nogil:
-    """The hash of no term."""
-    cdef Hash128 none
-    none.lo = <uint64_t>0x8EBC6AF09C88C6E3
-    none.hi = <uint64_t>0x589965CC75374CC3
-    return none
+cdef inline Hash128 hash_ids(const Hash128* terms, const int32_t* ids, int64_t n, uint64_t begin) noexcept nogil:
+    """The hash of a row of some terms. No term has a hash of its own."""
+    cdef Hash128 none = Hash128(<uint64_t>0x8EBC6AF09C88C6E3, <uint64_t>0x589965CC75374CC3)
+    cdef Hash128 hash = Hash128(begin, begin)
+    cdef int64_t i
+    for i in range(n):
+        hash = joined(hash, terms[ids[i]] if ids[i] >= 0 else none)
+    return Hash128(mixed(hash.lo), mixed(hash.hi))
 
 
 cdef void hash_rows(BatchData* b, const Hash128* terms, Hash128* out) noexcept nogil:
-    """The hashes of all rows from those of the terms. No term has one of its own; operations do not count."""
-    cdef Hash128 none = hash_of_none()
-    cdef Hash128 hash
+    """The hashes of all rows from those of the terms. Operations do not count. Those of query results begin with the number
+    of variables, so that no statement has the same."""
+    cdef int32_t[4] ids
     cdef int64_t row
+    cdef bint results = b.arity == RESULTS
     for row in range(b.n_rows):
-        hash = terms[b.s[row]] if b.s[row] >= 0 else none
-        hash = joined(hash, terms[b.p[row]] if b.p[row] >= 0 else none)
-        hash = joined(hash, terms[b.o[row]] if b.o[row] >= 0 else none)
-        hash = joined(hash, terms[b.g[row]] if b.g != NULL and b.g[row] >= 0 else none)
-        out[row].lo = mixed(hash.lo)
-        out[row].hi = mixed(hash.hi)
-
-
-cdef void hash_cells(BatchData* b, const Hash128* terms, Hash128* out) noexcept nogil:
-    """`hash_rows` for query results: the hash begins with the number of variables, so that no statement has the same."""
-    cdef Hash128 none = hash_of_none()
-    cdef Hash128 hash
-    cdef int64_t row, i
-    cdef const int32_t* ids = b.cells
-    for row in range(b.n_rows):
-        hash.lo = hash.hi = <uint64_t>b.width
-        for i in range(b.width):
-            hash = joined(hash, terms[ids[i]] if ids[i] >= 0 else none)
-        out[row].lo = mixed(hash.lo)
-        out[row].hi = mixed(hash.hi)
-        ids += b.width
+        if results:
+            out[row] = hash_ids(terms, b.cells + row * b.width, b.width, b.width)
+        else:
+            load_row(b, row, ids)
+            out[row] = hash_ids(terms, ids, 4, 0)
 
 
 cdef void* memory_of(object array) except NULL:
@@ -238,27 +212,16 @@ def row_hash(Batch batch not None, seed, *, bint alike=False):
     >>> bool((row_hash(some, bytes(16)) == row_hash(other, bytes(16))).any())
     False
     """
-    cdef BatchData* b = &batch.a
-    cdef HashKey key
-    cdef Hash128* terms
-    cdef Hash128* out
-    read_key(seed, &key)
-    made = numpy.empty((b.n_rows, 2), numpy.uint64)
-    out = <Hash128*>memory_of(made)
-    terms = <Hash128*>malloc((b.n_terms + 1) * sizeof(Hash128))
-    if terms == NULL:
-        raise MemoryError
+    hashes = term_hash(batch, seed, alike=alike)
+    made = numpy.empty((batch.a.n_rows, 2), numpy.uint64)
+    cdef const Hash128* terms = <const Hash128*>memory_of(hashes)
+    cdef Hash128* out = <Hash128*>memory_of(made)
     with nogil:
-        hash_terms(b, &key, alike, terms)
-        if b.arity == RESULTS:
-            hash_cells(b, terms, out)
-        else:
-            hash_rows(b, terms, out)
-        free(terms)
+        hash_rows(&batch.a, terms, out)
     return made
 
 
-def term_hash(Batch batch not None, seed):
+def term_hash(Batch batch not None, seed, *, bint alike=False):
     """Hashes of the terms: uint64, shape (terms, 2). Equal terms have equal hashes in all Batches, see `row_hash`.
 
     >>> import jelly
@@ -267,12 +230,11 @@ def term_hash(Batch batch not None, seed):
     True
     """
     cdef HashKey key
-    cdef Hash128* out
     read_key(seed, &key)
     made = numpy.empty((batch.a.n_terms, 2), numpy.uint64)
-    out = <Hash128*>memory_of(made)
+    cdef Hash128* out = <Hash128*>memory_of(made)
     with nogil:
-        hash_terms(&batch.a, &key, False, out)
+        hash_terms(&batch.a, &key, alike, out)
     return made
 
 
@@ -299,52 +261,6 @@ def blank_terms(Batch batch not None):
     return made
 
 
-ctypedef struct SlotKeys:
-    uint64_t* out
-    int64_t n
-    int32_t lowest
-    int32_t highest
-    bint has_none
-
-
-cdef int take_keys(BatchData* b, const int32_t* ids, int64_t n, SlotKeys* k) noexcept nogil:
-    """The keys of the terms of some rows, each id once; -1 if there is no memory."""
-    cdef HashKey key
-    cdef Hash128* all_terms = NULL
-    cdef uint8_t* seen = <uint8_t*>calloc(b.n_terms + 1, 1)
-    cdef int64_t row
-    cdef int32_t term
-    if seen == NULL:
-        return -1
-    key.a = key.b = 0
-    for row in range(n):
-        term = ids[row]
-        if term < 0:
-            k.has_none = True
-            continue
-        if seen[term]:
-            continue
-        seen[term] = 1
-        if among(b.kind[term], COMPOUND):
-            if all_terms == NULL:
-                all_terms = <Hash128*>malloc((b.n_terms + 1) * sizeof(Hash128))
-                if all_terms == NULL:
-                    free(seen)
-                    return -1
-                hash_terms(b, &key, False, all_terms)
-            k.out[k.n] = all_terms[term].lo
-        else:
-            k.out[k.n] = hash_text(b.text + b.start[term], len_of(b, term), &key)
-        k.n += 1
-        if k.lowest < 0 or compare_texts(b, term, k.lowest) < 0:
-            k.lowest = term
-        if k.highest < 0 or compare_texts(b, term, k.highest) > 0:
-            k.highest = term
-    free(all_terms)
-    free(seen)
-    return 0
-
-
 def slot_keys(Batch batch not None, ids):
     """Keys for filters of the terms ``ids`` (int32): each id once, in no order; equal texts have equal keys everywhere.
 
@@ -357,29 +273,42 @@ def slot_keys(Batch batch not None, ids):
     >>> [slot_keys(batch, ids)[0].tolist() for ids in (batch.s, batch.o)] == [[12878814644564597928]] * 2
     True
     """
-    cdef SlotKeys k
-    cdef int status
     cdef BatchData* b = &batch.a
+    cdef HashKey key = HashKey(0, 0)
+    cdef int32_t lowest = -1, highest = -1
+    cdef int32_t term
     rows = numpy.ascontiguousarray(ids, numpy.int32)
-    cdef int64_t n = len(rows)
-    cdef const int32_t* at = <const int32_t*>memory_of(rows)
+    cdef int64_t i, n = len(rows)
     if n and rows.max() >= b.n_terms:
         raise JellyArgumentError("there is no term of this id in the Batch")
-    made = numpy.empty(min(n, b.n_terms), numpy.uint64)
-    k.out = <uint64_t*>memory_of(made)
-    k.n = 0
-    k.lowest = k.highest = -1
-    k.has_none = False
+    used = numpy.zeros(b.n_terms + 1, numpy.bool_)
+    cdef uint8_t* is_used = <uint8_t*>memory_of(used) + 1  # before it, whether an id is -1
+    cdef const int32_t* at = <const int32_t*>memory_of(rows)
+    for i in range(n):
+        is_used[at[i]] = True
+    terms = numpy.flatnonzero(used[1:]).astype(numpy.int32)
+    n = len(terms)
+    made = numpy.empty(n, numpy.uint64)
+    at = <const int32_t*>memory_of(terms)
+    cdef uint64_t* out = <uint64_t*>memory_of(made)
     with nogil:
-        status = take_keys(b, at, n, &k)
-    if status != 0:
-        raise MemoryError
-    return made[:k.n], k.lowest, k.highest, bool(k.has_none)
+        for i in range(n):
+            term = at[i]
+            out[i] = hash_text(b.text + b.start[term], len_of(b, term), &key)
+            if lowest < 0 or compare_texts(b, term, lowest) < 0:
+                lowest = term
+            if highest < 0 or compare_texts(b, term, highest) > 0:
+                highest = term
+    if b.n_quoted:
+        whole = numpy.isin(batch.kind[terms], kinds_of("compound"))
+        made[whole] = term_hash(batch, bytes(SEED_BYTES))[terms[whole], 0]
+    return made, lowest, highest, bool(used[0])
 
 
 ctypedef struct Fuse:
     uint32_t length  # of a block; a power of two
     uint32_t blocks
+    int64_t size  # places in all blocks
     uint64_t seed
 
 
@@ -397,14 +326,13 @@ cdef inline void fuse_places(const Fuse* f, uint64_t hash, uint32_t* out) noexce
     out[2] = (out[0] + 2 * f.length) ^ (<uint32_t>hash & (f.length - 1))
 
 
-cdef int fuse_order(
-    const Fuse* f, const uint64_t* keys, int64_t n, uint64_t* sums, uint8_t* counts, uint32_t* queue, uint64_t* order,
-    uint8_t* which,
+cdef bint fuse_order(
+    const Fuse* f, const uint64_t* keys, int64_t n, uint64_t* sums, uint8_t* counts, uint32_t* queue
 ) noexcept nogil:
-    """Take keys away one by one, each from a place where it is alone. 1 if that takes away all of them."""
-    cdef uint32_t place[3]
-    cdef int64_t i, done = 0, waiting = 0
-    cdef int64_t size = <int64_t>(f.blocks + 2) * f.length
+    """Take keys away one by one, each from a place where it is alone, whose sum then is its hash. Whether that takes away all
+    of them: then their places are the last `n` of the queue, in the opposite order. A place comes into the queue once."""
+    cdef uint32_t[3] place
+    cdef int64_t i, waiting = 0, taken = f.size
     cdef uint64_t hash
     cdef int k
     cdef uint32_t at
@@ -413,10 +341,10 @@ cdef int fuse_order(
         fuse_places(f, hash, place)
         for k in range(3):
             if counts[place[k]] == 255:
-                return 0
+                return False
             counts[place[k]] += 1
             sums[place[k]] ^= hash
-    for i in range(size):
+    for i in range(f.size):
         if counts[i] == 1:
             queue[waiting] = <uint32_t>i
             waiting += 1
@@ -425,33 +353,31 @@ cdef int fuse_order(
         at = queue[waiting]
         if counts[at] != 1:
             continue
+        taken -= 1
+        queue[taken] = at
         hash = sums[at]
-        order[done] = hash
         fuse_places(f, hash, place)
         for k in range(3):
-            if place[k] == at:
-                which[done] = k
             counts[place[k]] -= 1
-            sums[place[k]] ^= hash
+            if place[k] != at:
+                sums[place[k]] ^= hash
             if counts[place[k]] == 1:
                 queue[waiting] = place[k]
                 waiting += 1
-        done += 1
-    return done == n
+    return f.size - taken == n
 
 
 cdef void fuse_fill(
-    const Fuse* f, int64_t n, const uint64_t* order, const uint8_t* which, uint64_t mask, uint16_t* prints
+    const Fuse* f, int64_t n, const uint64_t* sums, const uint32_t* queue, uint64_t mask, uint16_t* prints
 ) noexcept nogil:
-    """Set the place of each key, in the opposite order, so that its three places give its fingerprint."""
-    cdef uint32_t place[3]
+    """Set the place of each key, which is 0 before, so that its three places give its fingerprint."""
+    cdef uint32_t[3] place
     cdef int64_t i
     cdef uint64_t hash
-    for i in range(n - 1, -1, -1):
-        hash = order[i]
+    for i in range(f.size - n, f.size):
+        hash = sums[queue[i]]
         fuse_places(f, hash, place)
-        prints[place[which[i]]] = 0
-        prints[place[which[i]]] = <uint16_t>(
+        prints[queue[i]] = <uint16_t>(
             ((hash ^ (hash >> 32)) & mask) ^ prints[place[0]] ^ prints[place[1]] ^ prints[place[2]]
         )
 
@@ -484,52 +410,39 @@ def fuse_filter(keys, int width, int more=0):
     (1234, 128, 9)
     """
     cdef Fuse f
-    cdef int64_t n, size
-    cdef int attempt, found = 0
-    cdef void* memory
-    cdef uint64_t* sums
-    cdef uint64_t* order
-    cdef uint32_t* queue
-    cdef uint16_t* prints
-    cdef uint8_t* counts
-    cdef uint8_t* which
-    cdef uint8_t* out
+    cdef int64_t n
+    cdef int attempt
+    cdef bint found = False
     given = numpy.ascontiguousarray(keys, numpy.uint64)
     n = len(given)
-    cdef const uint64_t* at = <const uint64_t*>memory_of(given)
     if not 1 <= width <= 16 or not 2 <= n <= 1 << 28:
         raise JellyArgumentError("a filter has 2 to 268435456 keys and fingerprints of 1 to 16 bits")
     # By experience of the authors of these filters; nearly always the first seed fits.
     f.length = 1 << min(int(math.log(n, 3.33) + 2.25), 18)
-    size = int(n * max(1.125, 0.875 + 0.25 * math.log(1e6, n)))
-    size = (size + f.length - 1) // f.length - 2
-    f.blocks = <uint32_t>((size if size > 1 else 1) + more)
-    size = <int64_t>(f.blocks + 2) * f.length
-    # A place comes into the queue once.
-    memory = malloc(size * (8 + 4 + 2 + 1) + n * (8 + 1))
-    if memory == NULL:
+    places = int(n * max(1.125, 0.875 + 0.25 * math.log(1e6, n)))
+    f.blocks = max((places + f.length - 1) // f.length - 2, 1) + more
+    f.size = <int64_t>(f.blocks + 2) * f.length
+    made = numpy.zeros((f.size * width + 7) // 8 + 2, numpy.uint8)
+    cdef const uint64_t* at = <const uint64_t*>memory_of(given)
+    cdef uint8_t* out = <uint8_t*>memory_of(made)
+    cdef uint64_t* sums = <uint64_t*>malloc(f.size * (8 + 4 + 2 + 1))
+    if sums == NULL:
         raise MemoryError
-    sums = <uint64_t*>memory
-    order = sums + size
-    queue = <uint32_t*>(order + n)
-    prints = <uint16_t*>(queue + size)
-    counts = <uint8_t*>(prints + size)
-    which = counts + size
-    made = numpy.zeros((size * width + 7) // 8 + 2, numpy.uint8)
-    out = <uint8_t*>memory_of(made)
+    cdef uint32_t* queue = <uint32_t*>(sums + f.size)
+    cdef uint16_t* prints = <uint16_t*>(queue + f.size)
+    cdef uint8_t* counts = <uint8_t*>(prints + f.size)
     with nogil:
         for attempt in range(ATTEMPTS):
             f.seed = fuse_hash(<uint64_t>attempt, <uint64_t>0x9E3779B97F4A7C15)
-            memset(sums, 0, size * 8)
-            memset(counts, 0, size)
-            found = fuse_order(&f, at, n, sums, counts, queue, order, which)
+            memset(sums, 0, f.size * 8)
+            memset(counts, 0, f.size)
+            found = fuse_order(&f, at, n, sums, counts, queue)
             if found:
+                memset(prints, 0, f.size * 2)
+                fuse_fill(&f, n, sums, queue, (<uint64_t>1 << width) - 1, prints)
+                pack_bits(prints, f.size, width, out)
                 break
-        if found:
-            memset(prints, 0, size * 2)
-            fuse_fill(&f, n, order, which, (<uint64_t>1 << width) - 1, prints)
-            pack_bits(prints, size, width, out)
-        free(memory)
-    if not found and more < 2:
-        return fuse_filter(given, width, more + 1)
-    return (made.tobytes(), f.seed, f.length, f.blocks) if found else None
+        free(sums)
+    if not found:
+        return fuse_filter(given, width, more + 1) if more < 2 else None
+    return made.tobytes(), f.seed, f.length, f.blocks

@@ -1,6 +1,6 @@
 """Ids that are equal for equal terms, over one Batch or many: exact, and no slower for quoted triples in quoted triples."""
 
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset, strlen
 
@@ -8,9 +8,7 @@ from jelly._core.algebra.content cimport hash_view, memory_of, read_key, same_vi
 from jelly._core.algebra.rewrite cimport map_marks, map_rows
 from jelly._core.algebra.select cimport rows_of_terms
 from jelly._core.algebra.sort cimport TextItem, compare_bytes, compare_texts, heap_sort, sort_texts
-from jelly._core.base.batch cimport (
-    Batch, BatchData, TermView, add_graphs, add_operations, add_view, len_of, new_batch, view_term,
-)
+from jelly._core.base.batch cimport TermView, add_graphs, add_operations, add_view, len_of, new_batch, view_term
 from jelly._core.base.batch_concat cimport stand_as
 from jelly._core.base.constants cimport RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
 from jelly._core.base.fault cimport NO_MEMORY, OK
@@ -68,33 +66,36 @@ cdef int grow_table(TermTable* t) noexcept nogil:
     return OK
 
 
-cdef uint64_t slot_of_view(TermTable* t, const TermView* v, const int32_t* refs, uint64_t* hash) noexcept nogil:
-    """The slot of a term that refers to `refs` here, or a free one, and its hash."""
+cdef int32_t find_view(TermTable* t, const TermView* v, const int32_t* refs, uint64_t* hash, uint64_t** slot) noexcept nogil:
+    """The id of a term that refers to `refs` here, NO_TERM if it is not there; its hash, and its slot or a free one."""
     cdef uint64_t at
+    cdef int32_t id
     hash[0] = hash_view(v, refs, &t.key)
     at = hash[0] & t.mask
-    while t.slots[at] and (
-        t.slots[at] >> 32 != hash[0] >> 32 or not same_view(v, refs, t.terms, <int32_t>(<uint32_t>t.slots[at] - 1))
-    ):
+    while True:
+        slot[0] = &t.slots[at]
+        id = <int32_t>(<uint32_t>t.slots[at] - 1)  # a free slot is 0
+        if id < 0 or (t.slots[at] >> 32 == hash[0] >> 32 and same_view(v, refs, t.terms, id)):
+            return id
         at = (at + 1) & t.mask
-    return at
 
 
 cdef int32_t find_leaf(TermTable* t, const BatchData* b, int32_t term) noexcept nogil:
     """The id of a term that refers to no other one, NO_TERM if it is not there."""
     cdef uint64_t hash
+    cdef uint64_t* slot
     cdef TermView v
     view_term(b, term, &v)
-    # A free slot is 0.
-    return <int32_t>(<uint32_t>t.slots[slot_of_view(t, &v, NULL, &hash)] - 1)
+    return find_view(t, &v, NULL, &hash, &slot)
 
 
 cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) noexcept nogil:
     """The id of a term, and of each that it refers to; `ids` has those that are known, else -1. Negative: a code."""
-    cdef uint64_t hash, at
+    cdef uint64_t hash
+    cdef uint64_t* slot
     cdef TermView v
     cdef int32_t found
-    cdef int32_t inner[3]
+    cdef int32_t[3] inner
     cdef int k
     if ids[term] >= 0:
         return ids[term]
@@ -107,15 +108,13 @@ cdef int32_t id_of_term(TermTable* t, BatchData* b, int32_t term, int32_t* ids) 
         v.kind = t.blank
     if grow_table(t) < 0:
         return NO_MEMORY
-    at = slot_of_view(t, &v, inner, &hash)
-    # A free slot is 0.
-    found = <int32_t>(<uint32_t>t.slots[at] - 1)
+    found = find_view(t, &v, inner, &hash, &slot)
     if found < 0:
         found = add_view(t.terms, &v, inner)
         if found < 0:
             return found
         t.hashes[found] = hash
-        t.slots[at] = (hash >> 32 << 32) | <uint64_t>(found + 1)
+        slot[0] = (hash >> 32 << 32) | <uint64_t>(found + 1)
     ids[term] = found
     return found
 
@@ -216,8 +215,6 @@ def unique_terms(Batch batch not None) -> Batch:
     cdef TermDictionary dictionary = TermDictionary()
     cdef BatchData* b = &batch.a
     cdef Batch made = dictionary.terms
-    cdef int32_t* moved
-    cdef int32_t term
     cdef int status
     found = dictionary.take(batch)
     if made.a.n_terms == b.n_terms:
@@ -225,10 +222,9 @@ def unique_terms(Batch batch not None) -> Batch:
     stand_as(made, batch)
     if b.arity == 4 and add_graphs(&made.a) < 0 or b.op != NULL and add_operations(&made.a) < 0:
         raise MemoryError
-    moved = <int32_t*>memory_of(found)
+    found += 1
+    cdef int32_t* moved = <int32_t*>memory_of(found)
     with nogil:
-        for term in range(b.n_terms):
-            moved[term] += 1
         status = map_rows(b, &made.a, 0, NULL, b.n_rows, moved)
         if status == OK:
             status = map_marks(b, &made.a, moved)

@@ -1,13 +1,13 @@
 """Statements of many Batches as columns of numbers: one numbering of all nodes, from 0 without gaps."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memset
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.algebra.dictionary cimport TermDictionary, TermTable, check_status, find_id
 from jelly._core.algebra.rewrite cimport moved_id
-from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, make_results, need_plain, need_statements, new_batch
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, make_results, need_plain, new_batch
 from jelly._core.base.claim cimport Claim
 from jelly._core.base.fault cimport NO_MEMORY, OK, whole_number
 from jelly._core.base.kinds cimport LITERALS, among
@@ -202,15 +202,11 @@ cdef class GraphDictionary:
         cdef int32_t* p = <int32_t*>memory_of(columns[1])
         cdef int32_t* o = <int32_t*>memory_of(columns[2])
         cdef int32_t* g = NULL if b.g == NULL else <int32_t*>memory_of(columns[3])
-        cdef int32_t* ids = <int32_t*>malloc((b.n_terms + 1) * sizeof(int32_t))
-        if ids == NULL:
-            raise MemoryError
-        try:
-            held = hold(&self.claimed, self)
-            with nogil:
-                kept = number_rows(&self.terms.table, &self.nodes, relations, b, literals, ids, s, p, o, g)
-        finally:
-            free(ids)
+        known = numpy.empty(b.n_terms, numpy.int32)
+        cdef int32_t* ids = <int32_t*>memory_of(known)
+        held = hold(&self.claimed, self)
+        with nogil:
+            kept = number_rows(&self.terms.table, &self.nodes, relations, b, literals, ids, s, p, o, g)
         check_status(<int>min(kept, 0))
         made = tuple(column if kept == b.n_rows else column[:kept].copy() for column in columns)
         return made if g != NULL else (*made, None)
@@ -253,15 +249,11 @@ cdef class GraphDictionary:
         need_plain(batch, _NO_IDS)
         found = numpy.empty(b.n_rows, numpy.int32)
         cdef int32_t* out = <int32_t*>memory_of(found)
-        cdef int32_t* ids = <int32_t*>malloc((b.n_terms + 1) * sizeof(int32_t))
-        if ids == NULL:
-            raise MemoryError
-        try:
-            held = hold(&self.claimed, self)
-            with nogil:
-                status = number_objects(&self.terms.table, numbers, b, add, ids, out)
-        finally:
-            free(ids)
+        known = numpy.empty(b.n_terms, numpy.int32)
+        cdef int32_t* ids = <int32_t*>memory_of(known)
+        held = hold(&self.claimed, self)
+        with nogil:
+            status = number_objects(&self.terms.table, numbers, b, add, ids, out)
         check_status(status)
         return found
 
@@ -338,15 +330,13 @@ cdef class GraphDictionary:
         cdef int64_t n = len(cells) * len(variables)
         cdef int64_t i
         cdef int status = OK
-        cdef int32_t* moved
         cdef Batch made = new_batch(3, 1, 1, 1, self.terms.terms.a.text_limit)
         make_results(made, variables, len(cells))
         if cells.size != n:
             raise JellyOptionsError(f"{cells.size} numbers are not {len(cells)} rows of {len(variables)} variables")
         held = hold(&self.claimed, self)
-        moved = <int32_t*>calloc(self.terms.terms.a.n_terms + 1, sizeof(int32_t))
-        if moved == NULL:
-            raise MemoryError
+        known = numpy.zeros(self.terms.terms.a.n_terms, numpy.int32)
+        cdef int32_t* moved = <int32_t*>memory_of(known)
         with nogil:
             for i in range(n):
                 made.a.cells[i] = NO_TERM if number[i] < 0 else moved_id(
@@ -355,7 +345,6 @@ cdef class GraphDictionary:
                 if made.a.cells[i] < NO_TERM:
                     status = NO_MEMORY
                     break
-            free(moved)
         check_status(status)
         made.a.n_rows = len(cells)
         return made

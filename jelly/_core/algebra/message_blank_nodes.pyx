@@ -2,9 +2,10 @@
 
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdio cimport snprintf
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from jelly._core.algebra.content cimport memory_of
 from jelly._core.algebra.rewrite cimport map_marks, map_rows
 from jelly._core.base.batch cimport (
     Batch, TermView, add_joined, add_namespace, len_of, need_plain, need_statements, same_bytes, view_term,
@@ -13,6 +14,8 @@ from jelly._core.base.batch_concat cimport like, move_term
 from jelly._core.base.fault cimport NO_MEMORY, OK, Fault, fail, fault_error
 from jelly._core.base.kinds cimport COMPOUND, KIND_BNODE, among
 from jelly._core.rules.blank_node_label cimport KEPT, Labels, clear_labels, free_labels, is_made_up, number_label
+
+import numpy
 
 _NO_MESSAGE = "a patch has operations: it is no message"
 
@@ -193,17 +196,13 @@ def number_labels(Batch batch not None, bytes mark=None) -> Batch:
     need_plain(batch, _NO_MESSAGE)
     if mark is not None:
         text, n = <const uint8_t*><const char*>mark, len(mark)
-        written = <uint8_t*>calloc(b.n_terms + 1, 1)
-        if written == NULL:
-            raise MemoryError
+        marked = numpy.zeros(b.n_terms, numpy.uint8)
+        written = <uint8_t*>memory_of(marked)
         with nogil:
             take_marks(b, text, n, written)
-    try:
-        for term in range(b.n_terms):
-            if b.kind[term] == KIND_BNODE and is_made_up(b.text + b.start[term], len_of(b, term)):
-                return renamed(batch, True, written)
-    finally:
-        free(written)
+    for term in range(b.n_terms):
+        if b.kind[term] == KIND_BNODE and is_made_up(b.text + b.start[term], len_of(b, term)):
+            return renamed(batch, True, written)
     return batch
 
 
@@ -218,11 +217,10 @@ cdef Batch renamed(Batch batch, bint numbered, uint8_t* written):
     r.written = written
     r.source = b
     r.target = &made.a
-    r.moved = <int32_t*>calloc(b.n_terms + 1, sizeof(int32_t))
-    r.renamed = <int32_t*>malloc((b.n_terms + 1) * sizeof(int32_t))
+    moved, others = numpy.zeros(b.n_terms, numpy.int32), numpy.empty(b.n_terms, numpy.int32)
+    r.moved = <int32_t*>memory_of(moved)
+    r.renamed = <int32_t*>memory_of(others)
     try:
-        if r.moved == NULL or r.renamed == NULL:
-            raise MemoryError
         with nogil:
             status = rename_rows(&r, batch.first_frame)
         if status < 0:
@@ -230,8 +228,6 @@ cdef Batch renamed(Batch batch, bint numbered, uint8_t* written):
             fail(&fault, status, NULL, b.text_limit)
             raise fault_error(&fault, {"frame": r.message})
     finally:
-        free(r.moved)
-        free(r.renamed)
         free_labels(&r.labels)
     return made
 

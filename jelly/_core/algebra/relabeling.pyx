@@ -1,14 +1,16 @@
 """Blank nodes of Batches under other labels."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from jelly._core.algebra.content cimport memory_of
 from jelly._core.algebra.dictionary cimport TermDictionary, TermTable, find_leaf
 from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, add_term, len_of, new_batch
 from jelly._core.base.batch_concat cimport replace_labels
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.kinds cimport KIND_BNODE
+
+import numpy
 
 
 ctypedef struct Labels:
@@ -71,10 +73,6 @@ cdef class Relabeling:
         cdef Labels labels
         labels.old = &self.old.table
         labels.new = &self.new.a
-        labels.found = <int32_t*>malloc((batch.a.n_terms + 1) * sizeof(int32_t))
-        try:
-            if labels.found == NULL:
-                raise MemoryError
-            return replace_labels(batch, KIND_BNODE, len_label, put_label, &labels)
-        finally:
-            free(labels.found)
+        found = numpy.empty(batch.a.n_terms, numpy.int32)
+        labels.found = <int32_t*>memory_of(found)
+        return replace_labels(batch, KIND_BNODE, len_label, put_label, &labels)

@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
+from jelly._core.algebra.content cimport memory_of
 from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, make_results, need_statements, new_batch
 from jelly._core.base.batch_concat cimport copy_terms
 from jelly._core.base.constants cimport NO_LIMIT
@@ -23,25 +24,13 @@ def as_results(Batch batch not None, tuple variables not None) -> Batch:
     """
     cdef BatchData* b = &batch.a
     cdef int64_t width = len(variables)
-    cdef int64_t i
-    cdef int32_t* cells
+    cdef Batch made
     need_statements(batch)
     if b.op != NULL or (width == 3 and b.g != NULL):
         raise JellyOptionsError(f"{'patches' if b.op != NULL else 'quads'} cannot be rows of {width} variables")
-    cdef Batch made = new_batch(3, 1, 1, 1, b.text_limit)
+    columns = [batch.s, batch.p, batch.o, numpy.full(b.n_rows, NO_TERM, numpy.int32) if b.g == NULL else batch.g]
+    made = in_cells(batch, variables, numpy.stack(columns[:width], axis=1))
     made.first_row = batch.first_row
-    if copy_terms(b, &made.a) != OK:
-        raise MemoryError
-    make_results(made, variables, b.n_rows)
-    cells = made.a.cells
-    for i in range(b.n_rows):
-        cells[0] = b.s[i]
-        cells[1] = b.p[i]
-        cells[2] = b.o[i]
-        if width == 4:
-            cells[3] = b.g[i] if b.g != NULL else NO_TERM
-        cells += width
-    made.a.n_rows = b.n_rows
     return made
 
 
@@ -61,7 +50,7 @@ def in_cells(Batch batch, tuple variables not None, cells not None) -> Batch:
         raise JellyArgumentError("the cells are not one for each variable and row, or no ids of terms")
     make_results(made, variables, max(<int64_t>len(cells), 1))
     if cells.size:
-        memcpy(made.a.cells, <const void*><size_t>cells.ctypes.data, cells.nbytes)
+        memcpy(made.a.cells, memory_of(cells), cells.nbytes)
     made.a.n_rows = len(cells)
     return made
 

@@ -1,12 +1,11 @@
 """Rows told apart by what they say: a set of row hashes that numbers the different ones."""
 
-from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.base.memory cimport make_room
-from jelly._core.base.objects cimport Hold, hold
+from jelly._core.base.objects cimport hold
 
 import numpy
 

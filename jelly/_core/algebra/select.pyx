@@ -1,12 +1,11 @@
 """Some rows of a Batch as a Batch of their own."""
 
-from libc.stdint cimport int8_t, int64_t
-from libc.stdlib cimport calloc, free
+from libc.stdint cimport int8_t
 from libc.string cimport memcpy
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.algebra.rewrite cimport map_rows
-from jelly._core.base.batch cimport NO_TERM, Batch, add_operations, add_row, need_statements, new_batch
+from jelly._core.base.batch cimport NO_TERM, add_operations, add_row, need_statements, new_batch
 from jelly._core.base.batch_concat cimport copy_terms, like
 from jelly._core.base.fault cimport OK
 
@@ -82,9 +81,8 @@ def select(Batch batch not None, rows, *, op=None, bint quads=False, bint triple
     if patch and add_operations(&made.a) < 0:
         raise MemoryError
     if not share:
-        moved = <int32_t*>calloc(b.n_terms + 1, sizeof(int32_t))
-        if moved == NULL:
-            raise MemoryError
+        known = numpy.zeros(b.n_terms, numpy.int32)
+        moved = <int32_t*>memory_of(known)
     with nogil:
         if share:
             status = copy_terms(b, &made.a)
@@ -92,7 +90,6 @@ def select(Batch batch not None, rows, *, op=None, bint quads=False, bint triple
             status = map_rows(b, &made.a, first, row_at, n, moved)
         if status == OK and op_at != NULL:
             memcpy(made.a.op, op_at, n)
-        free(moved)
     if status < 0:
         raise MemoryError
     return made

@@ -7,11 +7,7 @@ from jelly._core.base.batch cimport Batch
 
 
 ctypedef struct Statement:
-    # Ids of terms; g is NO_TERM in the default graph.
-    int32_t s
-    int32_t p
-    int32_t o
-    int32_t g
+    int32_t ids[4]  # of terms; the last one is NO_TERM in the default graph
 
 
 ctypedef struct Statements:
@@ -26,14 +22,10 @@ cdef int sort_statements(Statements* rows, int32_t most) noexcept nogil
 cdef int64_t drop_duplicates(Statements* rows) noexcept nogil
 
 
-cdef inline int32_t slot_of(const Statement* row, int slot) noexcept nogil:
-    return row.s if slot == 0 else row.p if slot == 1 else row.o if slot == 2 else row.g
-
-
 cdef inline int compare_statements(const Statement* x, const Statement* y) noexcept nogil:
     """Less than 0, 0 or more, as a statement comes before another, is equal or comes after it."""
     cdef int slot
     for slot in range(4):
-        if slot_of(x, slot) != slot_of(y, slot):
-            return -1 if slot_of(x, slot) < slot_of(y, slot) else 1
+        if x.ids[slot] != y.ids[slot]:
+            return -1 if x.ids[slot] < y.ids[slot] else 1
     return 0

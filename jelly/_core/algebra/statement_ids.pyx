@@ -3,10 +3,13 @@
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from jelly._core.algebra.content cimport memory_of
 from jelly._core.algebra.dictionary cimport TermTable, check_status, find_id
-from jelly._core.base.batch cimport NO_TERM, BatchData, need_statements
+from jelly._core.base.batch cimport NO_TERM, BatchData, load_row, need_statements
 from jelly._core.base.fault cimport IS_PATCH, NO_MEMORY, Fault, fault_error
 from jelly._core.base.memory cimport make_room
+
+import numpy
 
 cdef enum:
     DIGIT = 11  # bits of a digit of the radix sort
@@ -26,19 +29,18 @@ cdef int add_statements(
     TermTable* t, Statements* into, BatchData* b, int64_t row, int64_t end, int32_t* ids
 ) noexcept nogil:
     """Add some rows of a Batch; `ids` has those of its terms that are known, else -1."""
-    cdef Statement* statement
+    cdef int32_t[4] terms
+    cdef int32_t id
+    cdef int slot
     if make_room(<void**>&into.rows, &into.cap, into.n + end - row, sizeof(Statement)) < 0:
         return NO_MEMORY
     for row in range(row, end):
-        statement = &into.rows[into.n]
-        statement.s = find_id(t, b, b.s[row], ids)
-        statement.p = find_id(t, b, b.p[row], ids)
-        statement.o = find_id(t, b, b.o[row], ids)
-        statement.g = NO_TERM
-        if b.g != NULL and b.g[row] != NO_TERM:
-            statement.g = find_id(t, b, b.g[row], ids)
-        if statement.s < 0 or statement.p < 0 or statement.o < 0 or statement.g < NO_TERM:
-            return min(statement.s, statement.p, statement.o, statement.g)
+        load_row(b, row, terms)
+        for slot in range(4):
+            id = NO_TERM if terms[slot] == NO_TERM else find_id(t, b, terms[slot], ids)
+            if id < NO_TERM:
+                return id
+            into.rows[into.n].ids[slot] = id
         into.n += 1
     return 0
 
@@ -46,14 +48,15 @@ cdef int add_statements(
 cdef int take_statements(TermDictionary terms, Statements* into, Batch batch, int64_t row, int64_t end) except -1:
     """Add some rows of a Batch, in ids of the dictionary."""
     cdef int status
-    cdef int32_t* ids = <int32_t*>malloc((batch.a.n_terms + 1) * sizeof(int32_t))
-    if ids == NULL:
-        raise MemoryError
+    known = numpy.full(batch.a.n_terms, NO_TERM, numpy.int32)
+    cdef int32_t* ids = <int32_t*>memory_of(known)
     with nogil:
-        memset(ids, 0xFF, batch.a.n_terms * sizeof(int32_t))
         status = add_statements(&terms.table, into, &batch.a, row, end, ids)
-        free(ids)
     return check_status(status)
+
+
+cdef inline int digit_of(const Statement* row, int slot, int shift) noexcept nogil:
+    return <int>(((<int64_t>row.ids[slot] + 1) >> shift) & ((1 << DIGIT) - 1))
 
 
 cdef int sort_statements(Statements* rows, int32_t most) noexcept nogil:
@@ -72,17 +75,15 @@ cdef int sort_statements(Statements* rows, int32_t most) noexcept nogil:
         while shift == 0 or (<int64_t>most + 1) >> shift:
             memset(count, 0, ((1 << DIGIT) + 1) * sizeof(int64_t))
             for i in range(rows.n):
-                number = <int64_t>slot_of(&rows.rows[i], slot) + 1
-                count[(number >> shift) & ((1 << DIGIT) - 1)] += 1
-            k = <int>(((<int64_t>slot_of(&rows.rows[0], slot) + 1) >> shift) & ((1 << DIGIT) - 1)) if rows.n else 0
-            if count[k] != rows.n:
+                count[digit_of(&rows.rows[i], slot, shift)] += 1
+            if rows.n and count[digit_of(&rows.rows[0], slot, shift)] != rows.n:
                 total = 0
                 for k in range(1 << DIGIT):
                     number = count[k]
                     count[k] = total
                     total += number
                 for i in range(rows.n):
-                    k = <int>(((<int64_t>slot_of(&rows.rows[i], slot) + 1) >> shift) & ((1 << DIGIT) - 1))
+                    k = digit_of(&rows.rows[i], slot, shift)
                     other[count[k]] = rows.rows[i]
                     count[k] += 1
                 swap = rows.rows

@@ -5,6 +5,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcpy, memset
 
+from jelly._core.algebra.content cimport memory_of, read_key
 from jelly._core.arrow.buffer_pool cimport Buffer, Pool, new_buffer, own_buffer
 from jelly._core.arrow.values cimport (
     KIND_WIDTH, NTRIPLES, PLAIN, SLACK, Render, Span, all_differ, end_render, fill_kind_codes, fill_kinds,
@@ -21,6 +22,7 @@ from jelly._core.base.protobuf cimport Writer, reserve
 from jelly._core.rules.capabilities cimport Capabilities
 
 import numpy
+from os import urandom
 
 from jelly._core.rules.capabilities import capabilities_of
 from jelly._options.layouts import find_layout
@@ -71,7 +73,7 @@ cdef int grow_data(Writer* data, int64_t n, int64_t size) noexcept nogil:
     return reserve(data, size + SLACK)
 
 
-cdef inline int64_t fill_strings(
+cdef int64_t fill_strings(
     Render* r, const int32_t* ids, int64_t rows, int slot, int32_t* offsets, Writer* data, Nulls* nulls
 ) noexcept nogil:
     """Append the values of some terms one after the other; the rows done, fewer where the data is full, or a code."""
@@ -286,6 +288,7 @@ cdef class ArrowExporter:
         self.syntax = _SYNTAXES[found.syntax]
         self.results = results
         self.capabilities = capabilities_of(("results-" if results else "") + layout)
+        read_key(urandom(16), &self.r.key)
         for slot in range(N_SLOTS):
             self.hint[slot] = 16
 
@@ -341,7 +344,7 @@ cdef class ArrowExporter:
         if make_room(<void**>&self.picked, &self.cap_picked, 4 * n, sizeof(int32_t)) < 0:
             raise MemoryError
         self.chosen = numpy.ascontiguousarray(rows, numpy.int64)
-        self.numbers = <const int64_t*><size_t>self.chosen.ctypes.data
+        self.numbers = <const int64_t*>memory_of(self.chosen)
         if not in_order(self.numbers, n, self.n_rows):
             raise IndexError(f"the rows are not in order or lead out of a Batch of {self.n_rows}")
         self.copied = 0
@@ -440,14 +443,7 @@ cdef class ArrowExporter:
                 min(<int64_t>(self.hint[slot] * (end - row) * 1.125), MAX_DATA) + 2 * SLACK, &data.cap
             )
             with nogil:
-                if slot == SUBJECT:
-                    rows = fill_strings(&self.r, ids, end - row, SUBJECT, <int32_t*>offsets.data, &data, &nulls)
-                elif slot == VALUE:
-                    rows = fill_strings(&self.r, ids, end - row, VALUE, <int32_t*>offsets.data, &data, &nulls)
-                elif slot == OBJECT:
-                    rows = fill_strings(&self.r, ids, end - row, OBJECT, <int32_t*>offsets.data, &data, &nulls)
-                else:
-                    rows = fill_strings(&self.r, ids, end - row, slot, <int32_t*>offsets.data, &data, &nulls)
+                rows = fill_strings(&self.r, ids, end - row, slot, <int32_t*>offsets.data, &data, &nulls)
             if rows < 0:
                 raise self.error(row + data.n)
             if rows:

@@ -1,6 +1,6 @@
 """Rows of Arrow string columns, plain or dictionary, into the BatchData of a Batch. Every value is checked."""
 
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t
 from libc.string cimport memcmp
 
 from jelly._core.arrow.values cimport PLAIN
@@ -20,6 +20,12 @@ from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.ntriples.term_reader cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT, nt_read_term
 
 
+cdef int wrong(ArrowImport* t, int which, int code, int64_t a=0, int64_t b=0) noexcept nogil:
+    """Fail because of the row's text in a column."""
+    t.at_fault = which
+    return fail(&t.lines.fault, code, NULL, a, b)
+
+
 cdef inline bint is_valid(const uint8_t* bits, int64_t i) noexcept nogil:
     return bits == NULL or (bits[i >> 3] >> (i & 7)) & 1
 
@@ -33,9 +39,8 @@ cdef inline int find_item(ArrowImport* t, int which) noexcept nogil:
     if c.index != NULL:
         c.entry = c.index[i]
         if c.entry < 0 or c.entry >= c.n_values:
-            t.at_fault = which
             c.n = 0
-            return fail(&t.lines.fault, COLUMN_INDEX, NULL, c.entry, c.n_values)
+            return wrong(t, which, COLUMN_INDEX, c.entry, c.n_values)
     return 1
 
 
@@ -55,9 +60,8 @@ cdef inline int get_text(ArrowImport* t, int which) noexcept nogil:
         begin = c.offsets[i]
         end = c.offsets[i + 1]
     if begin < 0 or end < begin or end > c.n_data:
-        t.at_fault = which
         c.n = 0
-        return fail(&t.lines.fault, COLUMN_OFFSETS, NULL)
+        return wrong(t, which, COLUMN_OFFSETS)
     c.at = c.data + begin
     c.n = end - begin
     return 1
@@ -122,9 +126,8 @@ cdef inline int need_value(ArrowImport* t, int which, int32_t* term) noexcept no
     """find_known where a null is a fault, except in the column of graphs."""
     cdef int status = find_known(t, which, term)
     if status == 0 and which != GRAPH:
-        t.at_fault = which
         t.columns[which].n = 0
-        return fail(&t.lines.fault, COLUMN_NULL, NULL)
+        return wrong(t, which, COLUMN_NULL)
     return status
 
 
@@ -173,7 +176,7 @@ cdef int take_aux(ArrowImport* t, int which, int32_t* term) noexcept nogil:
         t.at_fault = which
         if which == LANG:
             if c.n == 0:
-                return fail(&t.lines.fault, EMPTY_VALUE, NULL)
+                return wrong(t, LANG, EMPTY_VALUE)
             n = c.n
             kind = split_tag(c.at, &n)
             known = new_term(t, c, kind, NO_TERM, c.at, n)
@@ -198,8 +201,7 @@ cdef int take_direction(ArrowImport* t, int32_t* tag) noexcept nogil:
         return status
     kind = kind_of_direction(c.at, c.n)
     if kind == KIND_TEXT or tag[0] == NO_TERM or t.lines.batch.kind[tag[0]] == KIND_TEXT_LTR + KIND_TEXT_RTL - kind:
-        t.at_fault = DIRECTION
-        return fail(&t.lines.fault, BAD_DIRECTION, NULL)
+        return wrong(t, DIRECTION, BAD_DIRECTION)
     # The text of the tag comes from its column: that of the Batch may move.
     c = &t.columns[LANG]
     status = get_value(t, LANG)
@@ -227,8 +229,7 @@ cdef int take_kind(ArrowImport* t) noexcept nogil:
     elif c.n == 6 and memcmp(c.at, b"triple", 6) == 0:
         kind = KIND_TRIPLE
     else:
-        t.at_fault = KIND
-        return fail(&t.lines.fault, OBJECT_KIND, NULL)
+        return wrong(t, KIND, OBJECT_KIND)
     if c.known != NULL:
         keep_known(t, c, kind)
     return kind
@@ -237,8 +238,7 @@ cdef int take_kind(ArrowImport* t) noexcept nogil:
 cdef int refuse(ArrowImport* t, int which, int code) noexcept nogil:
     """Fail because of the row's text in a column, which is not found yet if the term of its entry was known."""
     get_text(t, which)
-    t.at_fault = which
-    return fail(&t.lines.fault, code, NULL)
+    return wrong(t, which, code)
 
 
 cdef int take_object(ArrowImport* t, int32_t* term) noexcept nogil:
@@ -281,7 +281,7 @@ cdef int take_object(ArrowImport* t, int32_t* term) noexcept nogil:
             return refuse(t, KIND, OBJECT_KIND)
     elif kind == KIND_BNODE:
         if c.n < 2 or c.at[0] != 0x5F or c.at[1] != 0x3A:
-            return fail(&t.lines.fault, NOT_BNODE, NULL)
+            return wrong(t, OBJECT, NOT_BNODE)
         status = term[0] = new_term(t, c, KIND_BNODE, NO_TERM, c.at + 2, c.n - 2)
     else:
         status = term[0] = new_term(t, c, kind, aux, c.at, c.n)
@@ -314,8 +314,7 @@ cdef inline int take_op(ArrowImport* t) noexcept nogil:
     elif is_word(c, b"delete", 6) or is_word(c, b"d", 1):
         op = OP_DELETE
     else:
-        t.at_fault = OP
-        return fail(&t.lines.fault, PATCH_OPERATION, NULL)
+        return wrong(t, OP, PATCH_OPERATION)
     if c.known != NULL:
         keep_known(t, c, op)
     return op
@@ -335,15 +334,13 @@ cdef int take_number(ArrowImport* t) noexcept nogil:
     if not is_valid(t.frames_valid, t.first_frame + t.row):
         if not t.patch:
             return OK
-        t.at_fault = PATCH
-        return fail(&t.lines.fault, COLUMN_NULL, NULL)
+        return wrong(t, PATCH, COLUMN_NULL)
     if t.has_frame and number != t.last_frame:
         if not t.patch:
             if add_frame(b) < 0:
                 return fail(&t.lines.fault, NO_MEMORY, NULL)
         elif number < t.last_frame:
-            t.at_fault = PATCH
-            return fail(&t.lines.fault, PATCH_FALLS, NULL, number, t.last_frame)
+            return wrong(t, PATCH, PATCH_FALLS, number, t.last_frame)
         elif (
             (t.transactions and add_mark(b, OP_COMMIT) < 0) or add_mark(b, OP_PUNCTUATION) < 0
             or (t.transactions and add_mark(b, OP_START) < 0)
@@ -369,8 +366,7 @@ cdef int take_rows(ArrowImport* t) noexcept nogil:
         if status < 0 or take_term(t, GRAPH, &g) < 0:
             return t.lines.fault.code
         if g != NO_TERM and not t.quads:
-            t.at_fault = GRAPH
-            return fail(&t.lines.fault, NAMED_GRAPH_IN_TRIPLES, NULL)
+            return wrong(t, GRAPH, NAMED_GRAPH_IN_TRIPLES)
         if t.patch:
             op = take_op(t)
             if op < 0:

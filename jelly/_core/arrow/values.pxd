@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 
+from jelly._core.algebra.content cimport HashKey
 from jelly._core.base.batch cimport BatchData
 from jelly._core.base.fault cimport Fault
 from jelly._core.ntriples.term_writer cimport NTriplesWriter
@@ -53,6 +54,8 @@ ctypedef struct Render:
     int64_t n_table  # slots that there is room for
     uint32_t mask
     int64_t probes_left
+    HashKey key
+    bint secret  # the hash has the key
     int32_t touched
     Fault fault
 

@@ -1,12 +1,13 @@
 """Terms of a Batch as values of Arrow columns: where the text of each term is, and which terms have the same text."""
 
-from libc.stdlib cimport calloc, free, malloc, qsort
-from libc.string cimport memchr, memcmp, memcpy, memset
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memchr, memcpy, memset
 
+from jelly._core.algebra.content cimport hash_text
 from jelly._core.base.batch cimport NO_TERM, hash_bytes, len_direction, len_of, put_direction, refuse_term, same_bytes
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, RENDER_LIMIT, VALUE_LIMIT, fail
 from jelly._core.base.kinds cimport (
-    COMPOUND, KIND_BNODE, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, LITERALS, NODES, TERMS, TRIPLES, among,
+    COMPOUND, KIND_BNODE, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, LITERALS, NODES, TRIPLES, among,
 )
 from jelly._core.base.memory cimport make_room
 from jelly._core.ntriples.term_reader cimport OBJECT
@@ -14,8 +15,8 @@ from jelly._core.ntriples.term_writer cimport len_term, nt_put_term
 
 cdef enum:
     CHUNK = 1 << 16
-    # Probes of the hash table for each term, and some more, before terms are sorted instead: the hash is not safe
-    # from those who choose the terms.
+    # Probes of the hash table for each term, and some more, before another hash is taken: this one is not safe from those who
+    # choose the terms.
     PROBES = 16
     FREE_PROBES = 1024
     AHEAD = 16
@@ -165,57 +166,18 @@ cdef int render(Render* r, int32_t term) noexcept nogil:
 
 # Terms with the same text.
 
-cdef struct Key:
-    const uint8_t* at
-    int64_t n
-    int32_t term
+cdef inline uint32_t hash_of(Render* r, const Span* span) noexcept nogil:
+    return <uint32_t>(hash_text(span.at, span.n, &r.key) if r.secret else hash_bytes(span.at, span.n, 0))
 
 
-cdef int compare_keys(const void* x, const void* y) noexcept nogil:
-    cdef const Key* a = <const Key*>x
-    cdef const Key* b = <const Key*>y
-    cdef int order
-    if a.n != b.n:
-        return -1 if a.n < b.n else 1
-    order = memcmp(a.at, b.at, a.n)
-    if order != 0:
-        return order
-    return -1 if a.term < b.term else 1
-
-
-cdef int sort_same(Render* r) noexcept nogil:
-    """Fill `first` for all terms by sorting them. What stands for a text already goes on doing so."""
-    cdef BatchData* b = r.b
-    cdef Key* keys = <Key*>malloc(b.n_terms * sizeof(Key))
-    cdef int64_t n = 0
-    cdef int64_t i, begin, end
-    cdef int32_t term, first
-    if keys == NULL:
-        return fail(&r.fault, NO_MEMORY, NULL)
-    for term in range(b.n_terms):
-        if not among(b.kind[term], TERMS) and r.syntax != PLAIN:
-            continue
-        if r.spans[term].at == NULL and render(r, term) < 0:
-            free(keys)
-            return r.fault.code
-        keys[n].at = r.spans[term].at
-        keys[n].n = r.spans[term].n
-        keys[n].term = term
-        n += 1
-    qsort(keys, n, sizeof(Key), compare_keys)
-    begin = 0
-    while begin < n:
-        first = keys[begin].term
-        end = begin
-        while end < n and keys[end].n == keys[begin].n and memcmp(keys[end].at, keys[begin].at, keys[begin].n) == 0:
-            if r.first[keys[end].term] >= 0:
-                first = r.first[keys[end].term]
-            end += 1
-        for i in range(begin, end):
-            r.first[keys[i].term] = first
-        begin = end
-    free(keys)
-    return OK
+cdef void hash_again(Render* r) noexcept nogil:
+    """From now on take a slower hash, for which nobody can choose terms that collide."""
+    cdef int32_t term
+    r.secret = True
+    memset(r.table, 0xFF, (<int64_t>r.mask + 1) * sizeof(Same))
+    for term in range(r.b.n_terms):
+        if r.first[term] == term:
+            find_first(r, term, hash_of(r, &r.spans[term]))
 
 
 cdef inline int32_t find_first(Render* r, int32_t term, uint32_t hash) noexcept nogil:
@@ -237,11 +199,11 @@ cdef inline int32_t find_first(Render* r, int32_t term, uint32_t hash) noexcept 
         ):
             break
         r.probes_left -= 1
-        if r.probes_left < 0:
-            if sort_same(r) < 0:
-                return r.fault.code
-            return r.first[term]
         i = (i + 1) & mask
+        if r.probes_left < 0 and not r.secret:
+            hash_again(r)
+            hash = hash_of(r, span)
+            i = hash & mask
     r.first[term] = other
     return other
 
@@ -253,7 +215,7 @@ cdef int32_t find_same(Render* r, int32_t term) noexcept nogil:
         return r.first[term]
     if span.at == NULL and render(r, term) < 0:
         return r.fault.code
-    return find_first(r, term, <uint32_t>hash_bytes(span.at, span.n, 0))
+    return find_first(r, term, hash_of(r, span))
 
 
 cdef int all_differ(Render* r) noexcept nogil:
@@ -279,15 +241,13 @@ cdef int all_differ(Render* r) noexcept nogil:
             term = begin + i
             if r.spans[term].at == NULL and render(r, term) < 0:
                 return r.fault.code
-            hashes[i] = <uint32_t>hash_bytes(r.spans[term].at, r.spans[term].n, 0)
+            hashes[i] = hash_of(r, &r.spans[term])
             touched |= r.table[hashes[i] & r.mask].term
         for i in range(n):
             term = begin + i
             other = r.first[term]
             if other < 0:
-                other = find_first(r, term, hashes[i])
-            if other < 0:
-                return other
+                other = find_first(r, term, hash_of(r, &r.spans[term]) if r.secret else hashes[i])
             differ = differ and other == term
         begin += n
     r.touched = touched  # so that the compiler keeps the loads

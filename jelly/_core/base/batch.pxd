@@ -66,7 +66,7 @@ ctypedef struct BatchData:
     # quoted triples: three term ids each
     int32_t* quoted
     int32_t n_quoted
-    int32_t cap_quoted
+    int64_t cap_quoted
     # rows: g is NULL for triples, op is NULL except in patches. Rows of a patch that are not statements have
     # NO_TERM in unused columns; a namespace has its name and IRI in s and p, a header has its key and value in s
     # and o

@@ -20,24 +20,42 @@ cdef enum:
     SHOWN_ROWS = 10  # in a table for notebooks
 
 
+cdef int size_terms(BatchData* b, int64_t cap) noexcept nogil:
+    """Give a BatchData room for a number of terms."""
+    if (
+        resize(<void**>&b.start, cap + 1, sizeof(int64_t)) < 0
+        or resize(<void**>&b.kind, cap, 1) < 0
+        or resize(<void**>&b.aux, cap, sizeof(int32_t)) < 0
+    ):
+        return NO_MEMORY
+    b.cap_terms = <int32_t>cap
+    return 0
+
+
+cdef int size_rows(BatchData* b, int64_t cap) noexcept nogil:
+    """Give a BatchData room for a number of rows."""
+    if b.arity == RESULTS:
+        if resize(<void**>&b.cells, cap * b.width, sizeof(int32_t)) < 0:
+            return NO_MEMORY
+    elif (
+        resize(<void**>&b.s, cap, sizeof(int32_t)) < 0
+        or resize(<void**>&b.p, cap, sizeof(int32_t)) < 0
+        or resize(<void**>&b.o, cap, sizeof(int32_t)) < 0
+        or (b.arity == 4 and resize(<void**>&b.g, cap, sizeof(int32_t)) < 0)
+        or (b.op != NULL and resize(<void**>&b.op, cap, 1) < 0)
+    ):
+        return NO_MEMORY
+    b.cap_rows = cap
+    return 0
+
+
 cdef int init_arena(BatchData* b, int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit) noexcept nogil:
     """Set up an empty BatchData with room for a number of rows, terms and bytes of text."""
     memset(b, 0, sizeof(BatchData))
     b.arity = arity
     b.text_limit = text_limit
-    b.cap_rows = rows
-    b.cap_terms = <int32_t>(terms + 1)
     b.cap_text = text
-    if (
-        resize(<void**>&b.text, text, 1) < 0
-        or resize(<void**>&b.start, b.cap_terms + 1, sizeof(int64_t)) < 0
-        or resize(<void**>&b.kind, b.cap_terms, 1) < 0
-        or resize(<void**>&b.aux, b.cap_terms, sizeof(int32_t)) < 0
-        or resize(<void**>&b.s, rows, sizeof(int32_t)) < 0
-        or resize(<void**>&b.p, rows, sizeof(int32_t)) < 0
-        or resize(<void**>&b.o, rows, sizeof(int32_t)) < 0
-        or (arity == 4 and resize(<void**>&b.g, rows, sizeof(int32_t)) < 0)
-    ):
+    if resize(<void**>&b.text, text, 1) < 0 or size_terms(b, terms + 1) < 0 or size_rows(b, rows) < 0:
         free_arena(b)
         return NO_MEMORY
     b.start[0] = 0
@@ -47,7 +65,7 @@ cdef int init_arena(BatchData* b, int arity, int64_t rows, int64_t terms, int64_
 cdef int add_graphs(BatchData* b) noexcept nogil:
     """Turn a BatchData of triples without rows into one of quads."""
     b.arity = 4
-    return resize(<void**>&b.g, b.cap_rows, sizeof(int32_t))
+    return size_rows(b, b.cap_rows)
 
 
 cdef int add_operations(BatchData* b) noexcept nogil:
@@ -64,8 +82,7 @@ cdef int add_variables(BatchData* b, int64_t width, int64_t rows) noexcept nogil
     b.s = b.p = b.o = b.g = NULL
     b.arity = RESULTS
     b.width = width
-    b.cap_rows = rows
-    return resize(<void**>&b.cells, rows * width, sizeof(int32_t))
+    return size_rows(b, rows)
 
 
 cdef void clear_arena(BatchData* b) noexcept nogil:
@@ -95,27 +112,15 @@ cdef void free_arena(BatchData* b) noexcept nogil:
 
 cdef int grow_terms(BatchData* b) noexcept nogil:
     # A copy of a Batch without terms has no room at all. At the end it takes what is left.
-    cdef int64_t cap = min(2 * <int64_t>b.cap_terms, <int64_t>0x7FFFFFFF) if b.cap_terms > 0 else 16
     if b.cap_terms == 0x7FFFFFFF:
         return BATCH_TERMS
-    if (
-        resize(<void**>&b.start, cap + 1, sizeof(int64_t)) < 0
-        or resize(<void**>&b.kind, cap, 1) < 0
-        or resize(<void**>&b.aux, cap, sizeof(int32_t)) < 0
-    ):
-        return NO_MEMORY
-    b.cap_terms = <int32_t>cap
-    return 0
+    return size_terms(b, min(2 * <int64_t>b.cap_terms, <int64_t>0x7FFFFFFF) if b.cap_terms > 0 else 16)
 
 
 cdef int grow_text(BatchData* b, int64_t need) noexcept nogil:
-    cdef int64_t cap = 2 * b.cap_text
+    cdef int64_t cap = max(min(2 * b.cap_text, b.text_limit), b.n_text + need)
     if need > b.text_limit - b.n_text:
         return TEXT_LIMIT
-    if cap > b.text_limit:
-        cap = b.text_limit
-    if cap < b.n_text + need:
-        cap = b.n_text + need
     if resize(<void**>&b.text, cap, 1) < 0:
         return NO_MEMORY
     b.cap_text = cap
@@ -123,31 +128,14 @@ cdef int grow_text(BatchData* b, int64_t need) noexcept nogil:
 
 
 cdef int grow_rows(BatchData* b) noexcept nogil:
-    cdef int64_t cap = 2 * b.cap_rows if b.cap_rows > 0 else 16
-    if b.arity == RESULTS:
-        if resize(<void**>&b.cells, cap * b.width, sizeof(int32_t)) < 0:
-            return NO_MEMORY
-    elif (
-        resize(<void**>&b.s, cap, sizeof(int32_t)) < 0
-        or resize(<void**>&b.p, cap, sizeof(int32_t)) < 0
-        or resize(<void**>&b.o, cap, sizeof(int32_t)) < 0
-        or (b.g != NULL and resize(<void**>&b.g, cap, sizeof(int32_t)) < 0)
-        or (b.op != NULL and resize(<void**>&b.op, cap, 1) < 0)
-    ):
-        return NO_MEMORY
-    b.cap_rows = cap
-    return 0
+    return size_rows(b, 2 * b.cap_rows if b.cap_rows > 0 else 16)
 
 
 cdef int32_t add_compound(BatchData* b, int kind, const int32_t* terms) noexcept nogil:
     """Append a term of three others; return its id, or a negative code."""
     cdef int32_t n = b.n_quoted
-    cdef int32_t cap
-    if n >= b.cap_quoted:
-        cap = 2 * b.cap_quoted if b.cap_quoted > 0 else 16
-        if resize(<void**>&b.quoted, 3 * <int64_t>cap, sizeof(int32_t)) < 0:
-            return NO_MEMORY
-        b.cap_quoted = cap
+    if make_room(<void**>&b.quoted, &b.cap_quoted, n + 1, 3 * sizeof(int32_t)) < 0:
+        return NO_MEMORY
     memcpy(b.quoted + 3 * <int64_t>n, terms, 3 * sizeof(int32_t))
     b.n_quoted = n + 1
     return add_term(b, kind, n, NULL, 0)
@@ -305,6 +293,12 @@ cdef object column(Batch owner, void* data, int64_t n, bytes code, int size):
     return numpy.asarray(view)
 
 
+cdef object slot_column(Batch batch, int32_t* ids):
+    """A column of statements."""
+    need_statements(batch)
+    return None if ids == NULL else column(batch, ids, batch.a.n_rows, b"i", 4)
+
+
 cdef Batch new_batch(int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit):
     cdef Batch batch = Batch.__new__(Batch)
     if init_arena(&batch.a, arity, rows, terms, text, text_limit) < 0:
@@ -427,26 +421,22 @@ cdef class Batch(BatchViews):
     @property
     def s(self):
         """Subjects: int32 term ids."""
-        need_statements(self)
-        return column(self, self.a.s, self.a.n_rows, b"i", 4)
+        return slot_column(self, self.a.s)
 
     @property
     def p(self):
         """Predicates: int32 term ids."""
-        need_statements(self)
-        return column(self, self.a.p, self.a.n_rows, b"i", 4)
+        return slot_column(self, self.a.p)
 
     @property
     def o(self):
         """Objects: int32 term ids."""
-        need_statements(self)
-        return column(self, self.a.o, self.a.n_rows, b"i", 4)
+        return slot_column(self, self.a.o)
 
     @property
     def g(self):
         """Graphs: int32 term ids, -1 for the default graph. None if the statements are triples."""
-        need_statements(self)
-        return None if self.a.g == NULL else column(self, self.a.g, self.a.n_rows, b"i", 4)
+        return slot_column(self, self.a.g)
 
     @property
     def op(self):

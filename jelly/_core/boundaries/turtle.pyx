@@ -1,6 +1,10 @@
-"""A lexer of Turtle, TriG, N-Triples and N-Quads that only finds messages, versions and prefixes."""
+"""A lexer of Turtle, TriG, N-Triples and N-Quads that only finds messages, versions and prefixes.
 
-from libc.stdint cimport uint64_t
+Inside of these constructs other characters have no meaning: < opens an IRI, " and ' a string, # a comment, \\ an escape in
+a name. Other bytes are skipped one by one. UTF-8 need not be decoded, because all five characters are ASCII.
+"""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memset
 
 from jelly._core.base.batch cimport load_u64
@@ -10,6 +14,14 @@ from jelly._core.base.characters cimport (
     skip_wide_space,
 )
 from jelly._core.base.objects cimport hold
+
+cdef enum:
+    # Results of `scan`.
+    USED_UP = 0  # more input, or the end of the input, is needed to tell what the rest is
+    MESSAGE = 1
+    PREFIX = 2
+    VERSION = 3
+    BAD_MESSAGE = 4
 
 cdef enum:
     # States of `scan`.
@@ -41,6 +53,32 @@ cdef enum:
     MAX_KEYWORD = 16
     # Between "@message" and its dot.
     MAX_GAP = 1024
+
+
+ctypedef struct Scan:
+    const uint8_t* at
+    const uint8_t* end
+    const uint8_t* begin  # address in memory of the offset `origin` of the input
+    int64_t origin
+    uint8_t kinds[256]
+    int state
+    uint8_t quote
+    bint directive  # the dialect: MESSAGE and @message, else the comment
+    bint final
+    bint after_string  # an @ would begin a language tag
+    bint after_version  # a string is no literal
+    int64_t depth  # of braces
+    bint inside  # a statement or directive goes on
+    bint sparql  # that is a directive without a dot: its IRI or string ends it
+    bint after_literal  # all but spaces and comments since is a string; a tag or datatype may follow
+    bint after_brace  # {| begins an annotation
+    bint after_bar  # |} ends one
+    int64_t nested  # ( [ << and { that are open
+    int64_t deepest  # the most of them so far
+    # of what was found, as offsets of the input
+    int64_t found_at
+    int64_t found_end
+    int64_t note_at
 
 
 cdef void init_scan(Scan* t) noexcept nogil:
@@ -109,6 +147,7 @@ cdef int take_name(Scan* t) noexcept nogil:
     cdef bint at_sign = begin[0] == 0x40
     cdef bint tag = at_sign and t.after_string
     cdef int64_t n
+    cdef int found
     if at_sign and begin + 1 == t.end and not t.final:
         return USED_UP
     end = skip_name(t, begin + 1)
@@ -126,34 +165,24 @@ cdef int take_name(Scan* t) noexcept nogil:
     t.found_end = t.note_at = offset(t, end)
     if n == 4 and not t.inside and is_word(begin, n, b"base", 4):
         t.sparql = True
-    if tag or n > 8 or n < 6:
-        t.at = end
-    elif is_word(begin + at_sign, n - at_sign, b"prefix", 6):
-        t.at = end
-        t.after_string = False
-        t.sparql = not at_sign
-        t.inside = True
-        return -PREFIX
-    elif is_word(begin + at_sign, n - at_sign, b"version", 7):
-        t.at = end
-        t.after_string = False
-        t.after_version = True
-        t.sparql = not at_sign
-        t.inside = True
-        return -VERSION
-    elif not t.directive:
-        t.at = end
-    elif n == 7 and memcmp(begin, <const char*>b"MESSAGE", 7) == 0:
-        t.at = end
-        t.after_string = False
-        return -MESSAGE
-    elif n == 8 and memcmp(begin, <const char*>b"@message", 8) == 0:
+    if t.directive and n == 8 and not tag and memcmp(begin, b"@message", 8) == 0:
         return take_at_message(t, end)
-    else:
-        t.at = end
+    t.at = end
+    t.after_string = False
+    if 6 <= n <= 8 and not tag:
+        if t.directive and n == 7 and memcmp(begin, b"MESSAGE", 7) == 0:
+            return -MESSAGE
+        found = (
+            PREFIX if is_word(begin + at_sign, n - at_sign, b"prefix", 6)
+            else VERSION if is_word(begin + at_sign, n - at_sign, b"version", 7) else 0
+        )
+        if found:
+            t.after_version = t.after_version or found == VERSION
+            t.sparql = not at_sign
+            t.inside = True
+            return -found
     t.inside = True
     t.after_literal = False
-    t.after_string = False
     return 1
 
 

@@ -40,4 +40,3 @@ ctypedef struct Markup:
 
 
 cdef int step(Markup* t) noexcept nogil
-cdef int find_document_end(Markup* t) noexcept nogil

@@ -105,25 +105,23 @@ cdef int scan_tag(Markup* t) noexcept nogil:
 cdef int step(Markup* t) noexcept nogil:
     """Scan one construct, or the part of it that is there. A status other than USED_UP is a find."""
     cdef uint8_t byte = t.at[0]
+    cdef int around = TAG if t.state == TAG_QUOTED else DOCTYPE if t.state > DOCTYPE else CONTENT
     if t.state == CONTENT:
         return skip_content(t)
     if t.state == DOCTYPE:
         return scan_doctype(t)
     if t.state == COMMENT or t.state == DOCTYPE_COMMENT:
         if skip_to(t, b"-->", 3):
-            t.state = CONTENT if t.state == COMMENT else DOCTYPE
+            t.state = around
     elif t.state == CDATA:
         if skip_to(t, b"]]>", 3):
-            t.state = CONTENT
-    elif t.state == INSTRUCTION:
+            t.state = around
+    elif t.state == INSTRUCTION or t.state == DOCTYPE_INSTRUCTION:
         if skip_to(t, b"?>", 2):
-            t.state = CONTENT
-    elif t.state == DOCTYPE_INSTRUCTION:
-        if skip_to(t, b"?>", 2):
-            t.state = DOCTYPE
+            t.state = around
     elif t.state == TAG_QUOTED or t.state == DOCTYPE_QUOTED:
         if skip_quoted(t):
-            t.state = TAG if t.state == TAG_QUOTED else DOCTYPE
+            t.state = around
     elif t.state == LESS:
         t.at += 1
         t.slash = False

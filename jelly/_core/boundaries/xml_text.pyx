@@ -1,12 +1,13 @@
 """XML whose text is in one piece: without comments, processing instructions and CDATA sections."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy, memset, strlen
 
 from jelly._core.base.claim cimport Claim
 from jelly._core.base.objects cimport hold
 from jelly._core.boundaries.xml cimport (
-    BANG, BANG_DASH, CDATA, CLOSING, COMMENT, CONTENT, DOCTYPE, INSTRUCTION, LESS, STRAY, TAG, step
+    BANG, BANG_DASH, CDATA, CLOSING, COMMENT, CONTENT, DOCTYPE, INSTRUCTION, LESS, Markup, STRAY, TAG, step
 )
 
 cdef enum:
@@ -18,6 +19,17 @@ cdef enum:
     MOST = 5
     # Bytes that wait at the most: "<!", "]]".
     WAITING = 16
+
+
+ctypedef struct Joiner:
+    Markup markup
+    uint8_t* out
+    int64_t lines  # line ends of what was left out
+    int skip  # bytes that are still to come of "CDATA["
+    bint named  # in a tag, its name goes on
+    bint kept  # the instruction is the declaration
+    bint returned  # the last byte was a carriage return
+    bint raw  # it is no XML: all is given as it is
 
 
 cdef inline void put(Joiner* j, const uint8_t* begin, int64_t n) noexcept nogil:
@@ -62,12 +74,6 @@ cdef const uint8_t* put_name(Joiner* j, const uint8_t* begin, bint opening) noex
     return at
 
 
-cdef void give_up(Joiner* j, const uint8_t* head, int64_t n) noexcept nogil:
-    """It is no XML: what waits, and all that follows as it is."""
-    put(j, head, n)
-    j.raw = True
-
-
 cdef void put_cdata(Joiner* j, const uint8_t* begin, int before) noexcept nogil:
     """The output of a CDATA section, before which `before` brackets waited; brackets at its end wait again."""
     cdef const uint8_t* head = <const uint8_t*>b"<![CDATA["
@@ -75,8 +81,9 @@ cdef void put_cdata(Joiner* j, const uint8_t* begin, int before) noexcept nogil:
     cdef int waiting = j.markup.matched
     while j.skip and begin < end:
         if begin[0] != head[9 - j.skip]:
-            give_up(j, head, 9 - j.skip)
+            put(j, head, 9 - j.skip)
             put(j, begin, end - begin)
+            j.raw = True
             return
         begin += 1
         j.skip -= 1
@@ -92,45 +99,49 @@ cdef void join(Joiner* j) noexcept nogil:
     """All that is there."""
     cdef Markup* t = &j.markup
     cdef const uint8_t* begin
+    cdef const uint8_t* end
+    cdef const char* head
     cdef int before, matched, status
-    while t.at < t.end:
+    cdef bint shown
+    while t.at < t.end and not j.raw:
         begin = t.at
-        if j.raw:
-            t.at = t.end
-            put(j, begin, t.at - begin)
-            return
         before = t.state
         matched = t.matched
         status = step(t)
+        if before == CDATA:
+            put_cdata(j, begin, matched)
+            continue
+        if status == STRAY and before == CONTENT:
+            # Not ours to judge.
+            t.apart = True
+            t.at += t.at[0] != 0x3C
+        end = t.at
+        # What waited, and whether it is given with this part.
+        head = b""
+        shown = True
         if before == CONTENT:
-            if status == STRAY:
-                # Not ours to judge.
-                t.apart = True
-                t.at += t.at[0] != 0x3C
-            put(j, begin, t.at - begin - (t.state == LESS))
+            end -= t.state == LESS
         elif before == LESS:
             j.kept = t.depth == 0 and t.state == INSTRUCTION  # the declaration
-            if t.state == TAG or t.state == CLOSING or j.kept:
-                put(j, <const uint8_t*>b"<", 1)
-                put(j, begin, t.at - begin)
-                j.named = True
+            j.named = True
+            head = b"<"
+            shown = t.state == TAG or t.state == CLOSING or j.kept
         elif before == BANG:
             j.skip = CDATA_HEAD
-            if t.state == DOCTYPE:
-                put(j, <const uint8_t*>b"<!", 2)
-                put(j, begin, t.at - begin)
-        elif before == CDATA:
-            put_cdata(j, begin, matched)
+            head = b"<!"
+            shown = t.state == DOCTYPE
         elif before == BANG_DASH:
-            if begin[0] != 0x2D:
-                give_up(j, <const uint8_t*>b"<!-", 3)
-                put(j, begin, t.at - begin)
+            head = b"<!-"
+            shown = j.raw = begin[0] != 0x2D
         elif before == COMMENT or (before == INSTRUCTION and not j.kept):
-            drop(j, begin, t.at)
-        else:
-            if j.lines and j.named and (before == TAG or before == CLOSING):
-                begin = put_name(j, begin, before == TAG)
-            put(j, begin, t.at - begin)
+            drop(j, begin, end)
+            shown = False
+        elif j.lines and j.named and (before == TAG or before == CLOSING):
+            begin = put_name(j, begin, before == TAG)
+        if shown:
+            put(j, <const uint8_t*>head, strlen(head))
+            put(j, begin, end - begin)
+    put(j, t.at, t.end - t.at)
 
 
 cdef class TextJoiner:
@@ -172,13 +183,9 @@ cdef class TextJoiner:
         held = hold(&self.claimed, self)
         cdef bytes text = self.with_line_feeds(bytes(data))
         cdef Joiner* j = &self.j
-        cdef int64_t most
-        cdef bytes made
+        cdef bytes made = PyBytes_FromStringAndSize(NULL, MOST * len(text) + min(j.lines, <int64_t>MAX_LINES) + WAITING)
         j.markup.at = <const uint8_t*><const char*>text
         j.markup.end = j.markup.at + len(text)
-        most = (MOST if j.markup.state == CDATA or j.markup.state == BANG or b"![" in text else 1) * len(text)
-        most += min(j.lines, <int64_t>MAX_LINES) + WAITING
-        made = PyBytes_FromStringAndSize(NULL, most)
         cdef uint8_t* begin = <uint8_t*>PyBytes_AS_STRING(made)
         j.out = begin
         with nogil:

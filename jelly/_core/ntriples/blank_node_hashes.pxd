@@ -89,4 +89,4 @@ cdef int note_mentions(Labeller* c) noexcept nogil
 cdef int hash_all_first(Labeller* c) noexcept nogil
 cdef int put_label(uint8_t* out, bint canonical, int32_t number) noexcept nogil
 cdef int label_of(Labeller* c, int32_t node, uint8_t* out) noexcept nogil
-cdef int add_related(Labeller* c, int32_t node, int32_t rank, Statement* statement, const char* position) noexcept nogil
+cdef int add_related(Labeller* c, int32_t node, const Statement* statement, int slot) noexcept nogil

@@ -4,6 +4,7 @@ from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+from jelly._core.base.constants cimport GRAPH, PREDICATE
 from jelly._core.base.fault cimport NO_MEMORY
 from jelly._core.algebra.sha2 cimport add_sha, begin_sha, end_sha
 from jelly._core.algebra.sort cimport heap_sort
@@ -41,7 +42,7 @@ cdef inline void mention(Labeller* c, int32_t rank, int64_t row, int64_t* at) no
 cdef int note_mentions(Labeller* c) noexcept nogil:
     cdef int64_t row
     cdef int32_t node
-    cdef Statement* statement
+    cdef int slot
     cdef int64_t* at
     c.mention_at = <int64_t*>calloc(c.n_nodes + 1, sizeof(int64_t))
     at = <int64_t*>malloc(c.n_nodes * sizeof(int64_t))
@@ -49,10 +50,8 @@ cdef int note_mentions(Labeller* c) noexcept nogil:
         free(at)
         return NO_MEMORY
     for row in range(c.statements.n):
-        statement = &c.statements.rows[row]
-        mention(c, statement.s, row, NULL)
-        mention(c, statement.o, row, NULL)
-        mention(c, statement.g, row, NULL)
+        for slot in range(4):
+            mention(c, c.statements.rows[row].ids[slot], row, NULL)
     for node in range(c.n_nodes):
         c.mention_at[node + 1] += c.mention_at[node]
         at[node] = c.mention_at[node]
@@ -62,10 +61,8 @@ cdef int note_mentions(Labeller* c) noexcept nogil:
         return NO_MEMORY
     memset(c.mentions, 0xFF, (c.mention_at[c.n_nodes] + 1) * sizeof(int64_t))
     for row in range(c.statements.n):
-        statement = &c.statements.rows[row]
-        mention(c, statement.s, row, at)
-        mention(c, statement.o, row, at)
-        mention(c, statement.g, row, at)
+        for slot in range(4):
+            mention(c, c.statements.rows[row].ids[slot], row, at)
     free(at)
     return 0
 
@@ -83,7 +80,7 @@ cdef int compare_lines(const void* x, const void* y, const void* context) noexce
 
 
 cdef inline uint32_t part_of(Labeller* c, int32_t rank, int32_t node) noexcept nogil:
-    """The rank of a term; no graph comes first, blank nodes last: the reference node _:a before the other ones."""
+    """The rank of a term; 0, which is no graph, comes first, blank nodes last: the reference node _:a before the other ones."""
     if rank < c.n_terms:
         return <uint32_t>(rank + 1)
     return <uint32_t>c.n_terms + (IS_NODE if rank - c.n_terms == node else OTHER_NODE)
@@ -109,10 +106,8 @@ cdef void hash_first_degree(Labeller* c, int32_t node, Line* lines) noexcept nog
         if c.mentions[c.mention_at[node] + i] < 0:
             break  # a statement that has the node twice was counted twice
         statement = &c.statements.rows[c.mentions[c.mention_at[node] + i]]
-        lines[i].part[0] = part_of(c, statement.s, node)
-        lines[i].part[1] = part_of(c, statement.p, node)
-        lines[i].part[2] = part_of(c, statement.o, node)
-        lines[i].part[3] = 0 if statement.g < 0 else part_of(c, statement.g, node)
+        for k in range(4):
+            lines[i].part[k] = part_of(c, statement.ids[k], node)
         kept += 1
     heap_sort(lines, kept, sizeof(Line), compare_lines, NULL)
     begin_sha(&sha, c.numbers_of_sha, c.wide)
@@ -174,9 +169,10 @@ cdef int label_of(Labeller* c, int32_t node, uint8_t* out) noexcept nogil:
     return 0
 
 
-cdef int add_related(Labeller* c, int32_t node, int32_t rank, Statement* statement, const char* position) noexcept nogil:
+cdef int add_related(Labeller* c, int32_t node, const Statement* statement, int slot) noexcept nogil:
     """If a term in a statement of `node` is another blank node, add its relation to `node`."""
-    cdef int32_t other = node_of(c, rank)
+    cdef int32_t other = node_of(c, statement.ids[slot])
+    cdef const uint8_t* position = <const uint8_t*>b"spog" + slot
     cdef Sha2 sha
     cdef uint8_t label[LABEL_BYTES]
     cdef int n, kind
@@ -188,7 +184,7 @@ cdef int add_related(Labeller* c, int32_t node, int32_t rank, Statement* stateme
     if make_room(<void**>&c.related, &c.cap_related, c.n_related + 1, sizeof(Related)) < 0:
         return NO_MEMORY
     c.steps += 1
-    predicate = -1 if position[0] == 0x67 else statement.p
+    predicate = -1 if slot == GRAPH else statement.ids[PREDICATE]
     if c.canonical[other] >= 0:
         number = c.canonical[other]
         kind = 1
@@ -207,7 +203,7 @@ cdef int add_related(Labeller* c, int32_t node, int32_t rank, Statement* stateme
         known.number = number
         known.predicate = predicate
         begin_sha(&sha, c.numbers_of_sha, c.wide)
-        add_sha(&sha, <const uint8_t*>position, 1)
+        add_sha(&sha, position, 1)
         if predicate >= 0:
             term = c.term_of[predicate]
             add_sha(&sha, c.text + c.start[term], c.start[term + 1] - c.start[term])

@@ -10,7 +10,7 @@ from jelly._core.algebra.dictionary cimport TermDictionary, drop_slots
 from jelly._core.algebra.sha2 cimport SHA_NUMBERS, fill_sha_numbers
 from jelly._core.algebra.sort cimport TextItem, sort_texts
 from jelly._core.algebra.statement_ids cimport (
-    Statement, Statements, drop_duplicates, need_rdf, sort_statements, take_statements,
+    Statements, drop_duplicates, need_rdf, sort_statements, take_statements,
 )
 from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, len_of, load_row
 from jelly._core.base.characters cimport UCHAR
@@ -254,8 +254,9 @@ cdef class Canonicalizer:
         """Replace the numbers of terms by their ranks, in the statements too."""
         cdef int32_t* rank = <int32_t*>malloc((n_terms + 1) * sizeof(int32_t))
         cdef TextItem* items = <TextItem*>malloc((self.n_texts + 1) * sizeof(TextItem))
-        cdef Statement* row
+        cdef int32_t* id
         cdef int64_t i
+        cdef int slot
         if rank == NULL or items == NULL:
             free(rank)
             free(items)
@@ -269,12 +270,10 @@ cdef class Canonicalizer:
         for i in range(self.n_texts + self.n_nodes):
             rank[self.term_of[i]] = <int32_t>i
         for i in range(self.rows.n):
-            row = &self.rows.rows[i]
-            row.s = rank[row.s]
-            row.p = rank[row.p]
-            row.o = rank[row.o]
-            if row.g != NO_TERM:
-                row.g = rank[row.g]
+            for slot in range(4):
+                id = &self.rows.rows[i].ids[slot]
+                if id[0] != NO_TERM:
+                    id[0] = rank[id[0]]
         free(rank)
         if sort_statements(&self.rows, self.n_texts + self.n_nodes) < 0:
             return NO_MEMORY
@@ -284,8 +283,9 @@ cdef class Canonicalizer:
     cdef int use_labels(self) noexcept nogil:
         """Sort the statements again, with blank nodes in the order of their canonical labels."""
         cdef int32_t* rank = <int32_t*>malloc((self.n_nodes + 1) * sizeof(int32_t))
-        cdef Statement* row
+        cdef int32_t* id
         cdef int64_t i
+        cdef int slot
         self.node_at = <int32_t*>malloc((self.n_nodes + 1) * sizeof(int32_t))
         if rank == NULL or self.node_at == NULL:
             free(rank)
@@ -294,13 +294,10 @@ cdef class Canonicalizer:
         for i in range(self.n_nodes):
             self.node_at[rank[self.canonical[i]]] = <int32_t>i
         for i in range(self.rows.n):
-            row = &self.rows.rows[i]
-            if row.s >= self.n_texts:
-                row.s = self.n_texts + rank[self.canonical[row.s - self.n_texts]]
-            if row.o >= self.n_texts:
-                row.o = self.n_texts + rank[self.canonical[row.o - self.n_texts]]
-            if row.g >= self.n_texts:
-                row.g = self.n_texts + rank[self.canonical[row.g - self.n_texts]]
+            for slot in range(4):
+                id = &self.rows.rows[i].ids[slot]
+                if id[0] >= self.n_texts:
+                    id[0] = self.n_texts + rank[self.canonical[id[0] - self.n_texts]]
         free(rank)
         return sort_statements(&self.rows, self.n_texts + self.n_nodes)
 
@@ -399,24 +396,22 @@ cdef class Canonicalizer:
     cdef bytes put_lines(self, int64_t* row, int64_t size):
         cdef int64_t end = row[0]
         cdef int64_t n = 0
-        cdef Statement* one
+        cdef int slot
         cdef bytes lines
         cdef uint8_t* begin
         cdef uint8_t* out
         with nogil:
             while end < self.rows.n and n < size:
-                one = &self.rows.rows[end]
-                n += self.len_part(one.s) + self.len_part(one.p) + self.len_part(one.o) + self.len_part(one.g) + 2
+                n += 2
+                for slot in range(4):
+                    n += self.len_part(self.rows.rows[end].ids[slot])
                 end += 1
         lines = PyBytes_FromStringAndSize(NULL, n)
         begin = out = <uint8_t*>PyBytes_AS_STRING(lines)
         with nogil:
             while row[0] < end:
-                one = &self.rows.rows[row[0]]
-                out = self.put_part(out, one.s)
-                out = self.put_part(out, one.p)
-                out = self.put_part(out, one.o)
-                out = self.put_part(out, one.g)
+                for slot in range(4):
+                    out = self.put_part(out, self.rows.rows[row[0]].ids[slot])
                 out[0] = 0x2E
                 out[1] = 0x0A
                 out += 2

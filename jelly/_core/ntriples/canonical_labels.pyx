@@ -13,7 +13,6 @@ from jelly._core.base.memory cimport make_room
 from jelly._core.base.protobuf cimport Writer, put_byte, put_bytes, reserve
 from jelly._core.algebra.sha2 cimport SHA_HEX, add_sha, begin_sha, end_sha
 from jelly._core.algebra.sort cimport TextItem, heap_sort, sort_texts
-from jelly._core.algebra.statement_ids cimport Statement
 from jelly._core.ntriples.blank_node_hashes cimport (
     LABEL_BYTES, Related, Visit, add_related, hash_all_first, label_of, note_mentions, put_label,
 )
@@ -69,8 +68,8 @@ cdef int push_number(Labeller* c, int32_t number) noexcept nogil:
 cdef int enter(Labeller* c, int32_t node) noexcept nogil:
     """Steps 1 to 3: begin a visit with the related nodes."""
     cdef Visit* visit
-    cdef Statement* statement
     cdef int64_t i
+    cdef int slot
     cdef int64_t known = c.cap_visits
     if make_room(<void**>&c.visits, &c.cap_visits, c.n_visits + 1, sizeof(Visit)) < 0:
         return NO_MEMORY
@@ -82,13 +81,9 @@ cdef int enter(Labeller* c, int32_t node) noexcept nogil:
     for i in range(c.mention_at[node], c.mention_at[node + 1]):
         if c.mentions[i] < 0:
             break
-        statement = &c.statements.rows[c.mentions[i]]
-        if (
-            add_related(c, node, statement.s, statement, b"s") < 0
-            or add_related(c, node, statement.o, statement, b"o") < 0
-            or add_related(c, node, statement.g, statement, b"g") < 0
-        ):
-            return NO_MEMORY
+        for slot in range(4):
+            if add_related(c, node, &c.statements.rows[c.mentions[i]], slot) < 0:
+                return NO_MEMORY
     c.n_related = visit.related_at + sort_related(c, c.related + visit.related_at, c.n_related - visit.related_at)
     visit.related_end = c.n_related
     visit.group_end = visit.related_at

@@ -1,6 +1,6 @@
 """N-Triples and N-Quads line by line: comments, VERSION, and delimiters of messages."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcmp
 
 from jelly._core.base.batch cimport BatchData, add_frame, add_metadata, add_row
@@ -9,21 +9,19 @@ from jelly._core.base.fault cimport (
     AFTER_DOT, FULL, LINE_CUT, LINE_LIMIT, LITERAL_OPEN, MESSAGE_LIMIT, NOT_ANNOUNCED, NOT_STRICT, NO_MEMORY, OK,
     VERSION_LINE, WRONG_DIALECT, fail,
 )
-from jelly._core.base.protobuf cimport put_bytes, reserve
+from jelly._core.base.protobuf cimport Reader, put_bytes, reserve
 from jelly._core.ntriples.term_reader cimport (
-    BY_COMMENT, BY_DIRECTIVE, GRAPH, OBJECT, PREDICATE, RDF_11, RDF_12, RDF_12_BASIC, SUBJECT, NTriplesReader, check_text,
-    forget_tokens, miss, skip_space, take_statement, take_text,
+    BY_COMMENT, BY_DIRECTIVE, GRAPH, OBJECT, PREDICATE, RDF_11, SUBJECT, check_text, find_word, forget_tokens, miss,
+    skip_space, take_statement, take_text,
 )
 
 
 cdef int take_version(NTriplesReader* t) noexcept nogil:
     """RDF 1.2: VERSION "1.2". Strict: what follows may only have what the version has, and no more than was asked for."""
     cdef const char* messages = b"-messages"
-    cdef const char* v11 = b"1.1"
-    cdef const char* v12 = b"1.2"
-    cdef const char* basic = b"1.2-basic"
     cdef const uint8_t* place
     cdef int version
+    cdef Reader word
     cdef const uint8_t* text = NULL
     cdef int64_t n = 0
     cdef int status
@@ -43,13 +41,9 @@ cdef int take_version(NTriplesReader* t) noexcept nogil:
         if t.either and not t.begun:
             t.messages = BY_DIRECTIVE
     if t.strict:
-        version = 0
-        if n == 3 and memcmp(text, v11, 3) == 0:
-            version = RDF_11
-        elif n == 3 and memcmp(text, v12, 3) == 0:
-            version = RDF_12
-        elif n == 9 and memcmp(text, basic, 9) == 0:
-            version = RDF_12_BASIC
+        word.at = text
+        word.end = text + n
+        version = RDF_11 + find_word(&word, b"\0031.1\0111.2-basic\0031.2")
         if version == 0 or version > t.asked:
             return fail(&t.fault, NOT_STRICT, place, VERSION_LINE, VERSION_LINE)
         t.version = version

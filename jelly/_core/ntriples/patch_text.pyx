@@ -1,33 +1,27 @@
 """RDF Patch text to Batches and back: the rows H TX TC TA PA PD A D of RDF Delta, with terms as in N-Quads."""
 
 from libc.stdint cimport int8_t, int32_t
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy, strlen
 
-from jelly._core.base.batch cimport NO_TERM, BatchData, add_row, len_of
+from jelly._core.base.batch cimport NO_TERM, BatchData, add_row, len_of, load_row
 from jelly._core.base.characters cimport is_digit, is_letter, is_line_end
 from jelly._core.base.fault cimport (
     BAD_TERM, FULL, HEADER_KEY, NO_MEMORY, OK, OPERATION, PATCH_GRAPH, PREFIX_IRI, PREFIX_NAME, TEXT_UTF8, fail,
 )
 from jelly._core.base.kinds cimport COMPOUND, KIND_IRI, KIND_TEXT, among
 from jelly._core.rules.patch_operations cimport (
-    OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
-    step_transaction,
+    OLD_START, OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START, SEGMENT,
+    step_transaction, word_of,
 )
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.ntriples.line_reader cimport begin_line, end_line, step_line_end
 from jelly._core.ntriples.term_reader cimport (
-    GRAPH, OBJECT, PREDICATE, SUBJECT, NTriplesReader, intern, miss, skip_space, take_dot, take_statement, take_string,
-    take_term,
+    GRAPH, OBJECT, PREDICATE, SUBJECT, intern, miss, skip_space, take_dot, take_statement, take_string, take_term,
 )
 from jelly._core.ntriples.term_writer cimport len_row, len_slot, len_text, nt_put_term, put_row, put_text
 
 
 # ---- reading
-
-cdef enum:
-    # Z, which Jena writes between parts of a patch: it changes nothing, so it becomes no row.
-    SEGMENT = 127
-
 
 cdef inline bint is_quote(NTriplesReader* t, const uint8_t* at) noexcept nogil:
     """Whether a quoted text begins here. Jena also reads single quotes."""
@@ -35,44 +29,21 @@ cdef inline bint is_quote(NTriplesReader* t, const uint8_t* at) noexcept nogil:
 
 
 cdef int take_operation(NTriplesReader* t) noexcept nogil:
-    """The letters at the start of a row, as OP_*."""
-    cdef const uint8_t* at = t.at
-    cdef uint8_t first = at[0]
-    cdef uint8_t second = 0
-    cdef int op = 0
-    if first == 0x41:  # A
-        op = OP_ADD
-        at += 1
-    elif first == 0x44:  # D
-        op = OP_DELETE
-        at += 1
-    elif first == 0x48:  # H
-        op = OP_HEADER
-        at += 1
-    elif first == 0x5A and not t.strict:  # Z
-        op = SEGMENT
-        at += 1
-    else:
-        if t.end - at > 1:
-            second = at[1]
-        at += 2
-        if first == 0x54:  # T
-            if second == 0x58 or second == 0x42:  # TX; TB in older patches
-                op = OP_START
-            elif second == 0x43:  # TC
-                op = OP_COMMIT
-            elif second == 0x41:  # TA
-                op = OP_ABORT
-        elif first == 0x50:  # P
-            if second == 0x41:  # PA
-                op = OP_NAMESPACE_ADD
-            elif second == 0x44:  # PD
-                op = OP_NAMESPACE_DELETE
-    if op == 0 or (at < t.end and (is_letter(at[0]) or is_digit(at[0]) or at[0] == 0x3A)):
-        return miss(t, OPERATION, t.at, 0)
-    t.at = at
-    skip_space(t)
-    return op
+    """The letters at the start of a row, as OP_* or SEGMENT."""
+    cdef const uint8_t* at
+    cdef int64_t n
+    cdef int op
+    for op in range(OP_PUNCTUATION):
+        n = strlen(word_of(op))
+        if n == 0 or n > t.end - t.at or memcmp(t.at, word_of(op), n) != 0 or (op == SEGMENT and t.strict):
+            continue
+        at = t.at + n
+        if at < t.end and (is_letter(at[0]) or is_digit(at[0]) or at[0] == 0x3A):
+            break
+        t.at = at
+        skip_space(t)
+        return OP_START if op == OLD_START else op
+    return miss(t, OPERATION, t.at, 0)
 
 
 cdef int take_name(NTriplesReader* t, int code, int32_t* term) noexcept nogil:
@@ -218,6 +189,10 @@ cdef int read_patch_lines(NTriplesReader* t) noexcept nogil:
 
 # ---- writing
 
+cdef enum:
+    AROUND_END = 3  # " .\n"
+
+
 cdef inline bint is_word(const uint8_t* text, int64_t n) noexcept nogil:
     """Whether the name of a header can stand without quotes, of either kind."""
     cdef int64_t i
@@ -252,63 +227,54 @@ cdef uint8_t* put_name(NTriplesWriter* t, uint8_t* out, int32_t term, bint word)
     return out + 1
 
 
+cdef inline bint has_term(const BatchData* b, int64_t row, int slot, const int32_t* ids) noexcept nogil:
+    """Whether a row that is no statement has a term there; of a namespace that is deleted only its name is written."""
+    return ids[slot] >= 0 and (slot != PREDICATE or b.op[row] == OP_NAMESPACE_ADD)
+
+
 cdef int64_t len_patch_row(NTriplesWriter* t, int64_t row) noexcept nogil:
     cdef BatchData* b = t.batch
     cdef int op = b.op[row]
     cdef int64_t n
+    cdef int32_t[4] ids
+    cdef int slot
     if op == OP_ADD or op == OP_DELETE:
         n = len_row(t, row)
         return n + 2 if n >= 0 else n
     if op == OP_PUNCTUATION:
         return 0
-    if op == OP_START or op == OP_COMMIT or op == OP_ABORT:
-        return 5
-    if op == OP_HEADER:
-        n = len_name(t, b.s[row], True) + len_slot(t, b.o[row], OBJECT) + 6
-        return n if t.fault.code == OK else t.fault.code
-    n = len_name(t, b.s[row], False) + 6
-    if op == OP_NAMESPACE_ADD:
-        n += len_slot(t, b.p[row], PREDICATE) + 1
-    if b.g != NULL and b.g[row] != NO_TERM:
-        n += len_slot(t, b.g[row], GRAPH) + 1
+    load_row(b, row, ids)
+    n = strlen(word_of(op)) + AROUND_END
+    if ids[SUBJECT] >= 0:
+        n += 1 + len_name(t, ids[SUBJECT], op == OP_HEADER)
+    for slot in range(PREDICATE, GRAPH + 1):
+        if has_term(b, row, slot, ids):
+            n += 1 + len_slot(t, ids[slot], slot)
     return n if t.fault.code == OK else t.fault.code
-
-
-cdef inline uint8_t* put_end(uint8_t* out) noexcept nogil:
-    out[0] = 0x20
-    out[1] = 0x2E
-    out[2] = 0x0A
-    return out + 3
 
 
 cdef uint8_t* put_patch_row(NTriplesWriter* t, uint8_t* out, int64_t row) noexcept nogil:
     cdef BatchData* b = t.batch
     cdef int op = b.op[row]
+    cdef int64_t n = strlen(word_of(op))
+    cdef int32_t[4] ids
+    cdef int slot
     if op == OP_PUNCTUATION:
         return out
-    if op == OP_ADD or op == OP_DELETE or op == OP_HEADER:
-        out[0] = 0x41 if op == OP_ADD else 0x44 if op == OP_DELETE else 0x48
-        out[1] = 0x20
-        if op != OP_HEADER:
-            return put_row(t, out + 2, row, True)
-        out = put_name(t, out + 2, b.s[row], True)
-        out[0] = 0x20
-        return put_end(nt_put_term(t, out + 1, b.o[row], OBJECT))
-    if op == OP_START or op == OP_COMMIT or op == OP_ABORT:
-        out[0] = 0x54
-        out[1] = 0x58 if op == OP_START else 0x43 if op == OP_COMMIT else 0x41
-        return put_end(out + 2)
-    out[0] = 0x50
-    out[1] = 0x41 if op == OP_NAMESPACE_ADD else 0x44
-    out[2] = 0x20
-    out = put_name(t, out + 3, b.s[row], False)
-    if op == OP_NAMESPACE_ADD:
-        out[0] = 0x20
-        out = nt_put_term(t, out + 1, b.p[row], PREDICATE)
-    if b.g != NULL and b.g[row] != NO_TERM:
-        out[0] = 0x20
-        out = nt_put_term(t, out + 1, b.g[row], GRAPH)
-    return put_end(out)
+    memcpy(out, word_of(op), n)
+    out += n
+    out[0] = 0x20
+    if op == OP_ADD or op == OP_DELETE:
+        return put_row(t, out + 1, row, True)
+    load_row(b, row, ids)
+    if ids[SUBJECT] >= 0:
+        out = put_name(t, out + 1, ids[SUBJECT], op == OP_HEADER)
+    for slot in range(PREDICATE, GRAPH + 1):
+        if has_term(b, row, slot, ids):
+            out[0] = 0x20
+            out = nt_put_term(t, out + 1, ids[slot], slot)
+    memcpy(out, b" .\n", AROUND_END)
+    return out + AROUND_END
 
 
 cdef int64_t len_patch_rows(NTriplesWriter* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil:

@@ -26,7 +26,11 @@ cdef enum:
 
 
 cdef inline bint is_open(const uint8_t* opened, const Statement* row) noexcept nogil:
-    return opened[row.s] or opened[row.p] or opened[row.o] or (row.g >= 0 and opened[row.g])
+    cdef int slot
+    for slot in range(4):
+        if row.ids[slot] >= 0 and opened[row.ids[slot]]:
+            return True
+    return False
 
 
 cdef int set_apart(const uint8_t* opened, Statements* rows, Statements* apart) noexcept nogil:

@@ -15,7 +15,7 @@ from jelly._core.base.utf8 cimport check_utf8, put_point
 from jelly._core.results.rows cimport (
     BOTH_SETS, HALF_PAIR, LITERAL, NOT_TERM, NO_ANSWER, NO_OBJECT, NO_SET, NO_TEXT, NO_TRUTH, OF_BRACE, OF_BRACKET, OF_COLON,
     OF_END, OF_ESCAPE, OF_JSON_VALUE, OF_STRING, STANDS_TWICE, TRIPLE, TYPE, VALUE, Value, add_name, add_text, add_value,
-    begin_row, cell_of, cut, end_row, expected, find_column, find_word, refuse,
+    begin_row, cell_of, cut, end_row, expected, find_column, find_word, peek, refuse,
 )
 
 cdef enum:
@@ -39,17 +39,6 @@ ctypedef int (*Item)(TextRows* t, Reader* key, Value* v, int n) noexcept nogil
 
 
 # ---- JSON
-
-cdef inline int peek(TextRows* t) noexcept nogil:
-    """The next byte that is no space; -1 at the end."""
-    cdef uint8_t byte
-    while t.at < t.end:
-        byte = t.at[0]
-        if byte > 0x20 or not (byte == 0x20 or byte == 0x0A or byte == 0x0D or byte == 0x09):
-            return byte
-        t.at += 1
-    return -1
-
 
 cdef int take_hex(TextRows* t, int64_t* point) noexcept nogil:
     """Four hexadecimal digits."""

@@ -1,12 +1,12 @@
 """Rows of SPARQL results that are text: names, terms and cells of a Batch. Knows no syntax."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcmp
 
+from jelly._core.algebra.sort cimport compare_bytes
 from jelly._core.base.batch cimport BatchData, Interner
 from jelly._core.base.fault cimport Fault
 from jelly._core.base.protobuf cimport Reader, Writer
-from jelly._core.ntriples.term_reader cimport NTriplesReader
+from jelly._core.ntriples.term_reader cimport NTriplesReader, find_word
 
 cdef enum:
     # The answer of an ASK query, or none.
@@ -172,22 +172,19 @@ cdef int end_row(TextRows* t) noexcept nogil
 cdef int32_t add_value(TextRows* t, Value* value) noexcept nogil
 
 
-cdef inline bint same_word(const char* word, const uint8_t* at, int64_t n) noexcept nogil:
-    """Whether two words are the same; of 4 to 8 bytes, as most are, without a call."""
-    if 4 <= n <= 8:
-        return memcmp(word, at, 4) == 0 and memcmp(word + n - 4, at + n - 4, 4) == 0
-    return word[0] == <char>at[0] and memcmp(word, at, n) == 0
+cdef inline int order_of(const Reader* x, const Reader* y) noexcept nogil:
+    """Below, at or above 0, as Python has bytes in order."""
+    return compare_bytes(x.at, x.end - x.at, y.at, y.end - y.at)
 
 
-cdef inline int find_word(const Reader* text, const char* words) noexcept nogil:
-    """The number of a text among words, each of which has its length before it; -1 if it is none."""
-    cdef int64_t n = text.end - text.at
-    cdef int i = 0
-    while words[0]:
-        if words[0] == n and same_word(words + 1, text.at, n):
-            return i
-        words += words[0] + 1
-        i += 1
+cdef inline int peek(TextRows* t) noexcept nogil:
+    """The next byte that is no space; -1 at the end."""
+    cdef uint8_t byte
+    while t.at < t.end:
+        byte = t.at[0]
+        if byte > 0x20 or not (byte == 0x20 or byte == 0x0A or byte == 0x0D or byte == 0x09):
+            return byte
+        t.at += 1
     return -1
 
 

@@ -83,14 +83,6 @@ cdef int add_name(TextRows* t, Reader* name) noexcept nogil:
     return add_text(t, &t.names, name)
 
 
-cdef int order_of(const Reader* x, const Reader* y) noexcept nogil:
-    """Below, at or above 0, as Python has bytes in order."""
-    cdef int64_t n = x.end - x.at
-    cdef int64_t m = y.end - y.at
-    cdef int order = memcmp(x.at, y.at, min(n, m))
-    return order if order or n == m else -1 if n < m else 1
-
-
 cdef int64_t find_column(TextRows* t, Reader* name) noexcept nogil:
     """The column of a variable, or -1. They often come in the order of the head."""
     cdef int64_t low = 0

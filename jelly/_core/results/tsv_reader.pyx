@@ -9,7 +9,7 @@ from jelly._core.base.fault cimport (
 )
 from jelly._core.base.protobuf cimport Reader
 from jelly._core.ntriples.term_reader cimport OBJECT, nt_read_term
-from jelly._core.results.rows cimport OF_REST, OF_VARIABLE, TextRows, add_name, begin_row, cell_of, end_row, expected
+from jelly._core.results.rows cimport OF_REST, OF_VARIABLE, add_name, begin_row, cell_of, end_row, expected
 
 
 cdef bint next_cell(Reader* line, Reader* cell) noexcept nogil:

@@ -14,7 +14,7 @@ from jelly._core.base.protobuf cimport Writer, put_bytes
 from jelly._core.base.utf8 cimport check_utf8, put_point
 from jelly._core.results.rows cimport (
     BAD_CHARACTER, BAD_COMMENT, BAD_RESERVED, OF_EQUALS, OF_MARKUP, OF_NAME, OF_QUOTE, OF_REFERENCE, OF_TAG_END,
-    SAME_ATTRIBUTE, UNDEFINED, cut, expected, find_word,
+    SAME_ATTRIBUTE, UNDEFINED, cut, expected, find_word, order_of, peek,
 )
 
 # ---- characters
@@ -55,14 +55,14 @@ cdef int take_reference(TextRows* t, Reader* text, const uint8_t* end) noexcept 
         if t.at[0] == 0x78:  # x
             base = 16
             t.at += 1
-        if t.at == stop:
-            return expected(t, OF_REFERENCE)
-        while t.at < stop:
+        while True:
             i = hex_digit(t.at[0])
             if not 0 <= i < base:
                 return expected(t, OF_REFERENCE)
             point = min(point * base + i, <int64_t>0x110000)
             t.at += 1
+            if t.at == stop:
+                break
         if (
             (point < 0x20 and point != 0x09 and point != 0x0A and point != 0x0D) or point >> 11 == 0x1B or point > 0x10FFFF
             or point | 1 == 0xFFFF
@@ -178,36 +178,30 @@ cdef int take_prefixed(TextRows* t, Reader* prefix, Reader* name) noexcept nogil
 
 cdef bint skip_space(TextRows* t) noexcept nogil:
     cdef const uint8_t* begin = t.at
-    while t.at < t.end and (t.at[0] == 0x20 or t.at[0] == 0x0A or t.at[0] == 0x09 or t.at[0] == 0x0D):
-        t.at += 1
+    peek(t)
     return t.at > begin
-
-
-cdef inline bint same_text(const Reader* x, const Reader* y) noexcept nogil:
-    return x.end - x.at == y.end - y.at and memcmp(x.at, y.at, y.end - y.at) == 0
 
 
 cdef int take_attribute(TextRows* t, Tag* tag) noexcept nogil:
     cdef Attribute* a = &tag.attributes[tag.n]
     cdef const uint8_t* stop
     cdef const uint8_t* begin = t.at
-    cdef int status, i
+    cdef int status, i, quote
     if tag.n >= MAX_ATTRIBUTES:
         return fail(&t.fault, XML_DEPTH, t.at, MAX_ATTRIBUTES, 1)
     status = take_prefixed(t, &a.prefix, &a.name)
     if status != OK:
         return status
     for i in range(tag.n):
-        if same_text(&a.prefix, &tag.attributes[i].prefix) and same_text(&a.name, &tag.attributes[i].name):
+        if order_of(&a.prefix, &tag.attributes[i].prefix) == 0 and order_of(&a.name, &tag.attributes[i].name) == 0:
             return wrong(t, begin, SAME_ATTRIBUTE)
-    skip_space(t)
-    if t.at >= t.end or t.at[0] != 0x3D:
+    if peek(t) != 0x3D:
         return expected(t, OF_EQUALS)
     t.at += 1
-    skip_space(t)
-    if t.at >= t.end or (t.at[0] != 0x22 and t.at[0] != 0x27):
+    quote = peek(t)
+    if quote != 0x22 and quote != 0x27:
         return expected(t, OF_QUOTE)
-    stop = <const uint8_t*>memchr(t.at + 1, t.at[0], t.end - t.at - 1)
+    stop = <const uint8_t*>memchr(t.at + 1, quote, t.end - t.at - 1)
     if stop == NULL:
         return cut(t, OF_QUOTE)
     t.at += 1
@@ -222,7 +216,7 @@ cdef int take_attribute(TextRows* t, Tag* tag) noexcept nogil:
 
 cdef int take_tag(TextRows* t, Tag* tag) noexcept nogil:
     """A tag, from < on."""
-    cdef int status
+    cdef int status, byte
     cdef bint spaced
     tag.begin = t.at
     tag.n = 0
@@ -234,15 +228,16 @@ cdef int take_tag(TextRows* t, Tag* tag) noexcept nogil:
     tag.whole.end = t.at
     while status == OK:
         spaced = skip_space(t)
-        if t.at < t.end and t.at[0] == 0x3E:
+        byte = peek(t)
+        if byte == 0x3E:
             t.at += 1
             return OK
-        if t.at < t.end and t.at[0] == 0x2F and not tag.ends:
+        if byte == 0x2F and not tag.ends:
             t.at += 1
             tag.empty = True
             if t.at >= t.end or t.at[0] != 0x3E:
                 return expected(t, OF_TAG_END)
-        elif tag.ends or not spaced or t.at >= t.end:
+        elif tag.ends or not spaced or byte < 0:
             return expected(t, OF_TAG_END)
         else:
             status = take_attribute(t, tag)
@@ -256,7 +251,6 @@ cdef int skip_markup(TextRows* t, Reader* text) noexcept nogil:
     cdef const char* close = b"--"
     cdef int64_t left = t.end - begin
     cdef int n = 2
-    cdef bint is_xml
     cdef bint spaced = True
     cdef int status
     cdef Reader ignored
@@ -267,9 +261,10 @@ cdef int skip_markup(TextRows* t, Reader* text) noexcept nogil:
         status = take_name(t, &ignored)
         if status != OK:
             return status
-        is_xml = find_word(&ignored, b"\3xml\3xmL\3xMl\3xML\3Xml\3XmL\3XMl\3XML") >= 0
         spaced = skip_space(t)
-        if is_xml and (t.state != AT_BEGIN or ignored.at[0] != 0x78 or not spaced):
+        if find_word(&ignored, b"\3xml\3xmL\3xMl\3xML\3Xml\3XmL\3XMl\3XML") >= 0 and (
+            t.state != AT_BEGIN or ignored.at[0] != 0x78 or not spaced
+        ):
             return wrong(t, begin, BAD_RESERVED)
         ignored.end = ignored.at
     elif left < 9 and not t.final:

@@ -76,41 +76,40 @@ cdef int64_t parse_own(const uint8_t* label, int64_t n) noexcept nogil:
     return number
 
 
-cdef inline LabelSlot* find_slot(
-    LabelSlot* slots, int64_t n_slots, uint64_t seed, uint64_t high, uint64_t low
-) noexcept nogil:
+cdef inline LabelSlot* find_slot(const Labels* t, uint64_t high, uint64_t low) noexcept nogil:
     """The slot of a label, or the free slot for it."""
-    cdef uint64_t hash = (low ^ high ^ seed) * <uint64_t>0x9E3779B97F4A7C15
-    hash = (hash ^ hash >> 29 ^ seed) * <uint64_t>0xC4CEB9FE1A85EC53
-    cdef int64_t at = <int64_t>((hash ^ hash >> 32) & <uint64_t>(n_slots - 1))
-    while slots[at].number != FREE and (slots[at].low != low or slots[at].high != high):
-        at = (at + 1) & (n_slots - 1)
-    return &slots[at]
+    cdef uint64_t hash = (low ^ high ^ t.seed) * <uint64_t>0x9E3779B97F4A7C15
+    hash = (hash ^ hash >> 29 ^ t.seed) * <uint64_t>0xC4CEB9FE1A85EC53
+    cdef int64_t at = <int64_t>((hash ^ hash >> 32) & <uint64_t>(t.n_slots - 1))
+    while t.slots[at].number != FREE and (t.slots[at].low != low or t.slots[at].high != high):
+        at = (at + 1) & (t.n_slots - 1)
+    return &t.slots[at]
 
 
 cdef int grow_labels(Labels* t) noexcept nogil:
     cdef int64_t n = 2 * t.n_slots if t.n_slots else FEW_SLOTS
     cdef LabelSlot* slots = <LabelSlot*>calloc(n, sizeof(LabelSlot))
+    cdef Labels old = t[0]
     cdef int64_t i
     if slots == NULL:
         return NO_MEMORY
     if t.n_slots == 0:
         # An unpredictable address, so that input cannot be made to collide. Results do not depend on it.
         t.seed = <uint64_t>slots
-    for i in range(n):
-        slots[i].number = FREE
-    for i in range(t.n_slots):
-        if t.slots[i].number != FREE:
-            find_slot(slots, n, t.seed, t.slots[i].high, t.slots[i].low)[0] = t.slots[i]
-    free(t.slots)
     t.slots = slots
     t.n_slots = n
+    for i in range(n):
+        slots[i].number = FREE
+    for i in range(old.n_slots):
+        if old.slots[i].number != FREE:
+            find_slot(t, old.slots[i].high, old.slots[i].low)[0] = old.slots[i]
+    free(old.slots)
     return 0
 
 
 cdef int64_t take_next(Labels* t) noexcept nogil:
     """The next unused number."""
-    while find_slot(t.slots, t.n_slots, t.seed, 0, <uint64_t>t.next).number == t.next:
+    while find_slot(t, 0, <uint64_t>t.next).number == t.next:
         t.next += 1
     t.next += 1
     return t.next - 1
@@ -135,7 +134,7 @@ cdef int64_t number_label(Labels* t, const uint8_t* label, int64_t n, bint writt
         high, low = 0, <uint64_t>own
     if 4 * (t.n_used + 1) > 3 * t.n_slots and grow_labels(t) < 0:
         return NO_MEMORY
-    slot = find_slot(t.slots, t.n_slots, t.seed, high, low)
+    slot = find_slot(t, high, low)
     if slot.number == FREE:
         # take_next reads the table, so the slot is filled after it.
         own = AS_WRITTEN if own < 0 and written else own if own >= t.next else take_next(t)

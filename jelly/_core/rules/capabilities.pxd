@@ -7,7 +7,6 @@ from jelly._core.rules.term_rules cimport Rules
 cdef class Capabilities:
     cdef Rules rules
     cdef readonly str title
-    cdef readonly bint keep_labels
     cdef readonly dict settings
     cdef readonly bint results
     cpdef Batch fit(self, Batch batch, rows=*, slots=*)

@@ -15,7 +15,6 @@ def capabilities_of(name: str, keep_labels: bool = False) -> Capabilities: ...
 @disjoint_base
 class Capabilities:
     title: str
-    keep_labels: bool
     settings: dict[str, Any]
     results: bool
     def __init__(

@@ -8,19 +8,18 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcpy, memset
 
-from jelly._core.base.batch cimport NO_TERM, BatchData, len_of
+from jelly._core.base.batch cimport NO_TERM, BatchData, len_of, load_row
 from jelly._core.base.batch_concat cimport replace_labels
 from jelly._core.base.constants cimport MAX_DEPTH, RDF_NAMESPACE
 from jelly._core.base.kinds cimport (
     COMPOUND, KIND_ANY, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TYPED, KIND_VARIABLE, LITERALS, NODES, N_KINDS,
     PATTERNS, STANDING, TERMS, TEXTS, TRIPLES, among, plain_kinds,
 )
-from jelly._core.rules.patch_operations cimport OP_ADD, OP_DELETE
+from jelly._core.rules.patch_operations cimport is_change
 from jelly._core.rules.iri cimport find_iri_fault
 from jelly._core.rules.term_rules cimport (
     BAD_DATATYPE, BAD_DIRECTION, BAD_GRAPH, BAD_IRI, BAD_LABEL, BAD_NAME, BAD_PATTERN, BAD_PLACE, BAD_TAG, BAD_TEXT,
-    HELD, IN_CELL, IN_TRIPLE, IRIS_ABSOLUTE, IRIS_ANY, IRIS_BARE, IRIS_NOT_BNODE, IRIS_PLAIN, LABELS_ANY, LABELS_NTRIPLES,
-    LABELS_TURTLE, LABELS_XML, TAGS_ANY, TAGS_BCP47, TAGS_PLAIN, TEXT_ANY, TEXT_XML, check_name, check_term, find_name,
+    HELD, IN_CELL, IN_TRIPLE, IRIS_ANY, IRIS_BARE, IRIS_NOT_BNODE, TAGS_ANY, TEXT_ANY, check_name, check_term, find_name,
     has_scheme, is_ntriples_label, len_escaped, put_escaped,
 )
 
@@ -180,14 +179,9 @@ cdef bint has_bad_kinds(Check* c, int slots, const int64_t* chosen, int64_t n) n
         allowed = c.r.kinds[slot]
         if ids == NULL or not (slots >> slot) & 1 or not c.kinds & STANDING & ~allowed:
             continue
-        if chosen == NULL:
-            for i in range(n):
-                if not may_stand(b, allowed, ids[i]):
-                    return True
-        else:
-            for i in range(n):
-                if not may_stand(b, allowed, ids[chosen[i]]):
-                    return True
+        for i in range(n):
+            if not may_stand(b, allowed, ids[i if chosen == NULL else chosen[i]]):
+                return True
     return False
 
 
@@ -195,28 +189,20 @@ cdef int find_in_rows(Check* c, int slots, const int64_t* chosen, int64_t n, bin
     """The first row that cannot be held. Not `deep`: only the kinds of terms can be wrong."""
     cdef BatchData* b = c.b
     cdef int64_t i
-    cdef int slot, why, op
-    cdef int32_t* column[4]
-    if not deep and b.op == NULL and not has_bad_kinds(c, slots, chosen, n):
+    cdef int slot, why
+    cdef bint change
+    cdef int32_t[4] ids
+    if not deep and not has_bad_kinds(c, slots, chosen, n):
         return HELD
-    column[0], column[1], column[2], column[3] = b.s, b.p, b.o, b.g
     for i in range(n):
         c.row = i if chosen == NULL else chosen[i]
-        op = OP_ADD if b.op == NULL else b.op[c.row]
-        if op != OP_ADD and op != OP_DELETE:
-            # A header has a value as object, a namespace has an IRI as predicate; other rows have neither.
-            for slot in range(1, 4):
-                if column[slot] != NULL:
-                    why = find_in_term(c, column[slot][c.row], IN_CELL, 0)
-                    if why != HELD:
-                        return why
-            continue
+        load_row(b, c.row, ids)
+        # A header has a value as object, a namespace has an IRI as predicate, and both a text as subject.
+        change = is_change(b.op, c.row)
         for slot in range(4):
-            if column[slot] == NULL or not (slots >> slot) & 1:
+            if not (slots >> slot) & 1 or (change and not deep and may_stand(b, c.r.kinds[slot], ids[slot])):
                 continue
-            if not deep and may_stand(b, c.r.kinds[slot], column[slot][c.row]):
-                continue
-            why = find_in_term(c, column[slot][c.row], slot, 0)
+            why = find_in_term(c, ids[slot], slot if change else IN_CELL, 0)
             if why != HELD:
                 return why
     return HELD
@@ -249,10 +235,11 @@ cdef uint8_t* put_held(void* bad, uint8_t* out, const BatchData* b, int32_t term
     return out + len_of(b, term)
 
 
-_LABELS = {"any": LABELS_ANY, "ntriples": LABELS_NTRIPLES, "turtle": LABELS_TURTLE, "xml": LABELS_XML}
-_TAGS = {"any": TAGS_ANY, "plain": TAGS_PLAIN, "bcp47": TAGS_BCP47}
-_IRIS = {"any": IRIS_ANY, "not-bnode": IRIS_NOT_BNODE, "bare": IRIS_BARE, "plain": IRIS_PLAIN, "absolute": IRIS_ABSOLUTE}
-_TEXTS = {"any": TEXT_ANY, "xml": TEXT_XML}
+# Words in the order of their numbers in term_rules.pxd.
+_LABELS = ("any", "ntriples", "turtle", "xml")
+_TAGS = ("any", "plain", "bcp47")
+_IRIS = ("any", "not-bnode", "bare", "plain", "absolute")
+_TEXTS = ("any", "xml")
 _QUOTED = ("none", "object", "any")
 _RDF = RDF_NAMESPACE.decode()
 # Start of labels that replace other labels.
@@ -261,10 +248,10 @@ _PLACES = ("subject", "predicate", "object", "graph", "subject of a quoted tripl
            "object of a quoted triple", "value")
 
 
-cdef object chosen_of(dict known, str name, value):
-    if value not in known:
-        raise JellyArgumentError(f"{name} is {value!r}: expected one of {', '.join(known)}")
-    return known[value]
+cdef int number_of(tuple words, str name, value) except -1:
+    if value not in words:
+        raise JellyArgumentError(f"{name} is {value!r}: expected one of {', '.join(words)}")
+    return words.index(value)
 
 
 cdef class Capabilities:
@@ -332,18 +319,17 @@ cdef class Capabilities:
     ):
         cdef Rules* r = &self.rules
         cdef int k
-        if quoted not in _QUOTED:
-            raise JellyArgumentError(f"quoted is {quoted!r}: expected one of {', '.join(_QUOTED)}")
+        number_of(_QUOTED, "quoted", quoted)
         cdef int triple = TRIPLES if quoted == "any" else 0
         cdef int every = TERMS | PATTERNS if patterns else TERMS
         cdef int other = every if literal_subjects else every & ~LITERALS
         self.title = title
-        r.keep_labels = self.keep_labels = keep_labels
+        r.keep_labels = keep_labels
         self.settings = {
             "named_graphs": named_graphs, "generalized": generalized, "literal_subjects": literal_subjects,
             "quoted": quoted, "directions": directions, "labels": labels, "tags": tags, "iris": iris, "texts": texts,
             "names": names, "tagged": tagged, "patterns": patterns, "instead": instead, "results": results,
-            "inner_labels": inner_labels, "quoted_graphs": quoted_graphs,
+            "inner_labels": inner_labels, "quoted_graphs": quoted_graphs, "keep_labels": keep_labels,
         }
         self.results = results
         for k in range(4):
@@ -359,24 +345,23 @@ cdef class Capabilities:
         if not named_graphs:
             r.kinds[3] = NONE
         r.directions = directions
-        r.labels = chosen_of(_LABELS, "labels", labels)
-        r.tags = chosen_of(_TAGS, "tags", tags)
-        r.iris = chosen_of(_IRIS, "iris", iris)
-        r.texts = chosen_of(_TEXTS, "texts", texts)
+        r.labels = number_of(_LABELS, "labels", labels)
+        r.tags = number_of(_TAGS, "tags", tags)
+        r.iris = number_of(_IRIS, "iris", iris)
+        r.texts = number_of(_TEXTS, "texts", texts)
         r.names = names
         r.inner_labels = inner_labels
         r.tagged = tagged
 
     def __reduce__(self):
-        return _restored, (self.title, {**self.settings, "keep_labels": self.keep_labels})
+        return _restored, (self.title, self.settings)
 
     def __repr__(self):
         return f"<jelly.Capabilities of {self.title}>"
 
     def replace(self, **settings) -> Capabilities:
         """The same with other settings."""
-        title = settings.pop("title", self.title)
-        return Capabilities(title, **{**self.settings, "keep_labels": self.keep_labels, **settings})
+        return Capabilities(**{"title": self.title, **self.settings, **settings})
 
     cpdef Batch fit(self, Batch batch, rows=None, slots=15):
         """The Batch, or a copy in which blank nodes have other labels. No other change is ever made.
@@ -411,7 +396,7 @@ cdef class Capabilities:
             if self.results:
                 if not c.no_memory and (deep or c.kinds & STANDING & ~c.r.kinds[IN_CELL]):
                     why = find_in_cells(&c)
-            elif not c.no_memory and (deep or needs_rows(&c, columns)):
+            elif not c.no_memory:
                 why = find_in_rows(&c, columns, chosen, n, deep)
         return relabel_or_refuse(self, batch, &c, why)
 
@@ -509,15 +494,6 @@ cdef object _no_xml(str text):
         if char in "\ufffe\uffff" or (char < " " and char not in "\t\n\r"):
             return f"XML has no way to write U+{ord(char):04X}"
     return "XML has no way to write it"
-
-
-cdef bint needs_rows(Check* c, int columns) noexcept nogil:
-    """Whether a column does not allow some kind of term that the Batch has."""
-    cdef int slot
-    for slot in range(4):
-        if (columns >> slot) & 1 and (slot < 3 or c.b.g != NULL) and c.kinds & STANDING & ~c.r.kinds[slot]:
-            return True
-    return False
 
 
 # ---- capabilities of each format

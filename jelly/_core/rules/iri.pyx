@@ -1,6 +1,6 @@
 """IRIs by RFC 3987, with a scheme (RDF 1.1 Concepts, section 3.2)."""
 
-from libc.stdint cimport int64_t, uint64_t, uint8_t
+from libc.stdint cimport uint64_t
 
 from jelly._core.base.characters cimport describe, is_digit, is_letter, width
 

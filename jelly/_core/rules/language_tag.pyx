@@ -1,6 +1,5 @@
 """Well-formed language tags by RFC 5646 (BCP 47), section 2.1."""
 
-from libc.stdint cimport uint8_t
 
 from jelly._core.base.characters cimport is_digit, is_letter
 

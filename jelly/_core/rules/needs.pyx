@@ -7,7 +7,7 @@ from libc.string cimport memset
 from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, TermView, need_statements, view_term
 from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.kinds cimport COMPOUND, KIND_IRI, KIND_TYPED, NODES, among, plain_kinds
-from jelly._core.rules.patch_operations cimport OP_ADD, OP_DELETE
+from jelly._core.rules.patch_operations cimport is_change
 
 from jelly._options.options import COLUMN_VERSION, MAX_TABLE_SIZE, PhysicalType, StreamOptions
 from jelly.errors import JellyOptionsError
@@ -49,10 +49,6 @@ cdef void look_inside(BatchData* a, int8_t* inner) noexcept nogil:
             )
 
 
-cdef inline bint is_statement(BatchData* a, int64_t row) noexcept nogil:
-    return a.op == NULL or a.op[row] == OP_ADD or a.op[row] == OP_DELETE
-
-
 cdef inline int kind_at(BatchData* a, int32_t term) noexcept nogil:
     """The kind of a term, that of an IRI where it is none."""
     return a.kind[term] if 0 <= term < a.n_terms else KIND_IRI
@@ -75,7 +71,7 @@ cdef bint has_generalized(BatchData* a, const int8_t* inner) noexcept nogil:
             continue
         if a.n_quoted == 0 and kind_at(a, a.p[i]) == KIND_IRI and among(kind_at(a, a.s[i]), NODES):
             pass
-        elif is_statement(a, i) and (
+        elif is_change(a.op, i) and (
             is_generalized(a, 1, a.p[i], inner) or is_generalized(a, 0, a.s[i], inner)
             or is_generalized(a, 2, a.o[i], inner)
         ):

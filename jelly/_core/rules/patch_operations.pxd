@@ -8,6 +8,12 @@ from jelly._core.base.constants cimport (
 from jelly._core.base.fault cimport NESTED_TRANSACTION, NO_TRANSACTION, OK, OPEN_TRANSACTION
 
 cdef enum:
+    # Words of RDF Patch that are no operation: Z, which Jena writes between parts of a patch and which changes nothing; TB,
+    # which is TX in older patches.
+    SEGMENT = 0
+    OLD_START = 1
+
+cdef enum:
     # The last transaction row. It is unknown if reading begins at a keyframe.
     CLOSED = 0
     OPEN = 1
@@ -21,6 +27,16 @@ cdef enum:
 
 
 cdef bint only_statements(const int8_t* op, int64_t row, int64_t end) noexcept nogil
+
+
+cdef inline const char* word_of(int op) noexcept nogil:
+    """The word at the start of a row of RDF Patch; empty for what has none."""
+    return <const char*>b"Z\0\0TB\0A\0\0D\0\0PA\0PD\0TX\0TC\0TA\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0H\0\0\0" + 3 * op
+
+
+cdef inline bint is_change(const int8_t* op, int64_t row) noexcept nogil:
+    """Whether a row is a statement. Without operations (NULL) all rows are."""
+    return op == NULL or op[row] == OP_ADD or op[row] == OP_DELETE
 
 
 cdef inline int step_transaction(int* state, int op) noexcept nogil:

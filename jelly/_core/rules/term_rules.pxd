@@ -6,7 +6,7 @@ from jelly._core.base.batch cimport BatchData
 from jelly._core.base.characters cimport find_label_end, find_tag_end
 
 cdef enum:
-    # Blank node labels
+    # The numbers of the words of capabilities.pyx. Blank node labels
     LABELS_ANY = 0
     LABELS_NTRIPLES = 1
     LABELS_TURTLE = 2  # as N-Triples, without colons
@@ -18,9 +18,9 @@ cdef enum:
     # IRIs
     IRIS_ANY = 0
     IRIS_NOT_BNODE = 1  # none that begins with _:
-    IRIS_BARE = 4  # nor with <<
-    IRIS_PLAIN = 2  # with a scheme, and no character that N-Triples would escape
-    IRIS_ABSOLUTE = 3  # by RFC 3987, with a scheme
+    IRIS_BARE = 2  # nor with <<
+    IRIS_PLAIN = 3  # with a scheme, and no character that N-Triples would escape
+    IRIS_ABSOLUTE = 4  # by RFC 3987, with a scheme
     # Characters of texts
     TEXT_ANY = 0
     TEXT_XML = 1  # XML 1.0, production Char

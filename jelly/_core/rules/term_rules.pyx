@@ -1,10 +1,9 @@
 """Checks of the text of one term: which parts a format cannot hold."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp, memcpy
 
 from jelly._core.base.batch cimport len_of
-from jelly._core.base.characters cimport describe, find_label_end, is_digit, is_label_letter, is_letter, len_character
+from jelly._core.base.characters cimport describe, is_digit, is_label_letter, is_letter, len_character
 from jelly._core.base.constants cimport N_RDF_NAMESPACE, RDF_NAMESPACE, is_tag_datatype
 from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TYPED, LITERALS, among
 from jelly._core.rules.iri cimport find_iri_fault

@@ -22,6 +22,9 @@ ctypedef struct RecentTerm:
     int32_t id
 
 
+cdef tuple as_terms(object statement)
+
+
 cdef class BatchBuilder:
     cdef Batch filled
     cdef Claim claimed

@@ -3,19 +3,17 @@
 cimport cython
 from cpython.exc cimport PyErr_Clear
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
-from cpython.object cimport PyObject
-from cpython.ref cimport Py_XDECREF
 from cpython.unicode cimport PyUnicode_Compare
-from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
+from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
 from jelly._core.algebra.message_blank_nodes cimport drop_tail
 from jelly._core.base.batch cimport (
-    NO_TERM, Batch, BatchData, Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row,
-    add_term as append_term, check_free, clear_arena, clear_interner, free_interner, grow_rows, init_interner,
-    intern_term, make_results, new_batch,
+    NO_TERM, BatchData, add_frame, add_metadata, add_namespace, add_quoted, add_row, add_term as append_term,
+    check_free, clear_arena, clear_interner, free_interner, grow_rows, init_interner, intern_term, make_results,
+    new_batch,
 )
-from jelly._core.base.claim cimport Claim, claim, give_back, value_of
+from jelly._core.base.claim cimport claim, give_back, value_of
 from jelly._core.base.constants cimport XSD_STRING
 from jelly._core.base.fault cimport Fault, fail, fault_error, text_error, utf8_of
 from jelly._core.base.kinds cimport (
@@ -27,7 +25,6 @@ from jelly._core.terms.model cimport (
     IRI, AnyTerm, BlankNode, DefaultGraph, Literal, QuotedTriple, Variable, of_library, split_language,
 )
 from jelly._core.terms.statements cimport Quad, Triple
-from jelly._core.terms.term_adapter cimport TermAdapter
 
 from collections.abc import Mapping
 

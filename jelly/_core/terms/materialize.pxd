@@ -24,11 +24,10 @@ cdef class Materializer:
     cdef object find_graph(self, int32_t graph)
     cdef str text(self, int32_t term)
     cdef PyObject* make(self, int32_t term) except NULL
-    cdef object pattern(self, int kind, int32_t term)
-    cdef object make_foreign(self, int32_t term)
+    cdef object make_other(self, int kind, int32_t term)
     cdef object make_text(self, int32_t term, bint remember)
     cdef object foreign(self, int64_t row)
-    cdef int refuse_generalized(self, int64_t row, int32_t graph) except -1
+    cdef int refuse_generalized(self, int64_t row, const int32_t* ids) except -1
     cdef object statement(self, int64_t row)
     cdef object fill(self, int64_t row, PyObject* old)
     cdef tuple solution(self, int64_t row)

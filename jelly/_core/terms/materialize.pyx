@@ -5,15 +5,14 @@ from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
-from libc.stdint cimport int32_t, int64_t
 
-from jelly._core.base.batch cimport NO_TERM, UNSET, BatchData, len_direction, len_of, need_statements, new_batch
+from jelly._core.base.batch cimport NO_TERM, UNSET, BatchData, len_direction, len_of, load_row, need_statements, new_batch
 from jelly._core.base.batch_concat cimport copy_term
 from jelly._core.base.claim cimport Claim, claim, give_back, keep_made, load_made
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.kinds cimport (
-    COMPOUND, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TRIPLE, KIND_TYPED, KIND_VARIABLE,
-    LITERALS, NODES, PATTERNS, TERMS, TEXTS, TRIPLES, among, plain_kinds, row_of_kind,
+    COMPOUND, KIND_ANY, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TRIPLE, KIND_TYPED,
+    KIND_VARIABLE, LITERALS, NODES, TERMS, TEXTS, TRIPLES, among, plain_kinds, row_of_kind,
 )
 from jelly._core.base.objects cimport fields_of, hold
 from jelly._core.base.push_reader cimport PushReader
@@ -145,58 +144,44 @@ cdef class Materializer:
         cdef int kind = a.kind[term]
         cdef int32_t aux = a.aux[term]
         cdef object new, text
-        cdef QuotedTriple quoted
-        if self.library is not None:
-            new = self.make_foreign(term)
-        elif kind == KIND_IRI or kind == KIND_BNODE:
+        if self.library is not None or among(kind, COMPOUND | TEXTS | 1 << KIND_ANY):
+            new = self.make_other(kind, term)
+        else:
             text = self.text(term)
             if kind == KIND_IRI:
                 new = new_term(&spare_iris, IRI)
-            else:
+            elif kind == KIND_BNODE:
                 new = new_term(&spare_nodes, BlankNode)
+            elif kind == KIND_VARIABLE:
+                new = new_object(Variable)
+            elif not among(kind, LITERALS):
+                raise no_class("jelly", kind)
+            else:
+                more = self.get(aux) if aux >= 0 else None
+                new = new_term(&spare_literals, Literal)
+                set_field(new, 1, <PyObject*>(more if kind == KIND_LANG else None))
+                set_field(new, 2, <PyObject*>(more if kind == KIND_TYPED else None))
+                (<Literal>new).base = a.kind[aux] - KIND_TEXT if kind == KIND_LANG else 0
             set_field(new, 0, <PyObject*>text)
-        elif kind == KIND_TRIPLE:
-            quoted = QuotedTriple.__new__(QuotedTriple)
-            quoted.hold(
-                self.get(a.quoted[3 * aux]), self.get(a.quoted[3 * aux + 1]), self.get(a.quoted[3 * aux + 2])
-            )
-            new = quoted
-        elif among(kind, TEXTS):
-            new = self.text(term)
-        elif among(kind, PATTERNS):
-            new = self.pattern(kind, term)
-        elif not among(kind, LITERALS):
-            raise no_class("jelly", kind)
-        else:
-            text = self.text(term)
-            more = self.get(aux) if kind == KIND_LANG or kind == KIND_TYPED else None
-            new = new_term(&spare_literals, Literal)
-            set_field(new, 0, <PyObject*>text)
-            set_field(new, 1, <PyObject*>(more if kind == KIND_LANG else None))
-            set_field(new, 2, <PyObject*>(more if kind == KIND_TYPED else None))
-            (<Literal>new).base = a.kind[aux] - KIND_TEXT if kind == KIND_LANG else 0
         return self.keep(term, new)
 
-    cdef object pattern(self, int kind, int32_t term):
-        """The object for a term of patterns."""
-        cdef Variable variable
-        if kind != KIND_VARIABLE:
-            return ANY
-        variable = Variable.__new__(Variable)
-        variable.value = self.text(term)
-        return variable
-
-    cdef object make_foreign(self, int32_t term):
-        cdef BatchData* a = &self.batch.a
-        cdef int kind = a.kind[term]
-        cdef int32_t aux = a.aux[term]
-        if among(kind, COMPOUND):
-            if kind != KIND_TRIPLE:
-                raise no_class(self.library.name, kind)
-            return self.library.make_quoted(
-                self.get(a.quoted[3 * aux]), self.get(a.quoted[3 * aux + 1]), self.get(a.quoted[3 * aux + 2])
-            )
-        return self.make_text(term, False)
+    cdef object make_other(self, int kind, int32_t term):
+        """The object of another library, or for a term of three others, a text or ANY."""
+        cdef QuotedTriple made
+        cdef const int32_t* parts
+        if not among(kind, COMPOUND):
+            if self.library is not None:
+                return self.make_text(term, False)
+            return ANY if kind == KIND_ANY else self.text(term)
+        if kind != KIND_TRIPLE:
+            raise no_class("jelly" if self.library is None else self.library.name, kind)
+        parts = self.batch.a.quoted + 3 * <int64_t>self.batch.a.aux[term]
+        s, p, o = self.get(parts[0]), self.get(parts[1]), self.get(parts[2])
+        if self.library is not None:
+            return self.library.make_quoted(s, p, o)
+        made = QuotedTriple.__new__(QuotedTriple)
+        made.hold(s, p, o)
+        return made
 
     cdef object make_text(self, int32_t term, bint remember):
         cdef BatchData* a = &self.batch.a
@@ -214,18 +199,17 @@ cdef class Materializer:
         """The statement of a row as an object of the library."""
         cdef BatchData* a = &self.batch.a
         cdef TermAdapter library = self.library
-        cdef int32_t graph = NO_TERM if a.g == NULL else a.g[row]
-        if a.kind[a.p[row]] != KIND_IRI or not among(a.kind[a.s[row]], plain_kinds(0, TRIPLES)) or (
-            graph >= 0 and not among(a.kind[graph], NODES)
+        cdef int32_t[4] ids
+        load_row(a, row, ids)
+        if a.kind[ids[1]] != KIND_IRI or not among(a.kind[ids[0]], plain_kinds(0, TRIPLES)) or (
+            ids[3] >= 0 and not among(a.kind[ids[3]], NODES)
         ):
-            self.refuse_generalized(row, graph)
-        subject = self.get(a.s[row])
-        predicate = self.get(a.p[row])
-        object_ = self.get(a.o[row])
+            self.refuse_generalized(row, ids)
+        s, p, o = self.get(ids[0]), self.get(ids[1]), self.get(ids[2])
         if a.g == NULL and not library.quads:
-            return (subject, predicate, object_) if library.triple is None else library.triple(subject, predicate, object_)
-        place = self.find_graph(graph)
-        return (subject, predicate, object_, place) if library.quad is None else library.quad(subject, predicate, object_, place)
+            return (s, p, o) if library.triple is None else library.triple(s, p, o)
+        g = self.find_graph(ids[3])
+        return (s, p, o, g) if library.quad is None else library.quad(s, p, o, g)
 
     cdef inline object find_graph(self, int32_t graph):
         """The object of the library for a graph, often that of the row before."""
@@ -240,13 +224,11 @@ cdef class Materializer:
             self.graph_term = graph
         return place
 
-    cdef int refuse_generalized(self, int64_t row, int32_t graph) except -1:
+    cdef int refuse_generalized(self, int64_t row, const int32_t* ids) except -1:
         """The library may have variables, and these in every place, but else no generalized statements."""
         cdef BatchData* a = &self.batch.a
-        cdef int32_t[4] ids
         cdef int slot
         cdef bint refused = False
-        ids[0], ids[1], ids[2], ids[3] = a.s[row], a.p[row], a.o[row], graph
         for slot in range(4):
             if ids[slot] >= 0 and not among(a.kind[ids[slot]], plain_kinds(slot, TRIPLES)):
                 if among(a.kind[ids[slot]], TERMS):
@@ -374,7 +356,6 @@ cdef class StatementIterator:
 
     cdef int advance(self) except -1:
         cdef Batch batch
-        cdef Materializer terms
         self.n = self.row = 0
         self.terms = None
         while True:
@@ -383,8 +364,7 @@ cdef class StatementIterator:
             if batch.a.n_rows > 0:
                 break
         refuse_patch(batch)
-        terms = Materializer(batch, self.library)
-        self.terms = terms
+        self.terms = Materializer(batch, self.library)
         self.n = batch.a.n_rows
         self.options = batch.options
         if batch.a.n_quoted > 0 and self.options is not None:

@@ -4,17 +4,16 @@ cimport cython
 from cpython.object cimport Py_EQ, Py_NE
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
-from jelly._core.base.batch cimport (
-    NO_TERM, Batch, BatchData, add_operations, add_row, add_term, check_free, need_statements,
-)
+from jelly._core.base.batch cimport NO_TERM, add_operations, add_row, add_term, check_free, load_row, need_statements
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport utf8_of
 from jelly._core.base.kinds cimport KIND_TEXT
 from jelly._core.base.objects cimport hold
 from jelly._core.rules.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
+    word_of,
 )
-from jelly._core.terms.batch_builder cimport BatchBuilder
+from jelly._core.terms.batch_builder cimport BatchBuilder, as_terms
 from jelly._core.terms.materialize cimport Materializer
 from jelly._core.terms.model cimport IRI, BlankNode, DefaultGraph, Literal, QuotedTriple
 from jelly._core.terms.statements cimport Quad, Triple
@@ -23,13 +22,10 @@ from jelly.errors import JellyArgumentError, JellyOptionsError
 
 
 cdef object as_statement(object x):
-    if type(x) is Triple or type(x) is Quad:
+    if type(x) in (Triple, Quad):
         return x
-    try:
-        terms = tuple(x)
-    except TypeError:
-        raise JellyArgumentError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {type(x).__name__}") from None
-    if len(terms) != 3 and len(terms) != 4:
+    terms = as_terms(x)
+    if len(terms) not in (3, 4):
         raise JellyArgumentError(f"a statement has 3 or 4 terms, not {len(terms)}")
     return Triple(*terms) if len(terms) == 3 else Quad(*terms)
 
@@ -41,7 +37,7 @@ cdef object as_iri(object x):
 cdef object as_graph(object x):
     if x is None or type(x) is DefaultGraph:
         return None
-    if type(x) is not IRI and type(x) is not BlankNode and type(x) is not Literal:
+    if type(x) not in (IRI, BlankNode, Literal):
         raise JellyArgumentError(f"a graph must be an IRI, a blank node or None, not {type(x).__name__}")
     return x
 
@@ -60,8 +56,17 @@ cdef class Operation:
     Operations with equal values are equal, and ``str()`` gives the line of RDF Patch.
     """
 
+    __match_args__ = ()
+
     cdef tuple values(self):
-        return ()
+        return tuple([getattr(self, name) for name in self.__match_args__])
+
+    cdef str rest(self):
+        """The line of RDF Patch after its first word."""
+        return "."
+
+    def __str__(self):
+        return f"{word_of(_CODES[type(self)]).decode()} {self.rest()}"
 
     def __hash__(self):
         return hash((type(self), self.values()))
@@ -88,8 +93,8 @@ cdef class _Change(Operation):
     def __init__(self, statement):
         self.statement = as_statement(statement)
 
-    cdef tuple values(self):
-        return (self.statement,)
+    cdef str rest(self):
+        return str(self.statement)
 
 
 @cython.final
@@ -109,9 +114,6 @@ cdef class Add(_Change):
     'A <a:s> <a:p> <a:o> .'
     """
 
-    def __str__(self):
-        return f"A {self.statement}"
-
 
 @cython.final
 @cython.no_gc
@@ -130,9 +132,6 @@ cdef class Delete(_Change):
     'D <a:s> <a:p> <a:o> <a:g> .'
     """
 
-    def __str__(self):
-        return f"D {self.statement}"
-
 
 @cython.no_gc
 cdef class _Namespace(Operation):
@@ -143,17 +142,14 @@ cdef class _Namespace(Operation):
     cdef readonly object graph
     __match_args__ = ("name", "iri", "graph")
 
-    cdef int hold(self, str name, IRI iri, object graph) except -1:
+    def __init__(self, str name not None, iri=None, graph=None):
         self.name = name
-        self.iri = iri
+        self.iri = None if iri is None else as_iri(iri)
         self.graph = as_graph(graph)
-        return 0
 
-    cdef tuple values(self):
-        return self.name, self.iri, self.graph
-
-    cdef str in_graph(self):
-        return "" if self.graph is None else f" {self.graph}"
+    cdef str rest(self):
+        said = [quoted_name(self.name), self.iri if type(self) is AddNamespace else None, self.graph, "."]
+        return " ".join([str(part) for part in said if part is not None])
 
 
 @cython.final
@@ -177,10 +173,7 @@ cdef class AddNamespace(_Namespace):
     """
 
     def __init__(self, str name not None, iri, graph=None):
-        self.hold(name, as_iri(iri), graph)
-
-    def __str__(self):
-        return f"PA {quoted_name(self.name)} {self.iri}{self.in_graph()} ."
+        _Namespace.__init__(self, name, as_iri(iri), graph)
 
 
 @cython.final
@@ -202,12 +195,6 @@ cdef class DeleteNamespace(_Namespace):
     >>> str(DeleteNamespace("ex"))
     'PD "ex" .'
     """
-
-    def __init__(self, str name not None, iri=None, graph=None):
-        self.hold(name, None if iri is None else as_iri(iri), graph)
-
-    def __str__(self):
-        return f"PD {quoted_name(self.name)}{self.in_graph()} ."
 
 
 @cython.final
@@ -244,12 +231,9 @@ cdef class Header(Operation):
         self.key = key
         self.value = value
 
-    cdef tuple values(self):
-        return self.key, self.value
-
-    def __str__(self):
+    cdef str rest(self):
         word = self.key and self.key[0] not in "\"'" and not any(c <= " " or c == "\x7f" for c in self.key)
-        return f"H {self.key if word else quoted_name(self.key)} {self.value} ."
+        return f"{self.key if word else quoted_name(self.key)} {self.value} ."
 
 
 @cython.final
@@ -257,17 +241,11 @@ cdef class Header(Operation):
 cdef class Start(Operation):
     """Start a transaction (RDF Patch: TX)."""
 
-    def __str__(self):
-        return "TX ."
-
 
 @cython.final
 @cython.no_gc
 cdef class Commit(Operation):
     """End a transaction; its operations take effect (RDF Patch: TC)."""
-
-    def __str__(self):
-        return "TC ."
 
 
 @cython.final
@@ -275,8 +253,12 @@ cdef class Commit(Operation):
 cdef class Abort(Operation):
     """End a transaction; its operations do not take effect (RDF Patch: TA)."""
 
-    def __str__(self):
-        return "TA ."
+
+_CODES = {
+    Add: OP_ADD, Delete: OP_DELETE, AddNamespace: OP_NAMESPACE_ADD, DeleteNamespace: OP_NAMESPACE_DELETE,
+    Header: OP_HEADER, Start: OP_START, Commit: OP_COMMIT, Abort: OP_ABORT,
+}
+_CLASSES = {code: kind for kind, code in _CODES.items()}
 
 
 # ---- from a Batch
@@ -339,23 +321,15 @@ cdef class OperationIterator:
         return 0
 
 
-cdef object term_or_none(Materializer terms, int32_t term):
-    return None if term == NO_TERM else terms.get(term)
-
-
 cdef object other_operation(Materializer terms, int64_t row, int op):
-    cdef BatchData* a = &terms.batch.a
-    if op == OP_START:
-        return Start()
-    if op == OP_COMMIT:
-        return Commit()
-    if op == OP_ABORT:
-        return Abort()
-    name = terms.get(a.s[row])
-    if op == OP_HEADER:
-        return Header(name, terms.get(a.o[row]))
-    kind = AddNamespace if op == OP_NAMESPACE_ADD else DeleteNamespace
-    return kind(name, term_or_none(terms, a.p[row]), None if a.g == NULL else term_or_none(terms, a.g[row]))
+    """The operation of a row that has no statement, of the terms in its columns."""
+    cdef int32_t[4] ids
+    load_row(&terms.batch.a, row, ids)
+    name, iri, value, graph = [None if ids[slot] == NO_TERM else terms.get(ids[slot]) for slot in range(4)]
+    kind = _CLASSES[op]
+    if name is None:
+        return kind()
+    return Header(name, value) if kind is Header else kind(name, iri, graph)
 
 
 # ---- into a Batch
@@ -364,16 +338,13 @@ cdef class OperationBatchBuilder(BatchBuilder):
     """Fills the Batch of a patch with operations, as a `BatchBuilder` does with statements (``arity`` 3 or 4)."""
 
     def __cinit__(self, int arity):
-        self.make_patch()
-
-    cdef int make_patch(self) except -1:
-        if self.filled.a.op == NULL and add_operations(&self.filled.a) < 0:
-            raise MemoryError
-        return 0
+        self.empty()
 
     cdef int empty(self) except -1:
         BatchBuilder.empty(self)
-        return self.make_patch()
+        if add_operations(&self.filled.a) < 0:
+            raise MemoryError
+        return 0
 
     cdef int64_t add_item(self, object operation) except -1:
         cdef int64_t rows
@@ -382,31 +353,30 @@ cdef class OperationBatchBuilder(BatchBuilder):
             rows = BatchBuilder.add_item(self, (<_Change>operation).statement)
             self.filled.a.op[self.filled.a.n_rows - 1] = OP_ADD if kind is Add else OP_DELETE
             return rows
+        code = _CODES.get(kind)
+        if code is None:
+            raise JellyArgumentError(
+                f"expected an operation of a patch (Add, Delete, ...), got {kind.__name__}: {operation!r:.80}"
+            )
         if kind is Header:
-            return self.add_named(OP_HEADER, operation.key, NO_TERM, self.find(operation.value), None)
-        if kind is AddNamespace or kind is DeleteNamespace:
-            op = OP_NAMESPACE_ADD if kind is AddNamespace else OP_NAMESPACE_DELETE
-            iri = NO_TERM if operation.iri is None else self.find(operation.iri)
-            return self.add_named(op, operation.name, iri, NO_TERM, operation.graph)
-        if kind is Start:
-            return self.add_operation(OP_START, NO_TERM, NO_TERM, NO_TERM, NO_TERM)
-        if kind is Commit:
-            return self.add_operation(OP_COMMIT, NO_TERM, NO_TERM, NO_TERM, NO_TERM)
-        if kind is Abort:
-            return self.add_operation(OP_ABORT, NO_TERM, NO_TERM, NO_TERM, NO_TERM)
-        raise JellyArgumentError(f"expected an operation of a patch (Add, Delete, ...), got {kind.__name__}: {operation!r:.80}")
+            return self.add_operation(code, operation.key, None, operation.value)
+        if isinstance(operation, _Namespace):
+            return self.add_operation(code, operation.name, operation.iri, None, operation.graph)
+        return self.add_operation(code)
 
-    cdef int64_t add_named(self, int op, str name, int32_t p, int32_t o, object graph) except -1:
-        """A row with a name as its subject."""
-        cdef int32_t g = NO_TERM if graph is None else self.find_graph(graph)
-        cdef bytes text = utf8_of(name, "the name")
-        cdef int32_t s = self.checked(
-            add_term(&self.filled.a, KIND_TEXT, NO_TERM, <const uint8_t*><const char*>text, len(text))
-        )
-        return self.add_operation(op, s, p, o, g)
-
-    cdef int64_t add_operation(self, int op, int32_t s, int32_t p, int32_t o, int32_t g) except -1:
+    cdef int64_t add_operation(self, int op, str name=None, object iri=None, object value=None, object graph=None) except -1:
+        """A row without a statement."""
+        cdef bytes text
+        cdef int32_t s = NO_TERM
         check_free(self.filled)
+        cdef int32_t p = NO_TERM if iri is None else self.find(iri)
+        cdef int32_t o = NO_TERM if value is None else self.find(value)
+        cdef int32_t g = NO_TERM if graph is None else self.find_graph(graph)
+        if name is not None:
+            text = utf8_of(name, "the name")
+            s = self.checked(
+                add_term(&self.filled.a, KIND_TEXT, NO_TERM, <const uint8_t*><const char*>text, len(text))
+            )
         self.checked(add_row(&self.filled.a, s, p, o, g))
         self.filled.a.op[self.filled.a.n_rows - 1] = <int8_t>op
         return self.filled.a.n_rows
@@ -414,4 +384,4 @@ cdef class OperationBatchBuilder(BatchBuilder):
     def end_patch(self) -> None:
         """End the patch here."""
         held = hold(&self.claimed, self)
-        self.add_operation(OP_PUNCTUATION, NO_TERM, NO_TERM, NO_TERM, NO_TERM)
+        self.add_operation(OP_PUNCTUATION)

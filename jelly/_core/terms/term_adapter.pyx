@@ -1,10 +1,10 @@
 """The terms of another library, such as RDFLib: how to recognise and how to create them."""
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
-from cpython.object cimport PyObject, PyTypeObject
+from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.type cimport PyType_IsSubtype
-from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
+from libc.stdint cimport uintptr_t
 
 from jelly._core.base.batch cimport INTERN_MAX, hash_bytes, need_statements, same_bytes
 from jelly._core.base.claim cimport give_back, try_claim
