@@ -121,7 +121,7 @@ class SegmentEncoder:
     def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
         """The bytes of segments whose turn it is."""
         if self._is_first and not self._parts and isinstance(self.options, StreamOptions):
-            self.options = settled(self.options, batch.arity, bool(batch.namespaces))[0]
+            self.options = settled(self.options, batch.arity, bool(batch.namespaces))
             if self._follows:
                 self._announced = max(needed_version(batch), 1)
         if self._tail is None and self._has_cuts(batch, keep_frames):
@@ -233,9 +233,7 @@ class SegmentEncoder:
         if self._is_first:
             return StreamEncoder(self.options, **self._framing)
         announced = RDF_VERSIONS[self._announced] if self._follows else ""
-        return StreamEncoder(
-            self.options, continued=True, announced=announced, place=self._place, **self._framing
-        )
+        return StreamEncoder(self.options, continued=True, announced=announced, place=self._place, **self._framing)
 
     @staticmethod
     def _encode(encoder: StreamEncoder, parts: list[Part], has_filters: bool, place: int) -> Segment:

@@ -7,6 +7,7 @@ from types import ModuleType
 from jelly._core.algebra import sha2
 from jelly._core.base import fault, protobuf
 from jelly._core.base.protobuf import _take_varint
+from jelly._core.jelly import lookup
 from jelly._core.jena import numeric, prefix_map, thrift
 
 
@@ -34,6 +35,27 @@ class PrefixTable(ctypes.Structure):
     ]  # fmt: skip
 
 
+class LruEntry(ctypes.Structure):
+    _fields_ = [
+        ("text", c_void_p), ("n", c_int32), ("cap", c_int32), ("hash", c_uint32), ("prev", c_int32), ("next", c_int32),
+        ("chain", c_int32), ("serial", c_uint32), ("used", c_int64),
+    ]  # fmt: skip
+
+
+class Texts(ctypes.Structure):
+    _fields_ = [
+        ("block", c_void_p), ("size", c_int32), ("used", c_int32), ("long", c_int),
+    ]  # fmt: skip
+
+
+class LruTable(ctypes.Structure):
+    _fields_ = [
+        ("entries", POINTER(LruEntry)), ("index", POINTER(c_int32)), ("mask", c_uint32), ("most", c_uint32),
+        ("size", c_int32), ("n_used", c_int32), ("made", c_int32), ("last", c_int32), ("serial", c_uint32),
+        ("texts", Texts),
+    ]  # fmt: skip
+
+
 def function(module: ModuleType, name: str, result, *arguments, python: bool = False):
     """A function that the .pxd of a module declares."""
     capsule = module.__pyx_capi__[name]
@@ -51,10 +73,15 @@ _decimal = function(numeric, "format_decimal", c_int64, c_int64, c_int32, c_char
 _value = function(numeric, "parse_value", c_int, *_TEXT, *_TEXT, POINTER(Value))
 _skip_any = function(protobuf, "skip_any", c_int, POINTER(Reader), c_int64)
 _skip = function(thrift, "skip_value", c_int, POINTER(Reader), c_int, c_int, POINTER(Fault))
-_set = function(prefix_map, "set_prefix", c_int, POINTER(PrefixTable), *_TEXT, *_TEXT, POINTER(Fault))
-_find = function(prefix_map, "find_prefix", c_int32, POINTER(PrefixTable), *_TEXT)
+_set = function(prefix_map, "set_prefix", c_int, POINTER(PrefixTable), POINTER(Reader), POINTER(Reader), POINTER(Fault))
+_find = function(prefix_map, "find_prefix", c_int32, POINTER(PrefixTable), POINTER(Reader))
 _space = function(prefix_map, "find_space", c_int32, POINTER(PrefixTable), *_TEXT)
 _free = function(prefix_map, "free_prefixes", None, POINTER(PrefixTable))
+_lru_bytes = function(lookup, "lru_bytes", c_int64, c_int32)
+_init_lru = function(lookup, "init_lru", c_void_p, POINTER(LruTable), c_char_p, c_int32)
+_forget_lru = function(lookup, "forget_lru", None, POINTER(LruTable))
+_free_lru = function(lookup, "free_lru", None, POINTER(LruTable))
+_add_entry = function(lookup, "add_entry", c_int32, POINTER(LruTable), *_TEXT, c_uint32, c_int64)
 _numbers = function(sha2, "fill_sha_numbers", c_int, c_char_p, python=True)
 _begin = function(sha2, "begin_sha", None, c_char_p, c_char_p, c_int)
 _add = function(sha2, "add_sha", None, c_char_p, *_TEXT)
@@ -83,6 +110,16 @@ def parse_value(datatype: str, text: str):
     if value.kind == VALUE_DECIMAL:
         return value.whole, value.scale
     return {VALUE_INTEGER: value.whole, VALUE_DOUBLE: value.real}.get(value.kind)
+
+
+def fault_codes() -> list[int]:
+    """All codes that have a message."""
+    return sorted(fault._TABLE)
+
+
+def fault_of(code: int, a: int = 0, b: int = 0) -> Exception:
+    """The exception for a fault at frame 1, row 2, byte 3."""
+    return _error(byref(Fault(code=code, a=a, b=b)), {"frame": 1, "row": 2, "offset": 3})
 
 
 def skip_field(data: bytes) -> int:
@@ -116,6 +153,44 @@ def digest(data: bytes, wide: bool = False, step: int = 1000) -> str:
     return digits.raw[: 96 if wide else 64].decode()
 
 
+def reader(data: bytes) -> Reader:
+    """A Reader of bytes, which must stay."""
+    begin = ctypes.cast(data, c_void_p).value or 0
+    return Reader(begin, begin + len(data))
+
+
+class Lru:
+    """A lookup table of the encoder, with hashes that the test chooses."""
+
+    def __init__(self, size: int) -> None:
+        self.memory = ctypes.create_string_buffer(_lru_bytes(size))
+        self.table = LruTable()
+        _init_lru(byref(self.table), self.memory, size)
+
+    def __del__(self) -> None:
+        _free_lru(byref(self.table))
+
+    def use(self, text: bytes, statement: int, hash: int) -> tuple[int, bool]:
+        """Id of the text, and whether its entry is new. Id 0: the statement uses all entries."""
+        entries, id = self.table.entries, self.table.index[hash & self.table.mask]
+        while id and (entries[id].hash != hash or ctypes.string_at(entries[id].text, entries[id].n) != text):
+            id = entries[id].chain
+        if not id:
+            return _add_entry(byref(self.table), text, len(text), hash, statement), True
+        # As `touch` does.
+        entry = entries[id]
+        entries[entry.prev].next, entries[entry.next].prev = entry.next, entry.prev
+        entry.prev, entry.next, entry.used = 0, entries[0].next, statement
+        entries[entry.next].prev = entries[0].next = id
+        return id, False
+
+    def serial(self, id: int) -> int:
+        return self.table.entries[id].serial
+
+    def forget(self) -> None:
+        _forget_lru(byref(self.table))
+
+
 class Prefixes:
     """A table of prefixes of RDF Binary."""
 
@@ -127,7 +202,7 @@ class Prefixes:
 
     def set(self, name: bytes, iri: bytes) -> None:
         wrong = Fault()
-        if _set(byref(self.table), name, len(name), iri, len(iri), byref(wrong)) < 0:
+        if _set(byref(self.table), byref(reader(name)), byref(reader(iri)), byref(wrong)) < 0:
             raise _error(byref(wrong), {})
 
     def parts(self, item: int) -> tuple[bytes, bytes]:
@@ -138,7 +213,7 @@ class Prefixes:
 
     def find(self, name: bytes) -> bytes | None:
         """The namespace of a name, or None."""
-        item = _find(byref(self.table), name, len(name))
+        item = _find(byref(self.table), byref(reader(name)))
         return None if item < 0 else self.parts(item)[1]
 
     def shorten(self, iri: bytes) -> bytes | None:

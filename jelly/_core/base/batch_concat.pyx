@@ -1,12 +1,10 @@
 """Batches from Batches: terms copied and compared, terms that the next Batch repeats, and small Batches merged into one."""
 
-from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport (
-    CARRIED, NO_TERM, RESULTS, UNSET, Batch, BatchData, MetadataMark, NamespaceMark, TermView, add_variables, add_view,
-    free_arena, init_arena, len_of, make_results, new_batch, same_bytes, view_term,
+    CARRIED, NO_TERM, RESULTS, UNSET, MetadataMark, NamespaceMark, TermView, add_variables, add_view, free_arena,
+    init_arena, make_results, new_batch, same_bytes, view_term,
 )
 from jelly._core.base.fault cimport NO_MEMORY
 from jelly._core.base.kinds cimport ATTRIBUTED, COMPOUND, among

@@ -4,7 +4,6 @@ import sys
 
 from libc.string cimport memcmp
 
-from jelly._core.base.batch cimport load_u32, load_u64
 from jelly._core.base.utf8 cimport check_utf8
 
 if sys.byteorder != "little":

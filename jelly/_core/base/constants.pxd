@@ -59,8 +59,13 @@ cdef inline bint is_xsd_string(const uint8_t* iri, int64_t n) noexcept nogil:
     return n == N_XSD_STRING and memcmp(iri, XSD_STRING, N_XSD_STRING) == 0
 
 
+cdef inline bint is_lang_string(const uint8_t* iri, int64_t n, bint directed) noexcept nogil:
+    """Whether this is the datatype of literals with a language tag, or of those with a base direction too."""
+    if directed:
+        return n == N_RDF_DIR_LANG_STRING and memcmp(iri, RDF_DIR_LANG_STRING, N_RDF_DIR_LANG_STRING) == 0
+    return n == N_RDF_LANG_STRING and memcmp(iri, RDF_LANG_STRING, N_RDF_LANG_STRING) == 0
+
+
 cdef inline bint is_tag_datatype(const uint8_t* iri, int64_t n) noexcept nogil:
     """Whether this is a datatype that only literals with a language tag can have."""
-    return (n == N_RDF_LANG_STRING and memcmp(iri, RDF_LANG_STRING, N_RDF_LANG_STRING) == 0) or (
-        n == N_RDF_DIR_LANG_STRING and memcmp(iri, RDF_DIR_LANG_STRING, N_RDF_DIR_LANG_STRING) == 0
-    )
+    return is_lang_string(iri, n, False) or is_lang_string(iri, n, True)

@@ -1,6 +1,5 @@
 """Blocks of memory that grow."""
 
-from libc.stdint cimport int64_t
 from libc.stdlib cimport realloc
 
 from jelly._core.base.fault cimport NO_MEMORY

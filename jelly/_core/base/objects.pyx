@@ -3,7 +3,7 @@
 cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
 from cpython.mem cimport PyMem_Calloc
-from cpython.object cimport PyObject, PyTypeObject
+from cpython.object cimport PyTypeObject
 
 from jelly._core.base.claim cimport claim, give_back
 

@@ -56,8 +56,8 @@ cdef int gather(
     while r.at < r.end:
         value.at = r.at
         tag = take_varint(&r)
-        if tag < 0 or tag & 7 > WIRE_LEN or tag >> 3 > 31 or fields[tag & 7] >> (tag >> 3) & 1 == 0:
-            if tag < 0 or skip_any(&r, tag) < 0:
+        if tag & 7 > WIRE_LEN or tag >> 3 > 31 or fields[tag & 7] >> (tag >> 3) & 1 == 0:
+            if skip_any(&r, tag) < 0:
                 span.at = r.at
                 return MALFORMED
             continue

@@ -1,7 +1,6 @@
 """Protocol Buffers wire format: a Reader of two pointers and a growing Writer. Independent of message types."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport realloc
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 
@@ -76,7 +75,7 @@ cdef inline int skip_varint(Reader* r) noexcept nogil:
 
 
 cdef inline int skip_field(Reader* r, int64_t tag) noexcept nogil:
-    """Step over the value of an unknown field. -1 if malformed, and for groups: see skip_any."""
+    """Step over the value of an unknown field. -1 if it or its tag is malformed, and for groups: see skip_any."""
     cdef Reader ignored
     cdef int kind = <int>(tag & 7)
     if tag < 8:
@@ -103,7 +102,7 @@ cdef inline int skip_fields(Reader* r) noexcept nogil:
     cdef int64_t tag
     while r.at < r.end:
         tag = take_varint(r)
-        if tag < 0 or skip_any(r, tag) < 0:
+        if skip_any(r, tag) < 0:
             return -1
     return 0
 
@@ -204,3 +203,26 @@ cdef inline void write_number(Writer* w, uint8_t tag, uint64_t value) noexcept n
 cdef inline void write_field(Writer* w, uint8_t tag, const uint8_t* data, int64_t n) noexcept nogil:
     if reserve(w, 1 + MAX_VARINT + n) == 0:
         put_field(w, tag, data, n)
+
+
+# From and to bytes of Python.
+
+cdef inline Reader reader_of(bytes data) noexcept:
+    """A Reader of bytes, which must stay where they are."""
+    cdef Reader r
+    r.at = <const uint8_t*><const char*>data
+    r.end = r.at + len(data)
+    return r
+
+
+cdef inline bytes bytes_of(const Reader* r):
+    return (<const char*>r.at)[:r.end - r.at]
+
+
+cdef inline bytes written(const Writer* w):
+    return (<const char*>w.buf)[:w.n] if w.n else b""
+
+
+cdef inline void write_data(Writer* w, uint8_t tag, bytes data) noexcept:
+    """`write_field` of bytes."""
+    write_field(w, tag, <const uint8_t*><const char*>data, len(data))

@@ -1,7 +1,7 @@
 """Protocol Buffers wire format: a Reader of two pointers and a growing Writer. Independent of message types."""
 
-from libc.stdlib cimport free, realloc
-from libc.string cimport memmove, memset
+from libc.stdlib cimport realloc
+from libc.string cimport memmove
 
 
 cdef int grow_writer(Writer* w, int64_t need) noexcept nogil:
@@ -43,61 +43,39 @@ cdef int64_t take_low_bits(Reader* r) noexcept nogil:
     return value
 
 
-cdef int skip_any(Reader* r, int64_t tag) noexcept nogil:
-    """Step over the value of an unknown field, or over a group of proto2 to its end tag. -1 if malformed."""
-    cdef int64_t open[MAX_GROUPS]
-    cdef int depth = 1
+cdef int skip_nested(Reader* r, int64_t tag, int depth) noexcept nogil:
+    cdef int64_t inner
     if tag & 7 != WIRE_GROUP or tag < 8:
         return skip_field(r, tag)
-    open[0] = tag >> 3
-    while depth > 0:
-        tag = take_varint(r)
-        if tag < 8:
+    if depth == MAX_GROUPS:
+        return -1
+    while True:
+        inner = take_varint(r)
+        if inner == tag + WIRE_GROUP_END - WIRE_GROUP:
+            return 0
+        if skip_nested(r, inner, depth + 1) < 0:
             return -1
-        if tag & 7 == WIRE_GROUP_END:
-            depth -= 1
-            if open[depth] != tag >> 3:
-                return -1
-        elif tag & 7 != WIRE_GROUP:
-            if skip_field(r, tag) < 0:
-                return -1
-        elif depth == MAX_GROUPS:
-            return -1
-        else:
-            open[depth] = tag >> 3
-            depth += 1
-    return 0
 
 
-# Test hooks.
+cdef int skip_any(Reader* r, int64_t tag) noexcept nogil:
+    """Step over the value of an unknown field, or over a group of proto2 to its end tag. -1 if malformed."""
+    return skip_nested(r, tag, 0)
+
+
+# Test hooks, and lengths of frames for Python.
 
 def _take_varint(bytes data):
     """The value and the number of bytes read; the value is -1 if the varint is malformed."""
-    cdef Reader r
-    r.at = <const uint8_t*>data
-    r.end = r.at + len(data)
+    cdef Reader r = reader_of(data)
     value = take_varint(&r)
     return value, r.at - <const uint8_t*>data
 
 
-def _take_span(bytes data):
-    """The bytes of a length-prefixed span, or None if it is cut off."""
-    cdef Reader r, sub
-    r.at = <const uint8_t*>data
-    r.end = r.at + len(data)
-    if take_span(&r, &sub) < 0:
-        return None
-    return (<const char*>sub.at)[:sub.end - sub.at]
-
-
-def _put_varint(value):
-    """The varint of `value` (0 to 2**64 - 1), checked against its measured length."""
+def _put_varint(uint64_t value):
+    """The varint of `value` (0 to 2**64 - 1)."""
+    cdef uint8_t buf[MAX_VARINT]
     cdef Writer w
-    cdef uint64_t v = value
-    memset(&w, 0, sizeof(Writer))
-    write_varint(&w, v)
-    out = (<const char*>w.buf)[:w.n]
-    free(w.buf)
-    if len(out) != len_varint(v):
-        raise AssertionError("len_varint and put_varint differ")
-    return out
+    w.buf = buf
+    w.n = 0
+    put_varint(&w, value)
+    return (<const char*>buf)[:w.n]

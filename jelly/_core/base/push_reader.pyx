@@ -2,10 +2,9 @@
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int64_t, uint8_t
 
-from jelly._core.base.batch cimport Batch, BatchData, add_operations, new_batch
-from jelly._core.base.claim cimport Claim, claim, give_back, try_claim
+from jelly._core.base.batch cimport add_operations, new_batch
+from jelly._core.base.claim cimport claim, give_back, try_claim
 from jelly._core.base.fault cimport FULL, NEED_MORE
 
 from jelly.errors import JellyArgumentError

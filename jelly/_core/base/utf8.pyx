@@ -1,9 +1,7 @@
 """UTF-8: validation, and characters by their numbers."""
 
-from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport load_u64
 from jelly._core.base.protobuf cimport put_byte
 
 cdef enum:

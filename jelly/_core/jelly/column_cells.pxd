@@ -34,6 +34,6 @@ cdef inline bint take_item(Numbers* list, Reader* item) noexcept nogil:
         tag = take_varint(&list.rest)
         if tag == (list.field << 3 | WIRE_LEN):
             return take_span(&list.rest, item) == 0
-        if tag < 0 or skip_any(&list.rest, tag) < 0:
+        if skip_any(&list.rest, tag) < 0:
             return False
     return False

@@ -1,25 +1,25 @@
 """The values of a column of Jelly-RDF 1.2, and the cells that its layout makes of them. The layout is not final."""
 
 from cython cimport likely
-from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint8_t
+from libc.stdint cimport int8_t, uint32_t
 from libc.string cimport memset
 
 from jelly._core.base.batch cimport CARRIED, NO_TERM, UNSET, add_term
 from jelly._core.base.constants cimport GRAPH, NO_LIMIT
 from jelly._core.base.fault cimport (
-    BAD_UTF8, CELLS_LEFT, CELLS_MISSING, KINDS_VALUES, LAYOUT_EXTENSION, LAYOUT_REPEAT, LAYOUT_SKIP, MALFORMED, OK,
-    PREFIX_ID, TAG_INDEX, fail,
+    CELLS_LEFT, CELLS_MISSING, KINDS_VALUES, LAYOUT_EXTENSION, LAYOUT_REPEAT, LAYOUT_SKIP, MALFORMED, OK,
+    TAG_INDEX, fail,
 )
 from jelly._core.base.kinds cimport KIND_LANG, KIND_LITERAL, KIND_TYPED
-from jelly._core.base.protobuf cimport Reader, WIRE_LEN, skip_any, take_low_bits, take_span, take_varint
-from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.base.protobuf cimport take_low_bits
+from jelly._core.base.utf8 cimport need_utf8
 from jelly._core.jelly.column_schema cimport (
     COLUMN_BNODES, COLUMN_LANGTAGS, COLUMN_LAYOUTS, COLUMN_LEX_VALUES, COLUMN_LITERAL_KINDS, COLUMN_NAME_IDS,
-    COLUMN_PREFIX_IDS, COLUMN_TRIPLES, Column, Columns, LITERAL_KINDS, LiteralKind, Numbers, Tag, VALUE_BNODE, VALUE_IRI,
+    COLUMN_PREFIX_IDS, COLUMN_TRIPLES, Column, Columns, LITERAL_KINDS, LiteralKind, Tag, VALUE_BNODE, VALUE_IRI,
     VALUE_LITERAL,
 )
 from jelly._core.jelly.decode cimport find_language, find_type, read_bnode, read_quoted
-from jelly._core.jelly.lookup cimport DecoderEntry, find_iri
+from jelly._core.jelly.lookup cimport NAMES, PREFIXES, DecoderEntry, find_iri, find_slot
 from jelly._core.jelly.unusual cimport checked, repeat_term
 
 
@@ -45,7 +45,7 @@ cdef int64_t next_number(Numbers* list) noexcept nogil:
         if tag == (list.field << 3 | WIRE_LEN):
             if take_span(&list.rest, &list.part) < 0:
                 return -1
-        elif tag < 0 or skip_any(&list.rest, tag) < 0:
+        elif skip_any(&list.rest, tag) < 0:
             return -1
     return take_number32(&list.part)
 
@@ -84,9 +84,9 @@ cdef int take_iris(DecoderState* d, Column* c, int32_t* out, int64_t n) noexcept
     cdef const uint8_t* prefix_at = prefixes.part.at
     cdef const uint8_t* prefix_end = prefixes.part.end
     cdef bint many = prefixes.n > 1
-    cdef DecoderEntry* slots = d.t.names.slots
+    cdef DecoderEntry* slots = d.t.tables[NAMES].slots
     cdef DecoderEntry* slot
-    cdef int64_t made = d.t.names.made
+    cdef int64_t made = d.t.tables[NAMES].made
     cdef uint32_t batch = d.t.batch
     cdef uint32_t serial = c.serial
     cdef int64_t name = c.last_name
@@ -106,10 +106,11 @@ cdef int take_iris(DecoderState* d, Column* c, int32_t* out, int64_t n) noexcept
         if value != 0:
             if value < 0:
                 return fail(&d.fault, KINDS_VALUES, c.body.at)
-            if value > d.t.prefixes.made or d.t.prefixes.slots[value].text == NULL:
-                return fail(&d.fault, PREFIX_ID, prefix_at, value, d.t.prefixes.size)
+            slot = find_slot(&d.t, PREFIXES, value, &d.fault, prefix_at)
+            if slot == NULL:
+                return d.fault.code
             c.last_prefix = value
-            serial = d.t.prefixes.slots[value].serial
+            serial = slot.serial
         if likely(at < end and at[0] < 0x80):
             value = at[0]
             at += 1
@@ -161,8 +162,8 @@ cdef int take_literals(DecoderState* d, Column* c, int32_t* out, int64_t n) noex
         known = &f.known[number % LITERAL_KINDS]
         if known.number != number and find_literal_kind(d, c, number, lex.at, known) != OK:
             return d.fault.code
-        if check_utf8(lex.at, lex.end - lex.at) >= 0:
-            return fail(&d.fault, BAD_UTF8, lex.at)
+        if need_utf8(&lex, &d.fault) != OK:
+            return d.fault.code
         term = add_term(d.b, known.kind, known.aux, lex.at, lex.end - lex.at)
         if term < 0:
             return checked(d, term, lex.at)

@@ -5,15 +5,15 @@ tables until it ends, and it ends before a row for which a table has no entry le
 these rows, one column after another.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memchr
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport NO_TERM, UNSET, BatchData, hash_bytes
+from jelly._core.base.batch cimport NO_TERM, UNSET, hash_bytes
 from jelly._core.base.constants cimport MAX_DEPTH, is_tag_datatype
 from jelly._core.base.fault cimport (
-    ABOVE_RDF_VERSION, BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, NAMED_GRAPH_IN_TRIPLES, NAMES_FULL, NOT_IN_COLUMNS,
+    ABOVE_RDF_VERSION, BAD_TERM, DATATYPES_FULL, DEPTH, NAMED_GRAPH_IN_TRIPLES, NAMES_FULL, NOT_IN_COLUMNS,
     NO_MEMORY, OK, STAR_IN_COLUMNS, TEXT_LIMIT, UNTAGGED_LITERAL, fail,
 )
 from jelly._core.base.kinds cimport (
@@ -27,14 +27,12 @@ from jelly._core.jelly.column_schema cimport (
     BATCH_LENGTHS_P, BATCH_LENGTHS_S, BATCH_NAMESPACES, BATCH_ROW_COUNT, BATCH_SUBJECTS, COLUMN_DIRECTIONS, COLUMN_LANGTAGS,
     FRAME_COLUMNS, RDF_11, RDF_12, RDF_12_BASIC,
 )
-from jelly._core.jelly.encoder_state cimport (
-    DATATYPES, MAX_TEXT, NAMES, PREFIXES, TABLES, TAGS, ColumnEncoder, ColumnMemo, EncoderState,
-)
+from jelly._core.jelly.encoder_state cimport MAX_TEXT, TAGS, ColumnEncoder, ColumnMemo
 from jelly._core.jelly.frame_writer cimport end_frame, restart_stream, start_frame
-from jelly._core.jelly.lookup cimport Lru, add_entry, find_entry, forget_lru, free_lru, is_current, touch
+from jelly._core.jelly.lookup cimport DATATYPES, NAMES, PREFIXES, TABLES, add_entry, find_entry, forget_lru
 from jelly._core.jelly.term_out cimport (
-    VALUE_COST, clear_entries, entry_id, free_entries, len_text, note_ids, prefix_id, put_entries, split_iri, take_cost,
-    use_ids, write_iri,
+    ROW_FULL, ROW_RESTATE, VALUE_COST, clear_entries, find_datatype_id, find_ids, free_entries, len_text, put_entries,
+    take_cost, use_ids, write_iri,
 )
 
 cdef enum:
@@ -50,31 +48,15 @@ cdef enum:
 
 cdef int pin_new_iri(EncoderState* e, int32_t term) noexcept nogil:
     """Make sure of the entries of an IRI that the frame does not have yet."""
-    cdef ColumnEncoder* k = &e.columns
-    cdef ColumnMemo* memo = &k.memo[term]
-    cdef const uint8_t* text
-    cdef int64_t n
-    cdef int64_t cut = 0
-    cdef int32_t prefix = 0
-    cdef int32_t name
-    if (memo.ids.prefix > 0) == k.prefixed and use_ids(e, &memo.ids):
+    cdef ColumnMemo* memo = &e.columns.memo[term]
+    cdef int status = OK
+    if (memo.ids.prefix > 0) != e.columns.prefixed or not use_ids(e, &memo.ids):
+        if len_text(e, term) > MAX_TEXT:
+            return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
+        status = find_ids(e, &memo.ids, term, e.columns.prefixed)
+    if status == OK:
         memo.frame = <uint32_t>e.statement
-        return OK
-    text = e.b.text + e.b.start[term]
-    n = len_text(e, term)
-    if n > MAX_TEXT:
-        return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
-    if k.prefixed:
-        cut = split_iri(text, n)
-        prefix = prefix_id(e, text, cut)
-        if prefix <= 0:
-            return ROW_FULL if prefix == 0 else e.fault.code
-    name = entry_id(e, NAMES, text + cut, n - cut)
-    if name <= 0:
-        return ROW_FULL if name == 0 else e.fault.code
-    note_ids(e, &memo.ids, name, prefix)
-    memo.frame = <uint32_t>e.statement
-    return OK
+    return status
 
 
 cdef inline int pin_iri(EncoderState* e, int32_t term) noexcept nogil:
@@ -83,25 +65,15 @@ cdef inline int pin_iri(EncoderState* e, int32_t term) noexcept nogil:
 
 cdef int pin_new_datatype(EncoderState* e, int32_t term) noexcept nogil:
     cdef ColumnMemo* memo = &e.columns.memo[term]
-    cdef Lru* table = &e.tables[DATATYPES]
-    cdef const uint8_t* text = e.b.text + e.b.start[term]
     cdef int64_t n = len_text(e, term)
     cdef int32_t id
-    if memo.datatype > 0 and is_current(table, memo.datatype, memo.datatype_serial):
-        touch(table, memo.datatype, e.statement)
-        memo.datatype_frame = <uint32_t>e.statement
-        return OK
-    if table.size == 0:
-        return fail(&e.fault, DATATYPES_OFF, NULL)
-    if is_tag_datatype(text, n):
+    if is_tag_datatype(e.b.text + e.b.start[term], n):
         return fail(&e.fault, UNTAGGED_LITERAL, NULL)
     if n > MAX_TEXT:
         return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
-    id = entry_id(e, DATATYPES, text, n)
+    id = find_datatype_id(e, &memo.ids, term)
     if id <= 0:
         return ROW_FULL if id == 0 else e.fault.code
-    memo.datatype = id
-    memo.datatype_serial = table.entries[id].serial
     memo.datatype_frame = <uint32_t>e.statement
     return OK
 
@@ -177,11 +149,11 @@ cdef int pin_tag(EncoderState* e, int32_t tag) noexcept nogil:
     write_bytes(&e.row, b.text + b.start[tag], n)
     write_byte(&e.row, <uint8_t>direction)
     hash = <uint32_t>hash_bytes(e.row.buf, e.row.n, 0)
-    id = find_entry(&k.tags, e.row.buf, e.row.n, hash)
+    id = find_entry(&e.tables[TAGS], e.row.buf, e.row.n, hash)
     if id == 0:
         if not take_cost(e, n + VALUE_COST):
             return ROW_FULL
-        id = add_entry(&k.tags, e.row.buf, e.row.n, hash, 0)
+        id = add_entry(&e.tables[TAGS], e.row.buf, e.row.n, hash, 0)
         if id == 0:
             k.full = TAGS
             return ROW_FULL
@@ -294,8 +266,8 @@ cdef void start_columns(EncoderState* e) noexcept nogil:
     k.rows = k.told = 0
     k.cost = FRAME_COST + e.n_options
     k.prefixed = e.tables[PREFIXES].size > 0
-    if k.tags.n_used > 0:
-        forget_lru(&k.tags)
+    if e.tables[TAGS].n_used > 0:
+        forget_lru(&e.tables[TAGS])
     release_entries(e)
 
 
@@ -306,7 +278,7 @@ cdef void release_entries(EncoderState* e) noexcept nogil:
         e.statement += 1
 
 
-cdef bint has_columns(EncoderState* e) noexcept nogil:
+cdef bint is_frame_open(EncoderState* e) noexcept nogil:
     """Whether anything waits for the end of the frame."""
     cdef ColumnEncoder* k = &e.columns
     cdef int which
@@ -488,7 +460,7 @@ cdef int finish_columns(EncoderState* e) noexcept nogil:
     """End the last message and frame, where the stream ends. It has a frame at least."""
     if e.columns.is_log and e.columns.open:
         end_message(e)
-    return end_columns(e, NULL, 0) if has_columns(e) or e.n_bytes == 0 else OK
+    return end_columns(e, NULL, 0) if is_frame_open(e) or e.n_bytes == 0 else OK
 
 
 cdef int needed_rdf_version(BatchData* b) noexcept nogil:
@@ -525,4 +497,3 @@ cdef void free_columns_out(EncoderState* e) noexcept nogil:
     free(k.namespaces.buf)
     free(k.lengths.buf)
     free(k.metadata.buf)
-    free_lru(&k.tags)

@@ -20,7 +20,7 @@ from jelly._core.base.fault cimport (
 from jelly._core.base.kinds cimport KIND_BNODE, KIND_LITERAL, KIND_TRIPLE
 from jelly._core.base.memory cimport make_room
 from jelly._core.base.pieces cimport free_pieces
-from jelly._core.base.protobuf cimport Reader, WIRE_LEN, WIRE_VARINT, skip_any, take_span, take_varint
+from jelly._core.base.protobuf cimport WIRE_LEN, WIRE_VARINT, skip_any, take_span, take_varint
 from jelly._core.base.utf8 cimport need_utf8
 from jelly._core.jelly.column_schema cimport (
     BATCH_LENGTHS_P, BATCH_LENGTHS_S, BATCH_NAMES, BATCH_NAMESPACES, BATCH_ROW_COUNT, BATCH_SUBJECTS, COLUMN_BNODES,
@@ -32,7 +32,8 @@ from jelly._core.jelly.column_schema cimport (
 )
 from jelly._core.jelly.column_cells cimport check_layout, count_runs, fill, take_item, take_number, take_number32
 from jelly._core.jelly.counts cimport add_rows, begin_of, note_frame, note_row, skims, wants_parts
-from jelly._core.jelly.decode cimport begin_frame, keep_entry, malformed, read_namespace
+from jelly._core.jelly.decode cimport begin_frame, malformed, read_namespace
+from jelly._core.jelly.lookup cimport set_entry
 from jelly._core.jelly.decode_state cimport KNOWN_ROWS
 from jelly._core.jelly.frame_reader cimport FRAME_METADATA, FRAME_ROW, take_part
 from jelly._core.jelly.stream_options cimport (
@@ -243,7 +244,7 @@ cdef int open_column(DecoderState* d, int slot) noexcept nogil:
         ):
             if note_field(&c.lists[field], &r, begin, COLUMN_NUMBERS >> field & 1, tag & 7) < 0:
                 return malformed(d, &r)
-        elif tag < 0 or skip_any(&r, tag) < 0:
+        elif skip_any(&r, tag) < 0:
             return malformed(d, &r)
         if 0 < field < COLUMN_FIELDS and wants_parts(d):
             d.counts.columns[slot][field].bytes += r.at - begin
@@ -287,7 +288,7 @@ cdef int read_entries(DecoderState* d, Reader r, int which) noexcept nogil:
             if take_span(&r, &value) < 0:
                 return malformed(d, &r)
             n += 1
-        elif tag < 0 or skip_any(&r, tag) < 0:
+        elif skip_any(&r, tag) < 0:
             return malformed(d, &r)
     if d.counts != NULL:
         n_bytes = r.end - begin_of(whole.at)
@@ -302,7 +303,7 @@ cdef int read_entries(DecoderState* d, Reader r, int which) noexcept nogil:
             skip_any(&r, tag)
             continue
         take_span(&r, &value)
-        if keep_entry(d, which, id, &value, value.at) != OK:
+        if set_entry(&d.t, which, id, &value, &d.fault, value.at) != OK:
             return d.fault.code
         id = 0
     return OK
@@ -364,7 +365,7 @@ cdef int open_batch(DecoderState* d) noexcept nogil:
                 return malformed(d, &r)
             if read_entries(d, span, <int>(tag >> 3) - BATCH_NAMES) != OK:
                 return d.fault.code
-        elif tag < 0 or skip_any(&r, tag) < 0:
+        elif skip_any(&r, tag) < 0:
             return malformed(d, &r)
         elif d.counts != NULL and tag == (BATCH_NAMESPACES << 3 | WIRE_LEN):
             add_rows(d.counts, pb.RDF_STREAM_ROW_NAMESPACE, 1, r.at - begin)

@@ -4,7 +4,7 @@ All numbers of the layout in columns (protocol version 3) stand here. Two states
 docs/jelly-1.2.md. They differ in four fields.
 """
 
-from libc.stdint cimport int32_t, int64_t, int8_t, uint32_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, int8_t, uint32_t
 
 from jelly._core.base.protobuf cimport Reader
 
@@ -82,7 +82,6 @@ cdef enum:
     RESULTS_TRAILER = 9
     RESULTS_METADATA = 15
     # of its options; the sizes of the tables and the version have the numbers of Jelly-RDF
-    RESULTS_NAME = 1 << 3 | 2
     RESULTS_TYPE = 2 << 3
     RESULTS_RDF_VERSION = 5 << 3
     # of an answer and of a trailer

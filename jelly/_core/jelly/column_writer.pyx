@@ -1,6 +1,6 @@
 """The columns of a frame (Jelly-RDF 1.2): terms as runs, kinds, ids and strings."""
 
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int8_t, uint32_t
 from libc.stdlib cimport free
 
 from jelly._core.base.batch cimport NO_TERM
@@ -14,7 +14,7 @@ from jelly._core.jelly.column_schema cimport (
     COLUMN_LEX_VALUES, COLUMN_LITERAL_KINDS, COLUMN_NAME_IDS, COLUMN_PREFIX_IDS, COLUMN_TRIPLES, VALUE_BNODE, VALUE_IRI,
     VALUE_LITERAL, VALUE_TRIPLE,
 )
-from jelly._core.jelly.encoder_state cimport ColumnEncoder, ColumnMemo, ColumnOut, EncoderState
+from jelly._core.jelly.encoder_state cimport ColumnEncoder, ColumnMemo
 from jelly._core.jelly.term_out cimport is_repeated, write_iri, write_literal, write_text
 
 cdef enum:
@@ -132,7 +132,7 @@ cdef inline int put_literal_value(EncoderState* e, ColumnOut* c, int kind, int32
     cdef ColumnMemo* memo = &e.columns.memo[e.b.aux[term]] if kind != KIND_LITERAL else NULL
     cdef uint32_t literal_kind = 0
     if kind == KIND_TYPED:
-        literal_kind = 2 * <uint32_t>memo.datatype - 1
+        literal_kind = 2 * <uint32_t>memo.ids.datatype - 1
     elif kind == KIND_LANG:
         literal_kind = 2 * <uint32_t>memo.ids.name
     if c.of[VALUE_LITERAL] == 0:
@@ -170,7 +170,7 @@ cdef int put_triple(EncoderState* e, ColumnOut* c, uint32_t tag, int32_t term) n
         else:
             status = write_literal(
                 e, w, first + 16, terms[slot],
-                e.columns.memo[e.b.aux[terms[slot]]].datatype if kind == KIND_TYPED else 0,
+                e.columns.memo[e.b.aux[terms[slot]]].ids.datatype if kind == KIND_TYPED else 0,
             )
         if status != OK:
             return status

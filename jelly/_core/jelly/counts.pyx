@@ -1,7 +1,5 @@
 """Counts the rows, parts and frames that a Decoder reads, in `DecoderState.counts`."""
 
-from libc.stdint cimport int64_t, uint8_t
-
 from jelly._core.base cimport schema as pb
 from jelly._core.base.fault cimport FRAMES_LIMIT, NO_MEMORY, OK, fail
 from jelly._core.base.protobuf cimport Writer, put_bytes, reserve, skip_any, take_varint
@@ -46,7 +44,7 @@ cdef int64_t entry_id(Reader r) noexcept nogil:
         tag = take_varint(&r)
         if tag == pb.RDF_NAME_ENTRY_ID_TAG:
             id = take_varint(&r)
-        elif tag < 0 or skip_any(&r, tag) < 0:
+        elif skip_any(&r, tag) < 0:
             break
     return id
 
@@ -58,7 +56,7 @@ cdef void note_terms(Counts* c, Reader r) noexcept nogil:
     while r.at < r.end:
         begin = r.at
         tag = take_varint(&r)
-        if tag < 0 or skip_any(&r, tag) < 0:
+        if skip_any(&r, tag) < 0:
             return
         at = (tag >> 3) - 1
         if 0 <= at < N_PLACES * TERM_FIELDS:

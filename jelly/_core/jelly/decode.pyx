@@ -1,33 +1,33 @@
 """Jelly frames to Batches: rows, lookup entries and statements, without the GIL."""
 
 from cython cimport likely
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int8_t, uint32_t
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
-    CARRIED, INTERN_MAX, NO_TERM, UNSET, add_frame, add_namespace, add_quoted, add_row, add_term, hash_bytes, len_of,
-    same_bytes, split_tag,
+    CARRIED, INTERN_MAX, UNSET, add_frame, add_namespace, add_quoted, add_row, add_term, hash_bytes, same_bytes,
+    split_tag,
 )
 from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.fault cimport (
     BAD_UTF8, COLUMNS_IN_ROWS, DEPTH, DIRECTION_ALONE, DIRECTION_NUMBER, DIRECTION_VERSION, EMPTY_LANGUAGE, FULL,
     GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN, GRAPH_OPEN, GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAMESPACE_UNSET, NO_MEMORY,
-    NO_OPTIONS, OK, PATCH_ROW_FORBIDDEN, QUOTED_INCOMPLETE, ROW_FORBIDDEN, ROW_UNKNOWN, fail,
+    NO_OPTIONS, OK, PATCH_ROW_FORBIDDEN, QUOTED_INCOMPLETE, ROW_FORBIDDEN, ROW_UNKNOWN,
 )
 from jelly._core.base.kinds cimport KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED
 from jelly._core.rules.patch_operations cimport (
     OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, step_transaction,
 )
-from jelly._core.base.protobuf cimport Reader, skip_field, skip_fields, take_span, take_varint
+from jelly._core.base.protobuf cimport skip_field, skip_fields, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8, need_utf8
 from jelly._core.jelly.column_schema cimport FRAME_COLUMNS, LITERAL_DIRECTION, RDF_11
 from jelly._core.jelly.counts cimport note_frame, note_row
 from jelly._core.jelly.decode_state cimport BNODES, GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, LANGUAGES, STAR
 from jelly._core.jelly.frame_reader cimport FRAME_METADATA, FRAME_ROW, next_frame, take_field, take_part
-from jelly._core.jelly.lookup cimport find_iri
+from jelly._core.jelly.lookup cimport find_iri, set_entry
 from jelly._core.jelly.stream_options cimport look_at_entry
 from jelly._core.jelly.unusual cimport (
-    check_announced, checked, gathered, merge_terms, much_metadata, read_metadata, read_options, repeat_term, simplified,
+    check_announced, gathered, merge_terms, much_metadata, read_metadata, read_options, repeat_term, simplified,
     take_key,
 )
 
@@ -52,12 +52,12 @@ cdef int read_entry(DecoderState* d, Reader* r, int which) noexcept nogil:
             id = take_varint(r)
             if id < 0 and simplified(d, at, r) != OK:
                 return d.fault.code
-        elif (tag < 0 or skip_field(r, tag) < 0) and simplified(d, at, r) != OK:
+        elif skip_field(r, tag) < 0 and simplified(d, at, r) != OK:
             return d.fault.code
     if d.restart.looking:
-        look_at_entry(&d.restart, id, table_of(d, which).made == 0)
+        look_at_entry(&d.restart, id, d.t.tables[which].made == 0)
     # Ids are uint32: what is above is cut off, here and below, as in every implementation of Protocol Buffers.
-    return keep_entry(d, which, <uint32_t>id, &value, at)
+    return set_entry(&d.t, which, <uint32_t>id, &value, &d.fault, at)
 
 
 # ---- terms
@@ -78,7 +78,7 @@ cdef inline int32_t read_iri(DecoderState* d, Reader* r) noexcept nogil:
             prefix = take_varint(r)
             if prefix < 0:
                 break
-        elif tag < 0 or skip_field(r, tag) < 0:
+        elif skip_field(r, tag) < 0:
             break
     else:
         term = find_iri(&d.t, d.b, <uint32_t>prefix, <uint32_t>name, &d.fault, at)
@@ -155,10 +155,10 @@ cdef int32_t read_literal(DecoderState* d, Reader* r) noexcept nogil:
             if direction < 0 and simplified(d, begin, r) != OK:
                 return d.fault.code
             direction = <uint32_t>direction
-        elif (tag < 0 or skip_field(r, tag) < 0) and simplified(d, begin, r) != OK:
+        elif skip_field(r, tag) < 0 and simplified(d, begin, r) != OK:
             return d.fault.code
-    if check_utf8(lex.at, lex.end - lex.at) >= 0:
-        return fail(&d.fault, BAD_UTF8, lex.at)
+    if need_utf8(&lex, &d.fault) != OK:
+        return d.fault.code
     if has_language:
         kind = KIND_LANG
         aux = find_language(d, &language, direction, begin)
@@ -180,13 +180,10 @@ cdef int32_t read_bnode(DecoderState* d, Reader* r) noexcept nogil:
     cdef int64_t n = r.end - r.at
     cdef uint32_t i = 0 if n > INTERN_MAX else <uint32_t>hash_bytes(r.at, n, 0) % BNODES
     cdef int32_t term = d.bnodes[i]
-    if (
-        term >= 0 and len_of(d.b, term) == n
-        and same_bytes(d.b.text + d.b.start[term], r.at, n)
-    ):
+    if term >= 0 and len_of(d.b, term) == n and same_bytes(d.b.text + d.b.start[term], r.at, n):
         return term
-    if check_utf8(r.at, n) >= 0:
-        return fail(&d.fault, BAD_UTF8, r.at)
+    if need_utf8(r, &d.fault) != OK:
+        return d.fault.code
     term = checked(d, add_term(d.b, KIND_BNODE, NO_TERM, r.at, n), r.at)
     if term >= 0:
         d.bnodes[i] = term
@@ -243,8 +240,8 @@ cdef int take_terms(DecoderState* d, Reader* r, int arity, Reader* spans, int* k
             r.at = at
             tag = take_varint(r)
             field = tag >> 3
-            if tag < 0 or tag & 7 != 2 or field == 0 or field > 4 * arity:
-                if tag < 0 or skip_field(r, tag) < 0:
+            if tag & 7 != 2 or field == 0 or field > 4 * arity:
+                if skip_field(r, tag) < 0:
                     r.at = at
                     return merge_terms(d, whole, arity, spans, kinds)
                 at = r.at
@@ -341,6 +338,7 @@ cdef inline int read_statement(DecoderState* d, Reader* r, int arity, int op) no
         return fail(&d.fault, NO_MEMORY, at)
     if op != 0:
         d.b.op[d.b.n_rows - 1] = <int8_t>op
+        d.in_patch = True
     return OK
 
 
@@ -364,6 +362,8 @@ cdef int add_operation(DecoderState* d, int op, int32_t s, int32_t p, int32_t o,
     if add_row(d.b, s, p, o, g) < 0:
         return fail(&d.fault, NO_MEMORY, NULL)
     d.b.op[d.b.n_rows - 1] = <int8_t>op
+    d.in_patch = op != OP_PUNCTUATION
+    d.n_patches += op == OP_PUNCTUATION
     return OK
 
 

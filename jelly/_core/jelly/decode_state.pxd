@@ -4,7 +4,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport BatchData
-from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.fault cimport Fault
 from jelly._core.rules.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
@@ -117,6 +116,8 @@ ctypedef struct DecoderState:
     int unannounced  # the features that were met all the same
     Pieces pieces
     int transaction  # CLOSED, OPEN or EITHER
+    bint in_patch  # rows stand after the last punctuation
+    int64_t n_patches  # that a punctuation or frame ended
     bint at_keyframe  # reading began at one: nothing of what was before is known
     bint in_graph
     int32_t last[4]  # term ids in b, UNSET or CARRIED

@@ -11,13 +11,10 @@ cdef class Decoder(PushReader):
     cdef DecoderState d
     cdef object tables  # the numpy array behind the lookup tables
     cdef bytes stream_name
-    cdef bint in_frame_call  # of decode_frame, which alone may give chunks once it was called
-    cdef bint in_patch
     cdef bint begins  # another stream, when the Batch before it is given away
     cdef int64_t n_warned  # of the restarts
     cdef int told  # the features in `unannounced` that a warning was about
     cdef public bint quiet  # no warnings: the caller looks at `restarts` and at the statements
-    cdef int64_t n_patches  # that a punctuation or frame ended, of those handed out
     cdef object read_options
     cdef tuple last_restated
 
@@ -26,6 +23,7 @@ cdef class Decoder(PushReader):
     cdef int warn_unannounced(self) except -1
     cdef int say(self, str message, kind) except -1
     cdef object make_error(self)
+    cdef dict find_fault(self)
     cdef int start_batch(self) except -1
     cdef Batch take_empty(self)
     cdef int preset(self, options, state, place) except -1

@@ -1,26 +1,23 @@
 """The `Decoder`: the Python class over frame_reader and decode. It turns their faults into exceptions."""
 
 cimport cython
-from libc.stdint cimport int8_t, int64_t, uint8_t
-from libc.string cimport memchr, memset
+from libc.string cimport memset
 
 import numpy
 import warnings
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport Batch, BatchData, add_frame, add_graphs
+from jelly._core.base.batch cimport BatchData, add_frame, add_graphs
 from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.fault cimport (
-    BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, utf8_of, whole_number,
+    BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, whole_number,
 )
 from jelly._core.base.objects cimport hold
-from jelly._core.rules.patch_operations cimport (
-    AT_START, CLOSED, EITHER, IN_TRANSACTION, OPEN, OP_PUNCTUATION, pack_place,
-)
-from jelly._core.base.push_reader cimport PushReader
-from jelly._core.jelly.column_schema cimport COLUMN_VERSION, NUMBERING_P, NUMBERING_S
+from jelly._core.rules.patch_operations cimport AT_START, CLOSED, EITHER, IN_TRANSACTION, OPEN, pack_place
+from jelly._core.base.protobuf cimport Reader, bytes_of, reader_of
+from jelly._core.jelly.column_schema cimport COLUMN_VERSION, NUMBERING_S
 from jelly._core.jelly.column_reader cimport end_message, free_columns, run_columns
 from jelly._core.jelly.decode cimport run
 from jelly._core.jelly.decode_state cimport (
@@ -31,12 +28,13 @@ from jelly._core.jelly.saved_state cimport begin_stream, forget_stream, load_opt
 from jelly._core.jelly.frame_reader cimport (
     FRAMING_BARE, FRAMING_DELIMITED, FRAMING_GIVEN, FRAMING_UNKNOWN, free_feed, init_feed,
 )
-from jelly._core.jelly.lookup cimport DecoderEntry, expect_keyframe, set_slots
+from jelly._core.jelly.lookup cimport DATATYPES, NAMES, PREFIXES, TABLES, DecoderEntry, expect_keyframe, set_slots
 from jelly._core.base.pieces cimport free_pieces
 from jelly._core.jelly.stream_options cimport (
-    Restart, StreamOptionsRow, check_stream_options, same_stream_options, types_agree,
+    Restart, StreamOptionsRow, check_stream_options, read_stream_options, same_stream_options, types_agree,
 )
 
+from jelly._core.jelly.stream_options import column_headers, options_row
 from jelly.errors import JellyArgumentError, JoinedWarning, OptionsWarning
 from jelly._options.options import MAX_TABLE_SIZE, NUMBERINGS, RDF_VERSIONS, PatchOptions, StreamOptions, options_read
 
@@ -119,13 +117,13 @@ cdef class Decoder(PushReader):
             raise JellyArgumentError(f'unknown_rows is {unknown_rows!r}: expected "error" or "skip"')
         self.d.max_rows = whole_number(batch_rows, "batch_rows")
         self.d.max_text = whole_number(batch_bytes, "batch_bytes")
-        self.d.limits.names = whole_number(max_names, "max_names")
-        self.d.limits.prefixes = whole_number(max_prefixes, "max_prefixes")
-        self.d.limits.datatypes = whole_number(max_datatypes, "max_datatypes")
+        self.d.limits.sizes[NAMES] = whole_number(max_names, "max_names")
+        self.d.limits.sizes[PREFIXES] = whole_number(max_prefixes, "max_prefixes")
+        self.d.limits.sizes[DATATYPES] = whole_number(max_datatypes, "max_datatypes")
         self.d.limits.rows = whole_number(max_frame_rows, "max_frame_rows")
         if self.d.max_rows < 1 or self.d.max_text < 1:
             raise JellyArgumentError("batch_rows and batch_bytes must be at least 1")
-        if max(self.d.limits.names, self.d.limits.prefixes, self.d.limits.datatypes) > MAX_TABLE_SIZE:
+        if max(<list>self.d.limits.sizes) > MAX_TABLE_SIZE:
             raise JellyArgumentError(f"lookup tables may have at most {MAX_TABLE_SIZE} entries")
         framing = FRAMING_UNKNOWN if delimited is None else FRAMING_DELIMITED if delimited else FRAMING_BARE
         init_feed(&self.d.feed, framing, frame_limit)
@@ -133,9 +131,9 @@ cdef class Decoder(PushReader):
         self.d.arity = 3
         # A statement may be as long as a frame; what hostile prefixes make of a short one stays bounded.
         self.d.text_limit = max(MAX_BATCH_TEXT, frame_limit)
-        self.d.patch = bool(patch)
-        self.d.strict = bool(strict)
-        self.d.joined = bool(joined)
+        self.d.patch = patch
+        self.d.strict = strict
+        self.d.joined = joined
         self.d.skip_unknown = unknown_rows == "skip"
         self.d.known = ROWS_PUNCTUATED if patch else KNOWN_ROWS
         self.d.first_entry = pb.RDF_PATCH_ROW_NAME if patch else pb.RDF_STREAM_ROW_NAME
@@ -176,7 +174,7 @@ cdef class Decoder(PushReader):
     @property
     def place(self) -> int:
         """Position in a stream of patches when all Batches have been pulled, see `Encoder.place`."""
-        return pack_place(self.n_patches, self.in_patch, self.d.transaction)
+        return pack_place(self.d.n_patches, self.d.in_patch, self.d.transaction)
 
     @property
     def delimited(self) -> bool | None:
@@ -234,13 +232,14 @@ cdef class Decoder(PushReader):
         return not self.d.in_frame and self.d.feed.chunk.at == self.d.feed.chunk.end
 
     cdef int take_chunk(self) except -1:
-        if self.d.feed.framing == FRAMING_GIVEN and not self.in_frame_call:
+        if self.d.feed.framing == FRAMING_GIVEN and not self.d.feed.given:
             raise ValueError("this Decoder takes whole frames: use decode_frame()")
         self.d.feed.chunk.at = self.rest
         self.d.feed.chunk.end = self.rest_end
         return 0
 
     cdef int read(self) except -1:
+        cdef BatchData* b
         cdef int status
         self.d.feed.final = self.final
         if self.begins:
@@ -260,12 +259,13 @@ cdef class Decoder(PushReader):
             return status
         if status == NEED_TABLES:
             # What came before belongs to other options.
+            b = self.d.b
             self.begins = True
             if (
                 self.read_options is not None and not same_stream_options(&self.d.header, &self.d.next)
-                and not is_empty(&self.batch.a)
+                and b.n_rows + b.n_frames + b.n_names + b.n_meta > 0
                 # In one frame there may be the end of a message before its options, and no row.
-                and (self.d.feed.framing != FRAMING_GIVEN or self.batch.a.n_rows > 0)
+                and (self.d.feed.framing != FRAMING_GIVEN or b.n_rows > 0)
             ):
                 return FULL
         else:
@@ -276,16 +276,14 @@ cdef class Decoder(PushReader):
         """A stream begins: the first, or another that was joined to it."""
         cdef int64_t rows = 0 if self.batch is None else self.batch.a.n_rows
         cdef bint other = self.read_options is None or not same_stream_options(&self.d.header, &self.d.next)
-        cdef bint in_patch
         cdef int64_t place = self.d.columns.begin if self.d.columnar else -1
         self.begins = False
         try:
             if self.batch is None:
                 self.start_batch()
-            in_patch = self.d.patch and (self.in_patch if rows == 0 else self.batch.a.op[rows - 1] != OP_PUNCTUATION)
             if not other:
                 self.d.next.name = self.d.header.name  # that of the row is gone with its frame
-            if begin_stream(&self.d, in_patch) != OK:
+            if begin_stream(&self.d) != OK:
                 self.error = self.make_error()
             else:
                 if other:
@@ -333,18 +331,18 @@ cdef class Decoder(PushReader):
         return 0
 
     cdef int end_input(self) except -1:
+        cdef int status = OK
         if not self.d.has_header:
-            fail(&self.d.fault, NO_OPTIONS, NULL)
-            self.error = self.make_error()
+            status = fail(&self.d.fault, NO_OPTIONS, NULL)
         elif self.d.transaction == OPEN:
-            fail(&self.d.fault, OPEN_PATCH, NULL)
-            self.error = self.make_error()
+            status = fail(&self.d.fault, OPEN_PATCH, NULL)
         elif self.d.columnar and self.d.columns.open:
             # Of a log in columns: the last message goes on to the end.
             if self.batch is None:
                 self.start_batch()
-            if end_message(&self.d) != OK:
-                self.error = self.make_error()
+            status = end_message(&self.d)
+        if status != OK:
+            self.error = self.make_error()
         return 0
 
     cdef int release(self) except -1:
@@ -352,6 +350,10 @@ cdef class Decoder(PushReader):
         return PushReader.release(self)
 
     cdef object make_error(self):
+        return fault_error(&self.d.fault, self.find_fault())
+
+    cdef dict find_fault(self):
+        """Where the fault is."""
         place = {"frame": self.d.n_frames}
         if self.d.in_frame:
             place["row"] = self.d.row
@@ -363,7 +365,7 @@ cdef class Decoder(PushReader):
                 place["offset"] += self.d.frame.at - self.d.frame_start
         else:
             place["offset"] = self.d.feed.offset
-        return fault_error(&self.d.fault, place)
+        return place
 
     cdef int start_batch(self) except -1:
         cdef int64_t left = self.d.feed.chunk.end - self.d.feed.chunk.at
@@ -384,21 +386,12 @@ cdef class Decoder(PushReader):
         return 0
 
     cdef object give_batch(self):
-        cdef BatchData* a = &self.batch.a
-        cdef int8_t* end
         cdef int status
         if self.error is None:
-            status = carry_terms(a, &self.d.carry, self.d.last, self.d.carried, self.d.text_limit)
+            status = carry_terms(self.d.b, &self.d.carry, self.d.last, self.d.carried, self.d.text_limit)
             if status != OK:
                 fail(&self.d.fault, status, NULL, self.d.text_limit, BY_FRAME)
                 self.error = self.make_error()
-        if a.op != NULL and a.n_rows > 0:
-            end = <int8_t*>memchr(a.op, OP_PUNCTUATION, a.n_rows)
-            while end != NULL:
-                self.n_patches += 1
-                end += 1
-                end = <int8_t*>memchr(end, OP_PUNCTUATION, a.op + a.n_rows - end)
-            self.in_patch = a.op[a.n_rows - 1] != OP_PUNCTUATION
         return self.take_batch()
 
     def decode_frame(self, data) -> Batch:
@@ -432,12 +425,12 @@ cdef class Decoder(PushReader):
                 # No Batch is full before its frame ends.
                 self.d.max_rows = 1 << 30
                 self.d.max_text = 1 << 40
-            self.in_frame_call = True
+            self.d.feed.given = True
             try:
                 self.begin_chunk(data)
-            finally:
-                self.in_frame_call = False
-            self.d.feed.given = True
+            except BaseException:
+                self.d.feed.given = False
+                raise
             found = self.pull_claimed(True)
             return self.take_empty() if found is None else found
         finally:
@@ -497,37 +490,36 @@ cdef class Decoder(PushReader):
     cdef int preset(self, options, state, place) except -1:
         """Take the options from the caller, checked like those of a stream."""
         cdef StreamOptionsRow* h = &self.d.header
+        cdef Reader r
+        cdef bytes row
         if self.d.patch != isinstance(options, PatchOptions) or not isinstance(options, (StreamOptions, PatchOptions)):
             raise JellyArgumentError("PatchOptions go with patch=True, and StreamOptions without")
-        h.physical = options.statement_type if self.d.patch else options.physical_type
-        h.logical = options.stream_type if self.d.patch else options.logical_type
-        h.generalized = options.generalized_statements
-        h.star = options.rdf_star
-        h.names = options.max_name_table_size
-        h.prefixes = options.max_prefix_table_size
-        h.datatypes = options.max_datatype_table_size
-        h.version = options.version
-        if h.version == COLUMN_VERSION and not self.d.patch:
-            h.numbering = NUMBERING_P if options.numbering == "P" else NUMBERING_S
-            h.rdf = RDF_VERSIONS.index(options.rdf_version or "unspecified")
-        self.stream_name = b"" if self.d.patch else utf8_of(options.stream_name, "stream_name")
+        self.d.columnar = options.version == COLUMN_VERSION
+        if self.d.columnar:
+            row = column_headers(options)[RDF_VERSIONS.index(options.rdf_version or "unspecified")]
+        else:
+            row = options_row(options)
+        r = reader_of(row)
         if place is None:
             self.d.transaction = EITHER
         else:
             place = whole_number(place, "place")
-            self.n_patches = place // 4
-            self.in_patch = place % 4 != AT_START
+            self.d.n_patches = place // 4
+            self.d.in_patch = place % 4 != AT_START
             self.d.transaction = OPEN if place % 4 == IN_TRANSACTION else CLOSED
-        if check_stream_options(h, self.d.patch, self.d.strict, &self.d.limits, NULL, &self.d.fault) != OK:
+        if (
+            read_stream_options(&r, h, self.d.patch, &self.d.fault) != OK
+            or check_stream_options(h, self.d.patch, self.d.strict, &self.d.limits, NULL, &self.d.fault) != OK
+        ):
             raise self.make_error()
         self.d.has_header = True
-        self.d.columnar = h.version == COLUMN_VERSION
         if self.d.columnar and make_columns(&self.d) != OK:
             raise MemoryError
         if self.d.columnar and state is not None:
             state = load_options(&self.d, state)
             options = options.replace(
-                max_name_table_size=h.names, max_prefix_table_size=h.prefixes, max_datatype_table_size=h.datatypes
+                max_name_table_size=h.sizes[NAMES], max_prefix_table_size=h.sizes[PREFIXES],
+                max_datatype_table_size=h.sizes[DATATYPES],
             )
         self.read_options = options
         self.make_tables()
@@ -542,12 +534,12 @@ cdef class Decoder(PushReader):
         """The options row of a stream was read."""
         cdef StreamOptionsRow* h = &self.d.header
         cdef bint first = self.read_options is None
-        self.stream_name = (<const char*>h.name.at)[:h.name.end - h.name.at]
+        self.make_tables()
         # Very long names must not stay in the cache.
         make = options_read if len(self.stream_name) <= MAX_CACHED_NAME else options_read.__wrapped__
         options = make(
-            self.d.patch, h.physical, h.logical, self.stream_name, h.generalized, h.star, h.names, h.prefixes,
-            h.datatypes, h.version, h.rdf, NUMBERINGS[h.numbering == NUMBERING_S],
+            self.d.patch, h.physical, h.logical, self.stream_name, h.generalized, h.star, h.sizes[NAMES],
+            h.sizes[PREFIXES], h.sizes[DATATYPES], h.version, h.rdf, NUMBERINGS[h.numbering == NUMBERING_S],
         )
         with cython.critical_section(self):
             self.read_options = options
@@ -557,7 +549,6 @@ cdef class Decoder(PushReader):
                 f"{self.read_options.physical_type.name} by the recommendation of the format",
                 OptionsWarning,
             )
-        self.make_tables()
         if not first and (self.d.arity == 4) != (self.d.b.g != NULL):
             self.start_batch()  # the present one is empty
         self.batch.options = self.read_options
@@ -570,12 +561,16 @@ cdef class Decoder(PushReader):
         """Take the options: lookup tables, rows that may occur."""
         cdef StreamOptionsRow* h = &self.d.header
         cdef DecoderEntry* at
-        h.name.at = <const uint8_t*><const char*>self.stream_name
-        h.name.end = h.name.at + len(self.stream_name)
-        slots = numpy.empty((h.names + h.prefixes + h.datatypes + 3) * sizeof(DecoderEntry), numpy.uint8)
-        at = set_slots(&self.d.t.names, <DecoderEntry*>memory_of(slots), h.names)
-        at = set_slots(&self.d.t.prefixes, at, h.prefixes)
-        set_slots(&self.d.t.datatypes, at, h.datatypes)
+        cdef int64_t size = TABLES
+        cdef int which
+        self.stream_name = bytes_of(&h.name)
+        h.name = reader_of(self.stream_name)
+        for which in range(TABLES):
+            size += h.sizes[which]
+        slots = numpy.empty(size * sizeof(DecoderEntry), numpy.uint8)
+        at = <DecoderEntry*>memory_of(slots)
+        for which in range(TABLES):
+            at = set_slots(&self.d.t.tables[which], at, h.sizes[which])
         self.tables = slots
         return self.allow_rows()
 
@@ -594,7 +589,3 @@ cdef class Decoder(PushReader):
             self.d.counts.allowed = self.d.known if self.d.counts.skim else self.d.allowed
             self.d.allowed = 0
         return 0
-
-
-cdef bint is_empty(BatchData* a) noexcept:
-    return a.n_rows == 0 and a.n_frames == 0 and a.n_names == 0 and a.n_meta == 0

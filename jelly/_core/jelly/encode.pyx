@@ -1,12 +1,12 @@
 """Batches to Jelly frames: LRU lookup tables, repeated terms and ids of 0, without the GIL."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport NO_TERM, BatchData, load_row
 from jelly._core.base.constants cimport MAX_DEPTH, MAX_QUOTED
 from jelly._core.base.fault cimport (
-    BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMESPACES_OFF, NAMES_FULL,
+    BAD_TERM, DATATYPES_FULL, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMESPACES_OFF, NAMES_FULL,
     OK, ONE_PATCH, OPEN_TRANSACTION, QUOTED_LIMIT, STAR_OFF, fail,
 )
 from jelly._core.base.kinds cimport (
@@ -17,16 +17,12 @@ from jelly._core.rules.patch_operations cimport (
 )
 from jelly._core.base.protobuf cimport Writer, insert_length, write_byte, write_field, write_varint
 from jelly._core.jelly.column_encoder cimport end_column_frames, put_column_namespace, put_columns
-from jelly._core.jelly.encoder_state cimport DATATYPES, NAMES, PREFIXES, EncoderState, LastIds, TermMemo
+from jelly._core.jelly.encoder_state cimport LastIds, TermMemo
 from jelly._core.jelly.frame_writer cimport end_frame, end_graph, put_metadata, put_row, split_frame, start_frame
-from jelly._core.jelly.lookup cimport Lru, is_current, touch
+from jelly._core.jelly.lookup cimport DATATYPES, NAMES, PREFIXES
 from jelly._core.jelly.term_out cimport (
-    entry_id, is_repeated, len_text, note_ids, prefix_id, split_iri, use_ids, write_iri, write_literal, write_text,
+    ROW_FULL, find_datatype_id, find_ids, is_repeated, len_text, use_ids, write_iri, write_literal, write_text,
 )
-
-cdef enum:
-    # Not faults: the statement needs more prefixes than the table has and is written again without them.
-    NO_PREFIX_LEFT = 1
 
 cdef enum:
     # What put_whole puts when it is no statement of so many terms.
@@ -38,66 +34,31 @@ cdef enum:
 
 # ---- terms
 
-cdef int find_ids(EncoderState* e, int32_t term, int32_t* name, int32_t* prefix) noexcept nogil:
-    """The lookup ids of an IRI. OK, NO_PREFIX_LEFT or a fault."""
-    cdef TermMemo* memo = &e.memo[term]
-    cdef const uint8_t* text
-    cdef int64_t n
-    cdef int64_t cut = 0
-    if not e.whole_names and use_ids(e, memo):
-        name[0] = memo.name
-        prefix[0] = memo.prefix
-        return OK
-    text = e.b.text + e.b.start[term]
-    n = len_text(e, term)
-    prefix[0] = 0
-    if e.tables[PREFIXES].size > 0:
-        cut = 0 if e.whole_names else split_iri(text, n)
-        prefix[0] = prefix_id(e, text, cut)
-        if prefix[0] <= 0:
-            return NO_PREFIX_LEFT if prefix[0] == 0 else e.fault.code
-    name[0] = entry_id(e, NAMES, text + cut, n - cut)
-    if name[0] == 0:
+cdef int find_new_ids(EncoderState* e, TermMemo* memo, int32_t term) noexcept nogil:
+    """Find or make the entries of an IRI. OK, ROW_FULL where no prefix is left, or a fault."""
+    cdef int status = find_ids(e, memo, term, e.tables[PREFIXES].size > 0)
+    if status == ROW_FULL and e.columns.full == NAMES:
         return fail(&e.fault, NAMES_FULL, NULL, e.tables[NAMES].size)
-    if name[0] < 0:
-        return e.fault.code
-    if not e.whole_names:
-        note_ids(e, memo, name[0], prefix[0])
-    return OK
-
-
-cdef int32_t find_datatype_id(EncoderState* e, int32_t term) noexcept nogil:
-    """The lookup id of a datatype, or a negative code."""
-    cdef TermMemo* memo = &e.memo[term]
-    cdef Lru* table = &e.tables[DATATYPES]
-    cdef int32_t id
-    if table.size == 0:
-        return fail(&e.fault, DATATYPES_OFF, NULL)
-    if memo.name < 0 and is_current(table, -memo.name, memo.name_serial):
-        touch(table, -memo.name, e.statement)
-        return -memo.name
-    id = entry_id(e, DATATYPES, e.b.text + e.b.start[term], len_text(e, term))
-    if id == 0:
-        return fail(&e.fault, DATATYPES_FULL, NULL, table.size)
-    if id > 0:
-        memo.name = -id
-        memo.name_serial = table.entries[id].serial
-    return id
+    return status
 
 
 cdef inline int put_iri(EncoderState* e, uint32_t tag, int32_t term) noexcept nogil:
-    cdef int32_t name = 0
-    cdef int32_t prefix = 0
-    cdef int status = find_ids(e, term, &name, &prefix)
+    cdef TermMemo whole  # of this statement alone
+    cdef TermMemo* memo = &whole if e.whole_names else &e.memo[term]
+    cdef int status = OK
+    if e.whole_names or not use_ids(e, memo):
+        status = find_new_ids(e, memo, term)
     if status == OK:
-        write_iri(&e.row, tag, &e.ids, prefix, name)
+        write_iri(&e.row, tag, &e.ids, memo.prefix, memo.name)
     return status
 
 
 cdef int put_literal(EncoderState* e, uint32_t tag, int32_t term) noexcept nogil:
     cdef int32_t datatype = 0
     if e.b.kind[term] == KIND_TYPED:
-        datatype = find_datatype_id(e, e.b.aux[term])
+        datatype = find_datatype_id(e, &e.memo[e.b.aux[term]], e.b.aux[term])
+        if datatype == 0:
+            return fail(&e.fault, DATATYPES_FULL, NULL, e.tables[DATATYPES].size)
         if datatype < 0:
             return e.fault.code
     return write_literal(e, &e.row, tag, term, datatype)
@@ -217,7 +178,7 @@ cdef int put_whole(EncoderState* e, int what, int32_t* terms) noexcept nogil:
                 status = jelly_put_term(e, pb.RDF_PATCH_HEADER_H_IRI, -1, terms[2], 0)
         else:
             status = put_terms(e, terms, what)
-        if status != NO_PREFIX_LEFT:
+        if status != ROW_FULL:
             break
         e.ids = ids
     e.whole_names = False

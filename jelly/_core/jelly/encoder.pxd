@@ -10,9 +10,8 @@ from jelly._core.jelly.encoder_state cimport EncoderState
 
 cdef class Encoder:
     cdef EncoderState e
-    cdef tuple headers  # of a stream in columns, by RDF version
+    cdef tuple headers  # the options row; of a stream in columns by RDF version
     cdef object tables  # the numpy array behind the lookup tables
-    cdef bytes header
     cdef object error
     cdef Claim claimed
     cdef int64_t rows_in
@@ -21,6 +20,8 @@ cdef class Encoder:
 
     cdef int prepare_columns(self, options, frame_rows, int64_t frame_bytes) except -1
     cdef int take(self, Batch batch, keep_frames, int64_t row=*, int64_t stop=*, bint alone=*) except -1
+    cdef int write(self, Batch batch, int64_t row) except -1
+    cdef int run(self, int64_t* row) noexcept nogil
     cdef int end_rows(self) except -1
     cdef int end(self, dict metadata) except -1
     cdef Hold enter(self)

@@ -1,31 +1,32 @@
 """The `Encoder`: the Python class over encode. It turns its faults into exceptions."""
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport calloc, free
 
 import numpy
+import struct
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport UNSET, Batch, free_arena, need_statements
+from jelly._core.base.batch cimport UNSET, free_arena, need_statements
 from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error, utf8_of, whole_number
-from jelly._core.base.objects cimport Hold, hold
-from jelly._core.base.protobuf cimport Reader, len_varint, take_span
+from jelly._core.base.objects cimport hold
+from jelly._core.base.protobuf cimport Reader, bytes_of, len_varint, reader_of, take_span, written
 from jelly._core.jelly.column_schema cimport BATCH_NAMES, MAX_COLUMN_TAGS, RESULTS_NAMES
 from jelly._core.jelly.encode cimport encode_batch, finish_patch
 from jelly._core.jelly.column_encoder cimport (
-    columns_failed, end_columns, finish_columns, free_columns_out, has_columns,
-    needed_rdf_version, start_columns,
+    announce, columns_failed, end_columns, finish_columns, free_columns_out, is_frame_open, needed_rdf_version,
+    start_columns,
 )
 from jelly._core.jelly.encoder_state cimport (
-    DATATYPES, KEY_NUMBERS, MAX_TEXT, NAMES, PREFIXES, TABLES, ColumnEncoder, ColumnMemo, EncoderState, TermMemo,
+    MAX_TEXT, TAGS, ColumnEncoder, ColumnMemo, TermMemo,
 )
 from jelly._core.jelly.frame_writer cimport (
     end_frame, end_graph, find_place, forget_tables, put_metadata_entry, release_frame, restart_stream,
 )
-from jelly._core.jelly.lookup cimport free_lru, init_lru, lru_bytes
+from jelly._core.jelly.lookup cimport DATATYPES, NAMES, PREFIXES, TABLES, free_lru, init_lru, lru_bytes
 from jelly._core.rules.patch_operations cimport CLOSED, IN_TRANSACTION, OPEN
 
 from jelly._core.rules.capabilities import capabilities_of
@@ -103,7 +104,7 @@ cdef class Encoder:
     ):
         cdef int slot
         cdef int64_t rows
-        cdef int32_t[TABLES] sizes
+        cdef int32_t[TABLES + 1] sizes
         cdef uint8_t* at
         results = not isinstance(options, (StreamOptions, PatchOptions))
         if results and not is_result_options(options):
@@ -111,8 +112,10 @@ cdef class Encoder:
         frame_bytes = whole_number(frame_bytes, "frame_bytes")
         keyframe_rows = whole_number(keyframe_rows, "keyframe_rows")
         place = whole_number(place, "place")
-        self.e.columnar = results or (not isinstance(options, PatchOptions) and options.version == COLUMN_VERSION)
-        rows = whole_number(frame_rows, "frame_rows") if frame_rows is not None else COLUMN_FRAME_ROWS if self.e.columnar else FRAME_ROWS
+        self.e.columnar = results or options.version == COLUMN_VERSION
+        rows = COLUMN_FRAME_ROWS if self.e.columnar else FRAME_ROWS
+        if frame_rows is not None:
+            rows = whole_number(frame_rows, "frame_rows")
         if rows < 0 or frame_bytes < 0 or keyframe_rows < 0:
             raise JellyArgumentError("frame_rows, frame_bytes and keyframe_rows must not be negative")
         if options.max_name_table_size < MIN_NAME_TABLE:
@@ -124,12 +127,12 @@ cdef class Encoder:
             raise JellyArgumentError("only a delimited stream can have keyframes")
         if independent and (keyframe_rows > 0 or not delimited):
             raise JellyArgumentError("only a delimited stream without keyframes can have independent frames")
-        self.e.independent = bool(independent)
+        self.e.independent = independent
         self.e.key_rows = keyframe_rows
-        self.e.skip_namespaces = bool(skip_namespaces)
+        self.e.skip_namespaces = skip_namespaces
         grouped = options.is_grouped
         self.settled_options = options
-        self.e.delimited = bool(delimited)
+        self.e.delimited = delimited
         self.e.frame_rows = rows if delimited and not grouped else 0
         self.e.frame_bytes = frame_bytes if delimited and not grouped else 0
         if self.e.columnar:
@@ -158,23 +161,16 @@ cdef class Encoder:
         self.e.patch = isinstance(options, PatchOptions)
         if not self.e.columnar:
             self.e.name_tag = pb.RDF_PATCH_ROW_NAME_TAG if self.e.patch else pb.RDF_STREAM_ROW_NAME_TAG
-        tags = MAX_COLUMN_TAGS if results else MAX_TAGS
         sizes[NAMES] = options.max_name_table_size
         sizes[PREFIXES] = options.max_prefix_table_size
         sizes[DATATYPES] = options.max_datatype_table_size
+        sizes[TAGS] = MAX_COLUMN_TAGS if results else MAX_TAGS if self.e.columnar else 0
         # One array for all tables: for a small message three take longer.
-        self.tables = numpy.empty(
-            lru_bytes(sizes[NAMES]) + lru_bytes(sizes[PREFIXES]) + lru_bytes(sizes[DATATYPES])
-            + (lru_bytes(tags) if self.e.columnar else 0),
-            numpy.uint8,
-        )
+        self.tables = numpy.empty(sum([lru_bytes(size) for size in sizes]), numpy.uint8)
         at = <uint8_t*>memory_of(self.tables)
-        for slot in range(TABLES):
+        for slot in range(TABLES + 1):
             at = init_lru(&self.e.tables[slot], at, sizes[slot])
-        if self.e.columnar:
-            init_lru(&self.e.columns.tags, at, tags)
-            start_columns(&self.e)
-        elif keyframe_rows > 0 or keyframe:
+        if not self.e.columnar and (keyframe_rows > 0 or keyframe):
             forget_tables(&self.e)
 
     cdef int prepare_columns(self, options, frame_rows, int64_t frame_bytes) except -1:
@@ -198,7 +194,7 @@ cdef class Encoder:
         cdef int which
         if self.e.columnar:
             free_columns_out(&self.e)
-        for which in range(TABLES):
+        for which in range(TABLES + 1):
             free_lru(&self.e.tables[which])
         free_arena(&self.e.carry)
         free(self.e.row.buf)
@@ -216,7 +212,7 @@ cdef class Encoder:
     @property
     def announced(self) -> str:
         """The RDF version that the stream announces by now; "" before version 3 and before the first Batch."""
-        return RDF_VERSIONS[self.e.columns.rdf_version] if self.e.columnar and self.header is not None else ""
+        return RDF_VERSIONS[self.e.columns.rdf_version] if self.e.columnar and self.headers is not None else ""
 
     @property
     def frames(self) -> int:
@@ -306,7 +302,7 @@ cdef class Encoder:
     @property
     def is_open(self) -> bool:
         """Whether rows or metadata wait for the end of their frame."""
-        return self.e.body.n > 0 or (self.e.columnar and has_columns(&self.e))
+        return is_frame_open(&self.e)
 
     def cut(self) -> bytes:
         """Give all that was encoded, the frame that is open included; no graph or patch is ended.
@@ -314,10 +310,8 @@ cdef class Encoder:
         For a stream that is written again, see `repeat`: nothing can be encoded after it."""
         cdef int status = OK
         held = self.enter()
-        if self.e.columnar:
-            status = end_columns(&self.e, NULL, 0) if has_columns(&self.e) else OK
-        elif self.e.body.n > 0:
-            status = end_frame(&self.e, NULL, 0)
+        if is_frame_open(&self.e):
+            status = (end_columns if self.e.columnar else end_frame)(&self.e, NULL, 0)
         if status == OK:
             release_frame(&self.e)
         self.leave(status, 0)
@@ -345,7 +339,6 @@ cdef class Encoder:
         rows = self.e.frame_rows
         size = self.e.frame_bytes
         try:
-            need_statements(batch)
             if not self.e.patch:
                 self.e.frame_rows = self.e.frame_bytes = 0
                 self.e.open_end = open_end
@@ -358,48 +351,55 @@ cdef class Encoder:
 
     cdef int take(self, Batch batch, keep_frames, int64_t row=0, int64_t stop=-1, bint alone=False) except -1:
         """Write the rows from `row` to `stop`, or to the end of the Batch; with `alone` none follow in this stream."""
-        cdef int status
-        cdef int64_t first = row
         need_statements(batch)
+        if self.headers is None:
+            self.settle(batch.a.arity, batch.a.n_names > 0, needed_rdf_version(&batch.a))
+        if self.e.patch != (batch.a.op != NULL):
+            raise JellyOptionsError(
+                "statements without operations cannot go into a patch" if self.e.patch
+                else "a patch has operations: write it with PatchOptions"
+            )
+        if batch.a.n_quoted > 0 and not self.e.patch and not self.takes_any:
+            refuse_quoted(batch, batch.options, self.settled_options.version)
+        self.e.alone = alone
+        self.e.part = stop >= 0
+        self.e.stop = stop if stop >= 0 else batch.a.n_rows
+        self.e.keep_frames = self.settled_options.is_grouped if keep_frames is None else keep_frames
+        if self.e.patch:
+            self.e.keep_frames = False
+        return self.write(batch, row)
+
+    cdef int write(self, Batch batch, int64_t row) except -1:
+        """Write the rows from `row` on, while a memo of each term of the Batch tells where its lookup entries are."""
+        cdef int64_t first = row
+        cdef int status
+        cdef void* memo = calloc(batch.a.n_terms + 1, sizeof(ColumnMemo) if self.e.columnar else sizeof(TermMemo))
+        if memo == NULL:
+            raise MemoryError
+        self.e.memo = <TermMemo*>memo
+        self.e.columns.memo = <ColumnMemo*>memo
+        self.e.b = &batch.a
         try:
-            if self.header is None:
-                self.settle(batch.a.arity, batch.a.n_names > 0, needed_rdf_version(&batch.a))
-            if self.e.patch != (batch.a.op != NULL):
-                raise JellyOptionsError(
-                    "statements without operations cannot go into a patch" if self.e.patch
-                    else "a patch has operations: write it with PatchOptions"
-                )
-            if batch.a.n_quoted > 0 and not self.e.patch and not self.takes_any:
-                refuse_quoted(batch, batch.options, self.settled_options.version)
-            if self.e.columnar:
-                self.e.columns.memo = <ColumnMemo*>calloc(batch.a.n_terms + 1, sizeof(ColumnMemo))
-            else:
-                self.e.memo = <TermMemo*>calloc(batch.a.n_terms + 1, sizeof(TermMemo))
-            if (self.e.memo == NULL) == (self.e.columns.memo == NULL):
-                raise MemoryError
-            self.e.b = &batch.a
-            self.e.part = stop >= 0
-            self.e.stop = stop if stop >= 0 else batch.a.n_rows
-            self.e.keep_frames = self.settled_options.is_grouped if keep_frames is None else keep_frames
-            if self.e.patch:
-                self.e.keep_frames = False
             with nogil:
-                status = encode_batch(&self.e, &row)
-                if status == OK and not alone:
-                    status = carry_terms(&batch.a, &self.e.carry, self.e.last, self.e.carried, MAX_TEXT)
-                    if status != OK:
-                        fail(&self.e.fault, status, NULL, MAX_TEXT)
+                status = self.run(&row)
             if status == BAD_TERM:
                 self.refuse(batch)
             self.leave(status, row - first)
-            self.rows_in += self.e.stop - first
+            self.rows_in += row - first
             return 0
         finally:
-            free(self.e.memo)
-            free(self.e.columns.memo)
-            self.e.memo = NULL
-            self.e.columns.memo = NULL
+            free(memo)
             self.e.b = NULL
+
+    cdef int run(self, int64_t* row) noexcept nogil:
+        """Write the rows of the present Batch; where that comes to a fault, `row` tells which."""
+        cdef EncoderState* e = &self.e
+        cdef int status = encode_batch(e, row)
+        if status == OK and not e.alone:
+            status = carry_terms(e.b, &e.carry, e.last, e.carried, MAX_TEXT)
+            if status != OK:
+                fail(&e.fault, status, NULL, MAX_TEXT)
+        return status
 
     @property
     def n_bytes(self) -> int:
@@ -419,14 +419,8 @@ cdef class Encoder:
     @property
     def keyframes(self) -> list:
         """Byte offset, statement number, frame number and `place` of each keyframe after the first frame."""
-        cdef int64_t* key
-        cdef int64_t i
         held = hold(&self.claimed, self)
-        key = <int64_t*>self.e.keys.buf
-        return [
-            (key[i], key[i + 1], key[i + 2], key[i + 3])
-            for i in range(0, self.e.keys.n // <int64_t>sizeof(int64_t), KEY_NUMBERS)
-        ]
+        return [*struct.iter_unpack("4q", written(&self.e.keys))]
 
     def finish(self) -> None:
         """End the last frame. With keyframes it is held back, so that `close` can add metadata to it."""
@@ -435,7 +429,7 @@ cdef class Encoder:
 
     cdef int end_rows(self) except -1:
         cdef int status = OK
-        if self.header is None:
+        if self.headers is None:
             self.settle(3, False, 0)
         if self.e.columnar:
             return self.leave(finish_columns(&self.e), 0)
@@ -518,54 +512,49 @@ cdef class Encoder:
         return 0
 
     cdef bytes take_out(self):
-        out = (<const char*>self.e.out.buf)[:self.e.out.n] if self.e.out.n else b""
+        out = written(&self.e.out)
         self.e.out.n = 0
         return out
 
     cdef list take_frames(self):
         """The bytes that were written, cut where the frames end."""
-        cdef Reader r
+        cdef bytes data = self.take_out()
+        cdef Reader r = reader_of(data)
         cdef Reader frame
         cdef list found = []
-        r.at = self.e.out.buf
-        r.end = r.at + self.e.out.n
+        if not self.e.delimited:
+            return [data] if data else found
         while r.at < r.end:
-            if not self.e.delimited:
-                frame = r
-                r.at = r.end
-            else:
-                take_span(&r, &frame)
-            found.append((<const char*>frame.at)[:frame.end - frame.at])
-        self.e.out.n = 0
+            take_span(&r, &frame)
+            found.append(bytes_of(&frame))
         return found
 
     cdef int settle(self, int arity, bint namespaces, int rdf_version) except -1:
         """Fix what the options left open and make the options row. `rdf_version` is what the first Batch needs."""
         cdef ColumnEncoder* k = &self.e.columns
+        cdef int version
+        cdef bytes header
+        options = self.settled_options
         if self.e.patch:
-            options, self.header = self.settled_options, options_row(self.settled_options)
             self.e.physical = options.statement_type
             self.e.stream_type = options.stream_type
         else:
-            options, self.header = settled(self.settled_options, arity, namespaces)
+            options = settled(options, arity, namespaces)
             self.e.physical = options.physical_type
             self.e.namespaces = options.version >= 2
         with cython.critical_section(self):
             self.settled_options = options
+        self.headers = column_headers(options) if self.e.columnar else (options_row(options),)
+        for version, header in enumerate(self.headers):
+            k.options[version] = <const uint8_t*><const char*>header
+            k.n_options[version] = len(header)
+        if k.follow:
+            k.rdf_version = k.announced or max(rdf_version, 1)
+        elif self.e.columnar:
+            k.rdf_version = RDF_VERSIONS.index(options.rdf_version or "unspecified")
+        announce(&self.e)
         if self.e.columnar:
-            self.headers = column_headers(options)
-            for version in range(4):
-                k.options[version] = <const uint8_t*><const char*>(<bytes>self.headers[version])
-                k.n_options[version] = len(self.headers[version])
-            k.rdf_version = RDF_VERSIONS.index(options.rdf_version) if options.rdf_version else 0
-            if k.follow:
-                k.rdf_version = k.announced or max(rdf_version, 1)
-            self.header = self.headers[k.rdf_version]
-        self.e.options = <const uint8_t*><const char*>self.header
-        self.e.n_options = len(self.header)
-        if self.e.columnar:
-            # Only now is the length of the options known.
-            k.cost += self.e.n_options
+            start_columns(&self.e)
         self.e.generalized = options.generalized_statements
         self.e.star = options.rdf_star
         return 0

@@ -6,39 +6,34 @@ from jelly._core.base.batch cimport BatchData
 from jelly._core.base.fault cimport Fault
 from jelly._core.base.protobuf cimport Writer
 from jelly._core.jelly.column_schema cimport COLUMN_FIELDS
-from jelly._core.jelly.lookup cimport Lru
+from jelly._core.jelly.lookup cimport TABLES, Lru
 
 cdef enum:
-    # The lookup tables, and what else a frame in columns can be full of: language tags and bytes.
-    NAMES = 0
-    PREFIXES = 1
-    DATATYPES = 2
-    TABLES = 3
-    TAGS = 3
-    BYTES = 4
+    # In columns the language tags of the objects are one more table; and a frame can be full of bytes.
+    TAGS = TABLES
+    BYTES
 
 cdef enum:
     # Maximum bytes of a string on the wire.
     MAX_TEXT = 1 << 30
-    KEY_NUMBERS = 4
     # Prefixes that were found last and are remembered, a power of two.
     RECENT = 64
 
 
 ctypedef struct TermMemo:
     # Where the lookup entries of a term were found, good as long as their serials stand.
-    int32_t name  # negative: the id of a datatype
+    int32_t name
     uint32_t name_serial
     int32_t prefix
     uint32_t prefix_serial
+    int32_t datatype
+    uint32_t datatype_serial
 
 
 ctypedef struct ColumnMemo:
     # The same for streams in columns, and the frames that hold on to these entries.
     TermMemo ids  # `name` of a language tag is its number in the column
     uint32_t frame
-    int32_t datatype
-    uint32_t datatype_serial
     uint32_t datatype_frame
 
 
@@ -82,7 +77,6 @@ ctypedef struct ColumnEncoder:
     Writer namespaces
     Writer lengths
     Writer metadata
-    Lru tags  # language tags of the objects
     bint directed
     LastIds last  # of the namespaces
     int64_t rows
@@ -124,13 +118,14 @@ ctypedef struct EncoderState:
     const uint8_t* options  # the options row, ready to write
     int64_t n_options
     # tables
-    Lru tables[TABLES]
+    Lru tables[TABLES + 1]
     int32_t recent[RECENT]  # prefixes that were found last, by their length
     LastIds ids
     int64_t statement  # counts attempts: what is pinned in the tables
     # input
     BatchData* b
     int64_t stop  # row of b before which to stop, or its number of rows
+    bint alone  # nothing follows b in this stream
     bint part  # b goes on in another stream: what stands at `stop` is not written
     TermMemo* memo  # one for each term of b
     int32_t last[4]  # term ids in b, UNSET or CARRIED
@@ -141,7 +136,7 @@ ctypedef struct EncoderState:
     Writer body  # the frame being written
     Writer held  # with keyframes: the last frame, which the index may go into
     Writer out  # finished frames
-    Writer keys  # KEY_NUMBERS int64 for each keyframe: offset, statement, frame and place (see find_place)
+    Writer keys  # four int64 for each keyframe: offset, statement, frame and place (see find_place)
     int64_t rows  # in the frame being written
     int64_t n_frames  # finished
     int64_t n_bytes  # of the finished frames

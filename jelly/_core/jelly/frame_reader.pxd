@@ -46,7 +46,7 @@ cdef inline int take_part(Reader* frame, Reader* body) noexcept nogil:
         return FRAME_METADATA if take_span(frame, body) == 0 else -1
     if tag == FRAME_COLUMNS:
         return FRAME_COLUMNS if take_span(frame, body) == 0 else -1
-    return -1 if tag < 0 or skip_any(frame, tag) < 0 else 0
+    return skip_any(frame, tag)
 
 
 cdef inline int take_field(Reader* r, uint32_t known, Reader* body) noexcept nogil:
@@ -55,4 +55,4 @@ cdef inline int take_field(Reader* r, uint32_t known, Reader* body) noexcept nog
     cdef int64_t tag = take_varint(r)
     if tag >> 3 < 32 and tag & 7 == WIRE_LEN and known >> (tag >> 3) & 1:
         return <int>(tag >> 3) if take_span(r, body) == 0 else -1
-    return -1 if tag < 0 or skip_any(r, tag) < 0 else 0
+    return skip_any(r, tag)

@@ -3,13 +3,12 @@
 from libc.stdlib cimport free
 from libc.string cimport memmove, memset
 
-from jelly._core.base cimport schema as pb
 from jelly._core.base.fault cimport (
     FRAME_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TRUNCATED, fail, fault_error,
 )
-from jelly._core.base.protobuf cimport MAX_VARINT, put_bytes, reserve, skip_any, take_span, take_varint
+from jelly._core.base.protobuf cimport MAX_VARINT, bytes_of, put_bytes, reader_of, reserve
 from jelly._core.base.utf8 cimport need_utf8
-from jelly._core.jelly.column_schema cimport BATCH_ROW_COUNT, FRAME_COLUMNS
+from jelly._core.jelly.column_schema cimport BATCH_ROW_COUNT
 
 cdef enum:
     # A frame buffer larger than this is given back once its frame is used up.
@@ -226,7 +225,7 @@ cdef int take_metadata(Reader* entry, Reader* key, Reader* value, Fault* fault) 
         elif tag == pb.RDF_STREAM_FRAME_METADATA_VALUE_TAG:
             if take_span(entry, value) < 0:
                 return fail(fault, MALFORMED, entry.at)
-        elif tag < 0 or skip_any(entry, tag) < 0:
+        elif skip_any(entry, tag) < 0:
             return fail(fault, MALFORMED, entry.at)
     return need_utf8(key, fault)
 
@@ -253,14 +252,13 @@ def split_frames(chunks, int framing=FRAMING_UNKNOWN, int64_t max_frame=1 << 28)
     memset(&fault, 0, sizeof(Fault))
     try:
         for chunk in (*filter(None, chunks), b""):
-            feed.chunk.at = <const uint8_t*><const char*>chunk
-            feed.chunk.end = feed.chunk.at + len(chunk)
+            feed.chunk = reader_of(chunk)
             feed.final = not chunk
             while True:
                 status = next_frame(&feed, &frame, &offset, &fault)
                 if status != OK:
                     break
-                found.append((offset, (<const char*>frame.at)[:frame.end - frame.at]))
+                found.append((offset, bytes_of(&frame)))
             if status != NEED_MORE:
                 raise fault_error(&fault, {"frame": len(found), "offset": feed.offset})
         return found

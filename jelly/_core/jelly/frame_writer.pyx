@@ -1,17 +1,14 @@
 """Puts rows into frames and frames into bytes: options row, metadata, keyframes. Knows no term."""
 
-from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcmp
 
-from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport UNSET, BatchData, MetadataMark
+from jelly._core.base.batch cimport UNSET, MetadataMark
 from jelly._core.base.fault cimport OK, ONE_FRAME, fail
 from jelly._core.rules.patch_operations cimport pack_place
 from jelly._core.base.protobuf cimport (
-    Writer, len_field, len_varint, put_bytes, reserve, write_byte, write_bytes, write_field, write_varint,
+    len_varint, put_bytes, reserve, write_byte, write_bytes, write_field, write_varint,
 )
-from jelly._core.jelly.encoder_state cimport KEY_NUMBERS, TABLES, EncoderState
-from jelly._core.jelly.lookup cimport forget_lru
+from jelly._core.jelly.lookup cimport TABLES, forget_lru
 
 
 # ---- rows
@@ -115,7 +112,7 @@ cdef int64_t find_place(EncoderState* e) noexcept nogil:
 
 cdef void start_key(EncoderState* e) noexcept nogil:
     """Make the next frame a keyframe: a reader that starts there with the options alone sees the same statements."""
-    cdef int64_t[KEY_NUMBERS] key = [e.n_bytes, e.n_statements, e.n_frames, find_place(e)]
+    cdef int64_t[4] key = [e.n_bytes, e.n_statements, e.n_frames, find_place(e)]
     write_bytes(&e.keys, <uint8_t*>key, sizeof(key))
     e.since_key = 0
     if e.columnar:

@@ -1,10 +1,18 @@
 """Lookup tables: arrays by id for the decoder, LRU tables for the encoder. Only this module interprets an id of 0."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from jelly._core.base.batch cimport NO_TERM, BatchData, add_joined, add_term, same_bytes
-from jelly._core.base.fault cimport DATATYPE_ID, NAME_ID, NOT_KEYFRAME, PREFIX_ID, Fault, fail
+from jelly._core.base.fault cimport NAME_ID, NOT_KEYFRAME, Fault, fail
 from jelly._core.base.kinds cimport KIND_IRI
+from jelly._core.base.protobuf cimport Reader
+
+cdef enum:
+    # The lookup tables, which come in this order everywhere; so do the codes of their faults.
+    NAMES = 0
+    PREFIXES = 1
+    DATATYPES = 2
+    TABLES = 3
 
 cdef enum:
     # Prefixes under which a name slot remembers the IRIs it built.
@@ -50,28 +58,32 @@ ctypedef struct Table:
     int32_t size
     int32_t made  # slots up to this one are set up
     int32_t last  # id of the last entry
-    int64_t bytes
+    int64_t bytes  # that the texts take
     Texts texts
 
 
 ctypedef struct Lookup:
-    Table names
-    Table prefixes
-    Table datatypes
+    Table tables[TABLES]
     int64_t last_name
     int64_t last_prefix  # 0 until an IRI names a prefix, -1 where a keyframe must name it
     uint32_t serial
     uint32_t batch
 
 
-cdef int set_entry(
-    Table* table, int64_t id, const uint8_t* text, int64_t n, uint32_t serial, int range_code, Fault* fault,
-    const uint8_t* at,
-) noexcept nogil
+cdef int set_entry(Lookup* t, int which, int64_t id, Reader* text, Fault* fault, const uint8_t* at) noexcept nogil
 cdef int32_t join_iri(BatchData* b, DecoderEntry* name, DecoderEntry* prefix, uint32_t serial) noexcept nogil
 cdef void expect_keyframe(Lookup* t) noexcept nogil
 cdef DecoderEntry* set_slots(Table* table, DecoderEntry* slots, int64_t size) noexcept nogil
 cdef void free_entries(Table* table) noexcept nogil
+
+
+cdef inline DecoderEntry* find_slot(Lookup* t, int which, int64_t id, Fault* fault, const uint8_t* at) noexcept nogil:
+    """The entry with this id; NULL where it was never defined."""
+    cdef Table* table = &t.tables[which]
+    if 0 < id <= table.made and table.slots[id].text != NULL:
+        return &table.slots[id]
+    fail(fault, NAME_ID - which, at, id, table.size)
+    return NULL
 
 
 cdef inline int32_t find_iri(
@@ -84,20 +96,20 @@ cdef inline int32_t find_iri(
     cdef int k
     if name_id == 0:
         name_id = t.last_name + 1
-    if name_id < 1 or name_id > t.names.made or t.names.slots[name_id].text == NULL:
-        return fail(fault, NAME_ID, at, name_id, t.names.size)
+    name = find_slot(t, NAMES, name_id, fault, at)
+    if name == NULL:
+        return fault.code
     t.last_name = name_id
-    name = &t.names.slots[name_id]
-    if prefix_id == 0:
-        prefix_id = t.last_prefix
-        if prefix_id < 0:
-            return fail(fault, NOT_KEYFRAME, at)
-    elif prefix_id > t.prefixes.made or t.prefixes.slots[prefix_id].text == NULL:
-        return fail(fault, PREFIX_ID, at, prefix_id, t.prefixes.size)
-    else:
-        t.last_prefix = prefix_id
     if prefix_id != 0:
-        prefix = &t.prefixes.slots[prefix_id]
+        prefix = find_slot(t, PREFIXES, prefix_id, fault, at)
+        if prefix == NULL:
+            return fault.code
+        t.last_prefix = prefix_id
+    elif t.last_prefix < 0:
+        return fail(fault, NOT_KEYFRAME, at)
+    elif t.last_prefix > 0:
+        prefix = &t.tables[PREFIXES].slots[t.last_prefix]
+    if prefix != NULL:
         serial = prefix.serial
     if name.batch == t.batch:
         for k in range(WAYS):
@@ -111,12 +123,11 @@ cdef inline int32_t find_iri(
 
 
 cdef inline int32_t find_datatype(Lookup* t, BatchData* b, int64_t id, Fault* fault, const uint8_t* at) noexcept nogil:
-    """The term of a datatype, or a negative code. The caller has refused 0."""
-    cdef DecoderEntry* slot
+    """The term of a datatype, or a negative code."""
+    cdef DecoderEntry* slot = find_slot(t, DATATYPES, id, fault, at)
     cdef int32_t term
-    if id > t.datatypes.made or t.datatypes.slots[id].text == NULL:
-        return fail(fault, DATATYPE_ID, at, id, t.datatypes.size)
-    slot = &t.datatypes.slots[id]
+    if slot == NULL:
+        return fault.code
     if slot.batch == t.batch:
         return slot.term[0]
     term = add_term(b, KIND_IRI, NO_TERM, slot.text, slot.n)
@@ -136,13 +147,14 @@ ctypedef struct LruEntry:
     uint32_t hash
     int32_t prev
     int32_t next
+    int32_t chain  # the next one in the same place of the index
     uint32_t serial  # new at each assignment
     int64_t used  # number of the statement that used it last: never evict what the present one uses
 
 
 ctypedef struct Lru:
     LruEntry* entries  # 1-based; memory of a numpy array
-    int32_t* index  # open addressing by hash: ids, 0 is free; memory of a numpy array
+    int32_t* index  # by hash the id of the last entry there, 0 for none; memory of a numpy array
     uint32_t mask  # of the part of the index that is in use: a short stream fills and clears a small part only
     uint32_t most  # of the whole index
     int32_t size
@@ -177,16 +189,14 @@ cdef inline void touch(Lru* table, int32_t id, int64_t statement) noexcept nogil
 
 cdef inline int32_t find_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash) noexcept nogil:
     """The id of the entry with this text, or 0."""
-    cdef uint32_t i = hash & table.mask
-    cdef int32_t id = table.index[i]
+    cdef int32_t id = table.index[hash & table.mask]
     cdef LruEntry* entry
     while id != 0:
         entry = &table.entries[id]
         if entry.hash == hash and entry.n == n and same_bytes(entry.text, text, n):
-            return id
-        i = (i + 1) & table.mask
-        id = table.index[i]
-    return 0
+            break
+        id = entry.chain
+    return id
 
 
 cdef inline int64_t entry_delta(Lru* table, int32_t id) noexcept nogil:

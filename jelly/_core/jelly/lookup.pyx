@@ -3,18 +3,16 @@
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from jelly._core.base.fault cimport NOT_KEYFRAME, NO_MEMORY, OK, TABLE_BYTES
+from jelly._core.base.fault cimport NAME_ENTRY, NO_MEMORY, OK, TABLE_BYTES
+from jelly._core.base.utf8 cimport need_utf8
 
 
-cdef inline int64_t room_for(int64_t n, int32_t cap) noexcept nogil:
-    """The bytes to take for a text of `n` instead of `cap`, which is more than SHORT where it was long before."""
+cdef inline int make_text(Texts* t, uint8_t** text, int32_t* cap, int64_t n) noexcept nogil:
+    """Give an entry room for another text, of `n` bytes. One that was long before stays so."""
     cdef int64_t room = n + n // 4 + 16
-    return SHORT + 1 if room <= SHORT < cap else room
-
-
-cdef int make_text(Texts* t, uint8_t** text, int32_t* cap, int64_t room) noexcept nogil:
-    """Give an entry room for another text."""
     cdef uint8_t* made
+    if room <= SHORT < cap[0]:
+        room = SHORT + 1
     if room > SHORT:
         made = <uint8_t*>malloc(room)
         if made == NULL:
@@ -39,6 +37,16 @@ cdef int make_text(Texts* t, uint8_t** text, int32_t* cap, int64_t room) noexcep
     return OK
 
 
+cdef inline int keep_text(Texts* t, uint8_t** to, int32_t* cap, const uint8_t* text, int64_t n) noexcept nogil:
+    """Copy a text to an entry, where there may be too little room for it, or far too much."""
+    cdef int status = OK
+    if n >= cap[0] or cap[0] > 4 * n + 4096:
+        status = make_text(t, to, cap, n)
+    if status == OK and n:
+        memcpy(to[0], text, n)
+    return status
+
+
 cdef void free_blocks(Texts* t) noexcept nogil:
     cdef uint8_t* block = t.block
     while block != NULL:
@@ -49,35 +57,34 @@ cdef void free_blocks(Texts* t) noexcept nogil:
     t.long = False
 
 
-cdef int set_entry(
-    Table* table, int64_t id, const uint8_t* text, int64_t n, uint32_t serial, int range_code, Fault* fault,
-    const uint8_t* at,
-) noexcept nogil:
+cdef int set_entry(Lookup* t, int which, int64_t id, Reader* text, Fault* fault, const uint8_t* at) noexcept nogil:
     """Define entry `id`; 0 is the last entry plus 1."""
+    cdef Table* table = &t.tables[which]
     cdef DecoderEntry* slot
-    cdef int64_t cap, bytes
+    cdef int64_t n = text.end - text.at
+    cdef int64_t bytes
+    if need_utf8(text, fault) != OK:
+        return fault.code
     if id == 0:
         id = table.last + 1
     if id < 1:
         return fail(fault, NOT_KEYFRAME, at)
     if id > table.size:
-        return fail(fault, range_code, at, id, table.size)
+        return fail(fault, NAME_ENTRY - which, at, id, table.size)
     while table.made < id:
         table.made += 1
         memset(&table.slots[table.made], 0, sizeof(DecoderEntry))
     slot = &table.slots[id]
-    if slot.text == NULL or n > slot.cap or slot.cap > 4 * n + 4096:
-        cap = room_for(n, slot.cap)
-        bytes = table.bytes - slot.cap + cap
-        if bytes > MAX_TABLE_BYTES:
-            return fail(fault, TABLE_BYTES, at, bytes, MAX_TABLE_BYTES)
-        if make_text(&table.texts, &slot.text, &slot.cap, cap) != OK:
-            return fail(fault, NO_MEMORY, at)
-        table.bytes = bytes
-    if n:
-        memcpy(slot.text, text, n)
+    bytes = table.bytes - slot.cap
+    if keep_text(&table.texts, &slot.text, &slot.cap, text.at, n) != OK:
+        return fail(fault, NO_MEMORY, at)
+    bytes += slot.cap
+    if bytes > MAX_TABLE_BYTES:
+        return fail(fault, TABLE_BYTES, at, bytes, MAX_TABLE_BYTES)
+    table.bytes = bytes
     slot.n = <int32_t>n
-    slot.serial = serial
+    t.serial += 1
+    slot.serial = t.serial
     slot.batch = 0
     table.last = <int32_t>id
     return OK
@@ -121,9 +128,11 @@ cdef int32_t join_iri(BatchData* b, DecoderEntry* name, DecoderEntry* prefix, ui
 
 cdef void expect_keyframe(Lookup* t) noexcept nogil:
     """Refuse an id of 0 where there is nothing before it to refer to: a keyframe never has one there."""
-    t.names.last = t.prefixes.last = t.datatypes.last = -1
+    cdef int which
+    for which in range(TABLES):
+        t.tables[which].last = -1
     t.last_name = -1
-    if t.prefixes.size > 0:
+    if t.tables[PREFIXES].size > 0:
         t.last_prefix = -1
 
 
@@ -147,9 +156,9 @@ cdef void free_entries(Table* table) noexcept nogil:
 
 
 cdef uint32_t index_size(int32_t size) noexcept nogil:
-    """A power of two, at least twice as many as entries."""
+    """A power of two, at least as many as entries."""
     cdef uint32_t n = 8
-    while n < 2 * <uint32_t>size:
+    while n < <uint32_t>size:
         n *= 2
     return n
 
@@ -194,34 +203,23 @@ cdef void free_lru(Lru* table) noexcept nogil:
 cdef void widen_index(Lru* table, int32_t n) noexcept nogil:
     """Use more of the index, for the first `n` entries."""
     cdef int32_t id
-    cdef uint32_t i
     table.mask = min(table.most, 8 * table.mask + 7)
     memset(table.index, 0, (<int64_t>table.mask + 1) * sizeof(int32_t))
     for id in range(1, n + 1):
-        i = table.entries[id].hash & table.mask
-        while table.index[i] != 0:
-            i = (i + 1) & table.mask
-        table.index[i] = id
+        put_in_index(table, id)
 
 
-cdef void unindex(Lru* table, int32_t id) noexcept nogil:
-    """Take an entry out of the index and close the gap (backward shift)."""
-    cdef uint32_t mask = table.mask
-    cdef uint32_t i = table.entries[id].hash & mask
-    cdef uint32_t hole, home
-    while table.index[i] != id:
-        i = (i + 1) & mask
-    hole = i
-    while True:
-        i = (i + 1) & mask
-        if table.index[i] == 0:
-            break
-        home = table.entries[table.index[i]].hash & mask
-        # Move the entry back unless its home lies after the hole.
-        if ((i - home) & mask) >= ((i - hole) & mask):
-            table.index[hole] = table.index[i]
-            hole = i
-    table.index[hole] = 0
+cdef inline void put_in_index(Lru* table, int32_t id) noexcept nogil:
+    cdef int32_t* place = &table.index[table.entries[id].hash & table.mask]
+    table.entries[id].chain = place[0]
+    place[0] = id
+
+
+cdef void take_from_index(Lru* table, int32_t id) noexcept nogil:
+    cdef int32_t* place = &table.index[table.entries[id].hash & table.mask]
+    while place[0] != id:
+        place = &table.entries[place[0]].chain
+    place[0] = table.entries[id].chain
 
 
 cdef int32_t add_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash, int64_t statement) noexcept nogil:
@@ -229,7 +227,6 @@ cdef int32_t add_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash
     cdef LruEntry* entries = table.entries
     cdef LruEntry* entry
     cdef int32_t id
-    cdef uint32_t i
     if table.n_used < table.size:
         if 4 * <uint32_t>table.n_used >= table.mask and table.mask < table.most:
             widen_index(table, table.n_used)
@@ -239,67 +236,19 @@ cdef int32_t add_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash
         if id > table.made:
             table.made = id
             memset(entry, 0, sizeof(LruEntry))
+        entry.prev = entry.next = id
     else:
         id = entries[0].prev
         entry = &entries[id]
         if id == 0 or entry.used == statement:
             return 0
-        unindex(table, id)
-        entries[entry.prev].next = entry.next
-        entries[entry.next].prev = entry.prev
-    if n > entry.cap or entry.cap > 4 * n + 4096:
-        if make_text(&table.texts, &entry.text, &entry.cap, room_for(n, entry.cap)) != OK:
-            return NO_MEMORY
-    if n:
-        memcpy(entry.text, text, n)
+        take_from_index(table, id)
+    if keep_text(&table.texts, &entry.text, &entry.cap, text, n) != OK:
+        return NO_MEMORY
     entry.n = <int32_t>n
     entry.hash = hash
     table.serial += 1
     entry.serial = table.serial
-    entry.used = statement
-    entry.prev = 0
-    entry.next = entries[0].next
-    entries[entry.next].prev = id
-    entries[0].next = id
-    i = hash & table.mask
-    while table.index[i] != 0:
-        i = (i + 1) & table.mask
-    table.index[i] = id
+    touch(table, id, statement)
+    put_in_index(table, id)
     return id
-
-
-# Test door.
-
-cdef class _Lru:
-    """The encoder's table, with hashes that the test chooses."""
-
-    cdef Lru table
-    cdef uint8_t* memory
-
-    def __cinit__(self, int32_t size):
-        self.memory = <uint8_t*>malloc(lru_bytes(size))
-        if self.memory == NULL:
-            raise MemoryError
-        init_lru(&self.table, self.memory, size)
-
-    def __dealloc__(self):
-        free_lru(&self.table)
-        free(self.memory)
-
-    def use(self, bytes text, int64_t statement, uint32_t hash):
-        """Id of the text, and whether its entry is new. Id 0: the statement uses all entries."""
-        cdef const uint8_t* at = <const uint8_t*><const char*>text
-        cdef int32_t id = find_entry(&self.table, at, len(text), hash)
-        if id > 0:
-            touch(&self.table, id, statement)
-            return id, False
-        return add_entry(&self.table, at, len(text), hash, statement), True
-
-    def delta(self, int32_t id):
-        return entry_delta(&self.table, id)
-
-    def serial(self, int32_t id):
-        return self.table.entries[id].serial
-
-    def forget(self):
-        forget_lru(&self.table)

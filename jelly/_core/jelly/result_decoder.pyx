@@ -15,12 +15,11 @@ from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, BatchData, add_frame, grow_rows, make_results
 from jelly._core.base.constants cimport MAX_VARIABLES, OBJECT
 from jelly._core.base.fault cimport (
-    BAD_RDF_VERSION, BAD_VERSION, DATATYPE_TABLE_LIMIT, FRAME_ROWS, FULL, NAME_TABLE_LIMIT, NAME_TABLE_SMALL,
-    NEED_MORE, NEED_TABLES, NO_MEMORY, NO_OPTIONS, OK, PREFIX_TABLE_LIMIT, RESULT_COLUMNS, ROW_COUNT, VARIABLES_LIMIT, fail,
-    fault_error,
+    BAD_RDF_VERSION, BAD_VERSION, FRAME_ROWS, FULL, NEED_MORE, NEED_TABLES, NO_MEMORY, NO_OPTIONS, OK, RESULT_COLUMNS,
+    ROW_COUNT, VARIABLES_LIMIT, fail,
 )
 from jelly._core.base.memory cimport make_room
-from jelly._core.base.protobuf cimport Reader, WIRE_LEN, skip_any, take_span, take_varint
+from jelly._core.base.protobuf cimport Reader, WIRE_LEN, bytes_of, skip_any, take_span, take_varint
 from jelly._core.base.utf8 cimport need_utf8
 from jelly._core.jelly.column_cells cimport fill, take_number32
 from jelly._core.jelly.column_reader cimport open_column, read_entries
@@ -33,9 +32,9 @@ from jelly._core.jelly.decode cimport begin_frame, malformed
 from jelly._core.jelly.decode_state cimport DecoderState
 from jelly._core.jelly.decoder cimport Decoder
 from jelly._core.jelly.frame_reader cimport take_metadata
-from jelly._core.jelly.lookup cimport free_entries
+from jelly._core.jelly.lookup cimport TABLES, free_entries
 from jelly._core.jelly.saved_state cimport make_columns
-from jelly._core.jelly.stream_options cimport OPTIONS_FIELDS, StreamOptionsRow, read_options_fields
+from jelly._core.jelly.stream_options cimport TABLE_FIELDS, StreamOptionsRow, check_sizes, read_options_fields
 
 from jelly._options.options import RDF_VERSIONS
 from jelly._options.result_options import ResultOptions
@@ -48,11 +47,7 @@ cdef enum:
     MAX_CELLS = 1 << 20
     CELLS_A_ROW = 16
     # Fields of the options that are numbers, and field 1, which is none here.
-    OPTIONS_KNOWN = (
-        1 << 1 | 1 << (RESULTS_TYPE >> 3) | 1 << (RESULTS_RDF_VERSION >> 3)
-        | 1 << pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE | 1 << pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE
-        | 1 << pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE | 1 << pb.RDF_STREAM_OPTIONS_VERSION
-    )
+    OPTIONS_KNOWN = TABLE_FIELDS | 1 << 1 | 1 << (RESULTS_TYPE >> 3) | 1 << (RESULTS_RDF_VERSION >> 3)
     # Fields of a frame that have a length.
     KNOWN_FIELDS = (
         1 << RESULTS_OPTIONS | 1 << RESULTS_VARIABLE | 7 << RESULTS_NAMES | 1 << RESULTS_COLUMN | 1 << RESULTS_ANSWER
@@ -64,7 +59,6 @@ ctypedef struct ResultFrame:
     # The present frame.
     bint has_options
     StreamOptionsRow options  # whose `logical` is the type of the stream
-    int64_t numbers[OPTIONS_FIELDS]  # of the options, by field
     int64_t variables
     int64_t columns
     const uint8_t* first_column
@@ -89,14 +83,10 @@ ctypedef struct ResultFrame:
 
 cdef int read_result_options(DecoderState* d, Reader r, ResultFrame* f) noexcept nogil:
     cdef StreamOptionsRow* h = &f.options
-    if read_options_fields(&r, &h.name, False, OPTIONS_KNOWN, f.numbers, &d.fault) != OK:
+    if read_options_fields(&r, h, False, OPTIONS_KNOWN, &d.fault) != OK:
         return d.fault.code
-    h.logical = f.numbers[RESULTS_TYPE >> 3]
-    h.rdf = <int>min(f.numbers[RESULTS_RDF_VERSION >> 3], 1 << 20)
-    h.names = f.numbers[pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE]
-    h.prefixes = f.numbers[pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE]
-    h.datatypes = f.numbers[pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE]
-    h.version = f.numbers[pb.RDF_STREAM_OPTIONS_VERSION]
+    h.logical = (&h.none)[RESULTS_TYPE >> 3]
+    h.rdf = <int>min((&h.none)[RESULTS_RDF_VERSION >> 3], 1 << 20)
     return OK
 
 
@@ -106,7 +96,7 @@ cdef int read_answer(DecoderState* d, Reader r, ResultFrame* f) noexcept nogil:
         tag = take_varint(&r)
         if tag == ANSWER_VALUE:
             f.answer = take_varint(&r) != 0
-        elif tag < 0 or skip_any(&r, tag) < 0:
+        elif skip_any(&r, tag) < 0:
             return malformed(d, &r)
     return OK
 
@@ -120,7 +110,7 @@ cdef int read_trailer(DecoderState* d, Reader r, ResultFrame* f) noexcept nogil:
                 return malformed(d, &r)
             if need_utf8(&f.error, &d.fault) != OK:
                 return d.fault.code
-        elif tag < 0 or skip_any(&r, tag) < 0:
+        elif skip_any(&r, tag) < 0:
             return malformed(d, &r)
     return OK
 
@@ -136,7 +126,6 @@ cdef int scan_frame(DecoderState* d, ResultFrame* f) noexcept nogil:
     f.variables = f.columns = f.rows = 0
     f.links.at = f.error.at = f.error.end = NULL
     memset(&f.options, 0, sizeof(StreamOptionsRow))
-    memset(f.numbers, 0, sizeof(f.numbers))
     r.at = d.frame_start
     r.end = d.frame.end
     while r.at < r.end:
@@ -147,8 +136,8 @@ cdef int scan_frame(DecoderState* d, ResultFrame* f) noexcept nogil:
             if f.rows < 0:
                 return malformed(d, &r)
             continue
-        if tag < 0 or tag & 7 != WIRE_LEN or tag >> 3 > RESULTS_METADATA or not KNOWN_FIELDS >> (tag >> 3) & 1:
-            if tag < 0 or skip_any(&r, tag) < 0:
+        if tag & 7 != WIRE_LEN or tag >> 3 > RESULTS_METADATA or not KNOWN_FIELDS >> (tag >> 3) & 1:
+            if skip_any(&r, tag) < 0:
                 return malformed(d, &r)
             continue
         if take_span(&r, &span) < 0:
@@ -396,9 +385,8 @@ cdef class ResultDecoder(Decoder):
         elif f.variables > 0 and not f.has_options:
             raise self.wrong("variables stand after the first frame of the result set")
         if f.links.at != NULL:
-            links = (<const char*>f.links.at)[:f.links.end - f.links.at]
             try:
-                self.current.links = tuple(filter(None, links.decode().split("\n")))
+                self.current.links = tuple(filter(None, bytes_of(&f.links).decode().split("\n")))
             except UnicodeDecodeError:
                 pass  # ignored, as the format wants it
         f.open = f.begun = True
@@ -424,7 +412,7 @@ cdef class ResultDecoder(Decoder):
         cdef ResultFrame* f = &self.f
         self.current.complete = True
         if f.error.at != f.error.end:
-            text = (<const char*>f.error.at)[:f.error.end - f.error.at].decode()
+            text = bytes_of(&f.error).decode()
             self.error = QueryError(f"the query failed, so that its results are not complete: {text}", frame=self.d.n_frames - 1)
         f.closed = self.d.header.logical != RESULTS_PUNCTUATED
         return 0
@@ -441,7 +429,7 @@ cdef class ResultDecoder(Decoder):
                 skip_any(&r, tag)
                 continue
             take_span(&r, &span)
-            found.append((<const char*>span.at)[:span.end - span.at].decode())
+            found.append(bytes_of(&span).decode())
         return tuple(found)
 
     cdef int take_options(self) except -1:
@@ -449,16 +437,10 @@ cdef class ResultDecoder(Decoder):
         cdef StreamOptionsRow* h = &self.f.options
         cdef DecoderState* d = &self.d
         cdef const uint8_t* at = d.frame_start
+        cdef int which
         if h.version < 1 or h.version > MAX_RESULT_VERSION:
             fail(&d.fault, BAD_VERSION, at, h.version, MAX_RESULT_VERSION)
-        if h.names < MIN_COLUMN_NAMES:
-            fail(&d.fault, NAME_TABLE_SMALL, at, h.names, MIN_COLUMN_NAMES)
-        if h.names > d.limits.names:
-            fail(&d.fault, NAME_TABLE_LIMIT, at, h.names, d.limits.names)
-        if h.prefixes > d.limits.prefixes:
-            fail(&d.fault, PREFIX_TABLE_LIMIT, at, h.prefixes, d.limits.prefixes)
-        if h.datatypes > d.limits.datatypes:
-            fail(&d.fault, DATATYPE_TABLE_LIMIT, at, h.datatypes, d.limits.datatypes)
+        check_sizes(h, &d.limits, MIN_COLUMN_NAMES, at, &d.fault)
         if h.rdf > RDF_12:
             fail(&d.fault, BAD_RDF_VERSION, at, h.rdf)
         if d.fault.code != OK:
@@ -468,27 +450,23 @@ cdef class ResultDecoder(Decoder):
         if d.has_header:
             if h.logical != d.header.logical:
                 raise self.wrong("the type of the stream differs from the one that it had before its options were repeated")
-            free_entries(&d.t.names)
-            free_entries(&d.t.prefixes)
-            free_entries(&d.t.datatypes)
-        self.stream_name = (<const char*>h.name.at)[:h.name.end - h.name.at]
+            for which in range(TABLES):
+                free_entries(&d.t.tables[which])
         d.header = h[0]
         d.header.physical = pb.PHYSICAL_STREAM_TYPE_TRIPLES
         d.has_header = True
         self.make_tables()
         self.read_options = ResultOptions(
-            h.logical, self.stream_name.decode(), RDF_VERSIONS[h.rdf], h.names, h.prefixes, h.datatypes, h.version
+            h.logical, self.stream_name.decode(), RDF_VERSIONS[h.rdf], *h.sizes, h.version
         )
         return 0
 
-    cdef object make_error(self):
-        cdef DecoderState* d = &self.d
-        location = {"frame": d.n_frames, "offset": d.frame_offset if d.in_frame else d.feed.offset}
-        if d.in_frame and d.frame_start <= d.fault.at <= d.frame.end:
-            location["offset"] += d.fault.at - d.frame_start
+    cdef dict find_fault(self):
+        place = Decoder.find_fault(self)
+        place.pop("row", None)
         if self.f.variable >= 0:
-            location["slot"] = f"variable {self.current.variables[self.f.variable]!r:.80}"
-        return fault_error(&d.fault, location)
+            place["slot"] = f"variable {self.current.variables[self.f.variable]!r:.80}"
+        return place
 
     cdef object wrong(self, str reason):
         return JellyFormatError(reason, frame=self.d.n_frames, offset=self.d.frame_offset)

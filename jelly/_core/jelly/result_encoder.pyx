@@ -6,27 +6,26 @@ after the other: all of them take the place of the objects of a statement, where
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport calloc, free
-from libc.string cimport memset
+from libc.stdlib cimport free
 
-from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport NO_TERM, UNSET, Batch
 from jelly._core.base.constants cimport OBJECT
 from jelly._core.base.fault cimport DATATYPES_FULL, NAMES_FULL, NO_MEMORY, OK, ONE_FRAME, fail, utf8_of
 from jelly._core.base.kinds cimport KIND_LANG
 from jelly._core.base.memory cimport make_room
-from jelly._core.base.protobuf cimport Writer, len_field, write_byte, write_bytes, write_field, write_number, write_varint
+from jelly._core.base.protobuf cimport Writer, len_field, write_byte, write_bytes, write_data, write_number, write_varint
 from jelly._core.jelly.column_writer cimport clear_column, put_column, put_lists
 from jelly._core.jelly.column_schema cimport (
-    MAX_COLUMN_TAGS, RESULTS_ANSWER, RESULTS_COLUMN, RESULTS_NAME, RESULTS_OPTIONS, RESULTS_PUNCTUATED, RESULTS_RDF_VERSION,
+    MAX_COLUMN_TAGS, RESULTS_ANSWER, RESULTS_COLUMN, RESULTS_OPTIONS, RESULTS_PUNCTUATED, RESULTS_RDF_VERSION,
     RESULTS_ROW_COUNT, RESULTS_TRAILER, RESULTS_TYPE, RESULTS_VARIABLE, TRAILER_ERROR,
 )
-from jelly._core.jelly.column_encoder cimport ROW_FULL, pin_tag, pin_term, release_entries, start_columns
+from jelly._core.jelly.column_encoder cimport pin_tag, pin_term, release_entries, start_columns
 from jelly._core.jelly.encoder cimport Encoder
-from jelly._core.jelly.encoder_state cimport DATATYPES, NAMES, PREFIXES, TABLES, ColumnMemo, EncoderState
+from jelly._core.jelly.encoder_state cimport TAGS, EncoderState
 from jelly._core.jelly.frame_writer cimport put_metadata_entry
-from jelly._core.jelly.lookup cimport forget_lru
-from jelly._core.jelly.term_out cimport put_entries
+from jelly._core.jelly.lookup cimport DATATYPES, NAMES, PREFIXES, TABLES, forget_lru
+from jelly._core.jelly.stream_options cimport options_message
+from jelly._core.jelly.term_out cimport ROW_FULL, put_entries
 
 from jelly._core.rules.capabilities import capabilities_of
 from jelly.errors import JellyArgumentError, JellyOptionsError
@@ -95,7 +94,7 @@ cdef int put_result_column(ResultOut* k, int64_t variable, int64_t begin, int64_
     clear_column(&e.columns.of[OBJECT])
     e.last[OBJECT] = UNSET
     # Its language tags are numbered anew.
-    forget_lru(&e.columns.tags)
+    forget_lru(&e.tables[TAGS])
     e.columns.directed = False
     release_entries(e)
     for i in range(n):
@@ -186,21 +185,12 @@ cdef class ResultEncoder(Encoder):
     cdef int64_t given_rows
 
     def __cinit__(self, options, *, frame_rows=None, **_):
-        cdef Writer w
-        cdef bytes name = utf8_of(options.stream_name, "stream_name")
+        cdef bytes row = options_message(utf8_of(options.stream_name, "stream_name"), options, (
+            (RESULTS_TYPE, options.stream_type), (RESULTS_RDF_VERSION, self.e.columns.rdf_version),
+        ))
         self.k.e = &self.e
         self.given_rows = 0 if frame_rows is None else self.e.frame_rows
-        memset(&w, 0, sizeof(Writer))
-        if name:
-            write_field(&w, RESULTS_NAME, <const uint8_t*><const char*>name, len(name))
-        write_number(&w, RESULTS_TYPE, options.stream_type)
-        write_number(&w, RESULTS_RDF_VERSION, self.e.columns.rdf_version)
-        write_number(&w, pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE << 3, options.max_name_table_size)
-        write_number(&w, pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE << 3, options.max_prefix_table_size)
-        write_number(&w, pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE << 3, options.max_datatype_table_size)
-        write_number(&w, pb.RDF_STREAM_OPTIONS_VERSION << 3, options.version)
-        write_field(&self.k.head, RESULTS_OPTIONS << 3 | 2, w.buf, w.n)
-        free(w.buf)
+        write_data(&self.k.head, RESULTS_OPTIONS << 3 | 2, row)
 
     def __dealloc__(self):
         free(self.k.head.buf)
@@ -223,10 +213,9 @@ cdef class ResultEncoder(Encoder):
             raise JellyOptionsError('a stream of several result sets needs stream_type="punctuated"')
         held = self.enter()
         for data in texts:
-            write_field(head, RESULTS_VARIABLE << 3 | 2, <const uint8_t*><const char*>data, len(data))
+            write_data(head, RESULTS_VARIABLE << 3 | 2, data)
         if boolean is not None:
-            data = b"\x08\x01" if boolean else b""
-            write_field(head, RESULTS_ANSWER << 3 | 2, <const uint8_t*><const char*>data, len(data))
+            write_data(head, RESULTS_ANSWER << 3 | 2, b"\x08\x01" if boolean else b"")
         if links:
             data = "\n".join(links).encode()
             put_metadata_entry(head, b"link", 4, <const uint8_t*><const char*>data, len(data))
@@ -238,26 +227,15 @@ cdef class ResultEncoder(Encoder):
 
     def encode(self, Batch batch not None, keep_frames: bool | None = None) -> bytes:
         """The frames of the rows of a Batch, but for the last one. ``keep_frames`` is ignored: frames mean nothing."""
-        cdef int64_t row = 0
-        cdef int status
         batch = capabilities_of("results-jellys").fit(batch)
         if self.variables is None or self.boolean or batch.variables != self.variables:
             raise JellyOptionsError(f"the variables are {batch.variables}: expected {self.variables}, as in the header")
         held = self.enter()
-        try:
-            self.e.columns.memo = <ColumnMemo*>calloc(batch.a.n_terms + 1, sizeof(ColumnMemo))
-            if self.e.columns.memo == NULL:
-                raise MemoryError
-            self.e.b = &batch.a
-            with nogil:
-                status = encode_results(&self.k, &row)
-            self.leave(status, row)
-            self.rows_in += batch.a.n_rows
-            return self.take_out()
-        finally:
-            free(self.e.columns.memo)
-            self.e.columns.memo = NULL
-            self.e.b = NULL
+        self.write(batch, 0)
+        return self.take_out()
+
+    cdef int run(self, int64_t* row) noexcept nogil:
+        return encode_results(&self.k, row)
 
     def end_set(self, str error not None="") -> bytes:
         """End the result set with its trailer; ``error`` says why it is not complete."""
@@ -270,7 +248,7 @@ cdef class ResultEncoder(Encoder):
         write_byte(w, RESULTS_TRAILER << 3 | 2)
         write_varint(w, len_field(len(text)) if text else 0)
         if text:
-            write_field(w, TRAILER_ERROR, <const uint8_t*><const char*>text, len(text))
+            write_data(w, TRAILER_ERROR, text)
         self.leave(move_frame(&self.k), 0)
         self.variables = None
         return self.take_out()

@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 import numpy
 
 from jelly._core.base.objects cimport hold
-from jelly._core.base.protobuf cimport Writer
+from jelly._core.base.protobuf cimport Writer, written
 from jelly._core.base cimport schema as pb
 from jelly._core.jelly.column_schema cimport COLUMN_FIELDS
 from jelly._core.jelly.decode_state cimport (
@@ -40,7 +40,7 @@ PLACES = ("subject", "predicate", "object", "graph")
 
 cdef object take_table(Writer* w, int columns):
     """The numbers in a Writer of int64 as a numpy array; the Writer is empty after it."""
-    data = (<const char*>w.buf)[:w.n] if w.n else b""
+    data = written(w)
     w.n = 0
     return numpy.frombuffer(data, numpy.int64).reshape(-1, columns)
 

@@ -1,23 +1,25 @@
 """Saves the state of a DecoderState between two frames as bytes, so that reading can start there later."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
-    CARRIED, NO_TERM, UNSET, BatchData, TermView, add_quoted, add_row, add_term, free_arena, init_arena,
+    CARRIED, NO_TERM, UNSET, BatchData, TermView, add_quoted, add_term, free_arena, init_arena,
     len_direction, put_direction, split_tag, view_term,
 )
-from jelly._core.base.fault cimport NAME_ENTRY, NO_MEMORY, OK, OPEN_PATCH, fail
+from jelly._core.base.constants cimport MAX_DEPTH
+from jelly._core.base.fault cimport NO_MEMORY, OK, OPEN_PATCH, fail
 from jelly._core.base.kinds cimport ATTRIBUTED, COMPOUND, KIND_IRI, KIND_LANG, KIND_TEXT, TERMS, TEXTS, among
 from jelly._core.rules.patch_operations cimport OPEN, OP_PUNCTUATION
-from jelly._core.base.protobuf cimport Reader, Writer, reserve, take_span, take_varint, write_bytes, write_varint
+from jelly._core.base.protobuf cimport (
+    Reader, Writer, bytes_of, reader_of, reserve, take_span, take_varint, write_bytes, write_varint, written,
+)
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jelly.column_schema cimport COLUMN_VERSION, NUMBERING_P, RDF_12, Columns
-from jelly._core.jelly.decode cimport table_of
-from jelly._core.jelly.decode_state cimport MAX_DEPTH, DecoderState
-from jelly._core.jelly.lookup cimport Table, free_entries, set_entry
+from jelly._core.jelly.decode cimport add_operation
+from jelly._core.jelly.lookup cimport NAMES, PREFIXES, TABLES, Table, find_slot, free_entries, set_entry
 
 from jelly.errors import JellyFormatError
 
@@ -65,12 +67,12 @@ cdef bytes save_state(DecoderState* d):
     try:
         if d.columnar:
             # What the first options do not say: in version 3 they may change.
-            for number in (
-                d.header.numbering, d.header.rdf, d.columns.open, d.header.names, d.header.prefixes, d.header.datatypes,
-            ):
+            for number in (d.header.numbering, d.header.rdf, d.columns.open):
                 write_varint(&w, number)
-        for slot in range(3):
-            put_table(&w, table_of(d, slot))
+            for slot in range(TABLES):
+                write_varint(&w, d.header.sizes[slot])
+        for slot in range(TABLES):
+            put_table(&w, &d.t.tables[slot])
         # In columns they count from 0 in each frame. What is left of them depends on where Batches end.
         write_varint(&w, 0 if d.columnar else d.t.last_name)
         write_varint(&w, 0 if d.columnar else d.t.last_prefix)
@@ -85,7 +87,7 @@ cdef bytes save_state(DecoderState* d):
                 state_put_term(&w, &d.carry, d.carried[slot])
         if w.failed:
             raise MemoryError
-        return (<const char*>w.buf)[:w.n]
+        return written(&w)
     finally:
         free(w.buf)
 
@@ -101,7 +103,8 @@ cdef int64_t take_number(Reader* r, int64_t limit) except -1:
     return value
 
 
-cdef int load_table(DecoderState* d, Reader* r, Table* table) except -1:
+cdef int load_table(DecoderState* d, Reader* r, int which) except -1:
+    cdef Table* table = &d.t.tables[which]
     cdef int64_t last = take_number(r, table.size)
     cdef int64_t id
     cdef Reader text
@@ -109,10 +112,7 @@ cdef int load_table(DecoderState* d, Reader* r, Table* table) except -1:
         id = take_number(r, table.size)
         if id == 0:
             break
-        if take_span(r, &text) < 0 or check_utf8(text.at, text.end - text.at) >= 0:
-            raise broken()
-        d.t.serial += 1
-        if set_entry(table, id, text.at, text.end - text.at, d.t.serial, NAME_ENTRY, &d.fault, NULL) != OK:
+        if take_span(r, &text) < 0 or set_entry(&d.t, which, id, &text, &d.fault, NULL) != OK:
             raise broken()
     table.last = <int32_t>last
     return 0
@@ -152,30 +152,26 @@ cdef int32_t load_term(Reader* r, BatchData* a, int depth) except -1:
 
 cdef bytes load_options(DecoderState* d, bytes data):
     """Take the options of version 3 at the beginning of a state. The rest is for `load_state`."""
-    cdef Reader r
-    r.at = <const uint8_t*><const char*>data
-    r.end = r.at + len(data)
+    cdef Reader r = reader_of(data)
+    cdef int which
     d.header.numbering = <int>take_number(&r, NUMBERING_P)
     d.header.rdf = <int>take_number(&r, RDF_12)
     d.columns.open = take_number(&r, 1) != 0
-    d.header.names = take_number(&r, d.limits.names)
-    d.header.prefixes = take_number(&r, d.limits.prefixes)
-    d.header.datatypes = take_number(&r, d.limits.datatypes)
-    return data[r.at - <const uint8_t*><const char*>data:]
+    for which in range(TABLES):
+        d.header.sizes[which] = take_number(&r, d.limits.sizes[which])
+    return bytes_of(&r)
 
 
 cdef int load_state(DecoderState* d, bytes data) except -1:
     """Bring a fresh DecoderState, whose tables are made, into a state that was saved. JellyFormatError where it is damaged."""
-    cdef Reader r
+    cdef Reader r = reader_of(data)
     cdef int slot
     cdef int64_t state
-    r.at = <const uint8_t*><const char*>data
-    r.end = r.at + len(data)
-    for slot in range(3):
-        load_table(d, &r, table_of(d, slot))
-    d.t.last_name = take_number(&r, d.t.names.size)
-    d.t.last_prefix = take_number(&r, d.t.prefixes.made)
-    if d.t.last_prefix > 0 and d.t.prefixes.slots[d.t.last_prefix].text == NULL:
+    for slot in range(TABLES):
+        load_table(d, &r, slot)
+    d.t.last_name = take_number(&r, d.t.tables[NAMES].size)
+    d.t.last_prefix = take_number(&r, d.t.tables[PREFIXES].size)
+    if d.t.last_prefix > 0 and find_slot(&d.t, PREFIXES, d.t.last_prefix, &d.fault, NULL) == NULL:
         raise broken()
     d.in_graph = take_number(&r, 1) != 0
     free_arena(&d.carry)
@@ -201,8 +197,8 @@ cdef int load_state(DecoderState* d, bytes data) except -1:
 cdef void forget_stream(DecoderState* d) noexcept nogil:
     """Free the lookup entries of a stream and the terms that its next row could repeat; only options may come next."""
     cdef int slot
-    for slot in range(3):
-        free_entries(table_of(d, slot))
+    for slot in range(TABLES):
+        free_entries(&d.t.tables[slot])
     free_arena(&d.carry)
     d.t.last_name = d.t.last_prefix = 0
     d.in_graph = False
@@ -211,17 +207,15 @@ cdef void forget_stream(DecoderState* d) noexcept nogil:
     d.allowed = 1 << pb.RDF_STREAM_ROW_OPTIONS
 
 
-cdef int begin_stream(DecoderState* d, bint in_patch) noexcept nogil:
+cdef int begin_stream(DecoderState* d) noexcept nogil:
     """Take the options in `d.next`, those of the first stream or of another that was joined to it: nothing that was
-    before counts any more. `in_patch`: rows stand after the end of the last patch."""
+    before counts any more."""
     if d.has_header:
         if d.transaction == OPEN:
             return fail(&d.fault, OPEN_PATCH, NULL)
         # As at the end of its stream.
-        if in_patch:
-            if add_row(d.b, NO_TERM, NO_TERM, NO_TERM, NO_TERM) < 0:
-                return fail(&d.fault, NO_MEMORY, NULL)
-            d.b.op[d.b.n_rows - 1] = OP_PUNCTUATION
+        if d.in_patch and add_operation(d, OP_PUNCTUATION, NO_TERM, NO_TERM, NO_TERM, NO_TERM) != OK:
+            return d.fault.code
         forget_stream(d)
     d.header = d.next
     d.has_header = True

@@ -2,8 +2,10 @@
 
 from libc.stdint cimport int64_t, uint8_t
 
+from jelly._core.base cimport schema as pb
 from jelly._core.base.fault cimport Fault
 from jelly._core.base.protobuf cimport Reader
+from jelly._core.jelly.lookup cimport TABLES
 
 cdef enum:
     # The newest protocol versions that we read.
@@ -13,16 +15,21 @@ cdef enum:
     MIN_PATCH_NAMES = 8
     # Fields of the options, of which none has this number.
     OPTIONS_FIELDS = 16
+    # Bit n: field n is one that all options have, the sizes of the three tables and the version.
+    TABLE_FIELDS = 7 << pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE | 1 << pb.RDF_STREAM_OPTIONS_VERSION
 
 ctypedef struct StreamOptionsRow:
-    # The stream options as read. Those of a patch have the statement type as `physical` (the numbers are the same) and
-    # the stream type as `logical`. Those of version 3 have the types that say the same in the row layout.
+    # The stream options as read: up to the name the OPTIONS_FIELDS numbers, each in the place of its field. Then those of
+    # a patch get the statement type as `physical` (the numbers are the same) and the stream type as `logical`, and those
+    # of version 3 the types that say the same in the row layout.
+    int64_t none
+    int64_t statement_type
     int64_t physical
     int64_t generalized
     int64_t star
-    int64_t names
-    int64_t prefixes
-    int64_t datatypes
+    int64_t types[4]  # of version 3, and of results
+    int64_t sizes[TABLES]  # of the lookup tables
+    int64_t others[2]
     int64_t logical
     int64_t version
     Reader name  # borrowed from the frame
@@ -32,19 +39,19 @@ ctypedef struct StreamOptionsRow:
 
 
 ctypedef struct Limits:
-    int64_t names
-    int64_t prefixes
-    int64_t datatypes
+    int64_t sizes[TABLES]  # of the lookup tables
     int64_t rows  # of a frame of version 3
 
 
-cdef int read_options_fields(
-    Reader* r, Reader* name, bint patch, int64_t known, int64_t* numbers, Fault* fault
-) noexcept nogil
+cdef int read_options_fields(Reader* r, StreamOptionsRow* h, bint patch, int64_t known, Fault* fault) noexcept nogil
 cdef int read_stream_options(Reader* r, StreamOptionsRow* h, bint patch, Fault* fault) noexcept nogil
+cdef bytes options_message(bytes name, options, tuple fields)
 cdef bint types_agree(StreamOptionsRow* h) noexcept nogil
 cdef int check_stream_options(
     StreamOptionsRow* h, bint patch, bint strict, Limits* limits, const uint8_t* at, Fault* fault
+) noexcept nogil
+cdef int check_sizes(
+    StreamOptionsRow* h, Limits* limits, int64_t least, const uint8_t* at, Fault* fault
 ) noexcept nogil
 cdef bint same_stream_options(StreamOptionsRow* x, StreamOptionsRow* y) noexcept nogil
 

@@ -6,14 +6,15 @@ from libc.string cimport memcmp, memset
 
 from functools import lru_cache
 
-from jelly._core.base cimport schema as pb
 from jelly._core.base.fault cimport (
     BAD_LOGICAL, BAD_MESSAGES_TYPE, BAD_PHYSICAL, BAD_RDF_VERSION, BAD_STATEMENT_TYPE, BAD_STREAM_TYPE,
-    BAD_VERSION, DATATYPE_TABLE_LIMIT, IS_PATCH, IS_RDF, MALFORMED, NAME_TABLE_LIMIT, NAME_TABLE_SMALL, OK,
-    PREFIX_TABLE_LIMIT, ROW_OPTION, TYPES_DISAGREE, fail, utf8_of,
+    BAD_VERSION, IS_PATCH, IS_RDF, MALFORMED, NAME_TABLE_LIMIT, NAME_TABLE_SMALL, OK, ROW_OPTION, TYPES_DISAGREE, fail, utf8_of,
 )
-from jelly._core.base.protobuf cimport Writer, skip_any, take_low_bits, take_span, take_varint, write_field, write_number
+from jelly._core.base.protobuf cimport (
+    Writer, skip_any, take_low_bits, take_span, take_varint, write_data, write_number, written,
+)
 from jelly._core.base.utf8 cimport need_utf8
+from jelly._core.jelly.lookup cimport NAMES
 from jelly._core.jelly.column_schema cimport (
     COLUMN_VERSION, MIN_COLUMN_NAMES, NUMBERING_P, NUMBERING_S, OPTIONS_TYPES, OPTIONS_TYPES_END, RDF_12, TYPE_FLAT,
     TYPE_MESSAGES,
@@ -24,9 +25,7 @@ from jelly._options.options import PatchOptions, PhysicalType
 cdef enum:
     # Bit n: field n of the options is a number that we read.
     SHARED_FIELDS = (
-        1 << pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS | 1 << pb.RDF_STREAM_OPTIONS_RDF_STAR
-        | 1 << pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE | 1 << pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE
-        | 1 << pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE | 1 << pb.RDF_STREAM_OPTIONS_VERSION
+        TABLE_FIELDS | 1 << pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS | 1 << pb.RDF_STREAM_OPTIONS_RDF_STAR
     )
     RDF_FIELDS = (
         SHARED_FIELDS | 1 << pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE | 1 << pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE
@@ -35,8 +34,9 @@ cdef enum:
     PATCH_FIELDS = SHARED_FIELDS | 1 << pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE | 1 << pb.RDF_PATCH_OPTIONS_STREAM_TYPE
 
 
-cdef int settle_columns(StreamOptionsRow* h, int64_t* types, const uint8_t* at, Fault* fault) noexcept nogil:
-    """The options of version 3, `types` being its fields from OPTIONS_TYPES on: which numbering, which stream."""
+cdef int settle_columns(StreamOptionsRow* h, const uint8_t* at, Fault* fault) noexcept nogil:
+    """The options of version 3: which numbering, which stream."""
+    cdef int64_t* types = h.types
     if h.generalized or h.star or h.logical:
         return fail(fault, ROW_OPTION, at)
     h.numbering = NUMBERING_P
@@ -53,15 +53,13 @@ cdef int settle_columns(StreamOptionsRow* h, int64_t* types, const uint8_t* at, 
         return fail(fault, BAD_RDF_VERSION, at, h.rdf)
     # A message is to a reader what a frame of graphs or datasets is.
     h.logical = h.physical + (2 if types[0] == TYPE_MESSAGES else 0)
-    if h.names < MIN_COLUMN_NAMES:
-        return fail(fault, NAME_TABLE_SMALL, at, h.names, MIN_COLUMN_NAMES)
+    # They are said now, and the RDF version may change.
+    memset(h.types, 0, sizeof(h.types))
     return OK
 
 
-cdef int read_options_fields(
-    Reader* r, Reader* name, bint patch, int64_t known, int64_t* numbers, Fault* fault
-) noexcept nogil:
-    """The name of a stream and those fields of its options that are known numbers, by field."""
+cdef int read_options_fields(Reader* r, StreamOptionsRow* h, bint patch, int64_t known, Fault* fault) noexcept nogil:
+    """The name of a stream and those fields of its options that are known numbers."""
     cdef int64_t tag, value
     while r.at < r.end:
         tag = take_varint(r)
@@ -69,14 +67,14 @@ cdef int read_options_fields(
         if tag == pb.RDF_STREAM_OPTIONS_STREAM_NAME_TAG:
             if patch:
                 return fail(fault, IS_RDF, r.at)
-            if take_span(r, name) < 0:
+            if take_span(r, &h.name) < 0:
                 return fail(fault, MALFORMED, r.at)
-            if need_utf8(name, fault) != OK:
+            if need_utf8(&h.name, fault) != OK:
                 return fault.code
-        elif tag < 0 or tag & 7 != 0 or tag >> 3 >= OPTIONS_FIELDS or known >> (tag >> 3) & 1 == 0:
+        elif tag & 7 != 0 or tag >> 3 >= OPTIONS_FIELDS or known >> (tag >> 3) & 1 == 0:
             if tag == pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE_TAG:
                 return fail(fault, IS_PATCH, r.at)
-            if tag < 0 or skip_any(r, tag) < 0:
+            if skip_any(r, tag) < 0:
                 return fail(fault, MALFORMED, r.at)
         else:
             value = take_varint(r)
@@ -87,29 +85,22 @@ cdef int read_options_fields(
             # The flags are 64 bits wide on the wire, all others 32.
             if tag == pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG or tag == pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG:
                 value = value != 0
-            numbers[tag >> 3] = <uint32_t>value
+            (&h.none)[tag >> 3] = <uint32_t>value
     return OK
 
 
 cdef int read_stream_options(Reader* r, StreamOptionsRow* h, bint patch, Fault* fault) noexcept nogil:
     """The options of a stream or of a patch: all fields but the types, which have a sign, have the same numbers in both."""
-    cdef int64_t numbers[OPTIONS_FIELDS]
     cdef const uint8_t* at = r.at
-    memset(numbers, 0, sizeof(numbers))
     memset(h, 0, sizeof(StreamOptionsRow))
-    if read_options_fields(r, &h.name, patch, PATCH_FIELDS if patch else RDF_FIELDS, numbers, fault) != OK:
+    if read_options_fields(r, h, patch, PATCH_FIELDS if patch else RDF_FIELDS, fault) != OK:
         return fault.code
-    h.physical = <int32_t>numbers[
-        pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE if patch else pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE
-    ]
-    h.logical = <int32_t>numbers[pb.RDF_PATCH_OPTIONS_STREAM_TYPE if patch else pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE]
-    h.generalized = numbers[pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS]
-    h.star = numbers[pb.RDF_STREAM_OPTIONS_RDF_STAR]
-    h.names = numbers[pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE]
-    h.prefixes = numbers[pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE]
-    h.datatypes = numbers[pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE]
-    h.version = numbers[pb.RDF_STREAM_OPTIONS_VERSION]
-    return settle_columns(h, &numbers[OPTIONS_TYPES], at, fault) if h.version == COLUMN_VERSION and not patch else OK
+    if patch:
+        h.logical = h.physical
+        h.physical = h.statement_type
+    h.logical = <int32_t>h.logical
+    h.physical = <int32_t>h.physical
+    return settle_columns(h, at, fault) if h.version == COLUMN_VERSION and not patch else OK
 
 
 cdef bint types_agree(StreamOptionsRow* h) noexcept nogil:
@@ -130,6 +121,17 @@ cdef int check_types(StreamOptionsRow* h, bint strict, const uint8_t* at, Fault*
     return OK
 
 
+cdef int check_sizes(
+    StreamOptionsRow* h, Limits* limits, int64_t least, const uint8_t* at, Fault* fault
+) noexcept nogil:
+    """The sizes of the lookup tables. That of names must not be less than `least`."""
+    cdef int which
+    for which in range(TABLES):
+        if h.sizes[which] > limits.sizes[which]:
+            return fail(fault, NAME_TABLE_LIMIT - which, at, h.sizes[which], limits.sizes[which])
+    return OK if h.sizes[NAMES] >= least else fail(fault, NAME_TABLE_SMALL, at, h.sizes[NAMES], least)
+
+
 cdef int check_stream_options(
     StreamOptionsRow* h, bint patch, bint strict, Limits* limits, const uint8_t* at, Fault* fault
 ) noexcept nogil:
@@ -142,23 +144,15 @@ cdef int check_stream_options(
         return fail(fault, BAD_VERSION, at, h.version, newest)
     if not patch and check_types(h, strict, at, fault) != OK:
         return fault.code
-    if h.names > limits.names:
-        return fail(fault, NAME_TABLE_LIMIT, at, h.names, limits.names)
-    if h.prefixes > limits.prefixes:
-        return fail(fault, PREFIX_TABLE_LIMIT, at, h.prefixes, limits.prefixes)
-    if h.datatypes > limits.datatypes:
-        return fail(fault, DATATYPE_TABLE_LIMIT, at, h.datatypes, limits.datatypes)
-    if patch and h.names < MIN_PATCH_NAMES:
-        return fail(fault, NAME_TABLE_SMALL, at, h.names, MIN_PATCH_NAMES)
-    return OK
+    return check_sizes(
+        h, limits, MIN_PATCH_NAMES if patch else MIN_COLUMN_NAMES if h.version == COLUMN_VERSION else 0, at, fault
+    )
 
 
 cdef bint same_stream_options(StreamOptionsRow* x, StreamOptionsRow* y) noexcept nogil:
     cdef int64_t n = x.name.end - x.name.at
     return (
-        x.physical == y.physical and x.generalized == y.generalized and x.star == y.star and x.names == y.names
-        and x.prefixes == y.prefixes and x.datatypes == y.datatypes and x.logical == y.logical
-        and x.version == y.version and n == y.name.end - y.name.at
+        memcmp(x, y, OPTIONS_FIELDS * sizeof(int64_t)) == 0 and n == y.name.end - y.name.at
         and (n == 0 or memcmp(x.name.at, y.name.at, n) == 0)
     )
 
@@ -168,29 +162,31 @@ cdef bint same_stream_options(StreamOptionsRow* x, StreamOptionsRow* y) noexcept
 # Small messages are common, and so are their options: making these anew would take longer than the rest.
 @lru_cache(64)
 def settled(options, arity, namespaces):
-    """The options with nothing left open, and their row."""
+    """The options with nothing left open."""
     if options.physical_type == PhysicalType.UNSPECIFIED:
         options = options.replace(physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS)
     if options.version == 0:
         options = options.replace(version=2 if namespaces else 1)
-    return options, b"" if options.version == COLUMN_VERSION else options_row(options)
+    return options
 
 
 @lru_cache(64)
 def options_row(options) -> bytes:
     """The RdfStreamOptions or RdfPatchOptions message of some options; fields that are zero are left out."""
+    flags = (
+        (pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG, options.generalized_statements),
+        (pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG, options.rdf_star),
+    )
     if isinstance(options, PatchOptions):
-        return message(b"", (
+        return options_message(b"", options, (
+            *flags,
             (pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE_TAG, options.statement_type),
             (pb.RDF_PATCH_OPTIONS_STREAM_TYPE_TAG, options.stream_type),
-            *shared_fields(options),
-            (pb.RDF_PATCH_OPTIONS_VERSION_TAG, options.version),
         ))
-    return message(utf8_of(options.stream_name, "stream_name"), (
+    return options_message(utf8_of(options.stream_name, "stream_name"), options, (
+        *flags,
         (pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG, options.physical_type),
-        *shared_fields(options),
         (pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE_TAG, options.logical_type),
-        (pb.RDF_STREAM_OPTIONS_VERSION_TAG, options.version),
     ))
 
 
@@ -200,39 +196,31 @@ def column_headers(options) -> tuple:
     cdef int statement = pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG if options.numbering == "P" else OPTIONS_TYPES << 3
     cdef int stream = (OPTIONS_TYPES + (options.numbering == "S")) << 3
     return tuple(
-        message(utf8_of(options.stream_name, "stream_name"), (
-            (statement, options.physical_type),
-            (stream, options.is_grouped),
-            (stream + 8, rdf_version),
-            *shared_fields(options),
-            (pb.RDF_STREAM_OPTIONS_VERSION_TAG, options.version),
+        options_message(utf8_of(options.stream_name, "stream_name"), options, (
+            (statement, options.physical_type), (stream, options.is_grouped), (stream + 8, rdf_version),
         ))
         for rdf_version in range(4)
     )
 
 
-cdef tuple shared_fields(options):
-    """The fields that both have, with the same numbers."""
-    return (
-        (pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG, options.generalized_statements),
-        (pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG, options.rdf_star),
-        (pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE_TAG, options.max_name_table_size),
-        (pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE_TAG, options.max_prefix_table_size),
-        (pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE_TAG, options.max_datatype_table_size),
-    )
-
-
-cdef bytes message(bytes name, tuple fields):
+cdef bytes options_message(bytes name, options, tuple fields):
+    """The message of some options: the name of the stream, these fields, by their tags, and those of all options."""
     cdef Writer w
     memset(&w, 0, sizeof(Writer))
     if name:
-        write_field(&w, pb.RDF_STREAM_OPTIONS_STREAM_NAME_TAG, <const uint8_t*><const char*>name, len(name))
-    for tag, value in fields:
+        write_data(&w, pb.RDF_STREAM_OPTIONS_STREAM_NAME_TAG, name)
+    for tag, value in sorted((
+        *fields,
+        (pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE_TAG, options.max_name_table_size),
+        (pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE_TAG, options.max_prefix_table_size),
+        (pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE_TAG, options.max_datatype_table_size),
+        (pb.RDF_STREAM_OPTIONS_VERSION_TAG, options.version),
+    )):
         write_number(&w, tag, value)
     try:
         if w.failed:
             raise MemoryError
-        return (<const char*>w.buf)[:w.n]
+        return written(&w)
     finally:
         free(w.buf)
 

@@ -5,16 +5,21 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport CARRIED, BatchData, hash_bytes, len_direction, len_of, load_u64, put_direction, same_bytes
 from jelly._core.base.batch_concat cimport same_term
-from jelly._core.base.fault cimport OK, TEXT_LIMIT, fail
+from jelly._core.base.fault cimport DATATYPES_OFF, OK, TEXT_LIMIT, fail
 from jelly._core.base.kinds cimport KIND_LANG, KIND_TEXT
 from jelly._core.base.protobuf cimport (
     MAX_VARINT32, Writer, len_field, len_number, put_byte, put_bytes, put_field, put_number, put_varint, reserve,
 )
 from jelly._core.jelly.column_schema cimport LITERAL_DIRECTION
 from jelly._core.jelly.encoder_state cimport (
-    BYTES, MAX_TEXT, NAMES, PREFIXES, RECENT, ColumnEncoder, EncoderState, EntriesOut, LastIds, TermMemo,
+    BYTES, MAX_TEXT, RECENT, ColumnEncoder, EncoderState, EntriesOut, LastIds, TermMemo,
 )
-from jelly._core.jelly.lookup cimport Lru, find_entry, is_current, touch
+from jelly._core.jelly.lookup cimport DATATYPES, NAMES, PREFIXES, Lru, find_entry, is_current, touch
+
+cdef enum:
+    # Not faults: why a row cannot be written as it is, or not in this frame.
+    ROW_FULL = 1  # a table has no entry left, or the frame not so many bytes: `full` tells
+    ROW_RESTATE = 2  # it needs another RDF version
 
 cdef enum:
     # Bytes that a run value or entry of a frame in columns takes at the most beside its text: ids, kind, its part of the
@@ -81,14 +86,6 @@ cdef inline bint use_ids(EncoderState* e, TermMemo* memo) noexcept nogil:
     return True
 
 
-cdef inline void note_ids(EncoderState* e, TermMemo* memo, int32_t name, int32_t prefix) noexcept nogil:
-    memo.name = name
-    memo.name_serial = e.tables[NAMES].entries[name].serial
-    memo.prefix = prefix
-    if prefix > 0:
-        memo.prefix_serial = e.tables[PREFIXES].entries[prefix].serial
-
-
 # ---- terms
 
 cdef inline int64_t after_last(const uint8_t* text, int64_t n, uint64_t byte) noexcept nogil:
@@ -121,6 +118,39 @@ cdef inline int64_t split_iri(const uint8_t* text, int64_t n) noexcept nogil:
     if cut == 0:
         cut = after_last(text, n, 47)
     return after_last(text, n, 58) if cut == 0 else cut
+
+
+cdef inline int find_ids(EncoderState* e, TermMemo* memo, int32_t term, bint prefixed) noexcept nogil:
+    """Find or make the entries of an IRI, in two parts if `prefixed`. OK, ROW_FULL or a fault."""
+    cdef const uint8_t* text = e.b.text + e.b.start[term]
+    cdef int64_t n = len_text(e, term)
+    cdef int64_t cut = 0
+    memo.name = memo.prefix = 0
+    if prefixed:
+        cut = 0 if e.whole_names else split_iri(text, n)
+        memo.prefix = prefix_id(e, text, cut)
+        if memo.prefix <= 0:
+            return ROW_FULL if memo.prefix == 0 else e.fault.code
+        memo.prefix_serial = e.tables[PREFIXES].entries[memo.prefix].serial
+    memo.name = entry_id(e, NAMES, text + cut, n - cut)
+    if memo.name <= 0:
+        return ROW_FULL if memo.name == 0 else e.fault.code
+    memo.name_serial = e.tables[NAMES].entries[memo.name].serial
+    return OK
+
+
+cdef inline int32_t find_datatype_id(EncoderState* e, TermMemo* memo, int32_t term) noexcept nogil:
+    """The id of the entry of a datatype, which is made if need be; 0 for ROW_FULL, or a negative code."""
+    cdef Lru* table = &e.tables[DATATYPES]
+    if memo.datatype > 0 and is_current(table, memo.datatype, memo.datatype_serial):
+        touch(table, memo.datatype, e.statement)
+        return memo.datatype
+    if table.size == 0:
+        return fail(&e.fault, DATATYPES_OFF, NULL)
+    memo.datatype = entry_id(e, DATATYPES, e.b.text + e.b.start[term], len_text(e, term))
+    if memo.datatype > 0:
+        memo.datatype_serial = table.entries[memo.datatype].serial
+    return memo.datatype
 
 
 cdef inline bint is_repeated(EncoderState* e, int slot, int32_t last, int32_t term) noexcept nogil:

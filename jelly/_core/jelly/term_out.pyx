@@ -2,12 +2,8 @@
 
 from libc.stdlib cimport free
 
-from jelly._core.base cimport schema as pb
-from jelly._core.base.fault cimport NO_MEMORY, fail
-from jelly._core.base.protobuf cimport (
-    Writer, len_field, len_number, put_field, put_number, reserve, write_byte, write_bytes, write_field, write_number,
-    write_varint,
-)
+from jelly._core.base.fault cimport NO_MEMORY
+from jelly._core.base.protobuf cimport write_byte, write_bytes, write_field, write_number, write_varint
 from jelly._core.jelly.column_schema cimport ENTRY_ID, ENTRY_VALUES
 from jelly._core.jelly.frame_writer cimport ROW_HEAD, put_row_head
 from jelly._core.jelly.lookup cimport add_entry, entry_delta

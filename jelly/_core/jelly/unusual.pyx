@@ -1,13 +1,12 @@
 """Rare parts of decoding: options, fields that writers do not make, features that are not announced, terms of earlier Batches."""
 
-from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memcmp
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport CARRIED, UNSET, add_metadata
 from jelly._core.base.batch_concat cimport copy_term
 from jelly._core.base.fault cimport (
-    GENERALIZED_UNANNOUNCED, NEED_TABLES, NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, STAR_UNANNOUNCED, fail,
+    GENERALIZED_UNANNOUNCED, NEED_TABLES, NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, STAR_UNANNOUNCED,
 )
 from jelly._core.jelly.counts cimport begin_of, note_metadata, skims
 from jelly._core.jelly.decode_state cimport STAR

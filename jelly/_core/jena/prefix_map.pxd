@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from jelly._core.base.fault cimport Fault
+from jelly._core.base.protobuf cimport Reader
 
 cdef enum:
     # No table may have more prefixes than that.
@@ -33,8 +34,6 @@ ctypedef struct Prefixes:
 
 
 cdef void free_prefixes(Prefixes* p) noexcept nogil
-cdef int set_prefix(
-    Prefixes* p, const uint8_t* name, int64_t n_name, const uint8_t* iri, int64_t n_iri, Fault* fault
-) noexcept nogil
-cdef int32_t find_prefix(Prefixes* p, const uint8_t* name, int64_t n) noexcept nogil
+cdef int set_prefix(Prefixes* p, Reader* name, Reader* iri, Fault* fault) noexcept nogil
+cdef int32_t find_prefix(Prefixes* p, Reader* name) noexcept nogil
 cdef int32_t find_space(Prefixes* p, const uint8_t* iri, int64_t n) noexcept nogil

@@ -54,25 +54,25 @@ cdef int grow_prefixes(Prefixes* p) noexcept nogil:
     return OK
 
 
-cdef int set_prefix(
-    Prefixes* p, const uint8_t* name, int64_t n_name, const uint8_t* iri, int64_t n_iri, Fault* fault
-) noexcept nogil:
+cdef int set_prefix(Prefixes* p, Reader* name, Reader* iri, Fault* fault) noexcept nogil:
     """Let `name` stand for `iri` from now on."""
-    cdef int32_t item = find_prefix(p, name, n_name)
+    cdef int32_t item = find_prefix(p, name)
+    cdef int64_t n_name = name.end - name.at
+    cdef int64_t n_iri = iri.end - iri.at
     cdef int64_t more = n_name + n_iri
     cdef uint8_t* text
     if item >= 0:
         more -= p.items[item].n_name + p.items[item].n_iri
     elif p.n >= p.limit:
-        return fail(fault, PREFIXES_LIMIT, name, p.limit)
+        return fail(fault, PREFIXES_LIMIT, name.at, p.limit)
     if p.n_text + more > MAX_PREFIX_TEXT:
-        return fail(fault, TABLE_BYTES, name, p.n_text + more, MAX_PREFIX_TEXT)
+        return fail(fault, TABLE_BYTES, name.at, p.n_text + more, MAX_PREFIX_TEXT)
     text = <uint8_t*>malloc(n_name + n_iri + 1)
     if text == NULL or (item < 0 and grow_prefixes(p) < 0):
         free(text)
-        return fail(fault, NO_MEMORY, name)
-    memcpy(text, name, n_name)
-    memcpy(text + n_name, iri, n_iri)
+        return fail(fault, NO_MEMORY, name.at)
+    memcpy(text, name.at, n_name)
+    memcpy(text + n_name, iri.at, n_iri)
     if item < 0:
         item = p.n
         put_place(p.names, p.mask, text, n_name, item)
@@ -87,19 +87,20 @@ cdef int set_prefix(
     return OK
 
 
-cdef int32_t find_prefix(Prefixes* p, const uint8_t* name, int64_t n) noexcept nogil:
+cdef int32_t find_prefix(Prefixes* p, Reader* name) noexcept nogil:
     """The item with this name, or -1."""
+    cdef int64_t n = name.end - name.at
     cdef uint32_t i
     cdef Prefix* item
     if p.n == 0:
         return -1
     item = &p.items[p.last]
-    if item.n_name == n and same_bytes(item.text, name, n):
+    if item.n_name == n and same_bytes(item.text, name.at, n):
         return p.last
-    i = <uint32_t>hash_bytes(name, n, 0) & p.mask
+    i = <uint32_t>hash_bytes(name.at, n, 0) & p.mask
     while p.names[i] != 0:
         item = &p.items[p.names[i] - 1]
-        if item.n_name == n and same_bytes(item.text, name, n):
+        if item.n_name == n and same_bytes(item.text, name.at, n):
             p.last = p.names[i] - 1
             return p.last
         i = (i + 1) & p.mask

@@ -37,9 +37,7 @@ cdef inline int malformed(JenaReader* t, Reader* r) noexcept nogil:
 
 cdef inline int take_other(JenaReader* t, Reader* r, int64_t tag) noexcept nogil:
     """Step over a field that is not known."""
-    if tag < 0 or skip_field(r, tag) < 0:
-        return malformed(t, r)
-    return OK
+    return OK if skip_field(r, tag) == 0 else malformed(t, r)
 
 
 cdef int take_oneof(

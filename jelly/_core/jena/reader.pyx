@@ -8,7 +8,7 @@ from libc.string cimport memmove
 from jelly._core.base.batch cimport clear_interner, init_interner, make_results
 from jelly._core.base.fault cimport FULL, NEED_MORE, NEED_TABLES, OK, ROW_LIMIT, fail, fault_error
 from jelly._core.base.objects cimport hold
-from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, take_span
+from jelly._core.base.protobuf cimport Reader, Writer, bytes_of, put_bytes, reserve, take_span, written
 from jelly._core.base.push_reader cimport FIRST_TEXT, PushReader
 from jelly._core.jena.prefix_map cimport MAX_PREFIXES
 from jelly._core.jena.protobuf_reader cimport use_protobuf
@@ -106,7 +106,7 @@ cdef class BinaryReader(PushReader):
     def base(self) -> str | None:
         """The base IRI that RDF Protobuf may tell; nothing is resolved with it."""
         held = hold(&self.claimed, self)
-        return (<const char*>self.t.base.buf)[:self.t.base.n].decode() if self.t.has_base else None
+        return written(&self.t.base).decode() if self.t.has_base else None
 
     @property
     def quads(self) -> bool:
@@ -278,7 +278,7 @@ cdef class ResultReader(BinaryReader):
             r.at = self.t.variables.buf
             r.end = r.at + self.t.variables.n
             while r.at < r.end and take_span(&r, &name) == 0:
-                found.append((<const char*>name.at)[:name.end - name.at].decode())
+                found.append(bytes_of(&name).decode())
             self.names = tuple(found)
         return self.names
 

@@ -17,7 +17,6 @@ cdef enum:
     TERM_VARIABLE = 5
     TERM_ANY = 6
     TERM_UNDEFINED = 7
-    TERM_REPEAT = 8
     TERM_TRIPLE = 9
     TERM_INTEGER = 10
     TERM_DOUBLE = 11
@@ -129,6 +128,7 @@ ctypedef struct JenaReader:
 
 cdef void free_rows(JenaReader* t) noexcept nogil
 cdef void forget_seen(JenaReader* t) noexcept nogil
+cdef int need_text(JenaReader* t, Reader* text) noexcept nogil
 cdef int32_t add_iri(JenaReader* t, Reader* text) noexcept nogil
 cdef int32_t add_label(JenaReader* t, Reader* text) noexcept nogil
 cdef int take_only(JenaReader* t, Reader* r, Reader* text, int name) noexcept nogil

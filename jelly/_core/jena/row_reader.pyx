@@ -8,9 +8,7 @@ from jelly._core.base.batch cimport (
     NO_TERM, UNSET, add_graphs, add_namespace, add_quoted, add_row, free_arena, free_interner, grow_rows, init_arena,
     intern_term, kind_of_direction, len_of, split_tag,
 )
-from jelly._core.base.constants cimport (
-    MAX_VARIABLES, N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING, is_xsd_string,
-)
+from jelly._core.base.constants cimport MAX_VARIABLES, is_lang_string, is_xsd_string
 from jelly._core.base.batch_concat cimport copy_term
 from jelly._core.base.fault cimport (
     BAD_DIRECTION, BAD_UTF8, BOTH_KINDS, BY_ROW, DEPTH, FIELD_MISSING, FULL, NEED_MORE, NEED_TABLES, NESTED_REPEAT,
@@ -51,36 +49,36 @@ cdef void forget_seen(JenaReader* t) noexcept nogil:
 
 # ---- terms
 
-cdef inline int32_t intern(JenaReader* t, int kind, int32_t aux, const uint8_t* text, int64_t n) noexcept nogil:
+cdef int need_text(JenaReader* t, Reader* text) noexcept nogil:
+    """Note a fault where a text is not UTF-8."""
+    cdef int64_t bad = check_utf8(text.at, text.end - text.at)
+    return OK if bad < 0 else fail(&t.fault, BAD_UTF8, text.at + bad)
+
+
+cdef inline int32_t intern(JenaReader* t, int kind, int32_t aux, Reader* text) noexcept nogil:
     """The id of a term, or a code. What the Batch has already was found to be UTF-8 before."""
     cdef BatchData* b = t.batch
     cdef int32_t before = b.n_terms
-    cdef int32_t term = intern_term(&t.index, b, kind, aux, text, n)
-    cdef int64_t bad
+    cdef int32_t term = intern_term(&t.index, b, kind, aux, text.at, text.end - text.at)
     if term < 0:
-        return fail(&t.fault, term, text, b.text_limit, BY_ROW)
-    if term == before:
-        bad = check_utf8(text, n)
-        if bad >= 0:
-            b.n_terms = before
-            b.n_text = b.start[before]
-            return fail(&t.fault, BAD_UTF8, text + bad)
+        return fail(&t.fault, term, text.at, b.text_limit, BY_ROW)
+    if term == before and need_text(t, text) != OK:
+        b.n_terms = before
+        b.n_text = b.start[before]
+        return t.fault.code
     return term
 
 
 cdef int32_t add_iri(JenaReader* t, Reader* text) noexcept nogil:
     # Jena has made blank nodes of these since 4.9.
     if text.end - text.at >= 2 and text.at[0] == 0x5F and text.at[1] == 0x3A:
-        return intern(t, KIND_BNODE, NO_TERM, text.at + 2, text.end - text.at - 2)
-    return intern(t, KIND_IRI, NO_TERM, text.at, text.end - text.at)
+        text.at += 2
+        return add_label(t, text)
+    return intern(t, KIND_IRI, NO_TERM, text)
 
 
 cdef int32_t add_label(JenaReader* t, Reader* text) noexcept nogil:
-    return intern(t, KIND_BNODE, NO_TERM, text.at, text.end - text.at)
-
-
-cdef inline bint is_text(Reader* text, const char* wanted, int64_t n) noexcept nogil:
-    return text.end - text.at == n and memcmp(text.at, wanted, n) == 0
+    return intern(t, KIND_BNODE, NO_TERM, text)
 
 
 cdef int32_t add_directed(JenaReader* t, Parts* parts) noexcept nogil:
@@ -88,7 +86,7 @@ cdef int32_t add_directed(JenaReader* t, Parts* parts) noexcept nogil:
     cdef int kind = kind_of_direction(parts.direction.at, parts.direction.end - parts.direction.at)
     if kind == KIND_TEXT or parts.tag.end == parts.tag.at:
         return fail(&t.fault, BAD_DIRECTION, parts.direction.at)
-    return intern(t, kind, NO_TERM, parts.tag.at, parts.tag.end - parts.tag.at)
+    return intern(t, kind, NO_TERM, &parts.tag)
 
 
 cdef int32_t add_literal(JenaReader* t, Parts* parts) noexcept nogil:
@@ -99,10 +97,8 @@ cdef int32_t add_literal(JenaReader* t, Parts* parts) noexcept nogil:
     cdef int tag_kind
     cdef int64_t n
     if tagged or parts.direction.at != NULL:
-        if parts.datatype.at != NULL and not is_text(
-            &parts.datatype,
-            RDF_LANG_STRING if parts.direction.at == NULL else RDF_DIR_LANG_STRING,
-            N_RDF_LANG_STRING if parts.direction.at == NULL else N_RDF_DIR_LANG_STRING,
+        if parts.datatype.at != NULL and not is_lang_string(
+            parts.datatype.at, parts.datatype.end - parts.datatype.at, parts.direction.at != NULL
         ):
             return fail(&t.fault, BOTH_KINDS, parts.lex.at)
         kind = KIND_LANG
@@ -111,22 +107,26 @@ cdef int32_t add_literal(JenaReader* t, Parts* parts) noexcept nogil:
         else:
             n = parts.tag.end - parts.tag.at
             tag_kind = split_tag(parts.tag.at, &n)
-            aux = intern(t, tag_kind, NO_TERM, parts.tag.at, n)
+            parts.tag.end = parts.tag.at + n
+            aux = intern(t, tag_kind, NO_TERM, &parts.tag)
         if aux < 0:
             return aux
     elif parts.datatype.at != NULL and not is_xsd_string(parts.datatype.at, parts.datatype.end - parts.datatype.at):
         kind = KIND_TYPED
-        aux = intern(t, KIND_IRI, NO_TERM, parts.datatype.at, parts.datatype.end - parts.datatype.at)
+        aux = intern(t, KIND_IRI, NO_TERM, &parts.datatype)
         if aux < 0:
             return aux
-    return intern(t, kind, aux, parts.lex.at, parts.lex.end - parts.lex.at)
+    return intern(t, kind, aux, &parts.lex)
 
 
 cdef int32_t add_number(JenaReader* t, const char* datatype, int64_t n_datatype, const uint8_t* text, int64_t n) noexcept nogil:
-    cdef int32_t aux = intern(t, KIND_IRI, NO_TERM, <const uint8_t*>datatype, n_datatype)
-    if aux < 0:
-        return aux
-    return intern(t, KIND_TYPED, aux, text, n)
+    cdef Parts parts
+    memset(&parts, 0, sizeof(Parts))
+    parts.lex.at = text
+    parts.lex.end = text + n
+    parts.datatype.at = <const uint8_t*>datatype
+    parts.datatype.end = parts.datatype.at + n_datatype
+    return add_literal(t, &parts)
 
 
 cdef int64_t read_zigzag(Reader* r) noexcept nogil:
@@ -170,7 +170,7 @@ cdef int read_name(JenaReader* t, Reader* r, Writer* scratch, Reader* iri) noexc
         return t.fault.code
     name = pair[0]
     drop_colon(&name)
-    found = find_prefix(&t.prefixes, name.at, name.end - name.at)
+    found = find_prefix(&t.prefixes, &name)
     if found < 0:
         return fail(&t.fault, NO_PREFIX, name.at)
     item = &t.prefixes.items[found]
@@ -194,9 +194,10 @@ cdef int32_t read_pattern(JenaReader* t, Reader* r, int64_t field, int depth, co
     if t.patch:
         return fail(&t.fault, PATTERN_TERM, at, field - TERM_VARIABLE)
     if field == TERM_VARIABLE:
-        return intern(t, KIND_VARIABLE, NO_TERM, name.at, name.end - name.at)
+        return intern(t, KIND_VARIABLE, NO_TERM, &name)
     if field == TERM_ANY:
-        return intern(t, KIND_ANY, NO_TERM, at, 0)
+        name.at = name.end = at
+        return intern(t, KIND_ANY, NO_TERM, &name)
     if depth > 0:
         return fail(&t.fault, NESTED_REPEAT, at)
     t.repeats = True
@@ -366,13 +367,13 @@ cdef int declare(JenaReader* t, Reader* pair) noexcept nogil:
     cdef Reader* iri = &pair[1]
     cdef int32_t text, term
     drop_colon(name)
-    text = intern(t, KIND_TEXT, NO_TERM, name.at, name.end - name.at)
+    text = intern(t, KIND_TEXT, NO_TERM, name)
     if text < 0:
         return text
-    term = intern(t, KIND_IRI, NO_TERM, iri.at, iri.end - iri.at)
+    term = intern(t, KIND_IRI, NO_TERM, iri)
     if term < 0:
         return term
-    if set_prefix(&t.prefixes, name.at, name.end - name.at, iri.at, iri.end - iri.at, &t.fault) < 0:
+    if set_prefix(&t.prefixes, name, iri, &t.fault) < 0:
         return t.fault.code
     if add_namespace(t.batch, text, term) < 0:
         return fail(&t.fault, NO_MEMORY, name.at)
@@ -382,9 +383,8 @@ cdef int declare(JenaReader* t, Reader* pair) noexcept nogil:
 
 cdef int note_base(JenaReader* t, Reader* iri) noexcept nogil:
     """The base IRI; nothing is resolved with it."""
-    cdef int64_t bad = check_utf8(iri.at, iri.end - iri.at)
-    if bad >= 0:
-        return fail(&t.fault, BAD_UTF8, iri.at + bad)
+    if need_text(t, iri) != OK:
+        return t.fault.code
     t.base.n = 0
     if reserve(&t.base, iri.end - iri.at + 1) < 0:
         return fail(&t.fault, NO_MEMORY, iri.at)
@@ -437,9 +437,8 @@ cdef int put_statement(JenaReader* t, int32_t* ids, bint quad, const uint8_t* at
 
 cdef int add_variable(JenaReader* t, Reader* name) noexcept nogil:
     cdef int64_t n = name.end - name.at
-    cdef int64_t bad = check_utf8(name.at, n)
-    if bad >= 0:
-        return fail(&t.fault, BAD_UTF8, name.at + bad)
+    if need_text(t, name) != OK:
+        return t.fault.code
     if t.width >= MAX_VARIABLES:
         return fail(&t.fault, VARIABLES_LIMIT, name.at, MAX_VARIABLES)
     if reserve(&t.variables, n + MAX_VARINT32) < 0:

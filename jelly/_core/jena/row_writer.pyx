@@ -4,10 +4,9 @@ from libc.string cimport memset
 
 from jelly._core.base.batch cimport NamespaceMark, len_direction, refuse_term
 from jelly._core.base.constants cimport MAX_QUOTED
-from jelly._core.base.fault cimport BAD_TERM, DEPTH, NO_MEMORY, OK, QUOTED_LIMIT, fail
+from jelly._core.base.fault cimport BAD_TERM, DEPTH, QUOTED_LIMIT
 from jelly._core.base.kinds cimport KIND_IRI, KIND_LANG, KIND_TEXT_LTR, KIND_TYPED, TEXTS, TRIPLES, among
-from jelly._core.base.protobuf cimport len_field, reserve
-from jelly._core.jena.numeric cimport NO_VALUE, Value, parse_value
+from jelly._core.jena.numeric cimport NO_VALUE, parse_value
 from jelly._core.jena.prefix_map cimport Prefix, find_space, set_prefix
 from jelly._core.jena.row_reader cimport TERM_NAME
 
@@ -146,7 +145,7 @@ cdef int write_prefix(JenaWriter* d, Reader* name, Reader* iri) noexcept nogil:
         if d.b != NULL:
             memset(d.memo, 0, d.b.n_terms * sizeof(Encoded))
         d.terms.n = 0
-        if set_prefix(&d.prefixes, name.at, length(name), iri.at, length(iri), &d.fault) < 0:
+        if set_prefix(&d.prefixes, name, iri, &d.fault) < 0:
             return d.fault.code
     if reserve(&d.out, AROUND + length(name) + length(iri)) < 0:
         return fail(&d.fault, NO_MEMORY, NULL)

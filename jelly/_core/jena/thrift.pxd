@@ -1,12 +1,12 @@
 """Thrift's compact protocol, as far as RDF Thrift needs it. Knows no RDF.
 
-Unlike `wire`, a Reader here may end anywhere, since nothing says how long a row is: what is cut off is ROW_CUT, with
-the number of bytes that are missing at least, and what is wrong is THRIFT_MALFORMED.
+Unlike in Protocol Buffers, a Reader here may end anywhere, since nothing says how long a row is: what is cut off is
+ROW_CUT, with the number of bytes that are missing at least, and what is wrong is THRIFT_MALFORMED.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from jelly._core.base.fault cimport ROW_CUT, THRIFT_MALFORMED, Fault, fail
+from jelly._core.base.fault cimport OK, ROW_CUT, THRIFT_MALFORMED, Fault, fail
 from jelly._core.base.protobuf cimport Reader
 
 cdef enum:
@@ -32,57 +32,55 @@ cdef enum:
     MAX_SKIPPED = 192
 
 
-cdef inline int take_u64(Reader* r, uint64_t* value, Fault* fault) noexcept nogil:
-    """A varint of up to 64 bits."""
+cdef inline uint64_t take_u64(Reader* r, Fault* fault) noexcept nogil:
+    """A varint of up to 64 bits; 0 on a fault."""
     cdef uint64_t number = 0
     cdef int shift = 0
-    cdef uint8_t byte
-    while True:
-        if r.at >= r.end:
-            return fail(fault, ROW_CUT, r.at, 1)
-        byte = r.at[0]
-        if shift == 63 and byte > 1:
-            return fail(fault, THRIFT_MALFORMED, r.at)
-        r.at += 1
-        number |= <uint64_t>(byte & 0x7F) << shift
-        if byte < 0x80:
-            value[0] = number
+    while r.at < r.end:
+        if shift == 63 and r.at[0] > 1:
+            fail(fault, THRIFT_MALFORMED, r.at)
             return 0
+        number |= <uint64_t>(r.at[0] & 0x7F) << shift
+        r.at += 1
+        if (r.at - 1)[0] < 0x80:
+            return number
         shift += 7
+    fail(fault, ROW_CUT, r.at, 1)
+    return 0
 
 
 cdef inline int take_zigzag(Reader* r, int64_t* value, Fault* fault) noexcept nogil:
-    cdef uint64_t number = 0
-    cdef int status = take_u64(r, &number, fault)
+    cdef uint64_t number = take_u64(r, fault)
     value[0] = <int64_t>(number >> 1) ^ -<int64_t>(number & 1)
-    return status
+    return fault.code
 
 
 cdef inline int64_t take_length(Reader* r, Fault* fault) noexcept nogil:
     """The length of a string or list, or a code."""
-    cdef uint64_t n = 0
-    cdef int status
+    cdef uint64_t n
     if r.at < r.end and r.at[0] < 0x80:
         r.at += 1
         return (r.at - 1)[0]
-    status = take_u64(r, &n, fault)
-    if status < 0:
-        return status
+    n = take_u64(r, fault)
     if n > MAX_LENGTH:
-        return fail(fault, THRIFT_MALFORMED, r.at)
-    return <int64_t>n
+        fail(fault, THRIFT_MALFORMED, r.at)
+    return <int64_t>n if fault.code == OK else fault.code
+
+
+cdef inline int skip_bytes(Reader* r, int64_t n, Fault* fault) noexcept nogil:
+    if n > r.end - r.at:
+        return fail(fault, ROW_CUT, r.end, n - (r.end - r.at))
+    r.at += n
+    return OK
 
 
 cdef inline int take_string(Reader* r, Reader* text, Fault* fault) noexcept nogil:
     cdef int64_t n = take_length(r, fault)
     if n < 0:
         return <int>n
-    if n > r.end - r.at:
-        return fail(fault, ROW_CUT, r.end, n - (r.end - r.at))
     text.at = r.at
-    r.at += n
-    text.end = r.at
-    return 0
+    text.end = r.at + n
+    return skip_bytes(r, n, fault)
 
 
 cdef inline int take_field(Reader* r, int64_t* id, Fault* fault) noexcept nogil:

@@ -1,13 +1,6 @@
 """Thrift's compact protocol, as far as RDF Thrift needs it. Knows no RDF."""
 
-from jelly._core.base.fault cimport NESTING, OK
-
-
-cdef int skip_bytes(Reader* r, int64_t n, Fault* fault) noexcept nogil:
-    if n > r.end - r.at:
-        return fail(fault, ROW_CUT, r.end, n - (r.end - r.at))
-    r.at += n
-    return OK
+from jelly._core.base.fault cimport NESTING
 
 
 cdef int skip_items(Reader* r, int64_t n, int kind, int other, int depth, Fault* fault) noexcept nogil:

@@ -6,7 +6,7 @@ from libc.string cimport memset
 
 from jelly._core.base.batch cimport NO_TERM, UNSET, BatchData, add_row, add_term, clear_interner, same_bytes
 from jelly._core.base.fault cimport (
-    BAD_SEGMENT, BAD_UTF8, EMPTY_UNION, FIELD_MISSING, NEED_MORE, NO_MEMORY, OK, PATCH_GRAPH_TRIPLE, ROW_CUT, ROW_LIMIT,
+    BAD_SEGMENT, EMPTY_UNION, FIELD_MISSING, NEED_MORE, NO_MEMORY, OK, PATCH_GRAPH_TRIPLE, ROW_CUT, ROW_LIMIT,
     THRIFT_MALFORMED, TWO_FIELDS, UNKNOWN_ROW, UNKNOWN_TERM, fail,
 )
 from jelly._core.base.kinds cimport COMPOUND, KIND_TEXT, among
@@ -14,11 +14,10 @@ from jelly._core.rules.patch_operations cimport (
     OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_START, step_transaction,
 )
 from jelly._core.base.protobuf cimport Reader
-from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jena.row_reader cimport (
     FIELD_IRI, FIELD_NAME, FIELD_TERM, FIELD_URI, HEADER_PARTS, PREFIX_NAME_PARTS, PREFIX_PARTS, REPEATED, ROW_PREFIX,
     ROW_QUAD, ROW_TRIPLE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_IRI, Seen, add_iri, add_label, begin_cells, check_terms,
-    declare, end_cells, end_row, end_rows, forget_seen, is_default, put_statement, read_body, read_cell, take_pair,
+    declare, end_cells, end_row, end_rows, forget_seen, is_default, need_text, put_statement, read_body, read_cell, take_pair,
 )
 from jelly._core.jena.thrift cimport (
     T_DOUBLE, T_I32, T_I64, T_LIST, T_STOP, T_STRING, T_STRUCT, skip_value, take_field, take_list, take_string,
@@ -176,10 +175,9 @@ cdef int scan_row(JenaReader* t, Reader* r) noexcept nogil:
 
 cdef int32_t add_name(JenaReader* t, Reader* name) noexcept nogil:
     """The name of a header or namespace of a patch."""
-    cdef int64_t bad = check_utf8(name.at, name.end - name.at)
     cdef int32_t term
-    if bad >= 0:
-        return fail(&t.fault, BAD_UTF8, name.at + bad)
+    if need_text(t, name) != OK:
+        return t.fault.code
     term = add_term(t.batch, KIND_TEXT, NO_TERM, name.at, name.end - name.at)
     return term if term >= 0 else fail(&t.fault, term, name.at)
 

@@ -30,7 +30,6 @@ cdef enum:
     STRUCT_5 = 0x5C
     STRUCT_7 = 0x7C
     STRUCT_9 = 0x9C
-    STRUCT_12 = 0xCC
     I64_1 = 0x16
     I32_1 = 0x15
     I32_6 = 0x65
