@@ -8,8 +8,17 @@ from jelly._core.terms.model cimport DefaultGraph
 from jelly._core.terms.term_adapter cimport TermAdapter
 
 
+cdef class Spare:
+    cdef PyObject** terms  # places for those of each class: IRIs, blank nodes, literals
+    cdef Py_ssize_t n[3]
+
+    cdef object take(self, int place, type kind)
+    cdef void keep(self, PyObject* x) noexcept
+
+
 cdef class Materializer:
     cdef Batch batch
+    cdef Spare spare  # or None
     cdef PyObject** made
     cdef int32_t n
     cdef DefaultGraph default

@@ -10,6 +10,10 @@ from jelly._core.terms.term_adapter import TermAdapter
 from jelly._options.options import StreamOptions
 
 @final
+class Spare:
+    def __new__(cls) -> Self: ...
+
+@final
 class Materializer:
     def __new__(cls, batch: Batch, library: TermAdapter | None = None) -> Self: ...
     def term(self, term: int) -> Any: ...

@@ -2,7 +2,7 @@
 
 cimport cython
 from cpython.list cimport PyList_New, PyList_SET_ITEM
-from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
@@ -31,61 +31,58 @@ cdef extern from *:
     #else
     #define jelly_is_free(x) ((x) != NULL && Py_REFCNT(x) == 1)
     #endif
+    #define jelly_owned(x) (x)
     """
     # An object whose fields are not set: what is to go into them is made first.
     object new_object "jelly_new"(type kind)
     # Whether nobody else has an object.
     bint is_free "jelly_is_free"(PyObject* x) noexcept
+    # The object of a reference that is given away.
+    object owned "jelly_owned"(PyObject* x)
 
 cdef enum:
-    # Terms of a class that are kept for the next Batches: those of a Batch all go together.
+    # Terms of a class that are kept.
     SPARE = 8192
 
-ctypedef struct Spare:
-    # Terms without fields that nobody has.
-    Py_ssize_t n
-    PyObject* terms[SPARE]
 
-cdef Spare spare_iris, spare_nodes, spare_literals
+@cython.final
+cdef class Spare:
+    """Terms of Batches that nobody has, without their fields: those of the next Batch are made of them."""
 
+    def __cinit__(self):
+        self.terms = <PyObject**>PyMem_Malloc(3 * SPARE * sizeof(PyObject*))
+        if self.terms == NULL:
+            raise MemoryError
 
-cdef inline object new_term(Spare* spare, type kind):
-    """A term whose fields are not set."""
-    cdef object x
-    if spare.n == 0:
-        return new_object(kind)
-    spare.n -= 1
-    x = <object>spare.terms[spare.n]
-    Py_XDECREF(spare.terms[spare.n])
-    return x
+    def __dealloc__(self):
+        cdef int place
+        cdef Py_ssize_t i
+        if self.terms != NULL:
+            for place in range(3):
+                for i in range(self.n[place]):
+                    Py_XDECREF(self.terms[place * SPARE + i])
+            PyMem_Free(self.terms)
 
+    cdef inline object take(self, int place, type kind):
+        if self.n[place] == 0:
+            return new_object(kind)
+        self.n[place] -= 1
+        return owned(self.terms[place * SPARE + self.n[place]])
 
-cdef inline bint is_kept(Spare* spare, PyObject* x, int n) noexcept:
-    """Keep a term of `n` fields, if there is room."""
-    cdef PyObject** field = fields_of(<object>x)
-    cdef int i
-    if spare.n == SPARE:
-        return False
-    for i in range(n):
-        Py_XDECREF(field[i])
-        field[i] = NULL
-    spare.terms[spare.n] = x
-    spare.n += 1
-    return True
-
-
-cdef inline void let_go(PyObject* x) noexcept:
-    """Give back what is in a table of terms. A term that nobody else has is kept, to be filled again."""
-    if is_free(x):
-        if type(<object>x) is IRI:
-            if is_kept(&spare_iris, x, 1):
-                return
-        elif type(<object>x) is BlankNode:
-            if is_kept(&spare_nodes, x, 1):
-                return
-        elif type(<object>x) is Literal and is_kept(&spare_literals, x, 3):
+    cdef inline void keep(self, PyObject* x) noexcept:
+        """Take a term from its owner, if there is room."""
+        cdef type kind = type(<object>x)
+        cdef int place = 0 if kind is IRI else 1 if kind is BlankNode else 2
+        cdef PyObject** field = fields_of(<object>x)
+        cdef int i
+        if (place == 2 and kind is not Literal) or self.n[place] == SPARE:
+            Py_XDECREF(x)
             return
-    Py_XDECREF(x)
+        for i in range(3 if place == 2 else 1):
+            Py_XDECREF(field[i])
+            field[i] = NULL
+        self.terms[place * SPARE + self.n[place]] = x
+        self.n[place] += 1
 
 
 cdef inline void set_field(object x, int i, PyObject* value, bint again=False) noexcept:
@@ -117,8 +114,13 @@ cdef class Materializer:
     def __dealloc__(self):
         cdef int32_t i
         if self.made != NULL:
+            if self.spare is not None:
+                for i in range(self.n):
+                    if is_free(self.made[i]):
+                        self.spare.keep(self.made[i])
+                        self.made[i] = NULL
             for i in range(self.n):
-                let_go(self.made[i])
+                Py_XDECREF(self.made[i])
             PyMem_Free(self.made)
 
     cdef inline object get(self, int32_t term):
@@ -149,16 +151,16 @@ cdef class Materializer:
         else:
             text = self.text(term)
             if kind == KIND_IRI:
-                new = new_term(&spare_iris, IRI)
+                new = new_object(IRI) if self.spare is None else self.spare.take(0, IRI)
             elif kind == KIND_BNODE:
-                new = new_term(&spare_nodes, BlankNode)
+                new = new_object(BlankNode) if self.spare is None else self.spare.take(1, BlankNode)
             elif kind == KIND_VARIABLE:
                 new = new_object(Variable)
             elif not among(kind, LITERALS):
                 raise no_class("jelly", kind)
             else:
                 more = self.get(aux) if aux >= 0 else None
-                new = new_term(&spare_literals, Literal)
+                new = new_object(Literal) if self.spare is None else self.spare.take(2, Literal)
                 set_field(new, 1, <PyObject*>(more if kind == KIND_LANG else None))
                 set_field(new, 2, <PyObject*>(more if kind == KIND_TYPED else None))
                 (<Literal>new).base = a.kind[aux] - KIND_TEXT if kind == KIND_LANG else 0
@@ -306,6 +308,7 @@ cdef class StatementIterator:
     cdef object batches
     cdef TermAdapter library
     cdef Materializer terms
+    cdef Spare spare  # from the second Batch on
     cdef int64_t row
     cdef int64_t n
     cdef PyObject* given[2]  # the last statements, owned: a loop has let go of the one before the last
@@ -356,15 +359,24 @@ cdef class StatementIterator:
 
     cdef int advance(self) except -1:
         cdef Batch batch
+        cdef Materializer last = self.terms
         self.n = self.row = 0
         self.terms = None
+        if last is not None:
+            last.batch = None  # its memory is for the next one
         while True:
             batch = next(self.batches)
             need_statements(batch)
             if batch.a.n_rows > 0:
                 break
         refuse_patch(batch)
+        if last is not None and self.library is None:
+            if self.spare is None:
+                self.spare = Spare()
+            last.spare = self.spare
+        last = None
         self.terms = Materializer(batch, self.library)
+        self.terms.spare = self.spare
         self.n = batch.a.n_rows
         self.options = batch.options
         if batch.a.n_quoted > 0 and self.options is not None:

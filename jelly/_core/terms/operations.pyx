@@ -66,6 +66,8 @@ cdef class Operation:
         return "."
 
     def __str__(self):
+        if type(self) not in _CODES:  # the base of all
+            return repr(self)
         return f"{word_of(_CODES[type(self)]).decode()} {self.rest()}"
 
     def __hash__(self):
