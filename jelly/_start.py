@@ -53,9 +53,11 @@ if _is_command():
         # At once: importing numpy takes longer than all else.
         from jelly._version import __version__
 
+        if sys.stdout is None:
+            sys.exit("error: standard output: Bad file descriptor")
         try:
             print("jelly", __version__, flush=True)
         except OSError as error:
             sys.stdout = None  # else Python tries again when it ends
-            sys.exit(f"error: standard output: {error.strerror}")
+            sys.exit(141 if isinstance(error, BrokenPipeError) else f"error: standard output: {error.strerror}")
         sys.exit()

@@ -356,7 +356,7 @@ def find(
     what = f"unknown format {format!r}" if format else f"unknown suffix {wanted!r} of {path}" if path else "no format"
     kind = "" if content is Content.STATEMENTS else f" for {content.value}"
     if kind and any(known.is_called(wanted) for known in REGISTRY[Content.STATEMENTS].values()):
-        what, kind = f"format {format!r}" if format else path, f" holds statements, not {content.value}"
+        what, kind = f"format {format!r}" if format else path, f" is of statements, not of {content.value}"
     raise JellyError(f"{what}{kind}: expected one of {', '.join(formats)}; pass format=...")
 
 

@@ -196,7 +196,7 @@ class CommonOptions:
         for name, words in _WORDS.items():
             word = getattr(self, name, words[0])
             if word not in words:
-                raise JellyOptionsError(f"{name} is {word!r}: expected {' or '.join(filter(None, words))}")
+                raise JellyOptionsError(f"{name} is {word!r}: expected one of {', '.join(filter(None, words))}")
         self._check()
 
     def _check(self) -> None:

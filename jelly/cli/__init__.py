@@ -36,6 +36,8 @@ def main() -> None:
     if isinstance(raw, io.FileIO) and (waiting := interruptible(raw)) is not raw:
         # Nothing was read of it so far.
         sys.stdin = io.TextIOWrapper(io.BufferedReader(waiting), sys.stdin.encoding, sys.stdin.errors)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     if sys.stdout is None:  # closed: what is printed fails, as on a full disk, where click would drop it
         sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
@@ -43,6 +45,8 @@ def main() -> None:
     try:
         cli(prog_name="jelly")
     except OSError as error:  # of the text of --help, which is printed before a command runs
+        if os.environ.get("JELLY_TRACEBACK"):
+            raise
         sys.exit(f"error: standard output: {error.strerror}")
     finally:
         try:

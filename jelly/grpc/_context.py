@@ -222,9 +222,9 @@ class Publication(Call):
         self._requests = requests
         self._decoder = FrameDecoder(patch=kind == "patches", **server._limits)
         self._open = 0  # bytes since a patch ended
-        pairs = dict(context.invocation_metadata() or ())
+        named = [value for key, value in context.invocation_metadata() or () if key == TOPIC_BYTES]
         try:
-            self._topic: str = self.metadata.get(TOPIC) or pairs.get(TOPIC_BYTES, b"").decode()
+            self._topic: str = self.metadata.get(TOPIC) or (named[0].decode() if named else "")
         except UnicodeDecodeError:
             raise JellyOptionsError(f"{TOPIC_BYTES} is not UTF-8") from None
         self._checked = False

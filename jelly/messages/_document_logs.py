@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from jelly._core.boundaries.xml import DocumentScanner
@@ -39,6 +39,8 @@ class _Documents(MadeLog):
 
 
 NO_CONTEXT = b"null"
+# Bytes that a context may take in all nodes of a message.
+FREE_CONTEXTS = 1 << 16
 
 
 class NdjsonLog(_Documents):
@@ -51,6 +53,7 @@ class NdjsonLog(_Documents):
         self._contexts = Contexts(contexts)
         self._strict = strict
         self._context = NO_CONTEXT  # of the line that had a context alone
+        self._graphs = {"@graph"}  # and what stands for @graph in it
         self._together: list[tuple[int, bytes]] = []  # lines and nodes of messages that have it
         iri = f"x{secrets.token_hex(12)}:end"
         self._end = f'{{"@id":"{iri}","{iri}":{{"@id":"{iri}"}}}}'.encode()
@@ -84,27 +87,32 @@ class NdjsonLog(_Documents):
             raise JellySyntaxError(f"a line that is no JSON object: {line[:40]!r}")
         if self._directive and isinstance(document, dict) and document.keys() == {"@context"}:
             yield from self._read_together()
-            self._context = _to_json(self._contexts.fill(document)["@context"])
+            context = self._contexts.fill(document)["@context"]
+            self._context, self._graphs = _to_json(context), _graphs_of(context)
         elif self._context != NO_CONTEXT:
             nodes = self._contexts.fill(document)
-            if isinstance(nodes, dict) and nodes.keys() == {"@graph"}:
-                nodes = nodes["@graph"]  # which is the default graph only where it is all that a document has
-            elif isinstance(nodes, dict) and len(nodes.keys() - {"@context"}) == 1 and self._names_graph(nodes):
-                yield from self._read_together()
-                contexts = []
-                for context in (json.loads(self._context), nodes.get("@context", [])):
-                    contexts += context if isinstance(context, list) else [context]
-                yield self._nquads(_to_json(nodes | {"@context": contexts})) + MESSAGE
-                return
+            if isinstance(nodes, dict):
+                nodes = self._of_default_graph(nodes)
             self._together.append((self._line, _to_json(nodes if isinstance(nodes, list) else [nodes])[1:-1]))
         else:
             if b"@context" in line or b"\\u" in line:
                 line = _to_json(self._contexts.fill(document))
             yield self._nquads(line) + MESSAGE if document else MESSAGE
 
-    def _names_graph(self, document: Any) -> bool:
-        """Whether one of the keys of a document may be @graph or stand for it."""
-        return b'"@graph"' in self._context or b'"@graph"' in _to_json(document)
+    def _of_default_graph(self, message: dict[str, Any]) -> Any:
+        """The nodes of a message that has nothing but @graph, else the message: within a document with others @graph
+        would name a graph (JSON-LD 1.1 API, section 5.1)."""
+        if len(message) == 1 and (graphs := message.keys() & self._graphs):
+            return message[graphs.pop()]
+        if len(message) == 2 and "@context" in message:
+            context = message["@context"]
+            [graph] = message.keys() - {"@context"}
+            if _is_graph(graph, context, self._graphs):
+                nodes = message[graph]
+                if len(_to_json(context)) * _to_json(nodes).count(b"{") > FREE_CONTEXTS:
+                    return {"@context": context, "@included": nodes}  # where JSON-LD allows nodes only
+                return _under(context, nodes)
+        return message
 
     def _read_together(self) -> Iterator[bytes]:
         """The N-Quads of the waiting messages. All are read as one document: the context is the same for them, and is
@@ -134,6 +142,58 @@ class NdjsonLog(_Documents):
             for (_, text), part in zip(group, nquads.split(self._sentinel), strict=False):
                 yield respelled(part, _spellings(text, around).get) + MESSAGE
         self._line = line
+
+
+def _parts(context: Any) -> list[Any]:
+    return context if isinstance(context, list) else [context]
+
+
+def _under(context: Any, nodes: Any) -> Any:
+    """Nodes, each with a context around its own."""
+    if isinstance(nodes, list):
+        return [_under(context, node) for node in nodes]
+    if isinstance(nodes, dict):
+        return nodes | {"@context": _parts(context) + _parts(nodes.get("@context", []))}
+    return nodes
+
+
+def _names(part: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The terms of a context that stand for something, each with that."""
+    for term, value in part.items():
+        name = value.get("@id") if isinstance(value, dict) else value
+        if isinstance(name, str):
+            yield term, name
+
+
+def _graphs_of(context: Any) -> set[str]:
+    """What stands for @graph in a context: terms may stand for terms."""
+    found = {"@graph"}
+    for part in _parts(context):
+        if not isinstance(part, dict):
+            found = {"@graph"}  # null takes all away
+            continue
+        terms: dict[str, list[str]] = {}
+        for term, name in _names(part):
+            terms.setdefault(name, []).append(term)
+        found = found - part.keys() | {"@graph"}
+        new = list(found)
+        while new:
+            more = [term for term in terms.pop(new.pop(), ()) if term not in found]
+            found.update(more)
+            new += more
+    return found
+
+
+def _is_graph(term: str, context: Any, graphs: Set[str]) -> bool:
+    """Whether a term stands for @graph in the context of a message, around which ``graphs`` do."""
+    for part in reversed(_parts(context)):
+        if not isinstance(part, dict):
+            return term == "@graph"
+        names, seen = dict(_names(part)), set[str]()
+        while term in part and term not in seen:
+            seen.add(term)
+            term = names.get(term, "")
+    return term in graphs
 
 
 def _spellings(text: bytes, around: Mapping[str, str]) -> dict[str, str]:

@@ -443,7 +443,7 @@ def test_count(folder):
     Path("a.nt.bz2").write_bytes(bz2.compress(TEXT))
     assert run("count", "a.nt.bz2").stdout == "30\ta.nt.bz2\n"
     assert run("count", "--from", "nt", "-", stdin=TEXT).stdout == "30\t-\n"
-    assert "a.jelly holds statements, not patches" in run("count", "a.jelly", "b.jellyp", code=2).stderr
+    assert "a.jelly is of statements, not of patches" in run("count", "a.jelly", "b.jellyp", code=2).stderr
 
 
 def test_index(folder):

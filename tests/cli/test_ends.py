@@ -112,6 +112,20 @@ def test_nothing_can_be_printed(args: str, output: str, tmp_path: Path) -> None:
     assert re.fullmatch(rb"error: (standard output: )?(%s)\n" % why, done.stderr)
 
 
+def test_a_traceback_that_is_asked_for() -> None:
+    command = [sys.executable, "-m", "jelly", "cat", "none.nt"]
+    done = subprocess.run(command, env=os.environ | {"JELLY_TRACEBACK": "1"}, stderr=subprocess.PIPE, timeout=120)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"Traceback")
+    assert b"FileNotFoundError" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(("args", "code"), [("nosuch", 2), ("--version", 1), ("--help", 1)])
+def test_both_outputs_are_closed(args: str, code: int) -> None:
+    command = f'"{sys.executable}" -m jelly {args} >&- 2>&-'
+    assert subprocess.run(command, shell=True, timeout=120).returncode == code
+
+
 def test_convert_with_closed_outputs(tmp_path: Path) -> None:
     (tmp_path / "a.nt").write_bytes(TEXT)
     for rest, code, told in (

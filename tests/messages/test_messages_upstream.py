@@ -157,6 +157,15 @@ PLAIN, ALIAS = {"p": "a:p"}, {"p": "a:p", "g": "@graph"}
         (ALIAS, {"g": [NODE]}),
         (ALIAS, {"@id": "a:g", "g": [NODE]}),
         (ALIAS, {"p": "x"}),
+        ({"p": "a:p", "g": "h", "h": {"@id": "@graph"}}, {"g": [NODE]}),
+        ([ALIAS, {"g": "a:g"}], {"g": "x"}),
+        ([ALIAS, None, PLAIN], {"g": [NODE]}),
+        (ALIAS, {"@context": {"h": "g"}, "h": [NODE]}),
+        (ALIAS, {"@context": {"g": "a:g"}, "g": "x"}),
+        (ALIAS, {"@context": None, "g": [NODE]}),
+        (PLAIN, {"@context": {"q": "a:q"}, "@graph": ["x", 5, None, [NODE, {"@value": "x"}], {"@list": [NODE]}]}),
+        (PLAIN, {"@context": {"q": "a:q"}, "@graph": [{"@context": {"p": "a:r"}} | NODE]}),
+        (PLAIN, {"@context": {f"q{n}": "a:q" for n in range(9_000)}, "@graph": [NODE] * 2}),
     ],
 )
 def test_a_context_line_is_the_context_of_each_message(context, message):

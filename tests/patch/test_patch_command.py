@@ -130,4 +130,4 @@ def test_what_is_wrong_with_a_file(folder: Path) -> None:
     cut = data[1:-4]
     (folder / "x.jellyp").write_bytes(bytes([len(cut)]) + cut)
     assert "no punctuation row ends the last patch" in run("validate", "x.jellyp", code=1)
-    assert "unknown suffix '.nt' of old.nt for patches" in run("invert", "old.nt", "x.rdfp", code=1)
+    assert "old.nt is of statements, not of patches" in run("invert", "old.nt", "x.rdfp", code=1)

@@ -67,6 +67,26 @@ def test_a_path_without_steps_begins_anywhere(path: str, term: str) -> None:
         assert [f"<{value.value}>" for (value,) in rows] == [term]
 
 
+@pytest.mark.parametrize("text", ["false", '""', "0", "0.0", '"false"^^<http://www.w3.org/2001/XMLSchema#boolean>'])
+def test_a_condition_that_is_false(text: str) -> None:
+    data = b"<a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:o> <a:g> .\n"
+    for pattern, rows in (
+        ("?s <a:p> ?o FILTER(%s)", 0),
+        ("GRAPH ?g { FILTER(%s) }", 0),
+        ("?s <a:p> ?o OPTIONAL { ?s <a:p> ?x FILTER(%s) } FILTER(!bound(?x))", 1),
+        ("?s <a:p> ?o MINUS { ?s <a:p> ?o FILTER(%s) }", 1),
+        ("?s <a:p> ?o FILTER NOT EXISTS { ?s <a:p> ?x FILTER(%s) }", 1),
+    ):
+        assert len(list(jelly.query(data, f"SELECT * {{ {pattern % text} }}", format="nq"))) == rows
+
+
+def test_values_of_their_own() -> None:
+    data = b"<a:s> <a:p> <a:o> ."
+    assert list(jelly.query(data, "SELECT * { GRAPH ?g { VALUES ?x { } } }", format="nt")) == []
+    [row] = jelly.query(data, "SELECT * { ?s <a:p> <a:o> } VALUES ?x { <a:x> }", format="nt")
+    assert set(row) == {IRI("a:s"), IRI("a:x")}
+
+
 def test_comments() -> None:
     data = b'<a:s#x> <a:p> "# no" .\n<a:s> <a:p> "1" .'
     sparql = """# one

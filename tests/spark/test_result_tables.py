@@ -60,7 +60,7 @@ def test_broken_files(spark: Any, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"format": "nt"}, "format 'nt' holds statements, not query results: expected one of jellys, thrift"),
+        ({"format": "nt"}, "format 'nt' is of statements, not of query results: expected one of jellys, thrift"),
         ({"frames": "true"}, "query results have no frames"),
         ({"columns": "s,s"}, "columns must name each once"),
         ({"path": ""}, 'expected spark.read.format("jelly-results")'),

@@ -279,7 +279,7 @@ def slot_keys(Batch batch not None, ids):
     cdef int32_t term
     rows = numpy.ascontiguousarray(ids, numpy.int32)
     cdef int64_t i, n = len(rows)
-    if n and rows.max() >= b.n_terms:
+    if n and not -1 <= rows.min() <= rows.max() < b.n_terms:
         raise JellyArgumentError("there is no term of this id in the Batch")
     used = numpy.zeros(b.n_terms + 1, numpy.bool_)
     cdef uint8_t* is_used = <uint8_t*>memory_of(used) + 1  # before it, whether an id is -1

@@ -542,9 +542,10 @@ cdef class Encoder:
             options = settled(options, arity, namespaces)
             self.e.physical = options.physical_type
             self.e.namespaces = options.version >= 2
+        headers = column_headers(options) if self.e.columnar else (options_row(options),)
         with cython.critical_section(self):
             self.settled_options = options
-        self.headers = column_headers(options) if self.e.columnar else (options_row(options),)
+        self.headers = headers
         for version, header in enumerate(self.headers):
             k.options[version] = <const uint8_t*><const char*>header
             k.n_options[version] = len(header)

@@ -62,7 +62,7 @@ cdef int set_entry(Lookup* t, int which, int64_t id, Reader* text, Fault* fault,
     cdef Table* table = &t.tables[which]
     cdef DecoderEntry* slot
     cdef int64_t n = text.end - text.at
-    cdef int64_t bytes
+    cdef int status
     if need_utf8(text, fault) != OK:
         return fault.code
     if id == 0:
@@ -75,13 +75,15 @@ cdef int set_entry(Lookup* t, int which, int64_t id, Reader* text, Fault* fault,
         table.made += 1
         memset(&table.slots[table.made], 0, sizeof(DecoderEntry))
     slot = &table.slots[id]
-    bytes = table.bytes - slot.cap
-    if keep_text(&table.texts, &slot.text, &slot.cap, text.at, n) != OK:
+    if n > MAX_TABLE_BYTES:  # which is not even copied
+        return fail(fault, TABLE_BYTES, at, table.bytes + n, MAX_TABLE_BYTES)
+    table.bytes -= slot.cap
+    status = keep_text(&table.texts, &slot.text, &slot.cap, text.at, n)
+    table.bytes += slot.cap
+    if status != OK:
         return fail(fault, NO_MEMORY, at)
-    bytes += slot.cap
-    if bytes > MAX_TABLE_BYTES:
-        return fail(fault, TABLE_BYTES, at, bytes, MAX_TABLE_BYTES)
-    table.bytes = bytes
+    if table.bytes > MAX_TABLE_BYTES:
+        return fail(fault, TABLE_BYTES, at, table.bytes, MAX_TABLE_BYTES)
     slot.n = <int32_t>n
     t.serial += 1
     slot.serial = t.serial

@@ -288,7 +288,11 @@ cdef class BatchBuilder:
         if type(statement) is Quad:
             quad = statement
             return self.add_terms(quad.s, quad.p, quad.o, quad.g)
-        terms = statement if type(statement) is tuple else as_terms(statement)
+        terms = statement
+        if type(terms) is not tuple:
+            if isinstance(statement, Batch):  # its statements would be mistaken for terms
+                raise JellyArgumentError("expected a statement (Triple, Quad or 3 or 4 terms), got Batch: use add_batch")
+            terms = as_terms(statement)
         if len(<tuple>terms) == 3:
             return self.add_terms((<tuple>terms)[0], (<tuple>terms)[1], (<tuple>terms)[2], None)
         if len(<tuple>terms) == 4:
@@ -512,8 +516,6 @@ cdef void fetch_texts(list block):
 
 
 cdef tuple as_terms(object statement):
-    if isinstance(statement, Batch):  # its statements would be mistaken for terms
-        raise JellyArgumentError("expected a statement (Triple, Quad or 3 or 4 terms), got Batch: use add_batch")
     try:
         return tuple(statement)
     except TypeError:

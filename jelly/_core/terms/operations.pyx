@@ -95,6 +95,9 @@ cdef class _Change(Operation):
     def __init__(self, statement):
         self.statement = as_statement(statement)
 
+    cdef tuple values(self):
+        return (self.statement,)
+
     cdef str rest(self):
         return str(self.statement)
 
@@ -327,10 +330,10 @@ cdef object other_operation(Materializer terms, int64_t row, int op):
     """The operation of a row that has no statement, of the terms in its columns."""
     cdef int32_t[4] ids
     load_row(&terms.batch.a, row, ids)
-    name, iri, value, graph = [None if ids[slot] == NO_TERM else terms.get(ids[slot]) for slot in range(4)]
     kind = _CLASSES[op]
-    if name is None:
+    if ids[0] == NO_TERM:
         return kind()
+    name, iri, value, graph = [None if ids[slot] == NO_TERM else terms.get(ids[slot]) for slot in range(4)]
     return Header(name, value) if kind is Header else kind(name, iri, graph)
 
 

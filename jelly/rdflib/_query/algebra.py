@@ -179,7 +179,7 @@ class Algebra:
 
     def _ToMultiSet(self, part: Any) -> Table:
         if isinstance(part.p, list):  # VALUES without rows
-            return Table("SELECT 0 AS z WHERE false")
+            return self._unit().where("false")
         if part.p.name != "values":
             made = self.table(part.p)
             return made._replace(columns=made.columns - {PLACE})

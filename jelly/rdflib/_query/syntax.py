@@ -89,7 +89,13 @@ class _Prologue(Prologue):
         return rdflib.URIRef(self._names[prefix or ""] + (localname or ""))
 
 
-_algebra = _own("algebra", Literal=_Literal, Prologue=_Prologue)
+def _and(first: Any, *others: Any) -> Any:
+    """The condition of a group. RDFLib drops a literal that is false, as it does what is no condition."""
+    alone = not others and not isinstance(first, rdflib.Literal)
+    return first if alone else CompValue("ConditionalAndExpression", expr=first, other=[*others])
+
+
+_algebra = _own("algebra", Literal=_Literal, Prologue=_Prologue, and_=_and)
 
 
 def _ignore_nothing(part: Any) -> None:
@@ -128,7 +134,8 @@ def _parsed(sparql: str) -> Any:
     algebra = query.algebra
     algebra.base = query.prologue.base or None
     if algebra.name == "SelectQuery":
-        algebra.PV = variables  # RDFLib has those of SELECT * in no order
+        # RDFLib has those of SELECT * in no order, and without those that are in the last VALUES alone.
+        algebra.PV = next(part for part in walk(algebra.p) if part.name == "Project").PV = variables
     return algebra
 
 

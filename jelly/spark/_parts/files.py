@@ -170,7 +170,10 @@ def _local(path: str) -> list[File] | None:
         fixed = os.path.dirname(_MAGIC.split(path)[0])
         found = glob.glob(path, recursive=True)
         matches = [match for match in found if _is_data(os.path.relpath(match, fixed or ".").split(os.sep))]
-        files = [file for match in matches for file in _local(match) or ()]
+        files: list[File] = []
+        for match in matches:
+            with suppress(FileNotFoundError):  # removed meanwhile
+                files += _local(match) or ()
         return files if matches else None
     return None
 
