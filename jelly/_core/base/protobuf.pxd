@@ -52,9 +52,10 @@ cdef inline int64_t take_varint(Reader* r) noexcept nogil:
 
 
 cdef inline int take_span(Reader* r, Reader* sub) noexcept nogil:
-    """Read a length, and that number of bytes into `sub`. -1 if bytes are missing."""
+    """Read a length, and that number of bytes into `sub`. -1 if bytes are missing: then it has none."""
     cdef int64_t n = take_varint(r)
     if n < 0 or n > r.end - r.at:
+        sub.at = sub.end = r.at
         return -1
     sub.at = r.at
     sub.end = r.at + n

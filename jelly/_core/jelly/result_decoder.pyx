@@ -85,8 +85,8 @@ cdef int read_result_options(DecoderState* d, Reader r, ResultFrame* f) noexcept
     cdef StreamOptionsRow* h = &f.options
     if read_options_fields(&r, h, False, OPTIONS_KNOWN, &d.fault) != OK:
         return d.fault.code
-    h.logical = (&h.none)[RESULTS_TYPE >> 3]
-    h.rdf = <int>min((&h.none)[RESULTS_RDF_VERSION >> 3], 1 << 20)
+    h.logical = (<int64_t*>h)[RESULTS_TYPE >> 3]
+    h.rdf = <int>min((<int64_t*>h)[RESULTS_RDF_VERSION >> 3], 1 << 20)
     return OK
 
 

@@ -85,7 +85,7 @@ cdef int read_options_fields(Reader* r, StreamOptionsRow* h, bint patch, int64_t
             # The flags are 64 bits wide on the wire, all others 32.
             if tag == pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG or tag == pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG:
                 value = value != 0
-            (&h.none)[tag >> 3] = <uint32_t>value
+            (<int64_t*>h)[tag >> 3] = <uint32_t>value
     return OK
 
 
