@@ -46,18 +46,22 @@ def _is_command() -> bool:
     return bool(name.replace("\\", "/").rpartition("/")[2].removesuffix(".exe") == "jelly")
 
 
+def _say_version() -> None:
+    """Print the version at once, and exit: importing numpy takes longer than all else."""
+    from jelly._version import __version__
+
+    if sys.stdout is None:
+        sys.exit("error: standard output: Bad file descriptor")
+    try:
+        print("jelly", __version__, flush=True)
+    except OSError as error:
+        sys.stdout = None  # else Python tries again when it ends
+        sys.exit(141 if isinstance(error, BrokenPipeError) else f"error: standard output: {error.strerror}")
+    sys.exit()
+
+
 if _is_command():
     with suppress(ValueError):  # not the main thread
         watch()
     if sys.argv[1:] == ["--version"]:
-        # At once: importing numpy takes longer than all else.
-        from jelly._version import __version__
-
-        if sys.stdout is None:
-            sys.exit("error: standard output: Bad file descriptor")
-        try:
-            print("jelly", __version__, flush=True)
-        except OSError as error:
-            sys.stdout = None  # else Python tries again when it ends
-            sys.exit(141 if isinstance(error, BrokenPipeError) else f"error: standard output: {error.strerror}")
-        sys.exit()
+        _say_version()

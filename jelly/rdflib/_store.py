@@ -146,7 +146,7 @@ class JellyStore(Store):
         yield from map(partial(Graph, self), names)
 
     def add(self, *statement: Any, **more: Any) -> None:
-        """Raise JellyUnsupportedError: the store is read-only. So do ``addN``, ``remove`` and ``remove_graph``.
+        """Raise JellyUnsupportedError: the store is read-only.
 
         Parameters
         ----------
@@ -155,7 +155,23 @@ class JellyStore(Store):
         """
         raise JellyUnsupportedError("this store is read-only")
 
-    addN = remove = remove_graph = add
+    def addN(self, quads: Any) -> None:
+        """Raise JellyUnsupportedError: the store is read-only."""
+        self.add()
+
+    def remove(self, *statement: Any, **more: Any) -> None:
+        """Raise JellyUnsupportedError: the store is read-only.
+
+        Parameters
+        ----------
+        *statement, **more : Any
+            Whatever RDFLib passes.
+        """
+        self.add()
+
+    def remove_graph(self, graph: Graph) -> None:
+        """Raise JellyUnsupportedError: the store is read-only."""
+        self.add()
 
     def add_graph(self, graph: Graph) -> None:
         """Do nothing: a graph is there if it has statements."""

@@ -50,7 +50,7 @@ Parse: TypeAlias = Callable[[Any, "str | None"], Parsed]
 
 
 # A value: its number, its label, and its statements, None if it is null, or the reason why it is refused.
-Value: TypeAlias = "tuple[int, str | None, Parsed | JellyError | None]"
+Value: TypeAlias = tuple[int, str | None, Parsed | JellyError | None]
 
 
 class _ParseJelly:

@@ -179,7 +179,7 @@ def test_the_command(tmp_path):
         .output.splitlines()[1]
         .startswith('"a:1","007",')
     )
-    assert "for tables: expected one of parquet" in run("-o", str(tmp_path / "out.jelly")).output
+    assert "of statements, not of tables: expected one of parquet" in run("-o", str(tmp_path / "out.jelly")).output
     result = run("--class", "me:Person", "-o", str(out))
     assert "me:Person was read as an IRI" in result.output
 
