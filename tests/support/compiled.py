@@ -7,7 +7,6 @@ from types import ModuleType
 from jelly._core.algebra import sha2
 from jelly._core.base import fault, protobuf
 from jelly._core.base.protobuf import _take_varint
-from jelly._core.jelly import lookup
 from jelly._core.jena import numeric, prefix_map, thrift
 
 
@@ -35,27 +34,6 @@ class PrefixTable(ctypes.Structure):
     ]  # fmt: skip
 
 
-class LruEntry(ctypes.Structure):
-    _fields_ = [
-        ("text", c_void_p), ("n", c_int32), ("cap", c_int32), ("hash", c_uint32), ("prev", c_int32), ("next", c_int32),
-        ("chain", c_int32), ("serial", c_uint32), ("used", c_int64),
-    ]  # fmt: skip
-
-
-class Texts(ctypes.Structure):
-    _fields_ = [
-        ("block", c_void_p), ("size", c_int32), ("used", c_int32), ("long", c_int),
-    ]  # fmt: skip
-
-
-class LruTable(ctypes.Structure):
-    _fields_ = [
-        ("entries", POINTER(LruEntry)), ("index", POINTER(c_int32)), ("mask", c_uint32), ("most", c_uint32),
-        ("size", c_int32), ("n_used", c_int32), ("made", c_int32), ("last", c_int32), ("serial", c_uint32),
-        ("texts", Texts),
-    ]  # fmt: skip
-
-
 def function(module: ModuleType, name: str, result, *arguments, python: bool = False):
     """A function that the .pxd of a module declares."""
     capsule = module.__pyx_capi__[name]
@@ -77,11 +55,6 @@ _set = function(prefix_map, "set_prefix", c_int, POINTER(PrefixTable), POINTER(R
 _find = function(prefix_map, "find_prefix", c_int32, POINTER(PrefixTable), POINTER(Reader))
 _space = function(prefix_map, "find_space", c_int32, POINTER(PrefixTable), *_TEXT)
 _free = function(prefix_map, "free_prefixes", None, POINTER(PrefixTable))
-_lru_bytes = function(lookup, "lru_bytes", c_int64, c_int32)
-_init_lru = function(lookup, "init_lru", c_void_p, POINTER(LruTable), c_char_p, c_int32)
-_forget_lru = function(lookup, "forget_lru", None, POINTER(LruTable))
-_free_lru = function(lookup, "free_lru", None, POINTER(LruTable))
-_add_entry = function(lookup, "add_entry", c_int32, POINTER(LruTable), *_TEXT, c_uint32, c_int64)
 _numbers = function(sha2, "fill_sha_numbers", c_int, c_char_p, python=True)
 _begin = function(sha2, "begin_sha", None, c_char_p, c_char_p, c_int)
 _add = function(sha2, "add_sha", None, c_char_p, *_TEXT)
@@ -157,38 +130,6 @@ def reader(data: bytes) -> Reader:
     """A Reader of bytes, which must stay."""
     begin = ctypes.cast(data, c_void_p).value or 0
     return Reader(begin, begin + len(data))
-
-
-class Lru:
-    """A lookup table of the encoder, with hashes that the test chooses."""
-
-    def __init__(self, size: int) -> None:
-        self.memory = ctypes.create_string_buffer(_lru_bytes(size))
-        self.table = LruTable()
-        _init_lru(byref(self.table), self.memory, size)
-
-    def __del__(self) -> None:
-        _free_lru(byref(self.table))
-
-    def use(self, text: bytes, statement: int, hash: int) -> tuple[int, bool]:
-        """Id of the text, and whether its entry is new. Id 0: the statement uses all entries."""
-        entries, id = self.table.entries, self.table.index[hash & self.table.mask]
-        while id and (entries[id].hash != hash or ctypes.string_at(entries[id].text, entries[id].n) != text):
-            id = entries[id].chain
-        if not id:
-            return _add_entry(byref(self.table), text, len(text), hash, statement), True
-        # As `touch` does.
-        entry = entries[id]
-        entries[entry.prev].next, entries[entry.next].prev = entry.next, entry.prev
-        entry.prev, entry.next, entry.used = 0, entries[0].next, statement
-        entries[entry.next].prev = entries[0].next = id
-        return id, False
-
-    def serial(self, id: int) -> int:
-        return self.table.entries[id].serial
-
-    def forget(self) -> None:
-        _forget_lru(byref(self.table))
 
 
 class Prefixes:

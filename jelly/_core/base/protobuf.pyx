@@ -71,11 +71,20 @@ def _take_varint(bytes data):
     return value, r.at - <const uint8_t*>data
 
 
+def _take_span(bytes data):
+    """The bytes of a length-prefixed span, or None if it is cut off."""
+    cdef Reader r = reader_of(data)
+    cdef Reader sub
+    return bytes_of(&sub) if take_span(&r, &sub) == 0 else None
+
+
 def _put_varint(uint64_t value):
-    """The varint of `value` (0 to 2**64 - 1)."""
+    """The varint of `value` (0 to 2**64 - 1), checked against its measured length."""
     cdef uint8_t buf[MAX_VARINT]
     cdef Writer w
     w.buf = buf
     w.n = 0
     put_varint(&w, value)
+    if w.n != len_varint(value):
+        raise AssertionError("len_varint and put_varint differ")
     return (<const char*>buf)[:w.n]

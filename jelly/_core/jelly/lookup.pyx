@@ -254,3 +254,40 @@ cdef int32_t add_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash
     touch(table, id, statement)
     put_in_index(table, id)
     return id
+
+
+# Test door.
+
+cdef class _Lru:
+    """The encoder's table, with hashes that the test chooses."""
+
+    cdef Lru table
+    cdef uint8_t* memory
+
+    def __cinit__(self, int32_t size):
+        self.memory = <uint8_t*>malloc(lru_bytes(size))
+        if self.memory == NULL:
+            raise MemoryError
+        init_lru(&self.table, self.memory, size)
+
+    def __dealloc__(self):
+        free_lru(&self.table)
+        free(self.memory)
+
+    def use(self, bytes text, int64_t statement, uint32_t hash):
+        """Id of the text, and whether its entry is new. Id 0: the statement uses all entries."""
+        cdef const uint8_t* at = <const uint8_t*><const char*>text
+        cdef int32_t id = find_entry(&self.table, at, len(text), hash)
+        if id > 0:
+            touch(&self.table, id, statement)
+            return id, False
+        return add_entry(&self.table, at, len(text), hash, statement), True
+
+    def delta(self, int32_t id):
+        return entry_delta(&self.table, id)
+
+    def serial(self, int32_t id):
+        return self.table.entries[id].serial
+
+    def forget(self):
+        forget_lru(&self.table)

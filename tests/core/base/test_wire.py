@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.compiled import skip_field
 from support.craft import field, varint
 
-from jelly._core.base.protobuf import _put_varint, _take_varint
+from jelly._core.base.protobuf import _put_varint, _take_span, _take_varint
 
 TOO_MUCH = 1 << 63
 
@@ -78,9 +78,9 @@ def test_any_bytes(data: bytes) -> None:
 
 
 def test_span() -> None:
-    assert skip_field(b"\x0a\x00") == 2
-    assert skip_field(b"\x0a\x03abcd") == 5
-    assert skip_field(b"\x0a\x80\x01" + b"x" * 128) == 131
+    assert _take_span(b"\x00") == b""
+    assert _take_span(b"\x03abcd") == b"abc"
+    assert _take_span(b"\x80\x01" + b"x" * 128) == b"x" * 128
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_span() -> None:
     ],
 )
 def test_span_cut_off(data: bytes) -> None:
-    assert skip_field(b"\x0a" + data) == -1
+    assert _take_span(data) is None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from collections import OrderedDict
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.compiled import Lru
 from support.craft import (
     IRI,
     LITERAL,
@@ -27,6 +26,7 @@ from support.craft import (
 )
 
 import jelly
+from jelly._core.jelly.lookup import _Lru
 
 
 class Model:
@@ -69,7 +69,7 @@ hashes = st.sampled_from(
 @pytest.mark.parametrize("size", range(1, 21))
 @given(steps=steps, hash=hashes)
 def test_lru_is_one(size: int, steps: list, hash) -> None:
-    table, model, statement = Lru(size), Model(size), 1
+    table, model, statement = _Lru(size), Model(size), 1
     serials: dict[int, int] = {}
     for step in steps:
         if step is None:
@@ -89,7 +89,7 @@ def test_lru_is_one(size: int, steps: list, hash) -> None:
 @pytest.mark.parametrize("bits", [32, 7], ids=["hashes", "few hashes"])
 def test_the_index_of_a_large_table_grows(bits: int) -> None:
     """It is small at first, and after forgetting."""
-    table, model, draw = Lru(1000), Model(1000), random.Random(bits)
+    table, model, draw = _Lru(1000), Model(1000), random.Random(bits)
     for statement in range(1, 9001):
         if statement == 6000:
             table.forget()
@@ -99,15 +99,20 @@ def test_the_index_of_a_large_table_grows(bits: int) -> None:
 
 
 def test_a_table_of_no_entries_has_none() -> None:
-    assert Lru(0).use(b"x", 1, 7) == (0, True)
+    assert _Lru(0).use(b"x", 1, 7) == (0, True)
 
 
 def test_long_and_short_texts_share_an_entry() -> None:
-    table = Lru(1)
+    table = _Lru(1)
     for statement, size in enumerate([1, 100_000, 0, 5, 4096, 4097, 3, 70_000]):
         text = bytes([65 + statement]) * size
         assert table.use(text, statement, size) == (1, True)
         assert table.use(text, statement, size) == (1, False)
+
+
+def test_entry_ids_are_0_where_they_follow() -> None:
+    table = _Lru(8)
+    assert [table.delta(id) for id in (1, 2, 3, 3, 4, 1, 2, 8)] == [0, 0, 0, 3, 0, 1, 0, 8]
 
 
 # ---- the reader's side
