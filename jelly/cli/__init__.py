@@ -36,10 +36,11 @@ def main() -> None:
     if isinstance(raw, io.FileIO) and (waiting := interruptible(raw)) is not raw:
         # Nothing was read of it so far.
         sys.stdin = io.TextIOWrapper(io.BufferedReader(waiting), sys.stdin.encoding, sys.stdin.errors)
+    # What is closed gets a descriptor, first of all standard output: no file of ours may take its place.
+    if sys.stdout is None:  # what is printed fails, as on a full disk, where click would drop it
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-    if sys.stdout is None:  # closed: what is printed fails, as on a full disk, where click would drop it
-        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         _take_all_characters(stream)
     try:

@@ -39,7 +39,7 @@ class _Documents(MadeLog):
 
 
 NO_CONTEXT = b"null"
-# Bytes that a context may take in all nodes of a message.
+# Bytes that the context of a message may take where each of its nodes gets it.
 FREE_CONTEXTS = 1 << 16
 
 
@@ -93,7 +93,7 @@ class NdjsonLog(_Documents):
             nodes = self._contexts.fill(document)
             if isinstance(nodes, dict):
                 nodes = self._of_default_graph(nodes)
-            self._together.append((self._line, _to_json(nodes if isinstance(nodes, list) else [nodes])[1:-1]))
+            self._together.append((self._line, _to_json(_listed(nodes))[1:-1]))
         else:
             if b"@context" in line or b"\\u" in line:
                 line = _to_json(self._contexts.fill(document))
@@ -144,8 +144,9 @@ class NdjsonLog(_Documents):
         self._line = line
 
 
-def _parts(context: Any) -> list[Any]:
-    return context if isinstance(context, list) else [context]
+def _listed(value: Any) -> list[Any]:
+    """What JSON-LD takes as one or as a list of several, such as nodes and contexts."""
+    return value if isinstance(value, list) else [value]
 
 
 def _under(context: Any, nodes: Any) -> Any:
@@ -153,7 +154,7 @@ def _under(context: Any, nodes: Any) -> Any:
     if isinstance(nodes, list):
         return [_under(context, node) for node in nodes]
     if isinstance(nodes, dict):
-        return nodes | {"@context": _parts(context) + _parts(nodes.get("@context", []))}
+        return nodes | {"@context": _listed(context) + _listed(nodes.get("@context", []))}
     return nodes
 
 
@@ -168,7 +169,7 @@ def _names(part: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _graphs_of(context: Any) -> set[str]:
     """What stands for @graph in a context: terms may stand for terms."""
     found = {"@graph"}
-    for part in _parts(context):
+    for part in _listed(context):
         if not isinstance(part, dict):
             found = {"@graph"}  # null takes all away
             continue
@@ -186,7 +187,7 @@ def _graphs_of(context: Any) -> set[str]:
 
 def _is_graph(term: str, context: Any, graphs: Set[str]) -> bool:
     """Whether a term stands for @graph in the context of a message, around which ``graphs`` do."""
-    for part in reversed(_parts(context)):
+    for part in reversed(_listed(context)):
         if not isinstance(part, dict):
             return term == "@graph"
         names, seen = dict(_names(part)), set[str]()

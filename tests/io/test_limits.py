@@ -16,12 +16,12 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
-from support.compiled import fault_codes, fault_of
 from support.craft import IRI as IRI_TERM
 from support.craft import LITERAL, field, frame, iri, literal, name, options, prefix, terms, triple
 
 import jelly
 from jelly import IRI, JellyLimitError, Literal, Triple
+from jelly._core.base import fault
 from jelly._formats.registry import PATCH_READING, READING
 from jelly._formats.registry import RESULT_READING as RESULT_LIMITS
 from jelly._options.settings import LIMITS
@@ -47,9 +47,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def named() -> set[str]:
     """The limits that errors of the core name."""
     found = set()
-    for code in fault_codes():
-        found |= set(re.findall(r"raise (max_\w+)", str(fault_of(code, 1, 1))))
-        found |= set(re.findall(r"raise (max_\w+)", str(fault_of(code, 1, 2))))
+    for code in fault._codes():
+        found |= set(re.findall(r"raise (max_\w+)", str(fault._fault(code, 1, 1))))
+        found |= set(re.findall(r"raise (max_\w+)", str(fault._fault(code, 1, 2))))
     return found
 
 

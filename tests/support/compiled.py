@@ -85,16 +85,6 @@ def parse_value(datatype: str, text: str):
     return {VALUE_INTEGER: value.whole, VALUE_DOUBLE: value.real}.get(value.kind)
 
 
-def fault_codes() -> list[int]:
-    """All codes that have a message."""
-    return sorted(fault._TABLE)
-
-
-def fault_of(code: int, a: int = 0, b: int = 0) -> Exception:
-    """The exception for a fault at frame 1, row 2, byte 3."""
-    return _error(byref(Fault(code=code, a=a, b=b)), {"frame": 1, "row": 2, "offset": 3})
-
-
 def skip_field(data: bytes) -> int:
     """Number of bytes of the first field of `data`, with its tag, or -1 if it is malformed."""
     tag, used = _take_varint(data)

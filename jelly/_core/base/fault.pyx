@@ -368,3 +368,17 @@ def _found(a):
         return "the end of the input" if a == -2 else "the end of the line"
     character = chr(a)
     return repr(character) if character.isprintable() else f"U+{a:04X}"
+
+
+def _codes():
+    """All codes that have a message, for the tests."""
+    return sorted(_TABLE)
+
+
+def _fault(int code, int64_t a=0, int64_t b=0):
+    """The exception for a fault at frame 1, row 2, byte 3."""
+    cdef Fault fault
+    fault.code = OK
+    fail(&fault, code, NULL, a, b)
+    fail(&fault, MALFORMED, NULL)  # only the first counts
+    return fault_error(&fault, {"frame": 1, "row": 2, "offset": 3})

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 
 import pytest
-from support.compiled import fault_codes, fault_of
 from support.craft import (
     BNODE,
     GRAPHS,
@@ -46,6 +45,7 @@ from jelly import (
     JellyUnsupportedError,
     StreamOptions,
 )
+from jelly._core.base.fault import _codes, _fault
 from jelly._core.terms.batch_builder import _make_batch
 
 # ---- reading: code, class, part of the message, rows before the bad one, the bad row, byte in the bad row
@@ -260,7 +260,7 @@ def test_strict_reading(case: str) -> None:
         jelly.loads(data, strict=True)
     assert caught.value.row == len(before)
     assert caught.value.offset == len(data) - len(bad) + at
-    assert type(fault_of(code)) is JellyFormatError
+    assert type(_fault(code)) is JellyFormatError
     with pytest.warns(jelly.errors.OptionsWarning):
         jelly.loads(data)
 
@@ -291,7 +291,7 @@ def test_reading(case: str) -> None:
         else:
             assert base <= error.offset <= base + len(bad)
         assert len(found) == sum(r == triple() for r in first)
-    assert type(fault_of(code)) is kind
+    assert type(_fault(code)) is kind
 
 
 # ---- faults that need more than rows
@@ -478,7 +478,7 @@ def test_text(code: int) -> None:
     found = []
     with pytest.raises(JellySyntaxError if code != -78 else JellyTruncatedError) as caught:
         found.extend(jelly.read(good + data, format="nt", strict=strict))
-    assert type(caught.value) is type(fault_of(code))
+    assert type(caught.value) is type(_fault(code))
     assert caught.value.line == 2
     assert len(found) == 1
 
@@ -531,19 +531,19 @@ def test_every_code_has_a_test() -> None:
     covered = {case[0] for case in READING.values()} | {case[0] for case in WRITING.values()}
     covered |= {case[0] for case in STRICT.values()}
     covered |= {*ELSEWHERE, *TEXT_CASES, *STRICT_CASES}
-    assert covered >= set(fault_codes())
-    assert covered - set(fault_codes()) == {-33}
+    assert covered >= set(_codes())
+    assert covered - set(_codes()) == {-33}
 
 
 def test_no_memory_and_unknown_codes() -> None:
-    assert type(fault_of(-33)) is MemoryError
-    assert str(fault_of(-999)) == "unknown fault -999 (frame 1, row 2, byte 3)"
+    assert type(_fault(-33)) is MemoryError
+    assert str(_fault(-999)) == "unknown fault -999 (frame 1, row 2, byte 3)"
 
 
-@pytest.mark.parametrize("code", fault_codes())
+@pytest.mark.parametrize("code", _codes())
 def test_messages_are_whole(code: int) -> None:
     for a, b in ((0, 0), (3, 2), (-1, -1), (2**63 - 1, -(2**63))):
-        error = fault_of(code, a, b)
+        error = _fault(code, a, b)
         assert isinstance(error, JellyError)
         assert "{" not in error.reason.replace("'{'", "")
         assert (error.frame, error.row, error.offset) == (1, 2, 3)
@@ -551,4 +551,4 @@ def test_messages_are_whole(code: int) -> None:
 
 
 def test_no_code_has_two_messages() -> None:
-    assert len(fault_codes()) == len(set(fault_codes()))
+    assert len(_codes()) == len(set(_codes()))
