@@ -120,10 +120,13 @@ def test_a_traceback_that_is_asked_for() -> None:
     assert b"FileNotFoundError" in done.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize(("args", "code"), [("nosuch", 2), ("--version", 1), ("--help", 1)])
-def test_both_outputs_are_closed(args: str, code: int) -> None:
+@pytest.mark.parametrize(
+    ("args", "code"), [("nosuch", 2), ("--version", 1), ("--help", 1), ("convert a.nt /dev/stdout --to nt", 1)]
+)
+def test_both_outputs_are_closed(args: str, code: int, tmp_path: Path) -> None:
+    (tmp_path / "a.nt").write_bytes(TEXT)
     command = f'"{sys.executable}" -m jelly {args} >&- 2>&-'
-    assert subprocess.run(command, shell=True, timeout=120).returncode == code
+    assert subprocess.run(command, shell=True, cwd=tmp_path, timeout=120).returncode == code
 
 
 def test_convert_with_closed_outputs(tmp_path: Path) -> None:
