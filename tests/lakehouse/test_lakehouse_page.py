@@ -28,7 +28,7 @@ def test_it_names_the_versions_of_the_tests() -> None:
 
 def test_its_recipes(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for table in ("statements", "copy", "ice.db.statements"):
+    for table in ("statements", "copy", "ice.db.statements", "ice.db.files"):
         spark.sql(f"drop table if exists {table}")
     Path("dump.nq").write_text('<a:1> <a:p> "1"@de .\n_:b <a:p> <a:q> .\n<a:3> <a:p> <a:q> <a:g> .\n')
     Path("log").mkdir()
@@ -40,12 +40,13 @@ def test_its_recipes(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     )
     spark.createDataFrame(rows, names).write.parquet(str(tmp_path / "incoming"))
     blocks = programs(PAGE)
-    assert len(blocks) == 8
+    assert len(blocks) == 9
     # Relative paths are those of the JVM.
     paths = r'"((?:dump|log|incoming|published\w*|state|feed)\b[^"]*)"'
     given: dict[str, Any] = {"spark": spark}
     for block in blocks:
-        exec(compile(re.sub(paths, rf'"{tmp_path}/\1"', block), str(PAGE), "exec"), given)
+        block = re.sub(paths, rf'"{tmp_path}/\1"', block).replace("/data/", f"{tmp_path}/")
+        exec(compile(block, str(PAGE), "exec"), given)
 
     def table(name: str) -> set[tuple[Any, ...]]:
         return {tuple(row) for row in spark.table(name).collect()}
@@ -56,6 +57,7 @@ def test_its_recipes(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("_:b", "a:p", "a:o", "iri", None, None, "a:g"),
         ("a:3", "a:p", "a:q", "iri", None, None, "a:g"),
     }  # fmt: skip
+    assert {row[:2] for row in table("ice.db.files")} == {("a:1", "a:p"), ("_:b", "a:p"), ("a:3", "a:p")}
     assert table("copy") == {tuple(rows[0][4:])}
     patch = spark.read.format("jelly-patch").option("columns", "op,lang").load(f"{tmp_path}/feed")
     assert sorted(map(tuple, patch.collect())) == [("add", "en"), ("delete", "de")]
