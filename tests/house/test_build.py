@@ -27,10 +27,10 @@ SOURCES = {
     "high/top.pyx": '"""Top."""\nfrom jelly._core.base cimport middle\n\ndef top():\n    return middle.middle(1)\n',
     "high/alone.pyx": '"""Alone."""\n\ndef alone():\n    return 1\n',
 }
-# A C compiler that notes what it compiles.
+# A C compiler that notes what it compiles. Nothing runs what it makes, so it does not optimise.
 COMPILER = """#!/bin/sh
 for word; do case $word in *.c) echo "$word" >> "$COMPILED";; esac; done
-exec ${REAL_CC} "$@"
+exec ${REAL_CC} "$@" -O0
 """
 
 
