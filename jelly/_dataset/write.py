@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jelly._bytes.names import name_of
+from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.registry import WRITING, Content, find
@@ -102,8 +103,8 @@ def write(
 
 
 def _batches(statements: Iterable[Any]) -> Iterator[Batch]:
-    iterator, more = iterate(statements), True
+    builder, iterator, more = BatchBuilder(4), iterate(statements), True
     while more:
-        builder = BatchBuilder(4)
         more = builder.extend(iterator, COLLECT_ROWS)
-        yield builder.batch
+        yield select(builder.batch, slice(None))
+        builder.clear()  # but not of statements that it has taken ahead
