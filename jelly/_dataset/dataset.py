@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from jelly._bytes.names import is_path, name_of
@@ -14,20 +16,25 @@ from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.model import IRI
 from jelly._core.terms.statements import Quad, Triple
-from jelly._dataset.conditions.filter import Selection
-from jelly._dataset.conditions.pattern import Pattern, Wanted
-from jelly._dataset.output import Conversion, Options, Tabular, write_dataset, write_stream
-from jelly._dataset.seekable.segments import Condition
+from jelly._dataset.conditions.pattern import Pattern, Selection, Wanted
+from jelly._dataset.output import (
+    Conversion,
+    Options,
+    Tabular,
+    bytes_of,
+    converted,
+    copied,
+    refuse_for_tables,
+    write_stream,
+)
+from jelly._dataset.seekable.file import Condition
 from jelly._dataset.sources import Sources
 from jelly._dataset.split import Part, split_batches
-from jelly._dataset.steps.order import MEMORY
-from jelly._dataset.steps.sample import Sample
-from jelly._dataset.steps.sort import Sort
-from jelly._dataset.steps.step import Items, Slice, Step, merged
-from jelly._dataset.steps.unique import Unique
+from jelly._dataset.steps.order import MEMORY, Sort, Unique
+from jelly._dataset.steps.step import Items, Sample, Slice, Step, merged, triples
 from jelly._dataset.stream import Stream
-from jelly._formats.registry import WRITING, find
-from jelly._options.layouts import FolderLayout, LayoutWithValues
+from jelly._formats.registry import JELLY, WRITING, Content, find
+from jelly._options.layouts import FOLDERS, FolderLayout, LayoutWithValues
 from jelly._options.settings import checked
 from jelly._streams.reader import READ_ROWS, Frame
 from jelly.errors import JellyArgumentError
@@ -260,7 +267,7 @@ class Dataset(Tabular):
         >>> [len(frame) for frame in jelly.scan(jelly.dumps([])).frames()]
         [0]
         """
-        if self._steps or self._sorted_by is not None:
+        if self._is_changed:
             raise JellyArgumentError("frames() is for sources as they are: a step keeps no frames")
         return Items(self, lambda it: Stream(it._sources).frames())
 
@@ -371,7 +378,7 @@ class Dataset(Tabular):
         from jelly._dataset.tables.wide import wide_table
 
         classes = None if cls is None else [term.value for term in Pattern(o=cls).o or () if isinstance(term, IRI)]
-        batches = self._run(self._stream(self._sources, self._threads).watched(progress, self._condition))
+        batches = self._batches(self._sources, is_uniform=True, progress=progress)
         return wide_table(batches, classes, typed, max_columns, memory)
 
     @checked()
@@ -493,8 +500,46 @@ class Dataset(Tabular):
         >>> jelly.scan(out.getvalue()).write(text, to="nt").statements, text.getvalue()
         (1, b'<a:s> <a:p> "o" .\\n')
         """
-        how: dict[str, Any] = {"options": options, "layout": layout, "drop_graphs": drop_graphs, **writing}
-        return write_dataset(self, dst, to, progress, how, {"max_columns": max_columns, "memory": memory})
+        began = time.perf_counter()
+        how: dict[str, Any] = {"options": options, "drop_graphs": drop_graphs, **writing}
+        threads = how.pop("threads", None) or self._threads
+        target = None if layout in FOLDERS else find(to, name_of(dst), tables=True)
+        if target is None or target.content is Content.TABLE:
+            refuse_for_tables(how)
+        if target is None:
+            if layout == "ids" and self._sources.labels.mode == "skolemize":
+                raise JellyArgumentError('layout="ids" does not go with blank_nodes="skolemize"')
+            if not is_path(dst) or not isinstance(os.fspath(dst), str):
+                raise JellyArgumentError(f"dst is {dst!r:.80}: expected the path of a directory")
+        dataset = self._then(*self._steps, triples) if drop_graphs else self
+        columns: Any = layout or self._layout
+        with Workers(threads) as workers:
+            if target is not None and self._sorted_by is None:
+                done = copied(self._sources, dataset._steps, dst, target, columns, how, workers)
+                if done is not None:
+                    return Conversion(*done, time.perf_counter() - began, 0, [])
+            flat = dataset._is_changed
+            sources = self._sources.scoped() if layout == "ids" else self._sources
+            source = dataset._stream(sources, workers, as_is=not flat, to_jelly=target is JELLY)
+            batches: Any = dataset._run(source.watched(progress, self._condition))
+            with closing(batches):
+                if layout == "ids":
+                    from jelly._dataset.ids.tables import write_ids
+
+                    rows, size = write_ids(dst, batches), bytes_of(dst)
+                elif target is None:
+                    from jelly._dataset.tables.property_graph import write_property_graph
+
+                    rows, size = write_property_graph(dst, batches, max_columns, memory), bytes_of(dst)
+                else:
+                    how |= {"flat": flat, "known": self._knows_all, "layout": columns}
+                    rows, size = write_stream(dst, batches, source, target, workers=workers, **how)
+        return converted(began, source, rows, size)
+
+    @property
+    def _is_changed(self) -> bool:
+        """Whether the statements are not those of one source after the other, so that frames have no meaning."""
+        return bool(self._steps) or self._sorted_by is not None
 
     @property
     def _knows_all(self) -> bool:
@@ -562,7 +607,7 @@ class Dataset(Tabular):
         """
         how: dict[str, Any] = {**writing, "known": self._knows_all or rows is None, "options": options}
         threads = how.pop("threads", None) or self._threads
-        target = find(to, os.fspath(dst) if is_path(dst) else "", tables=True)
+        target = find(to, name_of(dst), tables=True)
         with Workers(threads) as workers:
             source = self._stream(self._sources, workers)
 
@@ -574,3 +619,7 @@ class Dataset(Tabular):
                 batches, dst, write, rows=rows, parts=parts, by=by, max_files=max_files, memory=memory
             )
 
+
+def dataset_of(src: Any, *, threads: int = 1, **options: Any) -> Dataset:
+    """The Dataset of some sources, with the shared keywords of `jelly.scan`."""
+    return Dataset(Sources(src, **options), threads=threads)

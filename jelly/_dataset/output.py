@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from jelly._bytes.names import AsText, is_path, is_text, name_of, split_suffix
+from jelly._bytes.names import AsText, is_path, is_text, split_suffix
 from jelly._bytes.sink import Sink, SinkWriter
 from jelly._bytes.source import Progress, Source
 from jelly._bytes.workers import Workers, in_order
@@ -17,12 +17,14 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.protobuf import _put_varint
 from jelly._core.jelly.frame_reader import split_frames
 from jelly._dataset.sources import Sources
-from jelly._dataset.steps.step import Frames, Step, triples
+from jelly._dataset.steps.step import Frames, Step
 from jelly._dataset.stream import Stream
-from jelly._formats.registry import JELLY, Content, Format, find
+from jelly._formats.registry import JELLY, REGISTRY, Content, Format, format_of
+from jelly._formats.sniff import explainer
 from jelly._html import html_table
-from jelly._options.layouts import FOLDERS, LayoutWithValues
+from jelly._options.layouts import LayoutWithValues
 from jelly._options.options import COLUMN_VERSION, ROW_VERSION, PhysicalType, StreamOptions
+from jelly._streams.inputs import ItemReader
 from jelly._streams.output_options import join_options, output_options
 from jelly._streams.widening import changed, missing, open_fields
 from jelly._streams.writer import Writer
@@ -110,48 +112,26 @@ def converted(began: float, source: Any, rows: int, size: int, messages: int = 0
     )
 
 
-def write_dataset(
-    dataset: Any, dst: Any, to: str | None, progress: Progress | None, how: dict[str, Any], of_graph: dict[str, Any]
+def convert_items(
+    reader: Any, open_writer: Callable[[], Any], progress: Progress | None, counted: str = "statements"
 ) -> Conversion:
-    """Write a `Dataset` to a file, or tables in a directory. ``of_graph`` are the keywords of a property graph."""
+    """Write all Batches of a reader of patches, message logs or results. ``counted`` is the attribute of the writer
+    that has the number of its rows.
+
+    The first Batch is read before the writer is opened: a source that cannot be read leaves the destination alone.
+    """
     began = time.perf_counter()
-    threads = how.pop("threads", None) or dataset._threads
-    how["prefixes"] = dict(how.get("prefixes") or {})
-    layout = how["layout"]
-    target = None if layout in FOLDERS else find(to, name_of(dst), tables=True)
-    if target is None or target.content is Content.TABLE:
-        refuse_for_tables({**how, "layout": None})
-    if target is None:
-        if layout == "ids" and dataset._sources.labels.mode == "skolemize":
-            raise JellyArgumentError('layout="ids" does not go with blank_nodes="skolemize"')
-        if not is_path(dst) or not isinstance(os.fspath(dst), str):
-            raise JellyArgumentError(f"dst is {dst!r:.80}: expected the path of a directory")
-    if how["drop_graphs"]:
-        dataset = dataset._then(*dataset._steps, triples)
-    how["layout"] = layout or dataset._layout
-    flat = bool(dataset._steps) or dataset._sorted_by is not None
-    with Workers(threads) as workers:
-        if target is not None and dataset._sorted_by is None:
-            done = _copied(dataset._sources, dataset._steps, dst, target, how, workers)
-            if done is not None:
-                return Conversion(*done, time.perf_counter() - began, 0, [])
-        sources = dataset._sources.scoped() if layout == "ids" else dataset._sources
-        source = dataset._stream(sources, workers, as_is=not flat, to_jelly=target is JELLY)
-        batches: Any = dataset._run(source.watched(progress, dataset._condition))
-        with contextlib.closing(batches):
-            if layout == "ids":
-                from jelly._dataset.ids.tables import write_ids
-
-                rows, size = write_ids(dst, batches), bytes_of(dst)
-            elif target is None:
-                from jelly._dataset.tables.property_graph import write_property_graph
-
-                rows, size = write_property_graph(dst, batches, **of_graph), bytes_of(dst)
-            else:
-                rows, size = write_stream(
-                    dst, batches, source, target, flat=flat, known=dataset._knows_all, workers=workers, **how
-                )
-    return converted(began, source, rows, size)
+    if isinstance(reader, ItemReader) and reader.source.explain is not None:
+        reader.source.explain = explainer(reader.format.name, REGISTRY[reader.format.content], "format")
+    with reader:
+        batches = reader.watched(progress)
+        batch = next(batches, None)
+        with open_writer() as writer:
+            while batch is not None:
+                writer.add_batch(batch)
+                batch = None  # before the next one takes memory
+                batch = next(batches, None)
+    return converted(began, reader, getattr(writer, counted), written_bytes(writer), getattr(writer, "messages", 0))
 
 
 def write_stream(
@@ -289,9 +269,9 @@ def _copied_frames(
     given = sources.settings
     if more or others or not isinstance(step, Frames) or given.keys() - {"format"} or sources.labels.mode != "keep":
         return None
-    if not (is_text(dst) or is_text(src)) or _chosen({**how, "layout": None}):
+    if not (is_text(dst) or is_text(src)) or _chosen(how):
         return None
-    if find(given.get("format"), name_of(src), tables=True) is not JELLY:
+    if format_of(src, given.get("format")) is not JELLY:
         return None
     from jelly._bytes.frame_text import FRAME, message
 
@@ -321,14 +301,20 @@ def write_table(
     return write_record_batches(dst, maker.schema, made, kind=format.name, workers=workers)
 
 
-def _copied(
-    sources: Sources, steps: Sequence[Step], dst: Any, target: Format, how: Mapping[str, Any], workers: Workers
+def copied(
+    sources: Sources,
+    steps: Sequence[Step],
+    dst: Any,
+    target: Format,
+    layout: str,
+    how: Mapping[str, Any],
+    workers: Workers,
 ) -> tuple[int, int, int] | None:
     """Write the columns of a table, or frames, as they are, if nothing but the form of the file is to change.
 
     The number of rows, and of the bytes read and written; None if statements are to be written.
     """
-    table = None if steps or how["layout"] == "typed" else sources.table
+    table = None if steps or layout == "typed" else sources.table
     if target.content is not Content.TABLE or table is None:
         return _copied_frames(sources, steps, dst, how) if target is JELLY else None
     from jelly._formats.table_files import read_table_file, write_table_file

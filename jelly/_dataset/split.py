@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import count
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -14,14 +14,13 @@ import numpy as np
 from jelly._bytes.names import split_suffix
 from jelly._bytes.part_file import PartFolder
 from jelly._core.base.batch import Batch
-from jelly._core.base.kinds import Kind
 from jelly._core.terms.materialize import Materializer
-from jelly._dataset.steps.order import Run
-from jelly._dataset.steps.sort import Sort
+from jelly._core.terms.model import IRI, DefaultGraph, QuotedTriple
+from jelly._dataset.steps.order import Run, Sort
+from jelly._options.layouts import PLACES
 from jelly._streams.spool import Spool
-from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
+from jelly.errors import JellyArgumentError, JellyLimitError
 
-_SLOTS = {"subject": "s", "predicate": "p", "object": "o", "graph": "g"}
 # Characters of a term that its file has in its name.
 _LONGEST = 60
 
@@ -64,29 +63,27 @@ class _Names:
             packed = split_suffix(name)[1]
             stem, suffix = os.path.splitext(name[: len(name) - len(packed)])
             name = f"{stem}-{{}}{suffix}{name[len(name) - len(packed) :]}"
-        self.folder, base = os.path.split(name)
-        self._before, _, self._after = base.partition("{}")
+        self.folder, self._name = os.path.split(name)
         self._taken: set[str] = set()
 
     def of(self, label: str) -> str:
         """The path for a label; another one for one that was there, in any case of letters."""
-        for number in count(1):
-            made = label if number == 1 else f"{label}-{number}"
-            if made.lower() not in self._taken:
-                self._taken.add(made.lower())
-                return os.path.join(self.folder, self._before + made + self._after)
-        raise AssertionError
+        made, number = label, 1
+        while made.lower() in self._taken:
+            number += 1
+            made = f"{label}-{number}"
+        self._taken.add(made.lower())
+        return os.path.join(self.folder, self._name.replace("{}", made, 1))
 
 
-def _label(batch: Batch, term: int) -> str:
+def _label(term: Any) -> str:
     """A short name for a term, of characters that every file system has."""
-    if term < 0:
+    if isinstance(term, DefaultGraph):
         return "default"
-    text = batch.term_text(term)
-    if batch.kind[term] == Kind.IRI:
+    text = "" if isinstance(term, QuotedTriple) else term.value
+    if isinstance(term, IRI):
         # What stands after the last of these says most.
-        parts = text.rstrip("/#").replace("#", "/").split("/")
-        text = parts[-1]
+        text = text.rstrip("/#").replace("#", "/").rpartition("/")[2]
     made = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in text)[:_LONGEST].strip(".")
     return made or "term"
 
@@ -108,14 +105,14 @@ def split_batches(
     for name, number in {"rows": rows, "parts": parts, "max_files": max_files}.items():
         if number is not None and number < 1:
             raise JellyArgumentError(f"{name} is {number}: expected 1 or more")
-    slot = None if by is None else _SLOTS.get(by, by)
-    if slot is not None and slot not in _SLOTS.values():
-        raise JellyArgumentError(f"by={by!r}: expected one of {', '.join(_SLOTS)}")
+    if by not in (None, *PLACES, *PLACES.values()):
+        raise JellyArgumentError(f"by={by!r}: expected one of {', '.join(PLACES.values())}")
     names = _Names(dst)
     made: list[Part] = []
     with ExitStack() as stack:
         pieces: Iterator[tuple[str, Any, Iterator[Batch]]]
-        if slot is not None:
+        if by is not None:
+            slot = by[0]
             ordered = Sort(slot, memory)(_counted(batches, slot, max_files))
             pieces = _by_term(ordered, slot)
         elif parts is not None:
@@ -126,35 +123,13 @@ def split_batches(
             pieces = _by_size(spool.batches(), [size for size in sizes if size])
         else:
             assert rows is not None
-            pieces = _by_size(batches, _repeated(rows))
+            pieces = _by_size(batches, repeat(rows))
         folder = stack.enter_context(PartFolder(names.folder))
         for label, term, some in pieces:
             path = names.of(label)
-            with _named(folder, path):
-                made.append(Part(path, write(folder.of(path), some), term))
+            made.append(Part(path, write(folder.of(path), some), term))
         folder.commit(part.path for part in made)
     return made
-
-
-@contextmanager
-def _named(folder: PartFolder, path: str) -> Iterator[None]:
-    """Within this, errors of a file in a part folder have the name that it is to get."""
-    hidden = folder.of(path)
-    try:
-        yield
-    except OSError as error:
-        if error.filename == hidden:
-            error.filename = path
-        raise
-    except JellyError as error:
-        if error.source == hidden:
-            error.source = path
-        raise
-
-
-def _repeated(rows: int) -> Iterator[int]:
-    while True:
-        yield rows
 
 
 def _by_size(batches: Iterator[Batch], sizes: Iterable[int]) -> Iterator[tuple[str, None, Iterator[Batch]]]:
@@ -163,7 +138,6 @@ def _by_size(batches: Iterator[Batch], sizes: Iterable[int]) -> Iterator[tuple[s
 
     def piece(size: int) -> Iterator[Batch]:
         while size and run.fill():
-            assert run.batch is not None
             some = run.upto(min(run.at + size, len(run.batch)))
             size -= len(some)
             yield some
@@ -176,24 +150,15 @@ def _by_size(batches: Iterator[Batch], sizes: Iterable[int]) -> Iterator[tuple[s
 
 def _by_term(batches: Iterator[Batch], slot: str) -> Iterator[tuple[str, Any, Iterator[Batch]]]:
     """Pieces of equal terms in one place, of Batches that are sorted by it."""
-    run = Run((batch.unique() for batch in batches), slot)  # equal terms have equal ids
-
-    def ids() -> Any:
-        """The terms of the rows that are left, -1 for the default graph."""
-        assert run.batch is not None
-        found = getattr(run.batch, slot)
-        return np.full(len(run.batch) - run.at, -1) if found is None else found[run.at :]
+    run = Run(batches, slot)
 
     def piece(wanted: tuple[Any, ...]) -> Iterator[Batch]:
-        while run.fill() and run.key(run.at) == wanted:
-            here = ids()
-            other = np.flatnonzero(here != here[0])
-            yield run.upto(run.at + (int(other[0]) if len(other) else len(here)))
+        while run.fill() and (some := run.take(wanted, True)) is not None:
+            yield some
 
     while run.fill():
-        assert run.batch is not None
         key = run.key(run.at)
-        yield _label(run.batch, int(ids()[0])), key[0], piece(key)
+        yield _label(key[0]), key[0], piece(key)
 
 
 def _counted(batches: Iterable[Batch], slot: str, most: int) -> Iterator[Batch]:

@@ -79,9 +79,8 @@ def write(
     target = find(settings.get("format"), name_of(dst), tables=True)
     if is_table or target.content is Content.TABLE:
         from jelly._bytes.workers import Workers
-        from jelly._dataset.dataset import Dataset
+        from jelly._dataset.dataset import dataset_of
         from jelly._dataset.output import refuse_for_tables, write_table
-        from jelly._dataset.sources import Sources
 
         given: dict[str, Any] = {**settings}
         given.pop("format", None)
@@ -91,7 +90,7 @@ def write(
 
             return write_table_file(dst, statements, kind=target.name)
         if is_table:
-            made = Dataset(Sources(statements)).write(dst, to=target.name, options=options, layout=layout, **given)
+            made = dataset_of(statements).write(dst, to=target.name, options=options, layout=layout, **given)
             return made.statements
         threads = given.pop("threads", 1)
         refuse_for_tables(given | {"options": options})
