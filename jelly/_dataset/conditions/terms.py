@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from jelly._core.algebra.content import slot_keys, term_hash
-from jelly._core.algebra.row_index import RowIndex
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, XSD_STRING_IRI
 from jelly._core.base.kinds import Kind
@@ -126,18 +124,27 @@ class HashedTerms:
     """
 
     def __init__(self, terms: Iterable[Any]) -> None:
-        self._index, self._lock = RowIndex(), Lock()  # which one thread uses at a time
+        made = []
         builder, rows, more = BatchBuilder(3), ((term, term, term) for term in terms), True
         while more:
             more = builder.extend(rows, _BUILT)
-            self._index.add(term_hash(builder.batch, _SEED)[builder.batch.o])
+            made.append(term_hash(builder.batch, _SEED)[builder.batch.o])
             builder.clear()
+        self._hashes: Ids = np.concatenate(made)
+        self._hashes = self._hashes[np.argsort(self._hashes[:, 0])]
+        # Nearly all other terms are left out by these bits of their hashes.
+        self._bits = np.uint64((1 << max(16, len(self._hashes).bit_length() + 5)) - 1)
+        self._may_be = np.zeros(int(self._bits) + 1, bool)
+        self._may_be[self._hashes[:, 0] & self._bits] = True
 
     def find(self, batch: Batch) -> Ids:
         """The ids of these terms in a Batch."""
         hashes = term_hash(batch, _SEED)
-        with self._lock:
-            return np.flatnonzero(self._index.find(hashes) >= 0)
+        ids = np.flatnonzero(self._may_be[hashes[:, 0] & self._bits])
+        at = np.searchsorted(self._hashes[:, 0], hashes[ids, 0])
+        near = self._hashes[np.minimum(at, len(self._hashes) - 1)]
+        found: Ids = ids[(near == hashes[ids]).all(axis=1)]
+        return found
 
 
 def sought(term: Any) -> Sought:
