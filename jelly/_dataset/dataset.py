@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from jelly._bytes.names import is_path, name_of
+from jelly._bytes.part_file import PartFolder
 from jelly._bytes.source import Progress
 from jelly._bytes.workers import Workers
 from jelly._core.algebra.graph_ids import GraphDictionary
@@ -29,14 +31,15 @@ from jelly._dataset.output import (
 )
 from jelly._dataset.seekable.file import Condition
 from jelly._dataset.sources import Sources
-from jelly._dataset.split import Part, split_batches
+from jelly._dataset.split import Names, Part, by_parts, by_size, by_term
 from jelly._dataset.steps.order import MEMORY, Sort, Unique
 from jelly._dataset.steps.step import Items, Sample, Slice, Step, merged, triples
 from jelly._dataset.stream import Stream
 from jelly._formats.registry import JELLY, WRITING, Content, find
-from jelly._options.layouts import FOLDERS, FolderLayout, LayoutWithValues
+from jelly._options.layouts import FOLDERS, PLACES, FolderLayout, LayoutWithValues
 from jelly._options.settings import checked
 from jelly._streams.reader import READ_ROWS, Frame
+from jelly._streams.spool import Spool
 from jelly.errors import JellyArgumentError
 
 if TYPE_CHECKING:
@@ -605,19 +608,35 @@ class Dataset(Tabular):
         >>> [(os.path.basename(part.path), part.statements, part.term) for part in made]
         [('age.jelly', 1, IRI('a:p#age')), ('name.jelly', 2, IRI('a:p#name'))]
         """
+        if (rows is not None) + (parts is not None) + (by is not None) != 1:
+            raise JellyArgumentError("give one of rows=, parts= and by=: how to split")
+        for name, number in {"rows": rows, "parts": parts, "max_files": max_files}.items():
+            if number is not None and number < 1:
+                raise JellyArgumentError(f"{name} is {number}: expected 1 or more")
+        if by not in (None, *PLACES, *PLACES.values()):
+            raise JellyArgumentError(f"by={by!r}: expected one of {', '.join(PLACES.values())}")
         how: dict[str, Any] = {**writing, "known": self._knows_all or rows is None, "options": options}
         threads = how.pop("threads", None) or self._threads
         target = find(to, name_of(dst), tables=True)
-        with Workers(threads) as workers:
+        names = Names(dst)
+        made: list[Part] = []
+        with Workers(threads) as workers, ExitStack() as stack:
             source = self._stream(self._sources, workers)
-
-            def write(path: str, batches: Iterator[Batch]) -> int:
-                return write_stream(path, batches, source, target, flat=True, workers=workers, **how)[0]
-
             batches = self._run(source.watched(progress, self._condition))
-            return split_batches(
-                batches, dst, write, rows=rows, parts=parts, by=by, max_files=max_files, memory=memory
-            )
+            pieces: Iterator[tuple[str, Any, Iterator[Batch]]]
+            if by is not None:
+                pieces = by_term(batches, by[0], max_files, memory)
+            elif parts is not None:
+                pieces = by_parts(batches, parts, Spool(memory // 4, stack))
+            else:
+                pieces = by_size(batches, repeat(rows or 0))
+            folder = stack.enter_context(PartFolder(names.folder))
+            for label, term, some in pieces:
+                path = names.of(label)
+                n, _ = write_stream(folder.of(path), some, source, target, flat=True, workers=workers, **how)
+                made.append(Part(path, n, term))
+            folder.commit(part.path for part in made)
+        return made
 
 
 def dataset_of(src: Any, *, threads: int = 1, **options: Any) -> Dataset:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from jelly._bytes.names import is_path
 from jelly._bytes.source import Progress
 from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._core.base.constants import RDF
@@ -20,7 +18,7 @@ from jelly._dataset.conditions.pattern import Wanted
 from jelly._dataset.dataset import Dataset, dataset_of
 from jelly._dataset.output import Conversion
 from jelly._dataset.seekable.file import JellyFile
-from jelly._dataset.sources import OF_SOURCES, Sources, is_table
+from jelly._dataset.sources import OF_SOURCES, Sources, is_file, is_table
 from jelly._dataset.steps.order import MEMORY, check_order
 from jelly._options.layouts import FolderLayout, LayoutWithValues
 from jelly._options.options import StreamOptions
@@ -270,9 +268,7 @@ def convert(
 def can_repeat(dataset: Dataset) -> bool:
     """Whether all sources can be read several times."""
     return all(
-        isinstance(source, bytes | bytearray | memoryview | JellyFile)
-        or is_table(source)
-        or (is_path(source) and source != "-" and (not os.path.exists(source) or os.path.isfile(source)))
+        isinstance(source, bytes | bytearray | memoryview | JellyFile) or is_table(source) or is_file(source)
         for source in dataset._sources.each
     )
 

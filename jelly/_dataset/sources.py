@@ -116,11 +116,9 @@ class Sources:
     @property
     def table(self) -> Any:
         """The source, if it is one file of a table that is to be taken as it is."""
-        settings = self.settings
-        is_plain = len(self.each) == 1 and self.labels.mode == "keep" and settings.get("format") is None
-        if not is_plain or not table_kind(self.each[0]) or is_url(os.fspath(self.each[0])):
-            return None
-        return None if any(map(settings.get, VERSIONS)) else self.each[0]
+        only, *more = self.each
+        is_plain = not more and self.labels.mode == "keep" and not any(map(self.settings.get, ("format", *VERSIONS)))
+        return only if is_plain and table_kind(only) and not is_url(os.fspath(only)) else None
 
     @property
     def size(self) -> int | None:
@@ -153,10 +151,14 @@ def is_table(source: Any) -> bool:
     return hasattr(source, "__arrow_c_stream__") and not hasattr(source, "read")
 
 
+def is_file(source: Any) -> bool:
+    """Whether a source is the path or URL of a file, and not of a pipe."""
+    return is_path(source) and source != "-" and (os.path.isfile(source) or not os.path.exists(source))
+
+
 def _name(source: Any) -> str:
     """The name that decides the labels of the blank nodes of a source: a path or URL, a hash of bytes, or a new one."""
-    is_pipe = is_path(source) and os.path.exists(source) and not os.path.isfile(source)
-    if is_path(source) and source != "-" and not is_pipe or is_open_file(source):
+    if is_file(source) or is_open_file(source):
         return name_of(source)
     if isinstance(source, bytes | bytearray | memoryview):
         source = [source]

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from jelly._bytes.names import split_suffix
-from jelly._bytes.part_file import PartFolder
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, DefaultGraph, QuotedTriple
 from jelly._dataset.steps.order import Run, Sort
-from jelly._options.layouts import PLACES
 from jelly._streams.spool import Spool
 from jelly.errors import JellyArgumentError, JellyLimitError
 
@@ -52,7 +48,7 @@ class Part:
     term: Any = None
 
 
-class _Names:
+class Names:
     """The names of the files: one part of ``out`` is replaced."""
 
     def __init__(self, out: str | os.PathLike[str]) -> None:
@@ -88,51 +84,7 @@ def _label(term: Any) -> str:
     return made or "term"
 
 
-def split_batches(
-    batches: Iterator[Batch],
-    dst: str | os.PathLike[str],
-    write: Callable[[str, Iterator[Batch]], int],
-    *,
-    rows: int | None,
-    parts: int | None,
-    by: str | None,
-    max_files: int,
-    memory: int,
-) -> list[Part]:
-    """Write Batches to several files, see `Dataset.split`. ``write`` writes one file, and returns its statements."""
-    if (rows is not None) + (parts is not None) + (by is not None) != 1:
-        raise JellyArgumentError("give one of rows=, parts= and by=: how to split")
-    for name, number in {"rows": rows, "parts": parts, "max_files": max_files}.items():
-        if number is not None and number < 1:
-            raise JellyArgumentError(f"{name} is {number}: expected 1 or more")
-    if by not in (None, *PLACES, *PLACES.values()):
-        raise JellyArgumentError(f"by={by!r}: expected one of {', '.join(PLACES.values())}")
-    names = _Names(dst)
-    made: list[Part] = []
-    with ExitStack() as stack:
-        pieces: Iterator[tuple[str, Any, Iterator[Batch]]]
-        if by is not None:
-            slot = by[0]
-            ordered = Sort(slot, memory)(_counted(batches, slot, max_files))
-            pieces = _by_term(ordered, slot)
-        elif parts is not None:
-            spool = Spool(memory // 4, stack)
-            for batch in batches:
-                spool.add(batch)
-            sizes = [spool.rows // parts + (number < spool.rows % parts) for number in range(parts)]
-            pieces = _by_size(spool.batches(), [size for size in sizes if size])
-        else:
-            assert rows is not None
-            pieces = _by_size(batches, repeat(rows))
-        folder = stack.enter_context(PartFolder(names.folder))
-        for label, term, some in pieces:
-            path = names.of(label)
-            made.append(Part(path, write(folder.of(path), some), term))
-        folder.commit(part.path for part in made)
-    return made
-
-
-def _by_size(batches: Iterator[Batch], sizes: Iterable[int]) -> Iterator[tuple[str, None, Iterator[Batch]]]:
+def by_size(batches: Iterator[Batch], sizes: Iterable[int]) -> Iterator[tuple[str, None, Iterator[Batch]]]:
     """Pieces of some sizes, with their numbers. Each must be taken to its end before the next."""
     run = Run(batches)
 
@@ -148,9 +100,19 @@ def _by_size(batches: Iterator[Batch], sizes: Iterable[int]) -> Iterator[tuple[s
         yield f"{number:05}", None, piece(size)
 
 
-def _by_term(batches: Iterator[Batch], slot: str) -> Iterator[tuple[str, Any, Iterator[Batch]]]:
-    """Pieces of equal terms in one place, of Batches that are sorted by it."""
-    run = Run(batches, slot)
+def by_parts(batches: Iterator[Batch], n: int, spool: Spool) -> Iterator[tuple[str, None, Iterator[Batch]]]:
+    """Some pieces of nearly equal sizes."""
+    for batch in batches:
+        spool.add(batch)
+    sizes = [spool.rows // n + (number < spool.rows % n) for number in range(n)]
+    return by_size(spool.batches(), [size for size in sizes if size])
+
+
+def by_term(
+    batches: Iterator[Batch], slot: str, most: int, memory: int
+) -> Iterator[tuple[str, Any, Iterator[Batch]]]:
+    """Pieces of equal terms in one place, in the order of the terms, of which there may be so many."""
+    run = Run(Sort(slot, memory)(_counted(batches, slot, most)), slot)
 
     def piece(wanted: tuple[Any, ...]) -> Iterator[Batch]:
         while run.fill() and (some := run.take(wanted, True)) is not None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Generic, Literal, Protocol, Typ
 from jelly._bytes.names import is_open_file, is_path, is_url, is_web, split_suffix
 from jelly._bytes.source import MAX_EXPANSION, Progress, open_local
 from jelly._core.base.batch import Batch
-from jelly._core.terms.materialize import Materializer
+from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.statements import Quad, Triple
 from jelly._dataset.seekable.keyframes import read_segment
 from jelly._dataset.seekable.sidecar import make_sidecar, read_sidecar
@@ -436,8 +436,7 @@ class JellyFile(IndexedFile[Triple | Quad]):
         return self._numbered("frame", 1, start, stop, self.index.frames, frames_of)
 
     def __iter__(self) -> Iterator[Triple | Quad]:
-        for batch in self.batches():
-            yield from Materializer(batch).statements()
+        return StatementIterator(self.batches())
 
     def _between(self, start: int, stop: int) -> Iterator[Triple | Quad]:
         for batch, low, high in self.rows(start, stop):
