@@ -64,8 +64,9 @@ class ArrowDataset(Dataset, _Dataset):
         # A table without columns has no number of rows.
         names = names or self.schema.names[:1]
         pattern = joined(where(name, values) for name, values in (known or {}).items())
+        keep = None if pattern is None else pattern.rows
         batches = self._batches(self._sources, pattern)
-        for batch in from_batches(batches, layout=self._layout, columns=names, keep=pattern and pattern.rows):
+        for batch in from_batches(batches, layout=self._layout, columns=names, keep=keep):
             kept = batch if filter is None else batch.filter(filter)
             if len(kept):
                 yield kept.select(wanted)

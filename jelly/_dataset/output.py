@@ -328,7 +328,7 @@ def bytes_of(path: Any) -> int:
     if not is_path(path):
         return 0
     if os.path.isdir(path):
-        return sum(entry.stat().st_size for entry in os.scandir(path))
+        return sum(os.path.getsize(os.path.join(path, name)) for name in os.listdir(path))
     return os.path.getsize(path) if os.path.isfile(path) else 0
 
 

@@ -278,7 +278,8 @@ def to_ids(
     parts: list[list[Any]] = [*map(list, zip(*map(add, batches), strict=True))] or [[], [], [], []]
     ends = [0, *accumulate(map(len, parts[0]))]
     graphs = None if all(part is None for part in parts[3]) else _joined(parts[3], ends, kind)
-    return GraphIds(*(_joined(part, ends, kind) for part in parts[:3]), graphs, dictionary, apart)
+    s, p, o = (_joined(part, ends, kind) for part in parts[:3])
+    return GraphIds(s, p, o, graphs, dictionary, apart)
 
 
 def _joined(parts: list[Any], ends: list[int], kind: np.dtype[Any]) -> Any:
