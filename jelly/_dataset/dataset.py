@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from jelly._bytes.names import is_path, name_of
+from jelly._bytes.names import name_of
 from jelly._bytes.part_file import PartFolder
 from jelly._bytes.source import Progress
 from jelly._bytes.workers import Workers
@@ -19,24 +18,15 @@ from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.model import IRI
 from jelly._core.terms.statements import Quad, Triple
 from jelly._dataset.conditions.pattern import Pattern, Selection, Wanted
-from jelly._dataset.output import (
-    Conversion,
-    Options,
-    Tabular,
-    bytes_of,
-    converted,
-    copied,
-    refuse_for_tables,
-    write_stream,
-)
+from jelly._dataset.output import Conversion, Options, Tabular, write_dataset, write_stream
 from jelly._dataset.seekable.file import Condition
 from jelly._dataset.sources import Sources
 from jelly._dataset.split import Names, Part, by_parts, by_size, by_term
 from jelly._dataset.steps.order import MEMORY, Sort, Unique
-from jelly._dataset.steps.step import Items, Sample, Slice, Step, merged, triples
+from jelly._dataset.steps.step import Items, Sample, Slice, Step, merged
 from jelly._dataset.stream import Stream
-from jelly._formats.registry import JELLY, WRITING, Content, find
-from jelly._options.layouts import FOLDERS, PLACES, FolderLayout, LayoutWithValues
+from jelly._formats.registry import WRITING, find
+from jelly._options.layouts import PLACES, FolderLayout, LayoutWithValues
 from jelly._options.settings import checked
 from jelly._streams.reader import READ_ROWS, Frame
 from jelly._streams.spool import Spool
@@ -503,41 +493,8 @@ class Dataset(Tabular):
         >>> jelly.scan(out.getvalue()).write(text, to="nt").statements, text.getvalue()
         (1, b'<a:s> <a:p> "o" .\\n')
         """
-        began = time.perf_counter()
         how: dict[str, Any] = {"options": options, "drop_graphs": drop_graphs, **writing}
-        threads = how.pop("threads", None) or self._threads
-        target = None if layout in FOLDERS else find(to, name_of(dst), tables=True)
-        if target is None or target.content is Content.TABLE:
-            refuse_for_tables(how)
-        if target is None:
-            if layout == "ids" and self._sources.labels.mode == "skolemize":
-                raise JellyArgumentError('layout="ids" does not go with blank_nodes="skolemize"')
-            if not is_path(dst) or not isinstance(os.fspath(dst), str):
-                raise JellyArgumentError(f"dst is {dst!r:.80}: expected the path of a directory")
-        dataset = self._then(*self._steps, triples) if drop_graphs else self
-        columns: Any = layout or self._layout
-        with Workers(threads) as workers:
-            if target is not None and self._sorted_by is None:
-                done = copied(self._sources, dataset._steps, dst, target, columns, how, workers)
-                if done is not None:
-                    return Conversion(*done, time.perf_counter() - began, 0, [])
-            flat = dataset._is_changed
-            sources = self._sources.scoped() if layout == "ids" else self._sources
-            source = dataset._stream(sources, workers, as_is=not flat, to_jelly=target is JELLY)
-            batches: Any = dataset._run(source.watched(progress, self._condition))
-            with closing(batches):
-                if layout == "ids":
-                    from jelly._dataset.ids.tables import write_ids
-
-                    rows, size = write_ids(dst, batches), bytes_of(dst)
-                elif target is None:
-                    from jelly._dataset.tables.property_graph import write_property_graph
-
-                    rows, size = write_property_graph(dst, batches, max_columns, memory), bytes_of(dst)
-                else:
-                    how |= {"flat": flat, "known": self._knows_all, "layout": columns}
-                    rows, size = write_stream(dst, batches, source, target, workers=workers, **how)
-        return converted(began, source, rows, size)
+        return write_dataset(self, dst, to, layout, progress, how, max_columns, memory)
 
     @property
     def _is_changed(self) -> bool:
@@ -637,8 +594,3 @@ class Dataset(Tabular):
                 made.append(Part(path, n, term))
             folder.commit(part.path for part in made)
         return made
-
-
-def dataset_of(src: Any, *, threads: int = 1, **options: Any) -> Dataset:
-    """The Dataset of some sources, with the shared keywords of `jelly.scan`."""
-    return Dataset(Sources(src, **options), threads=threads)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from jelly._bytes.names import AsText, is_path, is_text, split_suffix
+from jelly._bytes.names import AsText, is_path, is_text, name_of, split_suffix
 from jelly._bytes.sink import Sink, SinkWriter
 from jelly._bytes.source import Progress, Source
 from jelly._bytes.workers import Workers, in_order
@@ -17,12 +17,12 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.protobuf import _put_varint
 from jelly._core.jelly.frame_reader import split_frames
 from jelly._dataset.sources import Sources
-from jelly._dataset.steps.step import Frames, Step
+from jelly._dataset.steps.step import Frames, Step, triples
 from jelly._dataset.stream import Stream
-from jelly._formats.registry import JELLY, REGISTRY, Content, Format, format_of
+from jelly._formats.registry import JELLY, REGISTRY, Content, Format, find, format_of
 from jelly._formats.sniff import explainer
 from jelly._html import html_table
-from jelly._options.layouts import LayoutWithValues
+from jelly._options.layouts import FOLDERS, LayoutWithValues
 from jelly._options.options import COLUMN_VERSION, ROW_VERSION, PhysicalType, StreamOptions
 from jelly._streams.inputs import ItemReader
 from jelly._streams.output_options import join_options, output_options
@@ -132,6 +132,53 @@ def convert_items(
                 batch = None  # before the next one takes memory
                 batch = next(batches, None)
     return converted(began, reader, getattr(writer, counted), written_bytes(writer), getattr(writer, "messages", 0))
+
+
+def write_dataset(
+    dataset: Any,
+    dst: Any,
+    to: str | None,
+    layout: Any,
+    progress: Progress | None,
+    how: dict[str, Any],
+    *of_graph: int,
+) -> Conversion:
+    """Write a `Dataset` to a file, or tables in a directory. ``of_graph`` is for property graphs."""
+    began = time.perf_counter()
+    threads = how.pop("threads", None) or dataset._threads
+    target = None if layout in FOLDERS else find(to, name_of(dst), tables=True)
+    if target is None or target.content is Content.TABLE:
+        refuse_for_tables(how)
+    if target is None:
+        if layout == "ids" and dataset._sources.labels.mode == "skolemize":
+            raise JellyArgumentError('layout="ids" does not go with blank_nodes="skolemize"')
+        if not is_path(dst) or not isinstance(os.fspath(dst), str):
+            raise JellyArgumentError(f"dst is {dst!r:.80}: expected the path of a directory")
+    if how["drop_graphs"]:
+        dataset = dataset._then(*dataset._steps, triples)
+    sources, columns = dataset._sources, layout or dataset._layout
+    with Workers(threads) as workers:
+        if target is not None and dataset._sorted_by is None:
+            done = _copied(sources, dataset._steps, dst, target, columns, how, workers)
+            if done is not None:
+                return Conversion(*done, time.perf_counter() - began, 0, [])
+        flat = dataset._is_changed
+        sources = sources.scoped() if layout == "ids" else sources
+        source = dataset._stream(sources, workers, as_is=not flat, to_jelly=target is JELLY)
+        batches: Any = dataset._run(source.watched(progress, dataset._condition))
+        with contextlib.closing(batches):
+            if layout == "ids":
+                from jelly._dataset.ids.tables import write_ids
+
+                rows, size = write_ids(dst, batches), bytes_of(dst)
+            elif target is None:
+                from jelly._dataset.tables.property_graph import write_property_graph
+
+                rows, size = write_property_graph(dst, batches, *of_graph), bytes_of(dst)
+            else:
+                how |= {"flat": flat, "known": dataset._knows_all, "layout": columns}
+                rows, size = write_stream(dst, batches, source, target, workers=workers, **how)
+    return converted(began, source, rows, size)
 
 
 def write_stream(
@@ -301,7 +348,7 @@ def write_table(
     return write_record_batches(dst, maker.schema, made, kind=format.name, workers=workers)
 
 
-def copied(
+def _copied(
     sources: Sources,
     steps: Sequence[Step],
     dst: Any,

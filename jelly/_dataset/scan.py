@@ -15,7 +15,7 @@ from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._core.base.constants import RDF
 from jelly._core.terms.model import IRI
 from jelly._dataset.conditions.pattern import Wanted
-from jelly._dataset.dataset import Dataset, dataset_of
+from jelly._dataset.dataset import Dataset
 from jelly._dataset.output import Conversion
 from jelly._dataset.seekable.file import JellyFile
 from jelly._dataset.sources import OF_SOURCES, Sources, is_file, is_table
@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 _ARROW = frozenset({"pyarrow", "duckdb", "polars"})
 # Methods of `ArrowDataset`.
 _METHODS = frozenset({"schema", "to_batches", "scanner", "to_table", "head", "count_rows"})
+
+
+def dataset_of(src: Any, *, threads: int = 1, **options: Any) -> Dataset:
+    """The Dataset of some sources, with the shared keywords of `jelly.scan`."""
+    return Dataset(Sources(src, **options), threads=threads)
 
 
 class _WithoutArrow(Dataset):

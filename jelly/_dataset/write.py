@@ -79,8 +79,8 @@ def write(
     target = find(settings.get("format"), name_of(dst), tables=True)
     if is_table or target.content is Content.TABLE:
         from jelly._bytes.workers import Workers
-        from jelly._dataset.dataset import dataset_of
         from jelly._dataset.output import refuse_for_tables, write_table
+        from jelly._dataset.scan import dataset_of
 
         given: dict[str, Any] = {**settings}
         given.pop("format", None)
