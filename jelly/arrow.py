@@ -67,7 +67,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from jelly._bytes.names import is_path
 from jelly._bytes.workers import Workers
 from jelly._dataset.read import is_several
-from jelly._dataset.seekable.file import JellyFile
+from jelly._dataset.seekable.file import JellyFile, open_filtered, open_index
 from jelly._formats.arrow_tables import (
     BATCH_ROWS,
     RecordBatchBuilder,
@@ -78,7 +78,7 @@ from jelly._formats.arrow_tables import (
     schema,
 )
 from jelly._formats.filters import Query
-from jelly._formats.registry import JELLY, READING, SEVERAL, WRITING, find
+from jelly._formats.registry import COMMON, JELLY, READING, SEVERAL, WRITING, find
 from jelly._options.layouts import Layout, LayoutWithValues
 from jelly._options.options import PatchOptions, PhysicalType, StreamOptions
 from jelly._options.settings import checked
@@ -187,8 +187,6 @@ def read_arrow(
     query = None if filter is None else filter.query()
     file = _open_index(src, threads, start, stop, settings)
     if file is None and query is not None:
-        from jelly._dataset.seekable.segments import open_filtered
-
         file = open_filtered(src, settings)
     if file is None:
         made = _whole(Reader(src, **settings), maker)
@@ -209,14 +207,12 @@ def _open_index(
         raise JellyArgumentError(f"threads is {threads}: expected 1 or more")
     if not part and threads == 1:
         return None
-    from jelly._dataset.seekable.segments import ALIKE, open_index
-
     if not part:
         return open_index(src, settings)
     is_file = is_path(src) and os.fspath(src) != "-" and settings.get("delimited") is not False
     if not is_file or find(settings.get("format"), os.fspath(src), tables=True) is not JELLY:
         raise JellyError("start and stop need the path of a Jelly file with an index")
-    return JellyFile(src, **{name: settings[name] for name in settings.keys() - ALIKE})
+    return JellyFile(src, **{name: settings[name] for name in settings.keys() - COMMON})
 
 
 def _whole(reader: Reader, maker: RecordBatchBuilder) -> Iterator[pa.RecordBatch]:

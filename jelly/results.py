@@ -36,8 +36,7 @@ from jelly._bytes.names import name_of, split_suffix
 from jelly._bytes.source import Progress
 from jelly._core.algebra.reshape import as_results, as_statements
 from jelly._core.base.batch import Batch
-from jelly._dataset.contents import convert_items
-from jelly._dataset.output import Conversion, Tabular
+from jelly._dataset.output import Conversion, Tabular, convert_items
 from jelly._formats.registry import JELLY_RESULTS, RESULT_READING, Content, holds_statements
 from jelly._formats.result_syntaxes import Head, batches_of
 from jelly._html import html_table

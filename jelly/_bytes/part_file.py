@@ -173,6 +173,7 @@ class PartFolder(AbstractContextManager["PartFolder"]):
 
     def __init__(self, folder: str) -> None:
         self._process = os.getpid()
+        self._folder = folder
         folder = folder or os.curdir
         self._made = "" if os.path.isdir(folder) else folder
         os.makedirs(folder, exist_ok=True)
@@ -207,7 +208,11 @@ class PartFolder(AbstractContextManager["PartFolder"]):
                 take_mode(made, os.stat(target))
             patiently(os.replace, made, target)
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        for name in ("filename", "source"):  # errors of files in it say where these were to go
+            found = getattr(error, name, None)
+            if isinstance(found, str) and os.path.dirname(found) == self.path:
+                setattr(error, name, os.path.join(self._folder, os.path.basename(found)))
         os.close(self._lock)
         self.__del__()
         if self._made:

@@ -27,7 +27,7 @@ from jelly._dataset.seekable.file import JellyFile
 from jelly._dataset.seekable.sidecar import make_sidecar
 from jelly._dataset.sources import Sources
 from jelly._dataset.stream import Stream
-from jelly._formats.filters import FilterBuilder, read_filters
+from jelly._formats.filters import FilterBuilder
 from jelly._formats.index import (
     INDEX_KEY,
     KEYFRAME_ROWS,
@@ -168,53 +168,56 @@ def _append(file: Any, target: str, batches: Iterator[Batch], source: Stream, ke
     if index is None and file is not raw:
         raise JellyError("the file is compressed and has no index: write it anew with seekable=True")
     sidecar = os.path.exists(target + SUFFIX)
-    builder = _filters(target, file, index, sidecar)
+    builder = _filters(target) if index is not None or sidecar else None
     batch = next(batches, None)
     if batch is None:
         return 0
     how: dict[str, Any] = {"seekable": index is not None, "keyframe_rows": keyframe_rows}
     if builder is not None and index is not None:
         how["index"] = "terms"
-    if _needs_more(options, batch):
-        made_anew = _write_anew(target, target, options, chain([batch], batches), source, how)
-        _renew_sidecar(target, sidecar, index, builder)
-        return made_anew
-    end = (_walk(file, size), b"") if index is None else _kept(file, size)
-    part = PartFile(target)
+    rows, old = 0, target
+    part: PartFile | None = None
     try:
-        with os.fdopen(part.handle, "wb") as written:
-            made = _begun(raw, file, written, end[0])
-            base = end[0] + len(end[1])
-            made.write(end[1])
-            # Its first frame is a keyframe, and has no stream options.
-            tail = StreamEncoder(
-                options, keyframe_rows=_NEVER if index is None else keyframe_rows, continued=True, skip_namespaces=True
-            )
-            if index is not None and builder is not None:
-                tail.make_filters(builder)
-            while batch is not None and not _needs_more(options, batch):
-                source.refuse_quoted(batch, options.version)
-                _put(made, base, tail, tail.encode(batch, keep_frames=True if batch.metadata else None))
-                batch = None  # before the next one takes memory
-                batch = next(batches, None)
-            _put(made, base, tail, _closed(tail, base, index))
-            if made is not written:
-                made.close()
-            written.flush()
-            to_disk(written.fileno())
+        if not _needs_more(options, batch):
+            end, last = (_walk(file, size), b"") if index is None else _kept(file, size, index)
+            part = PartFile(target)
+            old = part.path
+            with os.fdopen(part.handle, "wb") as written:
+                made = _begun(raw, file, written, end)
+                made.write(last)
+                # Its first frame is a keyframe, and has no stream options.
+                tail = StreamEncoder(
+                    options, keyframe_rows=_NEVER if index is None else keyframe_rows, continued=True,
+                    skip_namespaces=True,
+                )  # fmt: skip
+                if "index" in how:
+                    tail.make_filters(builder)
+                base = end + len(last)
+                while batch is not None and not _needs_more(options, batch):
+                    source.refuse_quoted(batch, options.version)
+                    _put(made, base, tail, tail.encode(batch, keep_frames=True if batch.metadata else None))
+                    batch = None  # before the next one takes memory
+                    batch = next(batches, None)
+                _put(made, base, tail, _closed(tail, base, index))
+                if made is not written:
+                    made.close()
+                written.flush()
+                to_disk(written.fileno())
+            rows = tail.statements
         if batch is not None:
-            more = _write_anew(target, part.path, options, chain([batch], batches), source, how)
+            rows += _write_anew(target, old, options, batch, batches, source, how)
+        elif part is not None:
+            part.commit()
+            with suppress(OSError):
+                names_to_disk(os.path.dirname(target))
+    finally:
+        if part is not None:
             part.discard()
-            _renew_sidecar(target, sidecar, index, builder)
-            return tail.statements + more
-    except BaseException:
-        part.discard()
-        raise
-    part.commit()
-    with suppress(OSError):
-        names_to_disk(os.path.dirname(target))
-    _renew_sidecar(target, sidecar, index, builder)
-    return tail.statements
+    if index is None and sidecar:
+        make_sidecar(target, terms=builder is not None)
+    elif sidecar:
+        os.unlink(target + SUFFIX)  # its filters are in the file now
+    return rows
 
 
 def _put(made: Any, base: int, tail: StreamEncoder, data: bytes) -> None:
@@ -228,15 +231,7 @@ def _closed(tail: StreamEncoder, base: int, index: Index | None) -> bytes:
     """The remaining frames, with the index of the whole file."""
     if index is None:
         return Encoder.close(tail)
-    end = (base, index.statements, index.frames, 0)
-    return tail.close_after([*((key.offset, key.statement, key.frame, 0) for key in index.keyframes[1:]), end])
-
-
-def _renew_sidecar(target: str, sidecar: bool, index: Index | None, builder: FilterBuilder | None) -> None:
-    if index is None and sidecar:
-        make_sidecar(target, terms=builder is not None)
-    elif sidecar:
-        os.unlink(target + SUFFIX)  # its filters are in the file now
+    return tail.close_after([*index.keyframes[1:], (base, index.statements, index.frames, 0)])
 
 
 def _needs_more(options: StreamOptions, batch: Batch) -> bool:
@@ -244,16 +239,20 @@ def _needs_more(options: StreamOptions, batch: Batch) -> bool:
 
     The tables of frames in columns (Jelly-RDF 1.2) are other ones, and a writer needs more names than a reader.
     """
-    if options.version > ROW_VERSION or options.max_name_table_size < MIN_NAME_TABLE:
-        return True
-    return bool(missing(options, batch, ALL_FIELDS - {"version"}))
+    can_follow = options.version <= ROW_VERSION and options.max_name_table_size >= MIN_NAME_TABLE
+    return not can_follow or bool(missing(options, batch, ALL_FIELDS - {"version"}))
 
 
 def _write_anew(
-    target: str, old: str, options: StreamOptions, batches: Iterator[Batch], source: Stream, how: dict[str, Any]
+    target: str,
+    old: str,
+    options: StreamOptions,
+    first: Batch,
+    batches: Iterator[Batch],
+    source: Stream,
+    how: dict[str, Any],
 ) -> int:
     """Write what a file has, and Batches after it, with stream options that allow both; the statements of these."""
-    first = next(batches)
     chosen = output_options(options, first.arity)
     chosen = changed(chosen, missing(chosen, first, ALL_FIELDS - {"version"}))
     with Reader(old, format="jelly", **_LIMITS) as reader, Writer(target, chosen, **how) as writer:
@@ -265,8 +264,6 @@ def _write_anew(
             source.refuse_quoted(batch, chosen.version)
             writer.add_batch(batch, keep_frames=True if batch.metadata else None)
     return writer.statements - reader.statements
-
-
 
 
 def _begun(raw: Any, file: Any, written: Any, end: int) -> Any:
@@ -284,20 +281,14 @@ def _begun(raw: Any, file: Any, written: Any, end: int) -> Any:
     return made
 
 
-def _filters(target: str, file: Any, index: Index | None, sidecar: bool) -> FilterBuilder | None:
-    """The filters of a file, to go on with; without an index of its own those of the sidecar, which are made anew."""
-    if index is not None:
-        filters, opened = read_filters(target, file, index)
-        with opened:
-            if filters is None:
-                return None
+def _filters(target: str) -> FilterBuilder | None:
+    """The filters of a file, to go on with; those of a sidecar are made anew."""
+    with suppress(JellyError), JellyFile(target, **_LIMITS) as seen:
+        if seen.filters is not None:
             builder = FilterBuilder()
-            builder.take(filters)
+            if seen.index.at is not None:
+                builder.take(seen.filters)
             return builder
-    with suppress(JellyError):
-        if sidecar:
-            with JellyFile(target) as seen:
-                return FilterBuilder() if seen.filters is not None else None
     return None
 
 
@@ -324,11 +315,10 @@ def _walk(file: Any, size: int) -> int:
     return at
 
 
-def _kept(file: Any, size: int) -> tuple[int, bytes]:
+def _kept(file: Any, size: int, index: Index) -> tuple[int, bytes]:
     """Where to end copying, and the last frame without what was metadata of the file: its index, and filters."""
     read_at = reader_at(file)
-    length = int.from_bytes(read_at(size - 16, 8), "little")
-    last = int.from_bytes(read_at(size - length + 16, 8), "little")  # its third number
+    last = int.from_bytes(read_at((index.at or 0) + 16, 8), "little")  # its third number
     frame = read_at(last, size - last)
     _, at = _take_varint(frame[:10])
     kept = []

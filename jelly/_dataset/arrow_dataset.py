@@ -5,11 +5,12 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from jelly._dataset.conditions.where import joined, where
 from jelly._dataset.dataset import Dataset
-from jelly._formats.arrow_tables import compute, dataset, from_batches, pa, schema
+from jelly._formats.arrow_tables import compute, dataset, first_rows, from_batches, pa, schema
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError
 
@@ -62,10 +63,9 @@ class ArrowDataset(Dataset, _Dataset):
         names = self.schema.names if known is None else [*dict.fromkeys([*wanted, *known])]
         # A table without columns has no number of rows.
         names = names or self.schema.names[:1]
-        patterns = [found for name, values in (known or {}).items() if (found := where(name, values)) is not None]
-        pattern = joined(patterns)
-        keep = pattern.rows if patterns else None
-        batches = self._batches(self._sources, pattern if patterns else None)
+        pattern = joined(where(name, values) for name, values in (known or {}).items())
+        keep = None if pattern is None else pattern.rows
+        batches = self._batches(self._sources, pattern)
         for batch in from_batches(batches, layout=self._layout, columns=names, keep=keep):
             kept = batch if filter is None else batch.filter(filter)
             if len(kept):
@@ -79,7 +79,7 @@ class ArrowDataset(Dataset, _Dataset):
     def _fields(self, columns: Sequence[str] | None) -> pa.Schema:
         """The schema of some columns."""
         if columns is None:
-            return schema(self._layout)
+            return self.schema
         known = self.schema.names
         if unknown := [name for name in columns if name not in known]:
             given = ", ".join(map(repr, unknown))
@@ -98,13 +98,7 @@ class ArrowDataset(Dataset, _Dataset):
         """Read the first rows. No more is read than they need."""
         _check(columns, filter, num_rows)
         reader = self._reader(columns, filter)
-        found, left = [], num_rows
-        for batch in reader if left > 0 else ():
-            found.append(batch.slice(0, left))
-            left -= len(found[-1])
-            if left == 0:
-                break
-        return pa.Table.from_batches(found, reader.schema)
+        return pa.Table.from_batches(first_rows(reader, num_rows), reader.schema)
 
     def count_rows(self, filter: Any = None, **_: Any) -> int:
         """Count rows."""
@@ -167,12 +161,8 @@ def conditions_of(filter: Any) -> dict[str, list[str]] | None:
         found[name] = found.get(name) or values
     if not made:
         return None
-    left = right = None
-    for each in made:
-        left = each if left is None else left & each
-    for each in reversed(made):
-        right = each if right is None else each & right
-    said: list[Any] = [left, right]
+    # However the parts are put together.
+    said: list[Any] = [reduce(operator.and_, made), reduce(lambda right, each: each & right, reversed(made))]
     for name, values in found.items():  # as DuckDB says IN
         is_in = compute.field(name).isin(values)
         said.append(compute.if_else(compute.field(name).is_valid(), is_in, pa.scalar(None, pa.bool_())))

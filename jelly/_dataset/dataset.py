@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import ExitStack
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from jelly._bytes.names import is_path, name_of
+from jelly._bytes.names import name_of
+from jelly._bytes.part_file import PartFolder
 from jelly._bytes.source import Progress
 from jelly._bytes.workers import Workers
 from jelly._core.algebra.graph_ids import GraphDictionary
@@ -14,22 +17,19 @@ from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.model import IRI
 from jelly._core.terms.statements import Quad, Triple
-from jelly._dataset.conditions.filter import Selection
-from jelly._dataset.conditions.pattern import Pattern, Wanted
+from jelly._dataset.conditions.pattern import Pattern, Selection, Wanted
 from jelly._dataset.output import Conversion, Options, Tabular, write_dataset, write_stream
-from jelly._dataset.seekable.segments import Condition
+from jelly._dataset.seekable.file import Condition
 from jelly._dataset.sources import Sources
-from jelly._dataset.split import Part, split_batches
-from jelly._dataset.steps.order import MEMORY
-from jelly._dataset.steps.sample import Sample
-from jelly._dataset.steps.sort import Sort
-from jelly._dataset.steps.step import Items, Slice, Step, merged
-from jelly._dataset.steps.unique import Unique
+from jelly._dataset.split import Names, Part, by_parts, by_size, by_term
+from jelly._dataset.steps.order import MEMORY, Sort, Unique
+from jelly._dataset.steps.step import Items, Sample, Slice, Step, merged
 from jelly._dataset.stream import Stream
 from jelly._formats.registry import WRITING, find
-from jelly._options.layouts import FolderLayout, LayoutWithValues
+from jelly._options.layouts import PLACES, FolderLayout, LayoutWithValues
 from jelly._options.settings import checked
 from jelly._streams.reader import READ_ROWS, Frame
+from jelly._streams.spool import Spool
 from jelly.errors import JellyArgumentError
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ class Dataset(Tabular):
         >>> [len(frame) for frame in jelly.scan(jelly.dumps([])).frames()]
         [0]
         """
-        if self._steps or self._sorted_by is not None:
+        if self._is_changed:
             raise JellyArgumentError("frames() is for sources as they are: a step keeps no frames")
         return Items(self, lambda it: Stream(it._sources).frames())
 
@@ -371,7 +371,7 @@ class Dataset(Tabular):
         from jelly._dataset.tables.wide import wide_table
 
         classes = None if cls is None else [term.value for term in Pattern(o=cls).o or () if isinstance(term, IRI)]
-        batches = self._run(self._stream(self._sources, self._threads).watched(progress, self._condition))
+        batches = self._batches(self._sources, is_uniform=True, progress=progress)
         return wide_table(batches, classes, typed, max_columns, memory)
 
     @checked()
@@ -493,8 +493,13 @@ class Dataset(Tabular):
         >>> jelly.scan(out.getvalue()).write(text, to="nt").statements, text.getvalue()
         (1, b'<a:s> <a:p> "o" .\\n')
         """
-        how: dict[str, Any] = {"options": options, "layout": layout, "drop_graphs": drop_graphs, **writing}
-        return write_dataset(self, dst, to, progress, how, {"max_columns": max_columns, "memory": memory})
+        how: dict[str, Any] = {"options": options, "drop_graphs": drop_graphs, **writing}
+        return write_dataset(self, dst, to, layout, progress, how, max_columns, memory)
+
+    @property
+    def _is_changed(self) -> bool:
+        """Whether the statements are not those of one source after the other, so that frames have no meaning."""
+        return bool(self._steps) or self._sorted_by is not None
 
     @property
     def _knows_all(self) -> bool:
@@ -560,17 +565,32 @@ class Dataset(Tabular):
         >>> [(os.path.basename(part.path), part.statements, part.term) for part in made]
         [('age.jelly', 1, IRI('a:p#age')), ('name.jelly', 2, IRI('a:p#name'))]
         """
+        if (rows is not None) + (parts is not None) + (by is not None) != 1:
+            raise JellyArgumentError("give one of rows=, parts= and by=: how to split")
+        for name, number in {"rows": rows, "parts": parts, "max_files": max_files}.items():
+            if number is not None and number < 1:
+                raise JellyArgumentError(f"{name} is {number}: expected 1 or more")
+        if by not in (None, *PLACES, *PLACES.values()):
+            raise JellyArgumentError(f"by={by!r}: expected one of {', '.join(PLACES.values())}")
         how: dict[str, Any] = {**writing, "known": self._knows_all or rows is None, "options": options}
         threads = how.pop("threads", None) or self._threads
-        target = find(to, os.fspath(dst) if is_path(dst) else "", tables=True)
-        with Workers(threads) as workers:
+        target = find(to, name_of(dst), tables=True)
+        names = Names(dst)
+        made: list[Part] = []
+        with Workers(threads) as workers, ExitStack() as stack:
             source = self._stream(self._sources, workers)
-
-            def write(path: str, batches: Iterator[Batch]) -> int:
-                return write_stream(path, batches, source, target, flat=True, workers=workers, **how)[0]
-
             batches = self._run(source.watched(progress, self._condition))
-            return split_batches(
-                batches, dst, write, rows=rows, parts=parts, by=by, max_files=max_files, memory=memory
-            )
-
+            pieces: Iterator[tuple[str, Any, Iterator[Batch]]]
+            if by is not None:
+                pieces = by_term(batches, by[0], max_files, memory)
+            elif parts is not None:
+                pieces = by_parts(batches, parts, Spool(memory // 4, stack))
+            else:
+                pieces = by_size(batches, repeat(rows or 0))
+            folder = stack.enter_context(PartFolder(names.folder))
+            for label, term, some in pieces:
+                path = names.of(label)
+                n, _ = write_stream(folder.of(path), some, source, target, flat=True, workers=workers, **how)
+                made.append(Part(path, n, term))
+            folder.commit(part.path for part in made)
+        return made

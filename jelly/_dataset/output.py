@@ -19,10 +19,12 @@ from jelly._core.jelly.frame_reader import split_frames
 from jelly._dataset.sources import Sources
 from jelly._dataset.steps.step import Frames, Step, triples
 from jelly._dataset.stream import Stream
-from jelly._formats.registry import JELLY, Content, Format, find
+from jelly._formats.registry import JELLY, REGISTRY, Content, Format, find, format_of
+from jelly._formats.sniff import explainer
 from jelly._html import html_table
 from jelly._options.layouts import FOLDERS, LayoutWithValues
 from jelly._options.options import COLUMN_VERSION, ROW_VERSION, PhysicalType, StreamOptions
+from jelly._streams.inputs import ItemReader
 from jelly._streams.output_options import join_options, output_options
 from jelly._streams.widening import changed, missing, open_fields
 from jelly._streams.writer import Writer
@@ -110,17 +112,43 @@ def converted(began: float, source: Any, rows: int, size: int, messages: int = 0
     )
 
 
-def write_dataset(
-    dataset: Any, dst: Any, to: str | None, progress: Progress | None, how: dict[str, Any], of_graph: dict[str, Any]
+def convert_items(
+    reader: Any, open_writer: Callable[[], Any], progress: Progress | None, counted: str = "statements"
 ) -> Conversion:
-    """Write a `Dataset` to a file, or tables in a directory. ``of_graph`` are the keywords of a property graph."""
+    """Write all Batches of a reader of patches, message logs or results. ``counted`` is the attribute of the writer
+    that has the number of its rows.
+
+    The first Batch is read before the writer is opened: a source that cannot be read leaves the destination alone.
+    """
+    began = time.perf_counter()
+    if isinstance(reader, ItemReader) and reader.source.explain is not None:
+        reader.source.explain = explainer(reader.format.name, REGISTRY[reader.format.content], "format")
+    with reader:
+        batches = reader.watched(progress)
+        batch = next(batches, None)
+        with open_writer() as writer:
+            while batch is not None:
+                writer.add_batch(batch)
+                batch = None  # before the next one takes memory
+                batch = next(batches, None)
+    return converted(began, reader, getattr(writer, counted), written_bytes(writer), getattr(writer, "messages", 0))
+
+
+def write_dataset(
+    dataset: Any,
+    dst: Any,
+    to: str | None,
+    layout: Any,
+    progress: Progress | None,
+    how: dict[str, Any],
+    *of_graph: int,
+) -> Conversion:
+    """Write a `Dataset` to a file, or tables in a directory. ``of_graph`` is for property graphs."""
     began = time.perf_counter()
     threads = how.pop("threads", None) or dataset._threads
-    how["prefixes"] = dict(how.get("prefixes") or {})
-    layout = how["layout"]
     target = None if layout in FOLDERS else find(to, name_of(dst), tables=True)
     if target is None or target.content is Content.TABLE:
-        refuse_for_tables({**how, "layout": None})
+        refuse_for_tables(how)
     if target is None:
         if layout == "ids" and dataset._sources.labels.mode == "skolemize":
             raise JellyArgumentError('layout="ids" does not go with blank_nodes="skolemize"')
@@ -128,14 +156,14 @@ def write_dataset(
             raise JellyArgumentError(f"dst is {dst!r:.80}: expected the path of a directory")
     if how["drop_graphs"]:
         dataset = dataset._then(*dataset._steps, triples)
-    how["layout"] = layout or dataset._layout
-    flat = bool(dataset._steps) or dataset._sorted_by is not None
+    sources, columns = dataset._sources, layout or dataset._layout
     with Workers(threads) as workers:
         if target is not None and dataset._sorted_by is None:
-            done = _copied(dataset._sources, dataset._steps, dst, target, how, workers)
+            done = _copied(sources, dataset._steps, dst, target, columns, how, workers)
             if done is not None:
                 return Conversion(*done, time.perf_counter() - began, 0, [])
-        sources = dataset._sources.scoped() if layout == "ids" else dataset._sources
+        flat = dataset._is_changed
+        sources = sources.scoped() if layout == "ids" else sources
         source = dataset._stream(sources, workers, as_is=not flat, to_jelly=target is JELLY)
         batches: Any = dataset._run(source.watched(progress, dataset._condition))
         with contextlib.closing(batches):
@@ -146,11 +174,10 @@ def write_dataset(
             elif target is None:
                 from jelly._dataset.tables.property_graph import write_property_graph
 
-                rows, size = write_property_graph(dst, batches, **of_graph), bytes_of(dst)
+                rows, size = write_property_graph(dst, batches, *of_graph), bytes_of(dst)
             else:
-                rows, size = write_stream(
-                    dst, batches, source, target, flat=flat, known=dataset._knows_all, workers=workers, **how
-                )
+                how |= {"flat": flat, "known": dataset._knows_all, "layout": columns}
+                rows, size = write_stream(dst, batches, source, target, workers=workers, **how)
     return converted(began, source, rows, size)
 
 
@@ -289,9 +316,9 @@ def _copied_frames(
     given = sources.settings
     if more or others or not isinstance(step, Frames) or given.keys() - {"format"} or sources.labels.mode != "keep":
         return None
-    if not (is_text(dst) or is_text(src)) or _chosen({**how, "layout": None}):
+    if not (is_text(dst) or is_text(src)) or _chosen(how):
         return None
-    if find(given.get("format"), name_of(src), tables=True) is not JELLY:
+    if format_of(src, given.get("format")) is not JELLY:
         return None
     from jelly._bytes.frame_text import FRAME, message
 
@@ -322,13 +349,19 @@ def write_table(
 
 
 def _copied(
-    sources: Sources, steps: Sequence[Step], dst: Any, target: Format, how: Mapping[str, Any], workers: Workers
+    sources: Sources,
+    steps: Sequence[Step],
+    dst: Any,
+    target: Format,
+    layout: str,
+    how: Mapping[str, Any],
+    workers: Workers,
 ) -> tuple[int, int, int] | None:
     """Write the columns of a table, or frames, as they are, if nothing but the form of the file is to change.
 
     The number of rows, and of the bytes read and written; None if statements are to be written.
     """
-    table = None if steps or how["layout"] == "typed" else sources.table
+    table = None if steps or layout == "typed" else sources.table
     if target.content is not Content.TABLE or table is None:
         return _copied_frames(sources, steps, dst, how) if target is JELLY else None
     from jelly._formats.table_files import read_table_file, write_table_file

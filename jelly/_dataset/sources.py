@@ -8,14 +8,17 @@ import os
 import re
 import uuid
 from collections.abc import Iterable
+from copy import copy
 from typing import Any
 
 from jelly._bytes.names import is_open_file, is_path, is_url, is_web, name_of, split_suffix
 from jelly._dataset.blank_node_scope import BlankNodes, Mode
 from jelly._formats.index import SUFFIX
 from jelly._formats.registry import (
+    COMMON,
     FORMATS,
     READING,
+    SEVERAL,
     TABLE_SUFFIXES,
     VERSIONS,
     format_of,
@@ -26,11 +29,10 @@ from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError
 
 # Keywords of what reads sources.
-OF_SOURCES = READING | VERSIONS | {"blank_nodes", "skolem_base", "threads"}
+OF_SOURCES = READING | VERSIONS | SEVERAL
 
 _MAGIC = re.compile(r"[*?\[]")
-# Keywords of all formats, and of a part of a Jelly file none.
-OWN = ("format", "strict", "on_error", "delimited")
+_SUFFIXES = tuple(suffix for format in FORMATS.values() for suffix in format.suffixes)
 
 
 def expand(src: Any) -> list[Any]:
@@ -45,11 +47,13 @@ def expand(src: Any) -> list[Any]:
     if isinstance(src, list | tuple):
         if not src:
             raise JellyArgumentError("the list of sources is empty: expected at least one path, bytes or file object")
-        if _is_chunks(src):
+        if all(isinstance(each, bytes | bytearray | memoryview) for each in src):
             return [src]
         return [found for each in src for found in expand(each)]
+    if src is None or isinstance(src, int | float):
+        raise JellyArgumentError(f"a source is {src!r}: expected a path, URL, bytes, binary file or chunks of bytes")
     if not is_path(src) or not isinstance(name := os.fspath(src), str) or name == "-":
-        return [_refused(src)]
+        return [src]
     if is_web(name) or os.path.isfile(name):
         return [src]
     if is_url(name):
@@ -58,9 +62,8 @@ def expand(src: Any) -> list[Any]:
         listed = list_url(name, {})
         if listed is None:
             raise FileNotFoundError(f"there is no such file: {name}")
-        if [path for path, _, _ in listed] == [name]:
-            return [name]
-        return _known(name, (path for path, _, _ in listed))
+        paths = [path for path, _, _ in listed]
+        return paths if paths == [name] else _known(name, paths)
     if os.path.isdir(name):
         found = glob.glob(os.path.join(glob.escape(name), "**", "*"), recursive=True)
         return _known(name, (path for path in found if os.path.isfile(path)))
@@ -72,25 +75,13 @@ def expand(src: Any) -> list[Any]:
     return [src]
 
 
-def _is_chunks(src: list[Any] | tuple[Any, ...]) -> bool:
-    return all(isinstance(each, bytes | bytearray | memoryview) for each in src)
-
-
-def _refused(src: Any) -> Any:
-    """A source, if it can be one."""
-    if src is None or isinstance(src, int | float):
-        raise JellyArgumentError(f"a source is {src!r}: expected a path, URL, bytes, binary file or chunks of bytes")
-    return src
-
-
 def _known(name: str, paths: Iterable[str]) -> list[str]:
     """Those files of a directory, in order, whose suffix is that of a format of statements or of a table."""
     found = sorted(path for path in paths if is_known(path))
     if not found:
-        suffixes = [suffix for format in FORMATS.values() for suffix in format.suffixes]
         raise FileNotFoundError(
             f"the directory {name} has no file of statements: expected files with one of the suffixes"
-            f" {', '.join((*suffixes, *TABLE_SUFFIXES))}, and perhaps one of a compression"
+            f" {', '.join((*_SUFFIXES, *TABLE_SUFFIXES))}, and perhaps one of a compression"
         )
     return found
 
@@ -101,8 +92,7 @@ def is_known(path: str) -> bool:
     >>> is_known("x.nt.gz"), is_known("x.parquet"), is_known("x.txt")
     (True, True, False)
     """
-    suffix = split_suffix(path)[0]
-    return table_kind(path) is not None or any(suffix in format.suffixes for format in FORMATS.values())
+    return table_kind(path) is not None or split_suffix(path)[0] in _SUFFIXES
 
 
 class Sources:
@@ -126,26 +116,21 @@ class Sources:
     @property
     def table(self) -> Any:
         """The source, if it is one file of a table that is to be taken as it is."""
-        settings = self.settings
-        is_plain = len(self.each) == 1 and self.labels.mode == "keep" and settings.get("format") is None
-        if not is_plain or not table_kind(self.each[0]) or is_url(os.fspath(self.each[0])):
-            return None
-        return None if any(map(settings.get, VERSIONS)) else self.each[0]
+        only, *more = self.each
+        is_plain = not more and self.labels.mode == "keep" and not any(map(self.settings.get, ("format", *VERSIONS)))
+        return only if is_plain and table_kind(only) and not is_url(os.fspath(only)) else None
 
     @property
     def size(self) -> int | None:
         """Bytes of all sources, if each is a file or bytes."""
-        total = 0
-        for each in self.each:
-            if not isinstance(each, bytes) and not (is_path(each) and os.path.isfile(each)):
-                return None
-            total += len(each) if isinstance(each, bytes) else os.path.getsize(each)
-        return total
+        if not all(isinstance(each, bytes) or (is_path(each) and os.path.isfile(each)) for each in self.each):
+            return None
+        return sum(len(each) if isinstance(each, bytes) else os.path.getsize(each) for each in self.each)
 
     def but(self, **defaults: Any) -> Sources:
         """The same, with keywords of `Reader` where they are not given."""
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__, settings=defaults | self.settings)
+        made = copy(self)
+        made.settings = defaults | self.settings
         return made
 
     def scoped(self) -> Sources:
@@ -157,7 +142,7 @@ class Sources:
         settings = self.settings
         if len(self.each) > 1 and settings.get("format") is None and (name := name_of(source)) and not is_web(name):
             # Formats may differ, and each has limits of its own.
-            settings = having(settings, format_of(source).reading | VERSIONS | set(OWN))
+            settings = having(settings, format_of(source).reading | VERSIONS | COMMON)
         return Reader(source, **settings)
 
 
@@ -166,10 +151,14 @@ def is_table(source: Any) -> bool:
     return hasattr(source, "__arrow_c_stream__") and not hasattr(source, "read")
 
 
+def is_file(source: Any) -> bool:
+    """Whether a source is the path or URL of a file, and not of a pipe."""
+    return is_path(source) and source != "-" and (os.path.isfile(source) or not os.path.exists(source))
+
+
 def _name(source: Any) -> str:
     """The name that decides the labels of the blank nodes of a source: a path or URL, a hash of bytes, or a new one."""
-    is_pipe = is_path(source) and os.path.exists(source) and not os.path.isfile(source)
-    if is_path(source) and source != "-" and not is_pipe or is_open_file(source):
+    if is_file(source) or is_open_file(source):
         return name_of(source)
     if isinstance(source, bytes | bytearray | memoryview):
         source = [source]

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 import numpy as np
 
 from jelly._bytes.names import split_suffix
-from jelly._bytes.part_file import PartFolder
 from jelly._core.base.batch import Batch
-from jelly._core.base.kinds import Kind
 from jelly._core.terms.materialize import Materializer
-from jelly._dataset.steps.order import Run
-from jelly._dataset.steps.sort import Sort
+from jelly._core.terms.model import IRI, DefaultGraph, QuotedTriple
+from jelly._dataset.steps.order import Run, Sort
 from jelly._streams.spool import Spool
-from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
+from jelly.errors import JellyArgumentError, JellyLimitError
 
-_SLOTS = {"subject": "s", "predicate": "p", "object": "o", "graph": "g"}
 # Characters of a term that its file has in its name.
 _LONGEST = 60
 
@@ -53,7 +48,7 @@ class Part:
     term: Any = None
 
 
-class _Names:
+class Names:
     """The names of the files: one part of ``out`` is replaced."""
 
     def __init__(self, out: str | os.PathLike[str]) -> None:
@@ -64,106 +59,37 @@ class _Names:
             packed = split_suffix(name)[1]
             stem, suffix = os.path.splitext(name[: len(name) - len(packed)])
             name = f"{stem}-{{}}{suffix}{name[len(name) - len(packed) :]}"
-        self.folder, base = os.path.split(name)
-        self._before, _, self._after = base.partition("{}")
+        self.folder, self._name = os.path.split(name)
         self._taken: set[str] = set()
 
     def of(self, label: str) -> str:
         """The path for a label; another one for one that was there, in any case of letters."""
-        for number in count(1):
-            made = label if number == 1 else f"{label}-{number}"
-            if made.lower() not in self._taken:
-                self._taken.add(made.lower())
-                return os.path.join(self.folder, self._before + made + self._after)
-        raise AssertionError
+        made, number = label, 1
+        while made.lower() in self._taken:
+            number += 1
+            made = f"{label}-{number}"
+        self._taken.add(made.lower())
+        return os.path.join(self.folder, self._name.replace("{}", made, 1))
 
 
-def _label(batch: Batch, term: int) -> str:
+def _label(term: Any) -> str:
     """A short name for a term, of characters that every file system has."""
-    if term < 0:
+    if isinstance(term, DefaultGraph):
         return "default"
-    text = batch.term_text(term)
-    if batch.kind[term] == Kind.IRI:
+    text = "" if isinstance(term, QuotedTriple) else term.value
+    if isinstance(term, IRI):
         # What stands after the last of these says most.
-        parts = text.rstrip("/#").replace("#", "/").split("/")
-        text = parts[-1]
+        text = text.rstrip("/#").replace("#", "/").rpartition("/")[2]
     made = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in text)[:_LONGEST].strip(".")
     return made or "term"
 
 
-def split_batches(
-    batches: Iterator[Batch],
-    dst: str | os.PathLike[str],
-    write: Callable[[str, Iterator[Batch]], int],
-    *,
-    rows: int | None,
-    parts: int | None,
-    by: str | None,
-    max_files: int,
-    memory: int,
-) -> list[Part]:
-    """Write Batches to several files, see `Dataset.split`. ``write`` writes one file, and returns its statements."""
-    if (rows is not None) + (parts is not None) + (by is not None) != 1:
-        raise JellyArgumentError("give one of rows=, parts= and by=: how to split")
-    for name, number in {"rows": rows, "parts": parts, "max_files": max_files}.items():
-        if number is not None and number < 1:
-            raise JellyArgumentError(f"{name} is {number}: expected 1 or more")
-    slot = None if by is None else _SLOTS.get(by, by)
-    if slot is not None and slot not in _SLOTS.values():
-        raise JellyArgumentError(f"by={by!r}: expected one of {', '.join(_SLOTS)}")
-    names = _Names(dst)
-    made: list[Part] = []
-    with ExitStack() as stack:
-        pieces: Iterator[tuple[str, Any, Iterator[Batch]]]
-        if slot is not None:
-            ordered = Sort(slot, memory)(_counted(batches, slot, max_files))
-            pieces = _by_term(ordered, slot)
-        elif parts is not None:
-            spool = Spool(memory // 4, stack)
-            for batch in batches:
-                spool.add(batch)
-            sizes = [spool.rows // parts + (number < spool.rows % parts) for number in range(parts)]
-            pieces = _by_size(spool.batches(), [size for size in sizes if size])
-        else:
-            assert rows is not None
-            pieces = _by_size(batches, _repeated(rows))
-        folder = stack.enter_context(PartFolder(names.folder))
-        for label, term, some in pieces:
-            path = names.of(label)
-            with _named(folder, path):
-                made.append(Part(path, write(folder.of(path), some), term))
-        folder.commit(part.path for part in made)
-    return made
-
-
-@contextmanager
-def _named(folder: PartFolder, path: str) -> Iterator[None]:
-    """Within this, errors of a file in a part folder have the name that it is to get."""
-    hidden = folder.of(path)
-    try:
-        yield
-    except OSError as error:
-        if error.filename == hidden:
-            error.filename = path
-        raise
-    except JellyError as error:
-        if error.source == hidden:
-            error.source = path
-        raise
-
-
-def _repeated(rows: int) -> Iterator[int]:
-    while True:
-        yield rows
-
-
-def _by_size(batches: Iterator[Batch], sizes: Iterable[int]) -> Iterator[tuple[str, None, Iterator[Batch]]]:
+def by_size(batches: Iterator[Batch], sizes: Iterable[int]) -> Iterator[tuple[str, None, Iterator[Batch]]]:
     """Pieces of some sizes, with their numbers. Each must be taken to its end before the next."""
     run = Run(batches)
 
     def piece(size: int) -> Iterator[Batch]:
         while size and run.fill():
-            assert run.batch is not None
             some = run.upto(min(run.at + size, len(run.batch)))
             size -= len(some)
             yield some
@@ -174,26 +100,27 @@ def _by_size(batches: Iterator[Batch], sizes: Iterable[int]) -> Iterator[tuple[s
         yield f"{number:05}", None, piece(size)
 
 
-def _by_term(batches: Iterator[Batch], slot: str) -> Iterator[tuple[str, Any, Iterator[Batch]]]:
-    """Pieces of equal terms in one place, of Batches that are sorted by it."""
-    run = Run((batch.unique() for batch in batches), slot)  # equal terms have equal ids
+def by_parts(batches: Iterator[Batch], n: int, spool: Spool) -> Iterator[tuple[str, None, Iterator[Batch]]]:
+    """Some pieces of nearly equal sizes."""
+    for batch in batches:
+        spool.add(batch)
+    sizes = [spool.rows // n + (number < spool.rows % n) for number in range(n)]
+    return by_size(spool.batches(), [size for size in sizes if size])
 
-    def ids() -> Any:
-        """The terms of the rows that are left, -1 for the default graph."""
-        assert run.batch is not None
-        found = getattr(run.batch, slot)
-        return np.full(len(run.batch) - run.at, -1) if found is None else found[run.at :]
+
+def by_term(
+    batches: Iterator[Batch], slot: str, most: int, memory: int
+) -> Iterator[tuple[str, Any, Iterator[Batch]]]:
+    """Pieces of equal terms in one place, in the order of the terms, of which there may be so many."""
+    run = Run(Sort(slot, memory)(_counted(batches, slot, most)), slot)
 
     def piece(wanted: tuple[Any, ...]) -> Iterator[Batch]:
-        while run.fill() and run.key(run.at) == wanted:
-            here = ids()
-            other = np.flatnonzero(here != here[0])
-            yield run.upto(run.at + (int(other[0]) if len(other) else len(here)))
+        while run.fill() and (some := run.take(wanted, True)) is not None:
+            yield some
 
     while run.fill():
-        assert run.batch is not None
         key = run.key(run.at)
-        yield _label(run.batch, int(ids()[0])), key[0], piece(key)
+        yield _label(key[0]), key[0], piece(key)
 
 
 def _counted(batches: Iterable[Batch], slot: str, most: int) -> Iterator[Batch]:

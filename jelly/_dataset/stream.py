@@ -17,10 +17,9 @@ from jelly._bytes.source import Progress
 from jelly._bytes.workers import Workers, pipelined
 from jelly._core.base.batch import Batch
 from jelly._core.rules.needs import refuse_quoted
-from jelly._dataset.seekable.file import Indexed, JellyFile
-from jelly._dataset.seekable.segments import Condition, open_filtered, open_index, query_of
+from jelly._dataset.seekable.file import Condition, Indexed, JellyFile, open_filtered, open_index, query_of
 from jelly._dataset.sources import Sources, is_table
-from jelly._dataset.steps.sort import merged_sources
+from jelly._dataset.steps.order import Run, merged
 from jelly._formats.filters import Query
 from jelly._formats.registry import JELLY, THRIFT, Format, having
 from jelly._options.options import COLUMN_VERSION, PhysicalType, StreamOptions
@@ -107,9 +106,11 @@ class Stream:
     ) -> Iterator[Batch]:
         query = query_of(condition, self.sources.labels)
         if self.sorted_by is not None:
-            each = enumerate(self.sources.each)
-            named = [(name_of(source) or f"source {number}", seen(self._of(number))) for number, source in each]
-            return merged_sources(named, self.sorted_by, self.unique)
+            runs = [
+                Run(seen(self._of(number)), self.sorted_by, name_of(source) or f"source {number}")
+                for number, source in enumerate(self.sources.each)
+            ]
+            return merged(runs, self.sorted_by, self.unique)
         if self.is_one:
             return seen(self._of(0, query))
         if index(self.threads) <= 1:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jelly._bytes.names import name_of
+from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.registry import WRITING, Content, find
@@ -78,9 +79,8 @@ def write(
     target = find(settings.get("format"), name_of(dst), tables=True)
     if is_table or target.content is Content.TABLE:
         from jelly._bytes.workers import Workers
-        from jelly._dataset.dataset import Dataset
         from jelly._dataset.output import refuse_for_tables, write_table
-        from jelly._dataset.sources import Sources
+        from jelly._dataset.scan import dataset_of
 
         given: dict[str, Any] = {**settings}
         given.pop("format", None)
@@ -90,7 +90,7 @@ def write(
 
             return write_table_file(dst, statements, kind=target.name)
         if is_table:
-            made = Dataset(Sources(statements)).write(dst, to=target.name, options=options, layout=layout, **given)
+            made = dataset_of(statements).write(dst, to=target.name, options=options, layout=layout, **given)
             return made.statements
         threads = given.pop("threads", 1)
         refuse_for_tables(given | {"options": options})
@@ -102,8 +102,8 @@ def write(
 
 
 def _batches(statements: Iterable[Any]) -> Iterator[Batch]:
-    iterator, more = iterate(statements), True
+    builder, iterator, more = BatchBuilder(4), iterate(statements), True
     while more:
-        builder = BatchBuilder(4)
         more = builder.extend(iterator, COLLECT_ROWS)
-        yield builder.batch
+        yield select(builder.batch, slice(None))
+        builder.clear()  # but not of statements that it has taken ahead

@@ -401,6 +401,13 @@ def metadata_array(frames: np.ndarray[Any, Any], metadata: Metadata) -> pa.Array
     return pa.array(values, _METADATA).take(pa.array(places[:n]))
 
 
+def first_rows(batches: Iterator[pa.RecordBatch], n: int) -> Iterator[pa.RecordBatch]:
+    """The first rows of record batches. No more of these are taken."""
+    while n > 0 and (batch := next(batches, None)) is not None:
+        yield batch.slice(0, n)
+        n -= len(batch)
+
+
 @checked()
 def from_batches(
     batches: Iterable[Batch],

@@ -238,11 +238,6 @@ def checksum_keyframes(keyframes: Sequence[tuple[int, ...]]) -> int:
     return zlib.crc32(b"".join(struct.pack("<2q", *key[:2]) for key in keyframes))
 
 
-def keyframes_of(index: Index) -> list[tuple[int, int]]:
-    """Byte offset and first statement of each keyframe of an index."""
-    return [(key.offset, key.statement) for key in index.keyframes]
-
-
 # ---- reading
 
 
@@ -439,7 +434,7 @@ def _parse(name: str, source: Any, end: int, index: Index, of: Any) -> Filters |
     version, segments, keyframes, size, ends = _HEAD.unpack_from(directory)
     if version != _VERSION:
         raise CorruptIndex(f"they have version {version}, this is version {_VERSION}")
-    if segments != len(index.keyframes) or keyframes != checksum_keyframes(keyframes_of(index)):
+    if segments != len(index.keyframes) or keyframes != checksum_keyframes(index.keyframes):
         raise CorruptIndex("they belong to other keyframes; make them anew with `jelly index --terms`")
     if of is not None and (size != index.size or ends != checksum_ends(of, size)):
         raise CorruptIndex("the file has changed since; make them anew with `jelly index --terms`")

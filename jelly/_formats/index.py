@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
 
 from jelly._bytes.compression import suffix_of
 from jelly._bytes.source import CHUNK, MAX_EXPANSION
@@ -61,8 +61,7 @@ class CorruptIndex(Exception):
     """The reason why an index cannot be trusted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Keyframe:
+class Keyframe(NamedTuple):
     """A frame from which a stream can be read: byte ``offset``, number of its first ``statement``, its ``frame``.
 
     In a stream of patches all rows count as statements, also the ends of patches, and ``place`` is 4 times the
@@ -139,7 +138,7 @@ def pack_index(
     place: int = 0,
 ) -> bytes:
     """Encode the index. ``keyframes`` are those after the first frame."""
-    version, n_head, n_key = _kind(options)
+    version, n_head, n_key = shape_of(options)
     numbers = [version, checksum_options(options), last_frame, statements, frames, len(keyframes), place][:n_head]
     for key in keyframes:
         numbers += key[:n_key]
@@ -147,7 +146,8 @@ def pack_index(
     return body + _TAIL.pack(zlib.crc32(body), len(body) + _TAIL.size, _MAGIC)
 
 
-def _kind(options: StreamOptions | PatchOptions) -> tuple[int, int, int]:
+def shape_of(options: StreamOptions | PatchOptions) -> tuple[int, int, int]:
+    """The version, the number of integers in the head, and the number of integers for each keyframe."""
     return _PATCH if isinstance(options, PatchOptions) else _RDF
 
 
@@ -192,7 +192,7 @@ def read_index(
 
 def _parse(file: Any, size: int, body: bytes, options: StreamOptions | PatchOptions) -> Index:
     version, checksum, last_frame, statements, frames, n = _HEAD.unpack_from(body)
-    expected, n_head, n_key = _kind(options)
+    expected, n_head, n_key = shape_of(options)
     if version != expected:
         raise CorruptIndex(f"it has version {version}, this is version {expected}")
     if checksum != checksum_options(options):

@@ -317,7 +317,9 @@ SEEKING = JELLY.reading - {"joined"}
 VERSIONS = frozenset({"rdf", "star"})
 # Keywords of functions that read several sources.
 SEVERAL = frozenset({"blank_nodes", "skolem_base", "threads"})
-READING = frozenset({"format", "delimited", "strict", "on_error"}).union(*(f.reading for f in FORMATS.values()))
+# Those of every format, which change nothing of how a file with an index is read.
+COMMON = frozenset({"format", "delimited", "strict", "on_error"})
+READING = COMMON.union(*(f.reading for f in FORMATS.values()))
 _FRAMING = frozenset({"format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "threads"})
 WRITING = (_FRAMING | {"options", "index", "library", "keep_labels"}).union(*(f.writing for f in FORMATS.values()))
 PATCH_WRITING = _FRAMING | {"marked_bnodes", "quoted"}

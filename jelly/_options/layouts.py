@@ -49,15 +49,15 @@ class TableLayout:
         return next(name for name, found in self.parts.items() if found == part)
 
 
+# The places of a statement, by their letters.
+PLACES = {"s": "subject", "p": "predicate", "o": "object", "g": "graph"}
 _FLAT = ("subject", "predicate", "object", "object_kind", "datatype", "lang", "graph")
 
 LAYOUTS: dict[str, TableLayout] = {
     layout.name: layout
     for layout in (
         TableLayout("flat", "plain", {name: name for name in _FLAT}, _FLAT[:4], {"direction": "direction"}),
-        TableLayout(
-            "ntriples", "ntriples", {"s": "subject", "p": "predicate", "o": "object", "g": "graph"}, ("s", "p", "o"), {}
-        ),
+        TableLayout("ntriples", "ntriples", PLACES, ("s", "p", "o"), {}),
     )
 }
 

@@ -21,8 +21,7 @@ from jelly._bytes.source import MAX_EXPANSION, Progress, Source
 from jelly._core.base.constants import Op
 from jelly._core.jelly.row_counter import PLACES, TERM_PARTS, RowCounter
 from jelly._dataset.dataset import Dataset
-from jelly._dataset.seekable.file import JellyFile
-from jelly._dataset.seekable.segments import open_filtered
+from jelly._dataset.seekable.file import JellyFile, open_filtered
 from jelly._dataset.sources import Sources, expand, is_table
 from jelly._formats.registry import (
     JELLY,

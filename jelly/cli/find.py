@@ -14,8 +14,7 @@ import click
 
 import jelly
 from jelly._bytes.names import is_url, is_web
-from jelly._dataset.conditions.filter import Condition
-from jelly._dataset.conditions.pattern import parse_term
+from jelly._dataset.conditions.pattern import Condition, parse_term
 from jelly._formats.registry import TABLE_FORMATS
 from jelly._options.namespaces import KNOWN
 from jelly.cli.common import exits, progress_bar, say, show

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jelly._bytes.source import Progress
-from jelly._dataset.contents import convert_items
-from jelly._dataset.output import Conversion
+from jelly._dataset.output import Conversion, convert_items
 from jelly._formats.registry import MESSAGE_READING
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked

@@ -8,8 +8,7 @@ from typing import Any
 
 from jelly._bytes.source import Progress
 from jelly._bytes.workers import Workers
-from jelly._dataset.contents import convert_items
-from jelly._dataset.output import Conversion
+from jelly._dataset.output import Conversion, convert_items
 from jelly._dataset.seekable.file import Indexed, open_indexed
 from jelly._formats.registry import JELLY_PATCH, PATCH_READING, PATCH_WRITING, table_kind
 from jelly._options.layouts import Layout

@@ -15,9 +15,9 @@ import numpy as np
 from jelly._dataset.blank_node_scope import Mode
 from jelly._dataset.conditions.pattern import Pattern
 from jelly._dataset.conditions.where import joined, where
-from jelly._dataset.seekable.segments import query_of
+from jelly._dataset.seekable.file import query_of
 from jelly._formats.arrow_input import check_columns
-from jelly._formats.arrow_tables import from_results, pa
+from jelly._formats.arrow_tables import first_rows, from_results, pa
 from jelly._formats.registry import RDF_PATCH, Content
 from jelly._options.layouts import LAYOUTS, Layout
 from jelly.errors import JellyOptionsError, need
@@ -80,12 +80,6 @@ class JellyReader(DataSourceReader):
         return self.settings.read(partition.value or (), to_arrow(self.struct), self.keep)
 
 
-def _first_rows(batches: Iterator[pa.RecordBatch], n: int) -> Iterator[pa.RecordBatch]:
-    while n > 0 and (batch := next(batches, None)) is not None:
-        yield batch.slice(0, n)
-        n -= len(batch)
-
-
 class PushdownReader(JellyReader):
     """A reader that only reads rows that pass the filters, and no more than a query takes.
 
@@ -107,10 +101,10 @@ class PushdownReader(JellyReader):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         batches = super().read(partition)
-        return batches if self.limit is None else _first_rows(batches, self.limit)
+        return batches if self.limit is None else first_rows(batches, self.limit)
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        found: list[Pattern] = []
+        found: list[Pattern | None] = []
         self.has_filters = bool(filters)
         for filter in filters:
             if isinstance(filter, EqualTo | In) and len(filter.attribute) == 1:
@@ -120,9 +114,8 @@ class PushdownReader(JellyReader):
                     self.only = set(values) if self.only is None else self.only & set(values)
                     continue
                 self.wanted[name] = self.wanted.get(name, set(values)) & set(values)
-                if (pattern := where(name, values)) is not None:
-                    found.append(pattern)
-        self.keep = joined(found) if found else None
+                found.append(where(name, values))
+        self.keep = joined(found)
         # Spark evaluates the filters again on these rows, which costs little: it must also filter the rows of errors.
         return filters
 

@@ -279,7 +279,7 @@ METHODS_LEFT_OUT = {
         on_delete_topic on_list_topics on_publish on_subscribe""",
     "for the package": """
         PatchReader.watched MessageReader.watched Results.watched
-        JellyFile.chosen JellyFile.matching JellyFile.parts JellyFile.rows JellyFile.run
+        JellyFile.matching JellyFile.parts JellyFile.rows JellyFile.run
         Pattern.query Reader.watched Writer.allow Topics.acknowledge Topics.run Subscription.send_metadata""",
     "of another library, or a result": """
         Dataset.to_pandas Dataset.to_polars Results.to_pandas Results.to_polars

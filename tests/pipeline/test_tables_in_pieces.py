@@ -49,6 +49,13 @@ def test_csv_is_that_of_one_writer(tmp_path: Path) -> None:
     assert (tmp_path / "many.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
 
 
+def test_no_statement_is_lost_where_texts_fill_a_batch(tmp_path: Path) -> None:
+    texts = [f"{i}{'x' * 99_999}" for i in range(400)]
+    statements = (jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal(text)) for text in texts)
+    assert jelly.write(tmp_path / "out.parquet", statements) == len(texts)
+    assert [statement.o.value for statement in jelly.scan(tmp_path / "out.parquet")] == texts
+
+
 def columns(frames: bool = False, rows: int = 1000) -> pa.Table:
     table = jelly.read_arrow(lines(rows, quads=True), format="nq", layout="ntriples").read_all()
     return table.append_column("frame", pa.array([i // 90 for i in range(rows)])) if frames else table

@@ -18,7 +18,7 @@ from readings import narrowed, read_part, split
 import jelly
 from jelly._dataset.blank_node_scope import KEEP
 from jelly._dataset.conditions.where import where
-from jelly._dataset.seekable.segments import query_of
+from jelly._dataset.seekable.file import query_of
 from jelly._dataset.seekable.sidecar import make_sidecar
 from jelly.spark._parts import Part
 from jelly.spark._parts.files import File, find_files

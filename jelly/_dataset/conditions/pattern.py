@@ -1,9 +1,9 @@
-"""Patterns of statements, decided on the term ids of a Batch before any object or text is made."""
+"""Patterns of statements and conditions, decided on the term ids of a Batch before any object or text is made."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
@@ -12,10 +12,12 @@ import numpy as np
 
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
-from jelly._core.base.kinds import Kind
+from jelly._core.base.constants import RDF
+from jelly._core.base.kinds import Kind, kinds_of
 from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, Literal, QuotedTriple, to_term
 from jelly._dataset.conditions.terms import HashedTerms, Ids, Terms, sought
 from jelly._formats.filters import MAX_SOUGHT, Query, Sought
+from jelly._options.foreign_terms import Foreign
 from jelly._options.settings import checked
 from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError, JellyError
@@ -145,32 +147,21 @@ class OfKinds(_Matcher):
         return None if self.text is None else sought(IRI(self.text))  # the kind is none of its business
 
 
-class _OtherTerm(Protocol):
-    """A term of pyoxigraph. Terms of RDFLib are texts."""
-
-    @property
-    def value(self) -> str: ...
-
-
 class _OtherTriple(Protocol):
     """A triple term of pyoxigraph."""
 
     @property
     def subject(self) -> Any: ...
 
-    @property
-    def predicate(self) -> Any: ...
-
-    @property
-    def object(self) -> Any: ...
-
 
 _One: TypeAlias = (
-    str | IRI | BlankNode | Literal | QuotedTriple | DefaultGraph | _OtherTerm | _OtherTriple
+    str | IRI | BlankNode | Literal | QuotedTriple | DefaultGraph | Foreign | _OtherTriple
     | IRIPrefix | Datatype | LanguageRange
 )  # fmt: skip
 # What a place may be: None is anything.
 Wanted: TypeAlias = _One | Iterable[_One] | None
+# The terms that a place may have, and what else matches; None if it may be anything.
+_Terms: TypeAlias = tuple[Any, ...] | None
 
 
 def parse_term(text: str) -> Any:
@@ -265,10 +256,10 @@ class Pattern(Rows):
 
     @checked()
     def __init__(self, s: Wanted = None, p: Wanted = None, o: Wanted = None, g: Wanted = None) -> None:
-        self.s: tuple[Any, ...] | None = _several(s)
-        self.p: tuple[Any, ...] | None = _several(p)
-        self.o: tuple[Any, ...] | None = _several(o)
-        self.g: tuple[Any, ...] | None = _several(g, is_graph=True)
+        self.s: _Terms = _several(s)
+        self.p: _Terms = _several(p)
+        self.o: _Terms = _several(o)
+        self.g: _Terms = _several(g, is_graph=True)
 
     def __repr__(self) -> str:
         given = [f"{slot}={list(wanted)!r}" for slot in "spog" if (wanted := getattr(self, slot)) is not None]
@@ -338,17 +329,17 @@ class Place:
         self.default = any(isinstance(one, DefaultGraph) for one in wanted)
         self._matchers = [one for one in wanted if isinstance(one, _Matcher)]
         self._terms = [one for one in wanted if not isinstance(one, _Matcher | DefaultGraph)]
+        # Whether labels of blank nodes count.
+        self.has_labels = any(
+            isinstance(one, BlankNode | QuotedTriple) or (isinstance(one, OfKinds) and Kind.BNODE in one.kinds)
+            for one in wanted
+        )
 
     @cached_property
-    def _hashed(self) -> HashedTerms:
-        return HashedTerms(self._terms)
-
-    @property
-    def has_labels(self) -> bool:
-        """Whether labels of blank nodes count."""
-        return any(isinstance(one, BlankNode | QuotedTriple) for one in self._terms) or any(
-            isinstance(one, OfKinds) and Kind.BNODE in one.kinds for one in self._matchers
-        )
+    def _hashed(self) -> HashedTerms | None:
+        """The terms by their hashes, where each is not searched for by itself."""
+        is_deep = any(isinstance(one, QuotedTriple) for one in self._terms)
+        return HashedTerms(self._terms) if is_deep or len(self._terms) > _MANY else None
 
     @cached_property
     def sought(self) -> tuple[bool, list[Sought]] | None:
@@ -377,25 +368,111 @@ class Place:
     def _ids(self, batch: Batch, terms: Terms) -> Ids:
         """The ids of the terms of a Batch that match."""
         found = [matcher._ids(terms) for matcher in self._matchers]
-        if len(self._terms) > _MANY:
+        if self._hashed is not None:
             found.append(self._hashed.find(batch))
         else:
             found += [terms.equal(term) for term in self._terms]
         return np.concatenate(found) if found else np.zeros(0, np.int64)
 
 
-def _several(wanted: Wanted, is_graph: bool = False) -> tuple[Any, ...] | None:
-    """The terms that a place may have, as a tuple; None if it may be anything."""
+def _several(wanted: Wanted, is_graph: bool = False) -> _Terms:
     if wanted is None:
         return None
     # A quoted triple is iterable, and yet one term; terms of RDFLib are texts.
     term: Any = to_term(wanted, is_graph)
-    one = isinstance(term, (str, _Matcher, *_TERMS))
-    if not one and not isinstance(term, Iterable):
-        raise JellyArgumentError(f"a pattern has terms, not {type(term).__name__}")
+    one = isinstance(term, (str, _Matcher, *_TERMS)) or not isinstance(term, Iterable)
     ours = [to_term(each, is_graph) for each in ([term] if one else term)]
     made = tuple(parse_term(each) if isinstance(each, str) else each for each in ours)
     for each in made:
         if not isinstance(each, (_Matcher, *_TERMS)):
             raise JellyArgumentError(f"a pattern has terms, not {type(each).__name__}")
     return made
+
+
+_KINDS: dict[str, Any] = {
+    "iri": OfKinds((Kind.IRI,)),
+    "blank": OfKinds((Kind.BNODE,)),
+    "literal": OfKinds(kinds_of("literal")),
+    "quoted": OfKinds(kinds_of("triple")),
+    "default": DefaultGraph(),  # which has no term
+}
+_PROPERTIES: dict[str, Callable[[str], Any]] = {
+    "kind": _KINDS.get, "language": LanguageRange, "datatype": Datatype, "prefix": IRIPrefix
+}
+_SHORT = {"xsd:": "http://www.w3.org/2001/XMLSchema#", "rdf:": RDF}
+
+
+class Condition:
+    """A condition on one place of a statement: ``o.kind=iri|blank``, ``o.language!=en``.
+
+    >>> import jelly
+    >>> [batch] = jelly.scan(b'<a:s> <a:p> "x" .\\n<a:s> <a:p> <a:o> .', format="nt").batches()
+    >>> Condition("o.kind = literal").mask(batch).tolist(), Condition("o.kind != literal").mask(batch).tolist()
+    ([True, False], [False, True])
+    """
+
+    def __init__(self, text: str) -> None:
+        place, equals, values = text.partition("=")
+        self.negated: bool = place.endswith("!")
+        self.slot, _, self.property = place.removesuffix("!").strip().partition(".")
+        self.values: list[str] = [value.strip() for value in values.split("|")]
+        if not equals or self.slot not in tuple("spog") or self.property not in _PROPERTIES or not all(self.values):
+            raise JellyArgumentError(
+                f"{text!r} is not a condition: expected one of s, p, o and g, a dot, one of {', '.join(_PROPERTIES)}, "
+                "= or !=, and values with | between them, such as o.kind=iri|blank or o.language!=en"
+            )
+        if self.property == "datatype":
+            self.values = [_datatype(value) for value in self.values]
+        for value in self.values:
+            if self.property == "kind" and value not in _KINDS:
+                raise JellyArgumentError(f"{value!r} is not a kind of term: expected one of {', '.join(_KINDS)}")
+        self._place = Place(tuple(map(_PROPERTIES[self.property], self.values)))
+
+    def mask(self, batch: Batch) -> Ids:
+        """Of each row whether it meets the condition."""
+        found = self._place.mask(batch, self.slot, Terms(batch))
+        return ~found if self.negated else found
+
+
+def _datatype(value: str) -> str:
+    """The IRI of a datatype, written as such, in angle brackets, or with the prefix xsd: or rdf:."""
+    if value.startswith("<") and value.endswith(">"):
+        return value[1:-1]
+    base = _SHORT.get(value[:4])
+    return value if base is None else base + value[4:]
+
+
+class Selection(Rows):
+    """The rows that match a pattern and meet conditions, or with ``invert`` all others.
+
+    >>> import jelly
+    >>> [batch] = jelly.scan(b'<a:s> <a:p> "x" .\\n<a:s> <a:p> <a:o> .', format="nt").batches()
+    >>> Selection(Pattern(p="a:p"), "o.kind = literal").rows(batch).tolist()
+    [0]
+    """
+
+    def __init__(self, pattern: Pattern, where: str | Iterable[str] = (), invert: bool = False) -> None:
+        self._pattern = pattern
+        self._conditions = [Condition(text) for text in ([where] if isinstance(where, str) else where)]
+        self._invert = invert
+
+    def query(self, labels: bool = True) -> Query | None:
+        """The query for the filters of a file, see `Pattern`: without conditions, which it does not know."""
+        return None if self._invert else self._pattern.query(labels)
+
+    def _mask(self, batch: Batch) -> Ids | None:
+        """Of each row whether it is one of these; None if all are."""
+        mask = self._pattern._mask(batch)
+        if self._conditions or self._invert:
+            mask = np.ones(len(batch), bool) if mask is None else mask
+            for condition in self._conditions:
+                mask = mask & condition.mask(batch)
+        return ~mask if mask is not None and self._invert else mask
+
+    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        for batch in batches:
+            mask = self._mask(batch)
+            found = batch if mask is None else select(batch, mask)
+            del batch  # before the next one takes memory
+            if len(found):
+                yield found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, XSD_STRING_IRI
 from jelly._core.base.kinds import Kind
 from jelly._core.terms.batch_builder import BatchBuilder
-from jelly._core.terms.model import IRI, BlankNode, QuotedTriple
+from jelly._core.terms.model import IRI, BlankNode
 from jelly._formats.filters import Sought
 
 Ids = np.ndarray[Any, np.dtype[Any]]
@@ -39,7 +38,6 @@ class Terms:
     """
 
     def __init__(self, batch: Batch) -> None:
-        self._batch = batch
         self._text, self._start = batch.text, batch.start
         self._kind, self._aux = batch.kind, batch.aux
 
@@ -75,12 +73,7 @@ class Terms:
         return np.concatenate([part[(windows[self._start[part]] == wanted).all(axis=1)] for part in parts])
 
     def equal(self, term: Any) -> Ids:
-        """The ids of a term."""
-        if isinstance(term, QuotedTriple):
-            ids = np.flatnonzero(self._kind == Kind.TRIPLE)
-            quoted = self._batch.quoted[self._aux[ids]]
-            same = [np.isin(quoted[:, place], self.equal(part)) for place, part in enumerate((term.s, term.p, term.o))]
-            return ids[same[0] & same[1] & same[2]]
+        """The ids of a term that is no quoted triple."""
         text = term.value.encode()
         if isinstance(term, IRI):
             return self.with_text((Kind.IRI,), text)
@@ -132,13 +125,11 @@ class HashedTerms:
 
     def __init__(self, terms: Iterable[Any]) -> None:
         made = []
-        rows = iter((_ANCHOR, _ANCHOR, term) for term in terms)
-        while some := list(islice(rows, _BUILT)):
-            builder = BatchBuilder(3, len(some))
-            for row in some:
-                builder.add(row)
-            batch = builder.batch
-            made.append(term_hash(batch, _SEED)[batch.o])
+        builder, rows, more = BatchBuilder(3), ((term, term, term) for term in terms), True
+        while more:
+            more = builder.extend(rows, _BUILT)
+            made.append(term_hash(builder.batch, _SEED)[builder.batch.o])
+            builder.clear()
         self._hashes: Ids = np.concatenate(made)
         self._hashes = self._hashes[np.argsort(self._hashes[:, 0])]
         # Nearly all other terms are left out by these bits of their hashes.
@@ -156,13 +147,10 @@ class HashedTerms:
         return found
 
 
-_ANCHOR = IRI("")
-
-
 def sought(term: Any) -> Sought:
     """The entry of a term in filters."""
     builder = BatchBuilder(3, 1)
-    builder.add((_ANCHOR, _ANCHOR, term))
+    builder.add((term, term, term))
     batch = builder.batch
     id = int(batch.o[0])
     text = batch.text[batch.start[id] : batch.start[id + 1]].tobytes()

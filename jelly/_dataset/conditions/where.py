@@ -8,19 +8,18 @@ from typing import Any
 from jelly._core.base.kinds import Kind, kinds_of
 from jelly._core.rules.capabilities import REPLACED_LABEL
 from jelly._dataset.conditions.pattern import OfKinds, Pattern
-from jelly._options.layouts import LAYOUTS
+from jelly._options.layouts import LAYOUTS, PLACES
 
 # Each value costs a scan of all terms of a Batch.
 MAX_VALUES = 32
 
 _LITERALS = kinds_of("literal")
-_SLOTS = {"subject": "s", "predicate": "p", "object": "o", "graph": "g"}
 # The slot and the syntax of a column, by its name.
 _COLUMNS = {
-    name: (_SLOTS[part], layout.syntax)
+    name: (part[0], layout.syntax)
     for layout in LAYOUTS.values()
     for name, part in layout.columns.items()
-    if part in _SLOTS
+    if part in PLACES.values()
 }
 
 
@@ -53,7 +52,7 @@ def where(column: str, values: Iterable[Any]) -> Pattern | None:
     return Pattern(**{slot: terms})
 
 
-def joined(patterns: Iterable[Pattern]) -> Pattern:
-    """The pattern of what matches several, each of another place."""
-    places = {slot: wanted for one in patterns for slot in "spog" if (wanted := getattr(one, slot)) is not None}
-    return Pattern(**places)
+def joined(patterns: Iterable[Pattern | None]) -> Pattern | None:
+    """The pattern of what matches several, each of another place; None if there is none."""
+    places = {slot: wanted for one in patterns for slot in "spog" if (wanted := getattr(one, slot, None)) is not None}
+    return Pattern(**places) if places else None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -102,7 +104,7 @@ class GraphIds:
         """
         from jelly._dataset.ids.tables import terms_table
 
-        return terms_table(self.dictionary, 0, self.n_nodes)
+        return terms_table(self.dictionary, self.n_nodes)
 
     @property
     def relations(self) -> pa.Table:
@@ -115,7 +117,7 @@ class GraphIds:
         """
         from jelly._dataset.ids.tables import terms_table
 
-        return terms_table(self.dictionary, 0, self.n_relations, relations=True)
+        return terms_table(self.dictionary, self.n_relations, relations=True)
 
     @checked()
     def node(self, id: int) -> _Term:
@@ -185,8 +187,7 @@ class GraphIds:
             A string for each node.
         """
         batch = self.dictionary.batch(0, self.n_nodes)
-        found = Materializer(batch)
-        return [str(found.term(term)) for term in batch.o.tolist()]
+        return [batch.term(term) for term in batch.o.tolist()]
 
     @checked()
     def to_scipy(self, relation: int | None = None) -> Any:
@@ -267,35 +268,24 @@ def to_ids(
         raise JellyArgumentError(f"dtype is {dtype!r:.80}: expected int32 or int64") from None
     if kind not in (np.dtype(np.int32), np.dtype(np.int64)):
         raise JellyArgumentError(f"dtype is {kind}: expected int32 or int64")
-    if not isinstance(dictionary, GraphDictionary):
-        if dictionary is not None:
-            from jelly._dataset.ids.tables import read_dictionary
+    if dictionary is None:
+        dictionary = GraphDictionary()
+    elif not isinstance(dictionary, GraphDictionary):
+        from jelly._dataset.ids.tables import read_dictionary
 
-            dictionary = read_dictionary(dictionary)
-        else:
-            dictionary = GraphDictionary()
-    parts: tuple[list[Any], ...] = ([], [], [], [])
-    for batch in batches:
-        made = dictionary.add(batch, literals=literals, apart=apart)
-        del batch  # before the next one takes memory
-        for part, column in zip(parts, made, strict=True):
-            part.append(column)
-    sizes = [len(column) for column in parts[0]]
-    quads = any(column is not None for column in parts[3])
-    if quads:
-        parts[3][:] = [
-            np.full(n, -1, np.int32) if column is None else column for n, column in zip(sizes, parts[3], strict=True)
-        ]
-    columns = [_joined(part, kind) for part in parts[: 4 if quads else 3]]
-    return GraphIds(columns[0], columns[1], columns[2], columns[3] if quads else None, dictionary, apart)
+        dictionary = read_dictionary(dictionary)
+    add = partial(dictionary.add, literals=literals, apart=apart)  # by map, which holds no Batch meanwhile
+    parts: list[list[Any]] = [*map(list, zip(*map(add, batches), strict=True))] or [[], [], [], []]
+    ends = [0, *accumulate(map(len, parts[0]))]
+    graphs = None if all(part is None for part in parts[3]) else _joined(parts[3], ends, kind)
+    s, p, o = (_joined(part, ends, kind) for part in parts[:3])
+    return GraphIds(s, p, o, graphs, dictionary, apart)
 
 
-def _joined(parts: list[Any], kind: np.dtype[Any]) -> Any:
-    """One array of all parts, which are let go of."""
-    made = np.empty(sum(map(len, parts)), kind)
-    at = len(made)
-    while parts:
+def _joined(parts: list[Any], ends: list[int], kind: np.dtype[Any]) -> Any:
+    """One array of all parts, which are let go of; -1 where there is none."""
+    made = np.empty(ends[-1], kind)
+    for start, end in reversed([*pairwise(ends)]):
         part = parts.pop()
-        at -= len(part)
-        made[at : at + len(part)] = part
+        made[start:end] = -1 if part is None else part
     return made

@@ -6,15 +6,16 @@ import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING, Any, BinaryIO, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, Literal, Protocol, TypeVar, overload
 
-from jelly._bytes.names import is_open_file, is_path, is_url
+from jelly._bytes.names import is_open_file, is_path, is_url, is_web, split_suffix
 from jelly._bytes.source import MAX_EXPANSION, Progress, open_local
 from jelly._core.base.batch import Batch
-from jelly._core.terms.materialize import Materializer
+from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.statements import Quad, Triple
 from jelly._dataset.seekable.keyframes import read_segment
 from jelly._dataset.seekable.sidecar import make_sidecar, read_sidecar
@@ -28,7 +29,7 @@ from jelly._formats.index import (
     read_index,
     refuse_closed,
 )
-from jelly._formats.registry import JELLY, JELLY_PATCH, SEEKING, Content, Format, content_of
+from jelly._formats.registry import COMMON, JELLY, JELLY_PATCH, SEEKING, Content, Format, content_of, find
 from jelly._formats.sniff import HEAD, refuse_other
 from jelly._html import html_table
 from jelly._options.options import StreamOptions
@@ -38,6 +39,7 @@ from jelly._streams.reader import Frame, frames_of
 from jelly.errors import JellyArgumentError, JellyError
 
 if TYPE_CHECKING:
+    from jelly._dataset.blank_node_scope import BlankNodes
     from jelly.patch._seekable import PatchFile
 
 Item = TypeVar("Item")
@@ -213,21 +215,23 @@ def open_indexed(kind: type[Opened], src: Any, limits: Mapping[str, Any]) -> Ope
         return None
 
 
+@dataclass(eq=False, repr=False)
 class Indexed:
     """A file with an index in the place of a reader: threads read it, or only what ``query`` may find is read."""
 
+    file: IndexedFile[Any]
+    threads: int
+    query: Query | None = None
+    closes: bool = True
     n_skipped = 0  # bytes cannot be skipped, as lines can
+    workers: Any = None  # it has its own
 
-    def __init__(
-        self, file: IndexedFile[Any], threads: int, query: Query | None = None, *, closes: bool = True
-    ) -> None:
-        self._file, self._threads, self._query, self._closes = file, threads, query, closes
+    def __post_init__(self) -> None:
         self._rows = 0
         self.skipped: list[tuple[int, str]] = []
-        self.format: Format = JELLY_PATCH if file._patch else JELLY
-        self.options: Any = file.index.options
-        self.size: int = file.index.size
-        self.workers: Any = None  # it has its own
+        self.format: Format = JELLY_PATCH if self.file._patch else JELLY
+        self.options: Any = self.file.index.options
+        self.size: int = self.file.index.size
 
     def __enter__(self) -> Indexed:
         return self
@@ -237,18 +241,21 @@ class Indexed:
 
     def close(self) -> None:
         """Close the file, unless it is one of the caller."""
-        if self._closes:
-            self._file.close()
+        if self.closes:
+            self.file.close()
 
     @property
     def bytes_read(self) -> int:
         """Bytes read so far, by the share of the rows."""
-        return self.size * self._rows // max(self._file.index.statements, 1)
+        return self.size * self._rows // max(self.file.index.statements, 1)
 
     def batches(self) -> Iterator[Batch]:
         """Iterate over the Batches."""
-        file: Any = self._file
-        for batch in file.batches(self._threads) if self._query is None else file.chosen(self._query, self._threads):
+        file: Any = self.file
+        segments = file.index.segments()
+        if self.query is not None and (numbers := file.matching(self.query)) is not None:
+            segments = [segments[number] for number in numbers]
+        for batch in file.run([partial(file._read, segment) for segment in segments], self.threads):
             self._rows += len(batch)
             yield batch
             del batch  # before the next one takes memory
@@ -332,9 +339,8 @@ class JellyFile(IndexedFile[Triple | Quad]):
         with self._lock:
             if not self._has_looked:
                 refuse_closed(self._file)
-                self._filters, self._stack = read_filters(
-                    self.path, self._file, self.index, self._opener, self._check
-                )
+                self._filters, opened = read_filters(self.path, self._file, self.index, self._opener, self._check)
+                self._stack.enter_context(opened)
                 self._has_looked = True
             return self._filters
 
@@ -352,26 +358,6 @@ class JellyFile(IndexedFile[Triple | Quad]):
             Numbers of segments, in order.
         """
         return None if query is None or self.filters is None else self.filters.matching(query)
-
-    def chosen(self, query: Query | None, threads: int = 1) -> Iterator[Batch]:
-        """Iterate over the Batches of all segments that may hold statements of a query of filters.
-
-        Parameters
-        ----------
-        query : Query, optional
-            What is looked for.
-        threads : int, default 1
-            Number of threads.
-
-        Yields
-        ------
-        Batch
-            The Batches in order.
-        """
-        segments = self.index.segments()
-        numbers = self.matching(query)
-        wanted = segments if numbers is None else [segments[number] for number in numbers]
-        yield from self.run([partial(self._read, segment) for segment in wanted], threads)
 
     def rows(self, start: int = 0, stop: int | None = None, threads: int = 1) -> Iterator[tuple[Batch, int, int]]:
         """Iterate over the Batches that hold a range of statements.
@@ -450,8 +436,7 @@ class JellyFile(IndexedFile[Triple | Quad]):
         return self._numbered("frame", 1, start, stop, self.index.frames, frames_of)
 
     def __iter__(self) -> Iterator[Triple | Quad]:
-        for batch in self.batches():
-            yield from Materializer(batch).statements()
+        return StatementIterator(self.batches())
 
     def _between(self, start: int, stop: int) -> Iterator[Triple | Quad]:
         for batch, low, high in self.rows(start, stop):
@@ -512,10 +497,11 @@ def open(path: Any, *, content: Literal["statements", "patches"] | None = None, 
         # An error of no other class says that there is no index.
         if type(error) is not JellyError or opener is not open_local:
             raise
-    with io.BytesIO() as made:
-        make_sidecar(name, patch=kind is Content.PATCH, dst=made, **limits)
-        index = made.getvalue()
-    return make(name, opener=lambda path: open_local(path) if path == name else io.BytesIO(index), **limits)
+    index = io.BytesIO()
+    make_sidecar(name, patch=kind is Content.PATCH, dst=index, **limits)
+    return make(
+        name, opener=lambda path: open_local(path) if path == name else io.BytesIO(index.getvalue()), **limits
+    )
 
 
 def _placed(path: Any) -> tuple[str, Callable[[str], BinaryIO]]:
@@ -526,3 +512,49 @@ def _placed(path: Any) -> tuple[str, Callable[[str], BinaryIO]]:
         raise JellyArgumentError(f"cannot open {type(path).__name__}: expected a path, URL or OpenFile")
     name: str = os.fspath(path)
     return name, opener_of(name) if isinstance(name, str) else open_local
+
+
+class Condition(Protocol):
+    """A condition on rows: a `Pattern` or a `Selection`."""
+
+    def query(self, labels: bool = True) -> Query | None:
+        """The entries of filters that it may have."""
+
+
+def query_of(condition: Condition | None, blank_nodes: BlankNodes) -> Query | None:
+    """The query of a condition to the filters of a file, where the blank nodes of the file get other names."""
+    if condition is None or blank_nodes.mode == "skolemize":  # any IRI may be a blank node in the file
+        return None
+    return condition.query(labels=blank_nodes.mode == "keep")
+
+
+def open_index(
+    source: Any, settings: Mapping[str, Any], opener: Callable[[str], BinaryIO] | None = None
+) -> JellyFile | None:
+    """A Jelly file with an index; None for whatever else can be read.
+
+    ``settings`` are those of `Reader`.
+    """
+    if not is_path(source) or not isinstance(name := os.fspath(source), str) or is_web(name):
+        return None
+    opener = opener or opener_of(name)
+    if (opener is open_local and not os.path.isfile(name)) or settings.get("delimited") is False:
+        return None
+    if split_suffix(name)[1] not in ("", ".zst"):
+        return None
+    limits = {key: value for key, value in settings.items() if key not in COMMON and value is not None}
+    try:
+        if find(settings.get("format"), name) is not JELLY or not limits.keys() <= SEEKING:
+            return None
+        return JellyFile(name, opener=opener, **limits)
+    except (JellyError, OSError, ValueError):
+        return None  # who reads it from the start says what is wrong
+
+
+def open_filtered(*source: Any) -> JellyFile | None:
+    """A Jelly file whose index has filters, see `open_index`; None for others."""
+    file = open_index(*source)
+    if file is None or file.filters is not None:
+        return file
+    file.close()
+    return None

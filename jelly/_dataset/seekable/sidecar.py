@@ -26,7 +26,7 @@ from jelly._bytes.source import MAX_EXPANSION, open_local
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._dataset.seekable.keyframes import read_segment
-from jelly._formats.filters import FilterBuilder, keyframes_of
+from jelly._formats.filters import FilterBuilder
 from jelly._formats.index import (
     SUFFIX,
     CorruptIndex,
@@ -40,6 +40,7 @@ from jelly._formats.index import (
     plain_view,
     read_exactly,
     read_index,
+    shape_of,
 )
 from jelly._formats.registry import SEEKING, Content, content_of
 from jelly._formats.sniff import HEAD, refuse_other
@@ -50,9 +51,8 @@ from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
 
 _MAGIC = b"JELLYSID"
 _START = struct.Struct("<8sqq")
-# Version, number of integers in the head, and per keyframe, before those of its state; of patches one more.
-_RDF, _PATCH = (1, 7, 3), (2, 8, 4)
-_STATE = 3
+# Integers in the head besides those of an index, and for the state at a keyframe.
+_ENDS, _STATE = 1, 3
 _MAX_HEAD = 1 << 28
 # Maximum bytes of a saved state: it holds the lookup tables.
 _MAX_STATE = 1 << 28
@@ -152,7 +152,7 @@ def make_sidecar(
                 builder.cut(segment[1].offset - segment[0].offset)
                 if progress is not None:
                     progress(segment[1].offset, size)
-            parts = [builder.pack(keyframes_of(index), size, checksum_ends(file, size))]
+            parts = [builder.pack(index.keyframes, size, checksum_ends(file, size))]
         else:
             scan = _Scan(file, size, Decoder(patch=patch, **limits), builder, distance)
             scan.run(chunk, progress)
@@ -246,7 +246,8 @@ class _Scan:
         """The parts of the sidecar."""
         places, ends = self.places[1:-1], checksum_ends(self.file, self.size)
         size, statements, frames, place = self.places[-1][0]
-        version, n_head, n_key = _kind(options)
+        version, n_head, n_key = shape_of(options)
+        n_head += _ENDS
         numbers = [version, size, ends, checksum_options(options), statements, frames, len(places), place][:n_head]
         offset = _START.size + 8 * (n_head + len(places) * (n_key + _STATE))
         for key, state in places:
@@ -279,14 +280,11 @@ def read_sidecar(
             return None
 
 
-def _kind(options: StreamOptions | PatchOptions) -> tuple[int, int, int]:
-    return _PATCH if isinstance(options, PatchOptions) else _RDF
-
-
 def _parse(
     path: str, sidecar: Any, file: Any, options: StreamOptions | PatchOptions, opener: Callable[[str], BinaryIO]
 ) -> Index:
-    expected, n_head, n_key = _kind(options)
+    expected, n_head, n_key = shape_of(options)
+    n_head += _ENDS
     magic, crc, length = _START.unpack(read_exactly(sidecar, _START.size))
     if magic != _MAGIC or not 8 * n_head <= length <= _MAX_HEAD:
         raise CorruptIndex("it is no index")

@@ -1,18 +1,28 @@
-"""Statements in order: rows of one Batch, and Batches in order merged into one stream."""
+"""Statements in order: rows of one Batch, Batches in order merged into one stream.
+
+Sorting, and taking each statement once, in bounded memory.
+"""
 
 from __future__ import annotations
 
+import os
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import count
 from typing import Any
 
 import numpy as np
 
+from jelly._core.algebra.content import row_hash
 from jelly._core.algebra.dictionary import term_ranks
+from jelly._core.algebra.row_index import RowIndex
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import DefaultGraph
+from jelly._streams.spool import HashFile, Spool, compare, marks
 from jelly.errors import JellyArgumentError
 
 Rows = np.ndarray[Any, np.dtype[np.int64]]
@@ -24,6 +34,14 @@ SLICE = 1 << 15
 # Bits of a number that holds the places of all terms of a row.
 KEY_BITS = 63
 _DEFAULT = DefaultGraph()
+# What of the memory the Batches take that are sorted at a time; joining and sorting takes as much again, and more.
+SHARE = 4
+# Sorted runs that are merged at a time, and of each the rows and bytes that are in memory.
+RUNS, RUN_ROWS, RUN_BYTES, CHUNK = 32, 8192, 1 << 20, 1 << 17
+# What of the memory the hashes take that wait for their file.
+WAITING = 64
+# Bytes that a run has in memory with its buffers and tables.
+RUN_MEMORY = 3 << 21
 
 
 def check_order(by: str) -> str:
@@ -80,12 +98,10 @@ def sorted_rows(batch: Batch, by: str, *, unique: bool = False, in_pieces: bool 
         order = np.argsort(keys[0], kind="stable" if stable else None)
     else:
         order = np.lexsort(keys[::-1])
-    if unique and len(order):
+    if unique:
         new = np.zeros(len(order), bool)
-        new[0] = True
         for key in keys:
-            ordered = key[order]
-            new[1:] |= ordered[1:] != ordered[:-1]
+            new |= np.diff(key[order], prepend=-1) != 0  # no number is less than 0
         order = order[new]
     return order
 
@@ -100,24 +116,22 @@ class Run:
     """Batches, and how far they were taken; in order where that counts."""
 
     def __init__(self, batches: Iterable[Batch], by: str = "", name: str | None = None) -> None:
-        self._batches = iter(batches)
+        self._batches = filter(len, batches)
         self._by = by
         self._name = name  # of a source, which is refused if it is not in order
         self._last: Any = None  # the key of the last row so far
         self.at = 0
-        self.batch: Batch | None = None
+        self.batch: Any = None
         self._terms: Any = None
 
     def fill(self) -> bool:
         """Have a row, if there is one left."""
-        while self.batch is None or self.at >= len(self.batch):
+        if self.batch is None or self.at == len(self.batch):
             self.batch = self._terms = None  # before the next one takes memory
             self.batch = next(self._batches, None)
             if self.batch is None:
                 return False
             self.at = 0
-            if not len(self.batch):
-                continue
             self._terms = Materializer(self.batch)
             if self._name is not None:
                 self._check_order()
@@ -125,13 +139,14 @@ class Run:
 
     def _check_order(self) -> None:
         """Refuse rows that are not in order, here or where the last Batch ended."""
-        assert self.batch is not None
         if self._last is not None:
             self._compare(self._last, self.key(0))
-        for key, before in _steps(_keys(self.batch, self._by)):
-            if (wrong := np.flatnonzero(key[1:] < key[:-1] if before is None else (key[1:] < key[:-1]) & before)).size:
-                self._compare(self.key(int(wrong[0])), self.key(int(wrong[0]) + 1))
-        self._last = self.key(len(self.batch) - 1)
+        falls: Any = False  # between neighbours
+        for key in reversed(_keys(self.batch, self._by)):
+            falls = (key[1:] < key[:-1]) | ((key[1:] == key[:-1]) & falls)
+        for row in np.flatnonzero(falls)[:1].tolist():
+            self._compare(self.key(row), self.key(row + 1))
+        self._last = self.last()
 
     def _compare(self, before: tuple[Any, ...], after: tuple[Any, ...]) -> None:
         if after < before:
@@ -147,57 +162,31 @@ class Run:
                      for c in self._by)  # fmt: skip
 
     def last(self) -> tuple[Any, ...]:
-        assert self.batch is not None
         return self.key(len(self.batch) - 1)
 
     def take(self, cut: tuple[Any, ...], equal: bool) -> Batch | None:
         """The rows before ``cut``, with ``equal`` also those that are equal to it."""
-        assert self.batch is not None
-        low, high = self.at, len(self.batch)
-        while low < high:
-            middle = (low + high) // 2
-            key = self.key(middle)
-            if key < cut or (equal and key == cut):
-                low = middle + 1
-            else:
-                high = middle
-        return self.upto(low) if low > self.at else None
+        find = bisect_right if equal else bisect_left
+        stop = find(range(len(self.batch)), cut, self.at, key=self.key)
+        return self.upto(stop) if stop > self.at else None
 
     def upto(self, stop: int) -> Batch:
         """The rows before one of this Batch."""
-        assert self.batch is not None
         start, self.at = self.at, stop
-        return self.batch if start == 0 and stop == len(self.batch) else select(self.batch, slice(start, stop))
+        whole: Batch = self.batch
+        return whole if start == 0 and stop == len(whole) else select(whole, slice(start, stop))
 
     def rest(self) -> Iterator[Batch]:
         """All that is left."""
         while self.fill():
-            assert self.batch is not None
             yield self.upto(len(self.batch))
 
 
-def _steps(keys: list[Rows]) -> Iterator[tuple[Rows, Any]]:
-    """Each number of the keys, with where those before it are equal in neighbours."""
-    equal = None
-    for key in keys:
-        yield key, equal
-        same = key[1:] == key[:-1]
-        equal = same if equal is None else equal & same
+def merged(runs: list[Run], by: str, unique: bool = False) -> Iterator[Batch]:
+    """Merge Batches in order; rows with equal terms come in the order of the runs, with ``unique`` the first of them.
 
-
-def merged(
-    sources: Iterable[Iterable[Batch]],
-    by: str,
-    *,
-    unique: bool = False,
-    names: Iterable[str | None] | None = None,
-) -> Iterator[Batch]:
-    """Merge sources whose Batches are in order; rows with equal terms come in the order of the sources.
-
-    With ``unique`` only the first of them. Sources with ``names`` are refused if they are not in order.
+    Runs with names are refused if they are not in order.
     """
-    each = list(sources)
-    runs = [Run(batches, by, name) for batches, name in zip(each, names or [None] * len(each), strict=True)]
     written: tuple[Any, ...] | None = None  # the last row
     while runs := [run for run in runs if run.fill()]:
         if len(runs) == 1 and not unique:
@@ -225,3 +214,115 @@ def merged(
             written = ends.key(int(order[-1]))
         yield from in_slices(joined, order)
         del joined
+
+
+class Sort:
+    """A step of a `Dataset`: the statements in order, in approximately ``memory`` bytes. What does not fit goes to
+    temporary files.
+
+    >>> import jelly
+    >>> batches = jelly.scan(b"<a:b> <a:p> <a:o> .\\n<a:a> <a:p> <a:o> .", format="nt").batches()
+    >>> [statement.s.value for batch in Sort("spog")(batches) for statement in batch]
+    ['a:a', 'a:b']
+    """
+
+    needs_all = True
+
+    def __init__(self, by: str, memory: int = MEMORY, is_unique: bool = False) -> None:
+        self.by, self.memory, self.is_unique = check_order(by), memory, is_unique
+
+    def unique(self) -> Sort:
+        """This order, with equal statements once: in all places, so that others are kept."""
+        return Sort(self.by + "".join(slot for slot in "spog" if slot not in self.by), self.memory, True)
+
+    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        bound = self.memory // SHARE
+        fan = max(2, min(RUNS, self.memory // RUN_MEMORY))
+        with ExitStack() as stack:
+            runs: list[Spool] = []
+            held: list[Batch] = []
+            size = 0
+
+            def ordered() -> Iterator[Batch]:
+                joined = join_batches(held) if len(held) > 1 else held[0]
+                held.clear()
+                yield from in_slices(joined, sorted_rows(joined, self.by, unique=self.is_unique))
+
+            def spill(batches: Iterable[Batch]) -> Spool:
+                spool = Spool(0, stack)
+                for batch in batches:
+                    spool.add(batch)
+                spool.end()
+                return spool
+
+            def read(some: list[Spool]) -> Iterator[Batch]:
+                each = [run.batches(CHUNK, batch_rows=RUN_ROWS, batch_bytes=RUN_BYTES) for run in some]
+                yield from merged([Run(batches, self.by) for batches in each], self.by, self.is_unique)
+                for run in some:
+                    run.close()
+
+            for batch in batches:
+                held.append(batch)
+                size += batch.nbytes
+                del batch
+                if size > bound:
+                    runs.append(spill(ordered()))
+                    size = 0
+            if not runs:
+                yield from ordered() if held else ()
+                return
+            if held:
+                runs.append(spill(ordered()))
+            while len(runs) > fan:
+                # As few times as it takes, and then as few at a time. Neighbours only: so equal rows keep their order.
+                times = next(n for n in count(2) if fan**n >= len(runs))
+                some = next(n for n in count(2) if n**times >= len(runs))
+                runs = [spill(read(runs[at : at + some])) for at in range(0, len(runs), some)]
+            yield from read(runs)
+
+
+class Unique:
+    """A step of a `Dataset`: each statement once, at the place where it comes first.
+
+    Rows are told apart by hashes of 128 bits under a key that nobody knows. Where these take too much memory, they and
+    the rows that follow go to temporary files.
+    """
+
+    def __init__(self, memory: int = MEMORY) -> None:
+        self._memory = memory
+
+    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        seed = os.urandom(16)
+        # An index that grows is there twice for a moment.
+        bound = self._memory // 2
+        index = RowIndex()
+        rest = iter(batches)
+        for batch in rest:
+            _, new = index.add(row_hash(batch, seed))
+            if new.all():
+                yield batch
+            elif new.any():
+                yield select(batch, new)
+            del batch
+            if index.nbytes > bound:
+                break
+        else:
+            return
+        with ExitStack() as stack:
+            old, more = HashFile(self._memory // WAITING, stack), HashFile(self._memory // WAITING, stack)
+            old.move(index, 0, len(index))
+            del index
+            spool = Spool(0, stack)
+            for batch in rest:
+                more.add(row_hash(batch, seed))
+                spool.add(batch)
+                del batch
+            fresh = marks(more.rows, bound, stack)
+            compare(old, more, bound, marks(old.rows, bound, stack), fresh)
+            at = 0
+            for batch in spool.batches():
+                wanted = fresh[at : at + len(batch)]
+                at += len(batch)
+                if wanted.any():
+                    yield select(batch, wanted)
+                del batch

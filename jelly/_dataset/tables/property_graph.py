@@ -98,7 +98,6 @@ def write_property_graph(folder: str, batches: Iterable[Batch], max_columns: int
         names, labels = safe_names(types), safe_names(classes)
         is_new = marks(objects.rows, memory, stack)
         compare(subjects, objects, memory // 4, marks(subjects.rows, memory, stack), is_new)
-        os.makedirs(folder, exist_ok=True)
         part = stack.enter_context(PartFolder(folder))
         nodes, relationships = files = [stack.enter_context(open(part.of(name), "wb")) for name in _FILES]
         own = {

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jelly._core.base.batch import Batch
-from jelly._dataset.steps.sort import Sort
+from jelly._dataset.steps.order import Sort
 from jelly._dataset.steps.step import triples
 from jelly._dataset.tables.names import safe_names
 from jelly._dataset.tables.profile import LARGE, Profile, groups_of, placed, profiles_of, with_places

@@ -28,8 +28,7 @@ from jelly._bytes.names import split_suffix
 from jelly._core.base.batch import Batch
 from jelly._dataset.blank_node_scope import KEEP, BlankNodes
 from jelly._dataset.conditions.pattern import Pattern
-from jelly._dataset.seekable.file import JellyFile
-from jelly._dataset.seekable.segments import open_filtered, query_of
+from jelly._dataset.seekable.file import JellyFile, open_filtered, query_of
 from jelly._formats.arrow_tables import from_batches, pa
 from jelly._formats.filters import Query
 from jelly._formats.index import reader_at
