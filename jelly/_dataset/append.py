@@ -229,7 +229,7 @@ def _closed(tail: StreamEncoder, base: int, index: Index | None) -> bytes:
     if index is None:
         return Encoder.close(tail)
     end = (base, index.statements, index.frames, 0)
-    return tail.close_after([*((key.offset, key.statement, key.frame, 0) for key in index.keyframes[1:]), end])
+    return tail.close_after([*index.keyframes[1:], end])
 
 
 def _renew_sidecar(target: str, sidecar: bool, index: Index | None, builder: FilterBuilder | None) -> None:

@@ -26,7 +26,7 @@ from jelly._bytes.source import MAX_EXPANSION, open_local
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._dataset.seekable.keyframes import read_segment
-from jelly._formats.filters import FilterBuilder, keyframes_of
+from jelly._formats.filters import FilterBuilder
 from jelly._formats.index import (
     SUFFIX,
     CorruptIndex,
@@ -37,6 +37,7 @@ from jelly._formats.index import (
     chunks_of,
     first_options,
     ignore,
+    kind_of,
     plain_view,
     read_exactly,
     read_index,
@@ -50,9 +51,8 @@ from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
 
 _MAGIC = b"JELLYSID"
 _START = struct.Struct("<8sqq")
-# Version, number of integers in the head, and per keyframe, before those of its state; of patches one more.
-_RDF, _PATCH = (1, 7, 3), (2, 8, 4)
-_STATE = 3
+# More integers than an index has: in the head, the size of the file; per keyframe, those of its state.
+_SIZE, _STATE = 1, 3
 _MAX_HEAD = 1 << 28
 # Maximum bytes of a saved state: it holds the lookup tables.
 _MAX_STATE = 1 << 28
@@ -142,7 +142,7 @@ def make_sidecar(
         raise JellyArgumentError("a file of patches has no filters of terms")
     builder = FilterBuilder(limit=_MAX_FILTERS) if terms else None
     with _opened(name, limits) as (file, size):
-        options = partial(first_options, file, patch, limits)
+        options = partial(first_options, file, patch, **limits)
         index = read_index(file, size, options) if terms else None
         if builder and index:
             chunks = chunks_of(file)
@@ -152,7 +152,7 @@ def make_sidecar(
                 builder.cut(segment[1].offset - segment[0].offset)
                 if progress is not None:
                     progress(segment[1].offset, size)
-            parts = [builder.pack(keyframes_of(index), size, checksum_ends(file, size))]
+            parts = [builder.pack(index.keyframes, size, checksum_ends(file, size))]
         else:
             scan = _Scan(file, size, Decoder(patch=patch, **limits), builder, distance)
             scan.run(chunk, progress)
@@ -246,9 +246,10 @@ class _Scan:
         """The parts of the sidecar."""
         places, ends = self.places[1:-1], checksum_ends(self.file, self.size)
         size, statements, frames, place = self.places[-1][0]
-        version, n_head, n_key = _kind(options)
-        numbers = [version, size, ends, checksum_options(options), statements, frames, len(places), place][:n_head]
-        offset = _START.size + 8 * (n_head + len(places) * (n_key + _STATE))
+        version, n_head, n_key = kind_of(options)
+        numbers = [version, size, ends, checksum_options(options), statements, frames, len(places), place]
+        del numbers[n_head + _SIZE :]
+        offset = _START.size + 8 * (len(numbers) + len(places) * (n_key + _STATE))
         for key, state in places:
             numbers += [*key[:n_key], offset, len(state), zlib.crc32(state)]
             offset += len(state)
@@ -279,18 +280,15 @@ def read_sidecar(
             return None
 
 
-def _kind(options: StreamOptions | PatchOptions) -> tuple[int, int, int]:
-    return _PATCH if isinstance(options, PatchOptions) else _RDF
-
-
 def _parse(
     path: str, sidecar: Any, file: Any, options: StreamOptions | PatchOptions, opener: Callable[[str], BinaryIO]
 ) -> Index:
-    expected, n_head, n_key = _kind(options)
-    magic, crc, length = _START.unpack(read_exactly(sidecar, _START.size))
+    expected, n_head, n_key = kind_of(options)
+    n_head += _SIZE
+    magic, crc, length = _START.unpack(read_exactly(sidecar, 0, _START.size))
     if magic != _MAGIC or not 8 * n_head <= length <= _MAX_HEAD:
         raise CorruptIndex("it is no index")
-    head = read_exactly(sidecar, length)
+    head = read_exactly(sidecar, _START.size, length)
     if zlib.crc32(head) != crc:
         raise CorruptIndex("its checksum is wrong")
     version, size, ends, checksum, statements, frames, n, *place = struct.unpack_from(f"<{n_head}q", head)
@@ -338,8 +336,7 @@ def _unpacked(sidecar: BinaryIO, offset: int, length: int, crc: int) -> bytes:
     """A state in a sidecar. CorruptIndex or an error of zlib if it is not what was written."""
     if not 0 <= offset <= offset + length <= sidecar.seek(0, os.SEEK_END) or length > _MAX_STATE:
         raise CorruptIndex
-    sidecar.seek(offset)
-    data = read_exactly(sidecar, length)
+    data = read_exactly(sidecar, offset, length)
     unpacker = zlib.decompressobj()
     whole = unpacker.decompress(data, _MAX_STATE)
     if zlib.crc32(data) != crc or not unpacker.eof:
