@@ -9,7 +9,6 @@ import re
 import stat
 import sys
 from collections.abc import Callable
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from jelly._bytes.compression import COMPRESSIONS, TEXT
@@ -51,9 +50,7 @@ class Named:
 
     def __enter__(self) -> None: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None:
             self._say(error)
 
