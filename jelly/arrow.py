@@ -60,6 +60,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._bytes.names import is_path
@@ -189,7 +190,7 @@ def read_arrow(
             else:
                 # Some of its segments at once.
                 parts = file.parts(start or 0, stop, whole=maker.has_metadata, query=query)
-                yield from file.run([lambda part=part: maker.run(part()) for part in parts], threads)
+                yield from file.run([partial(lambda part: maker.run(part()), part) for part in parts], threads)
 
     made = record_batches()
     next(made)

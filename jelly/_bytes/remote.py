@@ -56,6 +56,8 @@ class Upload(PartFile):
     That file is there as a whole or, as on S3 and on disks, not at all.
     """
 
+    _place: str
+
     def __init__(self, dst: Any) -> None:
         if is_web(dst):
             raise JellyArgumentError(
