@@ -12,6 +12,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
@@ -228,17 +229,19 @@ def checksum_keyframes(keyframes: Sequence[tuple[int, ...]]) -> int:
 # ---- reading
 
 
+@dataclass(eq=False, repr=False)
 class Filters:
-    """The filters of a file, as they were read. ``read`` gives the bytes at an offset of all filters."""
+    """The filters of a file, as they were read."""
 
-    def __init__(
-        self, rows: Array, sums: Array, texts: bytes, size: int, read: Callable[[int, int], bytes], name: str
-    ) -> None:
-        self.size: int = size  # of all, in bytes
-        self._rows, self._sums, self._texts = rows, sums, texts
-        self._read = read
-        self._name = name
-        lengths = np.stack([rows["low"], rows["high"]], axis=1).astype(np.int64).ravel()
+    _rows: Array
+    _sums: Array
+    _texts: bytes
+    size: int  # of all, in bytes
+    _read: Callable[[int, int], bytes]  # the bytes at an offset of all filters
+    _name: str
+
+    def __post_init__(self) -> None:
+        lengths = np.stack([self._rows["low"], self._rows["high"]], axis=1).astype(np.int64).ravel()
         self._ends = np.append(0, np.cumsum(lengths))
         self._ranges = cache(self._ranges_of)
 

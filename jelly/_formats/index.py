@@ -178,30 +178,25 @@ def read_index(
         body = read_exactly(file, size - length, length - _TAIL.size)
         if zlib.crc32(body) != crc:
             raise CorruptIndex("its checksum is wrong")
-        return _parse(file, size, body, options())
+        version, checksum, last_frame, statements, frames, n = _HEAD.unpack_from(body)
+        expected, n_head, n_key = kind_of(found := options())
+        if version != expected:
+            raise CorruptIndex(f"it has version {version}, this is version {expected}")
+        if checksum != checksum_options(found):
+            raise CorruptIndex("it belongs to other stream options")
+        if len(body) != 8 * (n_head + n * n_key):
+            raise CorruptIndex("it is cut off")
+        numbers = struct.unpack(f"<{n_head + n * n_key}q", body)
+        if not 0 <= last_frame < size or _frame_end(file, last_frame) != size:
+            raise CorruptIndex("the file has changed since")
+        keys = (Keyframe(*numbers[i : i + n_key]) for i in range(n_head, len(numbers), n_key))
+        place = sum(numbers[6:n_head])
+        index = Index(found, (Keyframe(0, 0, 0), *keys), statements, frames, size, place=place, at=size - length)
+        index.check(last_frame)
+        return index
     except CorruptIndex as why:
         ignore(f"the index of {getattr(file, 'name', 'the file')}", why, check, 3)
         return None
-
-
-def _parse(file: Any, size: int, body: bytes, options: StreamOptions | PatchOptions) -> Index:
-    version, checksum, last_frame, statements, frames, n = _HEAD.unpack_from(body)
-    expected, n_head, n_key = kind_of(options)
-    if version != expected:
-        raise CorruptIndex(f"it has version {version}, this is version {expected}")
-    if checksum != checksum_options(options):
-        raise CorruptIndex("it belongs to other stream options")
-    if len(body) != 8 * (n_head + n * n_key):
-        raise CorruptIndex("it is cut off")
-    numbers = struct.unpack(f"<{n_head + n * n_key}q", body)
-    if not 0 <= last_frame < size or _frame_end(file, last_frame) != size:
-        raise CorruptIndex("the file has changed since")
-    keyframes = (Keyframe(0, 0, 0), *(Keyframe(*numbers[i : i + n_key]) for i in range(n_head, len(numbers), n_key)))
-    index = Index(
-        options, keyframes, statements, frames, size, place=sum(numbers[6:n_head]), at=size - len(body) - _TAIL.size
-    )
-    index.check(last_frame)
-    return index
 
 
 def _frame_end(file: Any, offset: int) -> int:
