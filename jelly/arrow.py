@@ -59,8 +59,7 @@ For files larger than memory there is the command: ``jelly convert people.nt peo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -68,16 +67,7 @@ from jelly._bytes.names import is_path
 from jelly._bytes.workers import Workers
 from jelly._dataset.read import is_several
 from jelly._dataset.seekable.file import JellyFile, open_filtered, open_index
-from jelly._formats.arrow_tables import (
-    BATCH_ROWS,
-    RecordBatchBuilder,
-    Rows,
-    from_batches,
-    from_results,
-    pa,
-    schema,
-)
-from jelly._formats.filters import Query
+from jelly._formats.arrow_tables import BATCH_ROWS, RecordBatchBuilder, from_batches, from_results, pa, schema
 from jelly._formats.registry import COMMON, JELLY, READING, SEVERAL, WRITING, find
 from jelly._options.layouts import Layout, LayoutWithValues
 from jelly._options.options import PatchOptions, PhysicalType, StreamOptions
@@ -188,10 +178,19 @@ def read_arrow(
     file = _open_index(src, threads, start, stop, settings)
     if file is None and query is not None:
         file = open_filtered(src, settings)
-    if file is None:
-        made = _whole(Reader(src, **settings), maker)
-    else:
-        made = _segments(file, maker, threads, start or 0, stop, query)
+    opened: Any = Reader(src, **settings) if file is None else file
+
+    def record_batches() -> Iterator[Any]:
+        with opened:
+            yield None  # from here on the file will be closed
+            if file is None:
+                yield from maker.run((batch, 0, len(batch)) for batch in opened.batches())
+            else:
+                # Some of its segments at once.
+                parts = file.parts(start or 0, stop, whole=maker.has_metadata, query=query)
+                yield from file.run([partial(lambda part: maker.run(part()), part) for part in parts], threads)
+
+    made = record_batches()
     next(made)
     return pa.RecordBatchReader.from_batches(maker.schema, made)
 
@@ -213,27 +212,6 @@ def _open_index(
     if not is_file or find(settings.get("format"), os.fspath(src), tables=True) is not JELLY:
         raise JellyError("start and stop need the path of a Jelly file with an index")
     return JellyFile(src, **{name: settings[name] for name in settings.keys() - COMMON})
-
-
-def _whole(reader: Reader, maker: RecordBatchBuilder) -> Iterator[pa.RecordBatch]:
-    """Nothing at first: from then on the file will be closed. Then the record batches of a stream."""
-    with reader:
-        yield None
-        yield from maker.run((batch, 0, len(batch)) for batch in reader.batches())
-
-
-def _segments(
-    file: JellyFile, maker: RecordBatchBuilder, threads: int, start: int, stop: int | None, query: Query | None
-) -> Iterator[pa.RecordBatch]:
-    """Nothing at first, as above. Then the record batches of a file, some of its segments at once."""
-    with closing(file):
-        yield None
-
-        def make(part: Callable[[], Iterator[Rows]]) -> Iterator[pa.RecordBatch]:
-            return maker.run(part())
-
-        parts = file.parts(start, stop, whole=maker.has_metadata, query=query)
-        yield from file.run([partial(make, part) for part in parts], threads)
 
 
 @checked(vars(read_arrow)["keywords"])

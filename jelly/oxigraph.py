@@ -91,7 +91,7 @@ def read(
 
 
 def _makers() -> dict[int, Quads]:
-    return {arity: Quads(arity == 4, None) for arity in (3, 4)}
+    return {arity: Quads(arity == 4) for arity in (3, 4)}
 
 
 def _statements(batches: Iterable[Batch]) -> Iterator[Any]:

@@ -66,18 +66,16 @@ def scan_jelly(
             for part in _parts(predicate):
                 if (found := _condition(part)) is not None:
                     condition = found if condition is None else condition & found
-        left = n_rows
+        left = 1 << 62 if n_rows is None else n_rows
         for batch in data.to_batches(needed, condition):
             frame = pl.DataFrame(pl.from_arrow(batch))
             if predicate is not None:
                 frame = frame.filter(predicate)
-            frame = frame.select(columns)
-            if left is not None:
-                frame = frame.head(left)
-                left -= len(frame)
+            frame = frame.select(columns).head(left)
+            left -= len(frame)
             if len(frame):
                 yield frame
-            if left == 0:
+            if not left:
                 return
 
     types = pl.DataFrame(pl.from_arrow(schema(layout).empty_table())).schema

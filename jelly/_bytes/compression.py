@@ -98,8 +98,7 @@ class _Members:
 
     def __init__(self, raw: Any) -> None:
         self._raw = raw
-        self._member = _inflater()(31)
-        self._is_begun = False
+        self._member: Any = None  # between two of them
         self._data = b""
         self._at = 0
 
@@ -108,32 +107,31 @@ class _Members:
 
     def read1(self, size: int) -> bytes:
         while True:
-            if self._member.eof:
-                self._at -= len(self._member.unused_data)
-                self._member = _inflater()(31)
-                self._is_begun = False
             if self._at == len(self._data):
                 self._data, self._at = bytes(self._raw.read(CHUNK)), 0
-                if not self._data and not self._is_begun:
+                if not self._data and self._member is None:
                     return b""
-            if not self._is_begun:
+            if self._member is None:
                 first = self._data[self._at]
                 if not first:
                     self._at = len(self._data) - len(self._data[self._at :].lstrip(b"\0"))
                     continue
                 if first != 0x1F:
                     raise zlib.error(f"this is no member of gzip: it begins with the byte {first:#04x}")
-                self._is_begun = True
+                self._member = _inflater()(31)
             # A little at a time: what the library has made when it finds an error is lost.
             part = self._data[self._at : self._at + STEP]
             self._at += len(part)
             text: bytes = self._member.decompress(part, size)
-            if not self._member.eof:
+            if self._member.eof:
+                self._at -= len(self._member.unused_data)
+                self._member = None
+            else:
                 self._at -= len(self._member.unconsumed_tail)
+                if not part and not text:
+                    raise EOFError("Compressed file ended before the end-of-stream marker was reached")
             if text:
                 return text
-            if not part and not self._member.eof:
-                raise EOFError("Compressed file ended before the end-of-stream marker was reached")
 
 
 class _Streams:

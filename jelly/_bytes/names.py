@@ -9,7 +9,7 @@ import re
 import stat
 import sys
 from collections.abc import Callable
-from types import TracebackType
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jelly._bytes.compression import COMPRESSIONS, TEXT
@@ -25,11 +25,12 @@ _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,
 _TAR = {".tgz": ".gz", ".tzst": ".zst", ".tbz2": ".bz2", ".txz": ".xz"}
 
 
+@dataclass
 class AsText:
     """A destination that gets Jelly in its text form; ``number`` is that of the first frame."""
 
-    def __init__(self, dst: Any, number: int = 0) -> None:
-        self.dst, self.number = dst, number
+    dst: Any
+    number: int = 0
 
 
 def is_text(place: Any) -> bool:
@@ -51,9 +52,7 @@ class Named:
 
     def __enter__(self) -> None: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None:
             self._say(error)
 

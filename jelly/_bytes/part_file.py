@@ -59,13 +59,11 @@ def hold(file: Any) -> bool | None:
     """
     try:
         import fcntl
-    except ImportError:
-        return None
-    try:
+
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:
+    except (ImportError, OSError):
         return None
     return True
 

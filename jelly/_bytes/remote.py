@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -56,14 +56,14 @@ class Upload(PartFile):
     That file is there as a whole or, as on S3 and on disks, not at all.
     """
 
+    _place: str
+
     def __init__(self, dst: Any) -> None:
         if is_web(dst):
             raise JellyArgumentError(
                 f"{dst}: web servers are only read from; write a file, or to a file system of fsspec such as s3://"
             )
-        url = name_of(dst)
-        place: tuple[Any, str] = (dst.fs, dst.path) if is_open_file(dst) else file_system(url, {})
-        self._file_system, self._place = place
+        self._file_system, self._place = (dst.fs, dst.path) if is_open_file(dst) else file_system(name_of(dst), {})
         self._folder = tempfile.mkdtemp(prefix="jelly-")
         super().__init__(os.path.join(self._folder, "upload"))
 
@@ -119,23 +119,22 @@ def change_time(info: Mapping[str, Any]) -> float:
     return value.timestamp() if isinstance(value, datetime) else float(value)
 
 
-def _timeout() -> float:
-    """Seconds that a web server has for its next byte: JELLY_TIMEOUT in the environment, by default 60."""
-    text = os.environ.get("JELLY_TIMEOUT") or "60"
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < math.inf:
-        raise JellyArgumentError(f"the environment variable JELLY_TIMEOUT is {text!r}: expected seconds, more than 0")
-    return seconds
-
-
 class _Patience:
-    """Until when the server has to have answered: the head, and after that each next piece of the body."""
+    """Until when the server has to have answered: the head, and after that each next piece of the body.
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    Its ``seconds`` are JELLY_TIMEOUT in the environment, by default 60.
+    """
+
+    def __init__(self) -> None:
+        text = os.environ.get("JELLY_TIMEOUT") or "60"
+        try:
+            self.seconds = float(text)
+        except ValueError:
+            self.seconds = 0.0
+        if not 0 < self.seconds < math.inf:
+            raise JellyArgumentError(
+                f"the environment variable JELLY_TIMEOUT is {text!r}: expected seconds, more than 0"
+            )
         self.renew()
 
     def renew(self) -> None:
@@ -186,28 +185,6 @@ class _Response(HTTPResponse):
             raise HTTPException("the head is cut off")
 
 
-class _Waiting:
-    """Part of a handler: its connections give a `_Response`."""
-
-    patience: _Patience
-
-    def do_open(self, http_class: Any, req: Any, **given: Any) -> Any:
-        def connect(*args: Any, **kwargs: Any) -> Any:
-            connection = http_class(*args, **kwargs)
-            connection.response_class = partial(_Response, patience=self.patience)
-            return connection
-
-        return super().do_open(connect, req, **given)  # type: ignore[misc]
-
-
-class _HTTP(_Waiting, urllib.request.HTTPHandler):
-    pass
-
-
-class _HTTPS(_Waiting, urllib.request.HTTPSHandler):
-    pass
-
-
 class _Redirects(urllib.request.HTTPRedirectHandler):
     """Redirects lead to other addresses on the web, not to files or other services."""
 
@@ -227,26 +204,34 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 def _opened(request: urllib.request.Request, patience: _Patience) -> Any:
-    """The response to a request."""
-    handlers = (_HTTP(), _HTTPS())
+    """The response to a request, a `_Response`."""
+
+    def do_open(open: Callable[..., Any], http_class: Any, *args: Any, **given: Any) -> Any:
+        def connect(*args: Any, **kwargs: Any) -> Any:
+            connection = http_class(*args, **kwargs)
+            connection.response_class = partial(_Response, patience=patience)
+            return connection
+
+        return open(connect, *args, **given)
+
+    handlers: Any = urllib.request.HTTPHandler(), urllib.request.HTTPSHandler()
     for handler in handlers:
-        handler.patience = patience
+        handler.do_open = partial(do_open, handler.do_open)
     return urllib.request.build_opener(*handlers, _Redirects()).open(request, timeout=patience.seconds)
 
 
 class Body:
     """The body at an address of the web, as a file that is read as it comes: its ``name`` is the address.
 
-    TimeoutError if the server is silent for too long, see `_timeout`. Any other answer that is not as HTTP has it is an
-    OSError with the address, a body that is not as its head says a JellyError.
+    TimeoutError if the server is silent for too long, see `_Patience`. Any other answer that is not as HTTP has it is
+    an OSError with the address, a body that is not as its head says a JellyError.
     """
 
     def __init__(self, url: str, accept: str) -> None:
         self.name = url
-        self._timeout = _timeout()
-        self._patience = _Patience(self._timeout)
+        self._patience = _Patience()
         headers = {"Accept": accept, "User-Agent": f"jelly-rdf/{__version__}"}
-        with _as_os_error(url, self._timeout):
+        with _as_os_error(url, self._patience.seconds):
             try:
                 self._response = _opened(urllib.request.Request(url, headers=headers), self._patience)
             except (HTTPException, ValueError) as error:  # of the answer, or of the address
@@ -256,7 +241,7 @@ class Body:
                 self._response.close()
                 raise OSError(errno.EIO, "HTTP 206: a part of the body, which was not asked for", url)
         self.headers = self._response.headers
-        lengths = set(self.headers.get_all("Content-Length", ()))
+        lengths = {*self.headers.get_all("Content-Length", ())}
         self._length: int | None = None
         if lengths and not self._response.chunked:
             length = lengths.pop()
@@ -270,7 +255,7 @@ class Body:
         """At most so many of the next bytes, and none at the end."""
         self._patience.renew()
         try:
-            with _as_os_error(self.name, self._timeout):
+            with _as_os_error(self.name, self._patience.seconds):
                 data: bytes = self._response.read1(size)
         except (HTTPException, ValueError) as error:
             raise JellyTruncatedError(f"the body is cut off: {error}", offset=self._read) from None

@@ -100,11 +100,6 @@ class FrameTable(NamedTuple):
         """Compressed and decompressed size of each frame."""
         return np.stack([np.diff(self.packed), np.diff(self.plain)], axis=1)
 
-    @property
-    def frames(self) -> int:
-        """The number of frames."""
-        return len(self.packed) - 1
-
 
 def _damaged(why: str) -> JellyFormatError:
     return JellyFormatError(f"the table of frames of this compressed file is damaged: {why}")

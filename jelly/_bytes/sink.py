@@ -12,7 +12,6 @@ import stat
 import warnings
 from _thread import RLock  # threading takes some time to import
 from collections.abc import Callable, Iterable, Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
 
 from jelly._bytes.compression import zstandard
@@ -45,21 +44,11 @@ class _Whole:
     def __enter__(self: Entered) -> Entered:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self: Any, kind: object, *error: object) -> None:
         if kind is None:
             self.close()
         else:
             self.abort()
-
-    def close(self) -> None:
-        """Finish writing."""
-        raise NotImplementedError
-
-    def abort(self) -> None:
-        """Stop writing."""
-        raise NotImplementedError
 
 
 class Sink(_Whole):
@@ -137,26 +126,25 @@ class Sink(_Whole):
         self._opened.append(file)
         suffix = split_suffix(path)[1]
         try:
-            if self.seekable and suffix == ".zst":
-                from jelly._bytes.seekable import FrameWriter
+            with self.named():
+                if self.seekable and suffix == ".zst":
+                    from jelly._bytes.seekable import FrameWriter
 
-                with self.named():
                     self._frames = file = FrameWriter(file, self.workers)
-            elif suffix == ".gz":
-                import gzip
+                elif suffix == ".gz":
+                    import gzip
 
-                # No name and no time in the header: the same statements give the same bytes.
-                file = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)
-            elif suffix == ".bz2":
-                import bz2
+                    # No name and no time in the header: the same statements give the same bytes.
+                    file = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)
+                elif suffix == ".bz2":
+                    import bz2
 
-                file = bz2.BZ2File(file, "wb")  # noqa: SIM115 - closed by close()
-            elif suffix == ".xz":
-                import lzma
+                    file = bz2.BZ2File(file, "wb")  # noqa: SIM115 - closed by close()
+                elif suffix == ".xz":
+                    import lzma
 
-                file = lzma.LZMAFile(file, "wb")  # noqa: SIM115 - closed by close()
-            elif suffix == ".zst":
-                with self.named():
+                    file = lzma.LZMAFile(file, "wb")  # noqa: SIM115 - closed by close()
+                elif suffix == ".zst":
                     file = zstandard().ZstdCompressor().stream_writer(file, closefd=False)
         except BaseException:
             self.abort()
@@ -213,21 +201,18 @@ class Sink(_Whole):
         if not data:
             return
         try:
-            self._write(data)
+            taken: int | None = self._file.write(data)
+            if isinstance(self._file, io.RawIOBase):
+                # A file without a buffer may write only a part.
+                while taken is not None and taken < len(data):
+                    more = self._file.write(data[taken:])
+                    taken = None if more is None else taken + more
+                if taken is None:
+                    raise BlockingIOError("the destination does not wait until it can take more: use a blocking file")
         except OSError as error:
             self._place(error)
             raise
         self.bytes_written += len(data)
-
-    def _write(self, data: bytes) -> None:
-        taken: int | None = self._file.write(data)
-        if isinstance(self._file, io.RawIOBase):
-            # A file without a buffer may write only a part.
-            while taken is not None and taken < len(data):
-                more = self._file.write(data[taken:])
-                taken = None if more is None else taken + more
-            if taken is None:
-                raise BlockingIOError("the destination does not wait until it can take more: use a blocking file")
 
     def flush(self) -> None:
         """Pass the bytes written so far to the operating system, if the destination supports that."""

@@ -20,8 +20,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from itertools import islice
 from queue import SimpleQueue
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from jelly._options.settings import checked
@@ -37,6 +37,8 @@ R = TypeVar("R")
 AHEAD = 2
 # Items of a task of `pipelined` that may wait to be taken: the Batches of a segment of usual size.
 DEPTH = 8
+# So many are taken before others are made.
+_STEP = DEPTH // 2
 
 
 def idle_cores(load: str = "/proc/loadavg") -> int:
@@ -71,10 +73,8 @@ class Workers:
     def __enter__(self) -> Workers:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if isinstance(value, GeneratorExit):
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, GeneratorExit):
             self.drop()
         else:
             self.close()
@@ -113,9 +113,9 @@ class Workers:
 class Window(Generic[R]):
     """Parts under way, in order. Its caller gives parts and takes what is ready; no more than a few wait."""
 
-    def __init__(self, workers: Workers, ahead: int = AHEAD) -> None:
+    def __init__(self, workers: Workers) -> None:
         self._workers = workers
-        self._most = workers.threads + ahead if workers.threads > 1 else 0
+        self._most = workers.threads + AHEAD if workers.threads > 1 else 0
         self._waiting: deque[Future[R]] = deque()
 
     def put(self, work: Callable[..., R], *args: Any) -> None:
@@ -138,11 +138,9 @@ class Window(Generic[R]):
             self._waiting.popleft().cancel()
 
 
-def in_order(
-    workers: Workers, items: Iterable[T], work: Callable[[T], R], ahead: int = AHEAD
-) -> Iterator[tuple[T, R]]:
+def in_order(workers: Workers, items: Iterable[T], work: Callable[[T], R]) -> Iterator[tuple[T, R]]:
     """Each item with the result of ``work`` for it, in order. An error of ``items`` is raised after them."""
-    window: Window[tuple[T, R]] = Window(workers, ahead)
+    window: Window[tuple[T, R]] = Window(workers)
     iterator = iter(items)
     broken: Exception | None = None
 
@@ -174,55 +172,43 @@ _END = object()
 class _Run(Generic[T]):
     """A task of `pipelined`. Its items are made by one thread after the other, as far as there is room for them."""
 
-    def __init__(self, task: Callable[[], Iterator[T]], depth: int) -> None:
+    def __init__(self, task: Callable[[], Iterator[T]]) -> None:
         self._items: Callable[[], T] | None = None
         self._task = task
-        self._room = deque([None] * depth)
+        self.room = deque([None] * DEPTH)  # where it grows, `make` is to be called, in any thread
         self._turn = allocate_lock()
         self.made: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
         self.is_over = False
 
-    def more_room(self, n: int) -> None:
-        """Let more items be made, by this thread or another that is at it. To be followed by `make`, in any thread."""
-        self._room.extend([None] * n)
-
     def make(self) -> None:
         """Make items until there is no room. A thread that is at it when there is more room goes on."""
-        while self._room and not self.is_over and self._turn.acquire(False):
+        while self.room and not self.is_over and self._turn.acquire(False):
             try:
-                self._fill()
+                if self._items is None:
+                    self._items = iter(self._task()).__next__
+                while self.room and not self.is_over:
+                    self.room.pop()
+                    self.made.put((self._items(), None))
             except BaseException as error:  # noqa: B902 - raised where the items are taken
                 self.is_over = True
                 self.made.put((_END, None if isinstance(error, StopIteration) else error))
             finally:
                 self._turn.release()
 
-    def _fill(self) -> None:
-        if self._items is None:
-            self._items = iter(self._task()).__next__
-        while self._room and not self.is_over:
-            self._room.pop()
-            self.made.put((self._items(), None))
 
-
-def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: int = DEPTH) -> Iterator[T]:
-    """The items of all ``tasks`` in order, made by threads; of each at most ``depth`` that are not taken yet.
+def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int) -> Iterator[T]:
+    """The items of all ``tasks`` in order, made by threads; of each at most `DEPTH` that are not taken yet.
 
     >>> list(pipelined(iter([lambda: iter("ab"), lambda: iter("c")]), 2))
     ['a', 'b', 'c']
     """
     runs: deque[_Run[T]] = deque()
-    step = (depth + 1) // 2
     with Workers(threads, beside=True) as workers:
         try:
-            more = True
-            while more or runs:
-                while more and len(runs) <= threads:
-                    task = next(tasks, None)
-                    more = task is not None
-                    if task is not None:
-                        runs.append(_Run(task, depth))
-                        workers.submit(runs[-1].make)
+            while True:
+                for task in islice(tasks, threads + 1 - len(runs)):
+                    runs.append(_Run(task))
+                    workers.submit(runs[-1].make)
                 if not runs:
                     break
                 run = runs[0]
@@ -232,8 +218,8 @@ def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: i
                     if item is _END:
                         break
                     taken += 1
-                    if taken % step == 0:
-                        run.more_room(step)
+                    if taken % _STEP == 0:
+                        run.room.extend([None] * _STEP)
                         workers.submit(run.make)
                     yield item
                     del item

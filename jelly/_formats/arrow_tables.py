@@ -64,6 +64,8 @@ _FORMS = {
 _FORMS["decimal"] = _FORMS["decimal(38,18)"]  # as the column is called
 # The types of columns by the parts that they hold, but for text.
 _PARTS = {name: _FORMS[name][0] for name in VALUES} | {"frame": pa.int64(), "row": pa.int64(), "metadata": _METADATA}
+# Columns that all layouts have, which are called as the part that they hold.
+_OF_FRAMES = {name: name for name in ("frame", "row", "metadata")}
 _INTEGERS = (
     "integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger unsignedLong "
     "unsignedInt unsignedShort unsignedByte"
@@ -181,7 +183,7 @@ def schema(
     ['s', 'frame']
     """
     found = find_layout(layout)
-    known = found.parts | {name: name for name in ("frame", "row", "metadata")}
+    known = found.parts | _OF_FRAMES
     chosen = list(found.columns if columns is None else columns)
     if direction:
         for name in found.optional:
@@ -224,7 +226,7 @@ class RecordBatchBuilder:
         self.schema: Any
         if self._variables is None:
             self.schema = schema(of_statements, dictionary=dictionary, columns=columns, direction=direction)
-            self._parts = found.parts | {name: name for name in ("frame", "row", "metadata")}
+            self._parts = found.parts | _OF_FRAMES
         else:
             term = schema(dictionary=dictionary, columns=[*TERM.values()])
             self._term = pa.struct([*zip(TERM, term.types, strict=True)])

@@ -12,6 +12,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
@@ -20,7 +21,7 @@ import numpy as np
 from jelly._bytes.source import open_local
 from jelly._core.algebra.content import fuse_filter, slot_keys
 from jelly._core.base.batch import Batch
-from jelly._formats.index import SUFFIX, CorruptIndex, Index, checksum_ends, ignore, is_view, read_exactly, reader_at
+from jelly._formats.index import SUFFIX, CorruptIndex, Index, checksum_ends, ignore, read_exactly, reader_at
 
 _MAGIC = b"JELLYTRM"
 _VERSION = 2
@@ -96,25 +97,26 @@ class _Slot:
     """The content of one slot of a segment so far."""
 
     def __init__(self) -> None:
-        self.keys: list[np.ndarray[Any, np.dtype[np.uint64]]] = []
+        self.keys: list[Array] = []
         self.low: bytes | None = None
         self.high = b""
         self.default = False
 
-    def add(self, batch: Batch, ids: np.ndarray[Any, np.dtype[np.int32]] | None, n: int) -> None:
-        if ids is None:
-            self.default = self.default or n > 0
+    def add(self, batch: Batch, name: str, low: int = 0, high: int | None = None) -> None:
+        """Take in some rows of a Batch, of the slot with this name."""
+        if (ids := getattr(batch, name)) is None:
+            self.default = self.default or len(range(len(batch))[low:high]) > 0
             return
-        keys, low, high, default = slot_keys(batch, ids)
+        keys, *ends, default = slot_keys(batch, ids[low:high])
         self.default = self.default or default
         if len(keys):
             self.keys.append(keys)
             text, start = batch.text, batch.start
-            lowest, highest = (text[start[id] : start[id + 1]][: _RANGE + 1].tobytes() for id in (low, high))
+            lowest, highest = (text[start[id] : start[id + 1]][: _RANGE + 1].tobytes() for id in ends)
             self.low = lowest if self.low is None else min(self.low, lowest)
             self.high = max(self.high, highest)
 
-    def distinct(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    def distinct(self) -> Array:
         if not self.keys:
             return np.zeros(0, np.uint64)
         keys = np.sort(np.concatenate(self.keys))
@@ -127,17 +129,11 @@ class Part(NamedTuple):
     row: Row
     low: bytes
     high: bytes
-    data: bytes
-
-    @classmethod
-    def of(cls, row: Row, low: bytes, high: bytes, data: bytes = b"") -> Part:
-        """A part whose row has the sizes of all this."""
-        row = row._replace(size=len(data), low=len(low), high=len(high))
-        return cls(row, low, high, data)
+    data: bytes = b""
 
     def without_filter(self) -> Part:
         """The same, of which only the range says something."""
-        return self.of(Row(_ANYTHING, self.row.default, keys=self.row.keys), self.low, self.high)
+        return Part(Row(_ANYTHING, self.row.default, keys=self.row.keys), self.low, self.high)
 
 
 class FilterBuilder:
@@ -149,17 +145,10 @@ class FilterBuilder:
         self._parts: list[Part] = []  # of each segment one for each slot
         self._size = 0
 
-    @property
-    def segments(self) -> int:
-        """The number of segments."""
-        return len(self._parts) // len(SLOTS)
-
     def add(self, batch: Batch, low: int = 0, high: int | None = None) -> None:
         """Take in some rows of a Batch."""
         for name, slot in zip(SLOTS, self._slots, strict=True):
-            ids = getattr(batch, name)
-            part = range(len(batch))[low:high]
-            slot.add(batch, None if ids is None else ids[low:high], len(part))
+            slot.add(batch, name, low, high)
 
     def _put(self, part: Part) -> None:
         if part.row.kind == _FUSE and self._size >= self._limit:
@@ -170,7 +159,7 @@ class FilterBuilder:
     def take(self, filters: Filters) -> None:
         """Take over all segments of a file, before others are added."""
         self._parts = list(filters.parts())
-        self._size = sum(part.row.size for part in self._parts)
+        self._size = sum(len(part.data) for part in self._parts)
 
     def cut(self, n_bytes: int) -> None:
         """End a segment, which takes so many bytes."""
@@ -186,17 +175,13 @@ class FilterBuilder:
                 data, seed, length, blocks = made
                 bits = length.bit_length() - 1
                 row = row._replace(kind=_FUSE, width=width, block_bits=bits, blocks=blocks, seed=seed)
-            self._put(Part.of(row, (slot.low or b"")[:_RANGE], slot.high[:_RANGE], data))
+            self._put(Part(row, (slot.low or b"")[:_RANGE], slot.high[:_RANGE], data))
         self._slots = [_Slot() for _ in SLOTS]
 
     def join(self, other: FilterBuilder) -> None:
         """Append the segments of another builder."""
         for part in other._parts:
             self._put(part)
-
-    def drop(self) -> None:
-        """Take away the last segment, which is empty."""
-        del self._parts[-len(SLOTS) :]
 
     def pack(self, keyframes: Sequence[tuple[int, ...]], size: int = 0, ends: int = 0) -> bytes:
         """The filters, the directory and the tail. ``keyframes`` begin with byte offset and first row of a segment."""
@@ -205,8 +190,11 @@ class FilterBuilder:
             own = slice(first, None, len(SLOTS))
             if self._is_sorted(parts[own]):
                 parts[own] = [part.without_filter() if part.row.kind == _FUSE else part for part in parts[own]]
-        offsets = np.cumsum([0, *(part.row.size for part in parts)]).tolist()
-        rows = [part.row._replace(offset=at) for part, at in zip(parts, offsets, strict=False)]
+        offsets = np.cumsum([0, *(len(part.data) for part in parts)]).tolist()
+        rows = [
+            row._replace(size=len(data), low=len(low), high=len(high), offset=at)
+            for (row, low, high, data), at in zip(parts, offsets, strict=False)
+        ]
         data = b"".join([*(part.data for part in parts), bytes(-offsets[-1] % _PAGE + _OVER)])
         head = _HEAD.pack(_VERSION, len(keyframes), checksum_keyframes(keyframes), size, ends)
         texts = b"".join(part.low + part.high for part in parts)
@@ -241,17 +229,19 @@ def checksum_keyframes(keyframes: Sequence[tuple[int, ...]]) -> int:
 # ---- reading
 
 
+@dataclass(eq=False, repr=False)
 class Filters:
-    """The filters of a file, as they were read. ``read`` gives the bytes at an offset of all filters."""
+    """The filters of a file, as they were read."""
 
-    def __init__(
-        self, rows: Array, sums: Array, texts: bytes, size: int, read: Callable[[int, int], bytes], name: str
-    ) -> None:
-        self.size: int = size  # of all, in bytes
-        self._rows, self._sums, self._texts = rows, sums, texts
-        self._read = read
-        self._name = name
-        lengths = np.stack([rows["low"], rows["high"]], axis=1).astype(np.int64).ravel()
+    _rows: Array
+    _sums: Array
+    _texts: bytes
+    size: int  # of all, in bytes
+    _read: Callable[[int, int], bytes]  # the bytes at an offset of all filters
+    _name: str
+
+    def __post_init__(self) -> None:
+        lengths = np.stack([self._rows["low"], self._rows["high"]], axis=1).astype(np.int64).ravel()
         self._ends = np.append(0, np.cumsum(lengths))
         self._ranges = cache(self._ranges_of)
 
@@ -272,21 +262,17 @@ class Filters:
     def cover(self, segment: int, batch: Batch) -> bool:
         """Whether no statement of a Batch of a segment would be left out, whatever is looked for."""
         for at, name in enumerate(SLOTS, segment * len(SLOTS)):
-            is_default = self._rows["default"][at]
-            ids = getattr(batch, name)
-            if ids is None:
-                if len(batch) and not is_default:
+            held = _Slot()
+            held.add(batch, name)
+            if held.default and not self._rows["default"][at]:
+                return False
+            for keys in held.keys:
+                places = np.full(len(keys), at)
+                ends = [Sought(text, 0) for text in (held.low or b"", held.high)]
+                if not self._in_range(places[:1], ends).all() or self._damaged(at):
                     return False
-                continue
-            keys, low, high, default = slot_keys(batch, ids)
-            if default and not is_default:
-                return False
-            if not len(keys):
-                continue
-            ends = [Sought(batch.text[batch.start[id] : batch.start[id + 1]].tobytes(), 0) for id in (low, high)]
-            places = np.full(len(keys), at)
-            if not self._in_range(places[:1], ends).all() or self._damaged(at) or not self._hold(places, keys).all():
-                return False
+                if not self._hold(places, keys).all():
+                    return False
         return True
 
     def parts(self) -> Iterator[Part]:
@@ -421,14 +407,12 @@ def _parse(name: str, source: Any, end: int, index: Index, of: Any) -> Filters |
     """The filters that end at a byte of ``source``; ``of`` is the file that they belong to, if it is another one."""
     if end < _TAIL.size:
         return None
-    source.seek(end - _TAIL.size)
-    crc, length, whole, magic = _TAIL.unpack(read_exactly(source, _TAIL.size))
+    crc, length, whole, magic = _TAIL.unpack(read_exactly(source, end - _TAIL.size, _TAIL.size))
     if magic != _MAGIC:
         return None
     if not (_HEAD.size <= length <= _MAX_DIRECTORY and length + _TAIL.size <= whole <= end):
         raise CorruptIndex("their length is wrong")
-    source.seek(end - _TAIL.size - length)
-    directory = read_exactly(source, length)
+    directory = read_exactly(source, end - _TAIL.size - length, length)
     if zlib.crc32(directory) != crc:
         raise CorruptIndex("their checksum is wrong")
     version, segments, keyframes, size, ends = _HEAD.unpack_from(directory)
@@ -457,8 +441,8 @@ def _parse(name: str, source: Any, end: int, index: Index, of: Any) -> Filters |
 def _read(source: Any, start: int, size: int) -> Callable[[int, int], bytes]:
     """A function that gives bytes of the filters, which reads ahead where each reading takes time."""
     read_at = reader_at(source)
-    with suppress(OSError, AttributeError):
-        if not is_view(source) and source.fileno() >= 0:
+    with suppress(OSError, AttributeError):  # a view of a compressed file has no descriptor
+        if source.fileno() >= 0:
             return lambda offset, n: read_at(start + offset, n)
     ahead = lru_cache(_BLOCKS)(lambda at: read_at(start + at, min(_BLOCK + _OVER, size - at)))
 
@@ -469,7 +453,7 @@ def _read(source: Any, start: int, size: int) -> Callable[[int, int], bytes]:
     return read
 
 
-def _is_sound(rows: np.ndarray[Any, Any], size: int) -> bool:
+def _is_sound(rows: Array, size: int) -> bool:
     """Whether all filters of a directory lie within ``size`` bytes and have the bytes that they need."""
     sizes, offsets = rows["size"].astype(np.int64), rows["offset"]
     kinds, width, bits = rows["kind"], rows["width"].astype(np.int64), rows["block_bits"]
@@ -478,7 +462,7 @@ def _is_sound(rows: np.ndarray[Any, Any], size: int) -> bool:
     is_fuse = kinds == _FUSE
     places = blocks << np.minimum(bits, _MAX_BLOCK_BITS).astype(np.int64)
     wanted[is_fuse] = ((places * width + 7) // 8 + 2)[is_fuse]
-    fits = (kinds <= _FUSE) & (offsets >= 0) & (offsets <= size - sizes) & (sizes == wanted) & (offsets <= size)
+    fits = (kinds <= _FUSE) & (offsets >= 0) & (offsets <= size - sizes) & (sizes == wanted)
     fits &= (kinds != _LIST) | (rows["keys"] <= _MAX_LIST)
     fits &= ~is_fuse | ((bits <= _MAX_BLOCK_BITS) & (width >= 1) & (width <= 16) & (blocks > 2))
     return bool(fits.all()) and int(np.max(rows["low"], initial=0)) <= _RANGE >= int(np.max(rows["high"], initial=0))

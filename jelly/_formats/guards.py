@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from jelly._core.boundaries.json import JsonScanner
@@ -199,14 +200,8 @@ def _uses(piece: bytes, scoped: dict[str, int]) -> tuple[int, int]:
         return 0, max(scoped.values())
     total = largest = 0
     for text in _STRING.findall(piece):
-        if b"\\" in text:
-            try:
-                name = json.loads(b'"%b"' % text, strict=False)
-            except ValueError:
-                continue
-        else:
-            name = text.decode(errors="replace")
-        if n := scoped.get(name, 0):
+        with suppress(ValueError):
+            n = scoped.get(json.loads(f'"{text.decode(errors="replace")}"', strict=False), 0)
             total += n
             largest = max(largest, n)
     return total, largest

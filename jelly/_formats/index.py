@@ -16,7 +16,7 @@ import warnings
 import zlib
 from _thread import allocate_lock  # threading takes some time to import
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -44,8 +44,6 @@ SUFFIX = ".idx"
 _MAGIC = b"JELLYIDX"
 _HEAD = struct.Struct("<6q")
 _TAIL = struct.Struct("<qq8s")
-# By kind of stream: version, number of integers in the head, number of integers per keyframe.
-_RDF, _PATCH = (1, 6, 3), (2, 7, 4)
 # An index of this size has some 2.8 million keyframes.
 _MAX_INDEX = 1 << 26
 # Maximum bytes of the varint of a frame length.
@@ -105,23 +103,21 @@ class Index:
         in_columns = getattr(self.options, "version", 0) > ROW_VERSION
         if min(counts) < 0 or max(counts[in_columns:]) > self.size:
             raise CorruptIndex("it counts what the file cannot hold")
-        for before, after in zip(self.keyframes, self.keyframes[1:], strict=False):
+        end = Keyframe(last_offset + 1, self.statements, max(self.frames, 1), self.place)
+        for before, after in self._between(end):
             if not (
                 before.offset < after.offset and before.statement <= after.statement and before.frame < after.frame
                 and before.place // 4 <= after.place // 4
             ):
-                raise CorruptIndex("its keyframes are not in order")
-        last = self.keyframes[-1]
-        if (
-            last.offset > last_offset or last.statement > self.statements or last.frame >= max(self.frames, 1)
-            or last.place // 4 > self.place // 4
-        ):
-            raise CorruptIndex("its keyframes are not within the file")
+                raise CorruptIndex(f"its keyframes are not {'within the file' if after is end else 'in order'}")
 
     def segments(self) -> list[tuple[Keyframe, Keyframe]]:
         """Each keyframe with the end of its segment, which is the start of the next keyframe."""
-        end = Keyframe(self.size, self.statements, self.frames, self.place)
-        return list(zip(self.keyframes, [*self.keyframes[1:], end], strict=True))
+        return self._between(Keyframe(self.size, self.statements, self.frames, self.place))
+
+    def _between(self, end: Keyframe) -> list[tuple[Keyframe, Keyframe]]:
+        """Each keyframe with the next one, the last one with an ``end``."""
+        return [*zip(self.keyframes, [*self.keyframes[1:], end], strict=True)]
 
     def segments_from(self, number: str, wanted: int) -> list[tuple[Keyframe, Keyframe]]:
         """The segments from the last keyframe on whose ``number``, a field of `Keyframe`, is at most ``wanted``."""
@@ -147,8 +143,8 @@ def pack_index(
 
 
 def shape_of(options: StreamOptions | PatchOptions) -> tuple[int, int, int]:
-    """The version, the number of integers in the head, and the number of integers for each keyframe."""
-    return _PATCH if isinstance(options, PatchOptions) else _RDF
+    """Of an index: version, number of integers in the head, number of integers per keyframe."""
+    return (2, 7, 4) if isinstance(options, PatchOptions) else (1, 6, 3)
 
 
 def checksum_options(options: StreamOptions | PatchOptions) -> int:
@@ -173,41 +169,34 @@ def read_index(
     """
     if size < _TAIL.size:
         return None
-    file.seek(size - _TAIL.size)
-    crc, length, magic = _TAIL.unpack(read_exactly(file, _TAIL.size))
+    crc, length, magic = _TAIL.unpack(read_exactly(file, size - _TAIL.size, _TAIL.size))
     if magic != _MAGIC:
         return None
     try:
         if not _HEAD.size + _TAIL.size <= length <= min(size, _MAX_INDEX):
             raise CorruptIndex("its length is wrong")
-        file.seek(size - length)
-        body = read_exactly(file, length - _TAIL.size)
+        body = read_exactly(file, size - length, length - _TAIL.size)
         if zlib.crc32(body) != crc:
             raise CorruptIndex("its checksum is wrong")
-        return _parse(file, size, body, options())
+        version, checksum, last_frame, statements, frames, n = _HEAD.unpack_from(body)
+        expected, n_head, n_key = shape_of(found := options())
+        if version != expected:
+            raise CorruptIndex(f"it has version {version}, this is version {expected}")
+        if checksum != checksum_options(found):
+            raise CorruptIndex("it belongs to other stream options")
+        if len(body) != 8 * (n_head + n * n_key):
+            raise CorruptIndex("it is cut off")
+        numbers = struct.unpack(f"<{n_head + n * n_key}q", body)
+        if not 0 <= last_frame < size or _frame_end(file, last_frame) != size:
+            raise CorruptIndex("the file has changed since")
+        keys = (Keyframe(*numbers[i : i + n_key]) for i in range(n_head, len(numbers), n_key))
+        place = sum(numbers[6:n_head])
+        index = Index(found, (Keyframe(0, 0, 0), *keys), statements, frames, size, place=place, at=size - length)
+        index.check(last_frame)
+        return index
     except CorruptIndex as why:
         ignore(f"the index of {getattr(file, 'name', 'the file')}", why, check, 3)
         return None
-
-
-def _parse(file: Any, size: int, body: bytes, options: StreamOptions | PatchOptions) -> Index:
-    version, checksum, last_frame, statements, frames, n = _HEAD.unpack_from(body)
-    expected, n_head, n_key = shape_of(options)
-    if version != expected:
-        raise CorruptIndex(f"it has version {version}, this is version {expected}")
-    if checksum != checksum_options(options):
-        raise CorruptIndex("it belongs to other stream options")
-    if len(body) != 8 * (n_head + n * n_key):
-        raise CorruptIndex("it is cut off")
-    numbers = struct.unpack(f"<{n_head + n * n_key}q", body)
-    if not 0 <= last_frame < size or _frame_end(file, last_frame) != size:
-        raise CorruptIndex("the file has changed since")
-    keyframes = (Keyframe(0, 0, 0), *(Keyframe(*numbers[i : i + n_key]) for i in range(n_head, len(numbers), n_key)))
-    index = Index(
-        options, keyframes, statements, frames, size, place=sum(numbers[6:n_head]), at=size - len(body) - _TAIL.size
-    )
-    index.check(last_frame)
-    return index
 
 
 def _frame_end(file: Any, offset: int) -> int:
@@ -244,17 +233,16 @@ def plain_view(file: Any, max_expansion: int = MAX_EXPANSION) -> Any:
 def checksum_ends(file: Any, size: int) -> int:
     """A checksum of the first and last bytes of the first ``size`` bytes of a file, or of a whole compressed file."""
     if is_view(file):
-        size = file.packed_size
-        length = min(size, _ENDS)
-        return zlib.crc32(file.read_packed(size - length, length), zlib.crc32(file.read_packed(0, length)))
+        size, read_at = file.packed_size, file.read_packed
+    else:
+        read_at = reader_at(file)
     length = min(size, _ENDS)
-    file.seek(0)
-    crc = zlib.crc32(file.read(length))
-    file.seek(size - length)
-    return zlib.crc32(file.read(length), crc)
+    return zlib.crc32(read_at(size - length, length), zlib.crc32(read_at(0, length)))
 
 
-def read_exactly(file: Any, n: int) -> bytes:
+def read_exactly(file: Any, at: int, n: int) -> bytes:
+    """So many bytes of a file; CorruptIndex if it has fewer."""
+    file.seek(at)
     data = b""
     while len(data) < n:
         more = file.read(n - len(data))
@@ -264,10 +252,10 @@ def read_exactly(file: Any, n: int) -> bytes:
     return data
 
 
-def first_options(file: Any, patch: bool = False, limits: Mapping[str, Any] | None = None) -> Any:
+def first_options(file: Any, patch: bool = False, **limits: Any) -> Any:
     """The stream options at the start of a file; with ``patch`` those of Jelly-Patch."""
     file.seek(0)
-    decoder = Decoder(**{**(limits or {}), "batch_rows": 1}, patch=patch)
+    decoder = Decoder(**limits | {"batch_rows": 1}, patch=patch)
     while decoder.options is None and (chunk := file.read(1 << 16)):
         decoder.push(chunk)
         while decoder.options is None and decoder.pull() is not None:
@@ -320,6 +308,6 @@ def reader_at(file: Any) -> Callable[[int, int], bytes]:
             parts.append(part)
             offset += len(part)
             size -= len(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return b"".join(parts)  # which copies nothing where there is one
 
     return read_at

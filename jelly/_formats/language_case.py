@@ -10,12 +10,6 @@ from collections.abc import Callable
 
 from jelly._core.rules.language_tag import is_language_tag
 
-# RFC 5646, section 2.1: these are complete tags, nothing may follow them.
-_GRANDFATHERED = frozenset(
-    b"en-gb-oed i-ami i-bnn i-default i-enochian i-hak i-klingon i-lux i-mingo i-navajo i-pwn i-tao i-tay i-tsu "
-    b"sgn-be-fr sgn-be-nl sgn-ch-de art-lojban cel-gaulish no-bok no-nyn zh-guoyu zh-hakka zh-min zh-min-nan "
-    b"zh-xiang".split()
-)
 _TAG = rb"(?=[a-z0-9-]*[A-Z])([A-Za-z]+(?:-[A-Za-z0-9]+)*)(?![A-Za-z0-9])"
 # In the Turtle family with N-Quads; in RDF/XML.
 _AT = re.compile(b"@" + _TAG)
@@ -30,9 +24,6 @@ _OPEN_STRING = re.compile(
 _OPEN_AT = re.compile(rb"@[A-Za-z0-9-]{0,64}\Z")
 _OPEN_ELEMENT = re.compile(rb"<[^<]*\Z")
 
-_DIGITS = re.compile(rb"[0-9a-f]{8}")
-# The case of a longer tag does not fit into the digits of one subtag.
-_LONGEST = 31
 # Maximum number of strings that look like tags; a document with more is not examined further.
 _MANY = 10_000
 
@@ -92,18 +83,18 @@ class Written(_Marking):
 class Marks(_Marking):
     """Carries the capitals of language tags through software that writes tags in lower case.
 
-    ``put`` adds to each tag that has capitals a private subtag (RFC 5646, section 2.2.7) with a random word and a
-    bit for each of its letters: ``@en-GB`` becomes ``@en-GB-x-1f0c9a52-00000038``. A tag that is too long for that, or
-    that nothing may follow, becomes a private tag of its length and its bytes: ``@x-1f0c9a52-00000005-692d414d49``.
-    Text that looks like a tag, in an IRI, a string or a comment, is marked too: `take`, which restores
-    the letters and removes the mark, does so everywhere, so that other text is unchanged afterwards.
+    ``put`` makes of each tag that has capitals a private one (RFC 5646, section 2.2.7) of a random word, its length
+    and its bytes: ``@en-GB`` becomes ``@x-1f0c9a52-00000005-656e2d47-42``. One that is not well-formed stays as it is,
+    unless ``lenient``: the parser refuses it. Text that looks like a tag, in an IRI, a string or a comment, is marked
+    too: `take` restores tags everywhere, so that other text is unchanged afterwards.
 
     >>> marks = Marks()
     >>> marks.take(marks.put(b'"colour"@en-GB').lower())
     b'"colour"@en-GB'
     """
 
-    def __init__(self, *, xml: bool = False) -> None:
+    def __init__(self, *, xml: bool = False, lenient: bool = False) -> None:
+        self._lenient = lenient
         self.word = secrets.token_hex(4)  # part of every mark
         self._word = f"x-{self.word}-".encode()
         self._tag, self._open = (_XML_LANG, _OPEN_ELEMENT) if xml else (_AT, _OPEN_AT)
@@ -114,18 +105,10 @@ class Marks(_Marking):
 
     def _put(self, match: re.Match[bytes]) -> bytes:
         tag = match[1]
-        if len(tag) > _LONGEST or tag.lower() in _GRANDFATHERED:
-            if not is_language_tag(tag):
-                return match[0]
-            self.used = True
-            coded = tag.hex().encode()
-            groups = b"-".join(coded[i : i + 8] for i in range(0, len(coded), 8))
-            return b"%b%b%08x-%b" % (match[0][: -len(tag)], self._word, len(tag), groups)
+        if not (self._lenient or is_language_tag(tag)):
+            return match[0]
         self.used = True
-        bits = 1 << len(tag)  # the top bit gives the length
-        for i, letter in enumerate(tag):
-            bits |= (b"A"[0] <= letter <= b"Z"[0]) << i
-        return b"%b-%b%08x" % (match[0], self._word, bits)
+        return b"%b%b%08x-%b" % (match[0][: -len(tag)], self._word, len(tag), tag.hex("-", -4).encode())
 
     def take(self, data: bytes) -> bytes:
         """The text as it was without marks."""
@@ -134,22 +117,9 @@ class Marks(_Marking):
         first, *parts = data.split(self._word)
         found = [first]
         for part in parts:
-            digits = _DIGITS.match(part)
-            if digits is None:
-                raise ValueError(f"a mark without its letters, after {found[-1][-80:]!r}")
-            bits = int(digits[0], 16)
-            end = digits.end()
-            if found[-1].endswith(b"-"):
-                n = bits.bit_length()  # of the letters, and the hyphen after them
-                tag = bytearray(found[-1][-n:-1])
-                for i in range(len(tag)):
-                    if bits >> i & 1:
-                        tag[i] &= 0xDF
-                found[-1] = found[-1][:-n]
-            else:
-                begin, end = end, end + 2 * bits + (bits + 3) // 4
-                tag = bytearray.fromhex(part[begin:end].replace(b"-", b"").decode())
-            found += [bytes(tag), part[end:]]
+            n = int(part[:8], 16)
+            end = 8 + 2 * n + (n + 3) // 4  # a hyphen stands before each group of four bytes
+            found += [bytes.fromhex(part[8:end].replace(b"-", b"").decode()), part[end:]]
         return b"".join(found)
 
     # A tag without a mark stays.
@@ -169,8 +139,8 @@ class JsonMarks(Marks):
     'de-DE'
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, lenient: bool = False) -> None:
+        super().__init__(lenient=lenient)
         self._tag, self._open = _JSON_LANGUAGE, _OPEN_STRING
         self._known: dict[str, str] = {}
 

@@ -183,19 +183,16 @@ class StreamEncoder(Encoder):
         keys = [*before, *((at + offset, row + statement, n + frame, place) for at, row, n, place in own)]
         last, counts = self.last_frame, (statement + self.statements, frame + self.frames)
         index = pack_index(self.options, keys, offset + last, *counts, self.place)
-        made = super().close({INDEX_KEY: self._packed_filters(own, keys) + index})
+        filters = b""
+        if self._filters is not None:
+            # The frame that ends the file may be the last of its segment, and a segment begin with it.
+            for at, row, *_ in own[len(self._cuts) - 1 :]:
+                self._filters.cut(at - self._cuts[-1][0])
+                self._cuts.append((at, row))
+            if len(self._cuts) == len(own) + 1:
+                self._filters.cut(self.n_bytes - self._cuts[-1][0])
+            filters = self._filters.pack([(0, 0), *keys])
+        made = super().close({INDEX_KEY: filters + index})
         # Filters are read one by one.
         self._ends = range(last, self.n_bytes, FILTERS_IN_FRAME)
         return made
-
-    def _packed_filters(self, own: Sequence[tuple[int, ...]], keys: Sequence[tuple[int, ...]]) -> bytes:
-        """The filters of all segments. ``own`` are the keyframes of this stream, ``keys`` those of the file."""
-        if self._filters is None:
-            return b""
-        # The frame that ends the file may be the last of its segment, and a segment begin with it.
-        for offset, statement, *_ in own[len(self._cuts) - 1 :]:
-            self._filters.cut(offset - self._cuts[-1][0])
-            self._cuts.append((offset, statement))
-        if len(self._cuts) == len(own) + 1:
-            self._filters.cut(self.n_bytes - self._cuts[-1][0])
-        return self._filters.pack([(0, 0), *keys])

@@ -21,10 +21,10 @@ class Content(enum.Enum):
     """The content of a format; the value is the plural for error messages."""
 
     STATEMENTS = "statements"
-    PATCH = "patches"
-    MESSAGES = "message logs"
-    RESULTS = "query results"
     TABLE = "tables"
+    PATCH = "patches"
+    RESULTS = "query results"
+    MESSAGES = "message logs"
 
 
 # That of Enum is a call of Python for each table that a content is looked up in.
@@ -44,6 +44,10 @@ class Later:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(_module(self._name), name)
+
+
+# All formats, by content and name.
+REGISTRY: dict[Content, dict[str, Format]] = {content: {} for content in Content}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,7 +99,10 @@ class Format:
     reading: frozenset[str] = frozenset()
     writing: frozenset[str] = frozenset()
     capability: str = ""
-    codec: str = ""
+    codec: str = "jelly._formats.native"
+
+    def __post_init__(self) -> None:
+        REGISTRY[self.content][self.name] = self
 
     @property
     def media_type(self) -> str:
@@ -125,10 +132,6 @@ class Format:
         return writer
 
 
-_NATIVE, _SYNTAXES = "jelly._formats.native", "jelly._formats.syntaxes"
-_RESULT_CODEC = "jelly._formats.result_syntaxes"
-_LOG_CODEC = "jelly.messages._codec"
-
 _SOURCE = frozenset({"max_expansion"})
 _BATCHES = _SOURCE | {"batch_rows", "batch_bytes"}
 _FRAMES = _BATCHES | {"max_frame_bytes", "max_names", "max_prefixes", "max_datatypes", "joined", "unknown_rows"}
@@ -136,7 +139,7 @@ _LINES = _BATCHES | {"max_line_bytes"}
 _TEXT: dict[str, Any] = {
     "reading": _BATCHES | {"base", "lenient", "max_text_bytes"},
     "writing": frozenset({"lenient"}),
-    "codec": _SYNTAXES,
+    "codec": "jelly._formats.syntaxes",
 }
 _ROWS = _BATCHES | {"max_row_bytes", "max_prefixes"}
 _BINARY: dict[str, Any] = {
@@ -146,12 +149,11 @@ _BINARY: dict[str, Any] = {
 }
 
 
-def _format(name: str, title: str, suffixes: str, media_types: str, codec: str = _NATIVE, **more: Any) -> Format:
+def _format(name: str, title: str, suffixes: str, media_types: str, **more: Any) -> Format:
     """A format, whose suffixes and media types stand in one text each."""
     return Format(
-        name=name, title=title, suffixes=tuple(suffixes.split()), media_types=tuple(media_types.split()), codec=codec,
-        **more,
-    )  # fmt: skip
+        name=name, title=title, suffixes=tuple(suffixes.split()), media_types=tuple(media_types.split()), **more
+    )
 
 
 # ---- statements
@@ -188,7 +190,7 @@ RDF_PATCH = _format(
     "rdfp", "RDF Patch", ".rdfp", "application/rdf-patch text/rdf-patch", reading=_LINES | {"strict", "on_error"},
     **_PATCHES,
 )  # fmt: skip
-RDF_PATCH_THRIFT = _format(
+_format(
     "trp", "RDF Patch Thrift", ".trp", "application/rdf-patch+thrift", binary=True, reading=_ROWS, **_PATCHES
 )
 
@@ -199,17 +201,23 @@ def _log(base: Format, *reading: str, **changes: Any) -> Format:
     """A log of messages in a format of statements, with some changes."""
     own = frozenset({"max_message_bytes", *reading}) | _SOURCE
     return replace(
-        base, content=Content.MESSAGES, mixed=False, reading=own, writing=frozenset(), codec=_LOG_CODEC, **changes
+        base, content=Content.MESSAGES, mixed=False, reading=own, writing=frozenset(),
+        codec="jelly.messages._codec", **changes
     )
 
 
 _TABLES_OF_LOGS = ("max_names", "max_prefixes", "max_datatypes", "max_frame_rows")
-_DELIMITED = ("strict", "dialect", "trailing")
 JELLY_LOG = _log(JELLY, "force", *_TABLES_OF_LOGS)
-NT_LOG = _log(NT, *_DELIMITED, media_types=NT.media_types[:1], delimited=True)
-NQ_LOG = _log(NQ, *_DELIMITED, delimited=True)
-TURTLE_LOG = _log(TURTLE, *_DELIMITED, "base", media_types=TURTLE.media_types[:1], delimited=True)
-TRIG_LOG = _log(TRIG, *_DELIMITED, "base", media_types=TRIG.media_types[:1], delimited=True)
+
+
+def _delimited(base: Format, *reading: str) -> Format:
+    """A log whose messages comments or directives delimit."""
+    return _log(base, "strict", "dialect", "trailing", *reading, media_types=base.media_types[:1], delimited=True)
+
+
+NT_LOG, NQ_LOG = _delimited(NT), _delimited(NQ)
+_delimited(TURTLE, "base")
+_delimited(TRIG, "base")
 NDJSON_LD = _log(
     JSON_LD,
     "contexts", "strict", "dialect", "base",
@@ -226,7 +234,7 @@ YAML_LD = _log(
     suffixes=(".yamlld", ".yaml", ".yml"),
     media_types=("application/rdfm+yaml", "application/ld+yaml"),
 )  # fmt: skip
-RDF_XML_LOG = _log(
+_log(
     RDF_XML,
     "base",
     media_types=("application/rdfm+xml", "application/rdf+xml"),
@@ -250,8 +258,8 @@ def _results(
     name: str, title: str, media: str, suffixes: str, reading: Collection[str] = (), binary: bool = False
 ) -> Format:
     return _format(
-        name, title, suffixes, media, _RESULT_CODEC, content=Content.RESULTS, binary=binary,
-        reading=frozenset(reading), capability=f"results-{name}",
+        name, title, suffixes, media, content=Content.RESULTS, binary=binary, reading=frozenset(reading),
+        capability=f"results-{name}", codec="jelly._formats.result_syntaxes",
     )  # fmt: skip
 
 
@@ -260,15 +268,12 @@ JELLY_RESULTS = _results(
     "jellys", "Jelly-SPARQL", "application/x-jelly-sparql", ".jellys",
     _FRAMES - {"joined", "unknown_rows"} | {"delimited", "max_frame_rows", "require_trailer"}, True,
 )  # fmt: skip
-_RESULTS = (
-    JELLY_RESULTS,
-    _results("thrift", "RDF Thrift", f"{_SPARQL}thrift", ".srt", _ROWS, True),
-    _results("protobuf", "RDF Protobuf", f"{_SPARQL}protobuf", ".srp", _ROWS, True),
-    _results("json", "JSON", f"{_SPARQL}json application/json", ".srj .json", _SOURCE | {"max_document_bytes"}),
-    _results("xml", "XML", f"{_SPARQL}xml application/xml text/xml", ".srx .xml", _SOURCE | {"max_text_bytes"}),
-    _results("csv", "CSV", "text/csv", ".csv"),
-    _results("tsv", "TSV", "text/tab-separated-values", ".tsv", _SOURCE | {"max_text_bytes"}),
-)
+_results("thrift", "RDF Thrift", f"{_SPARQL}thrift", ".srt", _ROWS, True)
+_results("protobuf", "RDF Protobuf", f"{_SPARQL}protobuf", ".srp", _ROWS, True)
+_results("json", "JSON", f"{_SPARQL}json application/json", ".srj .json", _SOURCE | {"max_document_bytes"})
+_results("xml", "XML", f"{_SPARQL}xml application/xml text/xml", ".srx .xml", _SOURCE | {"max_text_bytes"})
+_results("csv", "CSV", "text/csv", ".csv")
+_results("tsv", "TSV", "text/tab-separated-values", ".tsv", _SOURCE | {"max_text_bytes"})
 
 # ---- tables, which jelly._formats.table_files reads and writes
 
@@ -276,28 +281,13 @@ _TABLE: dict[str, Any] = {
     "codec": "jelly._formats.table_files", "content": Content.TABLE, "quads": True, "reading": _BATCHES
 }  # fmt: skip
 _ARROW = "application/vnd.apache.arrow."
-_TABLES = (
-    _format("parquet", "Parquet", ".parquet .pq", "application/vnd.apache.parquet", binary=True, **_TABLE),
-    _format("arrow", "Arrow IPC", ".arrow .feather .ipc", f"{_ARROW}file", binary=True, **_TABLE),
-    _format("arrows", "Arrow IPC stream", ".arrows", f"{_ARROW}stream", binary=True, **_TABLE),
-    _format("csv", "CSV", ".csv", "text/csv", **_TABLE),
-)
+_format("parquet", "Parquet", ".parquet .pq", "application/vnd.apache.parquet", binary=True, **_TABLE)
+_format("arrow", "Arrow IPC", ".arrow .feather .ipc", f"{_ARROW}file", binary=True, **_TABLE)
+_format("arrows", "Arrow IPC stream", ".arrows", f"{_ARROW}stream", binary=True, **_TABLE)
+_format("csv", "CSV", ".csv", "text/csv", **_TABLE)
 
-_LOGS = (JELLY_LOG, NT_LOG, NQ_LOG, TURTLE_LOG, TRIG_LOG, NDJSON_LD, YAML_LD, RDF_XML_LOG, TAR_LOG)
-# All formats, by content and name.
-REGISTRY = {
-    content: {format.name: format for format in formats}
-    for content, formats in {
-        Content.STATEMENTS: (JELLY, NT, NQ, TURTLE, TRIG, RDF_XML, JSON_LD, N3, THRIFT, PROTOBUF),
-        Content.TABLE: _TABLES,
-        Content.PATCH: (JELLY_PATCH, RDF_PATCH, RDF_PATCH_THRIFT),
-        Content.RESULTS: _RESULTS,
-        Content.MESSAGES: _LOGS,
-    }.items()
-}
-FORMATS = REGISTRY[Content.STATEMENTS]
-TABLE_FORMATS = REGISTRY[Content.TABLE]
-TABLE_SUFFIXES = tuple(suffix for format in _TABLES for suffix in format.suffixes)
+FORMATS, TABLE_FORMATS = REGISTRY[Content.STATEMENTS], REGISTRY[Content.TABLE]
+TABLE_SUFFIXES = tuple(suffix for format in TABLE_FORMATS.values() for suffix in format.suffixes)
 
 _WORDS = {
     "statements": Content.STATEMENTS,
@@ -312,6 +302,12 @@ _DEFAULTS = {Content.STATEMENTS: JELLY, Content.PATCH: JELLY_PATCH, Content.MESS
 # Keywords for reading a part of a Jelly file, which must be one stream.
 SEEKING = JELLY.reading - {"joined"}
 
+
+def _reading(content: Content, *own: str) -> frozenset[str]:
+    """The keywords of all formats of a content, and others."""
+    return frozenset(own).union(*(format.reading for format in REGISTRY[content].values()))
+
+
 # The keywords of `Reader` and of `Writer`, of `PatchReader` and of `read_results`, for all formats.
 # Keywords of `Reader` for any format, see `jelly._streams.rdf_version`.
 VERSIONS = frozenset({"rdf", "star"})
@@ -319,15 +315,14 @@ VERSIONS = frozenset({"rdf", "star"})
 SEVERAL = frozenset({"blank_nodes", "skolem_base", "threads"})
 # Those of every format, which change nothing of how a file with an index is read.
 COMMON = frozenset({"format", "delimited", "strict", "on_error"})
-READING = COMMON.union(*(f.reading for f in FORMATS.values()))
+READING = _reading(Content.STATEMENTS, *COMMON)
 _FRAMING = frozenset({"format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "threads"})
 WRITING = (_FRAMING | {"options", "index", "library", "keep_labels"}).union(*(f.writing for f in FORMATS.values()))
 PATCH_WRITING = _FRAMING | {"marked_bnodes", "quoted"}
 MESSAGE_WRITING = frozenset({"format", "dialect", "members"})
-PATCH_READING = frozenset({"format", "delimited"}).union(*(f.reading for f in REGISTRY[Content.PATCH].values()))
-RESULT_READING = frozenset({"format"}).union(*(f.reading for f in _RESULTS))
-MESSAGE_READING = frozenset({"format", "rename_blank_nodes"}).union(*(f.reading for f in _LOGS))
-
+PATCH_READING = _reading(Content.PATCH, "format", "delimited")
+RESULT_READING = _reading(Content.RESULTS, "format")
+MESSAGE_READING = _reading(Content.MESSAGES, "format", "rename_blank_nodes")
 
 
 def plain_name(format: str) -> str:
@@ -432,5 +427,5 @@ def table_kind(path: Any) -> str | None:
     if not is_path(path):
         return None
     suffix, compression = split_suffix(str(os.fspath(path)))
-    kind = next((format.name for format in _TABLES if suffix in format.suffixes), None)
+    kind = next((format.name for format in TABLE_FORMATS.values() if suffix in format.suffixes), None)
     return kind if kind == "csv" or not compression else None

@@ -71,7 +71,7 @@ class RecodingReader(TextResultReader):
     def push(self, data: Any) -> None:
         """Pass the next chunk of bytes."""
         if self._head is None:
-            super().push(data if self._decoder is None else self._recoded(data))
+            super().push(self._recoded(data))
             return
         self._head += data
         begin = self._head.removeprefix(codecs.BOM_UTF8)
@@ -93,11 +93,13 @@ class RecodingReader(TextResultReader):
                 self._decoder = codecs.getincrementaldecoder(encoding)()
             except LookupError:
                 raise JellySyntaxError(f"unknown encoding {encoding}", line=1) from None
-        super().push(data if self._decoder is None else self._recoded(data, final))
+        super().push(self._recoded(data, final))
 
-    def _recoded(self, data: Any, final: bool = False) -> bytes:
+    def _recoded(self, data: Any, final: bool = False) -> Any:
+        if self._decoder is None:
+            return data
         try:
-            return str(self._decoder.decode(data, final)).encode()
+            return self._decoder.decode(data, final).encode()
         except UnicodeError as error:
             raise JellySyntaxError(str(error)) from None
 
@@ -105,7 +107,7 @@ class RecodingReader(TextResultReader):
         """Declare the end of the input."""
         if self._head:
             self._begin(True)
-        elif self._decoder is not None and (rest := self._recoded(b"", True)):
+        elif rest := self._recoded(b"", True):
             super().push(rest)
         super().finish()
 
@@ -127,8 +129,9 @@ def open_writer(
         writer.begin(*head)
         return writer
     if stream is not None or frame_rows is not None:
-        what = f"{format.title} of query results"
-        raise JellyArgumentError(f"options and frame_rows are for Jelly-SPARQL, not for {what}")
+        raise JellyArgumentError(
+            f"options and frame_rows are for Jelly-SPARQL, not for {format.title} of query results"
+        )
     if (head.boolean is not None or head.links) and format.name not in ("json", "xml"):
         what = "the answer of an ASK query" if head.boolean is not None else "links"
         raise JellyUnsupportedError(
@@ -174,10 +177,8 @@ def _json_header(head: Head) -> str:
     about: dict[str, Any] = {"vars": head.variables} if head.boolean is None else {}
     if head.links:
         about["link"] = head.links
-    text = f'{{"head":{_json(about)},'
-    if head.boolean is not None:
-        return f'{text}"boolean":{_json(head.boolean)}}}\n'
-    return text + '"results":{"bindings":['
+    answer = '"results":{"bindings":[' if head.boolean is None else f'"boolean":{_json(head.boolean)}}}\n'
+    return f'{{"head":{_json(about)},{answer}'
 
 
 # ---- XML

@@ -43,7 +43,7 @@ def looks_like(head: bytes) -> tuple[str, str] | None:
             return title, ""
     if head[257:262] == b"ustar":
         return "a TAR archive", "tar"
-    if _is_jelly(head):
+    if _options_row(head) >= 0:  # a frame, with or without its length
         return "Jelly", "jelly"
     if _THRIFT.match(head):
         return "RDF Thrift", "thrift"
@@ -80,11 +80,6 @@ def _text(text: str) -> tuple[str, str] | None:
     if re.match(r"\A\[?\s*\{\s*(?:\"|\})", text):
         return ("JSON-LD", "jsonld") if '"@' in text else ("JSON", "")
     return None
-
-
-def _is_jelly(head: bytes) -> bool:
-    """Whether it is a frame, with or without its length, whose first row holds the options."""
-    return _options_row(head) >= 0
 
 
 def is_jelly_patch(head: bytes) -> bool:

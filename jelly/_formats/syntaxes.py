@@ -18,7 +18,7 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator
-from itertools import cycle
+from itertools import chain, cycle, islice
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -93,9 +93,9 @@ class Parsing:
     Several documents may have the same ``written``.
     """
 
-    def __init__(self, format: Format, written: Written | None = None) -> None:
+    def __init__(self, format: Format, written: Written | None = None, lenient: bool = False) -> None:
         self._syntax = SYNTAXES[format]
-        self.tags = JsonMarks() if format is JSON_LD else Marks(xml=format is RDF_XML)
+        self.tags = JsonMarks(lenient=lenient) if format is JSON_LD else Marks(xml=format is RDF_XML, lenient=lenient)
         self.written = Written(xml=format is RDF_XML, word=self.tags.word) if written is None else written
         # For each piece of the document, the bytes that it stands for.
         guard = guard_xml if format is RDF_XML else guard_json if format is JSON_LD else guard_turtle
@@ -147,7 +147,7 @@ class SyntaxReader:
         }  # fmt: skip
         self._rows = batch_rows
         self._bytes = batch_bytes
-        self._parsing = Parsing(format)
+        self._parsing = Parsing(format, lenient=lenient)
         self._tags, self._written = self._parsing.tags, self._parsing.written
         self._by_line = format in (RDF_XML, JSON_LD)
         self._known: dict[str, str] = {}
@@ -174,21 +174,17 @@ class SyntaxReader:
             broken: JellyError | None = None
             try:
                 # One statement first: the prefixes that stand before it are to come before it.
-                first = next(parser, None)
+                first = [*islice(parser, 1)]
                 self._declare(parser.prefixes)
-                more = first is not None and (
-                    intake.extend(iter((first,)), self._rows, self._bytes)
-                    or intake.extend(parser, self._rows, self._bytes)
-                )
-                self._declare(parser.prefixes)
+                more = bool(first) and intake.extend(chain(first, parser), self._rows, self._bytes)
             except SyntaxError as error:
                 broken = self._error(error, file)
-                self._declare(parser.prefixes)
             except MemoryError as error:
                 # How far the source was read, which is about where the token ends that is too long.
                 broken = memory_error(error, offset=self._given, line=file.line if self._by_line else None)
             except JellyError as error:
                 broken = error
+            self._declare(parser.prefixes)
             if (batch := intake.take()) is not None:
                 yield batch
             if broken is not None:
@@ -199,8 +195,7 @@ class SyntaxReader:
         check = self._parsing.check
         joiner = TextJoiner() if self.format is RDF_XML else None
         size = min(PIECE, self._max_text)
-        rest: list[bytes] = []
-        n = 0  # bytes of the rest
+        rest = bytearray()
         text = rows = 0  # bytes since there were so many statements
         begun = False
         for chunk in chunks:
@@ -209,18 +204,14 @@ class SyntaxReader:
                 if joiner is not None:
                     piece = joiner.feed(piece)
                 # A tag that goes on is not looked through again for each byte of it.
-                if not begun or (n and self.format is RDF_XML and n < LONGEST_TAG and b"<" not in piece):
-                    rest.append(piece)
-                    n += len(piece)
-                    if begun or n < 3:
+                if not begun or (joiner is not None and 0 < len(rest) < LONGEST_TAG and b"<" not in piece):
+                    rest += piece
+                    if begun or len(rest) < 3:
                         continue
-                    piece = b"".join(rest).removeprefix(b"\xef\xbb\xbf")
-                    rest = []
-                    begun = True
-                piece, waits = self._tags.split(b"".join([*rest, piece]))
+                    piece, rest, begun = bytes(rest).removeprefix(b"\xef\xbb\xbf"), bytearray(), True
+                piece, waits = self._tags.split(bytes(rest) + piece)
                 piece, before = self._written.split(piece)
-                waits = before + waits
-                rest, n = [waits], len(waits)
+                rest = bytearray(before + waits)
                 if not piece:
                     continue
                 cost = check(piece)
@@ -232,7 +223,7 @@ class SyntaxReader:
                 text += cost
                 self._given += len(piece)
                 yield self._marked(piece)
-        if last := b"".join(rest):
+        if last := bytes(rest):
             check(last)
             yield self._marked(last)
         if joiner is not None and joiner.begun:
@@ -334,23 +325,19 @@ def _statement(make: Any) -> Callable[..., Any]:
     return statement
 
 
-def _as_it_is(batch: Batch) -> Batch:
-    return batch
-
-
 class Quads:
     """Makes quads or triples of Batches.
 
     The shortest way to them is N-Quads, which both sides have at hand: three times as fast as making each term. Only
-    what is too long for a token has to be made. ``fitted`` says that Batches were fitted to a format before.
+    what is too long for a token has to be made. With ``marks``, of a `SyntaxWriter`, Batches were fitted before.
     """
 
-    def __init__(self, quads: bool, marks: Marks | None, fitted: bool = False) -> None:
+    def __init__(self, quads: bool, marks: Marks | None = None) -> None:
         self._named = quads
         self._marks = marks
         self._text = TextWriter(quads=quads, fitted=True)
-        self._fit = _as_it_is if fitted else capabilities_of("pyoxigraph").fit
-        self._library: TermAdapter | None = None
+        self._fit: Callable[[Batch], Batch]
+        self._fit = capabilities_of("pyoxigraph").fit if marks is None else lambda batch: batch
 
     def of(self, batch: Batch) -> Iterator[Any]:
         text = self.text_of(batch)
@@ -367,9 +354,8 @@ class Quads:
         return map(attrgetter("triple"), ox.parse(text, ox.RdfFormat.N_TRIPLES, lenient=lenient))
 
     def _made(self, batch: Batch) -> Iterator[Any]:
-        if self._library is None:
-            self._library = library_of(None if self._marks is None else self._marks.put)
-        return iter(Materializer(self._fit(batch), self._library).statements())
+        library = library_of(None if self._marks is None else self._marks.put)
+        return iter(Materializer(self._fit(batch), library).statements())
 
     def text_of(self, batch: Batch) -> bytes:
         """The N-Triples or N-Quads of a Batch."""
@@ -438,8 +424,8 @@ class SyntaxWriter:
         self._capabilities = capabilities_of(format.name, keep_labels)
         if lenient:
             self._capabilities = self._capabilities.replace(iris="plain", tags="plain")
-        self._marks = Marks()
-        self._quads = Quads(format.quads, self._marks, fitted=True)
+        self._marks = Marks(lenient=lenient)
+        self._quads = Quads(format.quads, self._marks)
         self._prefixes: dict[str, str] = {}
         self._begun = False
         self._make = {RDF_XML: self._xml, JSON_LD: self._json}.get(format, self._turtle)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 from jelly._bytes.raw_bytes import RawBytes, joined
@@ -26,33 +27,24 @@ GROUP_BYTES = 1 << 26
 CSV_BLOCK = 1 << 25
 
 
-def convert_with(src: Any, dst: Any, read: Callable[[], Any], write: Callable[[Any], int]) -> int:
-    """Convert between a table file and another file, which ``read`` turns into a table or ``write`` makes from one."""
-    if table_kind(src) is None:
-        return write_table_file(dst, read())
-    if table_kind(dst) is None:
-        return write(read_table_file(src))
-    return write_table_file(dst, read_table_file(src))
-
-
+@dataclass(eq=False)
 class TableReader:
     """Reads a table file of statements, which its library wants as a whole."""
 
+    _kind: str
+    _settings: dict[str, Any]
     # The threads that make Batches of rows.
     workers: Workers | None = None
-
-    def __init__(self, kind: str, **settings: Any) -> None:
-        self.statements = 0
-        self._kind = kind
-        self._settings = settings
+    statements: int = 0
 
     def batches(self, source: Source) -> Iterator[Batch]:
         """The Batches, all of triples or all of quads."""
         # CSV and streams of Arrow are read as they come, the others from their ends.
-        is_stream = self._kind in ("csv", "arrows")
-        # pyarrow takes fewer bytes than it asked for as the end, or as a block: a buffer gives all.
-        chunks: Any = io.BufferedReader(RawBytes(joined(source.chunks())), CHUNK) if is_stream else None
-        with nullcontext(chunks) if is_stream else source.file() as file:
+        opened: Any = source.file()
+        if self._kind in ("csv", "arrows"):
+            # pyarrow takes fewer bytes than it asked for as the end, or as a block: a buffer gives all.
+            opened = nullcontext(io.BufferedReader(RawBytes(joined(source.chunks())), CHUNK))
+        with opened as file:
             with pyarrow_errors("the table", of_file=True):
                 found, batches = _opened(self._kind, file)
             made = pa.RecordBatchReader.from_batches(found, validated(batches, of_file=True))
@@ -66,26 +58,27 @@ def open_reader(format: Format, *, delimited: Any, strict: bool, on_error: str, 
     """Make a reader of a table, see `jelly._formats.registry.Format.codec`."""
     if on_error != "raise":
         raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: only those of lines can")
-    return TableReader(format.name, **settings)
+    return TableReader(format.name, settings)
 
 
 def read_table_file(path: str | os.PathLike[str]) -> pa.RecordBatchReader:
     """The rows of a Parquet, Arrow IPC or CSV file, in parts. In CSV an empty field without quotes is a null."""
-    kind = table_kind(path)
-    name = str(os.fspath(path))
-    if kind is None:
-        raise JellyError(f"not a table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=name)
+    rows = _rows(_kind_of(path), str(os.fspath(path)))
+    return pa.RecordBatchReader.from_batches(next(rows), rows)
+
+
+def _kind_of(path: Any) -> str:
+    if (kind := table_kind(path)) is None:
+        raise JellyError(f"not a table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=str(path))
+    return kind
+
+
+def _rows(kind: str, name: str) -> Iterator[Any]:
+    """The schema of a table file, and then its rows. Errors name it."""
     try:
         with pyarrow_errors("the table", of_file=True):
-            opened = _opened(kind, name)
-    except JellyError as error:
-        error.source = name
-        raise
-    return pa.RecordBatchReader.from_batches(opened[0], _named(name, opened[1]))
-
-
-def _named(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    try:
+            schema, batches = _opened(kind, name)
+        yield schema
         yield from validated(batches, of_file=True)
     except JellyError as error:
         error.source = name
@@ -114,10 +107,8 @@ def _opened(kind: str, name: Any) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
         place = source.tell()
         is_file = source.read(6) == b"ARROW1"
         source.seek(place)
-    opened = pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
-    if isinstance(opened, pa.RecordBatchReader):
-        return opened.schema, opened
-    return opened.schema, (opened.get_batch(i) for i in range(opened.num_record_batches))
+    opened: Any = pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
+    return opened.schema, map(opened.get_batch, range(opened.num_record_batches)) if is_file else opened
 
 
 class _Out(io.RawIOBase):
@@ -134,18 +125,10 @@ class _Out(io.RawIOBase):
         return len(data)
 
 
-def write_table_file(
-    path: Any, data: Any, *, group_rows: int = GROUP_ROWS, kind: str | None = None, workers: Workers | None = None
-) -> int:
-    """Write ``data``, a reader or anything that `write_arrow` takes, to a Parquet (zstd), Arrow IPC or CSV file. Return
-    the number of rows. The file gets its name only when it is complete.
-
-    With ``kind``, the name of the format, ``path`` may also be ``-`` or a file object. ``workers`` encode.
-    """
+def write_table_file(path: Any, data: Any, **how: Any) -> int:
+    """Write ``data``, a reader or anything that `write_arrow` takes, see `write_record_batches`."""
     stream = to_stream(data)
-    return write_record_batches(
-        path, stream.schema, validated(stream), group_rows=group_rows, kind=kind, workers=workers
-    )
+    return write_record_batches(path, stream.schema, validated(stream), **how)
 
 
 def write_record_batches(
@@ -157,11 +140,12 @@ def write_record_batches(
     kind: str | None = None,
     workers: Workers | None = None,
 ) -> int:
-    """Write valid record batches, see `write_table_file`."""
-    kind = kind or table_kind(path)
-    if kind is None:
-        raise JellyError(f"not a table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=str(path))
-    workers = workers or Workers(1)
+    """Write valid record batches to a Parquet (zstd), Arrow IPC or CSV file. Return the number of rows. The file gets
+    its name only when it is complete.
+
+    With ``kind``, the name of the format, ``path`` may also be ``-`` or a file object. ``workers`` encode.
+    """
+    kind = kind or _kind_of(path)
     rows = 0
 
     def counted() -> Iterator[pa.RecordBatch]:
@@ -172,15 +156,21 @@ def write_record_batches(
             del batch  # before the next one takes memory
 
     with Sink(path) as sink, pyarrow_errors("the table"):
+        out = _Out(sink)
         if kind == "parquet":
-            with parquet.ParquetWriter(_Out(sink), schema, compression="zstd") as file:
+            with parquet.ParquetWriter(out, schema, compression="zstd") as file:
                 for group in _groups(counted(), group_rows):
                     file.write_table(pa.Table.from_batches(group, schema))
                     group.clear()
         elif kind == "csv":
-            _write_csv(_Out(sink), schema, counted(), workers)
+            _write_csv(out, schema, counted(), workers or Workers(1))
         else:
-            _write_ipc(_Out(sink), schema, counted(), kind)
+            # The file format has one dictionary per column, but here each record batch has its own.
+            is_stream = kind == "arrows"
+            written = schema if is_stream else _undictionary(schema)
+            with (pa.ipc.new_stream if is_stream else pa.ipc.new_file)(out, written) as file:
+                for batch in counted():
+                    file.write_table(pa.Table.from_batches([batch], schema).cast(written))
     return rows
 
 
@@ -214,14 +204,6 @@ def _write_csv(out: _Out, schema: pa.Schema, batches: Iterable[pa.RecordBatch], 
         pass  # the head
     for _, made in in_order(workers, batches, lines):
         out.write(made)
-
-
-def _write_ipc(out: _Out, schema: pa.Schema, batches: Iterable[pa.RecordBatch], kind: str) -> None:
-    # The file format has one dictionary per column, but here each record batch has its own.
-    plain, make = (schema, pa.ipc.new_stream) if kind == "arrows" else (_undictionary(schema), pa.ipc.new_file)
-    with make(out, plain) as file:
-        for batch in batches:
-            file.write_table(pa.Table.from_batches([batch], schema).cast(plain))
 
 
 def _undictionary(schema: pa.Schema) -> pa.Schema:

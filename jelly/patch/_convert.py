@@ -42,14 +42,13 @@ def convert(
     """Convert patches, see `jelly.convert`. ``delimited`` is for the output."""
     writing = {name: given.pop(name) for name in given.keys() & PATCH_WRITING} | {**(writing or {})}
     if table_kind(src) or table_kind(dst):
-        from jelly._formats.table_files import convert_with
+        from jelly._formats.table_files import read_table_file, write_table_file
 
-        rows = convert_with(
-            src,
-            dst,
-            lambda: read_arrow(src, layout=layout, format=format, **given),
-            lambda table: write_arrow(dst, table, options=options, format=to, **writing),
-        )
+        table = read_table_file(src) if table_kind(src) else read_arrow(src, layout=layout, format=format, **given)
+        if table_kind(dst):
+            rows = write_table_file(dst, table)
+        else:
+            rows = write_arrow(dst, table, options=options, format=to, **writing)
         return Conversion(rows, 0, 0, 0.0, 0, [])
     with ExitStack() as stack:
         workers = stack.enter_context(Workers(threads))

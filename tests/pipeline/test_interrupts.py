@@ -21,7 +21,7 @@ from test_same_bytes import lines
 
 import jelly
 from jelly._bytes.raw_bytes import Interruptible, interruptible
-from jelly._bytes.workers import AHEAD, Workers, in_order, pipelined
+from jelly._bytes.workers import AHEAD, DEPTH, Workers, in_order, pipelined
 
 KILLS = 200 if os.environ.get("JELLY_LONG") else 6
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
@@ -216,10 +216,10 @@ def test_only_a_few_items_are_made_ahead() -> None:
             made[number] += 1
             yield n
 
-    items = pipelined(iter([partial(task, number) for number in range(10)]), 2, 6)
+    items = pipelined(iter([partial(task, number) for number in range(10)]), 2)
     for taken in range(1, 50):
         assert next(items) == taken - 1
-        assert made[0] <= taken + 6
-    assert max(made[1:3]) <= 6
+        assert made[0] <= taken + DEPTH
+    assert max(made[1:3]) <= DEPTH
     assert made[3:] == [0] * 7
     assert list(items) == [*range(49, 100), *[*range(100)] * 9]

@@ -33,7 +33,7 @@ def test_a_table_is_read_as_it_was_written() -> None:
     data, sizes = file_of()
     table = FrameTable.of(reader(data), len(data))
     assert table is not None
-    assert table.frames == len(PARTS)
+    assert len(table.packed) == len(PARTS) + 1
     assert table.sizes().tolist() == [list(size) for size in sizes]
     assert table.plain.tolist() == [0, 4000, 4000, 4020, 4020 + 256 * 40]
 
@@ -85,7 +85,7 @@ def test_a_table_with_checksums_of_another_writer_is_read() -> None:
     data = b"".join(frames) + struct.pack("<II", 0x184D2A5E, len(body)) + body
     table = FrameTable.of(reader(data), len(data))
     assert table is not None
-    assert table.frames == len(PARTS)
+    assert len(table.packed) == len(PARTS) + 1
     assert table.plain[-1] == len(b"".join(PARTS))
 
 

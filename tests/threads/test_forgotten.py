@@ -164,7 +164,7 @@ path = folder + "/a.nt"
 open(path, "wb").write(TEXT)
 
 def work():
-    begun(pipelined(iter([lambda: iter("abcdefghijklmnop")] * 5), 2, 2), 3)
+    begun(pipelined(iter([lambda: iter("abcdefghijklmnop")] * 5), 2), 3)
     mine = f"{folder}/{threading.get_ident()}"
     assert jelly.convert(path, mine + ".jelly", threads=2, seekable=True).statements == 300
     begun(jelly.open(mine + ".jelly").batches(threads=2), 0)

@@ -68,7 +68,7 @@ class IndexedFile(Generic[Item]):
             self._limits = fitted(limits, SEEKING, self.n_bytes)
             self._file = plain_view(self._file, expansion)
             size = self._file.seek(0, os.SEEK_END)
-            options = partial(first_options, self._file, self._patch, self._limits)
+            options = partial(first_options, self._file, self._patch, **self._limits)
             index = read_index(self._file, size, options, self._check)
             index = index or read_sidecar(self.path, self._file, options, opener, self._check)
             if index is None:

@@ -51,8 +51,8 @@ from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
 
 _MAGIC = b"JELLYSID"
 _START = struct.Struct("<8sqq")
-# Integers in the head besides those of an index, and for the state at a keyframe.
-_ENDS, _STATE = 1, 3
+# More integers than an index has: in the head, the size of the file; per keyframe, those of its state.
+_SIZE, _STATE = 1, 3
 _MAX_HEAD = 1 << 28
 # Maximum bytes of a saved state: it holds the lookup tables.
 _MAX_STATE = 1 << 28
@@ -142,7 +142,7 @@ def make_sidecar(
         raise JellyArgumentError("a file of patches has no filters of terms")
     builder = FilterBuilder(limit=_MAX_FILTERS) if terms else None
     with _opened(name, limits) as (file, size):
-        options = partial(first_options, file, patch, limits)
+        options = partial(first_options, file, patch, **limits)
         index = read_index(file, size, options) if terms else None
         if builder and index:
             chunks = chunks_of(file)
@@ -247,9 +247,9 @@ class _Scan:
         places, ends = self.places[1:-1], checksum_ends(self.file, self.size)
         size, statements, frames, place = self.places[-1][0]
         version, n_head, n_key = shape_of(options)
-        n_head += _ENDS
-        numbers = [version, size, ends, checksum_options(options), statements, frames, len(places), place][:n_head]
-        offset = _START.size + 8 * (n_head + len(places) * (n_key + _STATE))
+        numbers = [version, size, ends, checksum_options(options), statements, frames, len(places), place]
+        del numbers[n_head + _SIZE :]
+        offset = _START.size + 8 * (len(numbers) + len(places) * (n_key + _STATE))
         for key, state in places:
             numbers += [*key[:n_key], offset, len(state), zlib.crc32(state)]
             offset += len(state)
@@ -284,11 +284,11 @@ def _parse(
     path: str, sidecar: Any, file: Any, options: StreamOptions | PatchOptions, opener: Callable[[str], BinaryIO]
 ) -> Index:
     expected, n_head, n_key = shape_of(options)
-    n_head += _ENDS
-    magic, crc, length = _START.unpack(read_exactly(sidecar, _START.size))
+    n_head += _SIZE
+    magic, crc, length = _START.unpack(read_exactly(sidecar, 0, _START.size))
     if magic != _MAGIC or not 8 * n_head <= length <= _MAX_HEAD:
         raise CorruptIndex("it is no index")
-    head = read_exactly(sidecar, length)
+    head = read_exactly(sidecar, _START.size, length)
     if zlib.crc32(head) != crc:
         raise CorruptIndex("its checksum is wrong")
     version, size, ends, checksum, statements, frames, n, *place = struct.unpack_from(f"<{n_head}q", head)
@@ -336,8 +336,7 @@ def _unpacked(sidecar: BinaryIO, offset: int, length: int, crc: int) -> bytes:
     """A state in a sidecar. CorruptIndex or an error of zlib if it is not what was written."""
     if not 0 <= offset <= offset + length <= sidecar.seek(0, os.SEEK_END) or length > _MAX_STATE:
         raise CorruptIndex
-    sidecar.seek(offset)
-    data = read_exactly(sidecar, length)
+    data = read_exactly(sidecar, offset, length)
     unpacker = zlib.decompressobj()
     whole = unpacker.decompress(data, _MAX_STATE)
     if zlib.crc32(data) != crc or not unpacker.eof:
