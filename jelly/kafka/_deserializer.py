@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
@@ -12,8 +12,8 @@ from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.operations import OperationBatchBuilder
 from jelly._formats.registry import JELLY, Format
 from jelly._options.settings import checked
-from jelly._streams.reader import Frame, frames_of
-from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyUnsupportedError
+from jelly._streams.reader import Frame
+from jelly.errors import JellyError, JellyLimitError, JellyUnsupportedError
 from jelly.kafka._clients import known_to_clients, serialization_error, take_header
 from jelly.kafka._reading import MAX_VALUE_BYTES, ValueReader
 from jelly.messages._message import Message
@@ -73,10 +73,9 @@ class JellyDeserializer:
         max_value_bytes: int = MAX_VALUE_BYTES,
         **limits: Any,
     ) -> None:
-        if result not in get_args(Result):
-            raise JellyArgumentError(f"result is {result!r}: expected one of {', '.join(get_args(Result))}")
         dictionaries = tuple(dictionaries)
-        self._given = {"format": format, "dictionaries": dictionaries, "max_value_bytes": max_value_bytes} | limits
+        given = {"format": format, "dictionaries": dictionaries, "max_value_bytes": max_value_bytes}
+        self._again = partial(JellyDeserializer, result, **given, **limits)
         self._result = result
         self._reader = ValueReader(format, dictionaries, max_value_bytes, limits)
         known_to_clients(type(self))
@@ -152,7 +151,7 @@ class JellyDeserializer:
         return Patch([operation for patch in patches for operation in patch])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(JellyDeserializer, self._result, **self._given), ()
+        return self._again, ()
 
     def close(self) -> None:
         """Do nothing: there is nothing to close."""
@@ -161,12 +160,9 @@ class JellyDeserializer:
 def whole_frame(batches: list[Batch]) -> Frame:
     """All frames of a value as one."""
     whole = Frame(0, [])
-    for frame in frames_of(batches):
-        whole.statements += frame.statements
-        whole.namespaces += frame.namespaces
-        whole.metadata |= frame.metadata
-    # Texts have no frames.
-    if not any(len(batch.frames) for batch in batches):
-        whole.statements = [statement for batch in batches for statement in Materializer(batch).statements()]
-        whole.namespaces = [(name, iri) for batch in batches for _, _, name, iri in batch.namespaces]
+    for batch in batches:
+        whole.statements += Materializer(batch).statements()
+        whole.namespaces += [(name, iri) for _, _, name, iri in batch.namespaces]
+        for described in batch.metadata.values():
+            whole.metadata |= described
     return whole

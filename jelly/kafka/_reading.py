@@ -9,7 +9,6 @@ from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._formats.registry import JELLY, JELLY_PATCH, REGISTRY, Content, Format, plain_name
 from jelly._formats.sniff import HEAD, explain, is_jelly_patch
-from jelly._options.settings import refuse_unknown
 from jelly._streams.drain import drain
 from jelly._streams.reader import Reader
 from jelly.errors import JellyArgumentError, JellyError, JellyUnsupportedError
@@ -34,7 +33,6 @@ class ValueReader:
         limits: Mapping[str, Any] | None = None,
     ) -> None:
         self._limits = dict(limits or {})
-        refuse_unknown(self._limits, JELLY.reading)
         self._format = None if format is None else _named(format)
         self._unpacker = Unpacker(dictionaries, max_value_bytes)
 
