@@ -21,8 +21,7 @@ from jelly._options.options import PatchOptions
 from jelly._options.settings import checked
 from jelly._streams.reader import Reader
 from jelly._streams.spool import HashFile, Spool, compare, marks
-from jelly.patch._algebra import patch_of_batches, transaction
-from jelly.patch._changes import RowHasher
+from jelly.patch._changes import RowHasher, patch_of_batches, transaction
 from jelly.patch._patch import ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE, Patch
 from jelly.patch._rematch import rematch
 from jelly.patch._stream import PatchWriter
@@ -31,6 +30,13 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from jelly._options.keywords import ReadOptions
+
+    class _Settings(ReadOptions, total=False):
+        memory: int
+        namespaces: bool
+        match_blank_nodes: bool
+        headers: Iterable[Header]
+        progress: Progress | None
 
 OLD, NEW = 0, 1
 BLANK = int(Kind.BNODE)
@@ -214,18 +220,7 @@ class DiffStat:
 
 
 @overload
-def diff(
-    old: Any,
-    new: Any,
-    dst: None = None,
-    *,
-    memory: int = ...,
-    namespaces: bool = ...,
-    match_blank_nodes: bool = ...,
-    headers: Iterable[Header] = ...,
-    progress: Progress | None = ...,
-    **settings: Unpack[ReadOptions],
-) -> Patch: ...
+def diff(old: Any, new: Any, dst: None = None, **settings: Unpack[_Settings]) -> Patch: ...
 @overload
 def diff(
     old: Any,
@@ -233,14 +228,9 @@ def diff(
     dst: Any,
     options: PatchOptions | Mapping[str, Any] | None = ...,
     *,
-    memory: int = ...,
-    namespaces: bool = ...,
-    match_blank_nodes: bool = ...,
-    headers: Iterable[Header] = ...,
     to: str | None = ...,
     seekable: bool | None = ...,
-    progress: Progress | None = ...,
-    **settings: Unpack[ReadOptions],
+    **settings: Unpack[_Settings],
 ) -> DiffStat: ...
 @checked(READING)
 def diff(

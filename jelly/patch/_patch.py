@@ -176,23 +176,18 @@ class Patch:
 
 def split_patches(batches: Iterable[Batch], is_one: Callable[[], bool]) -> Iterator[Patch]:
     """The patches of a stream that comes as Batches. ``is_one`` is asked at the end: whether the whole is a patch."""
-    patch: Patch | None = None
-    found = False
-    quads = True
+    patch, found = Patch(), False
     for batch in batches:
-        source = _Source(batch)
-        start = 0
+        source, start = _Source(batch), 0
         quads = batch.arity == 4
+        if not patch._parts:
+            patch.quads = quads
         for end in np.flatnonzero(source.op == PUNCTUATION).tolist():
-            patch = patch if patch is not None else Patch(quads=quads)
             patch._take(source, start, end)
             yield patch
-            found = True
-            patch, start = None, end + 1
-        if start < len(batch):
-            patch = patch if patch is not None else Patch(quads=quads)
-            patch._take(source, start, len(batch))
+            patch, start, found = Patch(quads=quads), end + 1, True
+        patch._take(source, start, len(batch))
     # What no row ends is a patch too: Jelly-JVM leaves the last punctuation to its callers. A stream that is one patch
     # may be empty.
-    if patch is not None or (not found and is_one()):
-        yield patch if patch is not None else Patch(quads=quads)
+    if patch._parts or (not found and is_one()):
+        yield patch

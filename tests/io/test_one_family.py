@@ -135,7 +135,7 @@ def test_inverting_and_sorting_from_a_file(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_triples_and_their_patches_come_back(tmp_path: Path) -> None:
-    from jelly.patch._spool import PatchSpool
+    from jelly.patch._log import PatchSpool
 
     with PatchSpool() as spool:
         given = [*patches(3, 2), patch.Patch([patch.Add(ONE)], quads=False), patch.Patch()]
