@@ -181,7 +181,7 @@ class ValueEncoder:
 
     def _library(self, statement: Any) -> str:
         """The library of a statement's terms, "" for this one."""
-        if type(statement) is Triple or type(statement) is Quad:
+        if type(statement) in _ARITIES:
             return ""
         if type(statement).__module__ == "pyoxigraph":
             return "pyoxigraph"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -337,26 +339,22 @@ def diff_stat(
     DiffStat(added=2, deleted=1, namespaces=0, predicates={'<a:p>': (1, 1), '<a:q>': (1, 0)})
     """
     found = DiffStat()
-    counts: dict[str, list[int]] = {}
-
-    def watch(batch: Batch) -> None:
-        for term, n in _by_predicate(batch):
-            found.old[term] = found.old.get(term, 0) + n
-
+    old_counts, added, deleted = Counter[str](), Counter[str](), Counter[str]()
+    watch = partial(_count, old_counts)
     with ExitStack() as stack:
         rows = _rows(old, new, memory, namespaces, match_blank_nodes, stack, settings, progress, watch_old=watch)
         for batch in rows:
             found._add(batch.op)
-            for place, code in enumerate((ADD, DELETE)):
-                for term, n in _by_predicate(batch, batch.op == code):
-                    counts.setdefault(term, [0, 0])[place] += n
-    order = sorted(counts.items(), key=lambda item: (-sum(item[1]), item[0]))
-    found.predicates = {term: (added, deleted) for term, (added, deleted) in order}
+            _count(added, batch, batch.op == ADD)
+            _count(deleted, batch, batch.op == DELETE)
+    order = sorted((-n, term) for term, n in (added + deleted).items())
+    found.predicates = {term: (added[term], deleted[term]) for _, term in order}
+    found.old = dict(old_counts)
     return found
 
 
-def _by_predicate(batch: Batch, rows: Any = slice(None)) -> Iterator[tuple[str, int]]:
-    """How many of some rows have each predicate; a term may have several ids, and then comes several times."""
+def _count(found: Counter[str], batch: Batch, rows: Any = slice(None)) -> None:
+    """Count how many of some rows have each predicate; a term may have several ids."""
     counts = np.bincount(batch.p[rows])
     for term in np.flatnonzero(counts).tolist():
-        yield batch.term(term), int(counts[term])
+        found[batch.term(term)] += int(counts[term])

@@ -176,18 +176,19 @@ class Patch:
 
 def split_patches(batches: Iterable[Batch], is_one: Callable[[], bool]) -> Iterator[Patch]:
     """The patches of a stream that comes as Batches. ``is_one`` is asked at the end: whether the whole is a patch."""
-    patch, found = Patch(), False
+    patch: Patch | None = None
+    found, quads = False, True
     for batch in batches:
-        source, start = _Source(batch), 0
-        quads = batch.arity == 4
-        if not patch._parts:
-            patch.quads = quads
-        for end in np.flatnonzero(source.op == PUNCTUATION).tolist():
-            patch._take(source, start, end)
-            yield patch
-            patch, start, found = Patch(quads=quads), end + 1, True
-        patch._take(source, start, len(batch))
+        source, start, quads = _Source(batch), 0, batch.arity == 4
+        for end in [*np.flatnonzero(source.op == PUNCTUATION).tolist(), len(batch)]:
+            if start < len(batch):
+                patch = Patch(quads=quads) if patch is None else patch
+                patch._take(source, start, end)
+                if end < len(batch):
+                    yield patch
+                    patch, found = None, True
+            start = end + 1
     # What no row ends is a patch too: Jelly-JVM leaves the last punctuation to its callers. A stream that is one patch
     # may be empty.
-    if patch._parts or (not found and is_one()):
-        yield patch
+    if patch is not None or (not found and is_one()):
+        yield Patch(quads=quads) if patch is None else patch
