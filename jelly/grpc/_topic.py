@@ -98,7 +98,7 @@ class Topic:
     (1, 1)
     """
 
-    path = Path()  # of a topic in files
+    path: Path = Path()  # of a topic in files
     failure: str = ""  # of the last write
     lost: int = 0  # times that what was written could not be put on the disk
 

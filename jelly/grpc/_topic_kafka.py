@@ -24,16 +24,20 @@ from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder
 from jelly._streams.frames import FrameEncoder
 from jelly._streams.output_options import output_options
-from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, JellyServiceError, need
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, JellyServiceError
 from jelly.grpc._framing import check_whole
 from jelly.grpc._topic import Deleted, Missed, Part, Reading, Topic, served
+from jelly.kafka._confluent import (
+    AdminClient,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    NewTopic,
+    Producer,
+    TopicPartition,
+)
 from jelly.kafka._deserializer import JellyDeserializer, whole_frame
 from jelly.kafka._serializer import SIZES, JellySerializer
-
-with need("kafka", "a store in Kafka needs confluent-kafka"):
-    from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-    from confluent_kafka.admin import AdminClient
-    from confluent_kafka.cimpl import NewTopic
 
 log = logging.getLogger("jelly.kafka")
 
