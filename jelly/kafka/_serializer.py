@@ -247,10 +247,10 @@ class ValueEncoder:
         options = plain.options
         if "version" in self._allowed and is_columns(batch.options):
             options = options.replace(version=COLUMN_VERSION)
-        changes = missing(options, batch, self._allowed)
-        if not self._namespaces:
-            changes.pop("version", None)
-        options = changed(options, changes)
+        if changes := missing(options, batch, self._allowed):
+            if not self._namespaces:
+                changes.pop("version", None)
+            options = changed(options, changes)
         return plain if options is plain.options else self._made((*kind, options), options)
 
     def _plain(self, *kind: Any) -> Encoder:
