@@ -243,21 +243,19 @@ class ValueEncoder:
     def _encoder(self, batch: Batch, arity: int, grouped: bool, longest: int) -> Encoder:
         """An encoder whose options allow a Batch; its longest value has ``longest`` statements."""
         kind = arity, grouped, longest > LARGE
-        plain = self._plain(*kind)
-        options = plain.options
+        plain = self._encoders.get(kind) or self._plain(*kind)
+        own = options = plain.options
         if "version" in self._allowed and is_columns(batch.options):
             options = options.replace(version=COLUMN_VERSION)
         if changes := missing(options, batch, self._allowed):
             if not self._namespaces:
                 changes.pop("version", None)
             options = changed(options, changes)
-        return plain if options is plain.options else self._made((*kind, options), options)
+        return plain if options is own else self._made((*kind, options), options)
 
     def _plain(self, *kind: Any) -> Encoder:
         """The encoder of values whose statements need no other options, by their arity, and whether they are grouped
         and large."""
-        if kind in self._encoders:
-            return self._encoders[kind]
         arity, grouped, large = kind
         made = self._given
         if not isinstance(made, StreamOptions):
