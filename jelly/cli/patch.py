@@ -16,8 +16,7 @@ from jelly.cli.common import exits, numbers, progress_bar, report, say, show, te
 from jelly.cli.contents import patch_options, patches_of, write_patches
 from jelly.cli.options import Files, Given, command, forms, option, reads, streams, writes
 from jelly.cli.reading import output_of, refuse_json
-from jelly.patch._log import patches_in_order
-from jelly.patch._spool import PatchSpool
+from jelly.patch._log import PatchSpool, patches_in_order
 
 
 @click.group(no_args_is_help=True)

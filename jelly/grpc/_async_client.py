@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from jelly._core.base.batch import Batch
 from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
-from jelly._streams.frames import FRAME_ROWS, FrameEncoder, readable, statements_of
+from jelly._streams.frames import FRAME_ROWS, FrameEncoder, statements_of
 from jelly._streams.reader import Frame, Statement
-from jelly.grpc._calls import FAILURES, Attempts, BaseClient, BaseFeed, Item, each, pause, service_error
+from jelly.grpc._calls import FAILURES, Attempts, BaseClient, BaseFeed, Item, Sending, pause, service_error
 from jelly.grpc._context import grpc
 from jelly.grpc._protocol import Kind, TopicInfo, pack_subscribe, unpack_info, unpack_infos
 from jelly.patch import Patch
@@ -28,7 +28,7 @@ class AsyncFeed(BaseFeed[Item]):
 
     Parameters
     ----------
-    client, topic, kind, options, start, follow, timeout, metadata : Any
+    client, kind, request, given, attempts : Any
         Internal.
 
     Examples
@@ -163,23 +163,7 @@ class AsyncClient(BaseClient[AsyncFeed[Frame], AsyncFeed[Patch]]):
         Only connecting is retried. A frame that has been sent once is never sent again.
         """
         encoder = FrameEncoder(options, patch=kind == "patches", frame_rows=frame_rows, name=topic or "")
-        sent = 0
-        failed: list[BaseException] = []
-
-        async def requests() -> AsyncIterator[bytes]:
-            nonlocal sent
-            try:
-                async for item in each(readable(items, encoder)):
-                    for frame in encoder.add(item):
-                        yield frame
-                        sent += 1
-                for frame in encoder.close():
-                    yield frame
-                    sent += 1
-            except BaseException as error:
-                failed.append(error)
-                raise
-
+        sending = Sending(items, encoder)
         attempts = Attempts(self._retries, timeout)
         while True:
             try:
@@ -192,12 +176,10 @@ class AsyncClient(BaseClient[AsyncFeed[Frame], AsyncFeed[Patch]]):
             await pause(seconds, Event())
         try:
             pairs = self._metadata(metadata, topic=topic)
-            await self._publish[kind](requests(), timeout=attempts.left, metadata=pairs)
+            await self._publish[kind](aiter(sending), timeout=attempts.left, metadata=pairs)
         except FAILURES as error:
-            if failed and isinstance(failed[0], Exception):
-                raise failed[0] from None
-            raise service_error(error) from None
-        return sent
+            raise sending.failed or service_error(error) from None
+        return sending.sent
 
     @checked()
     async def topics(self, name: str = "", *, timeout: float | None = None) -> list[TopicInfo]:

@@ -9,24 +9,21 @@ import asyncio
 import random
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any, Generic, Literal, TypeVar, overload
 
 from jelly._core.base.batch import Batch
 from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
-from jelly._streams.frames import FrameDecoder, frame_of
+from jelly._streams.frames import FrameDecoder, FrameEncoder, frame_of, readable
 from jelly.errors import JellyArgumentError, JellyOptionsError, JellyServiceError, JellyTimeoutError
 from jelly.grpc._context import Tls, grpc, is_loopback, metadata_of
 from jelly.grpc._framing import patch_of
 from jelly.grpc._protocol import (
     DELETE_TOPIC,
     FIRST,
-    FOLLOW,
     KINDS,
     LIST_TOPICS,
-    START,
-    TOPIC,
     TOPIC_BYTES,
     Kind,
     pack_subscribe,
@@ -69,12 +66,11 @@ class Attempts:
 
     def wait(self, error: Any) -> float:
         """Seconds until the next attempt. Raises the error if there must be no other attempt."""
-        if self.failed >= self.retries or not is_unavailable(error):
+        wait: float = min(FIRST_WAIT * 2**self.failed, LONGEST_WAIT) * random.uniform(0.8, 1.2)
+        left = self.left
+        if self.failed >= self.retries or not is_unavailable(error) or (left is not None and wait > left):
             raise service_error(error) from None
         self.failed += 1
-        wait: float = min(FIRST_WAIT * 2 ** (self.failed - 1), LONGEST_WAIT) * random.uniform(0.8, 1.2)
-        if self.deadline is not None and time.monotonic() + wait > self.deadline:
-            raise service_error(error) from None
         return wait
 
     def connect(self, error: Any) -> float | None:
@@ -87,18 +83,48 @@ def is_unavailable(error: BaseException) -> bool:
     return isinstance(error, grpc.RpcError) and error.code() == grpc.StatusCode.UNAVAILABLE
 
 
+class Sending:
+    """The frames of a publication: how many were sent, and the error of its items that ended it."""
+
+    def __init__(self, items: Any, encoder: FrameEncoder) -> None:
+        self._items, self._encoder = items, encoder
+        self.sent = 0
+        self.failed: Exception | None = None
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            for frame in self._encoder.encode_many(self._items):
+                yield frame
+                self.sent += 1
+        except Exception as error:
+            self.failed = error
+            raise
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for item in each(readable(self._items, self._encoder)):
+                for frame in self._encoder.add(item):
+                    yield frame
+                    self.sent += 1
+            for frame in self._encoder.close():
+                yield frame
+                self.sent += 1
+        except Exception as error:
+            self.failed = error
+            raise
+
+
 class BaseFeed(Generic[Item]):
     """A subscription and its progress over all attempts."""
 
     def __init__(
-        self, client: Any, topic: str, kind: Kind, options: StreamOptions | PatchOptions | None,
-        start: int | str | None, follow: bool, timeout: float | None, metadata: Mapping[str, str] | None,
+        self, client: Any, kind: Kind, request: bytes, given: tuple[Any, ...], attempts: Attempts
     ) -> None:  # fmt: skip
         self._client = client  # keeps the client alive, as it closes when it is freed
         self._kind: Kind = kind
-        self._request: bytes = pack_subscribe(topic, options)
-        self._given = start, None if follow else 0, metadata
-        self._attempts = Attempts(client._retries, timeout)
+        self._request = request
+        self._given = given  # start, follow and metadata
+        self._attempts = attempts
         self._number: int | None = None
         self._received = 0
         self._decoder = FrameDecoder(patch=kind == "patches")
@@ -255,18 +281,21 @@ class BaseClient(Generic[F, P]):
         metadata : mapping of str to str, optional
             Further call metadata.
         """
-        return self._feed(self, topic, kind, options, start, follow, timeout, metadata)
+        given = start, None if follow else 0, metadata
+        return self._feed(self, kind, pack_subscribe(topic, options), given, Attempts(self._retries, timeout))
 
     def _metadata(self, given: Mapping[str, str] | None, **ours: object) -> list[tuple[str, str | bytes]]:
+        """Call metadata: what the caller gave, the token, and ``ours``, whose names begin with jelly-, see `TOPIC`."""
         pairs: list[tuple[str, str | bytes]] = list((given or {}).items())
-        topic = ours.get("topic")
-        if isinstance(topic, str) and not (topic.isascii() and topic.isprintable()):
-            pairs.append((TOPIC_BYTES, topic.encode()))
-            del ours["topic"]
         if self._token is not None:
             pairs.append(("authorization", f"Bearer {self._token}"))
-        names = {"topic": TOPIC, "start": START, "follow": FOLLOW}
-        return pairs + [(names[name], str(value)) for name, value in ours.items() if value is not None]
+        for name, value in ours.items():
+            text = str(value)
+            if name == "topic" and not (text.isascii() and text.isprintable()):
+                pairs.append((TOPIC_BYTES, text.encode()))
+            elif value is not None:
+                pairs.append((f"jelly-{name}", text))
+        return pairs
 
 
 async def pause(seconds: float, closed: threading.Event) -> None:

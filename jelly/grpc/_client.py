@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from jelly._core.base.batch import Batch
 from jelly._options.options import PatchOptions, StreamOptions
 from jelly._options.settings import checked
-from jelly._streams.frames import FRAME_ROWS, FrameEncoder, readable, statements_of
+from jelly._streams.frames import FRAME_ROWS, FrameEncoder, statements_of
 from jelly._streams.reader import Frame, Statement
-from jelly.grpc._calls import FAILURES, Attempts, BaseClient, BaseFeed, Item, pause_thread, service_error
+from jelly.grpc._calls import FAILURES, Attempts, BaseClient, BaseFeed, Item, Sending, pause_thread, service_error
 from jelly.grpc._context import grpc
 from jelly.grpc._protocol import Kind, TopicInfo, pack_subscribe, unpack_info, unpack_infos
 from jelly.patch import Patch
@@ -28,7 +28,7 @@ class Feed(BaseFeed[Item]):
 
     Parameters
     ----------
-    client, topic, kind, options, start, follow, timeout, metadata : Any
+    client, kind, request, given, attempts : Any
         Internal.
 
     Examples
@@ -162,23 +162,7 @@ class Client(BaseClient[Feed[Frame], Feed[Patch]]):
         Only connecting is retried. A frame that has been sent once is never sent again.
         """
         encoder = FrameEncoder(options, patch=kind == "patches", frame_rows=frame_rows, name=topic or "")
-        sent = 0
-        failed: list[BaseException] = []
-
-        def requests() -> Iterator[bytes]:
-            nonlocal sent
-            try:
-                for item in readable(items, encoder):
-                    for frame in encoder.add(item):
-                        yield frame
-                        sent += 1
-                for frame in encoder.close():
-                    yield frame
-                    sent += 1
-            except BaseException as error:
-                failed.append(error)
-                raise
-
+        sending = Sending(items, encoder)
         attempts = Attempts(self._retries, timeout)
         while True:
             try:
@@ -191,12 +175,10 @@ class Client(BaseClient[Feed[Frame], Feed[Patch]]):
             pause_thread(seconds, Event())
         try:
             pairs = self._metadata(metadata, topic=topic)
-            self._publish[kind](requests(), timeout=attempts.left, metadata=pairs)
+            self._publish[kind](iter(sending), timeout=attempts.left, metadata=pairs)
         except FAILURES as error:
-            if failed and isinstance(failed[0], Exception):
-                raise failed[0] from None
-            raise service_error(error) from None
-        return sent
+            raise sending.failed or service_error(error) from None
+        return sending.sent
 
     @checked()
     def topics(self, name: str = "", *, timeout: float | None = None) -> list[TopicInfo]:

@@ -68,8 +68,7 @@ def pack_subscribe(topic: str, options: StreamOptions | PatchOptions | None = No
         # Without a version: any version that jelly reads.
         asked = options if options.version else options.replace(version=2)
         request.requested_options.MergeFromString(options_row(asked))
-    packed: bytes = request.SerializeToString()
-    return packed
+    return bytes(request.SerializeToString())
 
 
 def _subscribe(patch: bool, data: bytes = b"") -> Any:
@@ -281,11 +280,11 @@ class TopicInfo:
 
 def pack_info(info: TopicInfo) -> bytes:
     """A TopicInfo message."""
-    packed: bytes = _fill(message("jelly.v1.TopicInfo"), info).SerializeToString()
-    return packed
+    return bytes(_message(info).SerializeToString())
 
 
-def _fill(made: Any, info: TopicInfo) -> Any:
+def _message(info: TopicInfo) -> Any:
+    made = message("jelly.v1.TopicInfo")
     for name in _SAME:
         setattr(made, name, getattr(info, name))
     made.keep_bytes = info.keep_bytes or 0
@@ -329,10 +328,8 @@ def _read(sent: Any) -> TopicInfo:
 def pack_infos(infos: list[TopicInfo]) -> bytes:
     """A TopicList message."""
     made = message("jelly.v1.TopicList")
-    for info in infos:
-        _fill(made.topics.add(), info)
-    packed: bytes = made.SerializeToString()
-    return packed
+    made.topics.extend(map(_message, infos))
+    return bytes(made.SerializeToString())
 
 
 def unpack_infos(data: bytes) -> list[TopicInfo]:

@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import Future
 from contextlib import aclosing
+from functools import partial
 from threading import Thread
 from typing import Any
 from weakref import WeakSet
@@ -197,7 +198,7 @@ class Server:
         self._health: Any = None
         self._tasks: WeakSet[asyncio.Task[Any]] = WeakSet()
         self._thread: Thread | None = None
-        self._ending: asyncio.Event | None = None
+        self._ending: Any = None
         self._loop: Any = None
         self._grace = 1.0
 
@@ -205,13 +206,14 @@ class Server:
 
     def _methods(self) -> dict[str, Any]:
         """The functions that gRPC calls, by method."""
-        methods: dict[str, Any] = {
-            LIST_TOPICS: grpc.unary_unary_rpc_method_handler(self._unary(self._list)),
-            DELETE_TOPIC: grpc.unary_unary_rpc_method_handler(self._unary(self._delete)),
+        methods = {
+            name: grpc.unary_unary_rpc_method_handler(partial(self._unary, answer))
+            for name, answer in ((LIST_TOPICS, self._list), (DELETE_TOPIC, self._delete))
         }
         for kind, (subscribe, publish) in KINDS.items():
-            methods[subscribe] = grpc.unary_stream_rpc_method_handler(self._subscribe(kind))
-            methods[publish] = grpc.stream_unary_rpc_method_handler(self._unary(self._publish(kind)))
+            answer = partial(self._publish, kind)
+            methods[subscribe] = grpc.unary_stream_rpc_method_handler(partial(self._subscribe, kind))
+            methods[publish] = grpc.stream_unary_rpc_method_handler(partial(self._unary, answer))
         return methods
 
     def _begin(self, kind: Kind | None = None) -> None:
@@ -229,41 +231,32 @@ class Server:
                 raise Refusal("PERMISSION_DENIED", f"{call.identity or 'you'} may not {what}")
             call.is_authorized = True
 
-    def _subscribe(self, kind: Kind) -> Any:
-        async def subscribe(request: bytes, context: Any) -> AsyncIterator[bytes]:
-            try:
-                self._begin(kind)
-                call = Subscription(context, self, kind, inflate(request, self._max_bytes))
-                self._check(call, "subscribe", call.topic)
-                fitting = Fitting(call.options)
-                encoder = FrameEncoder(patch=kind == "patches")
-                async with aclosing(each(self.handler.on_subscribe(call))) as items:
-                    async for item in items:
-                        for frame in encoder.add(item):
-                            yield fitting.fit(frame)
-                for frame in encoder.close() if encoder.is_begun else ():
-                    yield fitting.fit(frame)
-            except Exception as error:
-                await context.abort(*status_of(error))
-
-        return subscribe
-
-    def _publish(self, kind: Kind) -> Any:
-        async def publish(requests: AsyncIterator[bytes], context: Any) -> bytes:
+    async def _subscribe(self, kind: Kind, request: bytes, context: Any) -> AsyncIterator[bytes]:
+        try:
             self._begin(kind)
-            await self.handler.on_publish(Publication(context, self, kind, requests))
-            return RECEIVED
+            call = Subscription(context, self, kind, inflate(request, self._max_bytes))
+            self._check(call, "subscribe", call.topic)
+            fitting = Fitting(call.options)
+            encoder = FrameEncoder(patch=kind == "patches")
+            async with aclosing(each(self.handler.on_subscribe(call))) as items:
+                async for item in items:
+                    for frame in encoder.add(item):
+                        yield fitting.fit(frame)
+            for frame in encoder.close() if encoder.is_begun else ():
+                yield fitting.fit(frame)
+        except Exception as error:
+            await context.abort(*status_of(error))
 
-        return publish
+    async def _unary(self, answer: Callable[[Any, Any], Awaitable[bytes]], request: Any, context: Any) -> Any:
+        try:
+            return await answer(request, context)
+        except Exception as error:
+            await context.abort(*status_of(error))
 
-    def _unary(self, answer: Callable[[Any, Any], Awaitable[bytes]]) -> Any:
-        async def method(request: Any, context: Any) -> Any:
-            try:
-                return await answer(request, context)
-            except Exception as error:
-                await context.abort(*status_of(error))
-
-        return method
+    async def _publish(self, kind: Kind, requests: AsyncIterator[bytes], context: Any) -> bytes:
+        self._begin(kind)
+        await self.handler.on_publish(Publication(context, self, kind, requests))
+        return RECEIVED
 
     def _asked(self, request: bytes, context: Any) -> tuple[Call, str]:
         """A call about topics, and the name in it."""
@@ -310,11 +303,7 @@ class Server:
     async def serve_forever(self) -> None:
         """Serve until this coroutine is cancelled, or `stop` is called."""
         async with self:
-            await self._end()
-
-    async def _end(self) -> None:
-        assert self._ending is not None
-        await self._ending.wait()
+            await self._ending.wait()
 
     def _bind(self) -> None:
         address, server = self.address, self._server
@@ -338,7 +327,7 @@ class Server:
             try:
                 async with self:
                     started.set_result(None)
-                    await self._end()
+                    await self._ending.wait()
             except BaseException as error:
                 if started.done():
                     raise

@@ -22,6 +22,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from operator import attrgetter, itemgetter
+from pathlib import Path
 from typing import Any
 
 from jelly._core.base.batch import Batch
@@ -97,6 +98,7 @@ class Topic:
     (1, 1)
     """
 
+    path: Path = Path()  # of a topic in files
     failure: str = ""  # of the last write
     lost: int = 0  # times that what was written could not be put on the disk
 
@@ -114,7 +116,6 @@ class Topic:
         self.options: StreamOptions | PatchOptions | None = options
         self.end: int = 0  # number of the next message
         self.size: int = 0  # of what is kept
-        self.statements: int = 0
         self.updated: float = 0.0  # time of the newest message in seconds since 1970; 0.0 if there is none
         self.parts: list[Any] = []
         self._lock = threading.Lock()  # of the parts
@@ -127,6 +128,11 @@ class Topic:
     def first(self) -> int:
         """Number of the oldest message that is kept."""
         return self.parts[0].first if self.parts else self.end
+
+    @property
+    def statements(self) -> int:
+        """Number of statements that are kept."""
+        return sum(part.statements for part in self.parts)
 
     @property
     def watchers(self) -> int:
@@ -164,7 +170,6 @@ class Topic:
                 self.accept(options)
             else:
                 self.take(options)
-                self.hold(isinstance(options, PatchOptions))
 
     def take(self, options: StreamOptions | PatchOptions) -> None:
         """Take over the options of the first publication."""
@@ -180,9 +185,6 @@ class Topic:
         is_patch = isinstance(options, PatchOptions)
         check_content(f"topic {self.name!r}", isinstance(self.options, PatchOptions), is_patch)
         accept_options(self.options, options)
-
-    def hold(self, patches: bool) -> None:
-        """Get ready for statements or patches, while there are no messages."""
 
     def is_ready(self, batch: Batch) -> bool:
         """Whether `append` does not take long."""
@@ -252,7 +254,6 @@ class Topic:
         part.statements += statements
         part.newest = self.updated = now
         self.size += size
-        self.statements += statements
         self.end += 1
 
     def _part(self, now: float) -> Part:
@@ -290,9 +291,7 @@ class Topic:
 
     def _trim(self, now: float) -> None:
         while self.parts and self._is_over(self.parts[0], now) and self._drop(self.parts[0]):
-            part = self.parts.pop(0)
-            self.size -= part.size
-            self.statements -= part.statements
+            self.size -= self.parts.pop(0).size
 
     def _is_over(self, oldest: Part, now: float) -> bool:
         """Whether the oldest part is to be dropped; of one that is alone only its age counts."""
@@ -388,8 +387,7 @@ class Topic:
             self._is_deleted = True
             for part in self.parts:  # the oldest first: what a crash leaves is the end of the topic
                 self._remove(part)
-            self.parts = []
-            self.size = self.statements = 0
+            self.parts, self.size = [], 0
         self._wake()
 
     def _remove(self, part: Any) -> None:
@@ -404,9 +402,8 @@ class Reading:
         start = topic.end if call.start == "latest" else call.start
         self.number: int = start if isinstance(start, int) else topic.first
         self.has_begun: bool = False
-        # Whether the subscriber has read unchanged frames since a keyframe, so that the next frame needs no change.
-        self._is_plain = False
         self._call = call
+        # None while the subscriber reads unchanged frames since a keyframe, so that the next frame needs no change.
         self._coder: tuple[FrameDecoder, FrameEncoder] | None = None
         self._frames: list[bytes] = []
         self._news = asyncio.Event()
@@ -468,9 +465,8 @@ class Reading:
         options = served(self.topic, self._call)
         skip = self.number - start
         if options == own and skip == 0:
-            self._is_plain = True
             self._coder = None
-        if not self._is_plain and self._coder is None:
+        elif not self.has_begun:
             self._coder = FrameDecoder(patch=self._call.kind == "patches"), FrameEncoder(options, skip_namespaces=True)
             for frame in frames[:skip]:
                 self._coder[0].decode(frame)

@@ -11,13 +11,14 @@ import logging
 import os
 import shutil
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 from typing import Any
 
 from jelly._bytes.part_file import names_to_disk, patiently, to_disk
 from jelly._core.base.protobuf import _take_varint
 from jelly._core.jelly.frame_reader import DELIMITED, split_frames
-from jelly._options.options import PatchOptions
+from jelly._options.options import PatchOptions, StreamOptions
 from jelly._streams.frames import FrameDecoder
 from jelly.errors import JellyError, JellyFormatError
 from jelly.grpc._framing import check_whole
@@ -27,7 +28,7 @@ log = logging.getLogger("jelly.grpc")
 
 MAX_LENGTH = 10  # bytes of a varint
 SUFFIX, PATCH_SUFFIX = ".jelly", ".jellyp"
-NUMBER = "@"  # between the name and the number of a file; names have it as %40
+NUMBER, DIGITS = "@", 20  # between the name and the number of a file; names have it as %40
 
 
 @dataclass(slots=True, eq=False)
@@ -38,6 +39,11 @@ class FilePart(Part):
     synced: int = 0  # bytes that are on the disk for certain
     is_named: bool = False  # whether the entry of the folder is, too
     handle: Any = None  # while it is appended to
+
+    def open(self) -> None:
+        """Open the file to append to it."""
+        if self.handle is None:
+            self.handle = open(self.path, "ab", buffering=0)  # noqa: SIM115 - closed by close
 
     def close(self) -> None:
         """Close the file that is appended to."""
@@ -57,24 +63,24 @@ class FileTopic(Topic):
     def __init__(self, name: str, path: Path, *, owner: str = "", **limits: Any) -> None:
         super().__init__(name, owner=owner, **limits | {"keep": None})
         self.path = path
-        found: list[tuple[int, Path]] = []
-        for one in path.parent.iterdir() if path.parent.exists() else ():
-            stem, _, digits = one.stem.partition(NUMBER)
-            is_number = digits.isascii() and digits.isdigit()
-            if one.suffix == path.suffix and stem == path.stem and (is_number or one == path):
-                found.append((int(digits or 0), one))
-        for number, one in sorted(found):
-            if self.parts and number != self.end:
+        numbered = path.parent.glob(f"{escape(path.stem)}{NUMBER}{'[0-9]' * DIGITS}{path.suffix}")
+        for one in filter(Path.exists, (path, *sorted(numbered))):
+            number = int(one.stem.partition(NUMBER)[2] or 0)
+            if self.parts and number > self.end:
                 # After a crash of the machine without `sync` the end of a file may be lost while the next one is there.
-                if number < self.end:
-                    raise JellyFormatError(f"messages from {number} on are in another file, too", source=str(one))
                 log.warning("messages %d to %d of topic %r are lost", self.end, number - 1, name)
                 for lost in self.parts:
                     patiently(lost.path.replace, lost.path.with_suffix(".lost"))
-                self.parts, self.size, self.statements = [], 0, 0
-            self.end = number
-            self.parts.append(FilePart(number, path=one))
-            self._recover(self.parts[-1])
+                self.parts, self.size = [], 0
+            try:
+                if self.parts and number < self.end:
+                    raise JellyFormatError(f"messages from {number} on are in another file, too")
+                self.end = number
+                self.parts.append(FilePart(number, path=one))
+                self._recover(self.parts[-1])
+            except JellyError as error:
+                error.source = str(one)
+                raise
         if self.parts:
             names_to_disk(path.parent)
             self.parts[-1].is_named = True
@@ -89,7 +95,7 @@ class FileTopic(Topic):
                 head = data.read(MAX_LENGTH)
                 length, used = _take_varint(head)
                 if length < 0 and len(head) == MAX_LENGTH:
-                    raise JellyFormatError("not a log of messages", offset=at, source=str(part.path))
+                    raise JellyFormatError("not a log of messages", offset=at)
                 if length <= 0 or at + used + length > size:
                     torn = part.path.with_suffix(".torn")
                     log.warning("%s: %d bytes after the last whole message are moved to %s", part.path, size - at,
@@ -101,38 +107,30 @@ class FileTopic(Topic):
                     break
                 data.seek(at + used)
                 frame = data.read(length)
-                statements = self._statements(decoder, frame, part)
+                batch = decoder.decode(frame)
+                options = decoder.options
+                is_patch = isinstance(options, PatchOptions)
+                if is_patch:
+                    check_whole(batch)
+                if not (options.is_grouped if is_patch else options is not None and options.stream_name == self.name):
+                    raise JellyFormatError(f"not a log of the topic {self.name!r}", offset=at)
                 if _has_options(frame):
                     part.segments.append((self.end, at))
-                self._count(part, used + length, statements, changed)
+                self._count(part, used + length, len(batch) - is_patch, changed)
             # A broker that was killed may have left what the system did not write yet.
             to_disk(data.fileno())
         part.synced, part.newest = part.size, changed
         if part.size:
             self.options = decoder.options
 
-    def _statements(self, decoder: FrameDecoder, frame: bytes, part: FilePart) -> int:
-        """The number of statements in the next message of a file, if it is one of this topic."""
-        try:
-            batch = decoder.decode(frame)
-            options = decoder.options
-            is_patch = isinstance(options, PatchOptions)
-            if is_patch:
-                check_whole(batch)
-            is_own = options.is_grouped if is_patch else options is not None and options.stream_name == self.name
-        except JellyError as error:
-            error.source = str(part.path)
-            raise
-        if not is_own:
-            raise JellyFormatError(f"not a log of the topic {self.name!r}", offset=part.size, source=str(part.path))
-        return len(batch) - is_patch
-
     # ---- writing
 
-    def hold(self, patches: bool) -> None:
+    def take(self, options: StreamOptions | PatchOptions) -> None:
+        super().take(options)
+        is_patch = isinstance(options, PatchOptions)
         with self._lock:
-            if patches != (self.path.suffix == PATCH_SUFFIX):
-                self.path = self.path.with_suffix(PATCH_SUFFIX if patches else SUFFIX)
+            if is_patch != (self.path.suffix == PATCH_SUFFIX):
+                self.path = self.path.with_suffix(PATCH_SUFFIX if is_patch else SUFFIX)
                 if self.parts:  # an empty one, which has the number of the next message
                     empty = self.parts[0]
                     self._roll()
@@ -143,8 +141,7 @@ class FileTopic(Topic):
         part = self.parts[-1] if self.parts else None
         if part is None or self._is_full(part, now):
             part = self._roll()
-        if part.handle is None:
-            part.handle = open(part.path, "ab", buffering=0)  # noqa: SIM115 - closed by close
+        part.open()
         return part
 
     def _roll(self) -> FilePart:
@@ -152,9 +149,9 @@ class FileTopic(Topic):
         last = self.parts[-1] if self.parts else None
         if last is not None and last.handle is not None and last.synced < last.size and not last.torn:
             self._to_disk(last, last.handle.fileno())
-        number = f"{NUMBER}{self.end:020}" if self.end else ""
+        number = f"{NUMBER}{self.end:0{DIGITS}}" if self.end else ""
         part = FilePart(self.end, path=self.path.with_name(f"{self.path.stem}{number}{self.path.suffix}"))
-        part.handle = open(part.path, "ab", buffering=0)  # noqa: SIM115 - closed by close
+        part.open()
         if last is not None:
             last.close()
             last.frames = []

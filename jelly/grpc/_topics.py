@@ -32,7 +32,6 @@ _OWNERS = ".owners.json"
 # Seconds between two looks at what is too old.
 _LONGEST_WAIT = 60.0
 T = TypeVar("T")
-_LIMITS = ("keep", "keep_bytes", "keep_age")
 
 
 class Topics:
@@ -108,16 +107,15 @@ class Topics:
         self.limits: dict[str, Any] = {"keep": keep, "keep_bytes": keep_bytes, "keep_age": keep_age}
         self.per_topic: dict[str, dict[str, Any]] = {name: dict(limits) for name, limits in (per_topic or {}).items()}
         for name, limits in self.per_topic.items():
-            if unknown := limits.keys() - set(_LIMITS):
+            if unknown := limits.keys() - self.limits.keys():
                 raise JellyOptionsError(
-                    f"topic {name!r} has no limit {sorted(unknown)[0]}: expected {', '.join(_LIMITS)}"
+                    f"topic {name!r} has no limit {sorted(unknown)[0]}: expected {', '.join(self.limits)}"
                 )
         self.sync: str = sync
         self.sync_interval = sync_interval
         self.max_topics = max_topics
         self.topics_per_owner = topics_per_owner
         self._topics: dict[str, Topic] = {}
-        self._stems: dict[str, str] = {}  # names of the files of each, in small letters
         self._lock = threading.Lock()
         self._held: Any = None
         self._closed = threading.Event()
@@ -134,10 +132,11 @@ class Topics:
             except BaseException:
                 self._held.close()
                 raise
-        ages = [
-            age for limits in (self.limits, *self.per_topic.values()) if (age := limits.get("keep_age")) is not None
-        ]
-        waits = [max(age / 8, 0.01) for age in ages] + [self.sync_interval] * (sync == "interval")
+        waits = [
+            max(age / 8, 0.01)
+            for limits in (self.limits, *self.per_topic.values())
+            if (age := limits.get("keep_age")) is not None
+        ] + [sync_interval] * (sync == "interval")
         if waits:
             self._keeper = threading.Thread(
                 target=self._look_after, args=(min(*waits, _LONGEST_WAIT),), name="jelly-topics", daemon=True
@@ -156,8 +155,7 @@ class Topics:
             if len(found) > 1:
                 raise JellyError(f"topic {name!r} has files of statements and of patches", source=str(store))
             path = found.pop()
-            self._stems[name] = path.stem.lower()
-            self._topics[name] = FileTopic(name, path, owner=owners.get(name, ""), **self._limits_of(name))
+            self._add(name, path, owners.get(name, ""))
 
     def _stem(self, name: str) -> str:
         """The name of the files of a new topic.
@@ -165,12 +163,16 @@ class Topics:
         Windows and macOS take names for one that differ by case alone, and on Windows some stand for devices.
         """
         stem = quote(name, safe="")
-        if stem.lower() in self._stems.values() or stem.partition(".")[0].lower() in RESERVED:
+        taken = {topic.path.stem.lower() for topic in self._topics.values()}
+        if stem.lower() in taken or stem.partition(".")[0].lower() in RESERVED:
             stem = "".join(f"%{byte:02X}" for byte in name.encode("utf-8", "surrogatepass"))
         return stem
 
-    def _limits_of(self, name: str) -> dict[str, Any]:
-        return self.limits | self.per_topic.get(name, {})
+    def _add(self, name: str, path: Path | None, owner: str) -> Topic:
+        settings = {"owner": owner, **self.limits, **self.per_topic.get(name, {})}
+        topic = Topic(name, **settings) if path is None else FileTopic(name, path, **settings)
+        self._topics[name] = topic
+        return topic
 
     def _look_after(self, wait: float) -> None:
         """Drop what is too old and, if asked for, write to the disk, now and then."""
@@ -258,20 +260,13 @@ class Topics:
                 stem = self._stem(name)
                 if not name or len(stem) > _MAX_NAME or stem.startswith("."):
                     raise JellyOptionsError(f"{name[:_MAX_NAME]!r} cannot be the name of a topic")
-                settings = {"owner": owner} | self._limits_of(name)
-                topic = (
-                    Topic(name, **settings)
-                    if self.store is None
-                    else FileTopic(name, self.store / (stem + SUFFIX), **settings)
-                )
-                self._topics[name] = topic
+                topic = self._add(name, self.store and self.store / (stem + SUFFIX), owner)
                 if owner:
                     try:
                         self._write_owners()
                     except BaseException:
                         del self._topics[name]
                         raise
-                self._stems[name] = stem.lower()
             return topic
 
     def _write_owners(self) -> None:
@@ -296,7 +291,6 @@ class Topics:
             if topic is not None:
                 topic.delete()
                 del self._topics[name]
-                self._stems.pop(name, None)
                 if topic.owner:
                     self._write_owners()
             return topic

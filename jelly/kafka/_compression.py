@@ -43,8 +43,6 @@ def packer(compression: Compression | None, dictionary: Any, level: int | None) 
         return None
     if compression == "gzip":
         return partial(gzip.compress, compresslevel=6 if level is None else level, mtime=0)
-    if compression != "zstd":
-        raise JellyArgumentError(f'compression is {compression!r}: expected "gzip", "zstd" or None')
     zstd = zstandard()
     settings: dict[str, Any] = {"level": 3 if level is None else level, "write_checksum": False}
     if dictionary is not None:

@@ -24,9 +24,9 @@ from jelly._core.terms.operations import (
 )
 from jelly._options.options import PatchOptions, PatchStreamType, StatementType
 from jelly._public import name_public
-from jelly.patch._algebra import compact, invert
 from jelly.patch._apply import Applied as Applied
 from jelly.patch._apply import apply
+from jelly.patch._changes import compact, invert
 from jelly.patch._diff import DiffStat as DiffStat
 from jelly.patch._diff import diff, diff_stat
 from jelly.patch._log import read_log

@@ -24,8 +24,7 @@ from jelly._streams.output_options import output_options
 from jelly._streams.widening import ALL_FIELDS
 from jelly._streams.writer import Writer
 from jelly.errors import JellyArgumentError, JellyUnsupportedError
-from jelly.patch._algebra import patches_of
-from jelly.patch._changes import RowHasher, StatementChanges, held
+from jelly.patch._changes import RowHasher, StatementChanges, held, patches_of
 from jelly.patch._patch import Patch
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class _Graph:
 
         self._graph = graph
         self._places: dict[Any, Any] = {}
-        self._library = term_adapter(default=default_graph(graph), quads=True, place=self._place)
+        self.library = term_adapter(default=default_graph(graph), quads=True, place=self._place)
 
     def _place(self, name: Any) -> Any:
         if not hasattr(self._graph, "graph"):
@@ -72,19 +71,15 @@ class _Graph:
             self._places[name] = self._graph.graph(name)
         return self._places[name]
 
-    def statements(self, batches: list[Batch]) -> list[Any]:
-        return list(StatementIterator(batches, self._library))
-
     def has(self, statement: Any) -> bool:
         return statement[:3] in statement[3]
 
     def add(self, statements: list[Any]) -> None:
-        for s, p, o, graph in statements:
-            graph.add((s, p, o))
+        for statement in statements:
+            statement[3].add(statement[:3])
 
-    def remove(self, statements: list[Any]) -> None:
-        for s, p, o, graph in statements:
-            graph.remove((s, p, o))
+    def remove(self, statement: Any) -> None:
+        statement[3].remove(statement[:3])
 
     def bind(self, name: str, iri: str) -> None:
         self._graph.bind(name, iri, replace=True)
@@ -96,21 +91,8 @@ class _Store:
     def __init__(self, store: Any) -> None:
         from jelly import oxigraph as bridge
 
-        self._store = store
-        self._library = bridge.library()
-
-    def statements(self, batches: list[Batch]) -> list[Any]:
-        return list(StatementIterator(batches, self._library))
-
-    def has(self, statement: Any) -> bool:
-        return statement in self._store
-
-    def add(self, statements: list[Any]) -> None:
-        self._store.extend(statements)
-
-    def remove(self, statements: list[Any]) -> None:
-        for statement in statements:
-            self._store.remove(statement)
+        self.library = bridge.library()
+        self.has, self.add, self.remove = store.__contains__, store.extend, store.remove
 
     def bind(self, name: str, iri: str) -> None:
         """A store has no namespaces."""
@@ -124,12 +106,13 @@ def _apply_to_target(patches: Iterable[Patch], target: _Graph | _Store, on_missi
             net = StatementChanges(hasher, on_missing == "error")
             net.take(unit)
             # Everything that can go wrong comes before the target is changed.
-            statements = target.statements(list(net.statements(np.ones(len(net), np.bool_))))
+            statements = list(StatementIterator(net.statements(np.ones(len(net), np.bool_)), target.library))
             found = np.fromiter(map(target.has, statements), np.bool_, len(net))
             net.miss_needed(found)
             old = np.flatnonzero(found & ~net.added).tolist()
             new = np.flatnonzero(~found & net.added).tolist()
-            target.remove([statements[number] for number in old])
+            for number in old:
+                target.remove(statements[number])
             target.add([statements[number] for number in new])
             for _, operation in net.namespaces.values():
                 if isinstance(operation, AddNamespace):
@@ -183,15 +166,14 @@ def _apply_to_file(
                 numbers = net.find(batch)
                 named = numbers[numbers >= 0]
                 found[named] = True
-                overridden = any(name in declared for _, _, name, _ in batch.namespaces)
-                if added[named].all() and not overridden:
+                kept = numbers < 0
+                kept[~kept] = added[named]
+                if kept.all() and not any(name in declared for _, _, name, _ in batch.namespaces):
                     writer.add_batch(batch, keep_frames=False)
                 else:
                     for _, _, name, iri in batch.namespaces:
                         if name not in declared:
                             writer.namespace(name, iri)
-                    kept = numbers < 0
-                    kept[~kept] = added[named]
                     if kept.any():
                         writer.add_batch(select(batch, kept), keep_frames=False)
                 batch = None  # before the next one takes memory

@@ -140,19 +140,17 @@ def write_arrow(
             for head in Patch([*headers, *[Start()] * bool(transactions)]).batches():
                 writer.add_batch(head)
             quads = writer.format is not JELLY_PATCH or writer.options.statement_type == StatementType.QUADS
-            batches = table.batches(quads, transactions=transactions)
-            while True:
-                is_reading = True  # an error of the table names its row
-                batch = next(batches, None)
+            is_reading = True  # an error of the table names its row
+            for batch in table.batches(quads, transactions=transactions):
                 is_reading = False
-                if batch is None:
-                    break
                 if not writer.is_holding:
                     begun.clear()
                 is_row = np.asarray(batch.op) <= DELETE
                 begun.append((writer._rows if writer.format is JELLY_PATCH else batch.first_row, rows, is_row))
                 writer.add_batch(batch)
                 rows += int(np.count_nonzero(is_row))
+                is_reading = True
+            is_reading = False
             if transactions:
                 writer.add(Commit())
     except JellyError as error:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -21,8 +23,7 @@ from jelly._options.options import PatchOptions
 from jelly._options.settings import checked
 from jelly._streams.reader import Reader
 from jelly._streams.spool import HashFile, Spool, compare, marks
-from jelly.patch._algebra import patch_of_batches, transaction
-from jelly.patch._changes import RowHasher
+from jelly.patch._changes import RowHasher, patch_of_batches, transaction
 from jelly.patch._patch import ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE, Patch
 from jelly.patch._rematch import rematch
 from jelly.patch._stream import PatchWriter
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from jelly._options.keywords import ReadOptions
+
+    class _Settings(ReadOptions, total=False):
+        memory: int
+        namespaces: bool
+        match_blank_nodes: bool
+        headers: Iterable[Header]
+        progress: Progress | None
 
 OLD, NEW = 0, 1
 BLANK = int(Kind.BNODE)
@@ -214,18 +222,7 @@ class DiffStat:
 
 
 @overload
-def diff(
-    old: Any,
-    new: Any,
-    dst: None = None,
-    *,
-    memory: int = ...,
-    namespaces: bool = ...,
-    match_blank_nodes: bool = ...,
-    headers: Iterable[Header] = ...,
-    progress: Progress | None = ...,
-    **settings: Unpack[ReadOptions],
-) -> Patch: ...
+def diff(old: Any, new: Any, dst: None = None, **settings: Unpack[_Settings]) -> Patch: ...
 @overload
 def diff(
     old: Any,
@@ -233,14 +230,9 @@ def diff(
     dst: Any,
     options: PatchOptions | Mapping[str, Any] | None = ...,
     *,
-    memory: int = ...,
-    namespaces: bool = ...,
-    match_blank_nodes: bool = ...,
-    headers: Iterable[Header] = ...,
     to: str | None = ...,
     seekable: bool | None = ...,
-    progress: Progress | None = ...,
-    **settings: Unpack[ReadOptions],
+    **settings: Unpack[_Settings],
 ) -> DiffStat: ...
 @checked(READING)
 def diff(
@@ -347,26 +339,22 @@ def diff_stat(
     DiffStat(added=2, deleted=1, namespaces=0, predicates={'<a:p>': (1, 1), '<a:q>': (1, 0)})
     """
     found = DiffStat()
-    counts: dict[str, list[int]] = {}
-
-    def watch(batch: Batch) -> None:
-        for term, n in _by_predicate(batch):
-            found.old[term] = found.old.get(term, 0) + n
-
+    old_counts, added, deleted = Counter[str](), Counter[str](), Counter[str]()
+    watch = partial(_count, old_counts)
     with ExitStack() as stack:
         rows = _rows(old, new, memory, namespaces, match_blank_nodes, stack, settings, progress, watch_old=watch)
         for batch in rows:
             found._add(batch.op)
-            for place, code in enumerate((ADD, DELETE)):
-                for term, n in _by_predicate(batch, batch.op == code):
-                    counts.setdefault(term, [0, 0])[place] += n
-    order = sorted(counts.items(), key=lambda item: (-sum(item[1]), item[0]))
-    found.predicates = {term: (added, deleted) for term, (added, deleted) in order}
+            _count(added, batch, batch.op == ADD)
+            _count(deleted, batch, batch.op == DELETE)
+    order = sorted((-n, term) for term, n in (added + deleted).items())
+    found.predicates = {term: (added[term], deleted[term]) for _, term in order}
+    found.old = dict(old_counts)
     return found
 
 
-def _by_predicate(batch: Batch, rows: Any = slice(None)) -> Iterator[tuple[str, int]]:
-    """How many of some rows have each predicate; a term may have several ids, and then comes several times."""
+def _count(found: Counter[str], batch: Batch, rows: Any = slice(None)) -> None:
+    """Count how many of some rows have each predicate; a term may have several ids."""
     counts = np.bincount(batch.p[rows])
     for term in np.flatnonzero(counts).tolist():
-        yield batch.term(term), int(counts[term])
+        found[batch.term(term)] += int(counts[term])

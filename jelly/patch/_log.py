@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,13 +14,15 @@ from jelly._bytes.source import Source
 from jelly._core.terms.model import IRI, BlankNode, Literal
 from jelly._core.terms.operations import Header
 from jelly._formats.registry import PATCH_READING, RDF_PATCH, REGISTRY, Content, find, having
+from jelly._options.options import PatchOptions, StatementType
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyFormatError
-from jelly.patch._algebra import patches_of
+from jelly.patch._changes import patches_of
 from jelly.patch._patch import Patch
-from jelly.patch._spool import PatchSpool
-from jelly.patch._stream import read_patches
+from jelly.patch._stream import dumps, loads, read_patches
 
+# Bytes that are kept in memory; more go to the file.
+HELD_BYTES = 1 << 26
 _SUFFIXES = {suffix for format in REGISTRY[Content.PATCH].values() for suffix in format.suffixes}
 
 
@@ -39,13 +43,14 @@ class _Entry(NamedTuple):
         """An error at the row of a header, or where that is missing, of the patch; in a text at its line and byte, too.
         Patches do not keep these: the file is read again.
         """
-        numbers = [i for i, x in enumerate(self.patch()) if isinstance(x, Header) and x.key.lower() == key]
-        error = JellyFormatError(reason, source=self.name or None, row=self.row + (numbers or [0])[0])
+        numbers = (i for i, x in enumerate(self.patch()) if isinstance(x, Header) and x.key.lower() == key)
+        row = self.row + next(numbers, 0)
+        error = JellyFormatError(reason, source=self.name or None, row=row)
         if self.name and find(None, self.name, content=Content.PATCH) is RDF_PATCH:
             offset = rows = 0
             for number, line in enumerate(b"".join(Source(self.name).chunks()).splitlines(True), 1):
                 rows += line.lstrip()[:1] not in (b"", b"#")
-                if rows > (error.row or 0):
+                if rows > row:
                     error.line, error.offset = number, offset
                     break
                 offset += len(line)
@@ -134,6 +139,43 @@ def read_log(sources: Any, *, base: IRI | BlankNode | Literal | None = None, **l
     ['<uuid:1>', '<uuid:2>']
     """
     return [patch() for patch in _in_order(_entries(sources, limits, lambda patch: lambda: patch), base)]
+
+
+class PatchSpool(AbstractContextManager["PatchSpool"]):
+    """Patches by their numbers, from 0. Memory holds their positions in a temporary file, and little else.
+
+    >>> with PatchSpool() as spool:
+    ...     numbers = [spool.add(Patch()), spool.add(Patch())]
+    ...     numbers, spool[1]
+    ([0, 1], <jelly.patch.Patch: 0 operations>)
+    """
+
+    def __init__(self) -> None:
+        # Closed by __exit__.
+        self._file: Any = tempfile.SpooledTemporaryFile(max_size=HELD_BYTES)  # noqa: SIM115
+        self._starts = [0]
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def add(self, patch: Patch) -> int:
+        """Keep a patch, and return its number."""
+        kind = StatementType.QUADS if patch.quads else StatementType.TRIPLES
+        # What a patch may need late is announced at once.
+        data = dumps(patch, PatchOptions(statement_type=kind, rdf_star=True, generalized_statements=True))
+        self._file.seek(self._starts[-1])
+        self._file.write(data)
+        self._starts.append(self._starts[-1] + len(data))
+        return len(self) - 1
+
+    def __getitem__(self, number: int) -> Patch:
+        start, stop = self._starts[number : number + 2]
+        self._file.seek(start)
+        [patch] = loads(self._file.read(stop - start), max_frame_bytes=max(stop - start, 1))
+        return patch
 
 
 def patches_in_order(sources: Any, base: Any, limits: Mapping[str, Any]) -> Iterator[Patch]:

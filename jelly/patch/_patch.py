@@ -177,22 +177,18 @@ class Patch:
 def split_patches(batches: Iterable[Batch], is_one: Callable[[], bool]) -> Iterator[Patch]:
     """The patches of a stream that comes as Batches. ``is_one`` is asked at the end: whether the whole is a patch."""
     patch: Patch | None = None
-    found = False
-    quads = True
+    found, quads = False, True
     for batch in batches:
-        source = _Source(batch)
-        start = 0
-        quads = batch.arity == 4
-        for end in np.flatnonzero(source.op == PUNCTUATION).tolist():
-            patch = patch if patch is not None else Patch(quads=quads)
-            patch._take(source, start, end)
-            yield patch
-            found = True
-            patch, start = None, end + 1
-        if start < len(batch):
-            patch = patch if patch is not None else Patch(quads=quads)
-            patch._take(source, start, len(batch))
+        source, start, quads = _Source(batch), 0, batch.arity == 4
+        for end in [*np.flatnonzero(source.op == PUNCTUATION).tolist(), len(batch)]:
+            if start < len(batch):
+                patch = Patch(quads=quads) if patch is None else patch
+                patch._take(source, start, end)
+                if end < len(batch):
+                    yield patch
+                    patch, found = None, True
+            start = end + 1
     # What no row ends is a patch too: Jelly-JVM leaves the last punctuation to its callers. A stream that is one patch
     # may be empty.
     if patch is not None or (not found and is_one()):
-        yield patch if patch is not None else Patch(quads=quads)
+        yield Patch(quads=quads) if patch is None else patch

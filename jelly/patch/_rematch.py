@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -45,41 +45,56 @@ def _columns(batch: Batch, of_terms: Any, none: Any) -> Any:
     return found
 
 
+def _blank_hashes(side: Side, seed: bytes) -> Iterator[Any]:
+    """Hashes of the rows that differ and have blank nodes, which are equal if only the nodes are others."""
+    for batch, differs in side():
+        if differs.any() and (blank := blank_terms(batch)).any():
+            rows = differs & _columns(batch, blank, False).any(axis=1)
+            yield row_hash(batch, seed, alike=True)[rows]
+
+
 def _labels_matter(old: Side, new: Side, bound: int) -> bool:
     """Whether a statement that differs would be one of the other side with other blank nodes."""
     seed = os.urandom(SEED_BYTES)
     index = RowIndex()
-    for batch, differs in old():
-        rows = _blank_rows(batch, differs)
-        if rows is not None:
-            index.add(row_hash(batch, seed, alike=True)[rows])
-            if index.nbytes > bound:
-                raise _TooMany
-    for batch, differs in new() if len(index) else ():
-        rows = _blank_rows(batch, differs)
-        if rows is not None and (index.find(row_hash(batch, seed, alike=True)[rows]) >= 0).any():
-            return True
-    return False
+    for hashes in _blank_hashes(old, seed):
+        index.add(hashes)
+        if index.nbytes > bound:
+            raise _TooMany
+    return len(index) > 0 and any((index.find(hashes) >= 0).any() for hashes in _blank_hashes(new, seed))
 
 
-def _blank_rows(batch: Batch, differs: Any) -> Any:
-    """The rows that differ and have blank nodes, None where there are none."""
-    if not differs.any():
-        return None
-    blank = blank_terms(batch)
-    return differs & _columns(batch, blank, False).any(axis=1) if blank.any() else None
+# Rows of a dataset: a Batch of them alone, the marks of the Batch that they stand in, and their places there.
+_Rows = tuple[Batch, Any, Any]
 
 
 class _Nodes:
     """The blank nodes of both datasets by their labels, and quoted triples with some, and what hangs together."""
 
-    def __init__(self, bound: int) -> None:
+    def __init__(self, sides: tuple[Side, Side], bound: int) -> None:
+        self._sides, self._bound = sides, bound
         self._seed = os.urandom(SEED_BYTES)
         self._index = RowIndex()
-        self._edges: list[Any] = []
-        self._bound = bound
-        self._size = 0
-        self.parts: Any = None  # by node, the least of those that it hangs together with
+        self._parts: Any = None  # by node, the least of those that it hangs together with
+        edges: Any = [np.empty((0, 2), np.int64)]
+        size = 0
+        for side in sides:
+            for batch, _ in side():
+                for some in self._edges(batch):
+                    edges.append(some)
+                    size += some.nbytes
+                # Where the parts are found, connections and numbers are there several times.
+                if 4 * size + 2 * self._index.nbytes > bound:
+                    raise _TooMany
+        edges = np.concatenate(edges)
+        self._parts = components(len(self._index), edges[:, 0], edges[:, 1])
+        del edges
+        self._differ = np.zeros(len(self._parts), np.bool_)  # by part, whether a statement in it differs
+        for side in sides:
+            for batch, differs in side():
+                if differs.any() and (parts := self._part_of_rows(batch)) is not None:
+                    found = parts[differs]
+                    self._differ[found[found >= 0]] = True
 
     def _numbers(self, batch: Batch) -> Any:
         """The number of each term that is a node, -1 of others; None where there are none."""
@@ -88,10 +103,11 @@ class _Nodes:
             return None
         hashes = term_hash(batch, self._seed)[blank]
         found = np.full(batch.n_terms, -1, np.int64)
-        found[blank] = self._index.add(hashes)[0] if self.parts is None else self._index.find(hashes)
+        found[blank] = self._index.add(hashes)[0] if self._parts is None else self._index.find(hashes)
         return found
 
-    def take(self, batch: Batch) -> None:
+    def _edges(self, batch: Batch) -> Iterator[Any]:
+        """Pairs of nodes that hang together in a Batch."""
         numbers = self._numbers(batch)
         if numbers is None:
             return
@@ -101,28 +117,18 @@ class _Nodes:
             parts = numbers[batch.quoted.reshape(-1, 3)[batch.aux[triples]]]
             places = np.concatenate([places, np.column_stack([numbers[triples], parts])])
         first = places.max(axis=1)
-        for slot in range(4):
-            other = places[:, slot]
+        for other in places.T:
             joined = (other >= 0) & (other != first)
             if joined.any():
-                self._edges.append(np.column_stack([first[joined], other[joined]]))
-                self._size += self._edges[-1].nbytes
-        # Where the parts are found, connections and numbers are there several times.
-        if 4 * self._size + 2 * self._index.nbytes > self._bound:
-            raise _TooMany
+                yield np.column_stack([first[joined], other[joined]])
 
-    def find_parts(self) -> None:
-        edges = np.concatenate(self._edges) if self._edges else np.empty((0, 2), np.int64)
-        self._edges = []
-        self.parts = components(len(self._index), edges[:, 0], edges[:, 1])
-
-    def part_of_rows(self, batch: Batch) -> Any:
+    def _part_of_rows(self, batch: Batch) -> Any:
         """The part of the nodes in each row, -1 for those without; None where no row has any."""
         numbers = self._numbers(batch)
         if numbers is None:
             return None
         first = _columns(batch, numbers, -1).max(axis=1)
-        return np.where(first >= 0, self.parts[first], -1)
+        return np.where(first >= 0, self._parts[first], -1)
 
     def has(self, label: str) -> bool:
         """Whether a blank node has a label."""
@@ -131,51 +137,28 @@ class _Nodes:
         builder.add((node, node, node))
         return bool(self._index.find(term_hash(builder.batch, self._seed))[0] >= 0)
 
-
-def _find_nodes(sides: tuple[Side, Side], bound: int) -> tuple[_Nodes, Any]:
-    """All nodes, and by part whether a statement in it differs."""
-    nodes = _Nodes(bound)
-    for side in sides:
-        for batch, _ in side():
-            nodes.take(batch)
-    nodes.find_parts()
-    differ = np.zeros(len(nodes.parts), np.bool_)
-    for side in sides:
-        for batch, differs in side():
-            if differs.any() and (parts := nodes.part_of_rows(batch)) is not None:
-                found = parts[differs]
-                differ[found[found >= 0]] = True
-    return nodes, differ
-
-
-# Rows of a dataset: a Batch of them alone, the marks of the Batch that they stand in, and their places there.
-_Rows = tuple[Batch, Any, Any]
-
-
-def _rows_to_match(
-    nodes: _Nodes, differ: Any, sides: tuple[Side, Side], bound: int, hasher: RowHasher
-) -> tuple[RowIndex, list[_Rows], list[_Rows]]:
-    """The statements of all parts in which one differs: from the first side each statement once, from the second the
-    differing ones. And an index of the first."""
-    index = RowIndex()
-    found: tuple[list[_Rows], list[_Rows]] = ([], [])
-    size = NODE_BYTES * int(np.count_nonzero(differ[nodes.parts]))
-    for number, side in enumerate(sides):
-        for batch, differs in side():
-            parts = nodes.part_of_rows(batch)
-            if parts is None:
-                continue
-            wanted = (parts >= 0) & differ[parts]
-            rows = np.flatnonzero(wanted & differs if number else wanted)
-            if not number:
-                rows = rows[index.add(hasher(batch)[rows])[1]]
-            if len(rows):
-                some = select(batch, rows)
-                size += ROW_BYTES * len(rows) + some.nbytes
-                if size > bound:
-                    raise _TooMany
-                found[number].append((some, differs, rows))
-    return index, *found
+    def to_match(self, hasher: RowHasher) -> tuple[RowIndex, list[_Rows], list[_Rows]]:
+        """The statements of all parts in which one differs: from the first side each statement once, from the second
+        the differing ones. And an index of the first."""
+        index = RowIndex()
+        found: tuple[list[_Rows], list[_Rows]] = ([], [])
+        size = NODE_BYTES * int(np.count_nonzero(self._differ[self._parts]))
+        for number, side in enumerate(self._sides):
+            for batch, differs in side():
+                parts = self._part_of_rows(batch)
+                if parts is None:
+                    continue
+                wanted = (parts >= 0) & self._differ[parts]
+                rows = np.flatnonzero(wanted & differs if number else wanted)
+                if not number:
+                    rows = rows[index.add(hasher(batch)[rows])[1]]
+                if len(rows):
+                    some = select(batch, rows)
+                    size += ROW_BYTES * len(rows) + some.nbytes
+                    if size > self._bound:
+                        raise _TooMany
+                    found[number].append((some, differs, rows))
+        return index, *found
 
 
 def rematch(old: Side, new: Side, bound: int) -> tuple[dict[str, str], list[Batch]]:
@@ -190,8 +173,8 @@ def rematch(old: Side, new: Side, bound: int) -> tuple[dict[str, str], list[Batc
     try:
         if not _labels_matter(old, new, bound):
             return {}, []
-        nodes, differ = _find_nodes((old, new), bound)
-        index, before, after = _rows_to_match(nodes, differ, (old, new), bound, hasher)
+        nodes = _Nodes((old, new), bound)
+        index, before, after = nodes.to_match(hasher)
     except _TooMany:
         warnings.warn(
             "blank nodes are compared by their labels: to match them by structure takes more memory than the"

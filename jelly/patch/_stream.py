@@ -7,19 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from jelly._bytes.sink import one_thread
+from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import Op
 from jelly._core.terms.operations import Operation, OperationBatchBuilder
 from jelly._formats.registry import JELLY_PATCH, PATCH_READING, PATCH_WRITING, Content
-from jelly._options.options import PatchOptions, StatementType
+from jelly._options.options import PatchOptions, PatchStreamType, StatementType
 from jelly._options.settings import checked
 from jelly._streams.inputs import ItemReader
 from jelly._streams.outputs import COLLECT_ROWS, ItemWriter
 from jelly._streams.widening import WideningEncoder, changed, open_fields
 from jelly.errors import JellyArgumentError, JellyFormatError
-from jelly.patch._holding import HoldingEncoder
-from jelly.patch._patch import Patch, check_transactions, split_patches
+from jelly.patch._patch import PUNCTUATION, Patch, check_transactions, split_patches
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -116,6 +117,62 @@ def loads(data: Any, **options: Unpack[ReadOptions]) -> list[Patch]:
     return list(PatchReader(data, **options))
 
 
+class HoldingEncoder(WideningEncoder):
+    """A WideningEncoder of Jelly-Patch that holds the first rows back, and has seen them all before it encodes one.
+
+    A frame cannot be written again before it has ended. Where patches are frames, it holds whole ones; where the stream
+    is one frame, it holds all rows.
+    """
+
+    # What is not encoded yet, None when nothing more is held. An array of each Batch keeps a builder from filling it
+    # again.
+    held: list[tuple[Batch, Any]] | None
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.held = []
+        self._left = COLLECT_ROWS  # rows to hold before the first are encoded
+
+    def encode(self, batch: Batch, keep_frames: bool | None = None, *, prepared: bool = False) -> bytes:
+        """The bytes of the rows that need not wait any more."""
+        if self.held is None or batch.op is None:
+            return self.release() + super().encode(batch)
+        self.held.append((batch, batch.op))
+        self._left -= len(batch)
+        if self._left > 0 or not self._encoder.delimited:
+            return b""
+        if self.options.stream_type != PatchStreamType.FRAME:
+            data = self.release()
+            self.held = None
+            return data
+        ends = np.flatnonzero(batch.op == PUNCTUATION)
+        if not len(ends):
+            return b""
+        end = int(ends[-1]) + 1
+        if end == len(batch):
+            return self.release()
+        self.held[-1] = select(batch, slice(0, end)), None
+        data = self.release()
+        self.held.append((select(batch, slice(end, None)), None))
+        return data
+
+    def release(self) -> bytes:
+        """Encode what is held."""
+        if not self.held:
+            return b""
+        held, self.held, self._left = self.held, [], 0
+        self.prepare(batch for batch, _ in held)
+        return b"".join([super(HoldingEncoder, self).encode(batch, prepared=True) for batch, _ in held])
+
+    def settle(self) -> bytes:
+        """Encode all that was given, and what is held."""
+        return self.release() + super().settle()
+
+    def close(self) -> bytes:
+        """End the stream."""
+        return self.release() + super().close()
+
+
 class PatchWriter(ItemWriter):
     """Write patches: whole ones, single operations, or Batches.
 
@@ -199,7 +256,7 @@ class PatchWriter(ItemWriter):
     @property
     def is_holding(self) -> bool:
         """Whether rows wait for others before they are encoded."""
-        return isinstance(self._encoder, HoldingEncoder) and self._encoder.is_holding
+        return bool(getattr(self._encoder, "held", None))
 
     def add(self, operation: Operation) -> None:
         """Write one operation."""
@@ -235,7 +292,7 @@ class PatchWriter(ItemWriter):
                     self._put(self._encoder.settle)
                 raise
             self._rows += len(batch)
-            self.operations += len(batch) - op.tobytes().count(Op.PUNCTUATION)
+            self.operations += len(batch) - op.tobytes().count(PUNCTUATION)
         self._put(lambda: self._encoder.encode(batch))  # without operations it is refused
 
     def end_patch(self) -> None:

@@ -26,7 +26,7 @@ from jelly._streams.frames import stream_of
 from jelly._streams.output_options import output_options
 from jelly._streams.widening import ALL_FIELDS, open_fields
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
-from jelly.kafka._reading import ValueReader
+from jelly.kafka._deserializer import ValueReader
 from jelly.patch._arrow import OPERATIONS, held_rows
 from jelly.patch._changes import is_statement
 from jelly.patch._patch import ADD

@@ -39,7 +39,7 @@ DEFAULTS_OF_SERVERS_AND_JOBS = {
     "grpc/_calls.py:MAX_MESSAGE", "grpc/_server.py:MAX_MESSAGE", "grpc/_server.py:MAX_RECEIVED",
     "grpc/_context.py:MAX_DETAIL", "grpc/_topics.py:_MAX_NAME", "spark/_ingest/tasks.py:_MAX_PARTITIONS",
     "spark/_ingest/buckets.py:MAX_BUCKETS", "spark/_tables.py:MAX_SEED",
-    "kafka/_reading.py:MAX_VALUE_BYTES",
+    "kafka/_deserializer.py:MAX_VALUE_BYTES",
 }  # fmt: skip
 # Those of the table, or made from it.
 SET = {

@@ -107,17 +107,17 @@ def patches(n: int, rows: int) -> list[patch.Patch]:
 
 def test_inverting_and_sorting_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The patches are in a temporary file from the first byte on, and none of them in memory."""
-    from jelly.patch import _spool
+    from jelly.patch import _log
 
     held = []
-    real = _spool.PatchSpool.__getitem__
+    real = _log.PatchSpool.__getitem__
 
-    def get(self: _spool.PatchSpool, number: int) -> patch.Patch:
+    def get(self: _log.PatchSpool, number: int) -> patch.Patch:
         held.append(number)
         return real(self, number)
 
-    monkeypatch.setattr(_spool, "HELD_BYTES", 1)
-    monkeypatch.setattr(_spool.PatchSpool, "__getitem__", get)
+    monkeypatch.setattr(_log, "HELD_BYTES", 1)
+    monkeypatch.setattr(_log.PatchSpool, "__getitem__", get)
     log = patches(20, 5)
     src, out = str(tmp_path / "log.jellyp"), str(tmp_path / "out.jellyp")
     with patch.PatchWriter(src) as writer:
@@ -135,7 +135,7 @@ def test_inverting_and_sorting_from_a_file(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_triples_and_their_patches_come_back(tmp_path: Path) -> None:
-    from jelly.patch._spool import PatchSpool
+    from jelly.patch._log import PatchSpool
 
     with PatchSpool() as spool:
         given = [*patches(3, 2), patch.Patch([patch.Add(ONE)], quads=False), patch.Patch()]

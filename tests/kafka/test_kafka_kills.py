@@ -21,7 +21,7 @@ from jelly import IRI, Frame, Literal, Triple
 
 pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
 
-import jelly.kafka._cluster  # noqa: E402
+import jelly.grpc._topic_kafka  # noqa: E402
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 
@@ -161,7 +161,7 @@ def test_kills_under_load(kafka: KafkaBroker) -> None:
 
 def test_while_kafka_is_away(kafka: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Publications end with UNAVAILABLE in time, and so do new subscriptions; those that wait go on when it is back."""
-    monkeypatch.setattr(jelly.kafka._cluster, "WAIT", 4.0)
+    monkeypatch.setattr(jelly.grpc._topic_kafka, "WAIT", 4.0)
     timeout = "?message.timeout.ms=2000"
     with jg.Topics(f"kafka://{kafka.address}{timeout}") as topics:
         server = jg.Server(jg.Broker(topics))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,7 @@ import jelly
 
 confluent = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
 
-from jelly.kafka import _cluster as room  # noqa: E402
+from jelly.grpc import _topic_kafka as room  # noqa: E402
 
 Error = confluent.KafkaError
 
@@ -24,6 +25,9 @@ class Consumer:
         self.what = list(what)
 
     def assign(self, places: Any) -> None:
+        pass
+
+    def close(self) -> None:
         pass
 
     def consume(self, n: int, timeout: float) -> list[Any]:
@@ -44,7 +48,7 @@ STORAGE = failed(Error.KAFKA_STORAGE_ERROR)
 
 @pytest.fixture
 def take(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """What is taken, one call after the other, as codes of errors and values of records."""
+    """What is taken, one time after the other: values of records, and the error that ends it."""
     now = [100.0]
 
     def monotonic() -> float:
@@ -52,13 +56,18 @@ def take(monkeypatch: pytest.MonkeyPatch) -> Any:
         return now[0]
 
     monkeypatch.setattr(room, "time", SimpleNamespace(monotonic=monotonic))
-    cluster = room.Cluster.__new__(room.Cluster)
-    cluster.servers, cluster._why = "here", ""
+    cluster = room.KafkaStore.__new__(room.KafkaStore)
+    cluster.servers, cluster._why, cluster._settings = "here", "", {}
 
     def taken(*what: Any) -> list[Any]:
-        records = room.Records(cluster, Consumer(*what), "t", 0)
-        found = [each for _ in what for each in records.take()]
-        return [each if isinstance(each, jelly.JellyServiceError) else each.value() for each in found]
+        monkeypatch.setattr(room, "Consumer", lambda _settings: Consumer(*what))
+        found: list[Any] = []
+        try:
+            for records, _ in islice(cluster.records("t", 0), len(what)):
+                found += [record.value() for record in records]
+        except jelly.JellyServiceError as error:
+            found.append(error)
+        return found
 
     return taken
 
@@ -84,7 +93,7 @@ def test_errors_far_from_each_other_are_none(take: Any, caplog: pytest.LogCaptur
         assert take(RECORD, *[*[None] * 50, STORAGE] * 5) == [b"x"]
     assert len(caplog.records) == 5
     # Those that come again and again are one outage, though there is silence between.
-    _, error, *_ = take(RECORD, *[*[None] * 20, STORAGE] * 5)
+    _, error = take(RECORD, *[*[None] * 20, STORAGE] * 5)
     assert error.code == "UNAVAILABLE"
 
 

@@ -14,7 +14,6 @@ from support.chance import many
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple
-from jelly._core.terms.materialize import StatementIterator
 from jelly._streams import spool
 from jelly.patch import (
     Abort,
@@ -172,12 +171,11 @@ def test_applied_to_a_file(some: list[Patch], there: list[Quad], rows: int, on_m
 class _Set:
     """Statements that patches are applied to, as a graph or store."""
 
+    library = None
+
     def __init__(self, statements: list[Quad]) -> None:
         self.there = set(statements)
         self.names: list[tuple[str, str]] = []
-
-    def statements(self, batches: list[jelly.Batch]) -> list[Any]:
-        return list(StatementIterator(batches))
 
     def has(self, statement: Any) -> bool:
         return statement in self.there
@@ -185,8 +183,8 @@ class _Set:
     def add(self, statements: list[Any]) -> None:
         self.there |= set(statements)
 
-    def remove(self, statements: list[Any]) -> None:
-        self.there -= set(statements)
+    def remove(self, statement: Any) -> None:
+        self.there.remove(statement)
 
     def bind(self, name: str, iri: str) -> None:
         self.names.append((name, iri))
