@@ -47,11 +47,12 @@ if TYPE_CHECKING:
     from jelly._dataset.dataset import Dataset
     from jelly._dataset.ids.graph_ids import GraphIds
     from jelly._dataset.output import Conversion
-    from jelly._dataset.scan import convert, find, scan, subset, wide
+    from jelly._dataset.scan import convert, find, scan, wide
     from jelly._dataset.seekable.file import JellyFile
     from jelly._dataset.seekable.file import open as open
     from jelly._dataset.seekable.sidecar import index
     from jelly._dataset.split import Part
+    from jelly._dataset.subset import subset
     from jelly._dataset.write import write
     from jelly._options.keywords import ReadOptions, WriteOptions
     from jelly._tools.canonicalize import Canonical, canonicalize
@@ -156,10 +157,11 @@ _LAZY = {
         "jelly._dataset.dataset": "Dataset",
         "jelly._dataset.ids.graph_ids": "GraphIds",
         "jelly._dataset.output": "Conversion",
-        "jelly._dataset.scan": "convert find scan subset wide",
+        "jelly._dataset.scan": "convert find scan wide",
         "jelly._dataset.seekable.file": "JellyFile open",
         "jelly._dataset.seekable.sidecar": "index",
         "jelly._dataset.split": "Part",
+        "jelly._dataset.subset": "subset",
         "jelly._dataset.write": "write",
         "jelly._options.keywords": "ReadOptions WriteOptions",
         "jelly._tools.canonicalize": "Canonical canonicalize",

@@ -11,8 +11,8 @@ from rdflib.collection import Collection
 
 from jelly._core.terms.materialize import StatementIterator
 from jelly._dataset.dataset import Dataset
-from jelly._dataset.scan import refuse_once, subset
 from jelly._dataset.sources import OF_SOURCES, Sources
+from jelly._dataset.subset import refuse_once, subset
 from jelly._options.settings import checked
 from jelly.errors import JellyError, JellyUnsupportedError, need
 from jelly.rdflib._reading import library, read

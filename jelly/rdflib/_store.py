@@ -16,8 +16,9 @@ from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.model import DefaultGraph
 from jelly._dataset.dataset import Dataset
-from jelly._dataset.scan import refuse_once, scan
+from jelly._dataset.scan import scan
 from jelly._dataset.seekable.file import open_filtered
+from jelly._dataset.subset import refuse_once
 from jelly.errors import JellyArgumentError, JellyUnsupportedError
 from jelly.rdflib._reading import graph_of, library
 from jelly.rdflib._terms import term_adapter

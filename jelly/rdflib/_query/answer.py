@@ -13,8 +13,8 @@ from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, to_term
 from jelly._dataset.dataset import Dataset
-from jelly._dataset.scan import can_repeat, subset
 from jelly._dataset.sources import OF_SOURCES, Sources
+from jelly._dataset.subset import can_repeat, subset
 from jelly._formats.registry import JELLY_RESULTS
 from jelly._formats.result_syntaxes import batches_of
 from jelly._options.settings import checked
