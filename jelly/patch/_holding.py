@@ -35,7 +35,7 @@ class HoldingEncoder(WideningEncoder):
         """Whether rows wait for others before they are encoded."""
         return bool(self._held)
 
-    def encode(self, batch: Batch, keep_frames: bool | None = None, *, prepared: bool = False) -> bytes:
+    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
         """The bytes of the rows that need not wait any more."""
         if self._held is None or batch.op is None:
             return self.release() + super().encode(batch)
@@ -64,7 +64,7 @@ class HoldingEncoder(WideningEncoder):
             return b""
         held, self._held, self._left = self._held, [], 0
         self.prepare(batch for batch, _ in held)
-        return b"".join([super(HoldingEncoder, self).encode(batch, prepared=True) for batch, _ in held])
+        return b"".join([super(HoldingEncoder, self).encode(batch) for batch, _ in held])
 
     def settle(self) -> bytes:
         """Encode all that was given, and what is held."""
