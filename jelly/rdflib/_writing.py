@@ -87,28 +87,29 @@ def _of_pyjelly(options: Any, settings: dict[str, Any], declares: bool) -> tuple
         return None, declares
     try:
         params, tables = options.params, options.lookup_preset
-        fields_of = {
-            "logical_type": LogicalType(options.logical_type),
+        kind = LogicalType(options.logical_type)
+        found = {
             "stream_name": params.stream_name,
             "generalized_statements": params.generalized_statements,
             "rdf_star": params.rdf_star,
             "max_name_table_size": tables.max_names,
             "max_prefix_table_size": tables.max_prefixes,
             "max_datatype_table_size": tables.max_datatypes,
+            "delimited": params.delimited,
+            "frame_rows": options.frame_size,
         }
-        others = {"delimited": params.delimited, "frame_rows": options.frame_size}
         flow = options.flow
     except AttributeError:
         name = f"{type(options).__module__}.{type(options).__qualname__}"
         raise JellyArgumentError(f"options is a {name}: expected jelly.StreamOptions") from None
     if flow is not None:
         raise _refuse("flow")
-    if not fields_of["logical_type"]:
-        del fields_of["logical_type"]
-    for name, value in (fields_of | others).items():
+    if kind:
+        found["logical_type"] = kind
+    if kind.base == LogicalType.GRAPHS:
+        found["physical_type"] = PhysicalType.TRIPLES
+    for name, value in found.items():
         settings.setdefault(name, value)
-    if LogicalType(options.logical_type).base == LogicalType.GRAPHS:
-        settings.setdefault("physical_type", PhysicalType.TRIPLES)
     return None, params.namespace_declarations
 
 
