@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from rdflib import OWL, RDF, RDFS, SH, BNode, Graph, Literal, URIRef
+from rdflib.paths import MulPath
 
 from jelly._core.terms.materialize import StatementIterator
 from jelly._dataset.dataset import Dataset
@@ -26,7 +27,7 @@ _ANYWHERE = SH.sparql | SH.target | SH.rule | SH.js | SH.select | SH.ask | SH.co
 _OPTIONAL = (SH.zeroOrOnePath, SH.zeroOrMorePath, SH.oneOrMorePath)
 _TARGETS = SH.targetClass | SH.targetNode | SH.targetSubjectsOf | SH.targetObjectsOf
 # Constraints whose values are shapes for the same node or for the values of a path, or lists of shapes.
-_LISTS = (SH["and"] | SH["or"] | SH.xone) / (RDF.rest * "*") / RDF.first
+_LISTS = (SH["and"] | SH["or"] | SH.xone) / MulPath(RDF.rest, "*") / RDF.first
 _SHAPES = SH["not"] | SH.node | SH.property | SH.qualifiedValueShape | _LISTS
 # Blank nodes within blank nodes that are looked for level by level; to find whole lists one pass reads all blank nodes.
 _LEVELS = 3
