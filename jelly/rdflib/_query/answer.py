@@ -22,7 +22,7 @@ from jelly.errors import JellyArgumentError, JellyLimitError
 from jelly.oxigraph import fill
 from jelly.rdflib._query.algebra import Algebra
 from jelly.rdflib._query.engine import LEAST, Engine
-from jelly.rdflib._query.syntax import Untranslated, is_constant, ox, parsed, rdflib
+from jelly.rdflib._query.syntax import Untranslated, is_constant, ox, parsed, rdflib, walk
 from jelly.rdflib._query.touched import Touched, touched
 from jelly.results import Results
 
@@ -54,7 +54,7 @@ def answer(dataset: Dataset, sparql: str, memory: int, threads: int, explain: bo
     asked = Touched()
     try:
         if algebra is None:
-            raise Untranslated("what RDFLib does not parse, an empty list or a name with a backslash")
+            raise Untranslated("what RDFLib does not parse, an empty list or template, or a name with a backslash")
         if describes and (algebra.datasetClause or "*" in algebra.PV or not can_repeat(dataset)):
             raise Untranslated("DESCRIBE of FROM, of *, or of what can be read only once")
         asked = touched(algebra)
@@ -105,20 +105,14 @@ def _by_duckdb(engine: Engine, algebra: Any, dataset: Dataset, asked: Touched, e
             return found._replace(boolean=sum(map(len, rows)) > 0)
         if algebra.name == "ConstructQuery":
             names: list[Any] = ["s", "p", "o"]
-            template = algebra.template or _template(algebra.p)
+            # That of CONSTRUCT WHERE is its pattern.
+            template = algebra.template or next(part for part in walk(algebra.p) if part.name == "BGP").triples
             batches: Iterator[Batch] = map(as_statements, engine.statements(made, table, template))
         else:
             names = [each for each in dict.fromkeys(algebra.PV) if isinstance(each, rdflib.Variable)]
             batches = engine.results(made, table, names)
         batches = _closing(stack.pop_all(), batches)
     return found._replace(variables=tuple(map(str, names)), batches=batches, is_graph=algebra.name == "ConstructQuery")
-
-
-def _template(part: Any) -> list[Any]:
-    """The triples of CONSTRUCT WHERE."""
-    while part.name != "BGP":
-        part = part.p
-    return list(part.triples)
 
 
 def _closing(stack: ExitStack, batches: Iterator[Batch]) -> Iterator[Batch]:
