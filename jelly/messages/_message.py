@@ -129,7 +129,7 @@ def messages_of(batch: Batch, prefixes: Declared) -> Iterator[Message]:
         message._terms = terms
         message._begin, message._end = row, end
         message.index = index + i
-        message.namespaces = declared.get(i, [])
+        message.namespaces = declared.get(i, []) if declared else []
         if message.namespaces:
             prefixes.add(message.namespaces)
         message._declared, message._n_declared = prefixes.items, len(prefixes.items)
