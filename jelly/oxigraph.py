@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from jelly._bytes.names import name_of
@@ -23,8 +23,9 @@ from jelly._formats.syntaxes import BATCH_BYTES, CLASSES, Quads, library_of, ox,
 from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
 from jelly._public import name_public
+from jelly._streams.outputs import COLLECT_ROWS
 from jelly._streams.reader import READ_ROWS
-from jelly._streams.writer import COLLECT_ROWS, Writer
+from jelly._streams.writer import Writer
 from jelly.errors import JellyArgumentError, JellyError, memory_error
 
 if TYPE_CHECKING:
@@ -106,25 +107,22 @@ def _statements(batches: Iterable[Batch]) -> Iterator[Any]:
 def _parsed(batches: Iterable[Batch], settings: dict[str, Any]) -> Iterator[Any]:
     """The statements of Batches, parsed by one parser, so that a label is the same node in all of them."""
     makers = _makers()
-    kinds: deque[tuple[int, int]] = deque()  # rows and arity of the Batches that were given to the parser
+    kinds: deque[Iterator[int]] = deque()  # the arity of each row of the Batches that were given to the parser
 
     def pieces() -> Iterator[bytes]:
         for batch in batches:
-            kinds.append((len(batch), batch.arity))
+            kinds.append(repeat(batch.arity, len(batch)))
             yield makers[batch.arity].text_of(batch)
 
     file: Any = PieceFile(pieces())
     quads = ox.parse(file, ox.RdfFormat.N_QUADS, lenient=True, **settings)
+    arities = chain.from_iterable(iter(kinds.popleft, None))
     row = 0
     try:
         # One line is one statement.
         for quad in quads:
             row += 1
-            while not kinds[0][0]:
-                kinds.popleft()
-            rows, arity = kinds[0]
-            kinds[0] = (rows - 1, arity)
-            yield quad if arity == 4 else quad.triple
+            yield quad if next(arities) == 4 else quad.triple
     except SyntaxError as error:
         error.lineno = None  # does not get all errors
         raise refusal("pyoxigraph", error, row) from None

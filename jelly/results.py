@@ -29,7 +29,8 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from contextlib import ExitStack
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from jelly._bytes.names import name_of, split_suffix
@@ -101,8 +102,8 @@ class Results(ItemReader[tuple[Any, ...]], Tabular):
             with self.source.named():
                 self._batches = super()._read()
                 if self._decoder.variables is None:
-                    first = next(self._batches, None)
-                    self._batches = self._batches if first is None else chain([first], self._batches)
+                    first = [*islice(self._batches, 1)]
+                    self._batches = chain(first, self._batches)
                 if getattr(self.options, "stream_type", None) == ResultStreamType.PUNCTUATED:
                     raise JellyUnsupportedError(
                         "this stream is a sequence of result sets: read it with jelly.results.read_result_sets"
@@ -262,7 +263,8 @@ class _ResultSets(ItemReader[Results]):
         while first is not None or sets:
             found = _View(self, sets.popleft(), first, batches)
             yield found
-            found.skip()
+            for _ in found.batches():  # rows that nobody took
+                pass
             first = next(batches, None)
 
 
@@ -283,11 +285,6 @@ class _View(Results):
     def batches(self) -> Iterator[Batch]:
         """Iterate over the Batches of the result set."""
         return self._rest
-
-    def skip(self) -> None:
-        """Pass over the rows that are left."""
-        for _ in self._rest:
-            pass
 
 
 @checked()
@@ -395,28 +392,21 @@ def write_result_sets(
         for found in sets
     )
     number = 0
-    writer: _Writer | None = None
-    try:
-        for head, batches in pairs:
-            if writer is None:
+    with ExitStack() as stack:
+        for number, (head, batches) in enumerate(pairs, 1):
+            if number == 1:
                 given = {} if options is None else options
                 if isinstance(given, Mapping):
                     given = {"stream_type": ResultStreamType.PUNCTUATED, **given}
                 # A file that is called one of another format is refused.
                 name = None if split_suffix(name_of(dst))[0] else JELLY_RESULTS.name
-                writer = _Writer(dst, head, name, given, frame_rows)
+                writer = stack.enter_context(_Writer(dst, head, name, given, frame_rows))
             else:
                 writer.begin(head)
             for batch in batches:
                 writer.add_batch(batch)
-            number += 1
-        if writer is None:
-            raise JellyArgumentError("sets is empty: a stream has at least one result set")
-        writer.close()
-    except BaseException:
-        if writer is not None:
-            writer.abort()
-        raise
+    if not number:
+        raise JellyArgumentError("sets is empty: a stream has at least one result set")
     return number
 
 
@@ -433,9 +423,9 @@ def _result_set(
         return Head(columns), batches
     if layout is not None:
         raise JellyArgumentError("layout is for tables")
-    if rows is None and isinstance(variables, bool):
-        return Head((), variables), ()
     if rows is None:
+        if isinstance(variables, bool):
+            return Head((), variables), ()
         results = _results_of(variables)
         return Head(results.variables, results.boolean, results.links), results.batches()
     names = tuple(variables) if isinstance(variables, Iterable) else (None,)
@@ -450,11 +440,14 @@ def _results_of(results: Any) -> Results:
     if isinstance(results, Results):
         return results
     library = type(results).__module__.partition(".")[0]
-    if library == "rdflib":
-        return read_results(results.serialize(format="json"), format="json")
-    if type(results).__name__ in ("QuerySolutions", "QueryBoolean") and library == "pyoxigraph":
-        return read_results(results.serialize(format=sys.modules[library].QueryResultsFormat.JSON), format="json")
-    raise JellyArgumentError(f"expected results of a query, or variables and rows, got {type(results).__name__}")
+    kind = type(results).__name__
+    if library == "pyoxigraph" and kind in ("QuerySolutions", "QueryBoolean"):
+        json: Any = sys.modules[library].QueryResultsFormat.JSON
+    elif library == "rdflib":
+        json = "json"
+    else:
+        raise JellyArgumentError(f"expected results of a query, or variables and rows, got {kind}")
+    return read_results(results.serialize(format=json), format="json")
 
 
 def _batches(variables: tuple[str, ...], rows: Iterable[Any]) -> Iterator[Batch]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -14,13 +14,11 @@ from jelly._core.base.constants import Op
 from jelly._core.jelly.encoder import needed_version
 from jelly._core.jelly.stream_options import settled
 from jelly._core.ntriples.text import TextWriter
+from jelly._formats.filters import FilterBuilder
 from jelly._formats.native import StreamEncoder
 from jelly._formats.protocols import Framing
 from jelly._options.options import COLUMN_VERSION, RDF_VERSIONS, PatchOptions, StreamOptions
 from jelly.errors import JellyError
-
-if TYPE_CHECKING:
-    from jelly._formats.filters import FilterBuilder
 
 # A Batch with the first row and the end row that are meant; None: its end, with what stands there. An array of the
 # Batch keeps a `BatchBuilder` from filling it again.
@@ -68,15 +66,14 @@ def place_after(place: int, op: Any, is_flat: bool) -> int:
 
 
 class Segment(NamedTuple):
-    """The bytes of a whole segment, which a thread made, or the error."""
+    """The bytes of a whole segment, which a thread made."""
 
-    data: bytes = b""
-    frames: int = 0
-    rows: int = 0
-    announced: str = ""  # the RDF version at its end, see `Encoder.announced`
-    place: int = 0  # at its end, see `Encoder.place`
-    filters: FilterBuilder | None = None
-    error: JellyError | None = None
+    data: bytes
+    frames: int
+    rows: int
+    announced: str  # the RDF version at its end, see `Encoder.announced`
+    place: int  # at its end, see `Encoder.place`
+    filters: FilterBuilder | None
 
 
 class SegmentEncoder:
@@ -109,11 +106,7 @@ class SegmentEncoder:
         )
         self._announced = 0
         self._needed = 0
-        self._filters: FilterBuilder | None = None
-        if filters:
-            from jelly._formats.filters import FilterBuilder
-
-            self._filters = FilterBuilder()
+        self._filters = FilterBuilder() if filters else None
         self._told = 0  # keyframes that `cuts` has given
         self._tail: StreamEncoder | None = None
         self._error: JellyError | None = None
@@ -127,8 +120,7 @@ class SegmentEncoder:
         if self._tail is None and self._has_cuts(batch, keep_frames):
             self._add(batch)
             self._take(self._window.ready())
-            data, self._data = self._data, []
-            return b"".join(data)
+            return self._taken()
         return self._goes_on(lambda tail: tail.encode(batch, keep_frames))
 
     def _has_cuts(self, batch: Batch, keep_frames: bool | None) -> bool:
@@ -190,10 +182,9 @@ class SegmentEncoder:
             if self._is_full:
                 if start == end and not has_more:
                     return
-                place = self._end_of_parts()
-                self._window.put(self._encode, self._encoder(), self._parts, self._filters is not None, place)
+                self._window.put(self._encode, self._encoder(), self._parts, self._filters is not None)
                 self._is_first = self._is_full = False
-                self._parts, self._rows, self._place = [], 0, place
+                self._parts, self._rows, self._place = [], 0, self._end_of_parts()
             stop = self._end_of_segment(batch, start)
             self._parts.append((batch, start, stop, batch.start))
             if stop is None:
@@ -236,39 +227,36 @@ class SegmentEncoder:
         return StreamEncoder(self.options, continued=True, announced=announced, place=self._place, **self._framing)
 
     @staticmethod
-    def _encode(encoder: StreamEncoder, parts: list[Part], has_filters: bool, place: int) -> Segment:
+    def _encode(encoder: StreamEncoder, parts: list[Part], has_filters: bool) -> Segment:
         """Encode a whole segment, in any thread."""
-        filters = None
-        try:
-            data = [encoder._encode_part(*part[:3]) for part in parts]
-            data.append(encoder.cut())
-        except JellyError as error:
-            return Segment(error=error)
-        whole = b"".join(data)
-        if has_filters:
-            from jelly._formats.filters import FilterBuilder
-
-            filters = FilterBuilder()
+        whole = b"".join([*[encoder._encode_part(*part[:3]) for part in parts], encoder.cut()])
+        filters = FilterBuilder() if has_filters else None
+        if filters is not None:
             for batch, start, stop, _ in parts:
                 filters.add(batch, start, stop)
             filters.cut(len(whole))
-        return Segment(whole, encoder.frames, encoder.statements, encoder.announced, place, filters)
+        return Segment(whole, encoder.frames, encoder.statements, encoder.announced, encoder.place, filters)
 
     def _take(self, segments: Iterator[Segment]) -> None:
         """Take segments whose turn it is."""
         if self._error is not None:
             raise self._error
-        for segment in segments:
-            if segment.error is not None:
-                self._fail(segment.error)
-            offset, statement, frame = self._done
-            self._done = (offset + len(segment.data), statement + segment.rows, frame + segment.frames)
-            self._keys.append((*self._done, segment.place))
-            if self._follows:
-                self._announced = RDF_VERSIONS.index(segment.announced)
-            if self._filters is not None and segment.filters is not None:
-                self._filters.join(segment.filters)
-            self._data.append(segment.data)
+        try:
+            for segment in segments:
+                offset, statement, frame = self._done
+                self._done = (offset + len(segment.data), statement + segment.rows, frame + segment.frames)
+                self._keys.append((*self._done, segment.place))
+                if self._follows:
+                    self._announced = RDF_VERSIONS.index(segment.announced)
+                if self._filters is not None and segment.filters is not None:
+                    self._filters.join(segment.filters)
+                self._data.append(segment.data)
+        except JellyError as error:
+            self._fail(error)
+
+    def _taken(self) -> bytes:
+        data, self._data = b"".join(self._data), []
+        return data
 
     def _fail(self, error: JellyError) -> NoReturn:
         """Raise an error of one segment as an error of the whole stream."""
@@ -280,15 +268,14 @@ class SegmentEncoder:
     def _goes_on(self, work: Callable[[StreamEncoder], bytes]) -> bytes:
         """Go on in one thread, with the segment that is being filled: what is left of those before, and of ``work``."""
         self._take(self._window.rest())
-        data, self._data = self._data, []
         try:
             if self._tail is None:
                 self._tail = self._encoder()
                 if self._filters is not None:
                     self._tail.make_filters(self._filters)
-                data += [self._tail._encode_part(*part[:3]) for part in self._parts]
+                self._data += [self._tail._encode_part(*part[:3]) for part in self._parts]
                 self._parts = []
-            data.append(work(self._tail))
+            self._data.append(work(self._tail))
         except JellyError as error:
             self._fail(error)
-        return b"".join(data)
+        return self._taken()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from typing import Any
 
 from jelly._core.base.batch import Batch
@@ -18,7 +17,7 @@ from jelly._options.options import MIN_NAME_TABLE, PatchOptions, PatchStreamType
 from jelly._options.settings import checked
 from jelly._streams.output_options import output_options
 from jelly._streams.reader import Frame, Statement, frames_of
-from jelly._streams.widening import ALL_FIELDS, Memory, WideningEncoder, changed, missing
+from jelly._streams.widening import ALL_FIELDS, changed, missing
 from jelly._streams.writer import arity_of, refuse_read
 from jelly.errors import JellyArgumentError, JellyOptionsError
 
@@ -266,19 +265,6 @@ def readable(items: Any, encoder: FrameEncoder) -> Any:
             yield statement
 
     return checked()
-
-
-def stream_of(
-    batches: Iterable[Batch], options: Any, allowed: AbstractSet[str] = frozenset(), *, delimited: bool = False
-) -> bytes:
-    """Some Batches as a stream of one frame, whose ``allowed`` options become as wide as the Batches need."""
-    memory = Memory()
-    settings: dict[str, Any] = {"frame_rows": 0, "frame_bytes": 0, "delimited": delimited}
-    encoder = WideningEncoder(options, lambda options: Encoder(options, **settings), allowed, memory)
-    for batch in batches:
-        memory.write(encoder.encode(batch, keep_frames=False))
-    memory.write(encoder.close())
-    return b"".join(memory.parts)
 
 
 def as_frames(options: PatchOptions) -> PatchOptions:

@@ -43,7 +43,7 @@ def by_content(function: F) -> F:
 
     @wraps(function)
     def call(*args: Any, content: str | None = None, **given: Any) -> Any:
-        src, dst = [*args[:2], None, None][:2]
+        src, dst, *_ = *args, None, None
         src, dst = given.get("src", src), given.get("dst", dst)
         kind = content_of(content, (src, given.get("format")), (dst, given.get("to")))
         if kind is Content.STATEMENTS:

@@ -52,7 +52,13 @@ class ItemWriter(SinkWriter):
             delimited=given.pop("delimited", True),
             keyframe_rows=rows if seekable or keyframes else 0,
         )
-        self._workers, self._own = own_workers(given.pop("threads", 1))
+        threads = given.pop("threads", 1)
+        if threads != 1:
+            from jelly._bytes.workers import Workers  # which takes some time to import
+
+            if not isinstance(threads, Workers):
+                self._own = threads = Workers(threads)
+            self._workers = threads if threads.threads > 1 else None
         self._sink = Sink(dst, seekable=self._framing["keyframe_rows"] > 0, workers=self._workers)
         try:
             self.format = self._find(given.pop("format", None))
@@ -107,18 +113,6 @@ class ItemWriter(SinkWriter):
         """Stop writing and remove the unfinished file."""
         self._collector = None
         super().abort()
-
-
-def own_workers(threads: int | Workers) -> tuple[Workers | None, Workers | None]:
-    """Threads, None for one thread; and the threads that the caller has to end, None if they are not its own."""
-    if threads == 1:
-        return None, None
-    from jelly._bytes.workers import Workers  # which takes some time to import
-
-    if isinstance(threads, Workers):
-        return threads if threads.threads > 1 else None, None
-    made = Workers(threads)
-    return made, made
 
 
 def _open_encoder(format: Format, workers: Workers | None, settings: dict[str, Any], options: Any) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from jelly._core.base.batch import Batch, restate
@@ -15,7 +15,7 @@ from jelly._options.options import StreamOptions
 from jelly.errors import JellyArgumentError, JellyLimitError, JellyUnsupportedError
 
 Batches = Iterable[Batch]
-Rule = Callable[[list[Any]], list[list[Any]]]
+Rule = Callable[[Any], list[tuple[Any, ...]]]
 
 _STRICT: dict[str, Any] = {"iris": "plain", "tags": "bcp47", "tagged": True}
 _HOLDS = {
@@ -27,8 +27,9 @@ _TRIPLE_TERMS = Capabilities("RDF 1.2", generalized=False, quoted="object")
 _REIFIES = IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies")
 # Quoted triples that star="quoted" keeps, for later uses of their nodes.
 MAX_RESTORED = 1 << 20
-# The label of a node that stands for a quoted triple: of the triple's content, so that the way back can check it.
-_LABEL = re.compile("qt[0-9a-f]{32}")
+# How the label of a node begins that stands for a quoted triple. The rest is of the triple's content, so that the way
+# back can check it.
+_LABEL = "qt"
 
 
 def changes(rdf: str | None, star: str | None) -> Callable[[Batches], Iterator[Batch]] | None:
@@ -41,13 +42,13 @@ def changes(rdf: str | None, star: str | None) -> Callable[[Batches], Iterator[B
         return None
 
     def change(batches: Batches) -> Iterator[Batch]:
-        nodes = _Restored() if star == "quoted" else None
+        triples: dict[str, QuotedTriple] = {}  # by the labels of the nodes that stand for them
         for batch in batches:
             options = batch.options
             if star == "reifies" and len(batch.quoted):
-                batch = _rebuilt(batch, _Reified().rows)
-            elif nodes is not None and (nodes.triples or len(batch.quoted)):
-                batch = _rebuilt(batch, nodes.rows)
+                batch = _rebuilt(batch, partial(_reified, set()))
+            elif star == "quoted" and (triples or len(batch.quoted)):
+                batch = _rebuilt(batch, partial(_restored, triples))
             elif star == "triple-terms":
                 batch = _TRIPLE_TERMS.fit(batch)
             if rdf is not None:
@@ -72,87 +73,85 @@ def _check_announced(rdf: str, options: StreamOptions | None) -> None:
 def _rebuilt(batch: Batch, rule: Rule) -> Batch:
     """A Batch with other statements; its frames, metadata and namespaces stay."""
     builder = BatchBuilder(batch.arity, max(len(batch), 1))
-    statements = Materializer(batch).statements(0, len(batch))
-    names = iter([*batch.namespaces, None])
-    name = next(names)
-    metadata = batch.metadata or {}
-    row = 0
-    for frame, end in enumerate([*batch.frames.tolist(), len(batch)]):
-        while True:
-            while name is not None and name[1] <= frame and (name[0] <= row or row >= end):
-                builder.namespace(*name[2:])
-                name = next(names)
-            if row >= end:
-                break
-            for terms in rule(list(statements[row])):
-                builder.add(tuple(terms))
-            row += 1
-        if frame < len(batch.frames):
-            builder.end_frame(metadata.get(frame))
+    statements = Materializer(batch).statements()
+    # Declarations and ends of frames, each with the row that comes next, and its frame.
+    declared: list[tuple[int, int, Any]] = [(row, frame, name) for row, frame, *name in batch.namespaces]
+    ends = enumerate([*batch.frames.tolist(), len(batch)])
+    at = 0
+    for row, frame, name in sorted([*declared, *((end, frame, None) for frame, end in ends)], key=_place):
+        for statement in statements[at:row]:
+            for terms in rule(statement):
+                builder.add(terms)
+        at = row
+        if name is not None:
+            builder.namespace(*name)
+        elif frame < len(batch.frames):
+            builder.end_frame(batch.metadata.get(frame))
     return builder.batch
+
+
+def _place(event: tuple[int, int, Any]) -> tuple[int, bool]:
+    """Where a declaration, or the end of a frame, stands among others."""
+    _, frame, name = event
+    return frame, name is None
 
 
 def _label(triple: QuotedTriple) -> str:
     import hashlib  # for star= only
 
-    return "qt" + hashlib.sha256(str(triple).encode()).hexdigest()[:32]
+    return _LABEL + hashlib.sha256(str(triple).encode()).hexdigest()[:32]
 
 
-class _Reified:
-    """Quoted triples of a Batch become nodes, each with a statement that says what it reifies in each graph."""
+def _refuse_quoted(*terms: Any) -> None:
+    if any(isinstance(term, QuotedTriple) for term in terms):
+        raise JellyUnsupportedError("star='reifies' is for quoted triples as subjects and objects, not elsewhere")
 
-    def __init__(self) -> None:
-        self.reified: set[tuple[Any, ...]] = set()
 
-    def rows(self, terms: list[Any]) -> list[list[Any]]:
-        rows: list[list[Any]] = []
-        if isinstance(terms[1], QuotedTriple) or (len(terms) == 4 and isinstance(terms[3], QuotedTriple)):
-            raise JellyUnsupportedError("star='reifies' is for quoted triples as subjects and objects, not elsewhere")
-        # A statement that says what a node reifies is RDF 1.2 already.
-        is_new = terms[1] == _REIFIES and not isinstance(terms[0], QuotedTriple)
-        terms[0] = self.node(terms[0], terms[3:], rows)
-        terms[2] = (self.inner if is_new else self.node)(terms[2], terms[3:], rows)
-        return [*rows, terms]
+def _reified(known: set[tuple[Any, ...]], statement: Any) -> list[tuple[Any, ...]]:
+    """Quoted triples become nodes, each with a statement that says what it reifies in each graph. ``known`` are the
+    nodes that have one."""
+    s, p, o, *graph = statement
+    rows: list[tuple[Any, ...]] = []
 
-    def inner(self, term: Any, graph: list[Any], rows: list[list[Any]]) -> Any:
+    def inner(term: Any) -> Any:
         if not isinstance(term, QuotedTriple):
             return term
-        if isinstance(term.p, QuotedTriple):
-            raise JellyUnsupportedError("star='reifies' is for quoted triples as subjects and objects, not elsewhere")
-        return QuotedTriple(self.node(term.s, graph, rows), term.p, self.node(term.o, graph, rows))
+        _refuse_quoted(term.p)
+        return QuotedTriple(node(term.s), term.p, node(term.o))
 
-    def node(self, term: Any, graph: list[Any], rows: list[list[Any]]) -> Any:
+    def node(term: Any) -> Any:
         if not isinstance(term, QuotedTriple):
             return term
-        node = BlankNode(_label(term))
-        key = (node, *graph)
-        if key not in self.reified:
-            self.reified.add(key)
-            rows.append([node, _REIFIES, self.inner(term, graph, rows), *graph])
-        return node
+        made = BlankNode(_label(term))
+        if (made, *graph) not in known:
+            known.add((made, *graph))
+            rows.append((made, _REIFIES, inner(term), *graph))
+        return made
+
+    _refuse_quoted(p, *graph)
+    # A statement that says what a node reifies is RDF 1.2 already.
+    is_new = p == _REIFIES and not isinstance(s, QuotedTriple)
+    made = node(s), p, inner(o) if is_new else node(o), *graph
+    return [*rows, made]
 
 
-class _Restored:
-    """Nodes that `_Reified` made become quoted triples again. Others, whose labels do not fit, stay."""
+def _restored(triples: dict[str, QuotedTriple], statement: Any) -> list[tuple[Any, ...]]:
+    """Nodes that `_reified` made become quoted triples again. Others, whose labels do not fit, stay."""
 
-    def __init__(self) -> None:
-        self.triples: dict[str, QuotedTriple] = {}
-
-    def rows(self, terms: list[Any]) -> list[list[Any]]:
-        s, p, term = terms[:3]
-        o = self.term(term)
-        if isinstance(s, BlankNode) and p == _REIFIES and isinstance(term, QuotedTriple):
-            label = str(s)[2:]
-            if _LABEL.fullmatch(label) and label == _label(o):
-                if len(self.triples) >= MAX_RESTORED:
-                    raise JellyLimitError(f"star='quoted' is for {MAX_RESTORED:,} quoted triples at the most")
-                self.triples[label] = o
-                return []
-        return [[self.term(s), p, o, *terms[3:]]]
-
-    def term(self, term: Any) -> Any:
+    def restored(term: Any) -> Any:
         if isinstance(term, BlankNode):
-            return self.triples.get(str(term)[2:], term)
+            return triples.get(term.value, term)
         if isinstance(term, QuotedTriple):
-            return QuotedTriple(self.term(term.s), term.p, self.term(term.o))
+            return QuotedTriple(restored(term.s), term.p, restored(term.o))
         return term
+
+    s, p, term, *graph = statement
+    o = restored(term)
+    if isinstance(s, BlankNode) and p == _REIFIES and isinstance(term, QuotedTriple):
+        label = s.value
+        if label.startswith(_LABEL) and label == _label(o):
+            if len(triples) >= MAX_RESTORED:
+                raise JellyLimitError(f"star='quoted' is for {MAX_RESTORED:,} quoted triples at the most")
+            triples[label] = o
+            return []
+    return [(restored(s), p, o, *graph)]

@@ -250,6 +250,14 @@ def whole_frame(batches: Iterable[Batch], index: int = 0, library: TermAdapter |
     return whole
 
 
+def declared_in(batch: Batch) -> dict[int, list[tuple[str, str]]]:
+    """The prefixes and IRIs of the namespaces that each frame of a Batch declares."""
+    declared: dict[int, list[tuple[str, str]]] = {}
+    for _, frame, name, iri in batch.namespaces:
+        declared.setdefault(frame, []).append((name, iri))
+    return declared
+
+
 def frames_of(batches: Iterable[Batch], index: int = 0, library: TermAdapter | None = None) -> Iterator[Frame]:
     """The frames of Batches of Jelly; the first frame has number ``index``."""
     statements: list[Statement] = []
@@ -257,15 +265,13 @@ def frames_of(batches: Iterable[Batch], index: int = 0, library: TermAdapter | N
     metadata: dict[str, bytes] = {}
     for batch in batches:
         terms = Materializer(batch, library)
-        declared = batch.namespaces
-        described = batch.metadata
-        row = at = 0
+        declared, described = declared_in(batch), batch.metadata
+        row = 0
         for i, end in enumerate([*batch.frames.tolist(), None]):
             if end != row:  # there may be many empty frames
                 statements += terms.statements(row, end)
-            while at < len(declared) and declared[at][1] == i:
-                namespaces.append(declared[at][2:])
-                at += 1
+            if declared:
+                namespaces += declared.get(i, ())
             if described:
                 metadata |= described.get(i, {})
             if end is None:

@@ -56,12 +56,10 @@ class Spool:
 
     def add(self, batch: Batch) -> None:
         self.rows += len(batch)
-        if self._file is None and self.nbytes + batch.nbytes <= self._bound:
-            self._batches.append(batch)
-            self.nbytes += batch.nbytes
-            return
-        self.spill()
-        self._write(self._encoder.encode(batch, False))
+        self._batches.append(batch)
+        self.nbytes += batch.nbytes
+        if self._file is not None or self.nbytes > self._bound:
+            self.spill()
 
     def _write(self, data: bytes) -> None:
         with _folder_named():

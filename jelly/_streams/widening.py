@@ -13,6 +13,8 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import fields
+from functools import partial
+from itertools import chain, pairwise
 from typing import Any
 
 from jelly._bytes.sink import SinkWriter
@@ -72,13 +74,8 @@ def open_fields(options: StreamOptions | PatchOptions | Mapping[str, Any] | None
         return ALL_FIELDS
     if isinstance(options, Mapping):
         return ALL_FIELDS - options.keys() - ({"physical_type"} if "logical_type" in options else set())
-    left = set()
-    if isinstance(options, StreamOptions):
-        if options.version == 0:
-            left.add("version")
-        if options.physical_type == PhysicalType.UNSPECIFIED:
-            left.add("physical_type")
-    return frozenset(left)
+    fields = ("version", "physical_type") if isinstance(options, StreamOptions) else ()
+    return frozenset(name for name in fields if not getattr(options, name))
 
 
 def missing(options: StreamOptions | PatchOptions, batch: Batch, allowed: AbstractSet[str]) -> dict[str, Any]:
@@ -115,7 +112,7 @@ def changed(base: Options, options: Mapping[str, Any]) -> Options:
     return base.replace(**changes)
 
 
-class Memory:
+class _Memory:
     """Output of a `WideningEncoder` that stays in memory."""
 
     label = ""
@@ -137,7 +134,7 @@ class Memory:
 class WideningEncoder:
     """An encoder, made by ``make``, whose ``allowed`` options become as wide as the Batches need.
 
-    ``writer`` is what its bytes are written to; without one it cannot start anew.
+    ``writer`` is what its bytes are written to.
     """
 
     def __init__(
@@ -145,12 +142,12 @@ class WideningEncoder:
         options: StreamOptions | PatchOptions,
         make: Callable[[Any], Any],
         allowed: AbstractSet[str],
-        writer: SinkWriter | Memory | None = None,
+        writer: SinkWriter | _Memory,
     ) -> None:
         self.allowed = allowed
         self._make = make
         # A writer that is forgotten must go away by itself, and it holds this encoder.
-        self._writer: Any = weakref.proxy(writer) if isinstance(writer, SinkWriter) else writer
+        self._writer: Any = weakref.proxy(writer)
         self._encoder: Encoder = make(options)
         self._is_fresh = True  # nothing was encoded
         self._is_kept = False  # frames of Batches were kept
@@ -160,13 +157,9 @@ class WideningEncoder:
         """The options so far."""
         return self._encoder.options
 
-    def encode(self, batch: Batch, keep_frames: bool | None = None, *, prepared: bool = False) -> bytes:
-        """Encode a Batch, see `Encoder.encode`. LateError where it needs what cannot be had any more.
-
-        ``prepared`` says that `prepare` has seen it, and none since that is not of those.
-        """
-        if not prepared:
-            self.prepare([batch])
+    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
+        """Encode a Batch, see `Encoder.encode`. LateError where it needs what cannot be had any more."""
+        self.prepare([batch])
         self._is_fresh = False
         self._is_kept = self._is_kept or bool(keep_frames and (len(batch.frames) or batch.metadata))
         return self._encoder.encode(batch, keep_frames)
@@ -202,18 +195,17 @@ class WideningEncoder:
         """Change options before anything is encoded."""
         self._encoder = self._make(self.options.replace(**changes))
 
-    def _start_anew(self, options: StreamOptions | PatchOptions, changes: Mapping[str, Any]) -> None:
+    def _start_anew(self, options: Any, changes: Mapping[str, Any]) -> None:
         """Write all that was written again with other options."""
         old, writer = self._encoder, self._writer
         patch = isinstance(options, PatchOptions)
         # What was written of a patch cannot be read if it must end with its frame or is in a frame without a length.
-        held = isinstance(options, PatchOptions) and (
-            not old.delimited or (options.stream_type == PatchStreamType.FRAME and old.place % 4)
-        )
-        if writer is None or not writer._sink.can_restart or held:
+        is_frame = patch and options.stream_type == PatchStreamType.FRAME
+        held = patch and (not old.delimited or (is_frame and old.place % 4))
+        if not writer._sink.can_restart or held:
             advice = ", ".join(f"{name!r}: {getattr(value, 'name', value)!r}" for name, value in changes.items())
             late = late_error(changes, f"give options={{{advice}}}{'' if held else ', or a path as the destination'}")
-            late.source = None if writer is None else writer.label or None
+            late.source = writer.label or None
             raise late
         # Frames without a meaning are cut anew, so that it does not matter when the need turned up.
         is_free = not (patch or options.is_grouped or self._is_kept)
@@ -226,9 +218,20 @@ class WideningEncoder:
             decoder.quiet = True
             # This package wrote the file, so it may be read however well it is compressed.
             batches = drain(decoder, Source(written, NO_LIMIT).chunks(), finish=not patch)
-            batch = next(batches, None)
-            while batch is not None:
-                after = next(batches, None)
+            for batch, after in pairwise(chain(batches, [None])):
                 again = new.encode(batch, False) if is_free else new.repeat(batch, open_end=is_open and after is None)
                 writer._sink.write(again, self.cuts())
-                batch = after
+
+
+def stream_of(batches: Iterable[Batch], options: Any, allowed: AbstractSet[str] = frozenset(), **framing: Any) -> bytes:
+    """Some Batches as a stream whose ``allowed`` options become as wide as the Batches need.
+
+    It has one frame without a length, unless ``framing``, which are keywords of the `Encoder`, says otherwise.
+    """
+    memory = _Memory()
+    make = partial(Encoder, **{"frame_rows": 0, "delimited": False, **framing})
+    encoder = WideningEncoder(options, make, allowed, memory)
+    for batch in batches:
+        memory.write(encoder.encode(batch, keep_frames=False))
+    memory.write(encoder.close())
+    return b"".join(memory.parts)

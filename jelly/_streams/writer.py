@@ -21,7 +21,7 @@ from jelly._options.settings import checked, refuse_unknown
 from jelly._streams.output_options import first_options, output_options
 from jelly._streams.outputs import COLLECT_ROWS, ItemWriter
 from jelly._streams.reader import MOST_SPARE, SPARES
-from jelly._streams.widening import ALL_FIELDS, Memory, WideningEncoder, changed, missing, open_fields
+from jelly._streams.widening import ALL_FIELDS, WideningEncoder, changed, missing, open_fields, stream_of
 from jelly.errors import JellyArgumentError
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     Statement: TypeAlias = Triple | Quad | tuple[Any, Any, Any] | tuple[Any, Any, Any, Any] | list[Any]
 else:
     Statement = Any  # each is looked at where it is taken
-
-__all__ = ["COLLECT_ROWS"]
 
 # Rows that `dumps` has room for at first: a small message is to cost little.
 FIRST_ROWS = 64
@@ -390,14 +388,15 @@ def dumps(
             collector.clear()
             spare.append((collector, only))
         return data
-    memory = Memory()
-    settings: dict[str, Any] = {"frame_rows": 0, "delimited": delimited}
-    widening = WideningEncoder(options, lambda options: Encoder(options, **settings), allowed, memory)
+    return stream_of(_collected(collector, iterator, options.version), options, allowed, delimited=delimited)
+
+
+def _collected(collector: BatchBuilder, statements: Iterator[Any], version: int) -> Iterator[Batch]:
+    """The Batches of a full collector, and of the statements that follow."""
+    more = True
     while more:
-        memory.write(widening.encode(collector.batch, keep_frames=False))
+        yield collector.batch
         collector.clear()
-        more = collector.extend(iterator, COLLECT_ROWS)
-        refuse_read(iterator, options.version)
-    memory.write(widening.encode(collector.batch, keep_frames=False))
-    memory.write(widening.close())
-    return b"".join(memory.parts)
+        more = collector.extend(statements, COLLECT_ROWS)
+        refuse_read(statements, version)
+    yield collector.batch

@@ -29,10 +29,9 @@ from jelly._options.options import (
     StreamOptions,
 )
 from jelly._options.settings import checked
-from jelly._streams.frames import stream_of
 from jelly._streams.output_options import is_columns, output_options
 from jelly._streams.reader import Frame
-from jelly._streams.widening import ALL_FIELDS, changed, missing, open_fields
+from jelly._streams.widening import ALL_FIELDS, changed, missing, open_fields, stream_of
 from jelly._streams.writer import arity_of, refuse_read
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.kafka._clients import known_to_clients, serialization_error, set_headers

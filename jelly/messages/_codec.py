@@ -29,9 +29,8 @@ def open_reader(
         return JellyLog(max_frame_bytes=max_message_bytes, **settings)
     settings["max_message_bytes"] = max_message_bytes
     if format in (NT_LOG, NQ_LOG):
-        delimiter = dialect or "directive"
-        settings |= {"quads": format.quads, "max_line_bytes": max_message_bytes}
-        return TextLog(messages=delimiter, announced=announced, **settings)
+        settings |= {"quads": format.quads, "max_line_bytes": max_message_bytes, "announced": announced}
+        return TextLog(messages=dialect or "directive", **settings)
     if format is TAR_LOG:
         return TarLog(max_expansion=max_expansion, **settings)
     # The others need pyoxigraph.

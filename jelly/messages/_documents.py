@@ -38,12 +38,11 @@ def _no_constant(name: str) -> Any:
 
 def check_depth(value: Any) -> None:
     """JellyLimitError where a value is nested deeper than the limit."""
-    level = [value]
-    for _ in range(MAX_DEPTH + 1):
+    level: list[Any] = [[value]]
+    for _ in range(MAX_DEPTH + 2):
         level = [
             item
             for each in level
-            if isinstance(each, dict | list)
             for item in (each.values() if isinstance(each, dict) else each)
             if isinstance(item, dict | list)
         ]

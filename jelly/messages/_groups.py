@@ -19,7 +19,7 @@ _KEYS: dict[Any, Callable[[Any], Any]] = {
 
 def _statement(statement: Any) -> Any:
     """The statement; JellyArgumentError if it is none."""
-    if arity_of(statement) not in (3, 4) or isinstance(statement, str | bytes):
+    if arity_of(statement) not in (3, 4) or isinstance(statement, bytes):
         raise JellyArgumentError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {statement!r:.80}")
     return statement
 

@@ -9,6 +9,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.statements import Quad, Triple
 from jelly._options.settings import checked
+from jelly._streams.reader import declared_in
 
 # The entry of the metadata that is the note.
 NOTE = "rdfm.note"
@@ -119,9 +120,7 @@ def messages_of(batch: Batch, prefixes: Declared) -> Iterator[Message]:
     """The messages of a Batch that has whole ones only. Its prefixes are added to ``prefixes``, those in force."""
     terms = Materializer(batch)
     described = batch.metadata
-    declared: dict[int, list[tuple[str, str]]] = {}
-    for _, frame, name, iri in batch.namespaces:
-        declared.setdefault(frame, []).append((name, iri))
+    declared = declared_in(batch)
     row = 0
     index = batch.first_frame
     for i, end in enumerate(batch.frames.tolist()):

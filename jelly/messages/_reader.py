@@ -114,13 +114,17 @@ class MessageReader(ItemReader[Message]):
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """Add the name of the source to errors. Limits of frames and lines are the limit of a message here."""
+        """Add source and message to errors. Limits of frames and lines are the limit of a message here."""
         with self.source.named():
             try:
                 yield
-            except JellyLimitError as error:
-                error.reason = re.sub(r"max_(frame|line)_bytes", "max_message_bytes", error.reason)
-                error.args = (error.reason,)
+            except JellyError as error:
+                self._unread = False
+                if error.message is None:  # an error of the source, for example in compressed data
+                    error.message = self.messages
+                if isinstance(error, JellyLimitError):
+                    error.reason = re.sub(r"max_(frame|line)_bytes", "max_message_bytes", error.reason)
+                    error.args = (error.reason,)
                 raise
 
     def _given(self, batches: Iterable[Batch]) -> Iterator[Batch]:
@@ -133,14 +137,9 @@ class MessageReader(ItemReader[Message]):
 
     def _read(self) -> Iterator[Batch]:
         with self._named():
-            try:
-                for chunk in self.source.chunks():
-                    yield from self._given(self._fed(chunk))
-                yield from self._given(self._decoder.close())
-            except JellyError as error:
-                if error.message is None:  # an error of the source, for example in compressed data
-                    error.message = self.messages
-                raise
+            for chunk in self.source.chunks():
+                yield from self._given(self._fed(chunk))
+            yield from self._given(self._decoder.close())
 
     def _fed(self, chunk: Any) -> Iterator[Batch]:
         """The Batches of a chunk of any length, piece by piece."""
@@ -178,11 +177,7 @@ class MessageReader(ItemReader[Message]):
 
     def _stepped(self, step: Callable[..., Iterator[Batch]], *data: Any) -> Iterator[Message]:
         with self._named():
-            try:
-                yield from self._items(self._given(step(*data)))
-            except JellyError:
-                self._unread = False
-                raise
+            yield from self._items(self._given(step(*data)))
         self._unread = False
 
 

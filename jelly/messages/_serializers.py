@@ -6,13 +6,15 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import RDF
-from jelly._core.base.kinds import Kind
+from jelly._core.base.constants import RDF, XSD_STRING_IRI
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.rules.capabilities import Capabilities, capabilities_of
+from jelly._core.terms.materialize import Materializer
+from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, Literal
 from jelly.errors import JellyError, JellyFormatError
 from jelly.messages._media import Dialect
 from jelly.messages._message import NOTE
@@ -20,12 +22,7 @@ from jelly.messages._message import NOTE
 if TYPE_CHECKING:
     from jelly._formats.syntaxes import SyntaxWriter
 
-# As plain numbers: members of an IntEnum take six times as long to find and compare.
-IRI, BNODE, LANG, TYPED, TEXT, TEXT_LTR = map(
-    int, (Kind.IRI, Kind.BNODE, Kind.LANG, Kind.TYPED, Kind.TEXT, Kind.TEXT_LTR)
-)
-
-Row = tuple[int, int, int, int]
+_TYPE, _DEFAULT = IRI(f"{RDF}type"), DefaultGraph()
 
 
 class Encoder:
@@ -36,17 +33,11 @@ class Encoder:
     def encode(self, batch: Batch) -> bytes:
         """The messages of a Batch, which has whole ones only."""
         with numbered(batch):
-            rows = Rows(self.capabilities.fit(batch))
-        parts = []
-        for i, frame in enumerate(rows.frames()):
-            try:
-                parts.append(self.message(rows, frame))
-            except JellyError as error:
-                error.message = batch.first_frame + i
-                raise
-        return "".join(parts).encode()
+            terms = Materializer(self.capabilities.fit(batch))
+        ends = [0, *batch.frames.tolist()]
+        return "".join([self.message(terms.statements(*span)) for span in pairwise(ends)]).encode()
 
-    def message(self, rows: Rows, frame: list[Row]) -> str:
+    def message(self, statements: list[Any]) -> str:
         """The text of one message, delimiter and all."""
         raise NotImplementedError
 
@@ -64,27 +55,6 @@ def numbered(batch: Batch) -> Iterator[None]:
         if error.row is not None and error.message is None:
             error.message = batch.first_frame + int(batch.frames.searchsorted(error.row - batch.first_row, "right"))
         raise
-
-
-class Rows:
-    """The rows of a Batch as tuples of term ids."""
-
-    def __init__(self, batch: Batch) -> None:
-        self.batch = batch
-        self.kind: list[int] = batch.kind.tolist()
-        self.aux: list[int] = batch.aux.tolist()
-
-    def frames(self) -> Iterator[list[Row]]:
-        batch = self.batch
-        graphs = [-1] * len(batch) if batch.g is None else batch.g.tolist()
-        rows = list(zip(batch.s.tolist(), batch.p.tolist(), batch.o.tolist(), graphs, strict=True))
-        row = 0
-        for end in batch.frames.tolist():
-            yield rows[row:end]
-            row = end
-
-    def text(self, term: int) -> str:
-        return self.batch.term_text(term)
 
 
 class TextEncoder:
@@ -121,43 +91,43 @@ class JsonEncoder(Encoder):
 
     capabilities = capabilities_of("ndjsonld")
 
-    def message(self, rows: Rows, frame: list[Row]) -> str:
-        return json.dumps(document(rows, frame), ensure_ascii=False, separators=(",", ":")) + "\n"
+    def message(self, statements: list[Any]) -> str:
+        return json.dumps(document(statements), ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def document(rows: Rows, frame: list[Row]) -> dict[str, Any]:
+def document(statements: list[Any]) -> dict[str, Any]:
     """A message as a JSON-LD document, without a context."""
-    graphs: dict[int, dict[int, dict[str, Any]]] = {}
-    for s, p, o, g in frame:
-        node = graphs.setdefault(g, {}).get(s)
+    graphs: dict[Any, dict[Any, dict[str, Any]]] = {}
+    for s, p, o, *g in statements:
+        nodes = graphs.setdefault(g[0] if g else _DEFAULT, {})
+        node = nodes.get(s)
         if node is None:
-            node = graphs[g][s] = {"@id": _id(rows, s)}
-        key = rows.text(p)
-        if key == RDF + "type" and rows.kind[o] in (IRI, BNODE):
-            node.setdefault("@type", []).append(_id(rows, o))
+            node = nodes[s] = {"@id": name_of(s)}
+        if p == _TYPE and not isinstance(o, Literal):
+            node.setdefault("@type", []).append(name_of(o))
         else:
-            node.setdefault(key, []).append(_value(rows, o))
-    items: list[dict[str, Any]] = list(graphs.pop(-1, {}).values())
-    items += [{"@id": _id(rows, g), "@graph": list(nodes.values())} for g, nodes in graphs.items()]
+            node.setdefault(p.value, []).append(_value(o))
+    items: list[dict[str, Any]] = list(graphs.pop(_DEFAULT, {}).values())
+    items += [{"@id": name_of(g), "@graph": list(nodes.values())} for g, nodes in graphs.items()]
     return items[0] if len(items) == 1 else {"@graph": items} if items else {}
 
 
-def _id(rows: Rows, term: int) -> str:
-    return "_:" + rows.text(term) if rows.kind[term] == BNODE else rows.text(term)
+def name_of(node: Any) -> str:
+    """The IRI, or the label of a blank node as JSON-LD has it."""
+    text: str = node.value
+    return "_:" + text if isinstance(node, BlankNode) else text
 
 
-def _value(rows: Rows, term: int) -> dict[str, str]:
-    kind = rows.kind[term]
-    if kind in (IRI, BNODE):
-        return {"@id": _id(rows, term)}
-    value = {"@value": rows.text(term)}
-    if kind == TYPED:
-        value["@type"] = rows.text(rows.aux[term])
-    elif kind == LANG:
-        tag = rows.aux[term]
-        value["@language"] = rows.text(tag)
-        if rows.kind[tag] != TEXT:
-            value["@direction"] = "ltr" if rows.kind[tag] == TEXT_LTR else "rtl"
+def _value(term: Any) -> dict[str, str]:
+    if not isinstance(term, Literal):
+        return {"@id": name_of(term)}
+    value = {"@value": term.value}
+    if term.language is not None:
+        value["@language"] = term.language
+        if term.direction is not None:
+            value["@direction"] = term.direction
+    elif (datatype := term.datatype.value) != XSD_STRING_IRI:
+        value["@type"] = datatype
     return value
 
 
@@ -170,31 +140,25 @@ class YamlEncoder(Encoder):
 
     capabilities = capabilities_of("yamlld")
 
-    def message(self, rows: Rows, frame: list[Row]) -> str:
-        found = document(rows, frame)
-        return "---\n" + "".join(_block(found, "")) if found else "--- {}\n"
+    def message(self, statements: list[Any]) -> str:
+        found = document(statements)
+        return "---\n" + _block(found) if found else "--- {}\n"
 
 
 def _quoted(text: str) -> str:
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04X}", json.dumps(text, ensure_ascii=False))
 
 
-def _block(value: Any, indent: str) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            # An implicit key has at most 1024 characters (YAML 1.2.2, section 7.4.2).
-            quoted = _quoted(key)
-            head = f"{indent}{quoted}:" if len(quoted) < 1000 else f"{indent}? {quoted}\n{indent}:"
-            if isinstance(item, str):
-                yield f"{head} {_quoted(item)}\n"
-            else:
-                yield head + "\n"
-                yield from _block(item, indent + "  ")
-    else:
-        for item in value:
-            if isinstance(item, str):
-                yield f"{indent}- {_quoted(item)}\n"
-            else:
-                lines = list(_block(item, indent + "  "))
-                yield f"{indent}- {lines[0].lstrip()}"
-                yield from lines[1:]
+def _block(value: Any, indent: str = "") -> str:
+    if isinstance(value, str):
+        return f"{indent}{_quoted(value)}\n"
+    inner = indent + "  "
+    if isinstance(value, list):
+        return "".join([f"{indent}- {_block(item, inner).lstrip(' ')}" for item in value])
+    text = ""
+    for key, item in value.items():
+        # An implicit key has at most 1024 characters (YAML 1.2.2, section 7.4.2).
+        quoted = _quoted(key)
+        text += f"{indent}{quoted}:" if len(quoted) < 1000 else f"{indent}? {quoted}\n{indent}:"
+        text += f" {_block(item)}" if isinstance(item, str) else f"\n{_block(item, inner)}"
+    return text

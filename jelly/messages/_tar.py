@@ -17,7 +17,7 @@ from jelly._bytes.names import split_suffix
 from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextWriter
 from jelly._formats.registry import JSON_LD, NQ, NT, Format, find
-from jelly._streams.reader import Reader
+from jelly._streams.reader import Reader, declared_in
 from jelly._streams.writer import Writer
 from jelly.errors import (
     JellyError,
@@ -79,10 +79,8 @@ def tar_files(max_bytes: int) -> Generator[tuple[int, tuple[str, bytes] | None],
         if is_file:
             name = said.get("path", name)
             size = int(said.get("size", size))
-            kind = _UNSUPPORTED.get(info.type)
-            if any(key.startswith("GNU.sparse.") for key in said):
-                kind = kind or "a sparse file"
-            if kind is not None:
+            is_sparse = any(key.startswith("GNU.sparse.") for key in said)
+            if kind := _UNSUPPORTED.get(info.type) or "a sparse file" * is_sparse:
                 raise JellyUnsupportedError(f"{name!r:.200} is {kind}: expected files and directories only")
             said = {}
             if info.isdir():
@@ -90,11 +88,10 @@ def tar_files(max_bytes: int) -> Generator[tuple[int, tuple[str, bytes] | None],
             if not 0 <= size <= max_bytes:
                 raise JellyLimitError(f"{name!r:.200} has {size} bytes; raise max_message_bytes to read it")
         elif not 0 <= size <= MAX_RECORDS:
-            reason = f"a name or the records of a file have {size} bytes: expected {MAX_RECORDS} at the most"
-            raise JellyLimitError(reason)
-        data = b""
-        if size:
-            data = (yield -(-size // BLOCK) * BLOCK, None)[:size]
+            raise JellyLimitError(
+                f"a name or the records of a file have {size} bytes: expected {MAX_RECORDS} at the most"
+            )
+        data = (yield -(-size // BLOCK) * BLOCK, None)[:size] if size else b""
         if is_file:
             file = name, data
         elif info.type == tarfile.GNUTYPE_LONGNAME:
@@ -138,27 +135,22 @@ class TarLog(MadeLog):
         self._waiting.append(data)
         self._n += len(data)
         if self._n >= self._wanted:
-            text, at = self._take(), 0
-            while self._wanted is not None and len(text) - at >= self._wanted:
-                part = text[at : at + self._wanted]
-                yield from self._sent(part)
-                at += len(part)
+            text = memoryview(self._take())
+            while self._wanted is not None and len(text) >= self._wanted:
+                part, text = bytes(text[: self._wanted]), text[self._wanted :]
+                try:
+                    self._wanted, file = self._files.send(part)
+                except StopIteration:
+                    self._wanted, file = None, None
+                except JellyError as error:
+                    error.offset = self._origin
+                    raise
+                if file is not None:
+                    yield from self._message(*file)
                 self._origin += len(part)
-            self._waiting, self._n = [text[at:]], len(text) - at
+            self._waiting, self._n = [bytes(text)], len(text)
         if final and self._wanted is not None and (self._n or self._origin):
             raise JellyTruncatedError("the TAR archive is cut off: its end is missing", offset=self._origin)
-
-    def _sent(self, part: bytes) -> Iterator[Any]:
-        """Send bytes to the walk through the archive, for the message that ends with them."""
-        try:
-            self._wanted, file = self._files.send(part)
-        except StopIteration:
-            self._wanted, file = None, None
-        except JellyError as error:
-            error.offset = self._origin
-            raise
-        if file is not None:
-            yield from self._message(*file)
 
     def _format(self, name: str) -> Format:
         if self._members is None and not split_suffix(name)[0]:
@@ -215,9 +207,7 @@ class TarEncoder:
 
     def encode(self, batch: Batch) -> bytes:
         """The files of the messages of a Batch."""
-        declared: dict[int, list[tuple[str, str]]] = {}
-        for _, frame, name, iri in batch.namespaces:
-            declared.setdefault(frame, []).append((name, iri))
+        declared = declared_in(batch)
         blocks = []
         with numbered(batch):
             fitted = self._lines.capabilities.fit(batch)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -290,20 +289,19 @@ async def aencode_messages(
     >>> asyncio.run(main())
     [b'VERSION "1.2-messages"\\nMESSAGE\\n']
     """
-    out = io.BytesIO()
+    out = _Parts()
     with MessageWriter(out, options, **settings) as writer:
         async for message in messages:
             writer.write(message)
             writer.flush()
-            if chunk := _taken(out):
-                yield chunk
-    if chunk := _taken(out):
-        yield chunk
+            if out:
+                yield b"".join(out)
+                out.clear()
+    if out:
+        yield b"".join(out)
 
 
-def _taken(out: io.BytesIO) -> bytes:
-    """Empty a file in memory, and return its content."""
-    data = out.getvalue()
-    out.seek(0)
-    out.truncate()
-    return data
+class _Parts(list[bytes]):
+    """What was written."""
+
+    write = list.append

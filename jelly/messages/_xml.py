@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
-from jelly._core.base.constants import RDF
+from jelly._core.base.constants import RDF, XSD_STRING_IRI
 from jelly._core.rules.capabilities import capabilities_of, element_name
-from jelly.messages._serializers import BNODE, IRI, LANG, TYPED, Encoder, Row, Rows
+from jelly._core.terms.model import BlankNode, Literal
+from jelly.messages._serializers import Encoder
 
 # Line ends are written as references: what is read would else be another character, or another line of the log.
 _ESCAPES = {ord(letter): f"&#{ord(letter)};" for letter in "\t\n\r\x85\u2028"} | str.maketrans(
@@ -23,34 +26,33 @@ class XmlEncoder(Encoder):
 
     capabilities = capabilities_of("log-rdf")
 
-    def message(self, rows: Rows, frame: list[Row]) -> str:
+    def message(self, statements: list[Any]) -> str:
         names: dict[str, str] = {RDF: "rdf"}
         body = "".join(
-            f"<rdf:Description {self._node(rows, s, 'about')}>"
-            + "".join([self._property(rows, row, names) for row in group])
+            f"<rdf:Description {_node(s, 'about')}>"
+            + "".join([_property(p.value, o, names) for _, p, o, *_ in group])
             + "</rdf:Description>"
-            for s, group in groupby(frame, lambda row: row[0])
+            for s, group in groupby(statements, itemgetter(0))
         )
         declared = "".join(f' xmlns:{name}="{_escaped(iri)}"' for iri, name in names.items())
         head = f'<?xml version="1.0" encoding="utf-8"?><rdf:RDF{declared}'
         return f"{head}>{body}</rdf:RDF>\n" if body else f"{head}/>\n"
 
-    def _node(self, rows: Rows, term: int, attribute: str) -> str:
-        if rows.kind[term] == BNODE:
-            return f'rdf:nodeID="{rows.text(term)}"'
-        return f'rdf:{attribute}="{_escaped(rows.text(term))}"'
 
-    def _property(self, rows: Rows, row: Row, names: dict[str, str]) -> str:
-        _, p, o, _ = row
-        iri = rows.text(p)
-        local = element_name(iri)
-        name = f"{names.setdefault(iri[: len(iri) - len(local)], f'n{len(names)}')}:{local}"
-        kind = rows.kind[o]
-        if kind in (IRI, BNODE):
-            return f"<{name} {self._node(rows, o, 'resource')}/>"
-        attribute = ""
-        if kind == TYPED:
-            attribute = f' rdf:datatype="{_escaped(rows.text(rows.aux[o]))}"'
-        elif kind == LANG:
-            attribute = f' xml:lang="{rows.text(rows.aux[o])}"'
-        return f"<{name}{attribute}>{_escaped(rows.text(o))}</{name}>"
+def _node(node: Any, attribute: str) -> str:
+    if isinstance(node, BlankNode):
+        return f'rdf:nodeID="{node.value}"'
+    return f'rdf:{attribute}="{_escaped(node.value)}"'
+
+
+def _property(iri: str, o: Any, names: dict[str, str]) -> str:
+    local = element_name(iri)
+    name = f"{names.setdefault(iri[: len(iri) - len(local)], f'n{len(names)}')}:{local}"
+    if not isinstance(o, Literal):
+        return f"<{name} {_node(o, 'resource')}/>"
+    attribute = ""
+    if o.language is not None:
+        attribute = f' xml:lang="{o.language}"'
+    elif (datatype := o.datatype.value) != XSD_STRING_IRI:
+        attribute = f' rdf:datatype="{_escaped(datatype)}"'
+    return f"<{name}{attribute}>{_escaped(o.value)}</{name}>"

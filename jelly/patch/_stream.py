@@ -133,7 +133,7 @@ class HoldingEncoder(WideningEncoder):
         self.held = []
         self._left = COLLECT_ROWS  # rows to hold before the first are encoded
 
-    def encode(self, batch: Batch, keep_frames: bool | None = None, *, prepared: bool = False) -> bytes:
+    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
         """The bytes of the rows that need not wait any more."""
         if self.held is None or batch.op is None:
             return self.release() + super().encode(batch)
@@ -162,7 +162,7 @@ class HoldingEncoder(WideningEncoder):
             return b""
         held, self.held, self._left = self.held, [], 0
         self.prepare(batch for batch, _ in held)
-        return b"".join([super(HoldingEncoder, self).encode(batch, prepared=True) for batch, _ in held])
+        return b"".join([super(HoldingEncoder, self).encode(batch) for batch, _ in held])
 
     def settle(self) -> bytes:
         """Encode all that was given, and what is held."""

@@ -6,6 +6,7 @@ import gc
 import threading
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from rdflib import BNode, URIRef
@@ -60,10 +61,8 @@ def read(src: Any, **options: Unpack[ReadOptions]) -> Iterator[tuple[Any, ...]]:
     >>> [(str(s), o.language) for s, p, o in read(b'<a:s> <a:p> "o"@en .', format="nt")]
     [('a:s', 'en')]
     """
-    given: dict[str, Any] = {"batch_rows": ROWS, **options}
-    batches = uniform_batches(src, given)
-    statements: Any = StatementIterator(batches, library())
-    return statements  # type: ignore[no-any-return]
+    found: Iterator[Any] = StatementIterator(uniform_batches(src, {"batch_rows": ROWS, **options}), library())
+    return found
 
 
 def library() -> TermAdapter:
@@ -131,37 +130,23 @@ def _graphs(reader: Reader, graph: Callable[[], Graph], dataset: Callable[[], Da
         default = default_graph(made)
         statements: list[Any] = frame.statements
         if quads:
-            places = _Places(made)
-            made.store.addN((s, p, o, default if g is None else places[g]) for s, p, o, g in statements)
+            place = _places(made)
+            made.store.addN((s, p, o, default if g is None else place(g)) for s, p, o, g in statements)
         else:
             made.store.addN((s, p, o, default) for s, p, o in statements)
         yield made
 
 
-class _UniqueBlankNodes:
-    """Blank nodes by label; labels that are not in the context get new blank nodes."""
+def _places(sink: Graph) -> Callable[[Any], Graph]:
+    """Makes graphs by name, in the store of a graph, each once."""
 
-    def __init__(self, context: MutableMapping[str, BNode]) -> None:
-        self.context = context
-
-    def __call__(self, label: str) -> BNode:
-        if label not in self.context:
-            self.context[label] = BNode()
-        return self.context[label]
-
-
-class _Places(dict[Any, Graph]):
-    """Graphs by name, in the store of a graph."""
-
-    def __init__(self, sink: Graph) -> None:
+    @cache
+    def place(name: Any) -> Graph:
         if not sink.store.context_aware:
             raise JellyUnsupportedError(f"the store {type(sink.store).__name__} has no named graphs")
-        self.sink = sink
+        return Graph(sink.store, name, sink.namespace_manager)
 
-    def __missing__(self, name: Any) -> Graph:
-        made = Graph(self.sink.store, name, self.sink.namespace_manager)
-        self[name] = made
-        return made
+    return place
 
 
 # While dicts by the thousand go into a store in memory, the garbage collector has nothing to find in them, and with its
@@ -208,12 +193,16 @@ def _declare(batches: Iterable[Batch], sink: Graph) -> Iterator[Batch]:
         yield batch
 
 
+def _adapter_of(default: Graph, **settings: Any) -> TermAdapter:
+    """The adapter that makes quads for the store of a default graph."""
+    return term_adapter(default=default, quads=True, place=_places(default), **settings)
+
+
 def graph_of(batches: Iterable[Batch], quads: bool) -> Graph:
     """A graph, or with ``quads`` a dataset, of the statements of some Batches, with the namespaces they declare."""
     sink = Dataset() if quads else Graph()
     default = default_graph(sink)
-    library = term_adapter(default=default, quads=True, place=_Places(default).__getitem__)
-    found: Any = StatementIterator(_declare(batches, sink), library)
+    found: Any = StatementIterator(_declare(batches, sink), _adapter_of(default))
     sink.store.addN(found)
     return sink
 
@@ -261,17 +250,17 @@ class JellyParser(Parser):
         if stream is None:
             raise JellyArgumentError("Jelly is binary: parse bytes, or a file opened in binary mode")
         default = default_graph(sink)
-        places: _Places | None = None
-
-        def place(name: Any) -> Graph:
-            nonlocal places
-            places = _Places(default) if places is None else places
-            return places[name]
-
         terms: dict[str, Any] = {}
         if bnode_context is not None:
-            terms["bnode"] = _UniqueBlankNodes(bnode_context)
-        library = term_adapter(default=default, quads=True, place=place, memo=GRAPH_MEMO, memo_all=True, **terms)
+            nodes = bnode_context
+
+            def node(label: str) -> BNode:
+                if label not in nodes:
+                    nodes[label] = BNode()
+                return nodes[label]
+
+            terms["bnode"] = node
+        library = _adapter_of(default, memo=GRAPH_MEMO, memo_all=True, **terms)
         batches = Reader(stream, format="jelly", **settings).batches()
         quads: Any = StatementIterator(_declare(batches, sink), library)
         if type(sink).add is not Graph.add or type(sink).addN is not Graph.addN:

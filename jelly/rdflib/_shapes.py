@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from rdflib import OWL, RDF, RDFS, SH, BNode, Graph, Literal, URIRef
-from rdflib.collection import Collection
+from rdflib.paths import MulPath
 
 from jelly._core.terms.materialize import StatementIterator
 from jelly._dataset.dataset import Dataset
@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from jelly._options.keywords import ReadOptions
 
 # What may ask for any statement.
-_ANYWHERE = (SH.sparql, SH.target, SH.rule, SH.js, SH.select, SH.ask, SH.construct, SH.expression)
-_REPEATED = (SH.zeroOrMorePath, SH.oneOrMorePath)
-# Constraints whose values are shapes for the same node, and those for the values of a path.
-_SHAPES = (SH["not"], SH.node, SH.property, SH.qualifiedValueShape)
-_LISTS = (SH["and"], SH["or"], SH.xone)
+_ANYWHERE = SH.sparql | SH.target | SH.rule | SH.js | SH.select | SH.ask | SH.construct | SH.expression
+_OPTIONAL = (SH.zeroOrOnePath, SH.zeroOrMorePath, SH.oneOrMorePath)
+_TARGETS = SH.targetClass | SH.targetNode | SH.targetSubjectsOf | SH.targetObjectsOf
+# Constraints whose values are shapes for the same node or for the values of a path, or lists of shapes.
+_LISTS = (SH["and"] | SH["or"] | SH.xone) / MulPath(RDF.rest, "*") / RDF.first
+_SHAPES = SH["not"] | SH.node | SH.property | SH.qualifiedValueShape | _LISTS
 # Blank nodes within blank nodes that are looked for level by level; to find whole lists one pass reads all blank nodes.
 _LEVELS = 3
-_COMPARED = (SH.equals, SH.disjoint, SH.lessThan, SH.lessThanOrEquals)
+_COMPARED = SH.equals | SH.disjoint | SH.lessThan | SH.lessThanOrEquals
 
 
 class _Shapes:
@@ -38,21 +39,17 @@ class _Shapes:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self.forward: set[Any] = {RDF.type}
+        self.forward: set[Any] = {RDF.type, *graph.objects(None, _COMPARED)}
         self.inverse: set[Any] = set()
-        self.is_anywhere = any((None, predicate, None) in graph for predicate in _ANYWHERE)
+        self.is_anywhere = (None, _ANYWHERE, None) in graph
         self.is_closed = (None, SH.closed, Literal(True)) in graph
-        for predicate in _COMPARED:
-            self.forward.update(graph.objects(None, predicate))
-        paths = {*graph.objects(None, SH.path)}
-        self._lengths = {path: self._length(path, False) for path in paths}
+        self._lengths = {path: self._length(path, False) for path in {*graph.objects(None, SH.path)}}
         self.steps = max([0.0, *(self._depth(shape, ()) for shape in {*graph.subjects(SH.path)} | self._roots())])
 
     def _roots(self) -> set[Any]:
-        given = (SH.targetClass, SH.targetNode, SH.targetSubjectsOf, SH.targetObjectsOf)
-        return {shape for predicate in given for shape in self._graph.subjects(predicate)} | {
-            *self._graph.subjects(RDF.type, SH.NodeShape), *self._graph.subjects(RDF.type, SH.PropertyShape)
-        }  # fmt: skip
+        graph = self._graph
+        typed = {shape for kind in (SH.NodeShape, SH.PropertyShape) for shape in graph.subjects(RDF.type, kind)}
+        return typed | {*graph.subjects(_TARGETS)}
 
     def _length(self, path: Any, is_inverse: bool) -> float:
         """The number of steps of a path, whose predicates are noted."""
@@ -60,28 +57,24 @@ class _Shapes:
             (self.inverse if is_inverse else self.forward).add(path)
             return 1
         graph = self._graph
-        if (one := graph.value(path, SH.inversePath)) is not None:
-            return self._length(one, not is_inverse)
-        if (each := graph.value(path, SH.alternativePath)) is not None:
-            return max(self._length(part, is_inverse) for part in Collection(graph, each))
-        for predicate in (*_REPEATED, SH.zeroOrOnePath):
-            if (one := graph.value(path, predicate)) is not None:
-                length = self._length(one, is_inverse)
-                return length if predicate == SH.zeroOrOnePath else math.inf
-        return sum(self._length(part, is_inverse) for part in Collection(graph, path))
+        for kind, inner in graph.predicate_objects(path):
+            if kind == SH.inversePath:
+                return self._length(inner, not is_inverse)
+            if kind == SH.alternativePath:
+                return max(self._length(part, is_inverse) for part in graph.items(inner))
+            if kind in _OPTIONAL:
+                length = self._length(inner, is_inverse)
+                return length if kind == SH.zeroOrOnePath else math.inf
+        return sum(self._length(part, is_inverse) for part in graph.items(path))
 
     def _depth(self, shape: Any, around: tuple[Any, ...]) -> float:
         """The number of steps from a node to what its shape asks for; one that is within itself has no end."""
         if shape in around:
             return math.inf
         graph = self._graph
-        inner = [one for predicate in _SHAPES for one in graph.objects(shape, predicate)]
-        for predicate in _LISTS:
-            for each in graph.objects(shape, predicate):
-                inner += Collection(graph, each)
-        deepest = max([0.0, *(self._depth(one, (*around, shape)) for one in inner)])
+        inner = [self._depth(one, (*around, shape)) for one in graph.objects(shape, _SHAPES)]
         # Of values of sh:class their types are asked for.
-        deepest = max(deepest, float((shape, SH["class"], None) in graph))
+        deepest = max([float((shape, SH["class"], None) in graph), *inner])
         return deepest + self._lengths.get(graph.value(shape, SH.path), 0)
 
     def focus(self, data: Dataset, types: Graph) -> Iterator[Any]:
@@ -93,14 +86,14 @@ class _Shapes:
         yield from graph.objects(None, SH.targetNode)
         both = graph + types
         classes = {below for each in classes for below in both.transitive_subjects(RDFS.subClassOf, each)}
-        if classes:
-            for found in _rows(data.filter(p=RDF.type, o=classes)):
-                types.add(found)
-                yield found[0]
-        for predicate, place in ((SH.targetSubjectsOf, 0), (SH.targetObjectsOf, 2)):
-            wanted: set[Any] = {*graph.objects(None, predicate)}
-            if wanted:
-                for found in _rows(data.filter(p=wanted)):
+        asked: list[tuple[int, dict[str, Any]]] = [
+            (0, {"p": RDF.type, "o": classes}),
+            (0, {"p": {*graph.objects(None, SH.targetSubjectsOf)}}),
+            (2, {"p": {*graph.objects(None, SH.targetObjectsOf)}}),
+        ]
+        for place, wanted in asked:
+            if all(wanted.values()):
+                for found in _rows(data.filter(**wanted)):
                     types.add(found)
                     yield found[place]
 
@@ -113,8 +106,7 @@ def _rows(data: Dataset) -> Iterator[Any]:
 
 def _graph(rows: Iterable[Any]) -> Graph:
     made = Graph()
-    for row in rows:
-        made.add(row[:3])
+    made += (row[:3] for row in rows)
     return made
 
 
@@ -150,8 +142,8 @@ def _reachable(data: Dataset, shapes: _Shapes) -> Graph:
         found = _graph(_rows(data.filter(s=blank)))
         made += found
         blank = _blank(found.objects()) - known
-    for row in _rows(subset(data, focus=blank)) if blank else ():
-        made.add(row)
+    if blank:
+        made += _rows(subset(data, focus=blank))
     return made
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from rdflib import BNode, Literal, URIRef, Variable
@@ -55,24 +55,18 @@ def _alike(make: Callable[[str], Any]) -> Callable[[str], Any]:
 _plain = _alike(Literal)
 
 
-class _Lang(dict[str, Callable[[str], Any]]):
-    """Functions that make literals, by language."""
-
-    def __missing__(self, tag: str) -> Callable[[str], Any]:
-        Literal("", tag)  # ValueError for a tag that RDFLib refuses
-        self[tag] = made = _alike(lambda text: Literal(text, tag))
-        return made
-
-    def __call__(self, text: str, tag: str) -> Any:
-        return self[tag](text)
+def _of_tag(tag: str) -> Callable[[str], Any]:
+    """A function that makes literals with a language."""
+    Literal("", tag)  # ValueError for a tag that RDFLib refuses
+    return _alike(lambda text: Literal(text, tag))
 
 
 class _Typed(dict[Any, Callable[[str], Any]]):
     """Functions that make literals, by datatype. RDFLib computes the values of datatypes that it knows."""
 
     def __call__(self, text: str, datatype: Any) -> Any:
-        if datatype in self:
-            return self[datatype](text)
+        if (known := self.get(datatype)) is not None:
+            return known(text)
         literal = _typed(text, datatype)
         make = partial(_typed, datatype=datatype)
         self[datatype] = _alike(make) if literal.ill_typed is None else make
@@ -87,8 +81,14 @@ def _graph_name(graph: Any) -> Any:
 
 
 def term_adapter(**settings: Any) -> TermAdapter:
-    terms: dict[str, Any] = {"iri": URIRef, "bnode": BNode, "plain": _plain, "lang": _Lang(), "typed": _Typed()}
+    of_tag = cache(_of_tag)
+    terms: dict[str, Any] = {
+        "iri": URIRef,
+        "bnode": BNode,
+        "plain": _plain,
+        "lang": lambda text, tag: of_tag(tag)(text),
+        "typed": _Typed(),
+        "memo": MEMO,
+    }
     classes = (URIRef, BNode, Literal, None)
-    return TermAdapter(
-        "RDFLib", classes=classes, variable=Variable, graph_name=_graph_name, **(terms | {"memo": MEMO} | settings)
-    )
+    return TermAdapter("RDFLib", classes=classes, variable=Variable, graph_name=_graph_name, **(terms | settings))

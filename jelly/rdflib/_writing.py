@@ -53,11 +53,9 @@ def _pair(item: Any) -> tuple[Graph, Mapping[str, bytes] | None]:
 def _statements(graph: Graph, quads: bool) -> Iterable[Any]:
     if isinstance(graph, QuotedGraph):
         raise JellyUnsupportedError("Jelly has no quoted graphs")
-    if quads:
-        return _quads(graph) if isinstance(graph, ConjunctiveGraph) else _triples(graph)
-    if isinstance(graph, ConjunctiveGraph):
-        return chain.from_iterable(map(_triples, _contexts(graph)))
-    return _triples(graph)
+    if not isinstance(graph, ConjunctiveGraph):
+        return _triples(graph)
+    return _quads(graph) if quads else chain.from_iterable(map(_triples, _contexts(graph)))
 
 
 # Keywords of pyjelly, and what to use instead.
@@ -75,42 +73,43 @@ def _refuse(name: str) -> JellyArgumentError:
     return JellyArgumentError(f"{name}= is a keyword of pyjelly: use {_PYJELLY[name]}")
 
 
-def _of_pyjelly(options: Any, settings: dict[str, Any]) -> tuple[StreamOptions | None, bool | None]:
+def _of_pyjelly(options: Any, settings: dict[str, Any], declares: bool) -> tuple[StreamOptions | None, bool]:
     """The options if they are StreamOptions. Options of pyjelly go into ``settings``, except fields that it has.
 
-    Also whether to declare namespaces, None if unknown. pyjelly need not be installed: the attributes of the
+    Also whether to declare namespaces, ``declares`` if unknown. pyjelly need not be installed: the attributes of the
     options decide.
     """
     if options is None or isinstance(options, StreamOptions):
-        return options, None
+        return options, declares
     if isinstance(options, Mapping):
         refuse_unknown(options, _OPTIONS, "StreamOptions")
         settings.update(options)
-        return None, None
+        return None, declares
     try:
         params, tables = options.params, options.lookup_preset
-        fields_of = {
-            "logical_type": LogicalType(options.logical_type),
+        kind = LogicalType(options.logical_type)
+        found = {
             "stream_name": params.stream_name,
             "generalized_statements": params.generalized_statements,
             "rdf_star": params.rdf_star,
             "max_name_table_size": tables.max_names,
             "max_prefix_table_size": tables.max_prefixes,
             "max_datatype_table_size": tables.max_datatypes,
+            "delimited": params.delimited,
+            "frame_rows": options.frame_size,
         }
-        others = {"delimited": params.delimited, "frame_rows": options.frame_size}
         flow = options.flow
     except AttributeError:
         name = f"{type(options).__module__}.{type(options).__qualname__}"
         raise JellyArgumentError(f"options is a {name}: expected jelly.StreamOptions") from None
     if flow is not None:
         raise _refuse("flow")
-    if not fields_of["logical_type"]:
-        del fields_of["logical_type"]
-    for name, value in (fields_of | others).items():
+    if kind:
+        found["logical_type"] = kind
+    if kind.base == LogicalType.GRAPHS:
+        found["physical_type"] = PhysicalType.TRIPLES
+    for name, value in found.items():
         settings.setdefault(name, value)
-    if LogicalType(options.logical_type).base == LogicalType.GRAPHS:
-        settings.setdefault("physical_type", PhysicalType.TRIPLES)
     return None, params.namespace_declarations
 
 
@@ -170,31 +169,28 @@ def write(
     >>> write(io.BytesIO(), [(rdflib.RDF.type, rdflib.RDF.type, rdflib.RDF.Property)], stream_name="types")
     1
     """
-    options, declared = _of_pyjelly(options, settings)
-    if namespaces is None:
-        namespaces = declared is None or declared
+    options, declares = _of_pyjelly(options, settings, True)
     graph = statements if isinstance(statements, Graph) else None
+    parts: Iterable[Any] = [statements]
+    has_frames = False
     if graph is not None:
         options = _options(isinstance(graph, ConjunctiveGraph), False, options, settings)
         triples = options.physical_type == PhysicalType.TRIPLES
+        parts = [_statements(graph, not triples)]
         if isinstance(graph, ConjunctiveGraph) and triples and options.logical_type.base == LogicalType.GRAPHS:
-            with Writer(dst, options, library=term_adapter(), **settings) as out:
-                if namespaces:
-                    _declare_all(out, graph)
-                for one in _contexts(graph):
-                    out.extend(_triples(one))
-                    out.end_frame()
-            return out.statements
-        statements = _statements(graph, not triples)
+            has_frames, parts = True, map(_triples, _contexts(graph))
     elif options is not None or _OPTIONS & set(settings):
         iterator = iter(statements)
         first = list(islice(iterator, 1))
         options = _options(bool(first) and arity_of(first[0]) == 4, False, options, settings)
-        statements = chain(first, iterator)
+        parts = [chain(first, iterator)]
     with Writer(dst, options, library=term_adapter(), **settings) as out:
-        if graph is not None and namespaces:
+        if graph is not None and (declares if namespaces is None else namespaces):
             _declare_all(out, graph)
-        out.extend(statements)
+        for part in parts:
+            out.extend(part)
+            if has_frames:
+                out.end_frame()
     return out.statements
 
 
@@ -234,17 +230,15 @@ def write_graphs(
     >>> [frame.metadata for frame in jelly.Reader(out.getvalue()).frames()]
     [{'number': b'0'}, {'number': b'1'}]
     """
-    options, declared = _of_pyjelly(options, settings)
-    if namespaces is None:
-        namespaces = declared or False
-    pairs = (_pair(item) for item in graphs)
-    first = next(pairs, None)
-    options = _options(first is not None and isinstance(first[0], ConjunctiveGraph), True, options, settings)
+    options, declares = _of_pyjelly(options, settings, False)
+    pairs = map(_pair, graphs)
+    first = list(islice(pairs, 1))
+    options = _options(bool(first) and isinstance(first[0][0], ConjunctiveGraph), True, options, settings)
     quads = options.physical_type != PhysicalType.TRIPLES
     count = 0
     with Writer(dst, options, library=term_adapter(), **settings) as out:
-        for graph, metadata in () if first is None else chain([first], pairs):
-            if namespaces:
+        for graph, metadata in chain(first, pairs):
+            if declares if namespaces is None else namespaces:
                 _declare_all(out, graph)
             out.extend(_statements(graph, quads))
             out.end_frame(metadata)

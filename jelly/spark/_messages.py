@@ -22,9 +22,8 @@ from jelly._formats.arrow_tables import RecordBatchBuilder, compute, pa, schema
 from jelly._options.layouts import Layout, find_layout
 from jelly._options.options import PhysicalType, StreamOptions
 from jelly._streams.drain import drain
-from jelly._streams.frames import stream_of
 from jelly._streams.output_options import output_options
-from jelly._streams.widening import ALL_FIELDS, open_fields
+from jelly._streams.widening import ALL_FIELDS, open_fields, stream_of
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.kafka._deserializer import ValueReader
 from jelly.patch._arrow import OPERATIONS, held_rows
@@ -316,7 +315,9 @@ def _packed(
             # Each column gets the range of its rows, which is cheaper than slices of arrays.
             intake.load(end - start, {name: (made[0] + start, *made[1:]) for name, made in columns.items()})
             batches = iter(partial(intake.pull, True), None)
-            yield stream_of(batches, options or output_options(None, 4 if quads else 3), allowed, delimited=delimited)
+            yield stream_of(
+                batches, options or output_options(None, 4 if quads else 3), allowed, delimited=delimited, frame_bytes=0
+            )
         except JellyError as error:
             error.source = f"value {first + i} of {place}"
             raise

@@ -122,6 +122,8 @@ def test_graphs(people: Path) -> None:
     assert len(statements) == 2
     assert {str(each.p) for each in statements} == {"<a:knownBy>", "<a:is>"}
     assert jelly.query(people, "CONSTRUCT WHERE { ?s <a:knows> ?o }").count() == 1
+    for empty in ("CONSTRUCT {} { ?s ?p ?o }", "construct\t{ # no\n } WHERE { { ?s <a:p> ?o } UNION { ?s ?p ?o } }"):
+        assert jelly.query(people, empty).count() == 0
     assert (
         jelly.query(people, "CONSTRUCT { ?n <a:of> ?s } WHERE { ?s <a:name> ?n }").count() == 0
     )  # no literal subjects

@@ -22,7 +22,7 @@ from jelly.errors import JellyArgumentError, JellyLimitError
 from jelly.oxigraph import fill
 from jelly.rdflib._query.algebra import Algebra
 from jelly.rdflib._query.engine import LEAST, Engine
-from jelly.rdflib._query.syntax import Untranslated, is_constant, ox, parsed, rdflib
+from jelly.rdflib._query.syntax import Untranslated, is_constant, ox, parsed, rdflib, walk
 from jelly.rdflib._query.touched import Touched, touched
 from jelly.results import Results
 
@@ -45,36 +45,30 @@ class Answer(NamedTuple):
     batches: Iterator[Batch] = iter(())
     boolean: bool | None = None
     is_graph: bool = False
-    links: tuple[str, ...] = ()
-
-
-_ALL = Touched(None, None, None)
 
 
 def answer(dataset: Dataset, sparql: str, memory: int, threads: int, explain: bool) -> Answer:
     """The answer of a query, or with ``explain`` only the plan."""
     algebra = parsed(sparql)
     describes = algebra is not None and algebra.name == "DescribeQuery"
-    asked = _ALL
+    asked = Touched()
     try:
         if algebra is None:
-            raise Untranslated("what RDFLib does not parse, an empty list or a name with a backslash")
+            raise Untranslated("what RDFLib does not parse, an empty list or template, or a name with a backslash")
         if describes and (algebra.datasetClause or "*" in algebra.PV or not can_repeat(dataset)):
             raise Untranslated("DESCRIBE of FROM, of *, or of what can be read only once")
         asked = touched(algebra)
-        some = dataset if asked == _ALL else dataset.filter(*asked)
         found = Answer("jelly.subset")
         if algebra.p is not None:
             engine = Engine.of(dataset, asked, memory)
             engine.begin(memory, threads, algebra.base)
-            found = _by_duckdb(engine, algebra, some, asked, explain)
+            found = _by_duckdb(engine, algebra, dataset, asked, explain)
         return _described(dataset, algebra, found, memory) if describes and not explain else found
     except (Untranslated, RecursionError) as reason:
         if describes:
-            asked = _ALL
+            asked = Touched()
         plan = f"pyoxigraph, in memory, because of {reason}\nstatements: {_told(asked)}"
-        some = dataset if asked == _ALL else dataset.filter(*asked)
-        return Answer(plan) if explain else _by_pyoxigraph(some, sparql, memory, plan)
+        return Answer(plan) if explain else _by_pyoxigraph(asked.of(dataset), sparql, memory, plan)
 
 
 def _described(dataset: Dataset, algebra: Any, found: Answer, memory: int) -> Answer:
@@ -97,7 +91,7 @@ def _told(asked: Touched) -> str:
     return "; ".join(places) or "all"
 
 
-def _by_duckdb(engine: Engine, algebra: Any, some: Dataset, asked: Touched, explain: bool) -> Answer:
+def _by_duckdb(engine: Engine, algebra: Any, dataset: Dataset, asked: Touched, explain: bool) -> Answer:
     with ExitStack() as stack:
         stack.callback(engine.close)
         made = Algebra(engine)
@@ -105,26 +99,20 @@ def _by_duckdb(engine: Engine, algebra: Any, some: Dataset, asked: Touched, expl
         found = Answer(f"DuckDB, on ids\nstatements: {_told(asked)}\n{table.sql}")
         if explain:
             return found
-        engine.load(some, algebra.datasetClause or ())
+        engine.load(asked.of(dataset), algebra.datasetClause or ())
         if algebra.name == "AskQuery":
             rows = engine.rows(f"SELECT 1::INTEGER FROM ({table.sql}) LIMIT 1")
             return found._replace(boolean=sum(map(len, rows)) > 0)
         if algebra.name == "ConstructQuery":
             names: list[Any] = ["s", "p", "o"]
-            template = algebra.template or _template(algebra.p)
+            # That of CONSTRUCT WHERE is its pattern.
+            template = algebra.template or next(part for part in walk(algebra.p) if part.name == "BGP").triples
             batches: Iterator[Batch] = map(as_statements, engine.statements(made, table, template))
         else:
             names = [each for each in dict.fromkeys(algebra.PV) if isinstance(each, rdflib.Variable)]
             batches = engine.results(made, table, names)
         batches = _closing(stack.pop_all(), batches)
     return found._replace(variables=tuple(map(str, names)), batches=batches, is_graph=algebra.name == "ConstructQuery")
-
-
-def _template(part: Any) -> list[Any]:
-    """The triples of CONSTRUCT WHERE."""
-    while part.name != "BGP":
-        part = part.p
-    return list(part.triples)
 
 
 def _closing(stack: ExitStack, batches: Iterator[Batch]) -> Iterator[Batch]:

@@ -58,6 +58,26 @@ def _kept_for(file: JellyFile) -> list[Engine]:
     return engines
 
 
+def _shrunk(engines: list[Engine], most: int) -> int:
+    """The bytes of engines, after the oldest of them went until they take no more than ``most``."""
+    while (held := sum(engine._size for engine in list(engines))) > most and engines:
+        with suppress(IndexError):  # another thread has it now
+            engines.pop(0)._drop()
+    return held
+
+
+@contextmanager
+def _refusal() -> Iterator[None]:
+    try:
+        yield
+    except duckdb.Error as error:
+        told = str(error).splitlines()[0]
+        _, is_limit, what = told.partition("JellyLimitError: ")  # of a function
+        if is_limit or isinstance(error, duckdb.OutOfMemoryException):
+            raise JellyLimitError(f"the query needs more memory than it is allowed: {what or told}") from None
+        raise JellyUnsupportedError(f"DuckDB cannot answer the query: {told}") from None
+
+
 class Engine:
     """A connection to DuckDB with the statements of a `Dataset`, and the functions of queries."""
 
@@ -71,12 +91,12 @@ class Engine:
         self._numbers = Numbers()
         self._known: dict[Any, int] = {}
         self._rows = -1  # that it holds
-        self._file: Any = None
+        self._file: Any = lambda: None
         self._is_reading = False
         self._set: dict[str, str] = {}
         self._functions: dict[tuple[Any, ...], str] = {}
         self._clauses: Any = None  # of the relations of the graphs
-        self._asked: Touched | None = None
+        self._asked: Any = None
 
     @classmethod
     def of(cls, dataset: Dataset, asked: Touched, memory: int) -> Engine:
@@ -89,7 +109,7 @@ class Engine:
         refuse_closed(file._file)
         engines = _kept_for(file)
         for engine in list(engines):
-            if engine._asked is not None and asked.is_within(engine._asked) and engine._size <= max(memory, LEAST):
+            if asked.is_within(engine._asked) and engine._size <= max(memory, LEAST):
                 with suppress(ValueError):  # another thread has it now
                     engines.remove(engine)
                     return engine
@@ -97,6 +117,7 @@ class Engine:
         made._file, made._asked = ref(file), asked
         return made
 
+    @_refusal()
     def begin(self, memory: int, threads: int, base: str | None) -> None:
         """Begin with a query."""
         self._memory = memory
@@ -108,15 +129,10 @@ class Engine:
     def _limit(self) -> None:
         """Let DuckDB have the memory that is left beside terms and values. What earlier queries read of the file goes
         before that is less than half."""
-        file = None if self._file is None else self._file()
-        others = [] if file is None else _kept_for(file)
+        file = self._file()
         memory = max(self._memory, LEAST)
-        while True:
-            held = self._numbers.size(len(self._functions)) + sum(engine._size for engine in list(others))
-            if not others or held < memory // 2:
-                break
-            with suppress(IndexError):
-                others.pop(0)._drop()
+        held = self._numbers.size(len(self._functions))
+        held += 0 if file is None else _shrunk(_kept_for(file), memory // 2 - held)
         if held > memory:
             raise JellyLimitError(
                 "the query needs more memory than it is allowed: "
@@ -136,15 +152,13 @@ class Engine:
         if self._is_reading:  # not all was read of a result, or there was an error
             self._connection.close()
             return
-        file = None if self._file is None or self._rows < 0 else self._file()
-        if file is None:
+        file = self._file()
+        if file is None or self._rows < 0:
             self._drop()
             return
         engines = _kept_for(file)
         engines.append(self)
-        while sum(engine._size for engine in list(engines)) > self._memory:
-            with suppress(IndexError):
-                engines.pop(0)._drop()
+        _shrunk(engines, self._memory)
 
     @property
     def _size(self) -> int:
@@ -160,7 +174,7 @@ class Engine:
         """Let go of the statements; the connection is for the next query if it is as a new one."""
         self._forget()
         for name in ("VIEW triples", "VIEW named", "TABLE quads", "TABLE parts"):
-            self._connection.execute("DROP " + name.replace(" ", " IF EXISTS "))
+            self._run("DROP " + name.replace(" ", " IF EXISTS "))
         idle = _idle.setdefault(os.getpid(), [])
         if len(idle) < _MOST_IDLE and not os.path.exists(self._folder):
             idle.append((self._connection, self._folder))
@@ -169,6 +183,7 @@ class Engine:
 
     # ---- functions
 
+    @_refusal()
     def _function(self, key: tuple[Any, ...], function: Any, types: list[str], type: Any) -> str:
         """The name of a function of Arrow columns, which ``function`` makes if there is none of this key."""
         if key not in self._functions:
@@ -176,8 +191,7 @@ class Engine:
             made = function()
             # DuckDB counts parameters.
             made.__signature__ = Signature([Parameter(f"a{at}", Parameter.POSITIONAL_ONLY) for at in range(len(types))])
-            with _refusal():
-                self._connection.create_function(name, made, types, _TYPES[type], type="arrow", null_handling="special")
+            self._connection.create_function(name, made, types, _TYPES[type], type="arrow", null_handling="special")
             self._functions[key] = name
         return self._functions[key]
 
@@ -222,6 +236,7 @@ class Engine:
 
     # ---- statements
 
+    @_refusal()
     def load(self, some: Dataset, clauses: Sequence[Any]) -> None:
         """Take the statements, each once, and make the relations of the graphs that a query asks."""
         if self._rows < 0:
@@ -241,41 +256,39 @@ class Engine:
         )
         self._clauses = None  # until both are made
         self._run(f"CREATE OR REPLACE VIEW triples AS {triples}")
-        self._run(f"CREATE OR REPLACE VIEW named AS FROM quads WHERE g {f'IN ({named})' if clauses else '<> -1'}")
+        graphs = f"IN ({named})" if clauses else "<> -1"
+        self._run(f"CREATE OR REPLACE VIEW named AS FROM quads WHERE g {graphs}")
         self._clauses = clauses
 
     def _take(self, batches: Iterator[Batch]) -> None:
-        table = "statements"
         waiting: list[Any] = []
         rows = held = 0
+        source = "statements"
         for batch in batches:
             columns = self._numbers.dictionary.add(batch, apart=False)
             graphs = np.full(len(columns[0]), -1, np.int32) if columns[3] is None else columns[3]
             waiting.append(pa.RecordBatch.from_arrays([*map(pa.array, (*columns[:3], graphs))], schema=_STATEMENTS))
             rows += len(batch)
             if rows >= _TOGETHER or self._numbers.dictionary.nbytes > held + self._memory // 16:
-                self._put("INSERT INTO parts" if table == "parts" else "CREATE TABLE parts AS", waiting)
-                table, waiting, rows, held = "parts", [], 0, self._numbers.dictionary.nbytes
-        if table == "parts":
-            self._put("INSERT INTO parts", waiting)
-        self._put(f"CREATE TABLE quads AS SELECT DISTINCT s, p, o, g FROM {table}", waiting, "")
+                what = "CREATE TABLE parts AS" if source == "statements" else "INSERT INTO parts"
+                self._put(f"{what} FROM statements", waiting)
+                source = "(FROM parts UNION ALL FROM statements)"
+                waiting, rows, held = [], 0, self._numbers.dictionary.nbytes
+        self._put(f"CREATE TABLE quads AS SELECT DISTINCT * FROM {source}", waiting)
         self._run("DROP TABLE IF EXISTS parts")
         self._rows = self._run("SELECT count(*) FROM quads").fetchone()[0]
 
-    def _put(self, what: str, waiting: list[Any], source: str = " FROM statements") -> None:
+    def _put(self, sql: str, waiting: list[Any]) -> None:
         """Give DuckDB some statements."""
         self._limit()
-        with _refusal():
-            self._connection.register("statements", pa.Table.from_batches(waiting, _STATEMENTS))
+        self._connection.register("statements", pa.Table.from_batches(waiting, _STATEMENTS))
         try:
-            self._run(what + source)
+            self._run(sql)
         finally:
-            with _refusal():
-                self._connection.unregister("statements")
+            self._connection.unregister("statements")
 
     def _run(self, sql: str) -> Any:
-        with _refusal():
-            return self._connection.execute(sql)
+        return self._connection.execute(sql)
 
     # ---- solutions
 
@@ -331,15 +344,3 @@ class Engine:
         )
         for rows in self.rows(sql):
             yield self._numbers.batch(("s", "p", "o"), rows)
-
-
-@contextmanager
-def _refusal() -> Iterator[None]:
-    try:
-        yield
-    except duckdb.Error as error:
-        told = str(error).splitlines()[0]
-        _, is_limit, what = told.partition("JellyLimitError: ")  # of a function
-        if is_limit or isinstance(error, duckdb.OutOfMemoryException):
-            raise JellyLimitError(f"the query needs more memory than it is allowed: {what or told}") from None
-        raise JellyUnsupportedError(f"DuckDB cannot answer the query: {told}") from None

@@ -6,33 +6,36 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, SequencePath
+
 from jelly.rdflib._query.syntax import Untranslated, rdflib
 
-with_paths: Any = rdflib.paths
 _LONGEST = 1 << 18  # characters of SQL: what is repeated is there twice
+
+
+def _parts(path: Any) -> list[Any]:
+    """The paths that a path is made of."""
+    if hasattr(path, "args"):
+        return [*path.args]
+    return [path.arg if isinstance(path, InvPath) else path.path]
 
 
 def is_nullable(path: Any) -> bool:
     """Whether a path may have no steps."""
-    if isinstance(path, with_paths.MulPath):
-        return bool(path.zero) or is_nullable(path.path)
-    if isinstance(path, with_paths.InvPath):
-        return is_nullable(path.arg)
-    if isinstance(path, (with_paths.SequencePath, with_paths.AlternativePath)):
-        each = map(is_nullable, path.args)
-        return all(each) if isinstance(path, with_paths.SequencePath) else any(each)
-    return False
+    if isinstance(path, (rdflib.URIRef, NegatedPath)):
+        return False
+    each = map(is_nullable, _parts(path))
+    return bool(getattr(path, "zero", False)) or (all(each) if isinstance(path, SequencePath) else any(each))
 
 
 def predicates_of(path: Any) -> list[Any] | None:
     """The predicates that the steps of a path may have; None if they may have any."""
     if isinstance(path, rdflib.URIRef):
         return [path]
-    if isinstance(path, with_paths.NegatedPath):
+    if isinstance(path, NegatedPath):
         return None
-    parts = [path.arg] if isinstance(path, with_paths.InvPath) else [path.path] if hasattr(path, "path") else path.args
-    found = [predicates_of(part) for part in parts]
-    return None if any(each is None for each in found) else [term for each in found for term in each or ()]
+    found = [predicates_of(part) for part in _parts(path)]
+    return None if None in found else [term for each in found for term in each or ()]
 
 
 class Paths:
@@ -62,14 +65,14 @@ class Paths:
         g = self._graph
         if isinstance(path, rdflib.URIRef):
             return f"(SELECT s, o{g} FROM {self._source} WHERE p = {self._number(path)})"
-        if isinstance(path, with_paths.InvPath):
+        if isinstance(path, InvPath):
             return f"(SELECT o AS s, s AS o{g} FROM {self.of(path.arg, end, start)})"
-        if isinstance(path, with_paths.AlternativePath):
+        if isinstance(path, AlternativePath):
             parts = [f"SELECT s, o{g} FROM {self.of(each, start, end)}" for each in path.args]
             return f"({' UNION ALL '.join(parts)})"
-        if isinstance(path, with_paths.SequencePath):
+        if isinstance(path, SequencePath):
             if start is None and end is not None:
-                inverse = with_paths.SequencePath(*(with_paths.InvPath(each) for each in reversed(path.args)))
+                inverse = SequencePath(*(InvPath(each) for each in reversed(path.args)))
                 return f"(SELECT o AS s, s AS o{g} FROM {self.of(inverse, end)})"
             made = self.of(path.args[0], start)
             for each in path.args[1:]:
@@ -82,9 +85,9 @@ class Paths:
                 same = " AND a.g = b.g" if g else ""
                 made = f"(SELECT a.s AS s, b.o AS o{graph} FROM {made} a JOIN {last} b ON a.o = b.s{same})"
             return made
-        if isinstance(path, with_paths.NegatedPath):
+        if isinstance(path, NegatedPath):
             return self._negated(path)
-        if isinstance(path, with_paths.MulPath):
+        if isinstance(path, MulPath):
             if start is None and end is not None:
                 return f"(SELECT o AS s, s AS o{g} FROM {self._repeated(path, end, is_inverse=True)})"
             return self._repeated(path, start)
@@ -99,7 +102,7 @@ class Paths:
     def _repeated(self, path: Any, start: str | None, is_inverse: bool = False) -> str:
         """The pairs of a path that is repeated, each once."""
         g = self._graph
-        step = self.of(with_paths.InvPath(path.path) if is_inverse else path.path)
+        step = self.of(InvPath(path.path) if is_inverse else path.path)
         begun = f"SELECT s, o{g} FROM {step}" + (f" WHERE s IN (FROM {start})" if start else "")
         if path.mod == "?":
             made = begun

@@ -140,20 +140,21 @@ class Numbers:
 
         return call
 
-    def values(self, expression: str, names: Sequence[str], rows: list[Row]) -> list[Any]:
-        """The value of an expression for rows of numbers, as a term of pyoxigraph; None after an error."""
-        made: list[Any] = [None] * len(rows)
-        for at, value in self._solve(f"BIND({expression} AS ?r)", names, _cells(rows, names), "?i ?r") if rows else ():
+    def values(
+        self, expression: str, names: Sequence[str], rows: list[Row], rest: str = "", missing: Any = None
+    ) -> list[Any]:
+        """The value of an expression for rows of numbers, as a term of pyoxigraph; None after an error, ``missing``
+        where the ``rest`` of the pattern drops the row."""
+        made: list[Any] = [missing] * len(rows)
+        pattern = f"BIND({expression} AS ?r) {rest}"
+        for at, value in self._solve(pattern, names, _cells(rows, names), "?i ?r") if rows else ():
             made[int(at.value)] = value
         return made
 
     def conditions(self, expression: str, names: Sequence[str], rows: list[Row]) -> list[bool | None]:
         """Whether a condition holds for rows of numbers; None after an error."""
-        made: list[bool | None] = [False] * len(rows)
-        pattern = f"BIND(IF({expression}, 1, 0) AS ?r) FILTER(!BOUND(?r) || ?r = 1)"
-        for at, value in self._solve(pattern, names, _cells(rows, names), "?i ?r") if rows else ():
-            made[int(at.value)] = None if value is None else True
-        return made
+        found = self.values(f"IF({expression}, 1, 0)", names, rows, "FILTER(!BOUND(?r) || ?r = 1)", False)
+        return [value and True for value in found]
 
     def numbered(self, values: list[Any]) -> list[int | None]:
         """The numbers of terms of pyoxigraph, of which some may be None."""
