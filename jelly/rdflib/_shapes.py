@@ -49,10 +49,11 @@ class _Shapes:
         self.steps = max([0.0, *(self._depth(shape, ()) for shape in {*graph.subjects(SH.path)} | self._roots())])
 
     def _roots(self) -> set[Any]:
-        given = (SH.targetClass, SH.targetNode, SH.targetSubjectsOf, SH.targetObjectsOf)
-        return {shape for predicate in given for shape in self._graph.subjects(predicate)} | {
+        """Whatever may be a shape: also what has only constraints."""
+        typed = {
             *self._graph.subjects(RDF.type, SH.NodeShape), *self._graph.subjects(RDF.type, SH.PropertyShape)
         }  # fmt: skip
+        return typed | {shape for shape, predicate, _ in self._graph if predicate.startswith(str(SH))}
 
     def _length(self, path: Any, is_inverse: bool) -> float:
         """The number of steps of a path, whose predicates are noted."""
@@ -80,9 +81,11 @@ class _Shapes:
             for each in graph.objects(shape, predicate):
                 inner += Collection(graph, each)
         deepest = max([0.0, *(self._depth(one, (*around, shape)) for one in inner)])
-        # Of values of sh:class their types are asked for.
-        deepest = max(deepest, float((shape, SH["class"], None) in graph))
-        return deepest + self._lengths.get(graph.value(shape, SH.path), 0)
+        path = graph.value(shape, SH.path)
+        # Of values of sh:class their types are asked for, and of nodes what they are compared with, or all.
+        asks = (SH["class"], *(() if path else _COMPARED))
+        is_asked = (shape, SH.closed, Literal(True)) in graph or any((shape, one, None) in graph for one in asks)
+        return max(deepest, float(is_asked)) + self._lengths.get(path, 0)
 
     def focus(self, data: Dataset, types: Graph) -> Iterator[Any]:
         """The focus nodes; ``types`` gets the statements that say so."""

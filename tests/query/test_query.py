@@ -67,6 +67,14 @@ def test_a_path_without_steps_begins_anywhere(path: str, term: str) -> None:
         assert [f"<{value.value}>" for (value,) in rows] == [term]
 
 
+def test_a_path_without_steps_begins_at_terms_of_other_predicates() -> None:
+    """Also where pyoxigraph answers, which looks for them."""
+    data = b"<a:s> <a:p> 2.5 ; <a:r> <a:o> ."
+    sparql = "SELECT (EXISTS { ?x <a:r> ?o } AS ?e) { ?x <a:r> ?o FILTER EXISTS { ?y <a:q>? 2.5 } }"
+    assert jelly.query(data, sparql, format="ttl", explain=True).startswith("pyoxigraph")
+    assert [term.value for (term,) in jelly.query(data, sparql, format="ttl")] == ["true"]
+
+
 @pytest.mark.parametrize("text", ["false", '""', "0", "0.0", '"false"^^<http://www.w3.org/2001/XMLSchema#boolean>'])
 def test_a_condition_that_is_false(text: str) -> None:
     data = b"<a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:o> <a:g> .\n"

@@ -23,7 +23,7 @@ from jelly.oxigraph import fill
 from jelly.rdflib._query.algebra import Algebra
 from jelly.rdflib._query.engine import LEAST, Engine
 from jelly.rdflib._query.syntax import Untranslated, is_constant, ox, parsed, rdflib
-from jelly.rdflib._query.touched import Touched, touched
+from jelly.rdflib._query.touched import Touched, may_stay, touched
 from jelly.results import Results
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ def answer(dataset: Dataset, sparql: str, memory: int, threads: int, explain: bo
             found = _by_duckdb(engine, algebra, some, asked, explain)
         return _described(dataset, algebra, found, memory) if describes and not explain else found
     except (Untranslated, RecursionError) as reason:
-        if describes:
+        # pyoxigraph asks the statements whether there is the constant that a path without steps begins at.
+        if describes or (algebra is not None and may_stay(algebra)):
             asked = _ALL
         plan = f"pyoxigraph, in memory, because of {reason}\nstatements: {_told(asked)}"
         some = dataset if asked == _ALL else dataset.filter(*asked)

@@ -40,6 +40,11 @@ def _matches(part: Any) -> bool:
     return _matches(part.p1 if name in ("LeftJoin", "Minus") else part.p) if name in _ROWS_OF_ONE else False
 
 
+def may_stay(algebra: Any) -> bool:
+    """Whether a path of a query may have no steps."""
+    return any(is_nullable(path) for part in walk(algebra) if part.name == "BGP" for _, path, _ in part.triples)
+
+
 def touched(algebra: Any) -> Touched:
     """What the patterns of a query can match."""
     rows: list[list[Any]] = []
