@@ -53,7 +53,7 @@ class _Shapes:
         typed = {
             *self._graph.subjects(RDF.type, SH.NodeShape), *self._graph.subjects(RDF.type, SH.PropertyShape)
         }  # fmt: skip
-        return typed | {shape for shape, predicate, _ in self._graph if predicate.startswith(str(SH))}
+        return typed | {shape for shape, predicate, _ in self._graph if str(predicate).startswith(str(SH))}
 
     def _length(self, path: Any, is_inverse: bool) -> float:
         """The number of steps of a path, whose predicates are noted."""
