@@ -231,6 +231,10 @@ def test_several_files_are_not_written_to_a_url(tmp_path: Path, monkeypatch: pyt
         with pytest.raises(jelly.JellyUnsupportedError, match="not to a URL"):
             write()
     assert os.listdir(tmp_path) == []
+    (tmp_path / "log.nq").write_text("<a:s> <a:p> <a:o> .")
+    done = CliRunner().invoke(cli, ["split", "--messages", "log.nq", "-o", "memory://bucket/{}.nq"])
+    assert (done.exit_code, os.listdir(tmp_path)) == (1, ["log.nq"])
+    assert "not to a URL" in done.stderr
 
 
 # ---- sample
