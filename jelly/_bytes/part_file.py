@@ -27,6 +27,9 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from jelly._bytes.names import is_url
+from jelly.errors import JellyUnsupportedError
+
 # Number of names checked for part files of dead writers. Listing the directory would find more, but takes time in a
 # directory of many files. If more writers of one target run at a time, the others take random names, which nobody
 # removes.
@@ -161,6 +164,14 @@ def take_mode(place: Any, replaced: os.stat_result) -> None:
     os.chmod(place, mode)
 
 
+def refuse_url(folder: str) -> None:
+    """Refuse a URL where several files are to be: to the system it is the name of a directory on this machine."""
+    if is_url(f"{folder}//") and not os.path.isdir(folder):
+        raise JellyUnsupportedError(
+            "several files are written to a directory on this machine only, not to a URL: copy them from there"
+        )
+
+
 class PartFolder(AbstractContextManager["PartFolder"]):
     """A folder ``.jelly-...`` within another one, which is made, for files that get their names together. Its ``path``.
 
@@ -173,6 +184,7 @@ class PartFolder(AbstractContextManager["PartFolder"]):
         self._process = os.getpid()
         self._folder = folder
         folder = folder or os.curdir
+        refuse_url(folder)
         self._made = "" if os.path.isdir(folder) else folder
         os.makedirs(folder, exist_ok=True)
         with os.scandir(folder) as found:

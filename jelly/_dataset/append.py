@@ -14,7 +14,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any, BinaryIO
 
-from jelly._bytes.names import split_suffix
+from jelly._bytes.names import is_url, split_suffix
 from jelly._bytes.part_file import PartFile, hold, names_to_disk, to_disk
 from jelly._bytes.seekable import FrameWriter, PlainView
 from jelly._bytes.source import Progress
@@ -46,7 +46,7 @@ from jelly._streams.output_options import output_options
 from jelly._streams.reader import Reader
 from jelly._streams.widening import ALL_FIELDS, changed, missing
 from jelly._streams.writer import Writer
-from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
+from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyUnsupportedError
 
 # The tag of metadata in a frame, and how the entry with the index begins: tag, length and text of its key.
 _METADATA, _INDEX = 0x7A, b"\x0a" + bytes([len(INDEX_KEY)]) + INDEX_KEY.encode()
@@ -106,6 +106,8 @@ def append(
         If the file is no Jelly file.
     JellyFormatError
         If the file is not a whole one, or not delimited.
+    JellyUnsupportedError
+        If it is a URL.
     JellyError
         If another process appends to the file, or it is compressed and not seekable.
 
@@ -132,6 +134,8 @@ def append(
         raise JellyArgumentError(
             "only a Jelly file that is not compressed, or compressed with zstd, can be appended to", source=name
         )
+    if is_url(name) and not os.path.exists(name):
+        raise JellyUnsupportedError("only a file of this machine can be appended to, not one at a URL", source=name)
     found = Stream(Sources(src, blank_nodes, skolem_base, **settings))
     batches = (batch for batch in found.watched(progress) if len(batch) or batch.namespaces)
     target = os.path.realpath(name)

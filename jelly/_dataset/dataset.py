@@ -175,8 +175,8 @@ class Dataset(Tabular):
     def unique(self, *, memory: int = MEMORY) -> Self:
         """Keep each statement once, at the place where it comes first.
 
-        Straight after `sort`, or of sorted sources (see `scan`), no memory is needed for this; places that the order
-        does not name count after the others then.
+        Straight after `sort`, or of sources sorted by all four places (see `scan`), no memory is needed for this; after
+        `sort` places that the order does not name count after the others then.
 
         Parameters
         ----------
@@ -191,7 +191,8 @@ class Dataset(Tabular):
         """
         if self._steps and isinstance(last := self._steps[-1], Sort):
             return self._then(*self._steps[:-1], last.unique())
-        if self._sorted_by is not None and not self._steps:
+        # Else equal statements need not stand together, and others are equal in the order.
+        if self._sorted_by is not None and {*"spog"} <= {*self._sorted_by} and not self._steps:
             return self._then(merged)
         return self._then(*self._steps, Unique(memory))
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 def can_repeat(dataset: Dataset) -> bool:
-    """Whether all sources can be read several times."""
-    return all(
+    """Whether all sources can be read several times, and a sample of them is the same each time."""
+    return not any(getattr(step, "is_other", False) for step in dataset._steps) and all(
         isinstance(source, bytes | bytearray | memoryview | JellyFile) or is_table(source) or is_file(source)
         for source in dataset._sources.each
     )
@@ -34,7 +34,9 @@ def can_repeat(dataset: Dataset) -> bool:
 def refuse_once(dataset: Dataset) -> None:
     """Refuse sources that can be read only once."""
     if not can_repeat(dataset):
-        raise JellyArgumentError("this reads its source several times: expected a path, bytes or a JellyFile")
+        raise JellyArgumentError(
+            "this reads its source several times: expected a path, bytes or a JellyFile, and of a sample its seed="
+        )
 
 
 class _Nodes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import click
 
 import jelly
+from jelly._bytes.part_file import refuse_url
 from jelly._formats.registry import Content, find, holds_statements, table_kind
 from jelly._options.options import PatchStreamType, StatementType
 from jelly.cli.common import default_threads, progress_bar
@@ -99,6 +101,7 @@ def split_messages(
 
     if "{}" not in Path(output).name:
         raise click.UsageError("give --output: the name of each message, such as 'parts/{}.nq'")
+    refuse_url(os.path.dirname(output))
     Path(output).parent.mkdir(parents=True, exist_ok=True)
     for number, message in enumerate(_messages(files, reading)):
         path = Path(output.replace("{}", str(number)))

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 # What may ask for any statement.
 _ANYWHERE = SH.sparql | SH.target | SH.rule | SH.js | SH.select | SH.ask | SH.construct | SH.expression
 _OPTIONAL = (SH.zeroOrOnePath, SH.zeroOrMorePath, SH.oneOrMorePath)
-_TARGETS = SH.targetClass | SH.targetNode | SH.targetSubjectsOf | SH.targetObjectsOf
 # Constraints whose values are shapes for the same node or for the values of a path, or lists of shapes.
 _LISTS = (SH["and"] | SH["or"] | SH.xone) / MulPath(RDF.rest, "*") / RDF.first
 _SHAPES = SH["not"] | SH.node | SH.property | SH.qualifiedValueShape | _LISTS
@@ -47,9 +46,10 @@ class _Shapes:
         self.steps = max([0.0, *(self._depth(shape, ()) for shape in {*graph.subjects(SH.path)} | self._roots())])
 
     def _roots(self) -> set[Any]:
+        """Whatever may be a shape: also what has only constraints."""
         graph = self._graph
         typed = {shape for kind in (SH.NodeShape, SH.PropertyShape) for shape in graph.subjects(RDF.type, kind)}
-        return typed | {*graph.subjects(_TARGETS)}
+        return typed | {shape for shape, predicate, _ in graph if str(predicate).startswith(str(SH))}
 
     def _length(self, path: Any, is_inverse: bool) -> float:
         """The number of steps of a path, whose predicates are noted."""
@@ -73,9 +73,11 @@ class _Shapes:
             return math.inf
         graph = self._graph
         inner = [self._depth(one, (*around, shape)) for one in graph.objects(shape, _SHAPES)]
-        # Of values of sh:class their types are asked for.
-        deepest = max([float((shape, SH["class"], None) in graph), *inner])
-        return deepest + self._lengths.get(graph.value(shape, SH.path), 0)
+        path = graph.value(shape, SH.path)
+        # Of values of sh:class their types are asked for, and of nodes what they are compared with, or all.
+        asks = SH["class"] if path else SH["class"] | _COMPARED
+        is_asked = (shape, SH.closed, Literal(True)) in graph or (shape, asks, None) in graph
+        return max([float(is_asked), *inner]) + self._lengths.get(path, 0)
 
     def focus(self, data: Dataset, types: Graph) -> Iterator[Any]:
         """The focus nodes; ``types`` gets the statements that say so."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from rdflib import BNode, Graph, URIRef, Variable
@@ -61,6 +61,7 @@ class JellyStore(Store):
         self._dataset: Dataset | None = None
         self._file: Any = None
         self._names: dict[str, URIRef] = {}
+        self._blank: set[BNode] = set()  # graphs that blank nodes name; a Graph without a name has another one
         if configuration is not None:
             self.open(configuration)
 
@@ -104,7 +105,21 @@ class JellyStore(Store):
     def _found(self, pattern: Iterable[Any] = (None, None, None), context: Any = None) -> Dataset:
         """The statements that match a pattern, in one graph or in all, each once."""
         subject, predicate, object = pattern
-        return self._opened.filter(subject, predicate, object, _graph_of(context)).unique()
+        return self._opened.filter(subject, predicate, object, self._graph_of(context)).unique()
+
+    def _graph(self, name: Any) -> Graph:
+        """A graph of the files."""
+        if isinstance(name, BNode):
+            self._blank.add(name)
+        return Graph(self, name)
+
+    def _graph_of(self, context: Any) -> Any:
+        """The graph that a context of RDFLib stands for, as `Dataset.filter` takes it: None for all."""
+        name = context.identifier if isinstance(context, Graph) else context
+        if name is None or name == "__UNION__":
+            return None
+        is_default = name == DATASET_DEFAULT_GRAPH_ID or (isinstance(name, BNode) and name not in self._blank)
+        return DefaultGraph() if is_default else name
 
     # ---- statements
 
@@ -118,8 +133,8 @@ class JellyStore(Store):
         context : Any, optional
             The graph. By default all.
         """
-        graph = partial(Graph, self)
-        adapter = term_adapter(default=graph(DATASET_DEFAULT_GRAPH_ID), quads=True, place=graph)
+        default = self._graph(DATASET_DEFAULT_GRAPH_ID)
+        adapter = term_adapter(default=default, quads=True, place=self._graph)
         found: Any = StatementIterator(self._found(triple_pattern, context).batches(), adapter)
         if context is not None:
             for row in found:
@@ -143,7 +158,7 @@ class JellyStore(Store):
             term = Materializer(batch, library()).term
             ids = [-1] if batch.g is None else {*batch.g.tolist()}
             names |= dict.fromkeys(DATASET_DEFAULT_GRAPH_ID if id < 0 else term(id) for id in ids)
-        yield from map(partial(Graph, self), names)
+        yield from map(self._graph, names)
 
     def add(self, *statement: Any, **more: Any) -> None:
         """Raise JellyUnsupportedError: the store is read-only.
@@ -194,7 +209,7 @@ class JellyStore(Store):
         **kwargs : Any
             Not used.
         """
-        if not isinstance(query, str) or initBindings or _graph_of(queryGraph) != DefaultGraph():
+        if not isinstance(query, str) or initBindings or self._graph_of(queryGraph) != DefaultGraph():
             raise NotImplementedError
         prefixes = "".join(
             f"PREFIX {name}: <{iri}>\n"
@@ -242,14 +257,6 @@ class JellyStore(Store):
     def namespaces(self) -> Iterator[tuple[str, URIRef]]:
         """Iterate over the prefixes and their namespaces."""
         return iter([*self._names.items()])
-
-
-def _graph_of(context: Any) -> Any:
-    """The graph that a context of RDFLib stands for, as `Dataset.filter` takes it: None for all."""
-    name = context.identifier if isinstance(context, Graph) else context
-    if name is None or name == "__UNION__":
-        return None
-    return DefaultGraph() if isinstance(name, BNode) or name == DATASET_DEFAULT_GRAPH_ID else name
 
 
 def _bindings(names: Iterable[Variable], batches: Iterable[Batch]) -> Iterator[dict[Variable, Any]]:

@@ -67,6 +67,14 @@ def test_a_path_without_steps_begins_anywhere(path: str, term: str) -> None:
         assert [f"<{value.value}>" for (value,) in rows] == [term]
 
 
+def test_a_path_without_steps_begins_at_terms_of_other_predicates() -> None:
+    """Also where pyoxigraph answers, which looks for them."""
+    data = b"<a:s> <a:p> 2.5 ; <a:r> <a:o> ."
+    sparql = "SELECT (EXISTS { ?x <a:r> ?o } AS ?e) { ?x <a:r> ?o FILTER EXISTS { ?y <a:q>? 2.5 } }"
+    assert jelly.query(data, sparql, format="ttl", explain=True).startswith("pyoxigraph")
+    assert [term.value for (term,) in jelly.query(data, sparql, format="ttl")] == ["true"]
+
+
 @pytest.mark.parametrize("text", ["false", '""', "0", "0.0", '"false"^^<http://www.w3.org/2001/XMLSchema#boolean>'])
 def test_a_condition_that_is_false(text: str) -> None:
     data = b"<a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:o> <a:g> .\n"
@@ -371,6 +379,126 @@ def test_real_data() -> None:
     film, actor = "http://rdf.freebase.com/film/film/", "http://rdf.freebase.com/film/performance/actor"
     sparql = f"SELECT ?d ?a {{ ?f <{film}directed_by> ?d ; <{film}starring> ?p . ?p <{actor}> ?a }}"
     assert sum(map(len, jelly.query(movies, sparql).batches())) == 29_967
+
+
+@pytest.mark.parametrize(
+    ("inner", "objects"),
+    [
+        ("OPTIONAL { ?z <a:r> ?o }", "xy"),
+        ("MINUS { ?z <a:r> ?o }", "x"),
+        ("FILTER NOT EXISTS { ?z <a:r> ?o }", "x"),
+        ("FILTER EXISTS { ?z <a:r> ?o }", "y"),
+        ("FILTER NOT EXISTS { ?z <a:r> ?w FILTER EXISTS { ?z <a:r> ?o } }", "x"),
+    ],
+)
+def test_values_from_outside_within_exists(inner: str, objects: str) -> None:
+    """They stand for the variables also in parts that are no joins (SPARQL 1.1, section 18.6)."""
+    data = b"<a:s> <a:p> <a:x> , <a:y> ; <a:q> <a:z> . <a:z> <a:r> <a:y> ."
+    for word, expected in (("", objects), ("NOT ", "".join(sorted({*"xy"} - {*objects})))):
+        sparql = f"SELECT ?o {{ ?s <a:p> ?o FILTER {word}EXISTS {{ ?s <a:q> ?z {inner} }} }} ORDER BY ?o"
+        assert "".join(term.value[2:] for (term,) in jelly.query(data, sparql, format="ttl")) == expected
+
+
+@pytest.mark.parametrize(
+    ("sparql", "n"),
+    [
+        ("SELECT (EXISTS { ?s <a:q> ?z } AS ?e) { ?s <a:p> ?o }", None),
+        ("SELECT ?s { ?s <a:p> ?o } GROUP BY ?s HAVING(EXISTS { ?s <a:q> ?z })", 1),
+        ("SELECT ?e { ?s <a:p> ?o } GROUP BY (EXISTS { ?s <a:q> ?z } AS ?e)", 2),
+    ],
+)
+def test_statements_that_exists_asks_for_are_kept(sparql: str, n: int | None) -> None:
+    """Also where RDFLib leaves EXISTS as it has parsed it."""
+    data = b"<a:s> <a:p> <a:x> ; <a:q> <a:z> . <a:t> <a:p> <a:x> ."
+    rows = [[term.value for term in row] for row in jelly.query(data, sparql, format="ttl")]
+    assert sorted(rows) == [["false"], ["true"]] if n is None else len(rows) == n
+
+
+@pytest.mark.parametrize(
+    ("inner", "graphs"),
+    [
+        ("VALUES ?x { 1 }", "gh"),
+        ("{ ?s <a:p> ?o } UNION { VALUES ?x { 1 } }", "gh"),
+        ("SELECT (COUNT(*) AS ?n) { ?s <a:p> ?o }", "gh"),
+        ("SELECT (COUNT(*) AS ?n) { ?s <a:p> ?o } GROUP BY ?s", "g"),
+        ("<a:s> <a:p>* ?y", "gh"),
+        ("<a:s> <a:p> ?y OPTIONAL { VALUES ?x { 1 } }", "g"),
+        ("VALUES ?x { 1 } ?s <a:p> ?o", "g"),
+    ],
+)
+def test_graphs_without_statements_that_match(inner: str, graphs: str) -> None:
+    """Each named graph counts where a pattern may have a solution of no statements (SPARQL 1.1, section 18.5)."""
+    data = b"<a:s> <a:p> <a:o> <a:g> .\n<a:x> <a:q> <a:o> <a:h> .\n<a:a> <a:p> <a:b> .\n"
+    found = jelly.query(data, f"SELECT DISTINCT ?g {{ ?a <a:p> ?b . GRAPH ?g {{ {inner} }} }}", format="nq")
+    assert sorted(term.value[2:] for (term,) in found) == sorted(graphs)
+
+
+def test_solutions_have_no_blank_nodes_of_patterns() -> None:
+    [(n,)] = jelly.query(b"<a:s> <a:p> 1 , 2 .", "SELECT (COUNT(DISTINCT *) AS ?n) { ?s <a:p> [] }", format="ttl")
+    assert n.value == "1"
+
+
+@pytest.mark.parametrize("key", ["STR(?s)", "(STR(?s))", "?o STRLEN(STR(?s))"])
+def test_groups_of_an_expression_without_a_name(key: str) -> None:
+    data = b"<a:s> <a:p> 1 , 1.0 . <a:t> <a:p> 1 ."
+    found = jelly.query(data, f"SELECT (COUNT(*) AS ?n) {{ ?s <a:p> ?o }} GROUP BY {key}", format="ttl")
+    assert sorted(term.value for (term,) in found) == ["1", "2"]
+
+
+def test_values_after_a_part_that_selects_all() -> None:
+    data = b"<a:s> <a:p> <a:x> , <a:y> ."
+    sparql = "SELECT ?n { { SELECT * { ?s <a:p> ?o } VALUES (?o ?n) { (<a:x> 1) (<a:y> 2) } } } ORDER BY ?n"
+    assert [term.value for (term,) in jelly.query(data, sparql, format="ttl")] == ["1", "2"]
+
+
+@pytest.mark.parametrize("where", ["?s ?p ?o", "{ ?s ?p ?o } UNION { ?s ?p ?o }"])
+def test_an_empty_template_makes_nothing(where: str) -> None:
+    assert list(jelly.query(DATA, f"CONSTRUCT {{ }} WHERE {{ {where} }}", format="nt")) == []
+
+
+def test_tags_that_differ_in_case_only(tmp_path: Path) -> None:
+    data = b'<a:1> <a:p> "x"@EN .\n<a:2> <a:p> "x"@en .\n<a:3> <a:p> "x" .'
+    path = tmp_path / "x.jelly"
+    jelly.convert(data, path, format="nt", index="terms")
+    with jelly.open(path) as file:
+        for tag, subjects in (("en", "2"), ("EN", "1"), ("En", ""), ("en", "2")):
+            found = jelly.query(file, f'SELECT ?s {{ ?s <a:p> "x"@{tag} }}')
+            assert "".join(term.value[2:] for (term,) in found) == subjects
+    both = 'SELECT ?s ?t { ?s <a:p> "x"@EN . ?t <a:p> "x"@en }'
+    assert [tuple(row) for row in jelly.query(data, both, format="nt")] == [(IRI("a:1"), IRI("a:2"))]
+    values = 'SELECT ?s { VALUES ?x { "x"@en "x"@EN } ?s <a:p> ?x }'
+    assert len(list(jelly.query(data, values, format="nt"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("type", "values"),
+    [
+        ("integer", ["-1234567890123456790", "1234567890123456787", "1234567890123456788", "1234567890123456790"]),
+        ("decimal", ["0.1", "0.1000000000000000001", "0.1000000000000000005", "0.10000000000000001"]),
+        ("dateTime", [
+            "-0044-03-15T00:00:00Z", "2019-12-31T23:29:59Z", "2020-01-01T00:30:00.5+01:00", "2020-01-01T00:00:00Z",
+            "2019-12-31T20:00:00-05:00", "10000-01-01T00:00:00",
+        ]),
+        ("date", ["2019-12-31Z", "2020-01-01+05:00", "2020-01-01Z", "2020-03-01", "12020-01-01"]),
+        ("boolean", ["0", "true"]),
+        ("double", ["-INF", "0", "INF", "NaN"]),
+    ],
+)  # fmt: skip
+def test_order_of_values(type: str, values: list[str]) -> None:
+    """As the operator "less than" has them (SPARQL 1.1, section 15.1)."""
+    lines = [f'<a:s> <a:p> "{value}"^^<http://www.w3.org/2001/XMLSchema#{type}> .' for value in values]
+    for order, expected in (("ASC", values), ("DESC", values[::-1])):
+        found = jelly.query(
+            "\n".join(sorted(lines)).encode(), f"SELECT ?o {{ ?s ?p ?o }} ORDER BY {order}(?o)", format="nt"
+        )
+        assert [term.value for (term,) in found] == expected
+
+
+def test_order_of_what_is_no_value() -> None:
+    wrong = [("sNaN", "double"), ("x", "integer"), ("2020", "dateTime"), ("maybe", "boolean")]
+    lines = [f'<a:s> <a:p> "{value}"^^<http://www.w3.org/2001/XMLSchema#{type}> .' for value, type in wrong]
+    found = jelly.query("\n".join(lines).encode(), "SELECT ?o { ?s ?p ?o } ORDER BY ?o", format="nt")
+    assert sorted(term.value for (term,) in found) == sorted(value for value, _ in wrong)
 
 
 # ---- the commands

@@ -100,6 +100,24 @@ def test_sparql_may_ask_for_any_statement() -> None:
     assert (ours, found) == (conforms, results)
 
 
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        # A class that has constraints is a shape of its instances (SHACL, section 2.1.3.3).
+        ":C a rdfs:Class ; sh:property [ sh:path :q ; sh:minCount 1 ] .",
+        # Shapes of values that have no paths, and yet ask for statements of them.
+        ":s sh:targetNode :a ; sh:property [ sh:path :p ; sh:node [ sh:closed true ] ] .",
+        ":s sh:targetNode :a ; sh:property [ sh:path :p ; sh:node [ sh:equals :q ] ] .",
+        ":s sh:targetNode :a ; sh:property [ sh:path :p ; sh:not [ sh:disjoint :r ] ] .",
+    ],
+)
+def test_shapes_that_say_little(shapes: str) -> None:
+    data = b"<x:a> <x:p> <x:b> .\n<x:b> <x:q> <x:a> .\n<x:a> <%s> <x:C> .\n" % str(rdflib.RDF.type).encode()
+    conforms, results, ours, found = both(data, shapes, format="nt")
+    assert not conforms
+    assert (ours, found) == (conforms, results)
+
+
 def test_what_can_be_read_once_is_refused() -> None:
     with pytest.raises(jelly.JellyArgumentError, match="several times"):
         jelly.rdflib.validate(iter([b"<x:a> <x:b> <x:c> ."]), b"", format="nt")

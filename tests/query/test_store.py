@@ -66,6 +66,16 @@ def test_graphs() -> None:
     assert len({*union.triples((None, None, None))}) == 2
 
 
+def test_graphs_that_blank_nodes_name() -> None:
+    store = of(b"<a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:x> _:g .\n<a:s> <a:p> <a:y> _:g .\n", "nq")
+    dataset = Dataset(store)
+    found = {str(graph.identifier): {str(term) for term in graph.objects()} for graph in dataset.graphs()}
+    assert found == {"g": {"a:x", "a:y"}, "urn:x-rdflib:default": {"a:o"}}
+    [(*_, graphs)] = store.triples((None, None, URIRef("a:x")))
+    assert [len(graph) for graph in graphs] == [2]
+    assert len(Graph(store)) == 1
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_same_as_memory_by_contract(seed: int, tmp_path: Path) -> None:
     """What RDFLib's own tests of stores ask: patterns, choices, graphs and lengths, of random quads."""

@@ -76,3 +76,11 @@ def test_refused() -> None:
         jelly.subset(b"", focus="a:s", depth=0, format="nt")
     with pytest.raises(jelly.JellyArgumentError, match="several times"):
         jelly.subset(iter([b""]), focus="a:s", format="nt")
+
+
+def test_a_sample_needs_a_seed() -> None:
+    """Else each reading of the source has other statements."""
+    dataset = jelly.scan(b"<a:s> <a:p> <a:o> .\n<a:t> <a:p> <a:o> .", format="nt")
+    with pytest.raises(jelly.JellyArgumentError, match="of a sample its seed="):
+        jelly.subset(dataset.sample(1), focus="a:s")
+    assert jelly.subset(dataset.sample(1, seed=5), focus=["a:s", "a:t"]).count() == 1

@@ -395,3 +395,13 @@ def test_to_a_compressed_file_of_one_frame(tmp_path: Path) -> None:
     other = tmp_path / "y.jelly.zst"
     assert jelly.append(b"<a:s> <a:p> <a:o> .", other, format="nt") == 1
     check(other, [Triple(IRI("a:s"), IRI("a:p"), IRI("a:o"))], True)
+
+
+def test_a_url_is_refused() -> None:
+    """It was written anew, with the new statements alone."""
+    jelly.convert(b"<a:s> <a:p> <a:o> .", "memory://appended.jelly", format="nt")
+    with pytest.raises(jelly.JellyUnsupportedError, match="memory://appended"):
+        jelly.append(b"<a:s> <a:p> <a:x> .", "memory://appended.jelly", format="nt")
+    with pytest.raises(jelly.JellyUnsupportedError, match="memory://appended"):
+        jelly.index("memory://appended.jelly")
+    assert [statement.o.value for statement in jelly.read("memory://appended.jelly")] == ["a:o"]

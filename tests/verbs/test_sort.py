@@ -234,3 +234,15 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     # All Batches together take some 50 MB, and in order as much again.
     grown = growth("", work)
     assert grown < 32 << 20, grown
+
+
+@pytest.mark.parametrize("by", ["s", "sp", "spo", "spog", "gpos"])
+def test_merged_sources_keep_statements_that_are_equal_in_the_order_alone(by: str) -> None:
+    rows = [
+        jelly.Quad(IRI("a:1"), IRI("a:p"), IRI(o), g)
+        for g in (IRI("a:h"), jelly.DefaultGraph(), IRI("a:g")) for o in ("a:z", "a:b", "a:z")
+    ]  # fmt: skip
+    each = [list(jelly.scan(jelly.dumps(some)).sort(by)) for some in (rows, rows[::2], rows[1:])]
+    merged = list(jelly.scan([[jelly.dumps(some)] for some in each], sorted_by=by).unique())
+    assert len(merged) == len({*merged}) == 6
+    assert {*merged} == {*rows}

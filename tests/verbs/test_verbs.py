@@ -218,6 +218,25 @@ def test_too_many_files(data: tuple[Path, list[Any]], tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+def test_several_files_are_not_written_to_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose name is one of a directory of this machine, too."""
+    monkeypatch.chdir(tmp_path)
+    dataset = jelly.scan(b"<a:s> <a:p> <a:o> .", format="nt")
+    for write in (
+        lambda: dataset.split("memory://bucket/part-{}.nt", rows=1),
+        lambda: dataset.split("memory://part-{}.nt", by="s"),
+        lambda: dataset.write("memory://bucket/ids", layout="ids"),
+        lambda: dataset.write("memory://bucket/graph", layout="property-graph"),
+    ):
+        with pytest.raises(jelly.JellyUnsupportedError, match="not to a URL"):
+            write()
+    assert os.listdir(tmp_path) == []
+    (tmp_path / "log.nq").write_text("<a:s> <a:p> <a:o> .")
+    done = CliRunner().invoke(cli, ["split", "--messages", "log.nq", "-o", "memory://bucket/{}.nq"])
+    assert (done.exit_code, os.listdir(tmp_path)) == (1, ["log.nq"])
+    assert "not to a URL" in done.stderr
+
+
 # ---- sample
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO, Literal, TypeAlias
 
+from jelly._bytes.names import is_url
 from jelly._bytes.sink import Sink
 from jelly._bytes.source import MAX_EXPANSION, open_local
 from jelly._core.base.batch import Batch
@@ -47,7 +48,7 @@ from jelly._formats.sniff import HEAD, refuse_other
 from jelly._options.options import COLUMN_VERSION, PatchOptions, StreamOptions
 from jelly._options.settings import checked, fitted
 from jelly._streams.drain import drain
-from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
+from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyUnsupportedError
 
 _MAGIC = b"JELLYSID"
 _START = struct.Struct("<8sqq")
@@ -138,6 +139,8 @@ def make_sidecar(
     are those of the `Decoder`. JellyError if the file is compressed and not seekable, not delimited, or broken.
     """
     name = os.fspath(path)
+    if isinstance(name, str) and is_url(name) and not os.path.exists(name):
+        raise JellyUnsupportedError("only a file of this machine gets an index, not one at a URL", source=name)
     if terms and patch:
         raise JellyArgumentError("a file of patches has no filters of terms")
     builder = FilterBuilder(limit=_MAX_FILTERS) if terms else None

@@ -72,6 +72,7 @@ class Sample:
                 raise JellyArgumentError(f"{name} is {number}: expected 0 or more")
         self._rows, self._fraction, self._seed = rows, fraction, seed
         self.needs_all = rows is not None
+        self.is_other = seed is None  # each time
 
     def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         chance = np.random.PCG64(self._seed)  # None: of the system

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jelly._bytes.part_file import PartFolder
+from jelly._bytes.part_file import PartFolder, refuse_url
 from jelly._core.algebra.content import term_hash
 from jelly._core.base.batch import Batch
 from jelly._core.base.kinds import Kind, kinds_of
@@ -80,6 +80,7 @@ def _cells(values: pa.Array, name: str) -> pa.Array:
 
 def write_property_graph(folder: str, batches: Iterable[Batch], max_columns: int, memory: int) -> int:
     """Write statements as a property graph, see `Dataset.write`: their number."""
+    refuse_url(os.fspath(folder))
     with ExitStack() as stack:
         subjects, objects = HashFile(memory // 16, stack), HashFile(memory // 16, stack)
         found = Rows(batches, memory // 2, stack)

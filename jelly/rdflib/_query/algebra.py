@@ -94,7 +94,9 @@ class Algebra:
         self._columns: dict[str, str] = {}
         # The relation that patterns are matched in: in that of all named graphs tables have the column GRAPH.
         self._source = "triples"
-        self._missing: set[str] = set()  # columns that expressions have and their tables lack
+        # Columns that expressions, or parts that are no joins, have and their tables lack: within EXISTS they have the
+        # values from outside (SPARQL 1.1, section 18.6).
+        self._missing: set[str] = set()
         self._first: dict[int, int] = {}  # how many rows are asked for of parts that are ordered, by their ids
 
     def column(self, variable: Any) -> str:
@@ -208,6 +210,7 @@ class Algebra:
         if getattr(part.expr, "name", "") != "TrueFilter":
             conditions.append(self._condition(part.expr, cells))
         sql = _select(cells, f"FROM ({a.sql}) a LEFT JOIN ({b.sql}) b ON {_all(conditions)}")
+        self._missing |= b.variables - a.bound
         return Table(sql, cells.keys(), a.bound)
 
     def _Union(self, part: Any) -> Table:
@@ -218,6 +221,7 @@ class Algebra:
     def _Minus(self, part: Any) -> Table:
         a, b = self.table(part.p1), self.table(part.p2)
         shared = a.variables & b.variables
+        self._missing |= b.variables - a.bound
         if not shared:
             return a
         conditions = _agree(a, b)
@@ -286,7 +290,7 @@ class Algebra:
         b = self.table(part.graph)
         if self._missing & a.columns:
             raise Untranslated("EXISTS with a condition on a variable from outside")
-        self._missing |= before
+        self._missing |= before | (b.variables - a.bound)
         return f"EXISTS (SELECT 1 FROM ({b.sql}) b WHERE {_all(_agree(a, b))})"
 
     def _Extend(self, part: Any) -> Table:
@@ -299,6 +303,8 @@ class Algebra:
     # ---- groups
 
     def _AggregateJoin(self, part: Any) -> Table:
+        if not all(isinstance(key, rdflib.Variable) for key in part.p.expr or ()):
+            raise Untranslated("GROUP BY of an expression that has no name")
         a = self.table(part.p.p)
         keys = [self.column(variable) for variable in part.p.expr or ()]
         known = {column: cell for column, cell in a.cells().items() if column in (*keys, *self._graph)}
@@ -319,7 +325,9 @@ class Algebra:
         cells = a.cells()
         over, distinct, rest = part.vars, "DISTINCT " if part.distinct else "", ""
         if kind == "COUNT" and over == "*":
-            return f"count({distinct}{_struct(cells, sorted(a.variables)) if distinct else '*'})"
+            # Blank nodes of patterns are no part of a solution.
+            named = {column for name, column in self._columns.items() if name.startswith("?")}
+            return f"count({distinct}{_struct(cells, sorted(a.variables & named)) if distinct else '*'})"
         if kind == "COUNT":
             return f"count({distinct}{self._value(over, cells)})"
         if kind == "SAMPLE":

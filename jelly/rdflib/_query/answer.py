@@ -23,7 +23,7 @@ from jelly.oxigraph import fill
 from jelly.rdflib._query.algebra import Algebra
 from jelly.rdflib._query.engine import LEAST, Engine
 from jelly.rdflib._query.syntax import Untranslated, is_constant, ox, parsed, rdflib, walk
-from jelly.rdflib._query.touched import Touched, touched
+from jelly.rdflib._query.touched import Touched, may_stay, touched
 from jelly.results import Results
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def answer(dataset: Dataset, sparql: str, memory: int, threads: int, explain: bo
             found = _by_duckdb(engine, algebra, dataset, asked, explain)
         return _described(dataset, algebra, found, memory) if describes and not explain else found
     except (Untranslated, RecursionError) as reason:
-        if describes:
+        # pyoxigraph asks the statements whether there is the constant that a path without steps begins at.
+        if describes or (algebra is not None and may_stay(algebra)):
             asked = Touched()
         plan = f"pyoxigraph, in memory, because of {reason}\nstatements: {_told(asked)}"
         return Answer(plan) if explain else _by_pyoxigraph(asked.of(dataset), sparql, memory, plan)

@@ -38,6 +38,7 @@ _DATA = re.compile(r"\bVALUES\s*(?:(?:[?$]\w+|\([^(){}]*\))\s*)?\{[^{}]*\}|\bIN\
 _WORD = re.compile(r"<<|>>|[?$@^]?\w[\w:]*(?:[.-]+[\w:]+)*|[^\s\w]")
 _BEGINS, _ENDS = frozenset(("(", "[", "{", "<<")), frozenset((")", "]", "}", ">>"))
 _LIST = re.compile(r"\([^(){}=<>+*/|&!,]*\)")
+_EMPTY = re.compile(r"\bconstruct\s*\{\s*\}", re.I)
 _SERVICE = re.compile(r"(?<![\w?$:-])service\b(?!:)", re.I)
 # RDFLib makes rdf:nil of an empty list, keeps the backslashes in names, loses the plus of a number, and takes an empty
 # template for none.
@@ -55,10 +56,19 @@ class Untranslated(Exception):
 
 
 class _Literal(rdflib.Literal):
-    """Makes literals of RDFLib that keep their lexical forms."""
+    """Makes literals of RDFLib that keep their lexical forms. Those with a language tag are of this class: to RDFLib
+    ``"a"@EN`` equals ``"a"@en``."""
 
     def __new__(cls, text: Any, lang: Any = None, datatype: Any = None) -> Any:
-        return rdflib.Literal.__new__(rdflib.Literal, text, lang, datatype, False)
+        return rdflib.Literal.__new__(cls if lang else rdflib.Literal, text, lang, datatype, False)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(super().__eq__(other)) and self.language == getattr(other, "language", None)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = rdflib.Literal.__hash__
 
 
 def _own(name: str, **names: Any) -> Any:
@@ -129,10 +139,18 @@ def _parsed(sparql: str) -> Any:
     bare = _TEXTS.sub(lambda found: " " if found[0].startswith("#") else found[0], sparql)
     try:
         with _lock:
-            query = _algebra.translateQuery(_parser.parseQuery(bare))
+            read = _parser.parseQuery(bare)
+            # RDFLib has no variables of the last VALUES for * in a part of a query.
+            is_lost = any(
+                part.name == "SubSelect" and part.valuesClause and not part.projection for part in walk(read.as_list())
+            )
+            query = _algebra.translateQuery(read)
     except Exception:  # RDFLib raises many
         return None
     algebra = query.algebra
+    # For RDFLib an empty template is none, as in CONSTRUCT WHERE.
+    if is_lost or (algebra.name == "ConstructQuery" and not algebra.template and _EMPTY.search(text)):
+        return None
     algebra.base = query.prologue.base or None
     if algebra.name == "SelectQuery":
         # RDFLib has those of SELECT * in no order, and without those that are in the last VALUES alone.

@@ -9,6 +9,12 @@ from jelly._dataset.dataset import Dataset
 from jelly.rdflib._query.paths import is_nullable, predicates_of
 from jelly.rdflib._query.syntax import is_constant, rdflib, walk
 
+# Parts whose solutions are made of those of their first, or only, part.
+_ROWS_OF_ONE = frozenset({
+    "LeftJoin", "Minus", "Filter", "Extend", "ToMultiSet", "Project", "Distinct", "Reduced", "OrderBy", "Slice"
+})  # fmt: skip
+_PARSED = frozenset({"GroupGraphPatternSub", "SubSelect"})
+
 
 class Touched(NamedTuple):
     """What the statements may be that the patterns of a query can match: terms for each place, or None for all."""
@@ -26,13 +32,31 @@ class Touched(NamedTuple):
         return all(b is None or (a is not None and {*a} <= {*b}) for a, b in zip(self, other, strict=True))
 
 
+def _matches(part: Any) -> bool:
+    """Whether a graph must have a statement that a pattern matches where a part has a solution in it."""
+    name = getattr(part, "name", None)
+    if name == "BGP":
+        return any(not is_nullable(path) for _, path, _ in part.triples)
+    if name in ("Join", "Union"):
+        each = _matches(part.p1), _matches(part.p2)
+        return any(each) if name == "Join" else all(each)
+    if name == "AggregateJoin":  # without keys there is one group, also of nothing
+        return bool(part.p.expr) and _matches(part.p.p)
+    return _matches(part.p1 if name in ("LeftJoin", "Minus") else part.p) if name in _ROWS_OF_ONE else False
+
+
+def may_stay(algebra: Any) -> bool:
+    """Whether a path of a query may have no steps."""
+    return any(is_nullable(path) for part in walk(algebra) if part.name == "BGP" for _, path, _ in part.triples)
+
+
 def touched(algebra: Any) -> Touched:
     """What the patterns of a query can match."""
     rows: list[list[Any]] = []
     parts = list(walk(algebra))
-    in_graphs = [part for graph in parts if graph.name == "Graph" for part in walk(graph)]
-    if any(part.name == "BGP" and not part.triples for part in in_graphs):
-        return Touched()  # names of graphs
+    # Graphs of which no statement need match, and EXISTS that RDFLib leaves as it has parsed it.
+    if any(part.name in _PARSED or (part.name == "Graph" and not _matches(part.p)) for part in parts):
+        return Touched()
     for part in parts:
         if part.name != "BGP":
             continue

@@ -33,10 +33,15 @@ _KEPT, _VALUE, _TOGETHER = 1 << 20, 256, 1 << 14
 _ROW = 1500
 _BITS = (1 << 64) - 1
 _ANCHOR = "x:x"  # stands where a term needs a statement
-_NUMBERS = re.compile(
-    r"http://www\.w3\.org/2001/XMLSchema#((?:unsigned|nonNegative|nonPositive|positive|negative)?"
+_TYPES = re.compile(
+    r"http://www\.w3\.org/2001/XMLSchema#(?:(?P<number>(?:unsigned|nonNegative|nonPositive|positive|negative)?"
     r"(?:int|integer|long|short|byte|Integer|Int|Long|Short|Byte)|decimal|double|float)"
+    r"|(?P<time>dateTime(?:Stamp)?|date)|boolean)"
 )
+_TIME = re.compile(
+    r"(-?\d{4,})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d(?:\.\d+)?))?(?:Z|([+-])(\d\d):(\d\d))?", re.ASCII
+)
+_BOOLEANS = {"false": 0, "0": 0, "true": 1, "1": 1}
 _INTEGER = ox.NamedNode("http://www.w3.org/2001/XMLSchema#integer")
 
 
@@ -238,7 +243,7 @@ class Numbers:
         )  # fmt: skip
 
     def order(self, rows: list[Row]) -> list[Any]:
-        """The texts by which terms are ordered: unbound, blank nodes, IRIs, numbers, other literals."""
+        """The texts by which terms are ordered: unbound, blank nodes, IRIs, numbers, dates and booleans, others."""
         numbers = np.array([[-1 if id is None else id] for (id,) in rows], np.int32)
         return [None if term is None else _key(term) for (term,) in self.batch(("term",), numbers)]
 
@@ -257,14 +262,45 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _key(term: Any) -> str:
-    rank, text = 3, str(term.value) if not isinstance(term, QuotedTriple) else str(term)
+    rank, text = 4, str(term.value) if not isinstance(term, QuotedTriple) else str(term)
     if isinstance(term, BlankNode):
         rank = 0
     elif isinstance(term, IRI):
         rank = 1
-    elif isinstance(term, Literal) and _NUMBERS.fullmatch(term.datatype.value):
-        with suppress(ArithmeticError):
-            # The bits of a number, which are in its order but that negative ones go backwards.
-            [bits] = unpack(">Q", pack(">d", float(Decimal(text.replace("INF", "Infinity"))) + 0.0))
-            rank, text = 2, f"{bits ^ (_BITS if bits >> 63 else 1 << 63):016x}"
+    elif isinstance(term, Literal) and (type := _TYPES.fullmatch(term.datatype.value)):
+        with suppress(ArithmeticError, ValueError, KeyError):
+            if type["number"]:
+                number = Decimal(text.replace("INF", "Infinity"))
+                rank, text = 2, _bits(float(number) if type["number"] in ("double", "float") else number)
+            elif type["time"]:
+                rank, text = 3, type["time"][:4] + _bits(_seconds(text))
+            else:
+                rank, text = 3, str(_BOOLEANS[text])
     return f"{rank}{text}"
+
+
+def _bits(number: Decimal | float) -> str:
+    """The bits of a number, which are in its order but that negative ones go backwards, and those of what it is more
+    than that: integers of 64 bits are more exact than a double."""
+    made = ""
+    for _ in range(2):
+        near = float(number) + 0.0
+        [bits] = unpack(">Q", pack(">d", near))
+        made += f"{bits ^ (_BITS if bits >> 63 else 1 << 63):016x}"
+        number = Decimal(number) - Decimal(near) if isinstance(number, Decimal) else 0.0
+    return made
+
+
+def _seconds(text: str) -> Decimal:
+    """The seconds of an xsd:date or xsd:dateTime, that of UTC where it has no time zone. ValueError if it is none."""
+    found = _TIME.fullmatch(text)
+    if found is None:
+        raise ValueError
+    year, month, day, hours, minutes, sign, *zone = (int(part + "1" if part in "+-" else part) for part in (
+        each or "0" for each in found.group(1, 2, 3, 4, 5, 7, 8, 9)
+    ))  # fmt: skip
+    # Of years that begin in March, in the calendar of Gregory.
+    year, month = (year, month - 3) if month > 2 else (year - 1, month + 9)
+    days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day
+    minutes += 60 * hours - sign * (60 * zone[0] + zone[1])
+    return 60 * Decimal(1440 * days + minutes) + Decimal(found[6] or 0)
