@@ -21,8 +21,8 @@ def _parts(path: Any) -> list[Any]:
 
 
 def is_nullable(path: Any) -> bool:
-    """Whether a path may have no steps."""
-    if isinstance(path, (rdflib.URIRef, NegatedPath)):
+    """Whether a path, or the term in its place, may have no steps."""
+    if isinstance(path, (rdflib.term.Identifier, NegatedPath)):
         return False
     each = map(is_nullable, _parts(path))
     return bool(getattr(path, "zero", False)) or (all(each) if isinstance(path, SequencePath) else any(each))
