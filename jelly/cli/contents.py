@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import click
 import jelly
 from jelly._formats.registry import Content, find, holds_statements, table_kind
 from jelly._options.options import PatchStreamType, StatementType
+from jelly._streams.inputs import of_content
 from jelly.cli.common import default_threads, progress_bar
 from jelly.cli.options import Given, refuse
 from jelly.cli.reading import inputs, output_of
@@ -74,11 +77,14 @@ def convert(
     return {"operations" if content is Content.PATCH else "rows": done.statements}
 
 
-def _messages(files: Sequence[str], reading: Given) -> Iterator[Any]:
-    from jelly.messages import MessageReader
+def items_of(content: Content, files: Sequence[str], reading: Given) -> Iterator[Any]:
+    """The patches or messages of files, one after the other."""
+    reader = of_content(content, "Reader")
+    found = inputs(files, reading, content, lambda format, file, content: find(format, file, content=content))
+    return (one for file, settings in found for one in reader(file, **settings))
 
-    for file, settings in inputs(files, reading, Content.MESSAGES):
-        yield from MessageReader(file, **settings)
+
+patches_of = partial(items_of, Content.PATCH)
 
 
 def _join_messages(files: Sequence[str], dst: str, reading: Given, output: dict[str, Any]) -> dict[str, int]:
@@ -86,25 +92,25 @@ def _join_messages(files: Sequence[str], dst: str, reading: Given, output: dict[
     from jelly.messages import MessageWriter
 
     with MessageWriter(dst, **output) as writer:
-        for message in _messages(files, reading):
+        for message in items_of(Content.MESSAGES, files, reading):
             writer.write(message)
     return {"messages": writer.messages, "statements": writer.statements}
 
 
 def split_messages(
     files: Sequence[str], output: str, to: str | None, reading: Given
-) -> Iterator[tuple[Path, int]]:
+) -> Iterator[dict[str, Any]]:
     """Write each message to a file of its own, whose name has its number for {}; yield its path and its statements."""
     from jelly.messages import MessageWriter
 
     if "{}" not in Path(output).name:
         raise click.UsageError("give --output: the name of each message, such as 'parts/{}.nq'")
     Path(output).parent.mkdir(parents=True, exist_ok=True)
-    for number, message in enumerate(_messages(files, reading)):
+    for number, message in enumerate(items_of(Content.MESSAGES, files, reading)):
         path = Path(output.replace("{}", str(number)))
         with MessageWriter(path, format=to) as writer:
             writer.write(message)
-        yield path, writer.statements
+        yield {"file": str(path), "statements": writer.statements}
 
 
 # ---- patches
@@ -116,20 +122,12 @@ def patch_options(stream: Given | None) -> dict[str, Any] | None:
     return kept | stream if stream else None
 
 
-def patches_of(files: Sequence[str], reading: Given) -> Iterator[Any]:
-    """The patches of files, one after the other."""
-    from jelly.patch import read_patches
-
-    found = inputs(files, reading, Content.PATCH, lambda format, file, *_: find(format, file, content=Content.PATCH))
-    return (one for file, settings in found for one in read_patches(file, **settings))
-
-
-def write_patches(dst: str, writing: Given, found: Iterable[Any], options: Any = None) -> int:
+def write_patches(dst: str, writing: Given, found: Iterable[Any]) -> int:
     """Write patches; how many."""
     from jelly.patch import PatchWriter
 
     _, how = output_of(dst, writing, text="rdfp", content=Content.PATCH)
-    with PatchWriter(dst, options, format=how["to"], seekable=how["seekable"]) as writer:
+    with PatchWriter(dst, format=how["to"], seekable=how["seekable"]) as writer:
         n = 0
         for one in found:
             writer.write(one)
@@ -173,8 +171,7 @@ def inspect_patches(file: str, reading: Given) -> dict[str, Any]:
         for one in reader
     ]
     options = reader.options
-    about = None if options is None else {name: getattr(options, name) for name in options.__slots__}
-    index = None if options is None else _index(file)
+    about, index = (None, None) if options is None else (asdict(options), _index(file))
     return {"format": reader.format.name, "options": about, "index": index, "patches": found}
 
 
