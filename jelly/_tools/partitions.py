@@ -26,8 +26,6 @@ from jelly._core.base.kinds import Kind
 from jelly._streams.spool import PartFile
 from jelly.errors import JellyLimitError
 
-__all__ = ["LITERAL", "Partitions", "counted", "is_absolute", "name_of", "namespace", "refuse_more", "runs", "starts"]
-
 # How an IRI begins, and the name of no other term.
 _ABSOLUTE = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
 Array = np.ndarray[Any, np.dtype[Any]]

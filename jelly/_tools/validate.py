@@ -34,8 +34,6 @@ from jelly._tools.compare import as_quad
 from jelly._tools.inspect import OF_ANY, format_to_check, open_jelly, reader_of, restart_problem
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError
 
-__all__ = ["Problem"]
-
 
 @checked(OF_ANY)
 def validate(

@@ -14,8 +14,6 @@ from jelly._tools.partitions import is_absolute
 if TYPE_CHECKING:
     from jelly._tools.describe import Description, GraphDescription, PropertyPartition
 
-__all__ = ["PREFIXES", "statements"]
-
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 PREFIXES = {
     "void": "http://rdfs.org/ns/void#",

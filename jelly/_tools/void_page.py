@@ -13,8 +13,6 @@ from jelly._options.namespaces import shortened
 if TYPE_CHECKING:
     from jelly._tools.describe import Description, GraphDescription
 
-__all__ = ["page"]
-
 _ROWS, _NODES, _ARROWS, _LABEL = 30, 14, 60, 40  # bars, classes and links of the picture, characters of a label
 _STYLE = (
     "body{font:14px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"

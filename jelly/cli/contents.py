@@ -48,26 +48,26 @@ def convert(
         refuse("several files of patches", _ANY | reading.keys())
         return {"patches": write_patches(dst, writing, patches_of(files, reading))}
     keywords: dict[str, Any] = {"content": WORDS[content]}
-    output = {name: value for name, value in writing.items() if name != "format"}
+    output = dict(writing)
+    to = output.pop("format", None)
     if content is Content.MESSAGES:
-        keywords |= {"to": writing.get("format") or ("nq" if dst == "-" else None), "writing": output}
+        keywords |= {"to": to or ("nq" if dst == "-" else None), "writing": output}
         if len(files) > 1:
             return _join_messages(files, dst, reading, {"format": keywords["to"], **output})
     elif content is Content.PATCH and table_kind(dst):
-        keywords |= {"to": writing.get("format")} | output
+        keywords |= {"to": to} | output
     elif content is Content.RESULTS:
-        sides = [
+        content, other = (
             Content.STATEMENTS if holds_statements(*side) else content
-            for side in ((files[0], reading.get("format")), (dst, writing.get("format")))
-        ]
-        made = output_of(dst, writing, stream, text="tsv", content=sides[1])[1]
-        keywords |= {"to": made.pop("to"), "writing": made if sides[1] is Content.STATEMENTS else {}}
-        content = sides[0]
+            for side in ((files[0], reading.get("format")), (dst, to))
+        )
+        made = output_of(dst, writing, stream, text="tsv", content=other)[1]
+        keywords |= {"to": made.pop("to"), "writing": made if other is Content.STATEMENTS else {}}
     else:
         keywords |= output_of(dst, writing, text="rdfp", content=content)[1]
     if content is Content.PATCH:
-        keywords |= {"options": patch_options(stream), "layout": layout}
-        keywords["threads"] = threads or default_threads([*files])
+        threads = threads or default_threads([*files])
+        keywords |= {"options": patch_options(stream), "layout": layout, "threads": threads}
     is_table = content is Content.PATCH and table_kind(files[0])
     settings = {"format": reading.get("format")} if is_table else inputs(files, reading, content)[0][1]
     with progress_bar("Converting", dst == "-") as progress:

@@ -11,8 +11,6 @@ from jelly.cli.options import SIZE, Files, Given, command, forms, option, reads,
 from jelly.cli.reading import names, output_of
 from jelly.results import Results, write_results
 
-__all__ = ["query"]
-
 
 def _text(sparql: str) -> str:
     """The text of a query, which may be that of a file."""
