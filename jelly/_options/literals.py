@@ -142,20 +142,18 @@ def _base64(text: str) -> bytes | None:
     return b64decode(text.replace(" ", ""), validate=True) if text == text.strip() else None
 
 
-_READERS: dict[str, Callable[[str], Any]] = {
-    _XSD + name: read
-    for name, read in {
-        **{name: _reader(_INTEGER, partial(_integer, *ends)) for name, ends in _RANGES.items()},
-        "string": str,
-        "boolean": _BOOLEAN.get,
-        "decimal": _reader(_DECIMAL, Decimal),
-        "double": _reader(_DOUBLE, float),
-        "float": _reader(_DOUBLE, float),
-        "date": _reader(_DAY, date.fromisoformat),
-        "time": _reader(f"{_TIME}{_ZONE}?", lambda *clock: _time(*clock)[0]),
-        "dateTime": _reader(f"{_DAY}T{_TIME}{_ZONE}?", _datetime),
-        "dateTimeStamp": _reader(f"{_DAY}T{_TIME}{_ZONE}", _datetime),
-        "hexBinary": _reader(_HEX, bytes.fromhex),
-        "base64Binary": _base64,
-    }.items()
+_READERS_BY_NAME: dict[str, Callable[[str], Any]] = {
+    **{name: _reader(_INTEGER, partial(_integer, *ends)) for name, ends in _RANGES.items()},
+    "string": str,
+    "boolean": _BOOLEAN.get,
+    "decimal": _reader(_DECIMAL, Decimal),
+    "double": _reader(_DOUBLE, float),
+    "float": _reader(_DOUBLE, float),
+    "date": _reader(_DAY, date.fromisoformat),
+    "time": _reader(f"{_TIME}{_ZONE}?", lambda *clock: _time(*clock)[0]),
+    "dateTime": _reader(f"{_DAY}T{_TIME}{_ZONE}?", _datetime),
+    "dateTimeStamp": _reader(f"{_DAY}T{_TIME}{_ZONE}", _datetime),
+    "hexBinary": _reader(_HEX, bytes.fromhex),
+    "base64Binary": _base64,
 }
+_READERS = {_XSD + name: read for name, read in _READERS_BY_NAME.items()}

@@ -382,7 +382,7 @@ def differences(table: StatementTable, max_work: int = MAX_COMPARE_WORK) -> Iter
     if matching.too_much_alike:
         raise JellyError(TOO_MUCH_ALIKE)
     shapes = [Counter(map(text, table.open_statements(side).tolist())) for side in (0, 1)]
-    found = [
+    found: list[tuple[str, str | None]] = [
         (name, shape)
         for i, name in enumerate(("left", "right"))
         for shape in (shapes[i] - shapes[1 - i]).elements()

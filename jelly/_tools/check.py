@@ -30,8 +30,11 @@ _NO_ROWS = ("options", "graph_start", "graph_end", "namespace", "other")
 
 
 _NODES, _TRIPLES = kinds_of("node"), kinds_of("triple")
-# Kinds of terms that RDF 1.1 and RDF-star allow, by slot.
-ALLOWED = (_NODES + _TRIPLES, (Kind.IRI,), kinds_of("term"), _NODES)
+# Whether a kind of terms is a triple, and for each slot whether RDF 1.1 and RDF-star do not allow it there.
+_IS_TRIPLE = np.isin(np.arange(256), _TRIPLES)
+_IS_GENERALIZED = [
+    np.isin(np.arange(256), kinds, invert=True) for kinds in (_NODES + _TRIPLES, (Kind.IRI,), kinds_of("term"), _NODES)
+]
 # Maximum number of differing statements to show; after a missing statement all others differ.
 _SHOWN = 10
 
@@ -121,7 +124,7 @@ class Check:
         """Report statements whose graph is a quoted triple: no version of RDF has these, and Jelly cannot hold them."""
         if batch.variables is not None or batch.g is None or not len(batch.quoted):
             return
-        for row in np.flatnonzero((batch.g >= 0) & (np.isin(batch.kind[batch.g], _TRIPLES))).tolist():
+        for row in np.flatnonzero((batch.g >= 0) & _IS_TRIPLE[batch.kind[batch.g]]).tolist():
             self.add(f"statement {batch.first_row + row}: a quoted triple as graph, which no version of RDF allows")
 
     def compare_with(self, batch: Batch | None) -> None:
@@ -214,10 +217,10 @@ class Check:
         # By flag, for each slot which terms need it there.
         needs: dict[str, list[Any]] = {}
         if len(batch.quoted) and not options.rdf_star:
-            needs["rdf_star"] = [np.isin(kinds, _TRIPLES)] * 4
+            needs["rdf_star"] = [_IS_TRIPLE[kinds]] * 4
         if not options.generalized_statements:
             generalized = np.append(generalized_terms(batch), False)
-            needs["generalized_statements"] = [~np.isin(kinds, allowed) | generalized for allowed in ALLOWED]
+            needs["generalized_statements"] = [wrong[kinds] | generalized for wrong in _IS_GENERALIZED]
         for flag, terms in needs.items():
             masks = []
             for slot, ids in enumerate(columns):
@@ -248,7 +251,7 @@ def generalized_terms(batch: Batch) -> Any:
     is_compound = np.isin(kinds, kinds_of("compound"))
     bad = np.zeros(len(quoted), bool)
     for slot in range(3):
-        bad |= ~np.isin(kinds[quoted[:, slot]], ALLOWED[slot])
+        bad |= _IS_GENERALIZED[slot][kinds[quoted[:, slot]]]
     while True:
         wrong[is_compound] = bad[batch.aux[is_compound]]
         after = bad | wrong[quoted].any(axis=1)

@@ -103,10 +103,11 @@ def starts(*columns: Array) -> Array:
 def runs(begins: Array, chosen: Array) -> tuple[Array, Array, Array]:
     """Of some lists, which lie one after the other and begin at these places: the places of all their items, for each
     item the number of its list among the chosen ones, and where in these the items of each list begin."""
-    lengths = begins[chosen + 1] - begins[chosen]
+    at = begins[chosen]
+    lengths = begins[1:][chosen] - at
     first = np.cumsum(lengths) - lengths
     owner = np.repeat(np.arange(len(chosen)), lengths)
-    return np.arange(len(owner)) + (begins[chosen] - first)[owner], owner, first
+    return np.arange(len(owner)) + (at - first)[owner], owner, first
 
 
 def _dense(keys: Array) -> tuple[Array, Array]:
