@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from operator import index
 from types import NoneType, UnionType
@@ -223,12 +224,11 @@ class _Signed:
         own = [each for each in told.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
         if len(own) < len(told.parameters):
             # Some are in both tables, with defaults of their own.
-            most, least = sorted((READ, WRITE), key=lambda table: -len(self._known & table.keys()))
-            rows = {**NAMED, **least, **most}
-            order = [*most, *least, *NAMED]
-            names = sorted(self._known - {each.name for each in own}, key=(order + sorted(self._known)).index)
-            defaults = {name: rows[name].default if name in rows else None for name in names}
-            own += [Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, value in defaults.items()]
+            rows = ChainMap(*sorted((READ, WRITE), key=lambda table: -len(self._known & table.keys())), NAMED)
+            order = [name for table in rows.maps for name in table] + sorted(self._known)
+            for name in sorted(self._known - {each.name for each in own}, key=order.index):
+                default = rows[name].default if name in rows else None
+                own.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default))
         return told.replace(parameters=own)
 
 

@@ -52,17 +52,15 @@ class BlankNodeBijection:
         return False
 
     def _same(self, x: Any, y: Any, new: list[tuple[str, str]]) -> bool:
-        if isinstance(x, BlankNode):
-            if not isinstance(y, BlankNode):
-                return False
+        if isinstance(x, BlankNode) and isinstance(y, BlankNode):
             a, b = x.value, y.value
             if a not in self._there and b not in self._back:
                 self._there[a] = b
                 self._back[b] = a
                 new.append((a, b))
             return self._there.get(a) == b
-        if isinstance(x, QuotedTriple):
-            return isinstance(y, QuotedTriple) and all(self._same(a, b, new) for a, b in zip(x, y, strict=True))
+        if isinstance(x, QuotedTriple) and isinstance(y, QuotedTriple):
+            return all(self._same(a, b, new) for a, b in zip(x, y, strict=True))
         return bool(x == y)
 
 

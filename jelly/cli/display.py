@@ -143,7 +143,7 @@ def _show_inspection(name: str, found: Inspection) -> None:
         head = ["offset", "bytes", "statements", *("graphs" for _ in graphs), "names", "prefixes", "datatypes"]
         frames = [
             (
-                *(frame.index, frame.offset, frame.bytes, frame.statements),
+                frame.index, frame.offset, frame.bytes, frame.statements,
                 *(frame.rows[kind] for kind in kinds if kind in frame.rows),
                 ", ".join(f"{key}={value}" for key, value in frame.metadata.items()),
             )
@@ -237,7 +237,7 @@ def _show_results(name: str, found: ResultStats) -> None:
     kinds = ("iri", "bnode", "literal", "triple", *odd)
     rows = [
         (
-            *(variable, about.bound, about.unbound, about.values.distinct),
+            variable, about.bound, about.unbound, about.values.distinct,
             *(about.kinds.get(kind, 0) for kind in kinds),
         )
         for variable, about in found.variables.items()

@@ -403,10 +403,12 @@ def _signals_close(feed: Any) -> Iterator[None]:
 
 def _described(info: Any) -> dict[str, Any]:
     """The metadata of a topic, for JSON."""
-    found: dict[str, Any] = {"name": info.name, "content": "patches" if info.patches else "statements"}
-    found |= {name: getattr(info, name) for name in ("first", "end", "bytes", "statements", "subscribers")}
-    found |= {"owner": info.owner or None, "keep_bytes": info.keep_bytes, "keep_age": info.keep_age}
-    found["updated"] = info.updated.isoformat(timespec="seconds") if info.updated is not None else None
+    found: dict[str, Any] = {
+        "name": info.name, "content": "patches" if info.patches else "statements",
+        **{name: getattr(info, name) for name in ("first", "end", "bytes", "statements", "subscribers")},
+        "owner": info.owner or None, "keep_bytes": info.keep_bytes, "keep_age": info.keep_age,
+        "updated": info.updated and info.updated.isoformat(timespec="seconds"),
+    }  # fmt: skip
     if info.options is not None:
         found["options"] = {name: getattr(value, "name", value) for name, value in asdict(info.options).items()}
     return found
