@@ -46,8 +46,11 @@ def _labels(found: Description) -> Callable[[str], str]:
 
 
 def _graph(graph: GraphDescription, label: Callable[[str], str]) -> str:
-    told = {"triples": graph.triples, "subjects": graph.subjects, "objects": graph.objects, "classes": graph.n_classes}
-    facts = ", ".join(f"{n:,} {name}" for name, n in (told | {"properties": len(graph.properties)}).items())
+    told = {
+        "triples": graph.triples, "subjects": graph.subjects, "objects": graph.objects, "classes": graph.n_classes,
+        "properties": len(graph.properties),
+    }  # fmt: skip
+    facts = ", ".join(f"{n:,} {name}" for name, n in told.items())
     links: Counter[str] = Counter()
     for sources in graph.linksets.values():
         for source, targets in sources.items():

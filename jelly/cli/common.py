@@ -131,21 +131,18 @@ def is_terminal(stream: Any) -> bool:
     return stream is not None and stream.isatty() is True
 
 
-@contextlib.contextmanager
 def progress_bar(
     what: str, quiet: bool = False, in_bytes: bool = False
-) -> Iterator[Callable[[int, int | None, int | None], object] | None]:
+) -> contextlib.AbstractContextManager[Callable[[int, int | None, int | None], object] | None]:
     """A progress bar on standard error: only on a terminal, and not together with data on the same one.
 
     With ``in_bytes`` it shows the bytes, too.
     """
     if quiet or not is_terminal(sys.stderr):
-        yield None
-        return
+        return contextlib.nullcontext()
     from jelly.cli.display import progress
 
-    with progress(what, in_bytes) as update:
-        yield update
+    return progress(what, in_bytes)
 
 
 FORM = "jelly: form of the result"  # in the context of a command
