@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 from jelly._bytes.sink import Sink
@@ -80,6 +79,8 @@ def _draw(found: Stats, title: str) -> Figure:
         ("Length of literals", found.literal_bytes, "bytes of UTF-8", "literals", "#b9722d"),
     ]  # fmt: skip
     curves = [curve for curve in curves if curve[1]]
+    # A chart that is alone in the last line takes the full width.
+    pairs = [group[i : i + 2] for group in (bars, curves) for i in range(0, len(group), 2)]
     # Charts side by side get the same number of lines, so that all bars have the same thickness.
     lines = [max(3, *(min(counts.distinct, _BARS) for _, counts, _ in bars[i : i + 2])) for i in range(0, len(bars), 2)]
     heights = [0.27 * n + 0.6 for n in lines] + [3.2] * (-(-len(curves) // 2))
@@ -90,21 +91,14 @@ def _draw(found: Stats, title: str) -> Figure:
     for name, counts, _ in bars:
         if name in ("Predicates", "Classes", "Graphs"):
             numbers += f", {'over ' if counts.folded else ''}{counts.distinct:,} {name.lower()}"
-    heading = figure.suptitle(f"{title}\n{numbers}" if title else numbers, fontsize=13, color=_INK, parse_math=False)
-    heading.set_linespacing(1.5)
+    heading = f"{title}\n{numbers}" if title else numbers
+    figure.suptitle(heading, fontsize=13, color=_INK, parse_math=False, linespacing=1.5)
     if heights:
-        grid = figure.add_gridspec(len(heights), 2, height_ratios=heights)
-
-        def charts(first: int, n: int) -> Iterator[Any]:
-            for i in range(n):
-                # A chart that is alone in the last line takes the full width.
-                alone = i == n - 1 and i % 2 == 0
-                yield figure.add_subplot(grid[first + i // 2, :] if alone else grid[first + i // 2, i % 2])
-
-        for i, chart in enumerate(charts(0, len(bars))):
-            _bar_chart(chart, *bars[i], found, lines[i // 2])
-        for chart, curve in zip(charts(len(lines), len(curves)), curves, strict=True):
-            _distribution(chart, *curve)
+        charts = figure.subplot_mosaic([[pair[0][0], pair[-1][0]] for pair in pairs], height_ratios=heights)
+        for i, bar in enumerate(bars):
+            _bar_chart(charts[bar[0]], *bar, found, lines[i // 2])
+        for curve in curves:
+            _distribution(charts[curve[0]], *curve)
     return figure
 
 

@@ -375,21 +375,19 @@ class Counting:
 
     def _count_literals(self, batch: Batch, uses: npt.NDArray[np.int64]) -> None:
         kind, aux = batch.kind, batch.aux
-        for wanted, tally in ((Kind.LANG, self.tallies["languages"]), (Kind.TYPED, self.tallies["datatypes"])):
-            ids = np.flatnonzero((kind == wanted) & (uses > 0))
+        tagged, typed = (np.flatnonzero((kind == wanted) & (uses > 0)) for wanted in (Kind.LANG, Kind.TYPED))
+        for ids, name in ((tagged, "languages"), (typed, "datatypes")):
             if len(ids):
                 used = np.bincount(aux[ids], uses[ids], minlength=batch.n_terms).astype(np.int64)
-                _tally(batch, used, tally)
-        tagged = np.flatnonzero((kind == Kind.LANG) & (uses > 0))
-        directed = tagged[kind[aux[tagged]] != Kind.TEXT]
-        number = int(uses[directed].sum())
-        for name, times in (
-            (XSD_STRING_IRI, int(uses[kind == Kind.LITERAL].sum())),
-            (LANG_STRING_IRI, int(uses[tagged].sum()) - number),
-            (DIR_LANG_STRING_IRI, number),
+                _tally(batch, used, self.tallies[name])
+        is_plain = kind[aux[tagged]] == Kind.TEXT  # a language tag without a base direction
+        for iri, those in (
+            (XSD_STRING_IRI, uses[kind == Kind.LITERAL]),
+            (LANG_STRING_IRI, uses[tagged][is_plain]),
+            (DIR_LANG_STRING_IRI, uses[tagged][~is_plain]),
         ):
-            if times:
-                self.tallies["datatypes"].add(name, times)
+            if times := int(those.sum()):
+                self.tallies["datatypes"].add(iri, times)
         ids = np.flatnonzero(_ARE_LITERALS[kind] & (uses > 0))
         start = batch.start
         self.sizes += _by_power(start[ids + 1] - start[ids], uses[ids])
@@ -400,8 +398,8 @@ class Counting:
         lengths = np.diff(begins)
         if column[0] == self.last:
             lengths[0] += self.run
-        elif self.run:
-            self.runs += _by_power(np.array([self.run]))
+        else:
+            self._end_run()
         # The last run may continue in the next Batch.
         self.runs += _by_power(lengths[:-1])
         self.last, self.run = column[-1], int(lengths[-1])
@@ -453,7 +451,7 @@ def _tally(batch: Batch, used: npt.NDArray[np.int64], tally: Tally) -> dict[int,
     """Add the used terms to ``tally``. Return their names by term id."""
     ids = np.flatnonzero(used)
     names = {i: name_of(batch, i) for i in ids.tolist()}
-    for (_, name), n in zip(names.items(), used[ids].tolist(), strict=True):
+    for name, n in zip(names.values(), used[ids].tolist(), strict=True):
         tally.add(name, n, len(name))
     return names
 
@@ -480,7 +478,7 @@ def _kinds(numbers: npt.NDArray[np.int64]) -> dict[str, int]:
     found: Counter[str] = Counter()
     for name, n in zip((*_KINDS, "default"), numbers.tolist(), strict=True):
         found[name] += n
-    return {name: n for name, n in found.items() if n}
+    return dict(+found)  # those that occur
 
 
 @overload

@@ -7,6 +7,8 @@ constants, which ``tests/support/fixed_limits.py`` lists for the page.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 JELLY = "Jelly, Jelly-Patch, Jelly-SPARQL"
 LINES = "N-Triples, N-Quads, RDF Patch"
 ROWS = "RDF Thrift, RDF Protobuf and their results, RDF Patch Thrift"
@@ -14,7 +16,7 @@ SYNTAXES = "Turtle, TriG, RDF/XML, JSON-LD, N3"
 LOGS = "message logs"
 
 
-class Limit:
+class Limit(NamedTuple):
     """A limit that a keyword sets.
 
     Attributes
@@ -34,11 +36,12 @@ class Limit:
     """
 
     # No dataclass: this is imported with the package, and making one takes half a millisecond.
-    __slots__ = ("default", "fits", "formats", "name", "of", "unit")
-
-    def __init__(self, name: str, default: int, unit: str, of: str, formats: str, fits: bool = False) -> None:
-        self.name, self.default, self.unit = name, default, unit
-        self.of, self.formats, self.fits = of, formats, fits
+    name: str
+    default: int
+    unit: str
+    of: str
+    formats: str
+    fits: bool = False
 
     @property
     def help(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from operator import index
 from types import NoneType, UnionType
@@ -39,17 +40,15 @@ def refuse_unknown(
     others = elsewhere or {}
     for name in given:
         if name not in known:
-            if not isinstance(name, str):
-                raise JellyArgumentError(f"{of + ' has no' if of else 'unknown'} keyword {name!r}: expected a str")
             from difflib import get_close_matches
 
-            near = get_close_matches(name, {*known, *others}, 1)
-            if near and near[0] in others:
-                advice = others[near[0]]
+            is_text = isinstance(name, str)
+            near = get_close_matches(name, {*known, *others}, 1) if is_text else []
+            advice = f"expected one of {', '.join(sorted(known))}" if known else "it takes none"
+            if not is_text:
+                advice = "expected a str"
             elif near:
-                advice = f"did you mean {near[0]!r}?"
-            else:
-                advice = f"expected one of {', '.join(sorted(known))}" if known else "it takes none"
+                advice = others.get(near[0], f"did you mean {near[0]!r}?")
             raise JellyArgumentError(f"{of + ' has no' if of else 'unknown'} keyword {name!r}: {advice}")
 
 
@@ -59,22 +58,14 @@ _MOST_TYPES = 100
 _SHORT = 32
 
 
-def _is_whole(value: Any) -> bool:
-    try:
-        return -(1 << 63) <= index(value) < 1 << 63
-    except (TypeError, OverflowError):
-        return False
+def _test_number(number_of: Callable[[Any], float]) -> Callable[[Any], bool]:
+    def is_number(value: Any) -> bool:
+        try:
+            return -(1 << 63) <= number_of(value) < 1 << 63
+        except (TypeError, ValueError, OverflowError):
+            return False
 
-
-def _is_number(value: Any) -> bool:
-    try:
-        return -(1 << 63) <= float(value) < 1 << 63
-    except (TypeError, ValueError, OverflowError):
-        return False
-
-
-def _is_anything(value: Any) -> bool:
-    return True
+    return is_number
 
 
 def _test(kind: Any) -> Callable[[Any], bool]:
@@ -88,17 +79,19 @@ def _test(kind: Any) -> Callable[[Any], bool]:
     if kind is bool:
         return lambda value: not isinstance(value, (str, bytes))  # else as in any condition; "no" would be true
     if kind in (int, float):
-        return _is_whole if kind is int else _is_number
+        return _test_number(index if kind is int else float)
     if origin is Callable:
         return callable
     outer = NoneType if kind is None else origin or kind
     if kind is Any or not isinstance(outer, type) or getattr(outer, "_is_protocol", False):
-        return _is_anything  # type variables, too
+        return lambda value: True  # type variables, too
     parts = _items(kind)
     tests = [_test(part) for part in parts if part is not ...]
     if outer is tuple and parts[-1:] != (...,):
         return lambda value: (
-            isinstance(value, (tuple, list)) and len(value) == len(tests) and all(map(_apply, tests, value))
+            isinstance(value, (tuple, list))
+            and len(value) == len(tests)
+            and all(test(item) for test, item in zip(tests, value, strict=True))
         )
     if not parts:
         return lambda value: isinstance(value, outer)
@@ -111,10 +104,6 @@ def _test(kind: Any) -> Callable[[Any], bool]:
         )
 
     return has_items
-
-
-def _apply(test: Callable[[Any], bool], value: Any) -> bool:
-    return test(value)
 
 
 def _test_any(kinds: Iterable[Any]) -> Callable[[Any], bool]:
@@ -235,12 +224,11 @@ class _Signed:
         own = [each for each in told.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
         if len(own) < len(told.parameters):
             # Some are in both tables, with defaults of their own.
-            most, least = sorted((READ, WRITE), key=lambda table: -len(self._known & table.keys()))
-            rows = {**NAMED, **least, **most}
-            order = [*most, *least, *NAMED]
-            names = sorted(self._known - {each.name for each in own}, key=(order + sorted(self._known)).index)
-            defaults = {name: rows[name].default if name in rows else None for name in names}
-            own += [Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, value in defaults.items()]
+            rows = ChainMap(*sorted((READ, WRITE), key=lambda table: -len(self._known & table.keys())), NAMED)
+            order = [name for table in rows.maps for name in table] + sorted(self._known)
+            for name in sorted(self._known - {each.name for each in own}, key=order.index):
+                default = rows[name].default if name in rows else None
+                own.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default))
         return told.replace(parameters=own)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -24,6 +25,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.kinds import Kind
 from jelly._core.ntriples.statement_table import StatementTable
 from jelly._tools.compare import TOO_MUCH_ALIKE, Pattern, TooMuchAlike, map_component
+from jelly._tools.partitions import runs, starts
 from jelly.errors import JellyError, JellyWarning
 
 # Levels of quoted triples in quoted triples that are shown: some quote others so often that no memory holds them
@@ -56,18 +58,11 @@ def _mixed(x: _Hashes) -> _Hashes:
     return found
 
 
-def _starts(numbers: Any) -> npt.NDArray[np.bool_]:
-    """Where a number differs from the one before."""
-    found = np.ones(len(numbers), bool)
-    np.not_equal(numbers[1:], numbers[:-1], out=found[1:])
-    return found
-
-
 def _distinct(numbers: Any, n: int) -> Any:
     """The different numbers among some below n, sorted."""
     if len(numbers) <= n >> 5:
         numbers = np.sort(numbers)
-        return numbers[_starts(numbers)]
+        return numbers[starts(numbers)]
     is_there = np.zeros(n, bool)
     is_there[numbers] = True
     return np.flatnonzero(is_there)
@@ -80,15 +75,6 @@ def _pairs(keys: Any, left: npt.NDArray[np.bool_]) -> tuple[Any, Any]:
     is_single = ((counts[0] == 1) & (counts[1] == 1))[index]
     x, y = (np.flatnonzero(is_single & side) for side in (left, ~left))
     return x[np.argsort(index[x])], y[np.argsort(index[y])]
-
-
-def _runs(begin: Any, chosen: Any) -> tuple[Any, Any, Any]:
-    """Of some lists, which lie one after the other and begin at these places: the places of all their items, for each
-    item the number of its list among the chosen ones, and where in these the items of each list begin."""
-    lengths = begin[chosen + 1] - begin[chosen]
-    first = np.cumsum(lengths) - lengths
-    owner = np.repeat(np.arange(len(chosen)), lengths)
-    return np.arange(len(owner)) + (begin[chosen] - first)[owner], owner, first
 
 
 def _begins(numbers: Any, n: int) -> Any:
@@ -154,7 +140,7 @@ class _Pattern:
             work += len(rows) + ROUND_WORK
             if work > MAX_ROUNDS_WORK:
                 return hashes, False
-            at, owner, first = _runs(self.of_row, rows)
+            at, owner, first = runs(self.of_row, rows)
             node, slot = self.node[at], _SLOT[self.slot[at]]
             # A hash of each statement with the colours of its nodes.
             now = _mixed(self.shape[rows] + np.add.reduceat(_mixed(hashes[node] + slot), first))
@@ -164,15 +150,15 @@ class _Pattern:
             # Groups of nodes with one colour and one sum: a node of each, and the group of each node.
             keys = hashes[looked_at] + sums[looked_at]
             order = np.argsort(keys, kind="stable")
-            looked_at, starts = looked_at[order], _starts(keys[order])
-            group, at = np.cumsum(starts) - 1, np.flatnonzero(starts)
+            looked_at, is_first = looked_at[order], starts(keys[order])
+            group, at = np.cumsum(is_first) - 1, np.flatnonzero(is_first)
             old, total = colour[looked_at[at]], sums[looked_at[at]]
             count = np.diff(np.append(at, len(order)))
             of_colour = np.bincount(old, count, minlength=n_colours).astype(np.int64)
             is_whole = size[old] == of_colour[old]  # no other node has the colour
             by_size = np.lexsort((-count, old))
             is_largest = np.zeros(len(at), bool)
-            is_largest[by_size[_starts(old[by_size])]] = True
+            is_largest[by_size[starts(old[by_size])]] = True
             keeps = np.where(is_whole, is_largest, total == sum_of[old])
             sum_of[old[keeps]] = total[keeps]
             fresh = np.flatnonzero(~keeps)
@@ -184,7 +170,7 @@ class _Pattern:
             changed = looked_at[is_changed]
             colour[changed] = old[group[is_changed]]
             hashes[changed] = _mixed(colour[changed].astype(np.uint64))
-            rows = _distinct(rows_of[_runs(of_node, changed)[0]], len(self.rows))
+            rows = _distinct(rows_of[runs(of_node, changed)[0]], len(self.rows))
         return hashes, True
 
 
@@ -239,11 +225,11 @@ class _Matching:
         # The components without the known nodes.
         is_open = self._is_open()
         row, node = pattern.row[is_open], pattern.node[is_open]
-        starts = _starts(row)
-        lead = node[starts]
-        self._least = components(n, lead[np.cumsum(starts) - 1], node)
+        is_first = starts(row)
+        lead = node[is_first]
+        self._least = components(n, lead[np.cumsum(is_first) - 1], node)
         order = np.argsort(self._least[lead], kind="stable")
-        self._rows, self._part = row[starts][order], self._least[lead][order]
+        self._rows, self._part = row[is_first][order], self._least[lead][order]
         given_up = self._match_components([max_work])
         self.complete = self._is_complete()
         self.too_much_alike = not self.complete and (given_up or not whole)
@@ -268,7 +254,7 @@ class _Matching:
         twice = (least[nodes][1:] == least[nodes][:-1]) & (colours[nodes][1:] == colours[nodes][:-1])
         hard = set(looks[1:][twice].tolist())
         given_up = False
-        for at, end in pairwise([*np.flatnonzero(_starts(looks)).tolist(), len(nodes)]):
+        for at, end in pairwise([*np.flatnonzero(starts(looks)).tolist(), len(nodes)]):
             is_left = self._left[nodes[at:end]]
             x, y = nodes[at:end][is_left], nodes[at:end][~is_left]
             n = min(len(x), len(y))  # the components all have the same size
@@ -285,22 +271,18 @@ class _Matching:
 
     def _search(self, x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], work: list[int]) -> None:
         """Match components in which several nodes have one colour."""
-        left, right = np.unique(self._least[x]).tolist(), np.unique(self._least[y]).tolist()
+        left, right = (np.unique(self._least[nodes]).tolist() for nodes in (x, y))
+        nodes = np.append(x, y)
+        colours = dict(zip(nodes.tolist(), self._colours[nodes].tolist(), strict=True))
         others = [self._patterns(part, work[0]) for part in right]
         for part in left:
             ours = self._patterns(part, work[0])
-            fixed = self._fixed(ours)
             for i, theirs in enumerate(others):
-                names = map_component(ours, fixed, theirs, self._fixed(theirs), work)
+                names = map_component(ours, theirs, colours, work)
                 if names is not None:
-                    for node, same in names.items():
-                        self._match(node, same)
+                    self._match([*names], [*names.values()])
                     del others[i]
                     break
-
-    def _fixed(self, patterns: list[Pattern]) -> dict[int, int]:
-        """The colours of the nodes of some statements."""
-        return {node: int(self._colours[node]) for _, nodes in patterns for node in nodes}
 
     def _patterns(self, part: int, work: int) -> list[Pattern]:
         """The statements of a part without its nodes, and these. TooMuchAlike where they are more than the work that is
@@ -385,15 +367,13 @@ def differences(table: StatementTable, max_work: int = MAX_COMPARE_WORK) -> Iter
     >>> list(differences(table))
     [('left', '<a:s> <a:p> <a:o>')]
     """
-    texts: dict[int, str] = {}
+    only = table.take_differences()
+    text_of = cache(partial(_text, table.terms))
 
     def text(row: list[int]) -> str:
-        for term in row:
-            if term not in texts:
-                texts[term] = _text(table.terms, term)
-        return " ".join(texts[term] for term in row).strip()
+        return " ".join(map(text_of, row)).strip()
 
-    for name, rows in zip(("left", "right"), table.take_differences(), strict=True):
+    for name, rows in zip(("left", "right"), only, strict=True):
         for row in rows:
             yield name, text(row.tolist())
     matching = _Matching(table, max_work)
@@ -402,13 +382,12 @@ def differences(table: StatementTable, max_work: int = MAX_COMPARE_WORK) -> Iter
     if matching.too_much_alike:
         raise JellyError(TOO_MUCH_ALIKE)
     shapes = [Counter(map(text, table.open_statements(side).tolist())) for side in (0, 1)]
-    told = False
-    for i, name in enumerate(("left", "right")):
-        for shape in (shapes[i] - shapes[1 - i]).elements():
-            told = True
-            yield name, shape
-    if not told:
-        yield "left", None
+    found: list[tuple[str, str | None]] = [
+        (name, shape)
+        for i, name in enumerate(("left", "right"))
+        for shape in (shapes[i] - shapes[1 - i]).elements()
+    ]
+    yield from found or [("left", None)]
 
 
 def match_labels(
@@ -467,15 +446,11 @@ def _names(table: StatementTable, matching: _Matching, is_taken: Callable[[str],
     terms = np.where(pattern.is_triple, -1, pattern.nodes)
     labels = [table.terms.term_text(term) if term >= 0 else "" for term in terms.tolist()]
     taken = set(labels)
-    found: dict[str, str] = {}
-    rest: list[str] = []
-    for label, same in zip(labels[pattern.n_left :], matching.other[pattern.n_left :].tolist(), strict=True):
-        if label and same >= 0:
-            found[label] = labels[same]
-        elif label:
-            rest.append(label)
+    others = zip(labels[pattern.n_left :], matching.other[pattern.n_left :].tolist(), strict=True)
+    theirs = {label: same for label, same in others if label}
+    found = {label: labels[same] for label, same in theirs.items() if same >= 0}
     used = set(found.values())
-    for label in rest:
+    for label in [label for label, same in theirs.items() if same < 0]:
         name, n = label, 0
         while name in used or (n and (name in taken or is_taken(name))):
             n += 1

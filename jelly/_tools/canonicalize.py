@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import closing, nullcontext
+from contextlib import closing
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any, Literal
 
 from jelly._bytes.names import name_of
@@ -107,8 +108,7 @@ def canonicalize(
     (2, {'x': 'c14n0', 'y': 'c14n1'}, 'f3e61f3d')
     """
     work = Canonicalizer(algorithm, max_steps)
-    settings["format"] = format
-    batches: Any = Stream(Sources(src, **settings), as_is=True).watched(progress)
+    batches: Any = Stream(Sources(src, format=format, **settings), as_is=True).watched(progress)
     with closing(batches):
         try:
             for batch in batches:
@@ -117,14 +117,9 @@ def canonicalize(
         except JellyError as error:
             error.source = error.source or name_of(src) or None
             raise
-    digest = hashlib.new(algorithm)
-    document: list[bytes] = []
-    with nullcontext() if dst is None else Sink(dst) as sink:
+    digest, document = hashlib.new(algorithm), BytesIO()
+    with Sink(document if dst is None else dst) as sink:
         for chunk in work.chunks():
             digest.update(chunk)
-            if sink is None:
-                document.append(chunk)
-            else:
-                sink.write(chunk)
-    found = b"".join(document) if dst is None else None
-    return Canonical(found, digest.hexdigest(), work.statements, work.labels)
+            sink.write(chunk)
+    return Canonical(document.getvalue() if dst is None else None, digest.hexdigest(), work.statements, work.labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from math import inf
 from typing import Any
 
@@ -30,8 +30,11 @@ _NO_ROWS = ("options", "graph_start", "graph_end", "namespace", "other")
 
 
 _NODES, _TRIPLES = kinds_of("node"), kinds_of("triple")
-# Kinds of terms that RDF 1.1 and RDF-star allow, by slot.
-ALLOWED = (_NODES + _TRIPLES, (Kind.IRI,), kinds_of("term"), _NODES)
+# Whether a kind of terms is a triple, and for each slot whether RDF 1.1 and RDF-star do not allow it there.
+_IS_TRIPLE = np.isin(np.arange(256), _TRIPLES)
+_IS_GENERALIZED = [
+    np.isin(np.arange(256), kinds, invert=True) for kinds in (_NODES + _TRIPLES, (Kind.IRI,), kinds_of("term"), _NODES)
+]
 # Maximum number of differing statements to show; after a missing statement all others differ.
 _SHOWN = 10
 
@@ -105,16 +108,10 @@ class Check:
     def is_full(self) -> bool:
         return len(self.problems) >= self._limit
 
-    def add(
-        self,
-        message: str,
-        frame: int | None = None,
-        row: int | None = None,
-        offset: int | None = None,
-        line: int | None = None,
-    ) -> None:
+    def add(self, message: str, *place: Any, **named: Any) -> None:
+        """Add a `Problem`, whose place is given by position or by name."""
         if not self.is_full:
-            self.problems.append(Problem(message, frame, row, offset, line))
+            self.problems.append(Problem(message, *place, **named))
 
     def sorted(self) -> list[Problem]:
         """The problems in the order of the stream."""
@@ -127,7 +124,7 @@ class Check:
         """Report statements whose graph is a quoted triple: no version of RDF has these, and Jelly cannot hold them."""
         if batch.variables is not None or batch.g is None or not len(batch.quoted):
             return
-        for row in np.flatnonzero((batch.g >= 0) & (np.isin(batch.kind[batch.g], _TRIPLES))).tolist():
+        for row in np.flatnonzero((batch.g >= 0) & _IS_TRIPLE[batch.kind[batch.g]]).tolist():
             self.add(f"statement {batch.first_row + row}: a quoted triple as graph, which no version of RDF allows")
 
     def compare_with(self, batch: Batch | None) -> None:
@@ -217,22 +214,20 @@ class Check:
         """Report rows with a term that the options do not announce."""
         kinds = np.append(batch.kind, 0)  # rows without a term have the id -1: there may be no term at all
         columns = [batch.s, batch.p, batch.o] + ([] if batch.g is None else [batch.g])
-        generalized: Any = None
-        for flag in ("rdf_star", "generalized_statements"):
-            is_star = flag == "rdf_star"
-            if getattr(options, flag) or (is_star and not len(batch.quoted)):
-                continue
-            if not is_star:
-                generalized = np.append(generalized_terms(batch), False)
+        # By flag, for each slot which terms need it there.
+        needs: dict[str, list[Any]] = {}
+        if len(batch.quoted) and not options.rdf_star:
+            needs["rdf_star"] = [_IS_TRIPLE[kinds]] * 4
+        if not options.generalized_statements:
+            generalized = np.append(generalized_terms(batch), False)
+            needs["generalized_statements"] = [wrong[kinds] | generalized for wrong in _IS_GENERALIZED]
+        for flag, terms in needs.items():
             masks = []
             for slot, ids in enumerate(columns):
-                mask = np.isin(kinds[ids], _TRIPLES if is_star else ALLOWED[slot])
-                if not is_star:
-                    mask = ~mask | generalized[ids]
                 used = ids >= 0
                 if batch.op is not None and slot < 3:
-                    used &= (batch.op <= DELETE) | ((batch.op == HEADER) & (slot == 2) & is_star)
-                masks.append(mask & used)
+                    used &= (batch.op <= DELETE) | ((batch.op == HEADER) & (slot == 2) & (flag == "rdf_star"))
+                masks.append(terms[slot][ids] & used)
             for row in np.flatnonzero(np.logical_or.reduce(masks)).tolist():
                 slot = next(i for i, mask in enumerate(masks) if mask[row])
                 is_header = batch.op is not None and batch.op[row] == HEADER
@@ -256,7 +251,7 @@ def generalized_terms(batch: Batch) -> Any:
     is_compound = np.isin(kinds, kinds_of("compound"))
     bad = np.zeros(len(quoted), bool)
     for slot in range(3):
-        bad |= ~np.isin(kinds[quoted[:, slot]], ALLOWED[slot])
+        bad |= _IS_GENERALIZED[slot][kinds[quoted[:, slot]]]
     while True:
         wrong[is_compound] = bad[batch.aux[is_compound]]
         after = bad | wrong[quoted].any(axis=1)
@@ -266,68 +261,77 @@ def generalized_terms(batch: Batch) -> Any:
 
 
 def _text(statement: Iterable[Any]) -> str:
-    return _shortened(" ".join(str(term) for term in statement).strip())
+    return _shortened(" ".join(map(str, statement)).strip())
 
 
 def _shortened(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:197]}..."
 
 
-class InOrder:
+@dataclass
+class _Comparison:
+    """Compares ``frames`` of a stream with ``theirs``; ``check`` gets the differences."""
+
+    theirs: Iterator[Any]
+    frames: slice
+    check: Check
+    different: int = 0
+
+    def is_shown(self) -> bool:
+        """Count one more statement that differs; whether it is to be shown."""
+        self.different += 1
+        return self.different <= _SHOWN
+
+    def finish(self) -> None:
+        if self.different > _SHOWN:
+            self.check.add(f"{self.different - _SHOWN} more statements differ")
+
+
+@dataclass
+class InOrder(_Comparison):
     """Compares position by position."""
 
-    def __init__(self, theirs: Iterator[tuple[Any, ...]], frames: slice, check: Check) -> None:
-        self._theirs, self._frames, self._check = theirs, frames, check
-        self._renaming = BlankNodeBijection()
-        self._extra = 0
-        self._different = 0
+    extra: int = 0
+    renaming: BlankNodeBijection = field(default_factory=BlankNodeBijection)
 
     def take(self, batch: Batch) -> None:
-        first, last = rows_of(batch, self._frames)
+        first, last = rows_of(batch, self.frames)
         for row, statement in enumerate(Materializer(batch).statements(first, last), first):
             ours = as_quad(statement)
-            theirs = next(self._theirs, None)
+            theirs = next(self.theirs, None)
             if theirs is None:
-                self._extra += last - row
+                self.extra += last - row
                 return
-            if not self._renaming.same(ours, theirs):
-                self._different += 1
-                if self._different <= _SHOWN:
-                    message = f"statement differs: {_text(ours)} here, {_text(theirs)} expected"
-                    self._check.add(message, *self._check.place(row))
+            if not self.renaming.same(ours, theirs) and self.is_shown():
+                message = f"statement differs: {_text(ours)} here, {_text(theirs)} expected"
+                self.check.add(message, *self.check.place(row))
 
     def finish(self) -> None:
-        if self._different > _SHOWN:
-            self._check.add(f"{self._different - _SHOWN} more statements differ")
-        if self._extra:
-            self._check.add(f"{self._extra} more statements than expected")
-        elif missing := sum(1 for _ in self._theirs):
-            self._check.add(f"{missing} statements are missing at the end")
+        super().finish()
+        if self.extra:
+            self.check.add(f"{self.extra} more statements than expected")
+        elif missing := sum(1 for _ in self.theirs):
+            self.check.add(f"{missing} statements are missing at the end")
 
 
-class AnyOrder:
+@dataclass
+class AnyOrder(_Comparison):
     """Compares as multisets. Memory: each different term once, and 16 bytes for each statement of both."""
 
-    def __init__(self, theirs: Iterator[Batch], frames: slice, check: Check) -> None:
-        self._theirs, self._frames, self._check = theirs, frames, check
-        self._table = StatementTable()
+    table: StatementTable = field(default_factory=StatementTable)
 
     def take(self, batch: Batch) -> None:
-        self._table.add(batch, 0, *rows_of(batch, self._frames))
+        self.table.add(batch, 0, *rows_of(batch, self.frames))
 
     def finish(self) -> None:
-        for batch in self._theirs:
-            self._table.add(batch, 1)
-        found = 0
-        for side, statement in differences(self._table):
-            found += 1
-            if found > _SHOWN:
+        for batch in self.theirs:
+            self.table.add(batch, 1)
+        for side, statement in differences(self.table):
+            if not self.is_shown():
                 continue
             if statement is None:
-                self._check.add("the blank nodes do not stand in the same way as expected")
-            elif side == "left":
-                self._check.add(f"statement not expected: {_shortened(statement)}")
+                self.check.add("the blank nodes do not stand in the same way as expected")
             else:
-                self._check.add(f"statement is missing: {_shortened(statement)}")
-        if found > _SHOWN:
-            self._check.add(f"{found - _SHOWN} more statements differ")
+                what = "not expected" if side == "left" else "is missing"
+                self.check.add(f"statement {what}: {_shortened(statement)}")
+        super().finish()

@@ -52,17 +52,15 @@ class BlankNodeBijection:
         return False
 
     def _same(self, x: Any, y: Any, new: list[tuple[str, str]]) -> bool:
-        if isinstance(x, BlankNode):
-            if not isinstance(y, BlankNode):
-                return False
+        if isinstance(x, BlankNode) and isinstance(y, BlankNode):
             a, b = x.value, y.value
             if a not in self._there and b not in self._back:
                 self._there[a] = b
                 self._back[b] = a
                 new.append((a, b))
             return self._there.get(a) == b
-        if isinstance(x, QuotedTriple):
-            return isinstance(y, QuotedTriple) and all(self._same(a, b, new) for a, b in zip(x, y, strict=True))
+        if isinstance(x, QuotedTriple) and isinstance(y, QuotedTriple):
+            return all(self._same(a, b, new) for a, b in zip(x, y, strict=True))
         return bool(x == y)
 
 
@@ -90,27 +88,27 @@ def refine(group: list[Pattern], colours: dict[str, int], work: list[int]) -> di
 
 
 def map_component(
-    x: list[Pattern], fixed_x: dict[Any, int], y: list[Pattern], fixed_y: dict[Any, int], work: list[int]
+    x: list[Pattern], y: list[Pattern], colours: dict[Any, int], work: list[int]
 ) -> dict[Any, Any] | None:
     """Map the blank nodes of one component to the other, or None: refine colours, then try pairs of equal colour.
 
-    ``fixed_x`` and ``fixed_y`` are initial colours. TooMuchAlike if more patterns are examined than ``work``
-    allows, which this function decreases.
+    ``colours`` are initial colours; no label is in both components. TooMuchAlike if more patterns are examined than
+    ``work`` allows, which this function decreases.
     """
-    colours_x, colours_y = refine(x, fixed_x, work), refine(y, fixed_y, work)
-    classes_x, classes_y = _classes(colours_x), _classes(colours_y)
-    if {c: len(labels) for c, labels in classes_x.items()} != {c: len(labels) for c, labels in classes_y.items()}:
+    ours, theirs = refine(x, colours, work), refine(y, colours, work)
+    if Counter(ours.values()) != Counter(theirs.values()):
         return None
-    several = [labels for labels in classes_x.values() if len(labels) > 1]
+    there = _classes(theirs)
+    several = [labels for labels in _classes(ours).values() if len(labels) > 1]
     if not several:
-        names = {labels[0]: classes_y[colour][0] for colour, labels in classes_x.items()}
+        names = {label: there[colour][0] for label, colour in ours.items()}
         renamed = Counter((shape, tuple(names[label] for label in labels)) for shape, labels in x)
         return names if renamed == Counter(y) else None
     chosen = min(several, key=len)[0]
-    mark = hash(("chosen", colours_x[chosen]))
-    for label in classes_y[colours_x[chosen]]:
+    mark = hash(("chosen", ours[chosen]))
+    for label in there[ours[chosen]]:
         try:
-            found = map_component(x, colours_x | {chosen: mark}, y, colours_y | {label: mark}, work)
+            found = map_component(x, y, ours | theirs | {chosen: mark, label: mark}, work)
         except RecursionError:
             raise TooMuchAlike from None
         if found is not None:

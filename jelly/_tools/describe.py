@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from jelly._core.terms.statements import Triple
     from jelly._options.keywords import ReadOptions, WriteOptions
 
-__all__ = ["ClassPartition", "Description", "GraphDescription", "PropertyPartition", "describe", "described"]
-
 MEMORY = 1 << 30
 Linksets: TypeAlias = dict[str, dict[str, dict[str, int]]]
 Row: TypeAlias = tuple[Any, ...]

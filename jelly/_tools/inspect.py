@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
-from bisect import bisect_right
+from array import array
+from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field, fields
-from enum import IntEnum
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, field, fields
 from itertools import chain
 from operator import eq
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jelly._bytes.source import MAX_EXPANSION, Progress, Source
 from jelly._core.base.constants import Op
@@ -48,6 +46,8 @@ from jelly.errors import JellyArgumentError, JellyError
 
 ROW_TERMS = frozenset().union(*TERM_PARTS)
 UNKNOWN_ROW = "the row has no field that this version knows"
+# The keywords of reading, of all contents.
+OF_ANY = READING | PATCH_READING | MESSAGE_READING | RESULT_READING
 _ROWS = 3  # offset, size and bytes of metadata come before the rows of each kind
 _KINDS = slice(1, 3)  # triples and quads, or statements added and deleted, in the kinds of rows
 _STATEMENTS = slice(_ROWS + 1, _ROWS + 3)  # triples and quads, or statements added and deleted
@@ -178,46 +178,35 @@ class Inspection:
 
 
 class _Frames(Sequence[FrameInspection]):
-    """The counts of frames as arrays of the counter: objects would take ten times the memory."""
+    """The counts of frames, those of each after those before it: objects would take ten times the memory."""
 
     def __init__(self, kinds: Iterable[str]) -> None:
         self._kinds = (*kinds,)
-        self._tables: list[NDArray[np.int64]] = []
-        self._starts: list[int] = []
+        self._width = _ROWS + 2 * len(self._kinds)
+        self._numbers = array("q")
         self._keys: dict[int, dict[str, str]] = {}
-        self._n = 0
 
     def take(self, counter: RowCounter) -> None:
         """Append the counts of the counter since the last call."""
         table, keys = counter.take_frames()
         for index, key, value, size in keys:
             self._keys.setdefault(index, {})[key] = _shown(value, size)
-        if len(table):
-            self._tables.append(table)
-            self._starts.append(self._n)
-            self._n += len(table)
+        self._numbers.frombytes(table.tobytes())
 
     def __len__(self) -> int:
-        return self._n
+        return len(self._numbers) // self._width
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
-        return f"<{self._n} frames>"
+        return f"<{len(self)} frames>"
 
-    @overload
-    def __getitem__(self, index: int) -> FrameInspection: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[FrameInspection]: ...
-    def __getitem__(self, index: int | slice) -> FrameInspection | list[FrameInspection]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(self._n))]
-        index = range(self._n)[index]
-        part = bisect_right(self._starts, index) - 1
-        row = self._tables[part][index - self._starts[part]].tolist()
+    def __getitem__(self, wanted: Any) -> Any:
+        index = range(len(self))[wanted]
+        if isinstance(index, range):
+            return [self[i] for i in index]
+        row = self._numbers[index * self._width : (index + 1) * self._width].tolist()
         kinds = len(self._kinds)
         return FrameInspection(
             index=index,
@@ -236,8 +225,7 @@ def _plain(found: Any) -> dict[str, Any]:
     for item in fields(found):
         value = getattr(found, item.name)
         if isinstance(value, StreamOptions | PatchOptions | ResultOptions):
-            value = {option.name: getattr(value, option.name) for option in fields(value)}
-            value |= {name: given.name for name, given in value.items() if isinstance(given, IntEnum)}
+            value = {name: getattr(given, "name", given) for name, given in asdict(value).items()}
         elif item.name in ("rows", "row_bytes"):
             value = {kind: n for kind, n in value.items() if n}
         elif item.name in ("frames", "problems", "parts", "part_bytes") and not value:
@@ -248,7 +236,7 @@ def _plain(found: Any) -> dict[str, Any]:
     return plain
 
 
-@checked(READING, PATCH_READING, MESSAGE_READING, RESULT_READING)
+@checked(OF_ANY)
 def inspect(
     src: Any,
     per_frame: bool = False,
@@ -346,7 +334,7 @@ def inspect(
     )
 
 
-@checked(READING, PATCH_READING, MESSAGE_READING, RESULT_READING)
+@checked(OF_ANY)
 def count(
     src: Any, *, content: Literal["statements", "patches", "messages", "results"] | None = None, **options: Any
 ) -> int:
@@ -410,7 +398,7 @@ def format_to_check(format: str | None, name: str, content: Content = Content.ST
     """The format; Jelly if the suffix of a file of statements is unknown."""
     is_plain = content is Content.STATEMENTS
     try:
-        return find(format, name, content=content, tables=is_plain)
+        return find(format, "" if name == "-" else name, content=content, tables=is_plain)
     except JellyError:
         if format is not None or not is_plain:
             raise
@@ -448,8 +436,7 @@ def _parts(counter: RowCounter) -> dict[str, tuple[int, int]]:
         of_rows = [n for name, (n, _) in own.items() if name.partition(".")[2] in ROW_TERMS]
         if of_rows and sum(of_rows) < counter.statements:
             found[f"{place}.repeated"] = (counter.statements - sum(of_rows), 0)
-    found |= {name: part for name, part in terms.items() if name not in found}
-    return found
+    return found | terms
 
 
 def _filter_bytes(src: Any) -> int:
@@ -485,14 +472,10 @@ def restart_problem(times: int) -> str:
 
 def _shown(value: bytes, size: int) -> str:
     """A printable form of a value of ``size`` bytes, of which these are the first."""
-    # The last character may be cut off.
-    ends = range(len(value), len(value) - 4 if size > len(value) else len(value) - 1, -1)
-    for end in ends:
-        with contextlib.suppress(UnicodeDecodeError):
-            text = value[:end].decode()
-            break
-    else:
-        text = ""
+    text = ""
+    with suppress(UnicodeDecodeError):
+        # The last character may be cut off.
+        text = getincrementaldecoder("utf-8")().decode(value, size == len(value))
     if not (text.isprintable() and (text or not value)):
         text = f"0x{value.hex()}"
     return text if size == len(value) else f"{text}... ({size:,} bytes)"

@@ -26,8 +26,6 @@ from jelly._core.base.kinds import Kind
 from jelly._streams.spool import PartFile
 from jelly.errors import JellyLimitError
 
-__all__ = ["LITERAL", "Partitions", "counted", "is_absolute", "name_of", "namespace", "refuse_more"]
-
 # How an IRI begins, and the name of no other term.
 _ABSOLUTE = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -93,14 +91,23 @@ def refuse_more(n: int, limit: int) -> None:
         raise JellyLimitError(f"there are more than {limit} partitions; raise max_partitions to count them")
 
 
-def _starts(*columns: Array) -> Array:
-    """Where a row of sorted columns differs from the one before."""
+def starts(*columns: Array) -> Array:
+    """Where a row of columns differs from the one before."""
     found = np.ones(len(columns[0]), bool)
-    if len(found):
-        found[1:] = False
-        for column in columns:
-            found[1:] |= column[1:] != column[:-1]
+    found[1:] = False
+    for column in columns:
+        found[1:] |= column[1:] != column[:-1]
     return found
+
+
+def runs(begins: Array, chosen: Array) -> tuple[Array, Array, Array]:
+    """Of some lists, which lie one after the other and begin at these places: the places of all their items, for each
+    item the number of its list among the chosen ones, and where in these the items of each list begin."""
+    at = begins[chosen]
+    lengths = begins[1:][chosen] - at
+    first = np.cumsum(lengths) - lengths
+    owner = np.repeat(np.arange(len(chosen)), lengths)
+    return np.arange(len(owner)) + (at - first)[owner], owner, first
 
 
 def _dense(keys: Array) -> tuple[Array, Array]:
@@ -123,7 +130,7 @@ def counted(columns: list[Array], weights: Array | None = None) -> tuple[list[Ar
     is_small = 1 << sum(bits) <= max(_TABLE, 8 * len(columns[0]))
     if not is_small and (sum(bits) > 63 or weights is not None):
         order = np.lexsort(columns[::-1])
-        at = np.flatnonzero(_starts(*(column[order] for column in columns)))
+        at = np.flatnonzero(starts(*(column[order] for column in columns)))
         each = np.ones(len(order), np.int64) if weights is None else weights[order]
         return [column[order[at]] for column in columns], np.add.reduceat(each, at)
     # Each row as one number.
@@ -279,16 +286,16 @@ class Partitions:
             links = (source != target) & (source > 0) & (target > 0) & ~np.isin(p, self._types)
             refuse_more(self._count("links", p[links], source[links], target[links]), self._limit)
         t = sets.take(s)
-        at = np.flatnonzero(_starts(s, p))
+        at = np.flatnonzero(starts(s, p))
         self._count("subjects", t[at], p[at])
-        at = at[_starts(s[at])]
+        at = at[starts(s[at])]
         self._count("nodes", self._scope[p[at]], np.minimum(self._plain[kinds[s[at]]], LITERAL))
         return sets, o, t, p
 
     def _sets_of(self, n: int, s: Array, classes: Array) -> Array:
         """The set of classes of each of ``n`` nodes, by subjects and their classes."""
         (s, classes), _ = counted([s, classes])
-        first = np.flatnonzero(_starts(s))
+        first = np.flatnonzero(starts(s))
         numbers, is_new = self._sets.add(np.add.reduceat(self._codes[classes], first, axis=0))
         ends = np.append(first[1:], len(s))
         self._members += [
@@ -306,10 +313,10 @@ class Partitions:
         kinds = self._plain[_kinds_of(index)]
         refuse_more(self._count("triples", t, p, kinds[o], sets[o], weights=times), self._limit)
         (o, p, t), _ = counted([o, p, t])
-        at = np.flatnonzero(_starts(o))
+        at = np.flatnonzero(starts(o))
         self._count("objects", self._scope[p[at]], np.minimum(kinds[o[at]], LITERAL))
         # An object that a property has of one set of classes counts once for each of them.
-        first = _starts(o, p)
+        first = starts(o, p)
         is_one = first & np.append(first[1:], True)[: len(first)]
         (of, property), n = counted([t[is_one], p[is_one]])
         which, members = self.expanded(of)
@@ -330,9 +337,7 @@ class Partitions:
     def expanded(self, sets: Array) -> tuple[Array, Array]:
         """The classes of some sets, one after the other, and for each the place of its set."""
         classes, begins = self._flat_sets
-        lengths = np.diff(begins)[sets]
-        which = np.repeat(np.arange(len(sets)), lengths)
-        at = np.arange(len(which)) + (begins[sets] - (np.cumsum(lengths) - lengths))[which]
+        at, which, _ = runs(begins, sets)
         return which, classes[at]
 
     def _count(self, name: str, *columns: Array, weights: Array | None = None) -> int:

@@ -17,11 +17,7 @@ from jelly._dataset.sources import expand
 from jelly._formats.registry import (
     JELLY,
     JELLY_PATCH,
-    MESSAGE_READING,
-    PATCH_READING,
-    READING,
     REGISTRY,
-    RESULT_READING,
     SEEKING,
     Content,
     Format,
@@ -35,13 +31,11 @@ from jelly._streams.inputs import ACCEPT
 from jelly._streams.reader import Reader, read_options
 from jelly._tools.check import AnyOrder, Check, InOrder, Problem
 from jelly._tools.compare import as_quad
-from jelly._tools.inspect import format_to_check, open_jelly, reader_of, restart_problem
+from jelly._tools.inspect import OF_ANY, format_to_check, open_jelly, reader_of, restart_problem
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError
 
-__all__ = ["Problem"]
 
-
-@checked(READING, PATCH_READING, MESSAGE_READING, RESULT_READING)
+@checked(OF_ANY)
 def validate(
     src: Any,
     *,

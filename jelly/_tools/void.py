@@ -14,8 +14,6 @@ from jelly._tools.partitions import is_absolute
 if TYPE_CHECKING:
     from jelly._tools.describe import Description, GraphDescription, PropertyPartition
 
-__all__ = ["PREFIXES", "statements"]
-
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 PREFIXES = {
     "void": "http://rdfs.org/ns/void#",
@@ -48,7 +46,7 @@ class _Void:
         for name, values in facts.items():
             for value in values if isinstance(values, list) else [values]:
                 if value is not None:
-                    term = Literal(str(value), datatype=IRI(_XSD + "integer")) if isinstance(value, int) else value
+                    term = Literal(value) if isinstance(value, int) else value
                     yield Triple(subject, _iri(name.replace("__", ":").replace("_ext", "-ext")), term)
 
     def name(self, *names: str) -> str:
@@ -143,7 +141,7 @@ def statements(found: Description) -> Iterator[Triple]:
             dcat__mediaType=IRI(_MEDIA + media) if known else None,
             dcterms__format=Literal(media) if media and not known else None,
             dcat__compressFormat=IRI(f"{_MEDIA}application/{packed}") if packed else None,
-            dcat__byteSize=None if size is None else Literal(str(size), datatype=IRI(_XSD + "nonNegativeInteger")),
+            dcat__byteSize=None if size is None else Literal(str(size), datatype=_XSD + "nonNegativeInteger"),
         )  # fmt: skip
     for graph, name in graphs.items():
         data = make.name("graph", name, "data")

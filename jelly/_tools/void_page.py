@@ -13,8 +13,6 @@ from jelly._options.namespaces import shortened
 if TYPE_CHECKING:
     from jelly._tools.describe import Description, GraphDescription
 
-__all__ = ["page"]
-
 _ROWS, _NODES, _ARROWS, _LABEL = 30, 14, 60, 40  # bars, classes and links of the picture, characters of a label
 _STYLE = (
     "body{font:14px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
@@ -48,8 +46,11 @@ def _labels(found: Description) -> Callable[[str], str]:
 
 
 def _graph(graph: GraphDescription, label: Callable[[str], str]) -> str:
-    told = {"triples": graph.triples, "subjects": graph.subjects, "objects": graph.objects, "classes": graph.n_classes}
-    facts = ", ".join(f"{n:,} {name}" for name, n in (told | {"properties": len(graph.properties)}).items())
+    told = {
+        "triples": graph.triples, "subjects": graph.subjects, "objects": graph.objects, "classes": graph.n_classes,
+        "properties": len(graph.properties),
+    }  # fmt: skip
+    facts = ", ".join(f"{n:,} {name}" for name, n in told.items())
     links: Counter[str] = Counter()
     for sources in graph.linksets.values():
         for source, targets in sources.items():

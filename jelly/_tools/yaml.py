@@ -110,7 +110,7 @@ class _Document:
 
     def _scalar(self, event: Any, tag: str | None) -> Any:
         text = event.value
-        kind = _TAGS.get(tag) if tag else None
+        kind = _TAGS.get(tag or "")
         if kind == "str" or (kind is None and not event.implicit[0]):
             return text
         if kind in (None, "null") and text in _NULL:

@@ -58,19 +58,12 @@ COMMANDS = {
 _ENTRIES = {name: entry for part in COMMANDS.values() for name, entry in part.items()}
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: Any = None,
-    line: str | None = None,
-) -> None:
+def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **named: Any) -> None:
     """Print a warning of ours on one line, without the line of Python that caused it."""
     if issubclass(category, jelly.JellyWarning | RuntimeWarning):
         say(f"warning: {in_options(str(message))}", "yellow")
     else:
-        _python_warning(message, category, filename, lineno, file, line)
+        _python_warning(message, category, *place, **named)
 
 
 _python_warning = warnings.showwarning

@@ -30,10 +30,7 @@ def in_options(text: str) -> str:
 def message(error: BaseException) -> str:
     """The message for an error on one line: what is wrong, in which file, and where."""
     if isinstance(error, JellyError):
-        text = in_options(error.reason)
-        place = where(error, "message", *PLACES)
-        text = f"{place}: {text}" if place else text
-        text = f"{error.source}: {text}" if error.source else text
+        text = ": ".join(filter(None, (error.source, where(error, "message", *PLACES), in_options(error.reason))))
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     elif isinstance(error, OSError | ValueError):
@@ -134,29 +131,36 @@ def is_terminal(stream: Any) -> bool:
     return stream is not None and stream.isatty() is True
 
 
-@contextlib.contextmanager
 def progress_bar(
     what: str, quiet: bool = False, in_bytes: bool = False
-) -> Iterator[Callable[[int, int | None, int | None], object] | None]:
+) -> contextlib.AbstractContextManager[Callable[[int, int | None, int | None], object] | None]:
     """A progress bar on standard error: only on a terminal, and not together with data on the same one.
 
     With ``in_bytes`` it shows the bytes, too.
     """
     if quiet or not is_terminal(sys.stderr):
-        yield None
-        return
+        return contextlib.nullcontext()
     from jelly.cli.display import progress
 
-    with progress(what, in_bytes) as update:
-        yield update
+    return progress(what, in_bytes)
 
 
-def show(plain: Any, form: str | None, draw: Any, *args: Any, yaml: bool = True) -> None:
-    """Print a dict or a list of dicts in a form of `options.forms`: JSON, YAML, or what ``draw`` prints of ``args``.
+FORM = "jelly: form of the result"  # in the context of a command
+
+
+def wanted_form() -> str | None:
+    """The form of the result that an option of `options.forms` asks for."""
+    form: str | None = click.get_current_context().meta.get(FORM)
+    return form
+
+
+def show(plain: Any, draw: Any, *args: Any, yaml: bool = True) -> None:
+    """Print a dict or a list of dicts in the `wanted_form`: JSON, YAML, or what ``draw`` prints of ``args``.
 
     ``draw`` may be a name in `display`. By default it prints on a terminal. Elsewhere the form is YAML, or again that
     of ``draw`` without ``yaml``.
     """
+    form = wanted_form()
     if form == "json":
         click.echo(json.dumps(plain, indent=2))
     elif form == "yaml" or (yaml and form is None and not is_terminal(sys.stdout)):
@@ -169,9 +173,15 @@ def show(plain: Any, form: str | None, draw: Any, *args: Any, yaml: bool = True)
         draw(*args)
 
 
-def report(told: str, form: str | None, plain: Any) -> None:
+def report(told: str, plain: Any) -> None:
     """Tell what was done: a line on standard error, or with --json ``plain`` on standard output."""
-    if form is None:
+    if wanted_form() is None:
         say(told)
     else:
-        show(plain, form, None)
+        show(plain, None)
+
+
+def report_rows(file: str, what: str, n: int, quiet: bool) -> None:
+    """Tell how many things a file got, whose name is the last word of ``what``; of standard output nothing is told."""
+    if file != "-" and (wanted_form() or not quiet):
+        report(f"{file}: {n:,} {what}", {"file": file, what.split()[-1]: n})

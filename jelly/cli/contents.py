@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import jelly
 from jelly._bytes.part_file import refuse_url
 from jelly._formats.registry import Content, find, holds_statements, table_kind
 from jelly._options.options import PatchStreamType, StatementType
+from jelly._streams.inputs import of_content
 from jelly.cli.common import default_threads, progress_bar
 from jelly.cli.options import Given, refuse
 from jelly.cli.reading import inputs, output_of
@@ -47,26 +50,26 @@ def convert(
         refuse("several files of patches", _ANY | reading.keys())
         return {"patches": write_patches(dst, writing, patches_of(files, reading))}
     keywords: dict[str, Any] = {"content": WORDS[content]}
-    output = {name: value for name, value in writing.items() if name != "format"}
+    output = dict(writing)
+    to = output.pop("format", None)
     if content is Content.MESSAGES:
-        keywords |= {"to": writing.get("format") or ("nq" if dst == "-" else None), "writing": output}
+        keywords |= {"to": to or ("nq" if dst == "-" else None), "writing": output}
         if len(files) > 1:
             return _join_messages(files, dst, reading, {"format": keywords["to"], **output})
     elif content is Content.PATCH and table_kind(dst):
-        keywords |= {"to": writing.get("format")} | output
+        keywords |= {"to": to} | output
     elif content is Content.RESULTS:
-        sides = [
+        content, other = (
             Content.STATEMENTS if holds_statements(*side) else content
-            for side in ((files[0], reading.get("format")), (dst, writing.get("format")))
-        ]
-        made = output_of(dst, writing, stream, text="tsv", content=sides[1])[1]
-        keywords |= {"to": made.pop("to"), "writing": made if sides[1] is Content.STATEMENTS else {}}
-        content = sides[0]
+            for side in ((files[0], reading.get("format")), (dst, to))
+        )
+        made = output_of(dst, writing, stream, text="tsv", content=other)[1]
+        keywords |= {"to": made.pop("to"), "writing": made if other is Content.STATEMENTS else {}}
     else:
         keywords |= output_of(dst, writing, text="rdfp", content=content)[1]
     if content is Content.PATCH:
-        keywords |= {"options": patch_options(stream), "layout": layout}
-        keywords["threads"] = threads or default_threads([*files])
+        threads = threads or default_threads([*files])
+        keywords |= {"options": patch_options(stream), "layout": layout, "threads": threads}
     is_table = content is Content.PATCH and table_kind(files[0])
     settings = {"format": reading.get("format")} if is_table else inputs(files, reading, content)[0][1]
     with progress_bar("Converting", dst == "-") as progress:
@@ -76,11 +79,14 @@ def convert(
     return {"operations" if content is Content.PATCH else "rows": done.statements}
 
 
-def _messages(files: Sequence[str], reading: Given) -> Iterator[Any]:
-    from jelly.messages import MessageReader
+def items_of(content: Content, files: Sequence[str], reading: Given) -> Iterator[Any]:
+    """The patches or messages of files, one after the other."""
+    reader = of_content(content, "Reader")
+    found = inputs(files, reading, content, lambda format, file, content: find(format, file, content=content))
+    return (one for file, settings in found for one in reader(file, **settings))
 
-    for file, settings in inputs(files, reading, Content.MESSAGES):
-        yield from MessageReader(file, **settings)
+
+patches_of = partial(items_of, Content.PATCH)
 
 
 def _join_messages(files: Sequence[str], dst: str, reading: Given, output: dict[str, Any]) -> dict[str, int]:
@@ -88,14 +94,14 @@ def _join_messages(files: Sequence[str], dst: str, reading: Given, output: dict[
     from jelly.messages import MessageWriter
 
     with MessageWriter(dst, **output) as writer:
-        for message in _messages(files, reading):
+        for message in items_of(Content.MESSAGES, files, reading):
             writer.write(message)
     return {"messages": writer.messages, "statements": writer.statements}
 
 
 def split_messages(
     files: Sequence[str], output: str, to: str | None, reading: Given
-) -> Iterator[tuple[Path, int]]:
+) -> Iterator[dict[str, Any]]:
     """Write each message to a file of its own, whose name has its number for {}; yield its path and its statements."""
     from jelly.messages import MessageWriter
 
@@ -103,11 +109,11 @@ def split_messages(
         raise click.UsageError("give --output: the name of each message, such as 'parts/{}.nq'")
     refuse_url(os.path.dirname(output))
     Path(output).parent.mkdir(parents=True, exist_ok=True)
-    for number, message in enumerate(_messages(files, reading)):
+    for number, message in enumerate(items_of(Content.MESSAGES, files, reading)):
         path = Path(output.replace("{}", str(number)))
         with MessageWriter(path, format=to) as writer:
             writer.write(message)
-        yield path, writer.statements
+        yield {"file": str(path), "statements": writer.statements}
 
 
 # ---- patches
@@ -119,20 +125,12 @@ def patch_options(stream: Given | None) -> dict[str, Any] | None:
     return kept | stream if stream else None
 
 
-def patches_of(files: Sequence[str], reading: Given) -> Iterator[Any]:
-    """The patches of files, one after the other."""
-    from jelly.patch import read_patches
-
-    found = inputs(files, reading, Content.PATCH, lambda format, file, *_: find(format, file, content=Content.PATCH))
-    return (one for file, settings in found for one in read_patches(file, **settings))
-
-
-def write_patches(dst: str, writing: Given, found: Iterable[Any], options: Any = None) -> int:
+def write_patches(dst: str, writing: Given, found: Iterable[Any]) -> int:
     """Write patches; how many."""
     from jelly.patch import PatchWriter
 
     _, how = output_of(dst, writing, text="rdfp", content=Content.PATCH)
-    with PatchWriter(dst, options, format=how["to"], seekable=how["seekable"]) as writer:
+    with PatchWriter(dst, format=how["to"], seekable=how["seekable"]) as writer:
         n = 0
         for one in found:
             writer.write(one)
@@ -176,8 +174,7 @@ def inspect_patches(file: str, reading: Given) -> dict[str, Any]:
         for one in reader
     ]
     options = reader.options
-    about = None if options is None else {name: getattr(options, name) for name in options.__slots__}
-    index = None if options is None else _index(file)
+    about, index = (None, None) if options is None else (asdict(options), _index(file))
     return {"format": reader.format.name, "options": about, "index": index, "patches": found}
 
 

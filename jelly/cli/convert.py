@@ -13,6 +13,7 @@ import click
 import jelly
 from jelly._bytes.names import AsText, split_suffix
 from jelly._dataset.dataset import Dataset
+from jelly._dataset.sources import expand
 from jelly._dataset.steps.order import MEMORY
 from jelly._dataset.steps.step import Frames
 from jelly._formats.registry import FORMATS, JELLY, Content, Format, table_kind
@@ -32,6 +33,7 @@ from jelly.cli.common import (
     size_of,
     tell,
     usage,
+    wanted_form,
 )
 from jelly.cli.options import (
     COUNT,
@@ -47,7 +49,7 @@ from jelly.cli.options import (
     streams,
     writes,
 )
-from jelly.cli.reading import check_options, content_of, expanded, inputs, opened, output_of, wide_advice
+from jelly.cli.reading import check_options, content_of, inputs, opened, output_of, wide_advice
 
 _FRAMING = {"frame_rows", "frame_bytes", "delimited", "index"}
 _READING = {
@@ -102,7 +104,6 @@ def convert(
     stream: Given,
     layout: Any,
     threads: int | None,
-    form: str | None,
     quiet: bool,
     **given: Any,
 ) -> None:
@@ -124,10 +125,10 @@ def convert(
     content = content_of(reading, *srcs, dst=dst, to=writing.get("format"))
     if content is not Content.STATEMENTS:
         counts = contents.convert(content, srcs, dst, reading, writing, stream, layout, threads)
-        if form or not quiet:
-            report(numbers(**counts), form, counts)
+        if wanted_form() or not quiet:
+            report(numbers(**counts), counts)
         return
-    src, *more = expanded(srcs)
+    src, *more = expand(srcs)
     with opened(src, reading.get("format")) as (opened_src, source), usage():
         if more:
             inputs([src, *more], reading)  # refuses unknown suffixes, and limits that no file has
@@ -137,20 +138,20 @@ def convert(
         text = "nq" if source is JELLY else "jelly"
         target, how = (None, {}) if layout in FOLDERS else output_of(dst, writing, stream, text)
         _check(dst, srcs, target, writing, layout)
-        sources = [opened_src, *more] if more else opened_src
+        sources = [opened_src, *more]
         what = f"{source.title} to {target.title if target else layout}"
         with wide_advice(), progress_bar(what, quiet or (dst == "-" and is_terminal(sys.stdout))) as progress:
             if given["take_frames"]:
                 if more or source is not JELLY:
                     raise click.UsageError("--take-frames goes with one Jelly file")
                 threads = 1
-            threads = threads or default_threads([opened_src, *more])
+            threads = threads or default_threads(sources)
             statements = _changed(jelly.scan(sources, threads=threads, **reading), given)
             how |= {name: given[name] for name in ("drop_graphs", "max_columns", "memory")}
             out = AsText(dst) if writing.get("format") == JELLY_TEXT else dst
             done = statements.write(out, layout=layout, progress=progress, **how)
-    if form:
-        show(asdict(done), form, None)
+    if wanted_form():
+        show(asdict(done), None)
     elif not quiet:
         is_fair = not (more or given["unique"] or given["sample"] or given["take_frames"])
         _summary(done, is_fair and split_suffix(src)[1] == split_suffix(dst)[1])
@@ -202,6 +203,5 @@ def _summary(done: jelly.Conversion, is_fair: bool) -> None:
         f"{numbers(statements=done.statements)}, {size_of(done.bytes_read)} -> {size_of(done.bytes_written)}{ratio}, "
         f"{done.seconds:.2f} s, {count_of(speed)} statements/s"
     )
-    lines = "line" if done.n_skipped == 1 else "lines"
     told = [f"line {line}: {message(jelly.JellyError(reason))}" for line, reason in done.skipped]
-    tell(f"Skipped {done.n_skipped:,} {lines} with errors:", told, 5)
+    tell(f"Skipped {numbers(lines=done.n_skipped)} with errors:", told, 5)

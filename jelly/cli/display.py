@@ -22,7 +22,6 @@ try:
         DownloadColumn,
         Progress,
         SpinnerColumn,
-        TaskID,
         TextColumn,
         TimeRemainingColumn,
     )
@@ -39,40 +38,38 @@ PATIENCE = 0.5
 def progress(what: str, in_bytes: bool = False) -> Iterator[Callable[[int, int | None, int | None], object]]:
     """A bar on standard error that disappears at the end; a spinner if the size is unknown."""
     began = time.monotonic()
-    bar: Progress | None = None
-    task: TaskID | None = None
+    # The estimate counts all of a job: its tasks may end minutes apart.
+    bar = Progress(console=Console(stderr=True), transient=True, speed_estimate_period=86400)
 
     def update(done: int, total: int | None, statements: int | None) -> None:
-        nonlocal bar, task
-        if bar is None or task is None:
-            if time.monotonic() - began < PATIENCE:
+        seconds = time.monotonic() - began
+        if not bar.task_ids:
+            if seconds < PATIENCE:
                 return
-            # The estimate counts all of a job: its tasks may end minutes apart.
-            columns = _columns(total, in_bytes)
-            bar = Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=86400)
-            task = bar.add_task(what, total=total)
+            bar.columns = _columns(total, in_bytes)
+            bar.add_task(what, total=total)
             bar.start()
         counts = ""
         if statements is not None:
-            rate = statements / max(time.monotonic() - began, 1e-9) / 1e6
+            rate = statements / max(seconds, 1e-9) / 1e6
             counts = f": {statements:,} statements, {rate:.2f} M/s"
         # Also the total: several files are read one after the other.
-        bar.update(task, completed=done, total=total, description=what + counts)
+        bar.update(bar.task_ids[0], completed=done, total=total, description=what + counts)
 
     try:
         yield update
     finally:
-        if bar is not None:
+        if bar.task_ids:
             bar.stop()
 
 
-def _columns(total: int | None, in_bytes: bool) -> list[Any]:
+def _columns(total: int | None, in_bytes: bool) -> tuple[Any, ...]:
     text = TextColumn("{task.description}", markup=False)
     if not total:
-        return [SpinnerColumn(), text]
+        return SpinnerColumn(), text
     sizes = [DownloadColumn()] if in_bytes else []
     share = TextColumn("{task.percentage:>3.0f}%")
-    return [BarColumn(bar_width=30), share, *sizes, text, TimeRemainingColumn(compact=True)]
+    return BarColumn(bar_width=30), share, *sizes, text, TimeRemainingColumn(compact=True)
 
 
 class _Console(Console):
@@ -146,7 +143,7 @@ def _show_inspection(name: str, found: Inspection) -> None:
         head = ["offset", "bytes", "statements", *("graphs" for _ in graphs), "names", "prefixes", "datatypes"]
         frames = [
             (
-                *(frame.index, frame.offset, frame.bytes, frame.statements),
+                frame.index, frame.offset, frame.bytes, frame.statements,
                 *(frame.rows[kind] for kind in kinds if kind in frame.rows),
                 ", ".join(f"{key}={value}" for key, value in frame.metadata.items()),
             )
@@ -240,7 +237,7 @@ def _show_results(name: str, found: ResultStats) -> None:
     kinds = ("iri", "bnode", "literal", "triple", *odd)
     rows = [
         (
-            *(variable, about.bound, about.unbound, about.values.distinct),
+            variable, about.bound, about.unbound, about.values.distinct,
             *(about.kinds.get(kind, 0) for kind in kinds),
         )
         for variable, about in found.variables.items()

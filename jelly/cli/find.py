@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
@@ -17,7 +17,7 @@ from jelly._bytes.names import is_url, is_web
 from jelly._dataset.conditions.pattern import Condition, parse_term
 from jelly._formats.registry import TABLE_FORMATS
 from jelly._options.namespaces import KNOWN
-from jelly.cli.common import exits, progress_bar, say, show
+from jelly.cli.common import exits, progress_bar, report_rows, say, show
 from jelly.cli.options import STATEMENTS, Files, Given, command, forms, option, reads, streams, writes
 from jelly.cli.reading import inputs, names, output_of
 
@@ -85,7 +85,6 @@ def find(
     files: Files,
     counting: bool,
     exit_code: bool,
-    form: str | None,
     output: str,
     reading: Given,
     writing: Given,
@@ -112,19 +111,17 @@ def find(
     how = {} if counting else output_of(output, writing, stream, named=True)[1]
     with exits(exit_code):
         each = names(files, reading)
-        limits = {name: value for name, value in reading.items() if name in ("format", *STATEMENTS)}
-        prefixes = Prefixes(dict(given["prefixes"]), each, limits)
+        prefixes = Prefixes(given["prefixes"], each, reading)
         pattern = _pattern(prefixes, given)
         statements = jelly.scan(each, **reading).filter(**pattern, invert=given["invert"])
         if counting:
             with progress_bar("Counting", given["quiet"]) as progress:
                 found = statements.count(progress=progress)
-            show({"statements": found}, form, click.echo, found, yaml=False)
+            show({"statements": found}, click.echo, found, yaml=False)
         else:
             with progress_bar("Reading", given["quiet"] or output == "-") as progress:
                 found = statements.write(output, progress=progress, **how).statements
-            if form:
-                show({"file": output, "statements": found}, form, None)
+            report_rows(output, "statements", found, quiet=True)
     if not found:
         prefixes.note()
     if exit_code and not found:
@@ -156,13 +153,22 @@ class Prefixes:
     are read. A prefix that files declare in several ways stands for all of these.
     """
 
-    def __init__(self, given: Mapping[str, str], files: Sequence[str], limits: dict[str, Any]) -> None:
-        self._given, self._files, self._limits = given, files, limits
+    def __init__(self, given: Iterable[tuple[str, str]], files: Sequence[str], reading: Given) -> None:
+        self._given, self._files = dict(given), files
+        self._limits = {name: value for name, value in reading.items() if name in ("format", *STATEMENTS)}
         self._unknown: list[str] = []
 
     def terms(self, texts: Sequence[str]) -> list[Any]:
         """The terms that texts stand for."""
-        return [term for text in texts for term in self._terms(text)]
+        found: list[Any] = []
+        for text in texts:
+            if (iris := self._iris(text)) is not None:
+                found += map(jelly.IRI, iris)
+            elif text.startswith(":"):
+                raise click.UsageError(f"{text}: no file declares the empty prefix; --prefix =IRI does")
+            else:
+                found.append(_parsed(text))
+        return found
 
     def iris(self, texts: Sequence[str]) -> list[str]:
         """The IRIs, or beginnings of IRIs, that texts stand for."""
@@ -172,13 +178,6 @@ class Prefixes:
         """Nothing was found: say which terms look abbreviated and were read as they are."""
         for text in self._unknown:
             say(f"note: {text} was read as an IRI: nothing declares its prefix (--prefix NAME=IRI does)", "yellow")
-
-    def _terms(self, text: str) -> list[Any]:
-        if (found := self._iris(text)) is not None:
-            return [jelly.IRI(iri) for iri in found]
-        if text.startswith(":"):
-            raise click.UsageError(f"{text}: no file declares the empty prefix; --prefix =IRI does")
-        return [_parsed(text)]
 
     def _iris(self, text: str) -> list[str] | None:
         """The IRIs that an abbreviated one stands for; None for what is none."""

@@ -13,13 +13,13 @@ import jelly
 from jelly._bytes.names import is_web
 from jelly._bytes.sink import Sink
 from jelly._dataset.output import write_stream
-from jelly._dataset.sources import Sources
+from jelly._dataset.sources import Sources, expand
 from jelly._dataset.stream import Stream
 from jelly._formats.registry import JELLY, JELLY_PATCH, TABLE_FORMATS, Content
 from jelly.cli import contents
-from jelly.cli.common import in_options, message, progress_bar, say, show
+from jelly.cli.common import in_options, message, progress_bar, say, show, wanted_form
 from jelly.cli.options import COUNT, SIZE, Files, Given, Word, command, forms, option, reads, refuse, streams, writes
-from jelly.cli.reading import check_options, content_of, expanded, format_of, inputs, names, output_of, wide_advice
+from jelly.cli.reading import check_options, content_of, format_of, inputs, names, output_of, wide_advice
 
 HEAD_ROWS = 4096  # statements decoded at a time if few are needed
 
@@ -52,9 +52,7 @@ def cat(files: Files, reading: Given, writing: Given, stream: Given) -> None:
     if content is not Content.STATEMENTS:
         contents.convert(content, files, "-", reading, writing)
         return
-    given = dict(stream)
-    target, how = output_of("-", writing, given)
-    changes = how["options"] or {}
+    target, how = output_of("-", writing, stream)
     if stream.keys() - {"jelly"} and target is not JELLY:
         raise click.UsageError("--physical and --allow go with --to jelly")
     found = names(files, reading)
@@ -63,7 +61,7 @@ def cat(files: Files, reading: Given, writing: Given, stream: Given) -> None:
         return
     source = Stream(Sources(found, **reading), as_is=True)
     with wide_advice():
-        write_stream("-", source.watched(), source, target, options=changes or None, examine=True)
+        write_stream("-", source.watched(), source, target, options=how["options"], examine=True)
 
 
 @command("FILE...")
@@ -88,7 +86,7 @@ def head(files: Files, n: int, reading: Given, writing: Given) -> None:
 @command("FILE...")
 @forms("json")
 @reads(logs=True)
-def count(files: Files, reading: Given, form: str | None) -> None:
+def count(files: Files, reading: Given) -> None:
     """Print the number of statements of each file, and the total of several files.
 
     Of patches the numbers of patches and operations are printed, of message logs (--messages) those of messages and
@@ -113,7 +111,7 @@ def count(files: Files, reading: Given, form: str | None) -> None:
         for file, counts in found:
             click.echo("\t".join([*map(str, counts.values()), file]))
 
-    show([{"file": file} | counts for file, counts in found], form, draw, yaml=False)
+    show([{"file": file} | counts for file, counts in found], draw, yaml=False)
 
 
 @command("FILE...")
@@ -122,7 +120,7 @@ def count(files: Files, reading: Given, form: str | None) -> None:
 @option("--patches", "Show each patch: its headers and the numbers of its rows.")
 @forms("yaml", "json", "table")
 @reads(rare=("max_frames",), logs=True)
-def inspect(files: Files, per_frame: bool, size: bool, patches: bool, form: str | None, reading: Given) -> None:
+def inspect(files: Files, per_frame: bool, size: bool, patches: bool, reading: Given) -> None:
     """Show the options, rows, bytes and frames of each Jelly file without decoding its statements.
 
     Of files of other formats, message logs (--messages) and query results the rows are counted. With --patches, and of
@@ -137,10 +135,12 @@ def inspect(files: Files, per_frame: bool, size: bool, patches: bool, form: str 
       jelly inspect --size people.jelly
       jelly inspect people.jelly.gz --per-frame --json | jq '.frames[0]'
     """
+    from jelly._tools.inspect import format_to_check
+
     found: list[tuple[str, Any]] = []
-    for file in expanded(files):
+    for file in expand(files):
         content = content_of(dict(reading), file)
-        known = _format_to_check(reading.get("format"), file, "", content)
+        known = format_to_check(reading.get("format"), file, content)
         if patches or (content is Content.PATCH and known is not JELLY_PATCH):
             if per_frame or size:
                 raise click.UsageError("--per-frame and --size do not go with patches")
@@ -153,7 +153,7 @@ def inspect(files: Files, per_frame: bool, size: bool, patches: bool, form: str 
         for problem in found[-1][1].problems:
             say(f"{file}: {in_options(problem)}", "yellow")
     plain = [(file, one if isinstance(one, dict) else one.as_dict()) for file, one in found]
-    show(plain[0][1] if len(plain) == 1 else [{"file": file} | one for file, one in plain], form, "show_all", found)
+    show(plain[0][1] if len(plain) == 1 else [{"file": file} | one for file, one in plain], "show_all", found)
 
 
 @command("FILE...")
@@ -172,7 +172,6 @@ def validate(
     shapes: str | None,
     against: str | None,
     unordered: bool,
-    form: str | None,
     reading: Given,
     limit: int,
     **given: Any,
@@ -196,8 +195,10 @@ def validate(
 
         conforms, _, text = by_shapes(names(files, reading), shapes, **reading)
         click.echo(text, nl=False)
-        click.get_current_context().exit(0 if conforms else 1)
-    each = [(file, content_of(dict(reading), file)) for file in expanded(files)]
+        click.get_current_context().exit(not conforms)
+    from jelly._tools.inspect import format_to_check
+
+    each = [(file, content_of(dict(reading), file)) for file in expand(files)]
     reading.pop("content", None)
     given |= {"against": against, "ordered": not unordered}
     if against is not None and len(each) > 1:
@@ -206,38 +207,29 @@ def validate(
     is_plain = given == {"against": None, "ordered": True, "frame": None, "options": None, "delimited": None}
     if [*kinds] != [Content.STATEMENTS] and not is_plain:
         raise click.UsageError("--against, --unordered, --frame, --options and --delimited go with statements")
-    known = [] if against is None else [format_of(None, against, "a known suffix").reading]
+    known = [] if against is None else [format_of(None, against, option="a known suffix").reading]
     settings: Given = {}
     for kind in kinds:
-        find = _format_to_check if kind is Content.STATEMENTS else format_of
+        find = format_to_check if kind is Content.STATEMENTS else format_of
         settings |= inputs([file for file, content in each if content is kind], reading, kind, find, known)
-    found: list[tuple[str, jelly.Problem]] = []
+    fields = ("message", "frame", "row", "offset", "line")
+    found: list[dict[str, Any]] = []
     for file, content in each:
         limits = settings[file] if against is None else reading
         with progress_bar("Validating") as progress:
             problems = jelly.validate(
                 file, content=contents.WORDS.get(content), limit=limit, progress=progress, **given, **limits
             )
-        found += [(file, problem) for problem in problems]
-        if form is None:
+        name = {"file": file} if len(each) > 1 else {}
+        found += [name | {field: getattr(problem, field) for field in fields} for problem in problems]
+        if wanted_form() is None:
             for problem in problems:
                 click.echo(f"{file}: {message(jelly.JellyError(str(problem)))}")
             if not problems:
                 click.echo(f"{file}: no problems")
-    fields = ("message", "frame", "row", "offset", "line")
-    told = [
-        ({"file": file} if len(each) > 1 else {}) | {name: getattr(problem, name) for name in fields}
-        for file, problem in found
-    ]
-    if form is not None:
-        show(told, form, None)
-    click.get_current_context().exit(1 if found else 0)
-
-
-def _format_to_check(format: str | None, file: str, option: str, content: Content) -> Any:
-    from jelly._tools.inspect import format_to_check
-
-    return format_to_check(format, "" if file == "-" else file, content)
+    if wanted_form() is not None:
+        show(found, None)
+    click.get_current_context().exit(bool(found))
 
 
 @command("FILE...")
@@ -248,13 +240,7 @@ def _format_to_check(format: str | None, file: str, option: str, content: Conten
 @option("-q, --quiet", "With --plot: print nothing.")
 @reads(rare=("max_document_bytes",))
 def stats_(
-    files: Files,
-    form: str | None,
-    top: int | None,
-    threads: int | None,
-    plot: str | None,
-    quiet: bool,
-    reading: Given,
+    files: Files, plot: str | None, quiet: bool, reading: Given, **given: Any
 ) -> None:
     """Count predicates, classes, graphs, datatypes and languages, and show how statements are distributed.
 
@@ -276,27 +262,25 @@ def stats_(
     (src, settings), *more = each
     name = os.path.basename(src) if not more else f"{len(each)} files"
     if content is Content.RESULTS:
-        if more or plot is not None or threads != 1:
+        if more or plot is not None or given["threads"] != 1:
             raise click.UsageError("query results are counted from one file, without --plot and --threads")
-        settings["content"], threads = "results", None
+        settings["content"], given["threads"] = "results", None
     if plot is not None:
         from jelly.plot import check_suffix, plot_stats
 
         check_suffix(plot)
     with progress_bar("Counting", quiet) as progress:
-        known: dict[str, Any] = {"top": top, "threads": threads, "progress": progress}
-        known = {name: value for name, value in known.items() if value is not None}
+        known = {name: value for name, value in given.items() if value is not None} | {"progress": progress}
         found = stats([file for file, _ in each] if more else src, **known, **(reading if more else settings))
     if plot is not None:
         plot_stats(found, plot, name)
     if not quiet:
-        show(found.as_dict(), form, "show_stats", name if more else src, found)
+        show(found.as_dict(), "show_stats", name if more else src, found)
 
 
 @command("FILE...")
 @option("-o, --output OUT", "Write to OUT instead of standard output; also .json and .html.", "-")
-@option("--html", "Print a page with pictures.", None, "html", name="form")
-@forms("json")
+@forms("html", "json")
 @option("--iri IRI", "IRI of the data set (default: the URL of one file, or a UUID that depends on the figures).")
 @option("--title TEXT", "Title of the data set (default: the names of the files).")
 @option("--linksets", "Also count links between namespaces, by property.")
@@ -306,7 +290,7 @@ def stats_(
 @reads("blank_nodes", "skolem_base", "star", "max_partitions")
 @writes()
 def describe(
-    files: Files, output: str, form: str | None, quiet: bool, reading: Given, writing: Given, **given: Any
+    files: Files, output: str, quiet: bool, reading: Given, writing: Given, **given: Any
 ) -> None:
     """Describe a data set in VoID and DCAT: classes, properties of classes, datatypes and links, with exact counts.
 
@@ -323,6 +307,7 @@ def describe(
     names(files, {name: value for name, value in reading.items() if name != "max_partitions"})
     suffix = os.path.splitext(output)[1]
     known_form = {".html": "html", ".json": "json"}.get(suffix)
+    form = wanted_form()
     if form and (writing or (suffix and known_form != form)):
         raise click.UsageError(f"--{form} does not go with {'--to' if writing else output}")
     form = form or (None if writing else known_form)

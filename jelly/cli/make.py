@@ -19,7 +19,7 @@ from jelly._formats.registry import JELLY, JELLY_PATCH, SEEKING, Content
 from jelly._streams.output_options import output_options
 from jelly._tools.inspect import format_to_check, reader_of
 from jelly.cli import contents
-from jelly.cli.common import is_terminal, progress_bar, report, show, usage
+from jelly.cli.common import is_terminal, progress_bar, report, report_rows, show, usage, wanted_form
 from jelly.cli.find import Prefixes
 from jelly.cli.options import (
     COUNT,
@@ -38,23 +38,21 @@ from jelly.cli.reading import check_options, content_of, inputs, names, output_o
 _LABELS = ("blank_nodes", "skolem_base", "star")
 _SEEKING = tuple(name for name in STATEMENTS if name in SEEKING)
 _output = option("-o, --output OUT", "Write to OUT instead of standard output; also a table.", "-")
-_quiet = option("-q, --quiet", "No progress bar, and no line at the end.")
+# The line at the end is for people alone.
+_quiet = option(
+    "-q, --quiet", "No progress bar, and no line at the end.",
+    callback=lambda _, __, quiet: quiet or not is_terminal(sys.stderr),
+)  # fmt: skip
 _memory = option(
     "--memory SIZE", "Memory for statements; the rest goes to temporary files (in TMPDIR).", MEMORY, show_default="256M"
 )
-
-
-def _report(quiet: bool, told: str, form: str | None, plain: dict[str, Any]) -> None:
-    """The line at the end, for people alone, or ``plain`` for programs."""
-    if form or (not quiet and is_terminal(sys.stderr)):
-        report(told, form, plain)
 
 
 @command("FILE", "SOURCE...")
 @reads(*_LABELS)
 @forms("json")
 @_quiet
-def append(file: str, sources: Files, reading: Given, form: str | None, quiet: bool) -> None:
+def append(file: str, sources: Files, reading: Given, quiet: bool) -> None:
     """Append the statements of other files to a Jelly file. Its index, if it has one, has them, too.
 
     FILE keeps its old content until everything is written, even if the command is killed. Blank nodes in the sources
@@ -68,7 +66,7 @@ def append(file: str, sources: Files, reading: Given, form: str | None, quiet: b
     each = names(sources, reading)
     with progress_bar("Appending", quiet) as progress:
         n = jelly.append(each, file, progress=progress, **reading)
-    _report(quiet, f"{file}: {n:,} more statements", form, {"file": file, "statements": n})
+    report_rows(file, "more statements", n, quiet)
 
 
 @command("FILE...")
@@ -84,7 +82,7 @@ def append(file: str, sources: Files, reading: Given, form: str | None, quiet: b
 @_quiet
 def sort(
     files: Files, output: str, by: str, unique: bool, merge: bool, memory: int, quiet: bool,
-    form: str | None, reading: Given, writing: Given, stream: Given,
+    reading: Given, writing: Given, stream: Given,
 ) -> None:  # fmt: skip
     """Sort the statements of files, of any size.
 
@@ -104,8 +102,7 @@ def sort(
         found = jelly.scan(each, sorted_by=by if merge else None, **reading)
         found = found if merge else found.sort(by, memory=memory)
         written = (found.unique() if unique else found).write(output, progress=progress, **how).statements
-    if output != "-":
-        _report(quiet, f"{output}: {written:,} statements", form, {"file": output, "statements": written})
+    report_rows(output, "statements", written, quiet)
 
 
 @command("FILE...")
@@ -121,7 +118,7 @@ def sort(
 @forms("json")
 @_quiet
 def split(
-    files: Files, output: str, quiet: bool, reading: Given, writing: Given, stream: Given, form: str | None,
+    files: Files, output: str, quiet: bool, reading: Given, writing: Given, stream: Given,
     **given: Any,
 ) -> None:  # fmt: skip
     """Split the statements of files, or message logs (--messages) into files of one message. {} in OUT stands for the
@@ -141,8 +138,7 @@ def split(
     if content_of(reading, *files) is Content.MESSAGES:
         if ways:
             raise click.UsageError("--rows, --parts and --by do not go with message logs")
-        messages = contents.split_messages(files, output, writing.get("format"), reading)
-        _show_rows(({"file": str(path), "statements": statements} for path, statements in messages), form)
+        _show_rows(contents.split_messages(files, output, writing.get("format"), reading))
         return
     if ways != 1:
         raise click.UsageError("give one of --rows, --parts and --by")
@@ -150,18 +146,17 @@ def split(
     _, how = output_of(output, writing, stream, named=True)
     with progress_bar("Reading", quiet) as progress:
         made = jelly.scan(each, **reading).split(output, progress=progress, **how, **given)
-    rows: list[dict[str, Any]] = []
-    for part in made:
-        rows.append({"file": str(part.path), "statements": part.statements})
-        if part.term is not None:
-            rows[-1]["term"] = "default" if part.term == jelly.DefaultGraph() else str(part.term)
-    _show_rows(rows, form)
+    _show_rows(
+        {"file": str(part.path), "statements": part.statements}
+        | ({} if part.term is None else {"term": "default" if part.term == jelly.DefaultGraph() else str(part.term)})
+        for part in made
+    )
 
 
-def _show_rows(rows: Iterable[dict[str, Any]], form: str | None, between: str = "\t") -> None:
+def _show_rows(rows: Iterable[dict[str, Any]], between: str = "\t") -> None:
     """Print dicts as JSON, or a line for each as soon as it is there."""
-    if form is not None:
-        show(list(rows), form, None)
+    if wanted_form() is not None:
+        show(list(rows), None)
         return
     for row in rows:
         click.echo(between.join(map(str, row.values())))
@@ -181,7 +176,7 @@ def _show_rows(rows: Iterable[dict[str, Any]], form: str | None, between: str = 
 @_quiet
 def wide(
     files: Files, output: str, classes: Files, prefixes: Any, text: bool, reading: Given, writing: Given,
-    form: str | None, quiet: bool, **given: Any,
+    quiet: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Make a table with a row for each subject and a column for each predicate, named after it.
 
@@ -195,16 +190,14 @@ def wide(
     """
     each = names(files, reading)
     target, _ = output_of(output, writing, text="csv", content=Content.TABLE, named=True)
-    limits = {name: value for name, value in reading.items() if name in ("format", *STATEMENTS)}
-    known = Prefixes(dict(prefixes), each, limits)
+    known = Prefixes(prefixes, each, reading)
     wanted = known.terms(classes) or None
     with progress_bar("Reading", quiet or output == "-") as progress:
         table = jelly.scan(each, **reading).wide(wanted, typed=not text, progress=progress, **given)
         rows = jelly.write(output, table, format=target.name)
     if not rows:
         known.note()
-    if output != "-":
-        _report(quiet, f"{output}: {rows:,} rows", form, {"file": output, "rows": rows})
+    report_rows(output, "rows", rows, quiet)
 
 
 class _Nowhere:
@@ -222,7 +215,7 @@ class _Nowhere:
 @option("--algorithm [sha256|sha384]", "Hash algorithm.", "sha256")
 @option("--max-steps N", "Maximum number of steps for telling similar blank nodes apart (default: 2 million, and 16 "
         "for each).", None, COUNT)
-def canonicalize(files: Files, hashes: bool, form: str | None, reading: Given, **given: Any) -> None:
+def canonicalize(files: Files, hashes: bool, reading: Given, **given: Any) -> None:
     """Read IN and write its canonical N-Quads to OUT, or to standard output.
 
     IN may also be a table, a directory or a glob pattern in quotation marks: all files together are one dataset, in
@@ -247,7 +240,7 @@ def canonicalize(files: Files, hashes: bool, form: str | None, reading: Given, *
     each: list[tuple[Any, dict[str, Any]]] = inputs(files if hashes else [src], reading)
     if len(each) > 1 and not hashes:
         each = [([file for file, _ in each], reading)]
-    if form and not hashes:
+    if wanted_form() and not hashes:
         raise click.UsageError("--json goes with --hash")
 
     def rows() -> Iterator[dict[str, Any]]:
@@ -258,14 +251,14 @@ def canonicalize(files: Files, hashes: bool, form: str | None, reading: Given, *
             if hashes:
                 yield {"hash": found.digest, "file": file}
 
-    _show_rows(rows(), form, "  ")
+    _show_rows(rows(), "  ")
 
 
 @command("FILE")
 @option("--terms", 'Also write which terms each part of the file holds, for "jelly find".')
 @reads(limits=_SEEKING, format=False)
 @forms("json")
-def index(file: str, terms: bool, reading: Given, form: str | None) -> None:
+def index(file: str, terms: bool, reading: Given) -> None:
     """Scan a Jelly file and write its index to FILE.idx, for jelly.open in Python.
 
     Files written by "jelly convert" contain an index already, unless they are .gz, .bz2 or .xz, or not delimited. With
@@ -284,7 +277,7 @@ def index(file: str, terms: bool, reading: Given, form: str | None) -> None:
         jelly.index(file, progress=update, terms=terms, **reading)
     size, whole = (os.path.getsize(path) for path in (file + SUFFIX, file))
     told = f"{file}{SUFFIX}: {size:,} bytes, {size / max(whole, 1):.1%} of the file"
-    report(told, form, {"file": file + SUFFIX, "bytes": size})
+    report(told, {"file": file + SUFFIX, "bytes": size})
 
 
 def _parse_range(value: str) -> slice:
@@ -325,7 +318,7 @@ def slice_(file: str, wanted: slice, frames: bool, output: str, reading: Given, 
       jelly slice people.ttl :10
     """
     content = content_of(reading, file)
-    known = format_to_check(reading.pop("format", None), "" if file == "-" else file, content)
+    known = format_to_check(reading.pop("format", None), file, content)
     has_index = known in (JELLY, JELLY_PATCH)
     if frames and known is not JELLY:
         raise click.UsageError(f"--frames goes with Jelly, not with {known.title}")

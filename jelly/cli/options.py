@@ -23,6 +23,7 @@ from jelly._options.options import (
     StreamOptions,
 )
 from jelly.cli.commands import ALL
+from jelly.cli.common import FORM
 from jelly.errors import JellyError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -331,9 +332,18 @@ def streams(*names: str) -> Decorator:
 
 
 def forms(*words: str) -> Decorator:
-    """Decorator: add the options for the form of a result, which the command gets as ``form``; `show` prints it."""
-    told = {"json": "JSON", "yaml": "YAML", "table": "tables (default on a terminal; else YAML)"}
-    return together(*(option(f"--{word}", f"Print {told[word]}.", None, word, name="form") for word in words))
+    """Decorator: add the options for the form of a result, in which `common.show` prints it."""
+    told = {
+        "json": "JSON", "yaml": "YAML", "table": "tables (default on a terminal; else YAML)",
+        "html": "a page with pictures",
+    }  # fmt: skip
+    keep: dict[str, Any] = {"name": "form", "callback": _keep_form, "expose_value": False}
+    return together(*(option(f"--{word}", f"Print {told[word]}.", None, word, **keep) for word in words))
+
+
+def _keep_form(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    """Remember the form for `common.wanted_form`."""
+    context.meta[FORM] = value
 
 
 def refuse(what: str, allowed: Collection[str]) -> None:

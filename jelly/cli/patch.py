@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
@@ -39,7 +38,7 @@ def patch() -> None:
 @option("--missing [ignore|error]", "Whether a deletion that matches no statement is an error.", "ignore")
 @reads()
 @forms("json")
-def apply(patchs: Files, src: str, dst: str, missing: Any, reading: Given, form: str | None) -> None:
+def apply(patchs: Files, src: str, dst: str, missing: Any, reading: Given) -> None:
     """Apply patches in order to the statements of IN and write the result to OUT, which may be IN.
 
     The number of deletions that do not match any statement is printed on standard error. With --missing error the
@@ -56,7 +55,7 @@ def apply(patchs: Files, src: str, dst: str, missing: Any, reading: Given, form:
         )  # fmt: skip
     unmatched = f"{numbers(deletions=done.missing)} did not match any statement"
     counts = {"added": done.added, "deleted": done.deleted, "missing": done.missing}
-    report(f"{done.added} added, {done.deleted} deleted, {unmatched}", form, counts)
+    report(f"{done.added} added, {done.deleted} deleted, {unmatched}", counts)
     if done.missing:
         say("warning: was the patch made from another file? Blank nodes are compared by their labels", "yellow")
 
@@ -64,33 +63,24 @@ def apply(patchs: Files, src: str, dst: str, missing: Any, reading: Given, form:
 _CONDITION = re.compile(r"(p\.)?(added|deleted|changed)>([0-9]{1,18}(?:\.[0-9]{1,9})?)(%)?")
 
 
-@dataclass(frozen=True)
-class _Bound:
-    """A condition of --fail-if. ``each``: for every predicate, else for all statements together."""
-
-    text: str
-    each: bool
-    what: str
-    most: float
-    is_share: bool
-
-    def broken(self, found: patches.DiffStat) -> Iterator[str]:
-        """A line for each number above the bound."""
-        parts = [(f" of {name}", pair, found.old.get(name, 0)) for name, pair in found.predicates.items()]
-        whole = [("", (found.added, found.deleted), sum(found.old.values()))]
-        for name, (added, deleted), old in parts if self.each else whole:
-            n = {"added": added, "deleted": deleted, "changed": added + deleted}[self.what]
-            if n > (self.most * old / 100 if self.is_share else self.most):
-                yield f"{self.text}: {n:,} {self.what}{name}, OLD has {old:,}"
-
-
-def _bound(value: str) -> _Bound:
-    """The bound of a condition such as ``deleted>5%``."""
-    found = _CONDITION.fullmatch(value)
-    if found is None:
+def _bound(value: str) -> Callable[[patches.DiffStat], Iterator[str]]:
+    """The bound of a condition such as ``deleted>5%``: a function that gives a line for each number above it."""
+    condition = _CONDITION.fullmatch(value)
+    if condition is None:
         expected = "one in quotation marks, such as 'deleted>1000', 'changed>5%' or 'p.deleted>20%'"
         raise click.BadParameter(f"{value!r} is no condition: expected {expected}")
-    return _Bound(value, bool(found[1]), found[2], float(found[3]), bool(found[4]))
+    each, what, most, is_share = condition.groups()
+
+    def broken(found: patches.DiffStat) -> Iterator[str]:
+        # For every predicate, or for all statements together.
+        parts = [(f" of {name}", pair, found.old.get(name, 0)) for name, pair in found.predicates.items()]
+        whole = [("", (found.added, found.deleted), sum(found.old.values()))]
+        for name, (added, deleted), old in parts if each else whole:
+            n = {"added": added, "deleted": deleted, "changed": added + deleted}[what]
+            if n > (float(most) * old / 100 if is_share else float(most)):
+                yield f"{value}: {n:,} {what}{name}, OLD has {old:,}"
+
+    return broken
 
 
 @command("OLD", "NEW", "[OUT]")
@@ -116,9 +106,8 @@ def diff(
     new: str,
     dst: str | None,
     stat: bool,
-    form: str | None,
     exit_code: bool,
-    fail_if: tuple[_Bound, ...],
+    fail_if: tuple[Any, ...],
     reading: Given,
     writing: Given,
     stream: Given,
@@ -159,12 +148,12 @@ def diff(
 
     counts = {"added": found.added, "deleted": found.deleted}
     predicates = {str(key): dict(zip(counts, pair, strict=True)) for key, pair in found.predicates.items()}
-    show(counts | {"predicates": predicates}, form, draw, yaml=False)
+    show(counts | {"predicates": predicates}, draw, yaml=False)
     told = f"{found.added} addition{'s' * (found.added != 1)}, {found.deleted} deletion{'s' * (found.deleted != 1)}"
     if found.namespaces:
         told += f", {numbers(changes=found.namespaces)} of namespaces"
     click.echo(told, err=True)
-    broken = [line for bound in fail_if for line in bound.broken(found)]
+    broken = [line for bound in fail_if for line in bound(found)]
     tell("{} above --fail-if:", broken)
     if broken or (exit_code and found):
         click.get_current_context().exit(1)
@@ -195,7 +184,7 @@ def compact(srcs: Files, dst: str, reading: Given, writing: Given) -> None:
 @forms("json")
 @writes()
 @reads(format=False)
-def log(srcs: Files, output: str | None, after: str | None, form: str | None, reading: Given, writing: Given) -> None:
+def log(srcs: Files, output: str | None, after: str | None, reading: Given, writing: Given) -> None:
     """Sort the patches of files or directories by their headers id and prev, and list them. With --json this is a list
     of the id, the additions and the deletions of each."""
     found = patches_in_order(srcs, None if after is None else jelly.IRI(after), reading)
@@ -208,4 +197,4 @@ def log(srcs: Files, output: str | None, after: str | None, form: str | None, re
         for row in rows:
             click.echo("{id}\t+{added}\t-{deleted}".format(**row))
 
-    show(rows, form, draw, yaml=False)
+    show(rows, draw, yaml=False)

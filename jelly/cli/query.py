@@ -6,12 +6,10 @@ import click
 
 import jelly
 from jelly._formats.registry import Content
-from jelly.cli.common import report
+from jelly.cli.common import report_rows
 from jelly.cli.options import SIZE, Files, Given, command, forms, option, reads, writes
 from jelly.cli.reading import names, output_of
 from jelly.results import Results, write_results
-
-__all__ = ["query"]
 
 
 def _text(sparql: str) -> str:
@@ -35,7 +33,7 @@ def _text(sparql: str) -> str:
 @option("-q, --quiet", "No line at the end.")
 def query(
     files: Files, sparql: str, output: str, explain: bool, memory: int, reading: Given, writing: Given,
-    form: str | None, quiet: bool,
+    quiet: bool,
 ) -> None:  # fmt: skip
     """Answer a SPARQL query of files, without loading them into a store.
 
@@ -55,15 +53,10 @@ def query(
         click.echo(found)
     elif not isinstance(found, Results):
         _, how = output_of(output, writing, text="nt", named=True)
-        _told(output, "statements", found.write(output, **how).statements, form, quiet)
+        report_rows(output, "statements", found.write(output, **how).statements, quiet)
     elif found.boolean is not None and output == "-" and "format" not in writing:
         click.echo(str(found.boolean).lower())
         click.get_current_context().exit(not found.boolean)
     else:
         target, _ = output_of(output, writing, text="tsv", content=Content.RESULTS, named=True)
-        _told(output, "rows", write_results(output, found, format=target.name), form, quiet)
-
-
-def _told(output: str, what: str, n: int, form: str | None, quiet: bool) -> None:
-    if output != "-" and (form or not quiet):
-        report(f"{output}: {n:,} {what}", form, {"file": output, what: n})
+        report_rows(output, "rows", write_results(output, found, format=target.name), quiet)

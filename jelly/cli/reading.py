@@ -21,7 +21,7 @@ from jelly._options.keywords import READ
 from jelly._options.options import COLUMN_VERSION
 from jelly._streams.inputs import ACCEPT
 from jelly._streams.widening import late_error
-from jelly.cli.common import is_terminal
+from jelly.cli.common import is_terminal, wanted_form
 from jelly.cli.options import ALLOWED, JELLY_TEXT, Given
 from jelly.errors import LateError
 
@@ -38,7 +38,9 @@ def content_of(reading: Given, *files: str, dst: str = "", to: str | None = None
     return registry.content_of(word, *((file, format) for file in files), (dst, to))
 
 
-def format_of(value: str | None, name: str, option: str, content: Content = Content.STATEMENTS) -> Format:
+def format_of(
+    value: str | None, name: str, content: Content = Content.STATEMENTS, option: str = "--from"
+) -> Format:
     """The format called ``value``, or that of a file; without one a mistake in the call, which ``option`` mends."""
     try:
         return registry.find(value, "" if name == "-" else name, tables=content is Content.STATEMENTS, content=content)
@@ -46,11 +48,6 @@ def format_of(value: str | None, name: str, option: str, content: Content = Cont
         if content is Content.STATEMENTS and (other := content_of({"format": value}, name)) is not content:
             raise click.UsageError(f"{value or name}: this command takes statements, not {other.value}") from None
         raise click.UsageError(f"{error.reason.partition(';')[0]}; use {option}") from None
-
-
-def expanded(files: Sequence[str]) -> list[str]:
-    """The files that are meant: those of directories and glob patterns, too."""
-    return [found for file in files for found in expand(file)]
 
 
 def inputs(
@@ -65,13 +62,13 @@ def inputs(
     A name without a known format is a mistake in the call, reported before anything is read; so is an option that
     neither a file nor one of ``others`` has. What an address holds is known when it is read.
     """
-    each, format = expanded(files), reading.get("format")
+    each, format = expand(files) if files else [], reading.get("format")
     if content is Content.MESSAGES:
         check_options(reading, [MESSAGE_READING], content.value, content)
         return [(file, reading) for file in each]
     if format is None and any(map(is_web, each)):
         return [(file, reading) for file in each]
-    formats = [find(format, file, "--from", content) for file in each]
+    formats = [find(format, file, content) for file in each]
     title = formats[0].title + " results" * (content is Content.RESULTS) if len(each) == 1 else "any of these files"
     check_options(reading, [*(one.reading for one in formats), *others], title, content)
     return [
@@ -98,12 +95,12 @@ def check_options(
 def opened(file: str, format: str | None) -> Iterator[tuple[Any, Format]]:
     """A file to read, and its format: by the name, or what the server says of an address, whose body this opens."""
     if format is not None or not is_web(file):
-        yield file, format_of(format, file, "--from")
+        yield file, format_of(format, file)
         return
     from jelly._bytes.remote import Body
 
     with contextlib.closing(Body(file, ACCEPT[Content.STATEMENTS])) as body:
-        yield body, format_of(Source(body).media_type, file, "--from")
+        yield body, format_of(Source(body).media_type, file)
 
 
 # ---- outputs
@@ -111,7 +108,7 @@ def opened(file: str, format: str | None) -> Iterator[tuple[Any, Format]]:
 
 def refuse_json() -> None:
     """Refuse --json where the output itself goes to standard output."""
-    if click.get_current_context().params.get("form"):
+    if wanted_form():
         raise click.UsageError("--json goes with an output file: data and a result cannot both be on standard output")
 
 
@@ -135,7 +132,7 @@ def output_of(
         there = "" if named else " is there already and"
         raise click.UsageError(f"{dst}{there} has no suffix, which would say its format; use --to")
     is_text = to == JELLY_TEXT and content is Content.STATEMENTS
-    target = JELLY if is_text else format_of(to or (text if dst == "-" else None), dst, "--to", content)
+    target = JELLY if is_text else format_of(to or (text if dst == "-" else None), dst, content, "--to")
     if dst == "-":
         if target.binary and not is_text and is_terminal(sys.stdout):
             raise click.UsageError(f"{target.title} is binary: send it to a file or a pipe instead of the terminal")

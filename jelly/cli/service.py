@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import fields
+from dataclasses import asdict
 from itertools import chain, islice
 from typing import Any
 
@@ -47,6 +47,8 @@ _SYNC = {
     "never": "a crash of the machine may lose what the system did not write yet",
 }
 _KAFKA = "a publication is acknowledged when all replicas in sync have it (acks=all)"
+# What messages and their rows are called, of statements and of patches.
+_NOUNS = (("messages", "statements"), ("patches", "operations"))
 AGE = measure("age", "[smhd]", {"": 1, "S": 1, "M": 60, "H": 3600, "D": 86400}, "90s, 30m, 12h or 7d")
 
 
@@ -186,7 +188,7 @@ def _load(topics: Any, name: str, file: str, settings: dict[str, Any] | None) ->
         patches.PatchReader(file) if settings is None else jelly.Reader(file, **settings) as reader,
     ):
         batches = reader.source.watched(reader.batches(), progress)
-        first = list(islice(batches, 1))  # the options come before it
+        first = [*islice(batches, 1)]  # the options come before it
         topic.fill(chain(first, batches), reader.options or (patches.PatchOptions() if settings is None else None))
     say(f"topic {name}: {topic.end:,} messages from {file}")
 
@@ -200,7 +202,6 @@ def _begun(
 ) -> tuple[Any, Iterator[Any] | None]:
     """Options for all Batches of a reader, chosen by the first one, and the Batches; None if there is none."""
     first = next(batches, None)
-    allowed = ALL_FIELDS if is_patch else open_fields(changes)
     options: Any
     if is_patch:
         wide = {"rdf_star": True, "generalized_statements": True}
@@ -211,7 +212,7 @@ def _begun(
         options = options.replace(version=ROW_VERSION)  # as topics are
     if first is None:
         return options, None
-    return changed(options, missing(options, first, allowed)), chain([first], batches)
+    return changed(options, missing(options, first, open_fields(changes))), chain([first], batches)
 
 
 def _counted(batches: Iterator[Any], options: Any, counts: dict[str, int], rows: str) -> Iterator[Any]:
@@ -271,7 +272,7 @@ def _counts(broker: Any) -> str:
 @_client_options
 @streams("physical_type", "allow")
 @forms("json")
-def publish(file: str, address: str, topic: str, frame_rows: int, form: str | None, **given: Any) -> None:
+def publish(file: str, address: str, topic: str, frame_rows: int, **given: Any) -> None:
     """Publish the statements or the patches of a file.
 
     Each frame is a message; the frames of a grouped stream are kept. Of patches (.jellyp, .rdfp, .trp) each message is
@@ -294,7 +295,7 @@ def publish(file: str, address: str, topic: str, frame_rows: int, form: str | No
     if is_patch and changes.keys() - {"rdf_star", "generalized_statements"}:
         raise click.UsageError("--physical and --allow namespaces are for statements, not for patches")
     ((_, settings),) = inputs([file], reading, Content.PATCH if is_patch else Content.STATEMENTS)
-    messages, rows = ("patches", "operations") if is_patch else ("messages", "statements")
+    messages, rows = _NOUNS[is_patch]
     counts = {messages: 0, rows: 0}
     with (
         (patches.PatchReader if is_patch else jelly.Reader)(file, **settings) as reader,
@@ -308,7 +309,7 @@ def publish(file: str, address: str, topic: str, frame_rows: int, form: str | No
                 _counted(batches or iter(()), options, counts, rows), topic=topic, options=options,
                 kind="patches" if is_patch else "statements", frame_rows=frame_rows, timeout=given["timeout"],
             )  # fmt: skip
-    report(numbers(**counts) + " acknowledged", form, counts)
+    report(numbers(**counts) + " acknowledged", counts)
 
 
 @command()
@@ -324,7 +325,7 @@ def publish(file: str, address: str, topic: str, frame_rows: int, form: str | No
 @_client_options
 @forms("json")
 def subscribe(address: str, topic: str, output: str, to_format: str | None, start: str | None, follow: bool,
-              number: int | None, form: str | None, **given: Any) -> None:  # fmt: skip
+              number: int | None, **given: Any) -> None:  # fmt: skip
     """Write the messages of a topic to a file, or print them.
 
     In Jelly each message is a frame. A format of patches (jellyp, rdfp, trp) subscribes to patches. The environment
@@ -340,8 +341,10 @@ def subscribe(address: str, topic: str, output: str, to_format: str | None, star
         to_format = to_format or "nq"
         refuse_json()
     is_patch = _is_patch(to_format, output)
+    messages, rows = _NOUNS[is_patch]
+    writer_of: Any = patches.PatchWriter if is_patch else jelly.Writer
     begin = int(start) if start is not None and start.isdigit() else start
-    messages = 0
+    n = 0
     with (
         _client(address, given) as client,
         progress_bar("Receiving", output == "-") as progress,
@@ -349,37 +352,29 @@ def subscribe(address: str, topic: str, output: str, to_format: str | None, star
             topic, kind="patches" if is_patch else "statements", start=begin, follow=follow, timeout=given["timeout"]
         ) as feed,
         _signals_close(feed),
-        _advice(is_patch),
+        _advice(),
     ):
         batches = islice(feed.batches(), number)
-        first = next(batches, None)
-        with _writer(output, to_format, is_patch, feed.options) as writer:
-            for messages, batch in enumerate(chain([] if first is None else [first], batches), 1):
+        first = [*islice(batches, 1)]  # the options come before it
+        options = feed.options if is_patch or to_format in (None, "jelly") else None
+        with writer_of(output, options, format=to_format) as writer:
+            for n, batch in enumerate(chain(first, batches), 1):
                 writer.add_batch(batch, **{} if is_patch else {"keep_frames": True})
                 if output == "-":
                     writer.flush()
                 if progress is not None:
-                    progress(messages, number, writer.operations if is_patch else writer.statements)
-    if is_patch:
-        counts = {"patches": messages, "operations": writer.operations}
-    else:
-        counts = {"messages": messages, "statements": writer.statements}
-    report(numbers(**counts), form, counts)
-
-
-def _writer(output: str, format: str | None, is_patch: bool, options: Any) -> Any:
-    if is_patch:
-        return patches.PatchWriter(output, options, format=format)
-    return jelly.Writer(output, options if format in (None, "jelly") else None, format=format)
+                    progress(n, number, getattr(writer, rows))
+    counts = {messages: n, rows: getattr(writer, rows)}
+    report(numbers(**counts), counts)
 
 
 @contextlib.contextmanager
-def _advice(is_patch: bool) -> Iterator[None]:
+def _advice() -> Iterator[None]:
     """Context manager: who asks a topic of patches for statements is told how to get patches."""
     try:
         yield
     except jelly.JellyServiceError as error:
-        if is_patch or "holds patches" not in error.reason:
+        if "holds patches" not in error.reason:
             raise
         raise jelly.JellyServiceError(f"{error.reason}; give --to rdfp, or -o FILE.jellyp", error.code) from None
 
@@ -408,13 +403,14 @@ def _signals_close(feed: Any) -> Iterator[None]:
 
 def _described(info: Any) -> dict[str, Any]:
     """The metadata of a topic, for JSON."""
-    found: dict[str, Any] = {"name": info.name, "content": "patches" if info.patches else "statements"}
-    found |= {name: getattr(info, name) for name in ("first", "end", "bytes", "statements", "subscribers")}
-    found |= {"owner": info.owner or None, "keep_bytes": info.keep_bytes, "keep_age": info.keep_age}
-    found["updated"] = info.updated.isoformat(timespec="seconds") if info.updated is not None else None
+    found: dict[str, Any] = {
+        "name": info.name, "content": "patches" if info.patches else "statements",
+        **{name: getattr(info, name) for name in ("first", "end", "bytes", "statements", "subscribers")},
+        "owner": info.owner or None, "keep_bytes": info.keep_bytes, "keep_age": info.keep_age,
+        "updated": info.updated and info.updated.isoformat(timespec="seconds"),
+    }  # fmt: skip
     if info.options is not None:
-        options = {field.name: getattr(info.options, field.name) for field in fields(info.options)}
-        found["options"] = {name: getattr(value, "name", value) for name, value in options.items()}
+        found["options"] = {name: getattr(value, "name", value) for name, value in asdict(info.options).items()}
     return found
 
 
@@ -425,7 +421,7 @@ def _described(info: Any) -> dict[str, Any]:
 @option("--yes", "With --delete: do not ask.")
 @forms("json")
 @_client_options
-def topics(address: str, name: str | None, delete: bool, yes: bool, form: str | None, **given: Any) -> None:
+def topics(address: str, name: str | None, delete: bool, yes: bool, **given: Any) -> None:
     """List the topics of a broker (jelly serve), describe one, or delete it.
 
     The list has the content, the messages that are kept, the bytes and the subscribers of each topic; the description
@@ -445,12 +441,12 @@ def topics(address: str, name: str | None, delete: bool, yes: bool, form: str | 
             click.confirm(f"Delete topic {name} with all its messages?", abort=True, err=True)
         with _client(address, given) as client:
             info = client.delete_topic(name, timeout=given["timeout"])
-        report(f"topic {name}: {numbers(messages=info.end - info.first)} deleted", form, _described(info))
+        report(f"topic {name}: {numbers(messages=info.end - info.first)} deleted", _described(info))
         return
     with _client(address, given) as client:
         infos = client.topics(*([] if name is None else [name]), timeout=given["timeout"])
     found = [_described(info) for info in infos]
-    show(found if name is None else found[0], form, _draw_list if name is None else _draw_topic, infos, yaml=False)
+    show(found if name is None else found[0], _draw_list if name is None else _draw_topic, infos, yaml=False)
 
 
 def _draw_list(infos: list[Any]) -> None:

@@ -62,7 +62,7 @@ def spark() -> None:
 @option("--table NAME", "Make the table of Delta known in the catalogue of Spark, whose jar --conf must name.")
 @option("--prune", "Remove the statements of sources that are gone, which a directory of files cannot.")
 @forms("json")
-def ingest(srcs: Files, form: str | None, reading: Given, **given: Any) -> None:
+def ingest(srcs: Files, reading: Given, **given: Any) -> None:
     """Decode files and write them as tables, on the executors, without moving statements through the JVM.
 
     A second run only adds what is missing: new files, files that a failed run did not finish, and with --to delta
@@ -99,7 +99,7 @@ def ingest(srcs: Files, form: str | None, reading: Given, **given: Any) -> None:
             kept = ("out", "spark", "conf", "target_file_bytes", "storage")
             done = compact_table(progress=progress, **{name: given[name] for name in kept})
 
-    show(done.as_dict(), form, "show_report", done.as_dict(), yaml=False)
+    show(done.as_dict(), "show_report", done.as_dict(), yaml=False)
     tell("skipped broken input, {} errors:", [message(trouble.error()) for trouble in done.errors])
     tell("some statements are not in the tables as they are, see the table report:", done.misfits)
     tell(_LEFT_OUT, done.unknown)
@@ -113,7 +113,7 @@ def ingest(srcs: Files, form: str | None, reading: Given, **given: Any) -> None:
 @option("--top N", "Entries in each list.", 20, COUNT)
 @option("--plot FILE", "Also plot them to FILE (.png, .svg or .pdf).")
 def stats(
-    srcs: Files, form: str | None, plot: str | None, reading: Given, **given: Any
+    srcs: Files, plot: str | None, reading: Given, **given: Any
 ) -> None:
     """Count predicates, classes, graphs, datatypes and languages of many files, and show distributions.
 
@@ -135,6 +135,6 @@ def stats(
     if plot is not None:
         plot_stats(found, plot, name)
 
-    show(found.as_dict(), form, "show_stats", name, found)
+    show(found.as_dict(), "show_stats", name, found)
     tell("skipped broken input, {} errors:", [message(error) for error in errors])
     tell(_LEFT_OUT, unknown)

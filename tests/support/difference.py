@@ -20,7 +20,7 @@ def difference(left: Iterable[Terms], right: Iterable[Terms]) -> Iterator[tuple[
 
     JellyError where the blank nodes are too much alike to find out.
     """
-    sides = _Side(left), _Side(right)
+    sides = _Side(left, "left "), _Side(right, "right ")
     plain = [Counter(side.plain) for side in sides]
     for name, here, there in (("left", plain[0], plain[1]), ("right", plain[1], plain[0])):
         for statement in (here - there).elements():
@@ -41,9 +41,12 @@ def difference(left: Iterable[Terms], right: Iterable[Terms]) -> Iterator[tuple[
 
 
 class _Side:
-    """The statements of one side: those without blank nodes, and the patterns of the others by component."""
+    """The statements of one side: those without blank nodes, and the patterns of the others by component.
 
-    def __init__(self, statements: Iterable[Terms]) -> None:
+    ``name`` stands before all labels, as no label may be on both sides.
+    """
+
+    def __init__(self, statements: Iterable[Terms], name: str) -> None:
         self.plain: list[Terms] = []
         self.patterns: list[Pattern] = []
         parent: dict[str, str] = {}
@@ -53,6 +56,7 @@ class _Side:
             if not labels:
                 self.plain.append(statement)
                 continue
+            labels = [name + label for label in labels]
             self.patterns.append((shape, tuple(labels)))
             for label in labels:
                 parent.setdefault(label, label)
@@ -110,7 +114,7 @@ def _isomorphic(left: _Side, right: _Side) -> bool:
         for group in groups:
             work = [MAX_WORK]
             for i, other in enumerate(others):
-                if map_component(group, {}, other, {}, work) is not None:
+                if map_component(group, other, {}, work) is not None:
                     del others[i]
                     break
             else:
