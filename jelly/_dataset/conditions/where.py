@@ -14,13 +14,13 @@ from jelly._options.layouts import LAYOUTS
 MAX_VALUES = 32
 
 _LITERALS = kinds_of("literal")
-_SLOTS = {"subject": "s", "predicate": "p", "object": "o", "graph": "g"}
+SLOTS = {"subject": "s", "predicate": "p", "object": "o", "graph": "g"}
 # The slot and the syntax of a column, by its name.
-_COLUMNS = {
-    name: (_SLOTS[part], layout.syntax)
+COLUMNS = {
+    name: (SLOTS[part], layout.syntax)
     for layout in LAYOUTS.values()
     for name, part in layout.columns.items()
-    if part in _SLOTS
+    if part in SLOTS
 }
 
 
@@ -34,7 +34,7 @@ def where(column: str, values: Iterable[Any]) -> Pattern | None:
     >>> where("predicate", ["a:q"]).rows(batch).tolist(), where("p", ["<a:p>", "<a:r>"]).rows(batch).tolist()
     ([1], [0])
     """
-    slot, syntax = _COLUMNS.get(column, (None, None))
+    slot, syntax = COLUMNS.get(column, (None, None))
     given = list(values)
     if slot is None or not given or len(given) > MAX_VALUES:
         return None
