@@ -117,8 +117,10 @@ class Output:
             options: dict[str, Any] = {"statement_type": StatementType.QUADS if has_graphs else StatementType.TRIPLES}
             if not self.patch:
                 options = {"physical_type": PhysicalType.QUADS if has_graphs else PhysicalType.TRIPLES}
-            content = "patches" if self.patch else "statements"
-            statements = write_arrow(path, data, layout=self.layout, options=options, content=content, seekable=True)
+            statements = write_arrow(
+                path, data, layout=self.layout, options=options, seekable=True,
+                content="patches" if self.patch else "statements",
+            )  # fmt: skip
             [file] = self.store.stage(self.job, attempt, folder)
         return Written(part, file, statements)
 

@@ -118,7 +118,7 @@ def find_files(
     """
     given = [paths] if is_path(paths) else paths
     found: dict[str, File] = {}
-    for path in map(os.fspath, given):
+    for path in [os.fspath(path) for path in given]:
         listed = [_that_count(name, storage or {}) for name in _alternatives(local_path(path))]
         files = [file for some in listed for file in some or ()]
         if all(some is None for some in listed) and not (is_stream and _MAGIC.search(path)):
