@@ -6,7 +6,7 @@ Spark shuffles the rows; tasks turn record batches into columns.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -23,16 +23,25 @@ from jelly._tools.describe import Description, described
 from jelly._tools.partitions import refuse_more
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError, need
 from jelly.spark._jobs import found_by, mapped
-from jelly.spark._parts import BATCH_ROWS
-from jelly.spark._tables import JOINS, TERMS, TRIPLES, Join, Plan, check_seed, first_of_each, runs, vertical_columns
+from jelly.spark._parts import BATCH_ROWS, Rows
+from jelly.spark._tables import (
+    JOINS,
+    TERMS,
+    TRIPLES,
+    Join,
+    Plan,
+    Run,
+    check_seed,
+    first_of_each,
+    runs,
+    vertical_columns,
+)
 
 with need("spark-local", "Spark needs pyspark 4.1"):
-    from pyspark.sql import Column, DataFrame, functions
+    from pyspark.sql import DataFrame, functions
 
 # Functions of Spark that are missing in the types of PySpark.
 F: Any = functions
-
-Rows = Iterator[pa.RecordBatch]
 
 _PARTS = {name for layout in LAYOUTS.values() for name in layout.parts}
 
@@ -44,8 +53,7 @@ def _statements(df: DataFrame) -> DataFrame:
     if layout.name == "ntriples":
         found = df.select(*(name for name in layout.columns if name in df.columns))
         return mapped(found, _flat, _ddl(dict.fromkeys(flat, STRING)))
-    none = F.lit(None).cast("string")
-    return df.select(*(name if name in df.columns else none.alias(name) for name in flat))
+    return df.selectExpr(*(name if name in df.columns else f"cast(null as string) as {name}" for name in flat))
 
 
 def _flat(rows: Rows) -> Rows:
@@ -110,18 +118,13 @@ def to_ids(df: DataFrame, *, seed: int = 0) -> tuple[DataFrame, DataFrame]:
         _ddl({field.name: "bigint" if field.type == pa.int64() else STRING for field in schema})
         for schema in (TRIPLES, TERMS)
     )
-    found = mapped(rows, partial(_terms, seed), terms).repartition("id").sortWithinPartitions("id")
-    return mapped(rows, partial(_triples, seed), triples), mapped(found, _once, terms)
+    found = mapped(rows, partial(_of_runs, Run.terms, seed), terms).repartition("id").sortWithinPartitions("id")
+    return mapped(rows, partial(_of_runs, Run.triples, seed), triples), mapped(found, _once, terms)
 
 
-def _triples(seed: int, rows: Rows) -> Rows:
+def _of_runs(make: Callable[[Run], pa.Table], seed: int, rows: Rows) -> Rows:
     for run in runs(_batches(rows), seed):
-        yield from _pieces(run.triples())
-
-
-def _terms(seed: int, rows: Rows) -> Rows:
-    for run in runs(_batches(rows), seed):
-        yield from _pieces(run.terms())
+        yield from _pieces(make(run))
 
 
 def _once(rows: Rows) -> Rows:
@@ -208,8 +211,8 @@ def wide(df: DataFrame, cls: str) -> DataFrame:
     ...     return people.where("age >= 18").select("name", "age")
     """
     rows = _statements(df)
-    is_class = (F.col("predicate") == TYPE) & (F.col("object_kind") == "iri") & (F.col("object") == cls)
-    subjects = rows.where(is_class).select("subject").distinct()
+    typed = rows.where(f"predicate = '{TYPE}' and object_kind = 'iri'")
+    subjects = typed.where(F.col("object") == cls).select("subject").distinct()
     rows = rows.join(subjects, "subject", "left_semi").repartition("subject")
     plan = _planned(rows, JOINS["wide"])
     if cls not in plan.tables:
@@ -323,29 +326,25 @@ def graph_tables(
     types = dict(df.dtypes)
     if types.get("subject") == types.get("object") == "bigint":
         return _of_ids(df, terms, literals)
-    if {"subject", "predicate", "object", "object_kind"} <= types.keys():
-        names, kind = ("subject", "predicate", "object"), F.col("object_kind")
-    elif {"s", "p", "o"} <= types.keys():
-        names, kind = ("s", "p", "o"), _kind("o")
-    else:
+    layout = next((layout for layout in LAYOUTS.values() if set(layout.required) <= types.keys()), None)
+    if layout is None:
         raise JellyOptionsError(
             f"the columns are {', '.join(types)}: expected those of the layout flat or ntriples, or of triples of ids"
         )
-    subject, predicate, object = names
-    extra = {name: F.col(name) if name in types else F.lit(None).cast("string") for name in _TERM[2:]}
-    statements = df.select(
-        _node(_kind(subject), F.col(subject)).alias("from"),
-        F.col(predicate).alias("relationship"),
-        _node(kind, F.col(object), **extra).alias("to"),
-    ).select(_id("from").alias("src"), _id("to").alias("dst"), "relationship", "from", "to")
+    subject, predicate, object = layout.required[:3]
+    kind = "object_kind" if layout.name == "flat" else _kind(object)
+    statements = df.selectExpr(
+        f"{_node(_kind(subject), subject)} as `from`",
+        f"{predicate} as relationship",
+        f"{_node(kind, object, types)} as `to`",
+    ).selectExpr(f"{_id('from')} as src", f"{_id('to')} as dst", "relationship", "`from`", "`to`")
     edges = statements if literals else statements.where("to.kind <> 'literal'")
-    nodes = statements.select(F.col("src").alias("id"), F.col("from").alias("node")).union(edges.select("dst", "to"))
+    nodes = statements.selectExpr("src as id", "`from` as node").union(edges.select("dst", "to"))
     found = nodes.groupBy("id").agg(F.min("node").alias("node"), F.max("node").alias("other"))
     # In the id itself, so that no query leaves the test out.
-    checked = F.when(F.col("node").eqNullSafe(F.col("other")), F.col("id")).otherwise(
-        F.raise_error(F.concat(F.lit("two vertices have one id: "), F.to_json("node"), F.to_json("other")))
-    )
-    vertices = found.select(checked.cast("bigint").alias("id"), *(f"node.{name}" for name in _shown(literals)))
+    error = "raise_error(concat('two vertices have one id: ', to_json(node), to_json(other)))"
+    checked = f"cast(if(node <=> other, id, {error}) as bigint) as id"
+    vertices = found.selectExpr(checked, *(f"node.{name}" for name in _shown(literals)))
     return vertices, edges.select("src", "dst", "relationship")
 
 
@@ -353,43 +352,38 @@ def _shown(literals: bool) -> tuple[str, ...]:
     return _TERM if literals else _TERM[:2]
 
 
-def _kind(name: str, triple: str = "triple") -> Column:
+def _kind(name: str, triple: str = "triple") -> str:
     """The kind of a term, by what its value begins with."""
-    value = F.col(name)
-    kind: Column = (
-        F.when(value.startswith("_:"), "bnode")
-        .when(value.startswith("<<"), triple)
-        .when(value.startswith('"'), "literal")
-        .otherwise("iri")
+    return (
+        f"case when startswith({name}, '_:') then 'bnode' when startswith({name}, '<<') then '{triple}' "
+        f"when startswith({name}, '\"') then 'literal' else 'iri' end"
     )
-    return kind
 
 
-def _node(kind: Column, value: Column, **extra: Column) -> Column:
-    none = F.lit(None).cast("string")
-    rest = [extra.get(name, none).alias(name) for name in _TERM[2:]]
-    node: Column = F.struct(kind.alias("kind"), value.alias("value"), *rest)
-    return node
+def _node(kind: str, value: str, known: Collection[str] = ()) -> str:
+    """The parts of a term, null where no column is known."""
+    rest = (f"'{name}', {name if name in known else 'cast(null as string)'}" for name in _TERM[2:])
+    return f"named_struct('kind', {kind}, 'value', {value}, {', '.join(rest)})"
 
 
-def _id(node: str) -> Column:
+def _id(node: str) -> str:
     # Nulls do not count in a hash: so none of its parts is null.
-    id: Column = F.xxhash64(*(F.coalesce(F.col(f"{node}.{name}"), F.lit("")) for name in _TERM))
-    return id
+    parts = (f"coalesce(`{node}`.{name}, '')" for name in _TERM)
+    return f"xxhash64({', '.join(parts)})"
 
 
 def _of_ids(df: DataFrame, terms: DataFrame | None, literals: bool) -> tuple[DataFrame, DataFrame]:
     if terms is None:
         raise JellyOptionsError("triples of ids need the table of their terms: graph_tables(triples, terms)")
     nodes = terms if literals else terms.where("kind <> 'literal'")
-    edges = df if literals else df.join(nodes.select(F.col("id").alias("object")), "object", "left_semi")
-    used = df.select(F.col("subject").alias("id")).union(edges.select("object")).distinct()
+    edges = df if literals else df.join(nodes.selectExpr("id as object"), "object", "left_semi")
+    used = df.selectExpr("subject as id").union(edges.select("object")).distinct()
     vertices = nodes.join(used, "id", "left_semi").select("id", *_shown(literals))
-    predicates = terms.join(df.select(F.col("predicate").alias("id")).distinct(), "id", "left_semi").select(
-        F.col("id").alias("predicate"), F.col("value").alias("relationship")
+    predicates = terms.join(df.selectExpr("predicate as id").distinct(), "id", "left_semi").selectExpr(
+        "id as predicate", "value as relationship"
     )
     named = edges.join(F.broadcast(predicates), "predicate")
-    return vertices, named.select(F.col("subject").alias("src"), F.col("object").alias("dst"), "relationship")
+    return vertices, named.selectExpr("subject as src", "object as dst", "relationship")
 
 
 # ---- descriptions
@@ -398,6 +392,8 @@ def _of_ids(df: DataFrame, terms: DataFrame | None, literals: bool) -> tuple[Dat
 _ALL = ""
 _TYPE = f"<{RDF}type>"
 _PARTITION = ("scope", "class", "p")
+# The namespace of an IRI, as `jelly.describe` has it; "" is found in any other term.
+_SPACE = "(?s)^<(?!<)(.*[/#]|[^/#]*:)"
 
 
 @checked({"max_partitions"})
@@ -440,10 +436,9 @@ def describe(
     if not {"s", "p", "o"} <= set(statements.columns):
         raise JellyOptionsError(f'expected the columns of layout="ntriples", found {", ".join(statements.columns)}')
     limit = default("max_partitions") if max_partitions is None else max_partitions
-    parts = [F.col(name) for name in ("s", "p", "o")]
-    rows = statements.select(F.lit(_ALL).alias("scope"), *parts)
+    rows = statements.selectExpr(f"'{_ALL}' as scope", "s", "p", "o")
     if "g" in statements.columns:
-        rows = rows.union(statements.where("g is not null").select(F.col("g").alias("scope"), *parts))
+        rows = rows.union(statements.where("g is not null").selectExpr("g as scope", "s", "p", "o"))
     rows = rows.distinct().persist()
     try:
         return _description(rows, iri, title, linksets, limit)
@@ -452,11 +447,12 @@ def describe(
 
 
 def _description(rows: DataFrame, iri: str | None, title: str, linksets: bool, limit: int) -> Description:
-    spaces = rows.where(F.col("p") != _TYPE).select("scope", "p", *(_space(F.col(end)).alias(end) for end in "so"))
-    typed = rows.where((F.col("p") == _TYPE) & _is_iri(F.col("o"))).select("scope", "s", F.col("o").alias("class"))
+    ends = (f"regexp_extract({end}, '{_SPACE}', 1) as {end}" for end in "so")
+    spaces = rows.where(f"p <> '{_TYPE}'").selectExpr("scope", "p", *ends)
+    typed = rows.where(f"p = '{_TYPE}' and o like '<%' and o not like '<<%'").selectExpr("scope", "s", "o as class")
     # Each statement, and again for each class of its subject.
     rows = rows.withColumn("class", F.lit(_ALL)).unionByName(rows.join(typed, ["scope", "s"]))
-    targets = typed.select("scope", F.col("s").alias("o"), F.col("class").alias("target"))
+    targets = typed.selectExpr("scope", "s as o", "class as target")
 
     def collected(counts: DataFrame) -> list[Any]:
         found = counts.limit(limit + 1).collect()
@@ -471,7 +467,7 @@ def _description(rows: DataFrame, iri: str | None, title: str, linksets: bool, l
     literals = rows.where(F.col("o").startswith('"')).groupBy(*_PARTITION, tag.alias("tag"), datatype.alias("datatype"))
     linked = rows.join(targets, ["scope", "o"]).groupBy(*_PARTITION, "target")
     nodes = [
-        rows.select("scope", term).distinct().groupBy("scope", _kind(term, "other").alias("kind")).count()
+        rows.selectExpr("scope", term, f"{_kind(term, 'other')} as kind").distinct().groupBy("scope", "kind").count()
         for term in "so"
     ]
     links = spaces.where('s != o and s != "" and o != ""').groupBy(*spaces.columns).count()
@@ -491,16 +487,6 @@ def _description(rows: DataFrame, iri: str | None, title: str, linksets: bool, l
     return Description(
         iri or uuid.uuid5(uuid.NAMESPACE_OID, repr((graph, graphs))).urn, title, [], graph, graphs, {}
     )
-
-
-def _is_iri(term: Column) -> Column:
-    return term.startswith("<") & ~term.startswith("<<")
-
-
-def _space(term: Column) -> Column:
-    """The namespace of an IRI, as `jelly.describe` has it; "" for any other term."""
-    found: Column = F.regexp_extract(term, "(?s)^<(?!<)(.*[/#]|[^/#]*:)", 1)
-    return found
 
 
 def _name(term: str) -> str:

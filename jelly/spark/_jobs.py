@@ -49,7 +49,8 @@ _RAISED = re.compile(r"^(?:: )?(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", re.M)
 # The property of a thread that the UI shows.
 _DESCRIPTION = "spark.job.description"
 
-# Sessions whose workers have this package.
+# The module that workers need first, and sessions whose workers have it.
+_NEEDED = "jelly.spark._source"
 _checked: set[tuple[str, str]] = set()
 
 # Spark prints a line about its logging, unless logging is configured before it starts.
@@ -137,7 +138,7 @@ def session(spark: SparkSession | str | None, conf: Mapping[str, str] | None = N
         # The workers of a cluster have their own interpreter.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    settings = {
+    settings: dict[str, Any] = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.python.unix.domain.socket.enabled": "true",
@@ -147,9 +148,7 @@ def session(spark: SparkSession | str | None, conf: Mapping[str, str] | None = N
         logging.write_text(_LOGGING, "utf-8")
         # As a URI it has no blanks, which Java options cannot hold.
         settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={logging.as_uri()}"
-        builder = SparkSession.builder.master(master).appName("jelly")
-        for name, value in (settings | dict(conf or {})).items():
-            builder = builder.config(name, value)
+        builder = SparkSession.builder.master(master).appName("jelly").config(map=settings | dict(conf or {}))
         warnings.simplefilter("ignore", FutureWarning)  # warnings of PySpark about pandas
         try:
             started = builder.getOrCreate()
@@ -188,24 +187,19 @@ def on_executors(
     packed = [pickle.dumps(item) for item in items]
     n = len(packed)
 
-    def row(number: int, result: Any) -> pa.RecordBatch:
-        return pa.RecordBatch.from_pydict({"number": pa.array([number], pa.int64()), "made": [pickle.dumps(result)]})
-
-    def compute(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def compute(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield row(number, function(pickle.loads(packed[number])))
+                yield function(pickle.loads(packed[number]))
 
-    def merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        made = [value for batch in batches for value in batch.column(1).to_pylist()]
+    def merged(batches: Iterator[Any]) -> Iterator[Any]:
+        made = [value for batch in batches for value in batch.column(0).to_pylist()]
         if made and merge is not None:
-            yield row(0, reduce(merge, map(pickle.loads, made)))
+            yield reduce(merge, map(pickle.loads, made))
 
     # A range has a partition for each number.
-    made = mapped(spark.range(0, n, 1, n), compute, "number long, made binary")
-    if merge is not None:
-        made = mapped(made.repartition(math.isqrt(n)), merged, "number long, made binary")
-    return [pickle.loads(result) for _, result in sorted(made.collect())]
+    found = _pickled(spark.range(0, n, 1, n), compute)
+    return _unpickled(found if merge is None else _pickled(found.repartition(math.isqrt(n)), merged))
 
 
 def mapped(df: DataFrame, function: Callable[[Iterator[Any]], Iterator[Any]], columns: str) -> DataFrame:
@@ -217,10 +211,20 @@ def mapped(df: DataFrame, function: Callable[[Iterator[Any]], Iterator[Any]], co
 
 def found_by(df: DataFrame, function: Callable[[Iterator[Any]], Any]) -> list[Any]:
     """What a function finds in the record batches of each partition."""
-    def look(batches: Iterator[Any]) -> Iterator[Any]:
-        yield pa.RecordBatch.from_pydict({"found": [pickle.dumps(function(batches))]})
+    return _unpickled(_pickled(df, lambda batches: [function(batches)]))
 
-    return [pickle.loads(row[0]) for row in mapped(df, look, "found binary").collect()]
+
+def _pickled(df: DataFrame, function: Callable[[Iterator[Any]], Iterable[Any]]) -> DataFrame:
+    """A row for each thing that a function finds in the record batches of a partition."""
+    def look(batches: Iterator[Any]) -> Iterator[Any]:
+        for found in function(batches):
+            yield pa.RecordBatch.from_pydict({"found": [pickle.dumps(found)]})
+
+    return mapped(df, look, "found binary")
+
+
+def _unpickled(found: DataFrame) -> list[Any]:
+    return [pickle.loads(row[0]) for row in found.collect()]
 
 
 @contextmanager
@@ -247,29 +251,25 @@ def described(spark: SparkSession, what: str, files: Collection[File]) -> Iterat
 def _check_java() -> None:
     """JellyError without Java: PySpark itself only says that its process has ended."""
     home = os.environ.get("JAVA_HOME")
-    if home and shutil.which("java", path=os.path.join(home, "bin")) is None:
-        raise JellyError(f"JAVA_HOME is {home}, but there is no bin/java: expected the directory of Java 17 or later")
-    if not home and shutil.which("java") is None:
-        raise JellyError("Spark needs Java 17 or later: there is no java on PATH, and JAVA_HOME is not set")
-
-
-def _has_port(place: str) -> bool:
-    host, _, port = place.rpartition(":")
-    return bool(host) and port.isdecimal() and port.isascii()
+    if shutil.which("java", path=os.path.join(home, "bin") if home else None) is None:
+        raise JellyError(
+            f"JAVA_HOME is {home}, but there is no bin/java: expected the directory of Java 17 or later" if home else
+            "Spark needs Java 17 or later: there is no java on PATH, and JAVA_HOME is not set"
+        )  # fmt: skip
 
 
 def _check_master(master: str) -> None:
     """JellyError if no standalone master answers: Spark itself tries for a minute."""
-    places = master.removeprefix("spark://").split(",")
-    if not master.startswith("spark://") or not all(_has_port(place) for place in places):
+    places = [place.rpartition(":") for place in master.removeprefix("spark://").split(",")]
+    are_known = all(host and port.isdecimal() and port.isascii() for host, _, port in places)
+    if not master.startswith("spark://") or not are_known:
         return  # Spark judges it
     reasons = []
-    for place in places:
-        host, _, port = place.rpartition(":")
+    for host, _, port in places:
         try:
             socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
         except (OSError, OverflowError) as error:
-            reasons.append(f"{place}: {getattr(error, 'strerror', None) or error}")
+            reasons.append(f"{host}:{port}: {getattr(error, 'strerror', None) or error}")
         else:
             return
     raise JellyError(f"no Spark master answers ({'; '.join(reasons)}): is it running, and is this its address?")
@@ -296,14 +296,12 @@ def check_workers(spark: SparkSession) -> None:
             return
     if session in _checked:
         return
-    module = "jelly.spark._source"  # that workers need first
 
-    def probe(batches: Iterator[Any]) -> Iterator[Any]:
+    def probe(module: str) -> None:
         import_module(module)
-        yield from batches
 
     try:
-        mapped(spark.range(0, 1, 1, 1), probe, "id long").collect()
+        on_executors(spark, probe, [_NEEDED])
     except Exception as error:
         raise MissingExtraError(
             f"the Python of Spark's workers{whose} cannot import jelly: {_summary(error)}. "

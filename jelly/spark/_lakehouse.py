@@ -15,7 +15,7 @@ from jelly.errors import JellyError, JellyOptionsError, need
 
 with need("spark-local", "Spark needs pyspark 4.1"):
     from pyspark.errors import AnalysisException
-    from pyspark.sql import Column, DataFrame, functions
+    from pyspark.sql import DataFrame, functions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,8 +54,11 @@ _TRANSACTION = ("spark.databricks.delta.write.txn", f"spark.sql.iceberg.snapshot
 _SCOPED = "^_:jf[0-9a-f]{16}_"
 _SKOLEMIZED = "/[.]well-known/genid/jf[0-9a-f]{16}_"
 
-_ADDED = ("insert", "update_postimage", "update_after")
-_DELETED = ("delete", "update_preimage", "update_before")
+# What a change in a change feed does: of Delta, of Iceberg.
+_OPERATION = """
+    case when lower(_change_type) in ('insert', 'update_postimage', 'update_after') then 'add'
+         when lower(_change_type) in ('delete', 'update_preimage', 'update_before') then 'delete'
+         else raise_error(concat('unknown _change_type ', lower(_change_type))) end as op"""
 # The column with the number of a commit: of Delta, of Iceberg.
 _VERSIONS = ("_commit_version", "_change_ordinal")
 
@@ -206,19 +209,14 @@ def changes(feed: DataFrame) -> DataFrame:
     version = next((name for name in _VERSIONS if name in feed.columns), None)
     if version is None or "_change_type" not in feed.columns:
         raise JellyOptionsError(
-            f"no change feed: expected the columns _change_type and {' or '.join(_VERSIONS)}, found {_told(feed)}. "
+            f"no change feed: expected the columns _change_type and {' or '.join(_VERSIONS)}, found "
+            f"{', '.join(feed.columns)}. "
             'Read the table with option("readChangeFeed", "true")'
         )
     layout = guess_layout(feed.columns)
     _need(layout.required, feed, "the change feed")
-    kind = F.lower("_change_type")
-    op = (
-        F.when(kind.isin(*_ADDED), "add")
-        .when(kind.isin(*_DELETED), "delete")
-        .otherwise(F.raise_error(F.concat(F.lit("unknown _change_type "), kind)))
-    )
     columns = [name for name in layout.parts if name in feed.columns]
-    found = feed.select(op.alias("op"), F.col(version).cast("long").alias("patch"), *columns)
+    found = feed.selectExpr(_OPERATION, f"cast({version} as bigint) as patch", *columns)
     return found.repartitionByRange("patch").sortWithinPartitions("patch", F.desc("op"))
 
 
@@ -250,9 +248,9 @@ def _merge(
     net = _net(patches, layout, statements, order).persist()
     try:
         term = layout.column("subject")
-        fit = net.agg(
-            F.max(term).alias("high"), F.min(term).alias("low"), F.max("jelly_problem").alias("problem"),
-            F.max(_file_label(layout)).alias("label"),
+        fit = net.selectExpr(
+            f"max({term}) as high", f"min({term}) as low", "max(jelly_problem) as problem",
+            f"max({_file_label(layout)}) as label",
         ).first()  # fmt: skip
         assert fit is not None
         if fit["problem"] is not None:
@@ -281,24 +279,17 @@ def _query(spark: SparkSession, checkpoint: str) -> str:
     return str(json.loads(row[0])["id"])
 
 
-def _told(df: DataFrame) -> str:
-    return ", ".join(df.columns)
-
-
 def _need(names: Sequence[str], df: DataFrame, what: str) -> None:
     missing = [name for name in names if name not in df.columns]
     if missing:
-        raise JellyOptionsError(f"{what} must have the columns {', '.join(missing)}, found only {_told(df)}")
-
-
-def _quoted(name: str) -> str:
-    return f"`{name}`"
+        found = ", ".join(df.columns)
+        raise JellyOptionsError(f"{what} must have the columns {', '.join(missing)}, found only {found}")
 
 
 def _create(spark: SparkSession, table: str, format: str, layout: TableLayout) -> None:
     if format not in ("delta", "iceberg"):
         raise JellyOptionsError(f'create is {format!r}: expected "delta" or "iceberg"')
-    columns = ", ".join(f"{_quoted(name)} string" for name in layout.columns)
+    columns = ", ".join(f"`{name}` string" for name in layout.columns)
     spark.sql(f"create table if not exists {table} ({columns}) using {format}")
 
 
@@ -315,42 +306,37 @@ def _net(patches: DataFrame, layout: TableLayout, statements: DataFrame, order: 
     """Each changed statement once, with ``jelly_add`` (bool) and ``jelly_problem``, the reason why it does not fit."""
     known = [name for name in layout.parts if name in patches.columns]
     absent = [name for name in known if name not in statements.columns]
-    op = F.lower("op")
-    added, deleted = op.isin("add", "insert", "a"), op.isin("delete", "d")
-    problem = F.when(
-        op.isNull() | ~(added | deleted),
-        F.concat(F.lit("operation "), F.coalesce("op", F.lit("null")), F.lit(", expected add or delete")),
-    )
-    for name in absent:
-        problem = problem.when(
-            F.col(name).isNotNull(), F.concat(F.lit(f"the table has no column {name} for "), F.col(name))
-        )
+    lacking = [name for name in layout.parts if name in statements.columns and name not in known]
+    problems = [
+        "lower(op) is null or lower(op) not in ('add', 'insert', 'a', 'delete', 'd') then "
+        "concat('operation ', coalesce(op, 'null'), ', expected add or delete')",
+        *(f"{name} is not null then concat('the table has no column {name} for ', {name})" for name in absent),
+    ]
     rows = patches.select(
-        *known, added.alias("added"), problem.alias("problem"), F.struct(*order).alias("place")
+        *known, *(F.expr(f"cast(null as string) as {name}") for name in lacking),
+        F.expr("lower(op) in ('add', 'insert', 'a') as added"),
+        F.expr(f"case {' '.join(f'when {each}' for each in problems)} end as problem"),
+        F.struct(*order).alias("place"),
     )  # fmt: skip
-    net = rows.groupBy(*known).agg(
+    return rows.groupBy(*known, *lacking).agg(
         F.max_by("added", "place").alias("jelly_add"), F.max("problem").alias("jelly_problem")
     )
-    lacking = [name for name in layout.parts if name in statements.columns and name not in known]
-    # Spark Connect refuses withColumns of nothing.
-    return net.select("*", *(F.lit(None).cast("string").alias(name) for name in lacking))
 
 
-def _file_label(layout: TableLayout) -> Column:
+def _file_label(layout: TableLayout) -> str:
     """The label of a blank node as in a file; null for statements without one."""
-    subject, object = (F.col(layout.column(part)) for part in ("subject", "object"))
+    subject, object = (layout.column(part) for part in ("subject", "object"))
     # A literal may have such a text, too, but not in N-Triples.
-    is_node = F.lit(True) if layout.syntax == "ntriples" else F.col(layout.column("object_kind")) != "literal"
-    node: Column = F.coalesce(
-        F.when(subject.startswith("_:") & ~subject.rlike(_SCOPED), subject),
-        F.when(is_node & object.startswith("_:") & ~object.rlike(_SCOPED), object),
+    is_node = "true" if layout.syntax == "ntriples" else f"{layout.column('object_kind')} <> 'literal'"
+    return (
+        f"coalesce(if(startswith({subject}, '_:') and {subject} not rlike '{_SCOPED}', {subject}, null), "
+        f"if({is_node} and startswith({object}, '_:') and {object} not rlike '{_SCOPED}', {object}, null))"
     )
-    return node
 
 
 def _check_blank_nodes(statements: DataFrame, layout: TableLayout, table: str, label: str) -> None:
-    subject = F.col(layout.column("subject"))
-    found = statements.where(subject.rlike(f"{_SCOPED}|{_SKOLEMIZED}")).select(subject).first()
+    subject = layout.column("subject")
+    found = statements.where(f"{subject} rlike '{_SCOPED}|{_SKOLEMIZED}'").select(subject).first()
     if found is not None:
         raise JellyOptionsError(
             f"the patches name blank nodes as files do, such as {label}, but {table} has nodes of other names, such as "
@@ -363,14 +349,13 @@ def _statement(table: str, columns: Sequence[str], layout: TableLayout, low: str
     """MERGE INTO, with ``{net}`` for the changes, whose subjects are from ``low`` to ``high``."""
     on = []
     for name in columns:
-        t, n = f"t.{_quoted(name)}", f"n.{_quoted(name)}"
+        t, n = f"t.`{name}`", f"n.`{name}`"
         # This is t <=> n, of which Spark would make two keys of the join, which cost a third of the time.
         on.append(f"{t} = {n}" if name in layout.required else f"coalesce({t} = {n}, {t} is null and {n} is null)")
     # Both formats leave out files by the bounds of a column. Delta knows no parameters here, so escapes are avoided.
     if not set("'\\{}") & set(low + high):
-        on.append(f"t.{_quoted(layout.column('subject'))} between '{low}' and '{high}'")
-    names = ", ".join(map(_quoted, columns))
-    values = ", ".join(f"n.{_quoted(name)}" for name in columns)
+        on.append(f"t.`{layout.column('subject')}` between '{low}' and '{high}'")
+    names, values = (", ".join(f"{of}`{name}`" for name in columns) for of in ("", "n."))
     return (
         f"merge into {table} as t using {{net}} as n on {' and '.join(on)} "
         f"when matched and not n.jelly_add then delete "

@@ -42,6 +42,7 @@ _COPIES = 64
 # What ends a text among others: they are read as a message log.
 _END = "\nMESSAGE\n"
 
+Arrays: TypeAlias = Iterator[pa.Array]
 # The statements of a value; where they are changes, with the operation of each (0: add, 1: delete).
 Parsed: TypeAlias = list[tuple[Batch, Any]]
 # Takes a value and its content type.
@@ -107,8 +108,8 @@ class _Lists:
         self._type = type_of_lists(self.layout, self.changes)
 
     def run(
-        self, arrays: Iterator[pa.Array], quick: Callable[[pa.Array], Together | None] | None = None
-    ) -> Iterator[pa.Array]:
+        self, arrays: Arrays, quick: Callable[[pa.Array], Together | None] | None = None
+    ) -> Arrays:
         """An array of lists, or several, for each array of values."""
         first = 0
         for array in arrays:
@@ -123,7 +124,7 @@ class _Lists:
             yield from self._one_by_one(array, first) if made is None else (made,)
             first += len(array)
 
-    def _one_by_one(self, array: pa.Array, first: int) -> Iterator[pa.Array]:
+    def _one_by_one(self, array: pa.Array, first: int) -> Arrays:
         types = labels = [None] * len(array)
         if pa.types.is_struct(array.type):
             types, labels = (array.field(i).to_pylist() for i in (1, 2))
@@ -157,7 +158,7 @@ class _Lists:
             raise error
         return number, label, error
 
-    def _lists_of(self, held: list[Value]) -> Iterator[pa.Array]:
+    def _lists_of(self, held: list[Value]) -> Arrays:
         """The lists of some values, in one array if none of them is refused."""
         parsed = [item if isinstance(item, list) else None for *_, item in held]
         try:
@@ -204,7 +205,7 @@ class _Lists:
 
 
 def frames_to_statements(
-    arrays: Iterator[pa.Array],
+    arrays: Arrays,
     *,
     layout: Layout = "flat",
     mode: Mode = "FAILFAST",
@@ -212,7 +213,7 @@ def frames_to_statements(
     changes: bool = False,
     reasons: bool = False,
     dictionaries: Sequence[bytes] = (),
-) -> Iterator[pa.Array]:
+) -> Arrays:
     """Lists of statements; each value is a Jelly stream, or a struct of it, its content type and its label.
 
     With ``changes`` each statement has its operation, and values may be patches. With ``reasons`` each list is beside
@@ -228,13 +229,13 @@ def frames_to_statements(
 
 
 def texts_to_statements(
-    arrays: Iterator[pa.Array],
+    arrays: Arrays,
     *,
     layout: Layout = "flat",
     mode: Mode = "FAILFAST",
     place: str = "the column",
     reasons: bool = False,
-) -> Iterator[pa.Array]:
+) -> Arrays:
     """Lists of statements of texts in N-Triples or N-Quads; each value is a line or a document.
 
     >>> import pyarrow
@@ -258,12 +259,12 @@ def _parse_together(array: pa.Array) -> Together | None:
 # ---- statements to messages
 
 def statements_to_frames(
-    arrays: Iterator[pa.Array],
+    arrays: Arrays,
     *,
     options: StreamOptions | None = None,
     delimited: bool = False,
     place: str = "the column",
-) -> Iterator[pa.Array]:
+) -> Arrays:
     """A Jelly stream of one frame for each list of statements.
 
     The lists hold structs with the columns of a layout. Without ``options``, those with a named graph become streams of

@@ -9,13 +9,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeAlias
 
 from jelly._dataset.blank_node_scope import MODES as BLANK_NODE_MODES
 from jelly._options.keywords import NAMED, READ
 from jelly._options.layouts import LAYOUTS
 from jelly._options.limits import SETTABLE
 from jelly.errors import JellyOptionsError
+
+# What a user has set: texts by name.
+Options: TypeAlias = Mapping[str, str]
 
 MODES = ("FAILFAST", "DROPMALFORMED", "PERMISSIVE")
 
@@ -36,7 +39,7 @@ class Option:
     of: str = "Reading"
 
 
-def option(options: Mapping[str, str], name: str, words: Sequence[str] = (), default: Any = None) -> Any:
+def option(options: Options, name: str, words: Sequence[str] = (), default: Any = None) -> Any:
     """The value of an option: a default, or what its text means. ``words`` and ``default`` replace those of the table.
 
     >>> option({"frames": "True"}, "frames"), option({}, "frames"), option({"maxFileAge": "7d"}, "maxFileAge")
@@ -202,7 +205,7 @@ def check_options(options: Iterable[str]) -> None:
             raise JellyOptionsError(f"unknown option {name!r}: {advice}")
 
 
-def limits_of(options: Mapping[str, str], known: Iterable[str], source: str) -> dict[str, int]:
+def limits_of(options: Options, known: Iterable[str], source: str) -> dict[str, int]:
     """The limits that options set, as keywords: ``maxLineBytes``, or ``max_line_bytes``. Others than ``known`` fail."""
     found: dict[str, int] = {}
     for keyword, name in _LIMITS.items():

@@ -14,7 +14,8 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -24,16 +25,18 @@ from jelly._bytes.names import is_url
 from jelly._formats.arrow_input import check_columns
 from jelly._formats.arrow_tables import pa
 from jelly._options.layouts import Layout
-from jelly._streams.output_options import output_options
+from jelly._options.options import PhysicalType, StatementType
 from jelly.arrow import write_arrow
 from jelly.errors import JellyError, JellyOptionsError
-from jelly.spark._parts.files import local_path
+from jelly.spark._parts import Rows
+from jelly.spark._parts.files import Storage, local_path
 from jelly.spark._store import (
     SUCCESS,
     TEMPORARY,
-    LocalStore,
+    Json,
     Staged,
     Store,
+    UrlStore,
     finish,
     marker_of,
     roll_back,
@@ -68,7 +71,7 @@ class Output:
     overwrite: bool = False
     compression: str = "none"
     patch: bool = False
-    storage: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    storage: Storage = field(default_factory=dict, repr=False)
     path: str | None = None  # of the part file of a task, with {part}
     is_new: bool = field(init=False)  # the directory did not exist
     layout: Layout = field(init=False)  # of the columns
@@ -77,31 +80,12 @@ class Output:
         self.folder = local = local_path(self.folder)
         if self.compression not in COMPRESSIONS:
             raise JellyOptionsError(f"compression is {self.compression!r}: expected {', '.join(COMPRESSIONS)}")
-        remote = is_url(local)
-        if not remote and os.path.exists(local) and not os.path.isdir(local):
+        self.is_new = not is_url(local) and not os.path.isdir(local)
+        if self.is_new and os.path.exists(local):
             raise NotADirectoryError(f"cannot write to {local}: it is a file, expected a directory")
         if "frame" in self.columns:
             raise JellyOptionsError("column 'frame' cannot be written because rows have no order in Spark: drop it")
-        self.is_new = not remote and not os.path.isdir(local)
         self.layout = check_columns(list(self.columns), patch=self.patch)
-
-    @property
-    def _suffix(self) -> str:
-        return (".jellyp" if self.patch else ".jelly") + COMPRESSIONS[self.compression]
-
-    def _write(self, path: str, data: Any) -> int:
-        """Write a part file. Return the number of statements."""
-        quads = bool({"g", "graph"} & set(self.columns))
-        if self.patch:
-            # Most tasks write no patches, and each worker imports this module.
-            from jelly.patch import StatementType
-            from jelly.patch._arrow import write_arrow as write_patches
-
-            kind = StatementType.QUADS if quads else StatementType.TRIPLES
-            return write_patches(path, data, layout=self.layout, options={"statement_type": kind}, seekable=True)
-        chosen = output_options(None, 4 if quads else 3)
-        types = {"physical_type": chosen.physical_type, "logical_type": chosen.logical_type}
-        return write_arrow(path, data, layout=self.layout, options=types, seekable=True)
 
     @property
     def store(self) -> Store:
@@ -114,7 +98,7 @@ class Output:
         tidy(self.store, self.job)
         return self
 
-    def write(self, part: int, attempt: Any, batches: Iterator[pa.RecordBatch]) -> Written:
+    def write(self, part: int, attempt: Any, batches: Rows) -> Written:
         """Write the record batches of a task. ``attempt`` distinguishes attempts at the same ``part``."""
         full = (batch for batch in batches if len(batch))
         first = next(full, None)
@@ -123,25 +107,33 @@ class Output:
         return self._stage(part, attempt, pa.RecordBatchReader.from_batches(first.schema, chain([first], full)))
 
     def _stage(self, part: int, attempt: Any, data: Any) -> Written:
-        name = (self.path or f"part-{{part:05}}-{self.job}").format(part=part) + self._suffix
-        with self.store.task(self.job, f"{part:05}-{attempt}") as draft:
-            path = os.path.join(draft.folder, name)
+        name = (self.path or f"part-{{part:05}}-{self.job}").format(part=part)
+        name += (".jellyp" if self.patch else ".jelly") + COMPRESSIONS[self.compression]
+        attempt = f"{part:05}-{attempt}"
+        with self.store.task(self.job, attempt) as folder:
+            path = os.path.join(folder, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            statements = self._write(path, data)
-            [file] = draft.stage()
+            has_graphs = bool({"g", "graph"} & set(self.columns))
+            options: dict[str, Any] = {"statement_type": StatementType.QUADS if has_graphs else StatementType.TRIPLES}
+            if not self.patch:
+                options = {"physical_type": PhysicalType.QUADS if has_graphs else PhysicalType.TRIPLES}
+            statements = write_arrow(
+                path, data, layout=self.layout, options=options, seekable=True,
+                content="patches" if self.patch else "statements",
+            )  # fmt: skip
+            [file] = self.store.stage(self.job, attempt, folder)
         return Written(part, file, statements)
 
-    def commit(self, written: Iterable[Written]) -> list[str]:
-        """Make the part files visible, and no other files. Return their names. Without rows there is one part."""
-        files = [task.file for task in written if task.file is not None]
+    def commit(self, written: Iterable[Written]) -> None:
+        """Make the part files visible, and no other files. Without rows there is one part."""
+        files = _files_of(written)
         store = self.store
         if not files:
             # An empty part file shows that the directory is complete and empty.
             names = [name for name in self.columns if name != "patch"]
-            empty = self._stage(0, "empty", pa.record_batch([pa.array([], pa.string()) for _ in names], names))
-            files = [file for file in (empty.file,) if file is not None]
-        if gone := store.missing(files):
-            raise JellyError(f"{gone[0].name} was written but is not in {store.url}: all nodes must share it")
+            nothing = pa.record_batch([pa.array([], pa.string()) for _ in names], names)
+            files = _files_of([self._stage(0, "empty", nothing)])
+        store.check(files)
         try:
             swap(store, self.job, files, store.content() if self.overwrite else ())
             store.sweep(self.job)
@@ -149,13 +141,17 @@ class Output:
             roll_back(store, self.job)
             raise
         finish(store, self.job)
-        return [file.name for file in files]
 
     def abort(self) -> None:
         """Remove the uncommitted files of this job."""
         self.store.sweep(self.job)
         if self.is_new:
-            self.store.remove_if_empty()
+            with suppress(OSError):  # it has other files
+                os.rmdir(self.folder)
+
+
+def _files_of(written: Iterable[Written]) -> list[Staged]:
+    return [task.file for task in written if task.file is not None]
 
 
 # ---- batches of a streaming query
@@ -178,15 +174,13 @@ def commit_batch(store: Store, batch: int, query: str, written: Sequence[Written
     new = not _exists(store, batch, query)
     if new:
         tasks = sorted(written, key=lambda task: task.part)
-        files = [task.file for task in tasks if task.file is not None]
-        if gone := store.missing(files):
-            raise JellyError("what a task wrote is not there: driver and workers must share the store",
-                             source=f"{store.url}/{gone[0].place}")  # fmt: skip
+        files = _files_of(tasks)
+        store.check(files)
         report = {
             "batch": batch, "query": query, "files": [os.path.basename(file.name) for file in files],
             "statements": sum(task.statements for task in tasks),
         }  # fmt: skip
-        if isinstance(store, LocalStore):
+        if not isinstance(store, UrlStore):
             new = _rename(store, batch, query, files, report)
         else:
             success = f"batch={batch}/{SUCCESS}"
@@ -207,7 +201,7 @@ def _exists(store: Store, batch: int, query: str) -> bool:
         other = None if report is None else report["query"]
     except (ValueError, KeyError, TypeError):
         other, report = None, {}
-    if other is None and (report is not None or isinstance(store, LocalStore) and os.path.lexists(where)):
+    if other is None and (report is not None or not isinstance(store, UrlStore) and os.path.lexists(where)):
         raise JellyError(f"the directory is in the way: it has no {SUCCESS} of a streaming query", source=where)
     if other and query and other != query:
         raise JellyError(
@@ -218,7 +212,7 @@ def _exists(store: Store, batch: int, query: str) -> bool:
     return report is not None
 
 
-def _rename(store: LocalStore, batch: int, query: str, files: Sequence[Staged], report: dict[str, Any]) -> bool:
+def _rename(store: Store, batch: int, query: str, files: Sequence[Staged], report: Json) -> bool:
     """Move the files into a directory that gets its name at once. False if another driver was first."""
     stage = f"{TEMPORARY}/{job_of(query, batch)}/commit-{uuid4().hex}"
     moved = [Staged(f"{stage}/{os.path.basename(file.name)}", file.size, file.place) for file in files]

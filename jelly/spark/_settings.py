@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,8 +15,8 @@ from jelly._formats.registry import PATCH_READING, READING, RESULT_READING, Cont
 from jelly._options.layouts import LAYOUTS, Layout
 from jelly._options.spelling import spelled
 from jelly.errors import JellyError, JellyOptionsError, need
-from jelly.spark._options import check_options, limits_of, option
-from jelly.spark._parts import Errors, Part, Reading
+from jelly.spark._options import Options, check_options, limits_of, option
+from jelly.spark._parts import Errors, Part, Reading, Rows
 from jelly.spark._parts.files import Directories, File, absolute, find_files
 
 with need("spark-local", "Spark needs pyspark 4.1"):
@@ -65,10 +65,9 @@ class in_options(without_frames):
         super().__exit__(kind, error, trace)
 
 
-def _reworded(error: JellyError) -> JellyError:
+def _reworded(error: JellyError) -> None:
     error.reason = spelled(error.reason, "Spark")
     error.args = (error.reason,)
-    return error
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ class Settings:
     modified: tuple[float, float]  # when files were changed: from, until
 
     @classmethod
-    def of(cls, options: Mapping[str, str], schema: StructType | None = None) -> Settings:
+    def of(cls, options: Options, schema: StructType | None = None) -> Settings:
         """The settings for some options, and for the schema of the user, if any."""
         check_options(options)
         paths = option(options, "paths") or (options.get("path", ""),)
@@ -114,10 +113,7 @@ class Settings:
         paths = tuple(absolute(paths))
         mode = option(options, "mode")
         own = None if schema is None else schema.names
-        corrupt: str = option(options, "columnNameOfCorruptRecord")
-        cls._check_free("columnNameOfCorruptRecord", corrupt)
-        file_name = cls._file_name(options, corrupt)
-        of_directories = cls._directory_names(options, corrupt, file_name)
+        corrupt, file_name, of_directories = cls._added(options)
         extra = {*cls.types, corrupt, file_name, *of_directories}
         fitting = [name for name, known in LAYOUTS.items() if own and not set(own) - {*known.columns, *extra}]
         by_names = fitting[-1] if fitting else "flat"
@@ -130,9 +126,9 @@ class Settings:
             names = (*cls.first, *LAYOUTS[layout].columns)
         if own is None:
             names += ("frame", "metadata") if option(options, "frames") else ()
-            names += (file_name,) if "fileColumn" in options and file_name and file_name not in names else ()
-            names += tuple(name for name in of_directories if name not in names)
-            names += (corrupt,) if mode == "PERMISSIVE" and corrupt not in names else ()
+            asked = file_name if "fileColumn" in options else None
+            reason = corrupt if mode == "PERMISSIVE" else None
+            names += tuple(name for name in (asked, *of_directories, reason) if name and name not in names)
         elif "fileColumn" in options and file_name not in own:
             raise JellyOptionsError(f"option fileColumn is {file_name!r}: the schema has no such column")
         elif mode == "PERMISSIVE" and corrupt not in own:
@@ -165,28 +161,20 @@ class Settings:
         )  # fmt: skip
 
     @classmethod
-    def _check_free(cls, name: str, value: str, *others: str) -> None:
-        if value in ("", *others, *cls.types, *(column for known in LAYOUTS.values() for column in known.columns)):
-            raise JellyOptionsError(f"option {name} is {value!r}: expected a name that no other column has")
-
-    @classmethod
-    def _file_name(cls, options: Mapping[str, str], corrupt: str) -> str | None:
-        """The name of the column for the file, which need not be among the columns; None if there is none."""
-        if not cls.adds_file:
-            if given := [name for name in _OF_FILES if name in options]:
-                raise JellyOptionsError(f"the data source {cls.source} has no option {given[0]}")
-            return None
-        name: str = option(options, "fileColumn", default="file")
-        cls._check_free("fileColumn", name, corrupt)
-        return name
-
-    @classmethod
-    def _directory_names(cls, options: Mapping[str, str], *others: str | None) -> tuple[str, ...]:
-        """The names of the columns for directories, which need not be among the columns."""
-        names: tuple[str, ...] = option(options, "partitionColumns")
-        for i, name in enumerate(names):
-            cls._check_free("partitionColumns", name, *names[:i], *filter(None, others))
-        return names
+    def _added(cls, options: Options) -> tuple[str, str | None, tuple[str, ...]]:
+        """The names of the columns for errors, the file and its directories, which need not be among the columns."""
+        if not cls.adds_file and (given := [name for name in _OF_FILES if name in options]):
+            raise JellyOptionsError(f"the data source {cls.source} has no option {given[0]}")
+        corrupt = option(options, "columnNameOfCorruptRecord")
+        file_name = option(options, "fileColumn", default="file") if cls.adds_file else None
+        of_directories = option(options, "partitionColumns")
+        taken = {"", *cls.types, *(column for known in LAYOUTS.values() for column in known.columns)}
+        every = [("columnNameOfCorruptRecord", corrupt), ("fileColumn", file_name)]
+        for name, value in (*every, *(("partitionColumns", each) for each in of_directories)):
+            if value in taken:
+                raise JellyOptionsError(f"option {name} is {value!r}: expected a name that no other column has")
+            taken.add(value)
+        return corrupt, file_name, of_directories
 
     @classmethod
     def _check_names(cls, names: Sequence[str], layout: Layout, added: Sequence[str] = ()) -> None:
@@ -220,10 +208,9 @@ class Settings:
             file for file in files
             if after <= file.mtime < before and self.directories.chosen(file.path, self.wanted)
         ]  # fmt: skip
-        skips = self.mode != "FAILFAST"
         with in_options():
             return self.reading.known(
-                files, skip_unknown=self.skip_unknown, skip_errors=skips, content=self.content
+                files, skip_unknown=self.skip_unknown, skip_errors=self.mode != "FAILFAST", content=self.content
             )[0]
 
     def found(self, is_stream: bool = False) -> list[File]:
@@ -238,11 +225,11 @@ class Settings:
         cut_lines = "row" not in self.names
         return self.reading.split(files, self.split_bytes, cut_lines=cut_lines, directories=self.directories)
 
-    def read_part(self, part: Part, keep: Pattern | None, errors: Errors) -> Iterator[pa.RecordBatch]:
+    def read_part(self, part: Part, keep: Pattern | None, errors: Errors) -> Rows:
         """The record batches of a part, with ``columns``."""
         return self.reading.read(part, layout=self.layout, columns=self.columns, keep=keep, errors=errors)
 
-    def read(self, parts: Iterable[Any], schema: pa.Schema, keep: Pattern | None = None) -> Iterator[pa.RecordBatch]:
+    def read(self, parts: Iterable[Any], schema: pa.Schema, keep: Pattern | None = None) -> Rows:
         """The record batches of a task with ``schema``, whose columns may be null."""
         errors: Errors = None if self.mode == "FAILFAST" else []
         for part in parts:
@@ -253,14 +240,15 @@ class Settings:
             except FileNotFoundError:
                 if not self.ignore_missing:
                     raise
-            for error in errors or ():
+            if not errors:
+                continue
+            for error in errors:
                 _reworded(error)
-            if errors and self.mode == "PERMISSIVE":
+            if self.mode == "PERMISSIVE":
                 # A row for each: its frame, byte offset or line.
                 texts = pa.array(map(str, errors), pa.string())
                 yield self._filled(texts, schema, part.file.path, lambda field: pa.nulls(len(errors), field.type))
-            if errors:
-                errors.clear()
+            errors.clear()
 
     @property
     def columns(self) -> list[str]:

@@ -6,9 +6,9 @@ They have statements, changes of patches and SPARQL results as tables. Their opt
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 import numpy as np
 
@@ -16,13 +16,12 @@ from jelly._dataset.blank_node_scope import Mode
 from jelly._dataset.conditions.pattern import Pattern
 from jelly._dataset.conditions.where import joined, where
 from jelly._dataset.seekable.file import query_of
-from jelly._formats.arrow_input import check_columns
 from jelly._formats.arrow_tables import first_rows, from_results, pa
 from jelly._formats.registry import RDF_PATCH, Content
 from jelly._options.layouts import LAYOUTS, Layout
 from jelly.errors import JellyOptionsError, need
-from jelly.spark._options import check_options, option
-from jelly.spark._parts import BATCH_ROWS, Errors, Part, noted
+from jelly.spark._options import Options, check_options, option
+from jelly.spark._parts import BATCH_ROWS, Errors, Part, Rows, noted
 from jelly.spark._parts.files import File, absolute, nothing_to_read
 from jelly.spark._settings import Message, Settings, Task, in_options, to_arrow
 
@@ -52,29 +51,28 @@ class JellyReader(DataSourceReader):
     """Plans on the driver, reads on the executors."""
 
     keep: Pattern | None = None
-    only: set[str] | None = None  # files: None means all
 
     def __init__(self, settings: Settings, schema: StructType) -> None:
-        self.wanted: dict[str, set[Any]] = {}  # values of columns that filters ask for
+        self.wanted: dict[str, set[Any]] = {}  # values that filters ask for, by column, also of that for the file
         self.settings = settings
         self.struct = schema
 
     def partitions(self) -> Sequence[InputPartition]:
+        settings = self.settings
         with in_options():
-            return [Task(task) for task in self._tasks(self.settings)]
-
-    def _tasks(self, settings: Settings) -> list[list[Part]]:
-        found = settings.found()
-        files = settings.known(found)
-        if not files and (not found or not settings.chooses):
-            raise nothing_to_read(settings.paths, settings.pattern)
-        if self.only is not None:
-            files = [file for file in files if file.path in self.only]
-        files = [file for file in files if settings.directories.allows(file.path, settings.layout, self.wanted)]
-        tasks = settings.tasks(files)
-        if self.keep is not None and settings.mode == "FAILFAST":  # other modes say what is broken
-            tasks = settings.reading.narrowed(tasks, query_of(self.keep, settings.reading.blank_nodes))
-        return tasks
+            found = settings.found()
+            files = settings.known(found)
+            if not files and (not found or not settings.chooses):
+                raise nothing_to_read(settings.paths, settings.pattern)
+            only = self.wanted.get(settings.file_column or "")
+            files = [
+                file for file in files if (only is None or file.path in only)
+                and settings.directories.allows(file.path, settings.layout, self.wanted)
+            ]  # fmt: skip
+            tasks = settings.tasks(files)
+            if self.keep is not None and settings.mode == "FAILFAST":  # other modes say what is broken
+                tasks = settings.reading.narrowed(tasks, query_of(self.keep, settings.reading.blank_nodes))
+            return [Task(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         return self.settings.read(partition.value or (), to_arrow(self.struct), self.keep)
@@ -109,11 +107,8 @@ class PushdownReader(JellyReader):
         for filter in filters:
             if isinstance(filter, EqualTo | In) and len(filter.attribute) == 1:
                 name = str(filter.attribute[0])
-                values = filter.value if isinstance(filter, In) else (filter.value,)
-                if name == self.settings.file_column:
-                    self.only = set(values) if self.only is None else self.only & set(values)
-                    continue
-                self.wanted[name] = self.wanted.get(name, set(values)) & set(values)
+                values = set(filter.value if isinstance(filter, In) else (filter.value,))
+                self.wanted[name] = self.wanted.get(name, values) & values
                 found.append(where(name, values))
         self.keep = joined(found)
         # Spark evaluates the filters again on these rows, which costs little: it must also filter the rows of errors.
@@ -135,8 +130,8 @@ class JellyWriter(DataSourceArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         if self.output is not None:
-            made = (message.written for message in messages if isinstance(message, Message))
-            self.output.commit(written for written in made if written is not None)
+            made = [message.written for message in messages if isinstance(message, Message)]
+            self.output.commit(filter(None, made))
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         if self.output is not None:
@@ -149,20 +144,10 @@ class RefusedStream(DataSourceStreamReader):
     def __init__(self, reason: Exception) -> None:
         self._reason = reason
 
-    def _refuse(self) -> NoReturn:
+    def _refuse(self, *given: Any, **named: Any) -> Any:
         raise self._reason
 
-    def initialOffset(self) -> dict[str, Any]:
-        self._refuse()
-
-    def latestOffset(self, *given: Any) -> dict[str, Any]:
-        self._refuse()
-
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        self._refuse()
-
-    def read(self, partition: InputPartition) -> Iterator[Any]:
-        self._refuse()
+    initialOffset = latestOffset = partitions = read = _refuse
 
 
 class _Source(DataSource):
@@ -239,7 +224,6 @@ class JellyDataSource(_Source):
                     f"{'a whole number' if is_number else 'string'}; {'besides op and patch ' * self._patch}"
                     f"the columns are those of a layout: {layouts}"
                 )
-        check_columns(schema.names, patch=self._patch)
         compression = option(self.options, "compression")
         [folder] = absolute(folder)
         return Output(
@@ -271,7 +255,7 @@ class PatchSettings(Settings):
     blank_node_modes: ClassVar[tuple[Mode, ...]] = ("keep",)
     adds_file: ClassVar[bool] = False
 
-    def read_part(self, part: Part, keep: Pattern | None, errors: Errors) -> Iterator[pa.RecordBatch]:
+    def read_part(self, part: Part, keep: Pattern | None, errors: Errors) -> Rows:
         """The record batches of a file, with ``columns``."""
         path = part.file.path
         wanted = [name for name in self.columns if name not in ("row", "file")] or ["op"]
@@ -315,7 +299,7 @@ class ResultSettings(Settings):
     adds_file: ClassVar[bool] = False
 
     @classmethod
-    def of(cls, options: Mapping[str, str], schema: StructType | None = None) -> Settings:
+    def of(cls, options: Options, schema: StructType | None = None) -> Settings:
         """The settings that some options mean. Where nothing names the columns, the first file does."""
         if "frames" in options:
             raise JellyOptionsError("query results have no frames: leave out the option frames")
@@ -323,8 +307,10 @@ class ResultSettings(Settings):
         if "layout" not in options:  # whatever the variables are called
             settings = replace(settings, layout="flat")
         if schema is None and "columns" not in options:
-            files = settings.known(settings.found())
-            variables = _variables(settings, files[0]) if files else ()
+            variables: tuple[str, ...] = ()
+            for file in settings.known(settings.found())[:1]:
+                with settings.reading.open(file.path) as opened:
+                    variables = _opened(settings, file, opened).variables
             cls._check_names(variables, settings.layout)
             more = (settings.corrupt,) if settings.mode == "PERMISSIVE" else ()
             settings = replace(settings, names=(*variables, *more))
@@ -335,7 +321,7 @@ class ResultSettings(Settings):
         if not names or len(set(names)) < len(names):
             raise JellyOptionsError("query results must have at least one variable, and columns must name each once")
 
-    def read_part(self, part: Part, keep: Pattern | None, errors: Errors) -> Iterator[pa.RecordBatch]:
+    def read_part(self, part: Part, keep: Pattern | None, errors: Errors) -> Rows:
         """The record batches of a file, with ``columns``; those that are none of its variables are null."""
         path = part.file.path
         with noted(path, errors), self.reading.open(path) as opened:
@@ -345,11 +331,6 @@ class ResultSettings(Settings):
                 nothing = pa.nulls(len(batch), pa.string())
                 arrays = [batch.column(x) if x in results.variables else nothing for x in self.columns]
                 yield pa.RecordBatch.from_arrays(arrays, self.columns)
-
-
-def _variables(settings: Settings, file: File) -> tuple[str, ...]:
-    with settings.reading.open(file.path) as opened:
-        return _opened(settings, file, opened).variables
 
 
 def _opened(settings: Settings, file: File, opened: BinaryIO) -> Results:

@@ -4,9 +4,9 @@ A file appears whole or not at all, and only when the driver says so::
 
     store = store_of("s3://bucket/table", {"anon": False})
     store.begin("job")                                  # the driver
-    with store.task("job", "attempt-1") as draft:       # an executor writes any files into draft.folder
-        write(os.path.join(draft.folder, "part-1.parquet"))
-        staged = draft.stage()                          # they are in the store now, but nobody sees them
+    with store.task("job", "attempt-1") as folder:      # an executor writes any files into a local folder
+        write(os.path.join(folder, "part-1.parquet"))
+        staged = store.stage("job", "attempt-1", folder)  # they are in the store now, but nobody sees them
     swap(store, "job", staged)                          # the driver: readers see all of them
 
 Tasks stage below ``_temporary/<job>/``, from where files are moved: by renaming, in object stores by copying. Names are
@@ -26,14 +26,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
-from urllib.parse import urlsplit, urlunsplit
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from jelly._bytes.names import is_url
@@ -41,7 +41,7 @@ from jelly._bytes.part_file import patiently, to_disk
 from jelly._bytes.remote import change_time, file_system
 from jelly._bytes.workers import Workers, in_order
 from jelly.errors import JellyError
-from jelly.spark._parts.files import MARKER
+from jelly.spark._parts.files import MARKER, Storage
 
 TEMPORARY = "_temporary"
 SUCCESS = "_SUCCESS"
@@ -49,7 +49,8 @@ SUCCESS = "_SUCCESS"
 _REQUESTS = 16
 
 Item = TypeVar("Item")
-Made = TypeVar("Made")
+# An object of JSON.
+Json: TypeAlias = dict[str, Any]
 
 
 class Staged(NamedTuple):
@@ -60,72 +61,87 @@ class Staged(NamedTuple):
     place: str
 
 
-@dataclass(slots=True)
-class Draft:
-    """The files of an attempt at a task: they are in a local ``folder``, at any depth. ``stage`` puts them there."""
-
-    store: Store
-    job: str
-    attempt: str
-    folder: str
-
-    def stage(self) -> list[Staged]:
-        """Put all files of the folder into the store, under their names in it.
-
-        JellyError if the job was given up meanwhile. Then nothing of it is left.
-        """
-        names = sorted(
-            os.path.relpath(os.path.join(place, file), self.folder).replace(os.sep, "/")
-            for place, _, files in os.walk(self.folder)
-            for file in files
-        )
-        staged = [
-            Staged(name, os.path.getsize(os.path.join(self.folder, name)), f"{_place(self.job, self.attempt)}/{name}")
-            for name in names
-        ]
-        self.store.upload(self.folder, staged)
-        if not self.store.has(self.job):
-            self.store.sweep(self.job)
-            raise JellyError(f"the job {self.job} was given up", source=self.store.url)
-        return staged
-
-
 @dataclass(frozen=True, slots=True)
-class Store(ABC):
-    """A directory for files of jobs. It can be pickled. ``url`` has no credentials, ``storage`` may have some."""
+class Store:
+    """A directory for files of jobs: a local one, which all nodes must share. Files get their places by renaming.
+
+    It can be pickled. Other places are subclasses.
+    """
 
     path: str  # as it was given
-    storage: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    storage: Storage = field(default_factory=dict, repr=False)  # it may have credentials
 
     @property
-    @abstractmethod
     def url(self) -> str:
         """Its path or URL, without credentials."""
+        return re.sub("^([^/]+://)[^/?#]*@", r"\1", self.path)
+
+    def _at(self, name: str) -> str:
+        path = os.path.join(self.path, name)
+        if ".." in path[len(self.path) :].replace(os.sep, "/").split("/") or not path.startswith(self.path):
+            raise JellyError(f"a name leads out of the directory: {name}", source=self.path)
+        return path
 
     # ---- small files, each written at once
 
-    @abstractmethod
     def files(self, inside: str = "") -> dict[str, tuple[int, float]]:
         """All files, or those ``inside`` one directory: their bytes and times of change."""
+        return _files_of(self.path, self._at(inside))
 
-    @abstractmethod
     def read(self, name: str) -> bytes | None:
         """The content of a file; None if it does not exist."""
+        try:
+            with open(self._at(name), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
 
-    @abstractmethod
     def write(self, name: str, data: bytes) -> None:
         """Write a file that readers see whole, or not yet."""
+        patiently(os.replace, self._made(f"{name}.part", data), self._at(name))
 
-    @abstractmethod
+    def _made(self, name: str, data: bytes) -> str:
+        """The path of a new file, which is on the disk."""
+        path = self._at(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data)
+            file.flush()
+            to_disk(file.fileno())
+        return path
+
     def create(self, name: str, data: bytes) -> bool:
         """Write a file that does not exist. False if it does.
 
         Stores without conditional writes can only look before they write: two that do so at once may both get True.
         """
+        # Others may be doing the same.
+        made, path = self._made(f"{name}.{uuid4().hex}.part", data), self._at(name)
+        is_new = True
+        try:
+            os.link(made, path)
+        except OSError:  # it exists, or there are no links
+            is_new = not os.path.exists(path)
+            if is_new:
+                patiently(os.replace, made, path)
+                return True
+        os.unlink(made)
+        return is_new
 
-    @abstractmethod
     def delete(self, names: Collection[str]) -> None:
         """Remove files that may exist, and directories that are empty then."""
+        for name in names:
+            path = self._at(name)
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)
+            else:
+                with contextlib.suppress(FileNotFoundError):
+                    patiently(os.unlink, path)
+            parent = os.path.dirname(name)
+            with contextlib.suppress(OSError):  # it has other files
+                while parent:
+                    os.rmdir(self._at(parent))
+                    parent = os.path.dirname(parent)
 
     def read_json(self, name: str) -> Any:
         """The JSON of a file; None if there is none."""
@@ -147,44 +163,79 @@ class Store(ABC):
         return self.read(_place(job, "_job")) is not None
 
     @contextlib.contextmanager
-    def task(self, job: str, attempt: str) -> Iterator[Draft]:
-        """A local folder for an attempt at a task. It is gone in the end, unless it is the store itself."""
+    def task(self, job: str, attempt: str) -> Iterator[str]:
+        """A local folder for the files of an attempt at a task. It is gone in the end, unless it is in the store."""
         if not self.has(job):
             why = "it must be a directory that all nodes share, or the job was given up"
             raise JellyError(f"the job {job} is not in {self.url}: {why}")
-        with self.scratch(job, attempt) as folder:
-            yield Draft(self, job, attempt, folder)
-
-    @contextlib.contextmanager
-    def scratch(self, job: str, attempt: str) -> Iterator[str]:
-        """The folder for `task`."""
-        with tempfile.TemporaryDirectory(prefix="jelly-") as folder:
+        with self._scratch(job, attempt) as folder:
             yield folder
 
-    @abstractmethod
-    def upload(self, folder: str, staged: Sequence[Staged]) -> None:
-        """Put files of a folder into the store, where nobody sees them."""
+    @contextlib.contextmanager
+    def _scratch(self, job: str, attempt: str) -> Iterator[str]:
+        folder = self._at(_place(job, attempt))
+        os.mkdir(folder)  # not its parents: a job that was given up must leave nothing
+        try:
+            yield folder
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
 
-    @abstractmethod
-    def fetched(self, names: Sequence[str]) -> contextlib.AbstractContextManager[list[str]]:
+    def stage(self, job: str, attempt: str, folder: str) -> list[Staged]:
+        """Put all files of the folder of an attempt, at any depth, into the store, under their names in it.
+
+        JellyError if the job was given up meanwhile. Then nothing of it is left.
+        """
+        place = _place(job, attempt)
+        staged = [Staged(name, size, f"{place}/{name}") for name, (size, _) in sorted(_files_of(folder).items())]
+        self._upload(folder, staged)
+        if not self.has(job):
+            self.sweep(job)
+            raise JellyError(f"the job {job} was given up", source=self.url)
+        return staged
+
+    def _upload(self, folder: str, staged: Sequence[Staged]) -> None:
+        """They are there."""
+
+    @contextlib.contextmanager
+    def fetched(self, names: Sequence[str]) -> Iterator[list[str]]:
         """Context manager: paths of local files with the content of some files, in their order."""
+        yield [self._at(name) for name in names]
 
     def missing(self, staged: Iterable[Staged]) -> list[Staged]:
         """Those of some files that are neither staged any more nor published."""
         sizes = {name: size for name, (size, _) in self.files().items()}
         return [file for file in staged if file.size not in (sizes.get(file.place), sizes.get(file.name))]
 
-    @abstractmethod
+    def check(self, staged: Iterable[Staged]) -> None:
+        """JellyError if some files are neither staged any more nor published."""
+        if gone := self.missing(staged):
+            raise self._gone(gone[0])
+
     def publish(self, staged: Sequence[Staged]) -> None:
         """Make files visible, unless they are."""
+        for file in staged:
+            final = self._at(file.name)
+            os.makedirs(os.path.dirname(final), exist_ok=True)
+            try:
+                patiently(os.replace, self._at(file.place), final)
+            except FileNotFoundError:
+                if not os.path.exists(final):
+                    raise self._gone(file) from None
 
     def _gone(self, file: Staged) -> JellyError:
         why = "a file that a task has written is gone; do all nodes see the same store?"
         return JellyError(why, source=f"{self.url}/{file.place}")
 
-    @abstractmethod
     def sweep(self, job: str) -> None:
         """Remove what a job has staged. Its tasks may not write any more."""
+        gone = self._at(_place(f"{job}.gone", ""))
+        with contextlib.suppress(OSError):
+            # After the renaming no task writes more into it.
+            os.rename(self._at(_place(job, "")), gone)
+        shutil.rmtree(gone, ignore_errors=True)
+        with contextlib.suppress(OSError):  # it has other jobs
+            os.rmdir(self._at(TEMPORARY))
 
     def jobs(self) -> dict[str, float]:
         """The jobs that have begun and were not swept, and when each gave a last sign, by the clock of the store."""
@@ -195,143 +246,31 @@ class Store(ABC):
         return last
 
     def content(self) -> Collection[str]:
-        """The files that readers may see, for an overwrite."""
-        return [name for name in self.files() if not name.startswith(("_", "."))]
-
-    def remove_if_empty(self) -> None:  # noqa: B027 - object stores have no directories
-        """Remove the directory itself if nothing is in it."""
+        """The files and directories that readers may see, for an overwrite."""
+        with contextlib.suppress(FileNotFoundError):
+            return [name for name in os.listdir(self.path) if not name.startswith(("_", "."))]
+        return []
 
 
 def _place(job: str, name: str) -> str:
     return f"{TEMPORARY}/{job}/{name}"
 
 
-@dataclass(frozen=True, slots=True)
-class LocalStore(Store):
-    """A local directory, which all nodes must share. Files get their places by renaming."""
-
-    @property
-    def url(self) -> str:
-        return self.path
-
-    def _at(self, name: str) -> str:
-        path = os.path.join(self.path, name)
-        if ".." in path[len(self.path) :].replace(os.sep, "/").split("/") or not path.startswith(self.path):
-            raise JellyError(f"a name leads out of the directory: {name}", source=self.path)
-        return path
-
-    def files(self, inside: str = "") -> dict[str, tuple[int, float]]:
-        found = {}
-        for place, _, files in os.walk(self._at(inside)):
-            for file in files:
-                path = os.path.join(place, file)
-                with contextlib.suppress(FileNotFoundError):  # others may remove it meanwhile
-                    stat = os.stat(path)
-                    found[os.path.relpath(path, self.path).replace(os.sep, "/")] = stat.st_size, stat.st_mtime
-        return found
-
-    def read(self, name: str) -> bytes | None:
-        try:
-            with open(self._at(name), "rb") as file:
-                return file.read()
-        except FileNotFoundError:
-            return None
-
-    def write(self, name: str, data: bytes) -> None:
-        patiently(os.replace, self._made(f"{name}.part", data), self._at(name))
-
-    def _made(self, name: str, data: bytes) -> str:
-        """The path of a new file, which is on the disk."""
-        path = self._at(name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
-            file.write(data)
-            file.flush()
-            to_disk(file.fileno())
-        return path
-
-    def create(self, name: str, data: bytes) -> bool:
-        # Others may be doing the same.
-        made, path = self._made(f"{name}.{uuid4().hex}.part", data), self._at(name)
-        try:
-            os.link(made, path)
-        except OSError:  # it exists, or there are no links
-            if not os.path.exists(path):
-                patiently(os.replace, made, path)
-                return True
-            os.unlink(made)
-            return False
-        os.unlink(made)
-        return True
-
-    def delete(self, names: Collection[str]) -> None:
-        for name in names:
-            path = self._at(name)
-            if os.path.isdir(path) and not os.path.islink(path):
-                shutil.rmtree(path)
-            else:
-                with contextlib.suppress(FileNotFoundError):
-                    patiently(os.unlink, path)
-            parent = os.path.dirname(name)
-            with contextlib.suppress(OSError):  # it has other files
-                while parent:
-                    os.rmdir(self._at(parent))
-                    parent = os.path.dirname(parent)
-
-    @contextlib.contextmanager
-    def scratch(self, job: str, attempt: str) -> Iterator[str]:
-        folder = self._at(_place(job, attempt))
-        os.mkdir(folder)  # not its parents: a job that was given up must leave nothing
-        try:
-            yield folder
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-
-    def upload(self, folder: str, staged: Sequence[Staged]) -> None:
-        """They are there."""
-
-    @contextlib.contextmanager
-    def fetched(self, names: Sequence[str]) -> Iterator[list[str]]:
-        yield [self._at(name) for name in names]
-
-    def publish(self, staged: Sequence[Staged]) -> None:
-        for file in staged:
-            final = self._at(file.name)
-            os.makedirs(os.path.dirname(final), exist_ok=True)
-            try:
-                patiently(os.replace, self._at(file.place), final)
-            except FileNotFoundError:
-                if not os.path.exists(final):
-                    raise self._gone(file) from None
-
-    def sweep(self, job: str) -> None:
-        gone = self._at(_place(f"{job}.gone", ""))
-        with contextlib.suppress(OSError):
-            # After the renaming no task writes more into it.
-            os.rename(self._at(_place(job, "")), gone)
-        shutil.rmtree(gone, ignore_errors=True)
-        with contextlib.suppress(OSError):  # it has other jobs
-            os.rmdir(self._at(TEMPORARY))
-
-    def content(self) -> Collection[str]:
-        with contextlib.suppress(FileNotFoundError):
-            return [name for name in os.listdir(self.path) if not name.startswith(("_", "."))]
-        return []
-
-    def remove_if_empty(self) -> None:
-        with contextlib.suppress(OSError):
-            os.rmdir(self.path)
+def _files_of(folder: str, inside: str = "") -> dict[str, tuple[int, float]]:
+    """The files in a folder, or in the one ``inside`` it: by their names in it, bytes and times of change."""
+    found = {}
+    for place, _, files in os.walk(inside or folder):
+        for file in files:
+            path = os.path.join(place, file)
+            with contextlib.suppress(FileNotFoundError):  # others may remove it meanwhile
+                stat = os.stat(path)
+                found[os.path.relpath(path, folder).replace(os.sep, "/")] = stat.st_size, stat.st_mtime
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class UrlStore(Store):
     """A URL of any file system of fsspec. Files are uploaded under another name and moved."""
-
-    @property
-    def url(self) -> str:
-        parts = urlsplit(self.path)
-        return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
     @contextlib.contextmanager
     def _files(self) -> Iterator[tuple[Any, str]]:
@@ -343,7 +282,7 @@ class UrlStore(Store):
             raise
         except Exception as error:
             text = str(error)
-            for secret in _secrets(self.storage, urlsplit(self.path)):
+            for secret in filter(None, [urlsplit(self.path).password, *_secrets(self.storage)]):
                 text = text.replace(secret, "***")
             kind = type(error) if type(error).__module__ == "builtins" and isinstance(error, OSError) else OSError
             raise kind(f"{self.url}: {text or type(error).__name__}") from None
@@ -397,7 +336,12 @@ class UrlStore(Store):
 
             _each(remove, names)
 
-    def upload(self, folder: str, staged: Sequence[Staged]) -> None:
+    @contextlib.contextmanager
+    def _scratch(self, job: str, attempt: str) -> Iterator[str]:
+        with tempfile.TemporaryDirectory(prefix="jelly-") as folder:
+            yield folder
+
+    def _upload(self, folder: str, staged: Sequence[Staged]) -> None:
         with self._files() as (fs, root):
             _make_parents(fs, [f"{root}/{file.place}" for file in staged])
             _each(lambda file: fs.put_file(os.path.join(folder, file.name), f"{root}/{file.place}"), staged)
@@ -431,6 +375,9 @@ class UrlStore(Store):
             fs.invalidate_cache()
             fs.rm(f"{root}/{TEMPORARY}/{job}", recursive=True)
 
+    def content(self) -> Collection[str]:
+        return [name for name in self.files() if not name.startswith(("_", "."))]
+
 
 def _make_parents(fs: Any, paths: Iterable[str]) -> None:
     """Make directories, where a file system has them: a bucket must exist."""
@@ -439,35 +386,30 @@ def _make_parents(fs: Any, paths: Iterable[str]) -> None:
             fs.makedirs(parent, exist_ok=True)
 
 
-def store_of(path: str, storage: Mapping[str, Any] | None = None) -> Store:
+def store_of(path: str, storage: Storage | None = None) -> Store:
     """The store at a local path or URL. ``storage`` goes to the file system of fsspec.
 
     >>> store_of("/data/table")
-    LocalStore(path='/data/table')
+    Store(path='/data/table')
     """
-    return UrlStore(path.rstrip("/"), dict(storage or {})) if is_url(path) else LocalStore(path)
+    return UrlStore(path.rstrip("/"), dict(storage or {})) if is_url(path) else Store(path)
 
 
-def _secrets(storage: Any, parts: Any) -> Iterator[str]:
-    """Texts that must not be in an error: long strings of the options that are no addresses, a password in the URL."""
-    if parts is not None and parts.password:
-        yield parts.password
-    values = storage.values() if isinstance(storage, Mapping) else storage if isinstance(storage, list | tuple) else ()
-    for value in values:
-        if isinstance(value, str):
-            if len(value) > 5 and not is_url(value):
-                yield value
-        else:
-            yield from _secrets(value, None)
+def _secrets(value: Any) -> Iterator[str]:
+    """Texts that must not be in an error: long strings of options that are no addresses."""
+    if isinstance(value, str):
+        if len(value) > 5 and not is_url(value):
+            yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _secrets(each)
 
 
-def _each(do: Callable[[Item], Made], items: Iterable[Item]) -> list[Made]:
+def _each(do: Callable[[Item], object], items: Iterable[Item]) -> None:
     """Do something with each item, some at a time."""
-    given = list(items)
-    if len(given) < 2:
-        return [do(item) for item in given]
     with Workers(_REQUESTS) as workers:
-        return [made for _, made in in_order(workers, given, do)]
+        for _ in in_order(workers, items, do):
+            pass
 
 
 # ---- the step in which files become visible
@@ -496,7 +438,7 @@ def swap(
     """
     marker = marker_of(job)
     names = [file.name for file in staged]
-    state: dict[str, Any] = {"step": "add", "hide": names, "success": store.read(success) is not None}
+    state: Json = {"step": "add", "hide": names, "success": store.read(success) is not None}
     store.write_json(marker, state)
     store.delete([success])
     told = time.monotonic()
@@ -538,9 +480,9 @@ def tidy(store: Store, job: str) -> None:
             if not name.endswith(".json"):  # its writer has died
                 store.delete([name])
                 continue
-            dead = name[len(MARKER) : -len(".json")]
+            dead = name.removeprefix(MARKER).removesuffix(".json")
             roll_back(store, dead)
-            jobs[dead] = min(changed, now - ABANDONED - 1)
+            store.sweep(dead)
     for dead, changed in jobs.items():
         if now - changed > ABANDONED:
             store.sweep(dead)

@@ -19,7 +19,7 @@ import hashlib
 import math
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
@@ -36,11 +36,12 @@ from jelly._formats.arrow_tables import from_batches
 from jelly._formats.index import Index, Keyframe, checksum_ends, chunks_of, first_options
 from jelly._formats.registry import JELLY, having
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError, MissingExtraError
-from jelly.spark._options import option
+from jelly.spark._options import Options, option
 from jelly.spark._output import Output, abort_batch, commit_batch, job_of, part_of
 from jelly.spark._parts import BATCH_ROWS, SPLIT_BYTES
 from jelly.spark._parts.files import File, in_directories
 from jelly.spark._settings import Message, Settings, Task, in_options, to_arrow
+from jelly.spark._store import Json
 
 try:
     import pyspark
@@ -89,7 +90,7 @@ class Seen:
     hashes: frozenset[bytes] = frozenset()
     newest: float = 0.0
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> Json:
         return {
             "batch": self.batch,
             "files": [[file.path, file.size, file.mtime] for file in self.files],
@@ -98,7 +99,7 @@ class Seen:
         }
 
     @classmethod
-    def from_json(cls, offset: dict[str, Any]) -> Seen:
+    def from_json(cls, offset: Json) -> Seen:
         """Raise JellyError if it is not an offset of this data source."""
         try:
             data = base64.b64decode(offset["seen"])
@@ -161,7 +162,7 @@ class Place:
     checksum: int = 0
     state: str = ""
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> Json:
         return asdict(self)
 
     def check(self, file: BinaryIO) -> None:
@@ -264,14 +265,14 @@ _BATCH = "streaming.sql.batchId"
 class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """A stream of existing and future files; each must be complete when it appears."""
 
-    def __init__(self, settings: Settings, schema: StructType, options: Mapping[str, str]) -> None:
+    def __init__(self, settings: Settings, schema: StructType, options: Options) -> None:
         self._settings = settings
         self._schema = schema
         self._most = option(options, "maxFilesPerTrigger")
         self._max_age = option(options, "maxFileAge")
         self._pinned: frozenset[File] | None = None
 
-    def initialOffset(self) -> dict[str, Any]:
+    def initialOffset(self) -> Json:
         return Seen().json()
 
     def getDefaultReadLimit(self) -> ReadMaxFiles:
@@ -280,7 +281,7 @@ class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:
         self._pinned = frozenset(self._settings.found(is_stream=True))
 
-    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
+    def latestOffset(self, start: Json, limit: Any) -> Json:
         files = self._settings.found(is_stream=True)
         if self._pinned is not None:
             files = [file for file in files if file in self._pinned]
@@ -289,7 +290,7 @@ class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         after = seen.add(files, most, self._max_age)
         return start if after is seen else after.json()
 
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+    def partitions(self, start: Json, end: Json) -> list[InputPartition]:
         settings = self._settings
         files = settings.known(Seen.from_json(end).since(Seen.from_json(start), settings.found(is_stream=True)))
         return [Task(task) for task in settings.tasks(files)]
@@ -301,7 +302,7 @@ class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """A stream of the frames of one local Jelly file that grows."""
 
-    def __init__(self, settings: Settings, schema: StructType, options: Mapping[str, str]) -> None:
+    def __init__(self, settings: Settings, schema: StructType, options: Options) -> None:
         if len(settings.paths) != 1 or is_url(path := settings.paths[0]) or os.path.isdir(path):
             raise JellyOptionsError(
                 f"cannot follow {', '.join(settings.paths)}: expected the path of one local Jelly file"
@@ -318,7 +319,7 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._places: list[Place] = []
         self._idle: tuple[Any, ...] = ()
 
-    def initialOffset(self) -> dict[str, Any]:
+    def initialOffset(self) -> Json:
         return Place().json()
 
     def getDefaultReadLimit(self) -> ReadMaxBytes:
@@ -327,7 +328,7 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:
         self._pinned = os.stat(self._path).st_size if os.path.exists(self._path) else 0
 
-    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
+    def latestOffset(self, start: Json, limit: Any) -> Json:
         place = _place_of(start)
         now = (place.offset, *_look(self._path))
         # Spark asks a hundred times a second.
@@ -342,7 +343,7 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return start
         return self._places[-1].json()
 
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+    def partitions(self, start: Json, end: Json) -> list[InputPartition]:
         first, last = _place_of(start), _place_of(end)
         if first == last:
             return []
@@ -363,7 +364,7 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 yield settings.fit(batch, schema, self._path)
 
 
-def _place_of(offset: dict[str, Any]) -> Place:
+def _place_of(offset: Json) -> Place:
     try:
         return Place(**offset)
     except TypeError:

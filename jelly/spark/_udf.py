@@ -21,6 +21,7 @@ from jelly._options.options import StreamOptions
 from jelly._options.settings import checked
 from jelly.errors import JellyArgumentError, JellyError, JellySyntaxError, need
 from jelly.spark._messages import (
+    Arrays,
     Mode,
     frames_to_statements,
     statements_to_frames,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 F: Any = functions
 
 
-Convert = Callable[..., Iterator[pa.Array]]
+Convert = Callable[..., Arrays]
 
 
 @checked()
@@ -169,8 +170,8 @@ def jelly_headers(*, patch: bool = False) -> Column:
     ...     return statements.groupBy(statements.s.alias("key")).agg(value).withColumn("headers", jelly_headers())
     """
     media_type = (JELLY_PATCH if patch else JELLY).media_type
-    made: Column = F.array(
-        F.struct(F.lit("content-type").alias("key"), F.lit(media_type).cast("binary").alias("value"))
+    made: Column = F.expr(
+        f"array(named_struct('key', 'content-type', 'value', cast('{media_type}' as binary)))"
     )
     return made
 
@@ -195,7 +196,7 @@ def _statements(
 def function(convert: Convert, given: pa.DataType | None, made: pa.DataType, name: str) -> Any:
     """A function of Spark that passes arrays to ``convert``."""
 
-    def run(arrays: Iterator[pa.Array]) -> Iterator[pa.Array]:
+    def run(arrays: Arrays) -> Arrays:
         with without_frames():
             yield from convert(_checked(arrays, given, name), place=_place(name))
 
@@ -203,13 +204,11 @@ def function(convert: Convert, given: pa.DataType | None, made: pa.DataType, nam
     return F.arrow_udf(run, from_arrow_type(made))
 
 
-def _checked(arrays: Iterator[pa.Array], given: pa.DataType | None, name: str) -> Iterator[pa.Array]:
+def _checked(arrays: Arrays, given: pa.DataType | None, name: str) -> Arrays:
     for array in arrays:
         # With headers or label it is a struct of a value, its content type and its label.
-        if given is not None and pa.types.is_struct(array.type) and array.type[0].type == given:
-            yield array
-            continue
-        if given is not None and array.type != given:
+        is_labelled = pa.types.is_struct(array.type) and array.type[0].type == given
+        if given is not None and array.type != given and not is_labelled:
             if not pa.types.is_null(array.type):
                 raise JellyError(f"{name} takes a column of type {given}, this one is of type {array.type}")
             array = array.cast(given)
@@ -239,11 +238,10 @@ class _ReadJelly:
 
 def _lines(terms: pa.Array) -> pa.Array:
     """Statements with terms in N-Triples syntax as objects; null where the term is."""
-    ends = pa.scalar("<x:s> <x:p> "), pa.scalar(" .")
-    return compute.binary_join_element_wise(ends[0], terms, ends[1], pa.scalar(""))
+    return compute.binary_join_element_wise("<x:s> <x:p> ", terms, " .", "")
 
 
-def _term_ids(arrays: Iterator[pa.Array], place: str) -> Iterator[pa.Array]:
+def _term_ids(arrays: Arrays, place: str) -> Arrays:
     """The numbers of terms, as `jelly.spark.term_id` tells them."""
     from jelly._streams.reader import Reader
     from jelly.spark._tables import hash_ids
@@ -259,13 +257,13 @@ def _term_ids(arrays: Iterator[pa.Array], place: str) -> Iterator[pa.Array]:
         yield pa.array([next(found) if term else None for term in array.is_valid().to_pylist()], pa.int64())
 
 
-def _is(kind: str, arrays: Iterator[pa.Array], place: str) -> Iterator[pa.Array]:
+def _is(kind: str, arrays: Arrays, place: str) -> Arrays:
     """Whether terms are of a kind, by how they begin."""
     for array in arrays:
         yield compute.match_substring_regex(array, kind)
 
 
-def _part(name: str, arrays: Iterator[pa.Array], place: str) -> Iterator[pa.Array]:
+def _part(name: str, arrays: Arrays, place: str) -> Arrays:
     """The lexical form, datatype or language of literals; null for other terms."""
     for array in arrays:
         lists = pa.concat_arrays(list(texts_to_statements(iter([_lines(array)]), place=place)))

@@ -138,9 +138,9 @@ def test_the_files_of_a_broker(windows: SimpleNamespace, tmp_path: Path) -> None
 
 def test_the_files_of_a_store(windows: SimpleNamespace, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
-    from jelly.spark._store import LocalStore
+    from jelly.spark._store import Store
 
-    store = LocalStore(str(tmp_path))
+    store = Store(str(tmp_path))
     store.write("journal", b"1")
     reader = open(tmp_path / "journal", "rb")  # noqa: SIM115 - closed below
     windows.meanwhile = reader.close

@@ -16,7 +16,7 @@ from jelly.spark import _ingest as room
 from jelly.spark._ingest import IngestProblem, tasks
 from jelly.spark._ingest import buckets as sorting
 from jelly.spark._output import Output, commit_batch, job_of, part_of
-from jelly.spark._store import LocalStore
+from jelly.spark._store import Store
 
 COLUMNS = ("s", "p", "o")
 
@@ -100,7 +100,7 @@ def stop_before(name: str, pattern: str, number: int, sign: str) -> None:
     import os
     import re
 
-    place, attribute = os if name in ("replace", "link") else LocalStore, name
+    place, attribute = os if name in ("replace", "link") else Store, name
     if name == "create_write_transaction":
         import deltalake
 

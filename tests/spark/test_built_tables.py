@@ -359,11 +359,9 @@ def test_a_graph_of_each_layout(spark: Any, src: Path, tmp_path: Path) -> None:
 def test_two_vertices_with_one_id_fail_the_query(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pyspark.sql import functions as F
-
     from jelly.spark import _frames as frames
 
-    monkeypatch.setattr(frames, "_id", lambda node: F.length(f"{node}.value").cast("bigint"))
+    monkeypatch.setattr(frames, "_id", lambda node: f"cast(length(`{node}`.value) as bigint)")
     frame = spark.createDataFrame([("<a:s>", "<a:p>", "<a:o>")], "s string, p string, o string")
     vertices, _ = graph_tables(frame)
     with pytest.raises(Exception, match="two vertices have one id"):

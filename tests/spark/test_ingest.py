@@ -29,7 +29,7 @@ from jelly.spark._ingest import ingest
 from jelly.spark._ingest.tasks import DirectoryTasks
 from jelly.spark._jobs import stats
 from jelly.spark._parts.files import absolute, find_files
-from jelly.spark._store import SUCCESS, TEMPORARY, LocalStore
+from jelly.spark._store import SUCCESS, TEMPORARY, Store
 from jelly.stats import Counting
 
 EX = "http://example.org/"
@@ -489,7 +489,7 @@ def test_a_crash_while_publishing_is_completed(
     jelly.write(src / "more.jelly", quads("more", 20_000), seekable=True, keyframe_rows=4096)
     calls = 0
 
-    def crash(store: LocalStore, files: Any, do: Any = LocalStore.publish) -> None:
+    def crash(store: Store, files: Any, do: Any = Store.publish) -> None:
         nonlocal calls
         calls += 1
         if calls == moment:
@@ -499,7 +499,7 @@ def test_a_crash_while_publishing_is_completed(
     with monkeypatch.context() as patch:
         killed(patch)
         patch.setattr(swapping, "_AT_A_TIME", 1)
-        patch.setattr(LocalStore, "publish", crash)
+        patch.setattr(Store, "publish", crash)
         with pytest.raises(KeyboardInterrupt):
             ingest(src, out, spark=HERE, split_bytes=SMALL, partition_by="graph")
     # Readers of this package see the table before.

@@ -17,7 +17,7 @@ import jelly
 from jelly._core.terms.materialize import Materializer
 from jelly.spark._output import Written, abort_batch, commit_batch, job_of, part_of
 from jelly.spark._parts.files import File
-from jelly.spark._store import LocalStore, Staged
+from jelly.spark._store import Staged, Store
 
 pytest.importorskip("pyspark.sql.streaming.datasource", reason="streams need Spark 4.2")
 
@@ -212,13 +212,14 @@ def test_what_was_seen_stays_small(monkeypatch):
 # ---- batches
 
 def task(out: Path, query: str, batch: int, part: int, text: str) -> Written:
-    store, job = LocalStore(str(out)), job_of(query, batch)
+    store, job = Store(str(out)), job_of(query, batch)
     store.begin(job)
-    with store.task(job, f"{part}-{os.urandom(4).hex()}") as draft:
-        path = Path(draft.folder, f"{part_of(batch).format(part=part)}.jelly.gz")
+    attempt = f"{part}-{os.urandom(4).hex()}"
+    with store.task(job, attempt) as folder:
+        path = Path(folder, f"{part_of(batch).format(part=part)}.jelly.gz")
         path.parent.mkdir(parents=True)
         path.write_bytes(gzip.compress(text.encode()))
-        return Written(part, draft.stage()[0], 1)
+        return Written(part, store.stage(job, attempt, folder)[0], 1)
 
 
 def visible(out: Path) -> dict[str, str]:
@@ -230,16 +231,16 @@ def test_a_batch_appears_as_a_whole_and_once(tmp_path):
     task(tmp_path, "q", 0, 0, "lost attempt")
     tasks = [task(tmp_path, "q", 0, n, str(n)) for n in (1, 0)]
     assert visible(tmp_path) == {}
-    assert commit_batch(LocalStore(str(tmp_path)), 0, "q", [*tasks, Written(2)])
+    assert commit_batch(Store(str(tmp_path)), 0, "q", [*tasks, Written(2)])
     expected = {"batch=0/part-00000.jelly.gz": "0", "batch=0/part-00001.jelly.gz": "1"}
     assert visible(tmp_path) == expected
     assert json.loads((tmp_path / "batch=0" / "_SUCCESS").read_text())["statements"] == 2
     # The same batch once more, after a crash between here and Spark's own log.
-    assert not commit_batch(LocalStore(str(tmp_path)), 0, "q", [task(tmp_path, "q", 0, 0, "again")])
+    assert not commit_batch(Store(str(tmp_path)), 0, "q", [task(tmp_path, "q", 0, 0, "again")])
     assert visible(tmp_path) == expected
     with pytest.raises(jelly.JellyError, match="another query, q"):
-        commit_batch(LocalStore(str(tmp_path)), 0, "other", [task(tmp_path, "other", 0, 0, "other")])
-    abort_batch(LocalStore(str(tmp_path)), 0)
+        commit_batch(Store(str(tmp_path)), 0, "other", [task(tmp_path, "other", 0, 0, "other")])
+    abort_batch(Store(str(tmp_path)), 0)
     assert visible(tmp_path) == expected
     assert not (tmp_path / "_temporary").exists()
 
@@ -247,11 +248,11 @@ def test_a_batch_appears_as_a_whole_and_once(tmp_path):
 def test_a_commit_that_was_interrupted_is_repeated(tmp_path, monkeypatch):
     first = [task(tmp_path, "q", 1, n, str(n)) for n in range(3)]
     with monkeypatch.context() as patch:
-        patch.setattr(LocalStore, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        patch.setattr(Store, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
         with pytest.raises(OSError, match="No space"):
-            commit_batch(LocalStore(str(tmp_path)), 1, "q", first)
+            commit_batch(Store(str(tmp_path)), 1, "q", first)
     assert visible(tmp_path) == {}
-    assert commit_batch(LocalStore(str(tmp_path)), 1, "q", [task(tmp_path, "q", 1, n, str(n)) for n in range(2)])
+    assert commit_batch(Store(str(tmp_path)), 1, "q", [task(tmp_path, "q", 1, n, str(n)) for n in range(2)])
     assert visible(tmp_path) == {"batch=1/part-00000.jelly.gz": "0", "batch=1/part-00001.jelly.gz": "1"}
     assert not (tmp_path / "_temporary").exists()
 
@@ -259,12 +260,12 @@ def test_a_commit_that_was_interrupted_is_repeated(tmp_path, monkeypatch):
 def test_what_stands_in_the_way(tmp_path):
     (tmp_path / "batch=0").mkdir()
     with pytest.raises(jelly.JellyError, match="in the way"):
-        commit_batch(LocalStore(str(tmp_path)), 0, "q", [task(tmp_path, "q", 0, 0, "x")])
+        commit_batch(Store(str(tmp_path)), 0, "q", [task(tmp_path, "q", 0, 0, "x")])
     gone = Staged("batch=1/part-00000.jelly", 1, "_temporary/q-1/0/batch=1/part-00000.jelly")
-    with pytest.raises(jelly.JellyError, match="driver and workers must share the store"):
-        commit_batch(LocalStore(str(tmp_path)), 1, "q", [Written(0, gone, 1)])
+    with pytest.raises(jelly.JellyError, match="do all nodes see the same store"):
+        commit_batch(Store(str(tmp_path)), 1, "q", [Written(0, gone, 1)])
 
 
 def test_a_batch_of_nothing(tmp_path):
-    assert commit_batch(LocalStore(str(tmp_path)), 0, "", [])
-    assert not commit_batch(LocalStore(str(tmp_path)), 0, "", [])
+    assert commit_batch(Store(str(tmp_path)), 0, "", [])
+    assert not commit_batch(Store(str(tmp_path)), 0, "", [])

@@ -26,12 +26,12 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
 
 def stage(store: Store, job: str, attempt: str, **files: bytes) -> list[Staged]:
     store = pickle.loads(pickle.dumps(store))
-    with store.task(job, attempt) as draft:
+    with store.task(job, attempt) as folder:
         for name, data in files.items():
-            path = Path(draft.folder, name.replace("__", "/"))
+            path = Path(folder, name.replace("__", "/"))
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(data)
-        return [Staged(*json.loads(json.dumps(file))) for file in draft.stage()]
+        return [Staged(*json.loads(json.dumps(file))) for file in store.stage(job, attempt, folder)]
 
 
 def visible(store: Store) -> dict[str, bytes]:
@@ -150,11 +150,11 @@ def test_tasks_of_dead_jobs_are_swept(store: Store, monkeypatch: pytest.MonkeyPa
 def test_a_task_that_outlives_its_job_leaves_nothing(store: Store) -> None:
     store.begin("other")
     store.begin("one")
-    with store.task("one", "1") as draft:
-        Path(draft.folder, "a").write_bytes(b"1")
+    with store.task("one", "1") as folder:
+        Path(folder, "a").write_bytes(b"1")
         store.sweep("one")
         with pytest.raises(JellyError, match="was given up"):
-            draft.stage()
+            store.stage("one", "1", folder)
     assert set(store.jobs()) == {"other"}
 
 

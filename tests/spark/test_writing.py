@@ -75,7 +75,7 @@ def test_a_commit_that_fails_takes_everything_back(tmp_path: Path) -> None:
     second = Output(str(folder), "job2", COLUMNS, overwrite=True).begin()
     written = [second.write(0, 2, batches(2)), second.write(1, 3, batches(3))]
     (folder / written[1].file.place).unlink()
-    with pytest.raises(jelly.JellyError, match=r"part-00001.*all nodes must share it"):
+    with pytest.raises(jelly.JellyError, match=r"do all nodes see the same store.*part-00001"):
         second.commit(written)
     second.abort()
     assert visible(folder) == ["_SUCCESS", "part-00000-job1.jelly"]

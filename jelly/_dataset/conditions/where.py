@@ -15,7 +15,7 @@ MAX_VALUES = 32
 
 _LITERALS = kinds_of("literal")
 # The slot and the syntax of a column, by its name.
-_COLUMNS = {
+COLUMNS = {
     name: (part[0], layout.syntax)
     for layout in LAYOUTS.values()
     for name, part in layout.columns.items()
@@ -33,7 +33,7 @@ def where(column: str, values: Iterable[Any]) -> Pattern | None:
     >>> where("predicate", ["a:q"]).rows(batch).tolist(), where("p", ["<a:p>", "<a:r>"]).rows(batch).tolist()
     ([1], [0])
     """
-    slot, syntax = _COLUMNS.get(column, (None, None))
+    slot, syntax = COLUMNS.get(column, (None, None))
     given = list(values)
     if slot is None or not given or len(given) > MAX_VALUES:
         return None

@@ -41,7 +41,7 @@ from jelly.spark._ingest.tasks import (
 from jelly.spark._jobs import cores, described, on_executors, plain_error, session
 from jelly.spark._parts import Part, Reading
 from jelly.spark._parts.files import READING_LIMITS, Directories, File, absolute, exists, find_files
-from jelly.spark._store import LocalStore, Store, store_of
+from jelly.spark._store import Json, Store, UrlStore, store_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -210,7 +210,7 @@ def ingest(
     # Larger tasks make fewer files; with some for each core none waits long for the last one.
     cut = partial(reading.split, split_bytes=split_bytes, directories=Directories(tuple(paths), partitions),
                   tasks=_TASKS_OF_CORE * (cores(spark) or _CORES))  # fmt: skip
-    settings: dict[str, Any] = {
+    settings: Json = {
         "to": to, "layout": layout, "partition_by": partition_by, "sort": list(sort), "blank_nodes": blank_nodes
     }  # fmt: skip
     settings |= {} if skolem_base is None else {"skolem_base": skolem_base}
@@ -243,7 +243,7 @@ def _register(spark: SparkSession, table: str, url: str) -> None:
         raise JellyError(f"{table} is the name of another table, of {row[0]}", source=url)
 
 
-def _delta(store: Store, settings: dict[str, Any] | None, *made: Any) -> DeltaTasks:
+def _delta(store: Store, settings: Json | None, *made: Any) -> DeltaTasks:
     from jelly.spark._ingest.delta import DeltaTasks
 
     return DeltaTasks(store, settings, *made)
@@ -333,7 +333,7 @@ def _do(
     sizes = {task_name(task): sum(weights[part] for part in task) for task in left}
     total = sum(sizes.values())
 
-    def commit(done: dict[str, Any]) -> None:
+    def commit(done: Json) -> None:
         journal.commit(done)
         written = [size for name, size in done["files"] if not name.startswith(SCRATCH)]
         report.files += len(written)
@@ -482,9 +482,9 @@ def _compact(
     size = sum(size for _, size in files)
     ranges = -(-size // target)
     tasks = [sorted_step(number, made) for number in range(ranges)]
-    done: list[dict[str, Any]] = []
+    done: list[Json] = []
 
-    def commit(task: dict[str, Any]) -> None:
+    def commit(task: Json) -> None:
         done.append(task)
         progress(size * len(done) // len(tasks), size, sum(task["statements"] for task in done))
 
@@ -513,7 +513,7 @@ def _run(
     spark: SparkSession,
     work: Work,
     tasks: Sequence[list[Part] | Step],
-    commit: Callable[[dict[str, Any]], None],
+    commit: Callable[[Json], None],
     start: Callable[..., list[Any]] | None = None,
 ) -> None:
     """Run the tasks and commit each as soon as it has ended, so that a later failure loses no work.
@@ -522,12 +522,12 @@ def _run(
     """
     from pyspark import InheritableThread
 
-    results: list[dict[str, Any]] = []
+    results: list[Json] = []
     failed: list[BaseException] = []
     left = set(map(task_name, tasks))
     files = {part.file for task in tasks if isinstance(task, list) for part in task}
     told: set[str] = set()
-    tick = _TICK if isinstance(work.store, LocalStore) else _REMOTE_TICK
+    tick = _REMOTE_TICK if isinstance(work.store, UrlStore) else _TICK
 
     def collect() -> None:
         try:
@@ -538,7 +538,7 @@ def _run(
         except BaseException as error:  # noqa: B902 - raised by the driver's own thread
             failed.append(error)
 
-    def settle(done: dict[str, Any]) -> None:
+    def settle(done: Json) -> None:
         if "error" in done:
             raise IngestProblem(**done["error"]).error()
         if done["task"] in left:

@@ -29,9 +29,9 @@ from jelly._formats.arrow_tables import from_batches, pa, parquet
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
 from jelly._options.layouts import BuiltLayout
 from jelly.errors import JellyOptionsError
-from jelly.spark._parts import BATCH_ROWS, Shares
+from jelly.spark._parts import BATCH_ROWS, Rows, Shares
 from jelly.spark._parts.files import open_file
-from jelly.spark._store import Staged, Store
+from jelly.spark._store import Json, Staged, Store
 from jelly.spark._tables import JOINS, TERMS, Ids, Join, Plan, check_seed, first_of_each, hash_ids, in_runs, runs
 
 BUCKETS = 16
@@ -197,9 +197,9 @@ class Step:
 
     name: str
     paths: list[str]
-    make: Callable[[list[str], str, str], dict[str, Any]] = field(repr=False)
+    make: Callable[[list[str], str, str], Json] = field(repr=False)
 
-    def write(self, folder: str, name: str, store: Store) -> dict[str, Any]:
+    def write(self, folder: str, name: str, store: Store) -> Json:
         """Write the files of the task into a folder, with ``name`` in their names. The result is reported."""
         with store.fetched(self.paths) as files:
             return self.make(files, folder, name)
@@ -227,7 +227,7 @@ class Tables:
         if self.sort and self.layout != "ids":
             raise JellyOptionsError(f'layout "{self.layout}" has an order of its own: sort is for the other layouts')
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Json:
         """The settings that all runs into a directory must share."""
         return {"buckets": self.buckets} | ({"seed": self.seed} if self.layout == "ids" else {})
 
@@ -276,17 +276,17 @@ def _analysed(join: Join, store: Store, paths: list[str]) -> Any:
         return join.analyse(_statements(files))
 
 
-def _write_tables(join: Join, plan: Plan, files: list[str], folder: str, name: str) -> dict[str, Any]:
+def _write_tables(join: Join, plan: Plan, files: list[str], folder: str, name: str) -> Json:
     for table, rows in join.tables(_statements(files), plan):
         _write_parquet(rows, folder, "tables", table, f"part-{name}.parquet", store_schema=False)
     return {}
 
 
-def _merge(buckets: int, chosen: Iterable[int], scratch: list[str], folder: str, name: str) -> dict[str, Any]:
+def _merge(buckets: int, chosen: Iterable[int], scratch: list[str], folder: str, name: str) -> Json:
     return {"terms": sum(merge_terms(bucket, buckets, scratch, folder) for bucket in chosen)}
 
 
-def _write_about(about: dict[str, pa.Table], files: list[str], folder: str, name: str) -> dict[str, Any]:
+def _write_about(about: dict[str, pa.Table], files: list[str], folder: str, name: str) -> Json:
     for kind, table in about.items():
         _write_parquet(table, folder, kind, "part-0.parquet")
     return {}
@@ -299,15 +299,12 @@ SORTED_GROUP_ROWS = 1 << 16
 # The column of the directory of a partition, with a slash.
 PARTITION = "folder"
 
-Rows: TypeAlias = Iterator[pa.RecordBatch]
-
-
 def sorted_step(number: int, schema: pa.Schema, rows: Rows = iter(())) -> Step:  # noqa: B008 - it is empty
     """A task: a range of the rows in their order. It writes a file for each partition."""
     return Step(f"sorted-{number:05}", [], partial(_write_sorted, schema, rows))
 
 
-def _write_sorted(schema: pa.Schema, rows: Rows, files: list[str], folder: str, name: str) -> dict[str, Any]:
+def _write_sorted(schema: pa.Schema, rows: Rows, files: list[str], folder: str, name: str) -> Json:
     found = (part for batch in rows for part in groups_of(pa.Table.from_batches([batch]), PARTITION))
     n = 0
     for number, (of, parts) in enumerate(groupby(found, key=itemgetter(0))):

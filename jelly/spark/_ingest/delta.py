@@ -24,10 +24,12 @@ from urllib.parse import unquote
 
 from jelly._formats.arrow_tables import pa
 from jelly.errors import JellyError, need
-from jelly.spark._ingest.buckets import PARTITION, Rows, Step, read, sorted_step
+from jelly.spark._ingest.buckets import PARTITION, Step, read, sorted_step
 from jelly.spark._ingest.tasks import FOLDER, Tasks, file_names, journal_name, new_reports, staged_files
 from jelly.spark._jobs import found_by, mapped
-from jelly.spark._store import TEMPORARY, Store
+from jelly.spark._parts import Rows
+from jelly.spark._parts.files import Directories
+from jelly.spark._store import TEMPORARY, Json, Store
 
 with need("delta", "tables of Delta need deltalake"):
     import deltalake
@@ -60,7 +62,7 @@ class DeltaTasks(Tasks):
     """
 
     def __init__(
-        self, store: Store, settings: dict[str, Any] | None, schema: Any = None, column: str | None = None
+        self, store: Store, settings: Json | None, schema: Any = None, column: str | None = None
     ) -> None:
         super().__init__(store)
         self._schema, self._keys = schema, [column] if column else []
@@ -113,7 +115,7 @@ class DeltaTasks(Tasks):
         except TableNotFoundError:
             return None
 
-    def _active(self) -> dict[str, dict[str, Any]]:
+    def _active(self) -> dict[str, Json]:
         """The files of the table by their names, as Delta's log tells of them."""
         if self._table is None:
             return {}
@@ -199,7 +201,7 @@ class DeltaTasks(Tasks):
                 return f"{entry.get('operation', 'a commit')} in version {entry['version']}"
         return None if len(entries) == since else "commits that its log does not have any more"
 
-    def _publish(self, state: dict[str, Any]) -> int:
+    def _publish(self, state: Json) -> int:
         if not self._is_ours():
             raise self._overtaken()
         self.store.publish(self.staged)
@@ -211,12 +213,9 @@ class DeltaTasks(Tasks):
         self._commit(adds, self._former, number)
         return number
 
-    def _adds(self, report: dict[str, Any], is_new: bool = True) -> Iterator[AddAction]:
+    def _adds(self, report: Json, is_new: bool = True) -> Iterator[AddAction]:
         for name, size in report["files"]:
-            values: dict[str, str | None] = {}
-            for folder in name.split("/")[:-1]:
-                key, _, value = folder.partition("=")
-                values[key] = None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)
+            values = Directories(("",)).values(name)
             now = int(time.time() * 1000)
             yield AddAction(name, size, values, now, is_new, json.dumps(report["stats"][name], ensure_ascii=False))
 
@@ -244,7 +243,7 @@ class DeltaTasks(Tasks):
             raise self._overtaken() from None
         return done["numFilesRemoved"], done["numFilesAdded"]
 
-    def replace(self, files: Collection[str], reports: Sequence[dict[str, Any]], order: str) -> None:
+    def replace(self, files: Collection[str], reports: Sequence[Json], order: str) -> None:
         """Put the files of tasks in the place of others with the same statements."""
         self.store.publish([file for report in reports for file in staged_files(report)])
         adds = [add for report in reports for add in self._adds(report, is_new=False)]

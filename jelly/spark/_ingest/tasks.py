@@ -19,14 +19,13 @@ import json
 import os
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from jelly._core.base.batch import Batch
 from jelly._formats.arrow_tables import compute, pa, parquet, schema
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
 from jelly._options.layouts import Layout, find_layout
@@ -35,8 +34,8 @@ from jelly._streams.widening import ALL_FIELDS
 from jelly._streams.writer import Writer
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
 from jelly.spark._ingest.buckets import SCRATCH, Step, Tables, tables_in_runs
-from jelly.spark._parts import BATCH_ROWS, Errors, Part, Reading
-from jelly.spark._store import INGEST, SUCCESS, TEMPORARY, Staged, Store, finish, swap
+from jelly.spark._parts import BATCH_ROWS, Errors, Part, Reading, Rows, noted
+from jelly.spark._store import INGEST, SUCCESS, TEMPORARY, Json, Staged, Store, finish, swap
 
 # Maximum files of partitions that a task keeps open.
 _OPEN_FILES = 256
@@ -139,40 +138,31 @@ def task_name(task: list[Part] | Step) -> str:
     return hashlib.blake2b(repr(task_parts(task)).encode(), digest_size=8).hexdigest()
 
 
-def run_task(work: Work, task: list[Part] | Step) -> dict[str, Any]:
+def run_task(work: Work, task: list[Part] | Step) -> Json:
     """Read and write the parts of a task, or do a step. Its report is also a file, for the driver of a later run."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
     name = task_name(task)
     attempt = f"{name}-{context.taskAttemptId() if context else os.getpid()}"
-    done: dict[str, Any] = {
-        "task": name,
-        "job": work.job,
-        "attempt": attempt,
-        "parts": task_parts(task) if isinstance(task, list) else [],
-        "on_error": "skip" if work.skip else "fail",
-    }
+    done: Json = {"task": name, "job": work.job, "parts": [], "on_error": "skip" if work.skip else "fail"}
     errors: Errors = [] if work.skip else None
+    staged: list[Staged] = []
     try:
-        with work.store.task(work.job, attempt) as draft:
+        with work.store.task(work.job, attempt) as folder:
             # A name of its own in each run, so that no file of the table is ever replaced.
             unique = f"{name}-{work.job[:8]}"
-            if not isinstance(task, list):
-                done |= task.write(draft.folder, unique, work.store)
-            elif work.tables is not None:
-                done["statements"] = work.tables.write(_batches(work, task, errors), draft.folder, unique)
+            if isinstance(task, list):
+                done["parts"] = task_parts(task)
+                done["statements"] = _write(work, task, folder, unique, errors)
             else:
-                in_column = _write_parquet if work.column is None else _write_partitions
-                write = _write_jelly if work.to == "jelly" else in_column
-                done["statements"] = write(work, task, draft.folder, unique, errors)
+                done |= task.write(folder, unique, work.store)
             if work.to == "delta":
-                done["stats"] = _statistics(draft.folder)
-            staged = draft.stage()
+                done["stats"] = _statistics(folder)
+            staged = work.store.stage(work.job, attempt, folder)
     except (JellyFormatError, JellyOptionsError, JellyUnsupportedError) as error:
         # Another attempt would fail too, so the error is returned and Spark does not try again.
         done["error"] = asdict(IngestProblem.of(error))
-        staged = []
     done["files"] = [[file.name, file.size] for file in staged]
     done["staged"] = staged
     done["errors"] = [asdict(IngestProblem.of(error)) for error in errors or ()]
@@ -180,12 +170,12 @@ def run_task(work: Work, task: list[Part] | Step) -> dict[str, Any]:
     return done
 
 
-def _statistics(folder: str) -> dict[str, dict[str, Any]]:
+def _statistics(folder: str) -> dict[str, Json]:
     """What Delta tells of each file of a folder: its rows, and the nulls, least and greatest value of each column."""
     found = {}
     for path in Path(folder).rglob("*.parquet"):
         about = parquet.read_metadata(path)
-        told: dict[str, Any] = {"numRecords": about.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
+        told: Json = {"numRecords": about.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
         for number, column in enumerate(about.schema.names):
             groups = [about.row_group(group).column(number).statistics for group in range(about.num_row_groups)]
             told["nullCount"][column] = sum(group.null_count for group in groups)
@@ -213,16 +203,24 @@ def _not_below(text: str) -> str:
     return text
 
 
-def _batches(work: Work, task: list[Part], errors: Errors) -> Iterator[Batch]:
-    for part in task:
-        try:
-            yield from work.reading.batches(part, errors=errors)
-        except JellyError as error:
-            error.source = error.source or part.file.path
-            raise
+def _write(work: Work, task: list[Part], folder: str, name: str, errors: Errors) -> int:
+    """Write the statements of some parts to files with ``name`` in their names. Return their number."""
+    if work.to == "jelly":
+        return _write_jelly(work, task, folder, name, errors)
+    if work.tables is not None:
+        batches = chain.from_iterable(work.reading.batches(part, errors=errors) for part in task)
+        return work.tables.write(batches, folder, name)
+    reader = pa.RecordBatchReader.from_batches(schema(work.layout), _record_batches(work, task, errors))
+    if work.column is not None:
+        return _write_partitions(reader, work.column, folder, name)
+    path = os.path.join(folder, f"part-{name}.parquet")
+    rows = write_table_file(path, reader)
+    if not rows:
+        os.unlink(path)
+    return rows
 
 
-def _record_batches(work: Work, task: list[Part], errors: Errors) -> Iterator[pa.RecordBatch]:
+def _record_batches(work: Work, task: list[Part], errors: Errors) -> Rows:
     """The rows of a task, sorted in runs, which bound the memory."""
     read = chain.from_iterable(work.reading.read(part, layout=work.layout, errors=errors) for part in task)
     if not work.sort:
@@ -233,46 +231,25 @@ def _record_batches(work: Work, task: list[Part], errors: Errors) -> Iterator[pa
         yield from table.to_batches(max_chunksize=BATCH_ROWS)
 
 
-def _write_parquet(
-    work: Work, task: list[Part], folder: str, name: str, errors: Errors
-) -> int:
-    path = os.path.join(folder, f"part-{name}.parquet")
-    batches = _record_batches(work, task, errors)
-    rows = write_table_file(path, pa.RecordBatchReader.from_batches(schema(work.layout), batches))
-    if not rows:
-        os.unlink(path)
-    return rows
-
-
-def _write_partitions(
-    work: Work, task: list[Part], folder: str, name: str, errors: Errors
-) -> int:
+def _write_partitions(reader: pa.RecordBatchReader, column: str, folder: str, name: str) -> int:
     from jelly._formats.arrow_tables import dataset  # takes some time to import
 
-    rows = 0
-
-    def counted() -> Iterator[pa.RecordBatch]:
-        nonlocal rows
-        for batch in _record_batches(work, task, errors):
-            rows += len(batch)
-            yield batch
-
-    made = schema(work.layout)
-    keys = pa.schema([made.field(work.column)])
+    rows: list[int] = []
     dataset.write_dataset(
-        pa.RecordBatchReader.from_batches(made, counted()),
+        reader,
         folder,
         format="parquet",
         file_options=dataset.ParquetFileFormat().make_write_options(compression="zstd"),
-        partitioning=dataset.partitioning(keys, flavor="hive"),
+        partitioning=dataset.partitioning(pa.schema([reader.schema.field(column)]), flavor="hive"),
         basename_template=f"part-{name}-{{i}}.parquet",
         existing_data_behavior="overwrite_or_ignore",
         use_threads=False,
         max_partitions=_MAX_PARTITIONS,
         max_open_files=_OPEN_FILES,
         max_rows_per_group=GROUP_ROWS,
+        file_visitor=lambda file: rows.append(file.metadata.num_rows),
     )
-    return rows
+    return sum(rows)
 
 
 def _write_jelly(work: Work, task: list[Part], folder: str, name: str, errors: Errors) -> int:
@@ -290,11 +267,8 @@ def _write_jelly(work: Work, task: list[Part], folder: str, name: str, errors: E
                     options = {"generalized_statements": True} if is_generalized else None
                     writers[kind] = stack.enter_context(Writer(path, options, seekable=True))
                     writers[kind].allow(ALL_FIELDS - {"physical_type"})
-                try:
+                with noted(part.file.path, None):
                     writers[kind].add_batch(batch, keep_frames=False)
-                except JellyError as error:
-                    error.source = part.file.path
-                    raise
         return sum(writer.statements for writer in writers.values())
 
 
@@ -315,8 +289,8 @@ class Tasks:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.settings: dict[str, Any] = {}
-        self.tasks: dict[str, dict[str, Any]] = {}
+        self.settings: Json = {}
+        self.tasks: dict[str, Json] = {}
         # What publishing has to do: the staged tasks, and the files of former tasks.
         self._ready: set[str] = set()
         self._former: set[str] = set()
@@ -325,20 +299,20 @@ class Tasks:
         # The journal that counts, and its number; 0 if there is none. It tells what its run has left: jobs that can
         # commit no more, and journals that do not count.
         self._number = 0
-        self._state: dict[str, Any] = {"tasks": [], "over": [], "old": []}
+        self._state: Json = {"tasks": [], "over": [], "old": []}
 
     @property
     def is_new(self) -> bool:
         """Whether no run has published."""
         return not self._number
 
-    def _load(self, number: int, settings: dict[str, Any] | None) -> None:
+    def _load(self, number: int, settings: Json | None) -> None:
         """Read a journal. JellyError if it is of other settings, unless they are None."""
         name = journal_name(number)
         try:
             self._state = self.store.read_json(name)
             self.tasks = {report["task"]: report for report in self._state["tasks"]}
-            known: dict[str, Any] = self._state["settings"]
+            known: Json = self._state["settings"]
         except (ValueError, KeyError, TypeError):
             raise JellyError(
                 "the journal is gone or damaged: use another directory", source=f"{self.store.url}/{name}"
@@ -362,7 +336,7 @@ class Tasks:
         """The files whose statements were taken out of the table, and not put into it again."""
         return self._dropped - self.sources
 
-    def errors(self, paths: Collection[str]) -> list[dict[str, Any]]:
+    def errors(self, paths: Collection[str]) -> list[Json]:
         """The errors that were skipped in some files whose statements are in the table."""
         return [error for task in self.tasks.values() for error in task["errors"] if error["file"] in paths]
 
@@ -372,18 +346,14 @@ class Tasks:
 
     def changed(self, tasks: list[list[Part]]) -> list[str]:
         """The files of a plan of which the table has another state."""
-        planned: dict[str, set[Key]] = {}
-        for task in tasks:
-            for part in task:
-                planned.setdefault(part.file.path, set()).add(_key(part))
-        found = []
-        for path, known in self._done().items():
-            keys = planned.get(path, known)
+        planned = _by_file(part for task in tasks for part in task_parts(task))
+
+        def is_same(known: set[Key], keys: set[Key]) -> bool:
             # If an index has come or gone, a file is cut elsewhere. Its parts count if they make up the whole file.
             same_file = {key[:2] for key in known} <= {key[:2] for key in keys}
-            if not (same_file and (known <= keys or _whole(known))):
-                found.append(path)
-        return found
+            return same_file and (known <= keys or _whole(known))
+
+        return [path for path, known in self._done().items() if not is_same(known, planned.get(path, known))]
 
     def missing(self, tasks: list[list[Part]]) -> list[list[Part]]:
         """The parts of a plan that are not in the table, and were not read by a run that was killed."""
@@ -394,10 +364,10 @@ class Tasks:
             if lost.isdisjoint(staged_files(report)):
                 self.commit(report)
         known = self._done()
-        left = [[part for part in task if not _known([part.file.path, *_key(part)], known)] for task in tasks]
+        left = [[part for part in task if not _known(_line(part), known)] for task in tasks]
         return [task for task in left if task]
 
-    def _found(self, planned: set[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
+    def _found(self, planned: set[tuple[Any, ...]]) -> Iterator[Json]:
         """The reports of tasks of runs that are gone, of parts of a plan that are not in the table."""
         done = self._done()
         for report in new_reports(self.store, None, set()):
@@ -406,15 +376,10 @@ class Tasks:
             fits = report["job"].endswith(self._digest) and not report["errors"] and set() < parts <= planned
             if "error" not in report and fits and not any(_known(part, done) for part in report["parts"]):
                 yield report
-                for path, *key in parts:
-                    done.setdefault(path, set()).add(tuple(key))
+                _by_file(parts, done)
 
     def _done(self) -> dict[str, set[Key]]:
-        done: dict[str, set[Key]] = {}
-        for report in self.tasks.values():
-            for path, size, mtime, first, last in report["parts"]:
-                done.setdefault(path, set()).add((size, mtime, first, last))
-        return done
+        return _by_file(part for report in self.tasks.values() for part in report["parts"])
 
     # ---- a run
 
@@ -444,7 +409,7 @@ class Tasks:
         if not self._ready:
             self.store.sweep(self._job)
 
-    def commit(self, report: dict[str, Any]) -> None:
+    def commit(self, report: Json) -> None:
         """Note a task, to be published."""
         self.tasks[report["task"]] = report
         self._ready.add(report["task"])
@@ -466,7 +431,7 @@ class Tasks:
         self._dropped.clear()
         self.recover()
 
-    def _publish(self, state: dict[str, Any]) -> int:
+    def _publish(self, state: Json) -> int:
         """Write the journal and show readers the staged files; its number."""
         raise NotImplementedError
 
@@ -480,7 +445,7 @@ class DirectoryTasks(Tasks):
     JellyError if it holds other files, or was made with other settings.
     """
 
-    def __init__(self, store: Store, settings: dict[str, Any]) -> None:
+    def __init__(self, store: Store, settings: Json) -> None:
         super().__init__(store)
         self.settings = settings
         if number := self._newest():
@@ -498,7 +463,7 @@ class DirectoryTasks(Tasks):
             self._show(self._state)
         super().recover()
 
-    def _publish(self, state: dict[str, Any]) -> int:
+    def _publish(self, state: Json) -> int:
         number = self._number + 1
         name = journal_name(number)
         state["staged"] = [file for file in self.staged if not _is_scratch(file.name)]
@@ -509,7 +474,7 @@ class DirectoryTasks(Tasks):
             raise self._overtaken()
         return number
 
-    def _show(self, state: dict[str, Any]) -> None:
+    def _show(self, state: Json) -> None:
         """Give the files of a journal their names, unless they have them."""
         staged = [Staged(*file) for file in state["staged"]]
         names = self.store.files()
@@ -525,7 +490,7 @@ def journal_name(number: int) -> str:
     return f"{FOLDER}/{number}.json"
 
 
-def file_names(report: dict[str, Any]) -> set[str]:
+def file_names(report: Json) -> set[str]:
     """The files of a task that become part of the table."""
     return {name for name, _ in report["files"] if not _is_scratch(name)}
 
@@ -534,7 +499,7 @@ def _is_scratch(name: str) -> bool:
     return name.startswith(f"{SCRATCH}/")
 
 
-def staged_files(report: dict[str, Any]) -> list[Staged]:
+def staged_files(report: Json) -> list[Staged]:
     """The files that a task has staged."""
     return [Staged(*file) for file in report["staged"]]
 
@@ -544,8 +509,12 @@ def _known(part: list[Any], done: dict[str, set[Key]]) -> bool:
     return tuple(part[1:]) in known or _whole(known)
 
 
-def _key(part: Part) -> Key:
-    return part.file.size, part.file.mtime, part.first, part.last
+def _by_file(parts: Iterable[Sequence[Any]], known: dict[str, set[Key]] | None = None) -> dict[str, set[Key]]:
+    """The parts of each file, besides those that are ``known``."""
+    found = {} if known is None else known
+    for path, *key in parts:
+        found.setdefault(path, set()).add(tuple(key))
+    return found
 
 
 def _whole(done: set[Key]) -> bool:
@@ -564,7 +533,7 @@ def report_name(job: str, attempt: str) -> str:
     return f"{TEMPORARY}/{job}/{_REPORTS}/{attempt}.json"
 
 
-def new_reports(store: Store, job: str | None, seen: set[str]) -> Iterator[dict[str, Any]]:
+def new_reports(store: Store, job: str | None, seen: set[str]) -> Iterator[Json]:
     """The reports of ended tasks of a job, or of all jobs, that are not among those ``seen``, where they are noted."""
     for name in sorted(store.files(TEMPORARY if job is None else f"{TEMPORARY}/{job}/{_REPORTS}")):
         if f"/{_REPORTS}/" in name and name.endswith(".json") and name not in seen:
@@ -576,4 +545,8 @@ def new_reports(store: Store, job: str | None, seen: set[str]) -> Iterator[dict[
 
 def task_parts(task: list[Part]) -> list[list[Any]]:
     """A task as a line of the journal."""
-    return [[part.file.path, *_key(part)] for part in task]
+    return [_line(part) for part in task]
+
+
+def _line(part: Part) -> list[Any]:
+    return [part.file.path, part.file.size, part.file.mtime, part.first, part.last]

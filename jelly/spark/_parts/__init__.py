@@ -17,7 +17,6 @@ workers load it quickly.
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -42,6 +41,7 @@ from jelly.spark._parts.files import (
     Directories,
     File,
     Said,
+    Storage,
     find_files,
     in_directories,
     nothing_to_read,
@@ -99,10 +99,11 @@ class Part:
 
 
 Errors: TypeAlias = list[JellyError] | None
+Rows: TypeAlias = Iterator[pa.RecordBatch]
 Item = TypeVar("Item")
 
 # Keyframe numbers are enough: the worker that reads a part reads the index too.
-_cuts: OrderedDict[tuple[Any, ...], list[int]] = OrderedDict()
+_cuts: dict[tuple[Any, ...], list[int]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class Reading:
     """
 
     format: str | None = None
-    storage: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    storage: Storage = field(default_factory=dict, repr=False)
     blank_nodes: BlankNodes = KEEP
     limits: Mapping[str, int] = field(default_factory=dict)
 
@@ -175,11 +176,12 @@ class Reading:
         ['README.md']
         """
         unknown = [file for file in files if self._form(file, content) is None]
-        if unknown and not skip_unknown and not skip_errors:
+        if skip_unknown:
+            unwanted = set(unknown)
+            return [file for file in files if file not in unwanted], unknown
+        if unknown and not skip_errors:
             raise unknown_error(unknown)
-        left_out = unknown if skip_unknown else []
-        unwanted = set(left_out)
-        return [file for file in files if file not in unwanted], left_out
+        return [*files], []
 
     def split(
         self,
@@ -221,15 +223,12 @@ class Reading:
         """The keyframes or bytes at which the parts of a file begin; [0] if it cannot be cut."""
         form = self._form(file)
         key = file, form, split_bytes, tuple(self.limits.items())
-        if key in _cuts:
-            _cuts.move_to_end(key)
-            return _cuts[key]
-        found = (self._find_keyframes if form is JELLY else self._find_bytes)(file, split_bytes)
+        found = _cuts.get(key) or (self._find_keyframes if form is JELLY else self._find_bytes)(file, split_bytes)
         if found is None:
             return [0]
         _cuts[key] = found
         if len(_cuts) > _MAX_CUTS:
-            _cuts.popitem(last=False)
+            _cuts.pop(next(iter(_cuts)), None)
         return found
 
     def _find_bytes(self, file: File, split_bytes: int) -> list[int] | None:
@@ -266,7 +265,7 @@ class Reading:
         files = {part.file for task in tasks for part in task}
         if query is None or len(files) > _MAX_NARROWED:
             return tasks
-        found = {file: self._matching(file.path, query) if self._is_jelly(file) else None for file in files}
+        found = {file: self._matching(file.path, query) for file in files}
         made: Shares[Part] = Shares(_MIN_SPLIT_BYTES)
         for task in tasks:
             known = [found[part.file] if part.unsaid(query) == query else None for part in task]
@@ -304,7 +303,7 @@ class Reading:
         columns: Sequence[str] | None = None,
         keep: Pattern | None = None,
         errors: Errors = None,
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> Rows:
         """The statements of a part as record batches of plain strings; ``layout`` and ``columns`` as in `read_arrow`.
 
         ``keep`` chooses rows of each Batch, with the labels of `blank_nodes`. With ``errors``, what is broken is noted

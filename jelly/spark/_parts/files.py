@@ -21,11 +21,10 @@ import glob
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 from urllib.parse import unquote
 
 import numpy as np
@@ -38,9 +37,10 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.kinds import Kind
 from jelly._dataset.conditions.pattern import OfKinds, Pattern
 from jelly._dataset.conditions.terms import Ids
+from jelly._dataset.conditions.where import COLUMNS
 from jelly._formats.index import SUFFIX
 from jelly._formats.registry import READING
-from jelly._options.layouts import LAYOUTS, Layout
+from jelly._options.layouts import LAYOUTS, PLACES, Layout
 from jelly._options.limits import SETTABLE
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError
 
@@ -48,6 +48,9 @@ from jelly.errors import JellyError, JellyFormatError, JellyOptionsError
 MARKER = "_commit-"
 # The keywords for limits of reading statements.
 READING_LIMITS = frozenset(limit.name for limit in SETTABLE) & READING
+
+# Options for a file system of fsspec.
+Storage: TypeAlias = Mapping[str, Any]
 
 _MAGIC = re.compile(r"[*?\[]")
 _EITHER = re.compile(r"\{([^{}]*)\}")
@@ -98,7 +101,7 @@ def find_files(
     paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
     pattern: str | None = None,
-    storage: Mapping[str, Any] | None = None,
+    storage: Storage | None = None,
     is_stream: bool = False,
 ) -> list[File]:
     """The files at some paths, each once, ordered by path within each of ``paths``.
@@ -116,8 +119,7 @@ def find_files(
     given = [paths] if is_path(paths) else paths
     found: dict[str, File] = {}
     for path in [os.fspath(path) for path in given]:
-        local = local_path(path)
-        listed = [_remote(name, storage or {}) if is_url(name) else _local(name) for name in _alternatives(local)]
+        listed = [_that_count(name, storage or {}) for name in _alternatives(local_path(path))]
         files = [file for some in listed for file in some or ()]
         if all(some is None for some in listed) and not (is_stream and _MAGIC.search(path)):
             raise FileNotFoundError(f"[PATH_NOT_FOUND] there is no such file or directory: {path}")
@@ -160,45 +162,14 @@ def _is_marker(name: str) -> bool:
     return name.startswith(MARKER) and name.endswith(".json")
 
 
-def _local(path: str) -> list[File] | None:
-    """The files at a local path; None if it does not exist."""
-    if os.path.isdir(path):
-        return _that_count(partial(_inside, path), {})
-    if os.path.exists(path):
-        return [_stat(path)]
-    if _MAGIC.search(path):
-        fixed = os.path.dirname(_MAGIC.split(path)[0])
-        found = glob.glob(path, recursive=True)
-        matches = [match for match in found if _is_data(os.path.relpath(match, fixed or ".").split(os.sep))]
-        files: list[File] = []
-        for match in matches:
-            with suppress(FileNotFoundError):  # removed meanwhile
-                files += _local(match) or ()
-        return files if matches else None
-    return None
-
-
-def _inside(path: str) -> list[File]:
-    """The data and the markers in a directory."""
-    found: list[File] = []
-    for folder, folders, names in os.walk(path):
-        folders[:] = [name for name in folders if not name.startswith(("_", "."))]
-        for name in filter(lambda name: _is_data([name]) or _is_marker(name), names):
-            # Other processes may remove files meanwhile.
-            with suppress(FileNotFoundError):
-                found.append(_stat(os.path.join(folder, name)))
-    for name in os.listdir(path):
-        if _is_marker(name):  # perhaps it is there only now
-            with suppress(FileNotFoundError):
-                found.append(_stat(os.path.join(path, name)))
-    return found
-
-
-def _that_count(listing: Callable[[], list[File]], storage: Mapping[str, Any]) -> list[File]:
-    """The files that no marker beside or above them hides (see `jelly.spark._store`)."""
+def _that_count(path: str, storage: Storage) -> list[File] | None:
+    """The files at a path or URL that no marker beside or above them hides (see `jelly.spark._store`); None if there is
+    nothing."""
     told: dict[str, Any] = {}
     while True:
-        files = listing()
+        files = _listed(path, storage)
+        if files is None:
+            return None
         hidden: dict[str, Any] = {}
         for marker in (file.path for file in files if _is_marker(file.name)):
             try:
@@ -226,45 +197,62 @@ def _that_count(listing: Callable[[], list[File]], storage: Mapping[str, Any]) -
     return [file for file in data if not is_hidden(file.path.replace(os.sep, "/"))] if names else data
 
 
-def _stat(path: str) -> File:
-    stat = os.stat(path)
-    return File(path, stat.st_size, stat.st_mtime)
+def _listed(path: str, storage: Storage) -> list[File] | None:
+    """The data and the markers at a path or URL; None if there is nothing."""
+    if is_url(path):
+        return _remote(path, storage)
+    if os.path.isdir(path):
+        return _inside(path)
+    if os.path.exists(path):
+        return _stat(path)
+    fixed = os.path.dirname(_MAGIC.split(path)[0]) or "."
+    found = glob.glob(path, recursive=True) if _MAGIC.search(path) else ()
+    matches = [match for match in found if _is_data(os.path.relpath(match, fixed).split(os.sep))]
+    return [file for match in matches for file in _listed(match, storage) or ()] if matches else None
 
 
-def _urls() -> Any:
-    """The module for URLs, which takes some time to import."""
-    from jelly._bytes import remote
+def _inside(path: str) -> list[File]:
+    """The data and the markers in a directory."""
+    found: list[File] = []
+    for folder, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if not name.startswith(("_", "."))]
+        for name in names:
+            if _is_data([name]) or _is_marker(name):
+                found += _stat(os.path.join(folder, name))
+    for name in filter(_is_marker, os.listdir(path)):  # perhaps it is there only now
+        found += _stat(os.path.join(path, name))
+    return found
 
-    return remote
+
+def _stat(path: str) -> list[File]:
+    """The file at a path, if no other process has removed it meanwhile."""
+    with suppress(FileNotFoundError):
+        stat = os.stat(path)
+        return [File(path, stat.st_size, stat.st_mtime)]
+    return []
 
 
-def _remote(url: str, storage: Mapping[str, Any]) -> list[File] | None:
-    """The files at a URL; None if it does not exist."""
+def _remote(url: str, storage: Storage) -> list[File] | None:
+    from jelly._bytes.remote import list_url  # which takes some time to import
+
+    listed = list_url(url, storage)
+    if listed is None:
+        return None
+    files = [File(*entry) for entry in listed]
     # Below the place that was named, whatever may be hidden is.
     depth = _MAGIC.split(url)[0].rstrip("/").count("/")
-
-    def listing() -> list[File]:
-        listed = _urls().list_url(url, storage)
-        if listed is None:
-            raise FileNotFoundError
-        files = [File(*entry) for entry in listed]
-        if len(files) == 1 and files[0].path.rstrip("/").count("/") <= depth:
-            return files
-        return [file for file in files if _is_data(file.path.split("/")[depth + 1 :]) or _is_marker(file.name)]
-
-    try:
-        return _that_count(listing, storage)
-    except FileNotFoundError:
-        return None
+    if len(files) == 1 and files[0].path.rstrip("/").count("/") <= depth:
+        return files
+    return [file for file in files if _is_data(file.path.split("/")[depth + 1 :]) or _is_marker(file.name)]
 
 
-def exists(path: str, storage: Mapping[str, Any] | None = None) -> bool:
+def exists(path: str, storage: Storage | None = None) -> bool:
     """Whether there is a file at a path or URL.
 
     >>> exists("no/such/place")
     False
     """
-    return bool(_urls().list_url(path, storage or {})) if is_url(path) else os.path.exists(path)
+    return bool(_remote(path, storage or {})) if is_url(path) else os.path.exists(path)
 
 
 def nothing_to_read(paths: Iterable[str], pattern: str | None = None) -> FileNotFoundError:
@@ -290,9 +278,13 @@ def unknown_error(files: Sequence[File]) -> JellyError:
     )
 
 
-def open_file(storage: Mapping[str, Any], path: str) -> BinaryIO:
+def open_file(storage: Storage, path: str) -> BinaryIO:
     """Open the path or URL of a file."""
-    return _urls().open_url(path, storage) if is_url(path) else open_local(path)
+    if not is_url(path):
+        return open_local(path)
+    from jelly._bytes.remote import open_url
+
+    return open_url(path, storage)
 
 
 # ---- directories that are partitions
@@ -301,14 +293,6 @@ def open_file(storage: Mapping[str, Any], path: str) -> BinaryIO:
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*")
-_SLOTS = {"subject": "s", "predicate": "p", "graph": "g"}
-# The slot and the syntax of the value of a directory, by its name.
-_NAMES = {
-    name: (_SLOTS[part], layout.syntax)
-    for layout in LAYOUTS.values()
-    for name, part in layout.columns.items()
-    if part in _SLOTS
-}
 
 Term = tuple[int, str]  # kind and text
 Value = str | None
@@ -349,8 +333,8 @@ class Directories:
         """The terms that all statements of a file have. JellyError if a directory names no term."""
         found: dict[str, Term | None] = {}
         for name, value in self.values(path).items() if self.terms else ():
-            slot, syntax = _NAMES.get(name, ("", ""))
-            if not slot or (value is None and slot != "g"):
+            slot, syntax = COLUMNS.get(name, ("o", ""))
+            if slot == "o" or (value is None and slot != "g"):  # no directory says an object
                 continue
             term = None if value is None else _term(value, syntax)
             if (value is not None and term is None) or found.get(slot, term) != term:
@@ -366,8 +350,7 @@ class Directories:
         """The values of columns that are the same for all rows of a file."""
         found: dict[str, Value] = {name: self.values(path).get(name) for name in self.columns}
         for slot, term in self.said(path):
-            part = next(part for part, known in _SLOTS.items() if known == slot)
-            found[LAYOUTS[layout].column(part)] = None if term is None else _text(term, LAYOUTS[layout].syntax)
+            found[LAYOUTS[layout].column(PLACES[slot])] = None if term is None else _text(term, LAYOUTS[layout].syntax)
         return found
 
     def allows(self, path: str, layout: Layout, wanted: Mapping[str, Collection[Value]]) -> bool:
@@ -415,11 +398,10 @@ def _difference(batch: Batch, slot: str, rows: Ids, term: Term | None, path: str
     """The error for the rows that are not among ``rows``."""
     others = np.setdiff1d(np.arange(len(batch)), rows)
     id = int(getattr(batch, slot)[others[0]])
-    part = next(part for part, known in _SLOTS.items() if known == slot)
     says = "the default graph" if term is None else _text(term, "ntriples")
     has = "none" if id < 0 else batch.term(id)
     return JellyFormatError(
-        f"the {part} of {len(others)} statements is not that of their directory, {says}: the first has {has}",
+        f"the {PLACES[slot]} of {len(others)} statements is not that of their directory, {says}: the first has {has}",
         row=batch.first_row + int(others[0]),
         source=path,
     )
