@@ -3,7 +3,7 @@
 from cython cimport final
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memchr, memcpy, memset
+from libc.string cimport memcpy, memset
 
 from jelly._core.algebra.content cimport memory_of, read_key
 from jelly._core.arrow.buffer_pool cimport Buffer, Pool, new_buffer, own_buffer
@@ -11,7 +11,7 @@ from jelly._core.arrow.values cimport (
     KIND_WIDTH, NTRIPLES, PLAIN, SLACK, Render, Span, all_differ, end_render, fill_kind_codes, fill_kinds,
     find_directions, find_same, free_render, render, start_render, start_same,
 )
-from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, need_statements
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, has_kind, need_statements
 from jelly._core.base.claim cimport Claim
 from jelly._core.base.constants cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error
@@ -31,9 +31,9 @@ from jelly.errors import JellyOptionsError
 cdef enum:
     # After the slots of a statement.
     DATATYPE = 4
-    LANG = 5
-    VALUE = 6  # a column of query results: any term, or null
-    N_SLOTS = 7
+    LANG
+    VALUE  # a column of query results: any term, or null
+    N_SLOTS
     # Maximum bytes of the data of a column in a record batch: a long literal may be in many rows.
     MAX_DATA = 1 << 26
     # Texts longer than this are copied by memcpy.
@@ -56,11 +56,14 @@ ctypedef struct Nulls:
     int64_t n
 
 
-cdef int note_null(Nulls* nulls, int64_t row, int64_t rows) noexcept nogil:
+cdef int note_null(Render* r, Nulls* nulls, int32_t term, int slot, int64_t row, int64_t rows) noexcept nogil:
+    """Note a term that is not in the Batch; where it must be there, or without memory, a code."""
+    if term != NO_TERM or slot < GRAPH:
+        return fail(&r.fault, BAD_TERM, NULL, term, slot)
     if nulls.valid == NULL:
         nulls.valid = <uint8_t*>malloc((rows + 7) // 8)
         if nulls.valid == NULL:
-            return NO_MEMORY
+            return fail(&r.fault, NO_MEMORY, NULL)
         memset(nulls.valid, 0xFF, (rows + 7) // 8)
     nulls.valid[row >> 3] &= ~(1 << (row & 7))
     nulls.n += 1
@@ -90,11 +93,9 @@ cdef int64_t fill_strings(
     for row in range(rows):
         term = ids[row]
         if term < 0 or term >= n_terms:
-            if term != NO_TERM or slot < GRAPH:
+            if note_null(r, nulls, term, slot, row, rows) < 0:
                 data.n = row
-                return fail(&r.fault, BAD_TERM, NULL, term, slot)
-            if note_null(nulls, row, rows) < 0:
-                return fail(&r.fault, NO_MEMORY, NULL)
+                return r.fault.code
             offsets[row + 1] = <int32_t>used
             continue
         span = &spans[term]
@@ -158,7 +159,7 @@ ctypedef struct Values:
     Writer data
 
 
-cdef int32_t add_value(Render* r, Values* values, int32_t term, int slot) noexcept nogil:
+cdef int32_t add_value(Render* r, Values* values, int32_t term) noexcept nogil:
     """The index of the value of a term in the dictionary, where it may be already; or a code."""
     cdef int32_t first = find_same(r, term)
     cdef int32_t index
@@ -197,16 +198,14 @@ cdef int64_t fill_codes(
     for row in range(rows):
         term = ids[row]
         if term < 0 or term >= n_terms:
-            if term != NO_TERM or slot < GRAPH:
+            if note_null(r, nulls, term, slot, row, rows) < 0:
                 values.data.n = row
-                return fail(&r.fault, BAD_TERM, NULL, term, slot)
-            if note_null(nulls, row, rows) < 0:
-                return fail(&r.fault, NO_MEMORY, NULL)
+                return r.fault.code
             out[row] = 0
             continue
         index = of_term[term]
         if index < 0:
-            index = add_value(r, values, term, slot)
+            index = add_value(r, values, term)
             if index < 0:
                 values.data.n = row
                 return index
@@ -389,7 +388,7 @@ cdef class ArrowExporter:
         if slot <= GRAPH:
             ids = self.column(slot)
             return NULL if ids == NULL else ids + row
-        if slot != VALUE and (b.n_terms == 0 or memchr(b.kind, kind, b.n_terms) == NULL):
+        if slot != VALUE and not has_kind(b, kind):
             return NULL
         ids = self.objects(name, row, end)
         if slot == VALUE:

@@ -1,12 +1,11 @@
 """Rows of Arrow string columns, plain or dictionary, into the BatchData of a Batch. Every value is checked."""
 
-from libc.stdint cimport int8_t
-from libc.string cimport memcmp
 
 from jelly._core.arrow.values cimport PLAIN
 from jelly._core.base.batch cimport (
-    NO_TERM, BatchData, add_frame, add_row, add_term, intern_term, kind_of_direction, len_of, same_bytes, split_tag,
+    NO_TERM, BatchData, add_frame, add_row, add_term, intern_term, kind_of_direction, len_of, same_bytes, split_tag, text_of,
 )
+from jelly._core.base.characters cimport find_word, is_word
 from jelly._core.base.constants cimport is_tag_datatype, is_xsd_string
 from jelly._core.base.fault cimport (
     BAD_DIRECTION, BOTH_KINDS, COLUMN_INDEX, COLUMN_NULL, COLUMN_OFFSETS, COLUMN_UTF8, EMPTY_VALUE, FULL,
@@ -15,6 +14,7 @@ from jelly._core.base.fault cimport (
 from jelly._core.base.kinds cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED,
 )
+from jelly._core.base.protobuf cimport Reader
 from jelly._core.rules.patch_operations cimport OP_ADD, OP_COMMIT, OP_DELETE, OP_PUNCTUATION, OP_START
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.ntriples.term_reader cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT, nt_read_term
@@ -216,20 +216,18 @@ cdef int take_direction(ArrowImport* t, int32_t* tag) noexcept nogil:
 cdef int take_kind(ArrowImport* t) noexcept nogil:
     """The kind of the object as the column says: KIND_IRI, KIND_BNODE, KIND_LITERAL, KIND_TRIPLE."""
     cdef Strings* c = &t.columns[KIND]
+    cdef Reader word
+    cdef int which
     cdef int32_t kind
     cdef int status = need_value(t, KIND, &kind)
     if status < 0 or kind >= 0:
         return kind if status > 0 else status
-    if c.n == 3 and memcmp(c.at, b"iri", 3) == 0:
-        kind = KIND_IRI
-    elif c.n == 7 and memcmp(c.at, b"literal", 7) == 0:
-        kind = KIND_LITERAL
-    elif c.n == 5 and memcmp(c.at, b"bnode", 5) == 0:
-        kind = KIND_BNODE
-    elif c.n == 6 and memcmp(c.at, b"triple", 6) == 0:
-        kind = KIND_TRIPLE
-    else:
+    word.at = c.at
+    word.end = c.at + c.n
+    which = find_word(&word, b"\3iri\5bnode\7literal\6triple")
+    if which < 0:
         return wrong(t, KIND, OBJECT_KIND)
+    kind = KIND_TRIPLE if which == 3 else KIND_IRI + which
     if c.known != NULL:
         keep_known(t, c, kind)
     return kind
@@ -264,7 +262,7 @@ cdef int take_object(ArrowImport* t, int32_t* term) noexcept nogil:
             return refuse(t, DATATYPE if datatype >= 0 else LANG, NOT_LITERAL)
         # Many tools name the datatype of literals that have a language.
         if datatype >= 0 and lang >= 0 and not is_tag_datatype(
-            b.text + b.start[datatype], len_of(b, datatype)
+            text_of(b, datatype), len_of(b, datatype)
         ):
             return refuse(t, DATATYPE, BOTH_KINDS)
         kind = KIND_LANG if lang >= 0 else KIND_TYPED
@@ -291,17 +289,6 @@ cdef int take_object(ArrowImport* t, int32_t* term) noexcept nogil:
     return OK
 
 
-cdef inline bint is_word(Strings* c, const char* word, int64_t n) noexcept nogil:
-    """Whether the value is a word of small letters, in capitals or not."""
-    cdef int64_t i
-    if c.n != n:
-        return False
-    for i in range(n):
-        if c.at[i] | 0x20 != <uint8_t>word[i]:
-            return False
-    return True
-
-
 cdef inline int take_op(ArrowImport* t) noexcept nogil:
     """OP_ADD or OP_DELETE, as the column says."""
     cdef Strings* c = &t.columns[OP]
@@ -309,9 +296,9 @@ cdef inline int take_op(ArrowImport* t) noexcept nogil:
     cdef int status = need_value(t, OP, &op)
     if status < 0 or op >= 0:
         return op if status > 0 else status
-    if is_word(c, b"add", 3) or is_word(c, b"insert", 6) or is_word(c, b"a", 1):
+    if is_word(c.at, c.n, b"add", 3) or is_word(c.at, c.n, b"insert", 6) or is_word(c.at, c.n, b"a", 1):
         op = OP_ADD
-    elif is_word(c, b"delete", 6) or is_word(c, b"d", 1):
+    elif is_word(c.at, c.n, b"delete", 6) or is_word(c.at, c.n, b"d", 1):
         op = OP_DELETE
     else:
         return wrong(t, OP, PATCH_OPERATION)
@@ -321,10 +308,8 @@ cdef inline int take_op(ArrowImport* t) noexcept nogil:
 
 
 cdef inline int add_mark(BatchData* b, int op) noexcept nogil:
-    if add_row(b, NO_TERM, NO_TERM, NO_TERM, NO_TERM) < 0:
-        return NO_MEMORY
-    b.op[b.n_rows - 1] = <int8_t>op
-    return OK
+    cdef int32_t[4] none = [NO_TERM, NO_TERM, NO_TERM, NO_TERM]
+    return add_row(b, none, op)
 
 
 cdef int take_number(ArrowImport* t) noexcept nogil:
@@ -353,19 +338,18 @@ cdef int take_number(ArrowImport* t) noexcept nogil:
 
 cdef int take_rows(ArrowImport* t) noexcept nogil:
     """Take rows until there are no more (OK), the Batch is FULL, or a fault."""
-    cdef int32_t s, p, g
-    cdef int32_t o = NO_TERM
+    cdef int32_t[4] ids
     cdef int op = 0
     cdef int status
     while t.row < t.n_rows:
         if t.lines.batch.n_rows >= t.max_rows or t.lines.batch.n_text > t.max_text:
             return FULL
-        if take_term(t, SUBJECT, &s) < 0 or take_term(t, PREDICATE, &p) < 0:
+        if take_term(t, SUBJECT, &ids[0]) < 0 or take_term(t, PREDICATE, &ids[1]) < 0:
             return t.lines.fault.code
-        status = take_object(t, &o) if t.syntax == PLAIN else take_term(t, OBJECT, &o)
-        if status < 0 or take_term(t, GRAPH, &g) < 0:
+        status = take_object(t, &ids[2]) if t.syntax == PLAIN else take_term(t, OBJECT, &ids[2])
+        if status < 0 or take_term(t, GRAPH, &ids[3]) < 0:
             return t.lines.fault.code
-        if g != NO_TERM and not t.quads:
+        if ids[3] != NO_TERM and not t.quads:
             return wrong(t, GRAPH, NAMED_GRAPH_IN_TRIPLES)
         if t.patch:
             op = take_op(t)
@@ -373,9 +357,7 @@ cdef int take_rows(ArrowImport* t) noexcept nogil:
                 return op
         if t.frames != NULL and take_number(t) < 0:
             return t.lines.fault.code
-        if add_row(t.lines.batch, s, p, o, g) < 0:
+        if add_row(t.lines.batch, ids, op) < 0:
             return fail(&t.lines.fault, NO_MEMORY, NULL)
-        if t.patch:
-            t.lines.batch.op[t.lines.batch.n_rows - 1] = <int8_t>op
         t.row += 1
     return OK
