@@ -1,11 +1,12 @@
 """Rows of Arrow string columns, plain or dictionary, into the BatchData of a Batch. Every value is checked."""
 
+from libc.string cimport memcmp
 
 from jelly._core.arrow.values cimport PLAIN
 from jelly._core.base.batch cimport (
     NO_TERM, BatchData, add_frame, add_row, add_term, intern_term, kind_of_direction, len_of, same_bytes, split_tag, text_of,
 )
-from jelly._core.base.characters cimport find_word, is_word
+from jelly._core.base.characters cimport is_word
 from jelly._core.base.constants cimport is_tag_datatype, is_xsd_string
 from jelly._core.base.fault cimport (
     BAD_DIRECTION, BOTH_KINDS, COLUMN_INDEX, COLUMN_NULL, COLUMN_OFFSETS, COLUMN_UTF8, EMPTY_VALUE, FULL,
@@ -14,7 +15,6 @@ from jelly._core.base.fault cimport (
 from jelly._core.base.kinds cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED,
 )
-from jelly._core.base.protobuf cimport Reader
 from jelly._core.rules.patch_operations cimport OP_ADD, OP_COMMIT, OP_DELETE, OP_PUNCTUATION, OP_START
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.ntriples.term_reader cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT, nt_read_term
@@ -216,18 +216,20 @@ cdef int take_direction(ArrowImport* t, int32_t* tag) noexcept nogil:
 cdef int take_kind(ArrowImport* t) noexcept nogil:
     """The kind of the object as the column says: KIND_IRI, KIND_BNODE, KIND_LITERAL, KIND_TRIPLE."""
     cdef Strings* c = &t.columns[KIND]
-    cdef Reader word
-    cdef int which
     cdef int32_t kind
     cdef int status = need_value(t, KIND, &kind)
     if status < 0 or kind >= 0:
         return kind if status > 0 else status
-    word.at = c.at
-    word.end = c.at + c.n
-    which = find_word(&word, b"\3iri\5bnode\7literal\6triple")
-    if which < 0:
+    if c.n == 3 and memcmp(c.at, b"iri", 3) == 0:
+        kind = KIND_IRI
+    elif c.n == 7 and memcmp(c.at, b"literal", 7) == 0:
+        kind = KIND_LITERAL
+    elif c.n == 5 and memcmp(c.at, b"bnode", 5) == 0:
+        kind = KIND_BNODE
+    elif c.n == 6 and memcmp(c.at, b"triple", 6) == 0:
+        kind = KIND_TRIPLE
+    else:
         return wrong(t, KIND, OBJECT_KIND)
-    kind = KIND_TRIPLE if which == 3 else KIND_IRI + which
     if c.known != NULL:
         keep_known(t, c, kind)
     return kind
