@@ -30,8 +30,8 @@ from jelly._core.jelly.encoder_state cimport MAX_TEXT, TAGS, ColumnEncoder, Colu
 from jelly._core.jelly.frame_writer cimport end_frame, restart_stream, start_frame
 from jelly._core.jelly.lookup cimport DATATYPES, NAMES, PREFIXES, TABLES, add_entry, find_entry, forget_lru
 from jelly._core.jelly.term_out cimport (
-    ROW_FULL, ROW_RESTATE, VALUE_COST, check_namespace, clear_entries, find_datatype_id, find_ids, free_entries, len_text,
-    put_entries, take_cost, use_ids, write_iri,
+    ROW_FULL, ROW_RESTATE, VALUE_COST, clear_entries, find_datatype_id, find_ids, free_entries, len_text, put_entries,
+    take_cost, use_ids, write_iri,
 )
 
 cdef enum:
@@ -393,8 +393,8 @@ cdef int put_column_namespace(EncoderState* e, int32_t name, int32_t iri) noexce
     cdef Writer* w = &k.namespaces
     cdef int64_t begin
     cdef int status
-    if check_namespace(e, name, iri) != OK:
-        return e.fault.code
+    if name < 0 or name >= e.b.n_terms or iri < 0 or iri >= e.b.n_terms or e.b.kind[iri] != KIND_IRI:
+        return fail(&e.fault, BAD_TERM, NULL, iri, 0)
     if len_text(e, name) > MAX_TEXT:
         return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
     if k.rows > 0 and end_columns(e, NULL, 0) != OK:

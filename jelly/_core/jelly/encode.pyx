@@ -21,15 +21,14 @@ from jelly._core.jelly.encoder_state cimport LastIds, TermMemo
 from jelly._core.jelly.frame_writer cimport end_frame, end_graph, put_metadata, put_row, split_frame, start_frame
 from jelly._core.jelly.lookup cimport DATATYPES, NAMES, PREFIXES
 from jelly._core.jelly.term_out cimport (
-    ROW_FULL, check_namespace, find_datatype_id, find_ids, is_repeated, len_text, use_ids, write_iri, write_literal,
-    write_text,
+    ROW_FULL, find_datatype_id, find_ids, is_repeated, len_text, use_ids, write_iri, write_literal, write_text,
 )
 
 cdef enum:
     # What put_whole puts when it is no statement of so many terms.
     PUT_GRAPH = 0
-    PUT_NAMESPACE
-    PUT_PATCH_NAMESPACE
+    PUT_NAMESPACE = 1
+    PUT_PATCH_NAMESPACE = 2
     PUT_HEADER = 5
 
 
@@ -234,8 +233,8 @@ cdef int put_namespace(EncoderState* e, int32_t name, int32_t iri) noexcept nogi
         if e.skip_namespaces:
             return OK
         return fail(&e.fault, NAMESPACES_OFF, NULL)
-    if check_namespace(e, name, iri) != OK:
-        return e.fault.code
+    if name < 0 or name >= e.b.n_terms or iri < 0 or iri >= e.b.n_terms or e.b.kind[iri] != KIND_IRI:
+        return fail(&e.fault, BAD_TERM, NULL, iri, 0)
     terms[0] = name
     terms[1] = iri
     status = put_whole(e, PUT_NAMESPACE, terms)

@@ -3,12 +3,10 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport (
-    CARRIED, BatchData, hash_bytes, len_direction, len_of, load_u64, put_direction, same_bytes, text_of,
-)
+from jelly._core.base.batch cimport CARRIED, BatchData, hash_bytes, len_direction, len_of, load_u64, put_direction, same_bytes
 from jelly._core.base.batch_concat cimport same_term
-from jelly._core.base.fault cimport BAD_TERM, DATATYPES_OFF, OK, TEXT_LIMIT, fail
-from jelly._core.base.kinds cimport KIND_IRI, KIND_LANG, KIND_TEXT
+from jelly._core.base.fault cimport DATATYPES_OFF, OK, TEXT_LIMIT, fail
+from jelly._core.base.kinds cimport KIND_LANG, KIND_TEXT
 from jelly._core.base.protobuf cimport (
     MAX_VARINT32, Writer, len_field, len_number, put_byte, put_bytes, put_field, put_number, put_varint, reserve,
 )
@@ -37,12 +35,6 @@ cdef void free_entries(EntriesOut* out) noexcept nogil
 
 cdef inline int64_t len_text(EncoderState* e, int32_t term) noexcept nogil:
     return len_of(e.b, term)
-
-
-cdef inline int check_namespace(EncoderState* e, int32_t name, int32_t iri) noexcept nogil:
-    if 0 <= name < e.b.n_terms and 0 <= iri < e.b.n_terms and e.b.kind[iri] == KIND_IRI:
-        return OK
-    return fail(&e.fault, BAD_TERM, NULL, iri, 0)
 
 
 # ---- lookup entries
@@ -130,7 +122,7 @@ cdef inline int64_t split_iri(const uint8_t* text, int64_t n) noexcept nogil:
 
 cdef inline int find_ids(EncoderState* e, TermMemo* memo, int32_t term, bint prefixed) noexcept nogil:
     """Find or make the entries of an IRI, in two parts if `prefixed`. OK, ROW_FULL or a fault."""
-    cdef const uint8_t* text = text_of(e.b, term)
+    cdef const uint8_t* text = e.b.text + e.b.start[term]
     cdef int64_t n = len_text(e, term)
     cdef int64_t cut = 0
     memo.name = memo.prefix = 0
@@ -155,7 +147,7 @@ cdef inline int32_t find_datatype_id(EncoderState* e, TermMemo* memo, int32_t te
         return memo.datatype
     if table.size == 0:
         return fail(&e.fault, DATATYPES_OFF, NULL)
-    memo.datatype = entry_id(e, DATATYPES, text_of(e.b, term), len_text(e, term))
+    memo.datatype = entry_id(e, DATATYPES, e.b.text + e.b.start[term], len_text(e, term))
     if memo.datatype > 0:
         memo.datatype_serial = table.entries[memo.datatype].serial
     return memo.datatype
@@ -184,7 +176,7 @@ cdef inline int write_text(EncoderState* e, Writer* w, uint32_t tag, int32_t ter
     if reserve(w, n + 2 * MAX_VARINT32) == 0:
         put_varint(w, tag)
         put_varint(w, n)
-        put_bytes(w, text_of(e.b, term), n)
+        put_bytes(w, e.b.text + e.b.start[term], n)
     return OK
 
 
@@ -226,11 +218,11 @@ cdef inline int write_literal(EncoderState* e, Writer* w, uint32_t tag, int32_t 
     put_varint(w, tag)
     put_varint(w, size)
     if n:
-        put_field(w, pb.RDF_LITERAL_LEX_TAG, text_of(b, term), n)
+        put_field(w, pb.RDF_LITERAL_LEX_TAG, b.text + b.start[term], n)
     if b.kind[term] == KIND_LANG:
         put_byte(w, pb.RDF_LITERAL_LANGTAG_TAG)
         put_varint(w, n_tag + n_joined)
-        put_bytes(w, text_of(b, aux), n_tag)
+        put_bytes(w, b.text + b.start[aux], n_tag)
         if n_joined:
             put_direction(w.buf + w.n, b.kind[aux])
             w.n += n_joined
