@@ -56,14 +56,11 @@ ctypedef struct Nulls:
     int64_t n
 
 
-cdef int note_null(Render* r, Nulls* nulls, int32_t term, int slot, int64_t row, int64_t rows) noexcept nogil:
-    """Note a term that is not in the Batch; where it must be there, or without memory, a code."""
-    if term != NO_TERM or slot < GRAPH:
-        return fail(&r.fault, BAD_TERM, NULL, term, slot)
+cdef int note_null(Nulls* nulls, int64_t row, int64_t rows) noexcept nogil:
     if nulls.valid == NULL:
         nulls.valid = <uint8_t*>malloc((rows + 7) // 8)
         if nulls.valid == NULL:
-            return fail(&r.fault, NO_MEMORY, NULL)
+            return NO_MEMORY
         memset(nulls.valid, 0xFF, (rows + 7) // 8)
     nulls.valid[row >> 3] &= ~(1 << (row & 7))
     nulls.n += 1
@@ -93,9 +90,11 @@ cdef int64_t fill_strings(
     for row in range(rows):
         term = ids[row]
         if term < 0 or term >= n_terms:
-            if note_null(r, nulls, term, slot, row, rows) < 0:
+            if term != NO_TERM or slot < GRAPH:
                 data.n = row
-                return r.fault.code
+                return fail(&r.fault, BAD_TERM, NULL, term, slot)
+            if note_null(nulls, row, rows) < 0:
+                return fail(&r.fault, NO_MEMORY, NULL)
             offsets[row + 1] = <int32_t>used
             continue
         span = &spans[term]
@@ -159,7 +158,7 @@ ctypedef struct Values:
     Writer data
 
 
-cdef int32_t add_value(Render* r, Values* values, int32_t term) noexcept nogil:
+cdef int32_t add_value(Render* r, Values* values, int32_t term, int slot) noexcept nogil:
     """The index of the value of a term in the dictionary, where it may be already; or a code."""
     cdef int32_t first = find_same(r, term)
     cdef int32_t index
@@ -198,14 +197,16 @@ cdef int64_t fill_codes(
     for row in range(rows):
         term = ids[row]
         if term < 0 or term >= n_terms:
-            if note_null(r, nulls, term, slot, row, rows) < 0:
+            if term != NO_TERM or slot < GRAPH:
                 values.data.n = row
-                return r.fault.code
+                return fail(&r.fault, BAD_TERM, NULL, term, slot)
+            if note_null(nulls, row, rows) < 0:
+                return fail(&r.fault, NO_MEMORY, NULL)
             out[row] = 0
             continue
         index = of_term[term]
         if index < 0:
-            index = add_value(r, values, term)
+            index = add_value(r, values, term, slot)
             if index < 0:
                 values.data.n = row
                 return index

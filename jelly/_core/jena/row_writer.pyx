@@ -419,7 +419,8 @@ cdef int write_patch_row(JenaWriter* d, int64_t row) noexcept nogil:
 
 
 cdef int write_names(JenaWriter* d, int field, Reader* name, Reader* iri) noexcept nogil:
-    """A prefix that the IRIs which follow may use, those encoded before may now be written otherwise; or the base IRI, as `name`."""
+    """A prefix that the IRIs which follow may use, those encoded before may now be written otherwise;
+    or the base IRI, as `name`."""
     cdef Writer* w = &d.out
     cdef int64_t begin, body
     if d.shorten and field == ROW_PREFIX:
