@@ -1,11 +1,11 @@
 """Blank nodes of a source as nodes of its own: labels that begin with its scope, or IRIs made of such labels."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memchr, memcmp, memcpy
+from libc.string cimport memcmp, memcpy
 
-from jelly._core.base.batch cimport Batch, BatchData, len_of
+from jelly._core.base.batch cimport Batch, BatchData, has_kind, len_of, text_of
 from jelly._core.base.batch_concat cimport replace_labels
-from jelly._core.base.characters cimport is_digit
+from jelly._core.base.characters cimport is_digit, small_hex
 from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI
 
 from jelly.errors import JellyArgumentError
@@ -27,7 +27,7 @@ cdef bint is_scope(const uint8_t* text, int64_t n) noexcept nogil:
     if n < N_SCOPE or text[0] != 0x6A or text[1] != 0x66 or text[N_SCOPE - 1] != 0x5F:
         return False
     for i in range(2, N_SCOPE - 1):
-        if not is_digit(text[i]) and not 0x61 <= text[i] <= 0x66:
+        if small_hex(text[i]) < 0:
             return False
     return True
 
@@ -48,7 +48,7 @@ cdef inline bint is_unreserved(uint8_t byte) noexcept nogil:
 cdef int64_t len_scoped(void* x, const BatchData* b, int32_t term) noexcept nogil:
     """The bytes that `put_scoped` writes."""
     cdef Scoping* r = <Scoping*>x
-    cdef const uint8_t* label = b.text + b.start[term]
+    cdef const uint8_t* label = text_of(b, term)
     cdef int64_t n = len_of(b, term)
     cdef int64_t i
     cdef int64_t more = N_SCOPE if needs_scope(r, label, n) else 0
@@ -63,7 +63,7 @@ cdef int64_t len_scoped(void* x, const BatchData* b, int32_t term) noexcept nogi
 cdef uint8_t* put_scoped(void* x, uint8_t* out, const BatchData* b, int32_t term) noexcept nogil:
     """Write a label with its scope, or an IRI made of it."""
     cdef Scoping* r = <Scoping*>x
-    cdef const uint8_t* label = b.text + b.start[term]
+    cdef const uint8_t* label = text_of(b, term)
     cdef int64_t n = len_of(b, term)
     cdef const char* digits = b"0123456789ABCDEF"
     cdef int64_t i
@@ -107,6 +107,6 @@ def scope_blank_nodes(Batch batch not None, bytes scope not None, bytes genid=No
         raise JellyArgumentError(f"scope is {scope!r}: expected jf, 16 hexadecimal digits and _")
     if genid is not None:
         r.genid, r.n_genid = <const uint8_t*><const char*>genid, len(genid)
-    if batch.a.n_terms == 0 or memchr(batch.a.kind, KIND_BNODE, batch.a.n_terms) == NULL:
+    if not has_kind(&batch.a, KIND_BNODE):
         return batch
     return replace_labels(batch, KIND_BNODE if genid is None else KIND_IRI, len_scoped, put_scoped, &r)

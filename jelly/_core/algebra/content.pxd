@@ -7,7 +7,7 @@ base direction of a literal, belongs into `TermView`, and nowhere else.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from jelly._core.base.batch cimport BatchData, TermView, len_of, same_bytes, view_term
+from jelly._core.base.batch cimport BatchData, TermView, len_of, same_bytes, text_of, view_term
 
 ctypedef struct HashKey:
     uint64_t a
@@ -36,4 +36,4 @@ cdef inline bint same_view(const TermView* v, const int32_t* refs, const BatchDa
         for k in range(v.n_refs):
             if refs[k] != w.refs[k]:
                 return False
-    return same_bytes(v.at, b.text + b.start[term], v.n)
+    return same_bytes(v.at, text_of(b, term), v.n)

@@ -294,7 +294,7 @@ def slot_keys(Batch batch not None, ids):
     with nogil:
         for i in range(n):
             term = at[i]
-            out[i] = hash_text(b.text + b.start[term], len_of(b, term), &key)
+            out[i] = hash_text(text_of(b, term), len_of(b, term), &key)
             if lowest < 0 or compare_texts(b, term, lowest) < 0:
                 lowest = term
             if highest < 0 or compare_texts(b, term, highest) > 0:

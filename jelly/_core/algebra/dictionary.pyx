@@ -8,7 +8,7 @@ from jelly._core.algebra.content cimport hash_view, memory_of, read_key, same_vi
 from jelly._core.algebra.rewrite cimport map_marks, map_rows
 from jelly._core.algebra.select cimport rows_of_terms
 from jelly._core.algebra.sort cimport TextItem, compare_bytes, compare_texts, heap_sort, sort_texts
-from jelly._core.base.batch cimport TermView, add_graphs, add_operations, add_view, len_of, new_batch, view_term
+from jelly._core.base.batch cimport TermView, add_graphs, add_operations, add_view, len_of, new_batch, text_of, view_term
 from jelly._core.base.batch_concat cimport stand_as
 from jelly._core.base.constants cimport RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
 from jelly._core.base.fault cimport NO_MEMORY, OK
@@ -241,7 +241,7 @@ cdef inline const uint8_t* datatype_of(BatchData* b, int32_t term, int64_t* n) n
     cdef const char* found = XSD_STRING
     if b.kind[term] == KIND_TYPED:
         n[0] = len_of(b, aux)
-        return b.text + b.start[aux]
+        return text_of(b, aux)
     if b.kind[term] == KIND_LANG:
         found = RDF_LANG_STRING if b.kind[aux] == KIND_TEXT else RDF_DIR_LANG_STRING
     n[0] = strlen(found)

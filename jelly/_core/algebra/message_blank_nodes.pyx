@@ -8,7 +8,8 @@ from libc.string cimport memset
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.algebra.rewrite cimport map_marks, map_rows
 from jelly._core.base.batch cimport (
-    Batch, TermView, add_joined, add_namespace, len_of, need_plain, need_statements, same_bytes, view_term,
+    Batch, TermView, add_joined, add_namespace, column_of, len_of, need_plain, need_statements, same_bytes, text_of,
+    view_term,
 )
 from jelly._core.base.batch_concat cimport like, move_term
 from jelly._core.base.fault cimport NO_MEMORY, OK, Fault, fail, fault_error
@@ -68,7 +69,7 @@ ctypedef struct Renaming:
 
 cdef int32_t rename_label(Renaming* r, int32_t term) noexcept nogil:
     cdef BatchData* b = r.source
-    cdef const uint8_t* label = b.text + b.start[term]
+    cdef const uint8_t* label = text_of(b, term)
     cdef int64_t n = len_of(b, term)
     cdef int64_t number
     if not r.numbered:
@@ -132,7 +133,7 @@ cdef int rename_rows(Renaming* r, int64_t first_frame) noexcept nogil:
     cdef BatchData* b = r.source
     cdef int64_t row = 0
     cdef int64_t i, end
-    cdef int status = OK
+    cdef int slot, status
     for i in range(b.n_frames + 1):
         r.message = first_frame + i
         clear_labels(&r.labels)
@@ -142,15 +143,10 @@ cdef int rename_rows(Renaming* r, int64_t first_frame) noexcept nogil:
             r.moved[r.renamed[r.n_renamed]] = 0
         end = b.frames[i] if i < b.n_frames else b.n_rows
         for row in range(r.target.n_rows, end):
-            status = rename_term(r, b.s[row])
-            if status == OK:
-                status = rename_term(r, b.p[row])
-            if status == OK:
-                status = rename_term(r, b.o[row])
-            if status == OK and b.g != NULL:
-                status = rename_term(r, b.g[row])
-            if status < 0:
-                return status
+            for slot in range(b.arity):
+                status = rename_term(r, column_of(b, slot)[0][row])
+                if status < 0:
+                    return status
         status = map_rows(b, r.target, r.target.n_rows, NULL, end - r.target.n_rows, r.moved)
         if status < 0:
             return status
@@ -201,7 +197,7 @@ def number_labels(Batch batch not None, bytes mark=None) -> Batch:
         with nogil:
             take_marks(b, text, n, written)
     for term in range(b.n_terms):
-        if b.kind[term] == KIND_BNODE and is_made_up(b.text + b.start[term], len_of(b, term)):
+        if b.kind[term] == KIND_BNODE and is_made_up(text_of(b, term), len_of(b, term)):
             return renamed(batch, True, written)
     return batch
 

@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.algebra.dictionary cimport TermDictionary, TermTable, find_leaf
-from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, add_term, len_of, new_batch
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, add_term, len_of, new_batch, text_of
 from jelly._core.base.batch_concat cimport replace_labels
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.kinds cimport KIND_BNODE
@@ -35,7 +35,7 @@ cdef uint8_t* put_label(void* x, uint8_t* out, const BatchData* b, int32_t term)
     if id < 0:
         id = term
     n = len_of(of, id)
-    memcpy(out, of.text + of.start[id], n)
+    memcpy(out, text_of(of, id), n)
     return out + n
 
 

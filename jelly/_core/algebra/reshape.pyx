@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from jelly._core.algebra.content cimport memory_of
-from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, make_results, need_statements, new_batch
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, column_of, make_results, need_statements, new_batch
 from jelly._core.base.batch_concat cimport copy_terms
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport OK
@@ -66,21 +66,19 @@ def as_statements(Batch batch not None) -> Batch:
     ['<a:s> <a:p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .']
     """
     cdef BatchData* b = &batch.a
-    cdef int64_t width = b.width
+    cdef int width = <int>b.width
+    cdef int slot
     cdef int64_t i
     cdef int32_t* cells = b.cells
     if batch.variables is None or not 3 <= width <= 4:
         raise JellyOptionsError(f"results of {width} variables are no statements: expected 3, or 4 with the graph")
-    cdef Batch made = new_batch(<int>width, max(b.n_rows, 1), 1, 1, b.text_limit)
+    cdef Batch made = new_batch(width, max(b.n_rows, 1), 1, 1, b.text_limit)
     made.first_row = batch.first_row
     if copy_terms(b, &made.a) != OK:
         raise MemoryError
     for i in range(b.n_rows):
-        made.a.s[i] = cells[0]
-        made.a.p[i] = cells[1]
-        made.a.o[i] = cells[2]
-        if width == 4:
-            made.a.g[i] = cells[3]
+        for slot in range(width):
+            column_of(&made.a, slot)[0][i] = cells[slot]
         if cells[0] == NO_TERM or cells[1] == NO_TERM or cells[2] == NO_TERM:
             raise JellyFormatError(
                 "a row has no subject, predicate or object: it is no statement", row=batch.first_row + i

@@ -2,7 +2,7 @@
 
 from libc.string cimport memcpy, memset
 
-from jelly._core.base.batch cimport NO_TERM, RESULTS, grow_rows
+from jelly._core.base.batch cimport NO_TERM, RESULTS, column_of, grow_rows
 from jelly._core.base.batch_concat cimport copy_marks
 from jelly._core.base.fault cimport NO_MEMORY, OK
 
@@ -49,8 +49,6 @@ cdef int map_rows(
     has them. Without `moved` the ids stay. Columns g and op are filled if the target has them. A negative code where
     there is no room.
     """
-    cdef int32_t* ids[4]
-    cdef int32_t* out[4]
     cdef int64_t i, row, begin
     cdef int32_t found
     cdef int slot, status
@@ -63,22 +61,19 @@ cdef int map_rows(
         status = map_cells(b, target, first, rows, n, moved)
         target.n_rows += n if status == OK else 0
         return status
-    ids[0], ids[1], ids[2], ids[3] = b.s, b.p, b.o, b.g
-    out[0], out[1], out[2] = target.s + begin, target.p + begin, target.o + begin
-    out[3] = NULL if target.g == NULL else target.g + begin
     if moved == NULL:
         for slot in range(width):
-            copy_ids(ids[slot], out[slot], 1, first, rows, n)
+            copy_ids(column_of(b, slot)[0], column_of(target, slot)[0] + begin, 1, first, rows, n)
     else:
         for i in range(n):
             row = rows[i] if rows != NULL else first + i
             for slot in range(width):
-                found = moved_id(b, ids[slot][row], target, moved)
+                found = moved_id(b, column_of(b, slot)[0][row], target, moved)
                 if found < NO_TERM:
                     return found
-                out[slot][i] = found
-    if width == 3 and out[3] != NULL:
-        memset(out[3], 0xFF, n * sizeof(int32_t))  # NO_TERM
+                column_of(target, slot)[0][begin + i] = found
+    if width == 3 and target.g != NULL:
+        memset(target.g + begin, 0xFF, n * sizeof(int32_t))  # NO_TERM
     if target.op != NULL and b.op != NULL:
         for i in range(n):
             target.op[begin + i] = b.op[rows[i] if rows != NULL else first + i]

@@ -4,22 +4,12 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from jelly._core.algebra.content cimport memory_of
-from jelly._core.base.memory cimport make_room
+from jelly._core.base.memory cimport make_room, prefetch
 from jelly._core.base.objects cimport hold
 
 import numpy
 
 from jelly.errors import JellyArgumentError, JellyLimitError
-
-cdef extern from *:
-    """
-    #if defined(__GNUC__) || defined(__clang__)
-    #define jelly_prefetch(at) __builtin_prefetch(at)
-    #else
-    #define jelly_prefetch(at) ((void)(at))
-    #endif
-    """
-    void jelly_prefetch(const void* at) noexcept nogil
 
 cdef enum:
     FIRST_SLOTS = 64
@@ -36,7 +26,7 @@ cdef object checked_hashes(object hashes):
 
 
 cdef void prefetch_slot(RowIndex index, const Hash128* hash) noexcept nogil:
-    jelly_prefetch(&index.slots[hash.lo & index.mask])
+    prefetch(&index.slots[hash.lo & index.mask])
 
 
 cdef inline uint32_t slot_of(RowIndex index, const Hash128* hash, int64_t row) noexcept nogil:

@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.algebra.rewrite cimport map_rows
-from jelly._core.base.batch cimport NO_TERM, add_operations, add_row, need_statements, new_batch
+from jelly._core.base.batch cimport add_operations, add_row, need_statements, new_batch
 from jelly._core.base.batch_concat cimport copy_terms, like
 from jelly._core.base.fault cimport OK
 
@@ -101,13 +101,15 @@ cdef Batch rows_of_terms(BatchData* b, object terms):
     cdef const int64_t* wanted = <const int64_t*>memory_of(numbers)
     cdef int64_t i
     cdef int64_t n = len(numbers)
+    cdef int32_t[4] ids
     cdef int status
     cdef Batch made = new_batch(3, max(n, 1), 1, 1, <int64_t>1 << 62)
     with nogil:
         status = copy_terms(b, &made.a)
         for i in range(n):
             if status == OK:
-                status = add_row(&made.a, <int32_t>wanted[i], <int32_t>wanted[i], <int32_t>wanted[i], NO_TERM)
+                ids[0] = ids[1] = ids[2] = <int32_t>wanted[i]
+                status = add_row(&made.a, ids)
     if status < 0:
         raise MemoryError
     return made

@@ -36,102 +36,77 @@ cdef int fill_sha_numbers(uint64_t* numbers) except -1:
     return 0
 
 
-cdef inline uint32_t turn32(uint32_t x, int n) noexcept nogil:
-    return (x >> n) | (x << (32 - n))
+ctypedef fused Word:
+    uint32_t  # of SHA-256
+    uint64_t  # of SHA-384
 
 
-cdef inline uint64_t turn64(uint64_t x, int n) noexcept nogil:
-    return (x >> n) | (x << (64 - n))
+cdef inline Word turned(Word x, int n) noexcept nogil:
+    return (x >> n) | (x << (8 * <int>sizeof(Word) - n))
 
 
-cdef inline void step_256(uint32_t* s, int n, uint32_t add) noexcept nogil:
-    """A round. The eight numbers change places instead of moving: `n` rounds before have moved each back by one."""
-    cdef uint32_t a = s[8 - n & 7], b = s[9 - n & 7], c = s[10 - n & 7]
-    cdef uint32_t e = s[12 - n & 7], f = s[13 - n & 7], g = s[14 - n & 7]
-    cdef uint32_t x = s[15 - n & 7] + (turn32(e, 6) ^ turn32(e, 11) ^ turn32(e, 25)) + (g ^ (e & (f ^ g))) + add
+cdef inline Word sum_of(Word x, int a, int b, int c) noexcept nogil:
+    """FIPS 180-4, 4.1: the functions with a capital sigma."""
+    return turned(x, a) ^ turned(x, b) ^ turned(x, c)
+
+
+cdef inline Word small_sum(Word x, int a, int b, int c) noexcept nogil:
+    """And those with a small one."""
+    return turned(x, a) ^ turned(x, b) ^ (x >> c)
+
+
+cdef inline void step(Word* s, int n, const uint64_t* k, const Word* w) noexcept nogil:
+    """Round `n` of eight. The eight numbers change places instead of moving: each round has moved them back by one."""
+    cdef Word a = s[8 - n & 7], b = s[9 - n & 7], c = s[10 - n & 7]
+    cdef Word e = s[12 - n & 7], f = s[13 - n & 7], g = s[14 - n & 7]
+    cdef Word x = s[15 - n & 7] + (g ^ (e & (f ^ g))) + <Word>(k[n] >> (64 - 8 * <int>sizeof(Word))) + w[n]
+    x += sum_of(e, 6, 11, 25) if Word is uint32_t else sum_of(e, 14, 18, 41)
     s[11 - n & 7] += x
-    s[15 - n & 7] = x + (turn32(a, 2) ^ turn32(a, 13) ^ turn32(a, 22)) + ((a & b) | (c & (a | b)))
+    x += sum_of(a, 2, 13, 22) if Word is uint32_t else sum_of(a, 28, 34, 39)
+    s[15 - n & 7] = x + ((a & b) | (c & (a | b)))
 
 
-cdef inline void step_512(uint64_t* s, int n, uint64_t add) noexcept nogil:
-    """A round. The eight numbers change places instead of moving: `n` rounds before have moved each back by one."""
-    cdef uint64_t a = s[8 - n & 7], b = s[9 - n & 7], c = s[10 - n & 7]
-    cdef uint64_t e = s[12 - n & 7], f = s[13 - n & 7], g = s[14 - n & 7]
-    cdef uint64_t x = s[15 - n & 7] + (turn64(e, 14) ^ turn64(e, 18) ^ turn64(e, 41)) + (g ^ (e & (f ^ g))) + add
-    s[11 - n & 7] += x
-    s[15 - n & 7] = x + (turn64(a, 28) ^ turn64(a, 34) ^ turn64(a, 39)) + ((a & b) | (c & (a | b)))
-
-
-cdef void mix_256(Sha2* sha, const uint8_t* at) noexcept nogil:
-    """Process a block of 64 bytes. FIPS 180-4, 6.2.2."""
-    cdef uint32_t w[64]
-    cdef uint32_t s[8]
-    cdef uint32_t x, y
+cdef void mix_words(Sha2* sha, const uint8_t* at, Word* s) noexcept nogil:
+    """Process a block, with room for eight numbers. FIPS 180-4, 6.2.2 and 6.4.2."""
+    cdef Word w[SHA_ROUNDS]
+    cdef Word x, y
     cdef const uint64_t* k = sha.numbers
-    cdef int i
-    for i in range(16):
-        w[i] = <uint32_t>at[0] << 24 | <uint32_t>at[1] << 16 | <uint32_t>at[2] << 8 | at[3]
-        at += 4
-    for i in range(16, 64):
-        x = w[i - 15]
-        y = w[i - 2]
-        w[i] = (
-            w[i - 16] + (turn32(x, 7) ^ turn32(x, 18) ^ (x >> 3))
-            + w[i - 7] + (turn32(y, 17) ^ turn32(y, 19) ^ (y >> 10))
-        )
-    for i in range(8):
-        s[i] = <uint32_t>sha.state[i]
-    for i in range(0, 64, 8):
-        step_256(s, 0, <uint32_t>(k[i] >> 32) + w[i])
-        step_256(s, 1, <uint32_t>(k[i + 1] >> 32) + w[i + 1])
-        step_256(s, 2, <uint32_t>(k[i + 2] >> 32) + w[i + 2])
-        step_256(s, 3, <uint32_t>(k[i + 3] >> 32) + w[i + 3])
-        step_256(s, 4, <uint32_t>(k[i + 4] >> 32) + w[i + 4])
-        step_256(s, 5, <uint32_t>(k[i + 5] >> 32) + w[i + 5])
-        step_256(s, 6, <uint32_t>(k[i + 6] >> 32) + w[i + 6])
-        step_256(s, 7, <uint32_t>(k[i + 7] >> 32) + w[i + 7])
-    for i in range(8):
-        sha.state[i] = <uint32_t>(sha.state[i] + s[i])
-
-
-cdef void mix_512(Sha2* sha, const uint8_t* at) noexcept nogil:
-    """Process a block of 128 bytes. FIPS 180-4, 6.4.2."""
-    cdef uint64_t w[80]
-    cdef uint64_t s[8]
-    cdef uint64_t x, y
-    cdef const uint64_t* k = sha.numbers
+    cdef int rounds = 64 if Word is uint32_t else SHA_ROUNDS
     cdef int i, byte
     for i in range(16):
-        w[i] = 0
-        for byte in range(8):
-            w[i] = w[i] << 8 | at[byte]
-        at += 8
-    for i in range(16, 80):
+        x = 0
+        for byte in range(<int>sizeof(Word)):
+            x = x << 8 | at[byte]
+        w[i] = x
+        at += sizeof(Word)
+    for i in range(16, rounds):
         x = w[i - 15]
         y = w[i - 2]
-        w[i] = (
-            w[i - 16] + (turn64(x, 1) ^ turn64(x, 8) ^ (x >> 7))
-            + w[i - 7] + (turn64(y, 19) ^ turn64(y, 61) ^ (y >> 6))
-        )
-    memcpy(s, sha.state, sizeof(s))
-    for i in range(0, 80, 8):
-        step_512(s, 0, k[i] + w[i])
-        step_512(s, 1, k[i + 1] + w[i + 1])
-        step_512(s, 2, k[i + 2] + w[i + 2])
-        step_512(s, 3, k[i + 3] + w[i + 3])
-        step_512(s, 4, k[i + 4] + w[i + 4])
-        step_512(s, 5, k[i + 5] + w[i + 5])
-        step_512(s, 6, k[i + 6] + w[i + 6])
-        step_512(s, 7, k[i + 7] + w[i + 7])
+        x = small_sum(x, 7, 18, 3) if Word is uint32_t else small_sum(x, 1, 8, 7)
+        y = small_sum(y, 17, 19, 10) if Word is uint32_t else small_sum(y, 19, 61, 6)
+        w[i] = w[i - 16] + x + w[i - 7] + y
     for i in range(8):
-        sha.state[i] += s[i]
+        s[i] = <Word>sha.state[i]
+    for i in range(0, rounds, 8):
+        step(s, 0, k + i, w + i)
+        step(s, 1, k + i, w + i)
+        step(s, 2, k + i, w + i)
+        step(s, 3, k + i, w + i)
+        step(s, 4, k + i, w + i)
+        step(s, 5, k + i, w + i)
+        step(s, 6, k + i, w + i)
+        step(s, 7, k + i, w + i)
+    for i in range(8):
+        sha.state[i] = <Word>(sha.state[i] + s[i])
 
 
 cdef inline void mix(Sha2* sha, const uint8_t* at) noexcept nogil:
+    cdef uint32_t narrow[8]
+    cdef uint64_t wide[8]
     if sha.wide:
-        mix_512(sha, at)
+        mix_words(sha, at, wide)
     else:
-        mix_256(sha, at)
+        mix_words(sha, at, narrow)
 
 
 cdef void begin_sha(Sha2* sha, const uint64_t* numbers, bint wide) noexcept nogil:

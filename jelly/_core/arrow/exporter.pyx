@@ -3,7 +3,7 @@
 from cython cimport final
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memchr, memcpy, memset
+from libc.string cimport memcpy, memset
 
 from jelly._core.algebra.content cimport memory_of, read_key
 from jelly._core.arrow.buffer_pool cimport Buffer, Pool, new_buffer, own_buffer
@@ -11,7 +11,7 @@ from jelly._core.arrow.values cimport (
     KIND_WIDTH, NTRIPLES, PLAIN, SLACK, Render, Span, all_differ, end_render, fill_kind_codes, fill_kinds,
     find_directions, find_same, free_render, render, start_render, start_same,
 )
-from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, need_statements
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, has_kind, need_statements
 from jelly._core.base.claim cimport Claim
 from jelly._core.base.constants cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error
@@ -31,9 +31,9 @@ from jelly.errors import JellyOptionsError
 cdef enum:
     # After the slots of a statement.
     DATATYPE = 4
-    LANG = 5
-    VALUE = 6  # a column of query results: any term, or null
-    N_SLOTS = 7
+    LANG
+    VALUE  # a column of query results: any term, or null
+    N_SLOTS
     # Maximum bytes of the data of a column in a record batch: a long literal may be in many rows.
     MAX_DATA = 1 << 26
     # Texts longer than this are copied by memcpy.
@@ -389,7 +389,7 @@ cdef class ArrowExporter:
         if slot <= GRAPH:
             ids = self.column(slot)
             return NULL if ids == NULL else ids + row
-        if slot != VALUE and (b.n_terms == 0 or memchr(b.kind, kind, b.n_terms) == NULL):
+        if slot != VALUE and not has_kind(b, kind):
             return NULL
         ids = self.objects(name, row, end)
         if slot == VALUE:

@@ -7,11 +7,11 @@ from jelly._core.ntriples.term_reader cimport NTriplesReader
 cdef enum:
     # The columns before these are the slots of a statement.
     LANG = 5
-    KIND = 6
-    OP = 7
-    DIRECTION = 8
-    PATCH = 9  # numbers, no strings
-    N_COLUMNS = 10
+    KIND
+    OP
+    DIRECTION
+    PATCH  # numbers, no strings
+    N_COLUMNS
 
 
 ctypedef struct CachedCell:

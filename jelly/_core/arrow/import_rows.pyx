@@ -1,12 +1,12 @@
 """Rows of Arrow string columns, plain or dictionary, into the BatchData of a Batch. Every value is checked."""
 
-from libc.stdint cimport int8_t
 from libc.string cimport memcmp
 
 from jelly._core.arrow.values cimport PLAIN
 from jelly._core.base.batch cimport (
-    NO_TERM, BatchData, add_frame, add_row, add_term, intern_term, kind_of_direction, len_of, same_bytes, split_tag,
+    NO_TERM, BatchData, add_frame, add_row, add_term, intern_term, kind_of_direction, len_of, same_bytes, split_tag, text_of,
 )
+from jelly._core.base.characters cimport is_word
 from jelly._core.base.constants cimport is_tag_datatype, is_xsd_string
 from jelly._core.base.fault cimport (
     BAD_DIRECTION, BOTH_KINDS, COLUMN_INDEX, COLUMN_NULL, COLUMN_OFFSETS, COLUMN_UTF8, EMPTY_VALUE, FULL,
@@ -264,7 +264,7 @@ cdef int take_object(ArrowImport* t, int32_t* term) noexcept nogil:
             return refuse(t, DATATYPE if datatype >= 0 else LANG, NOT_LITERAL)
         # Many tools name the datatype of literals that have a language.
         if datatype >= 0 and lang >= 0 and not is_tag_datatype(
-            b.text + b.start[datatype], len_of(b, datatype)
+            text_of(b, datatype), len_of(b, datatype)
         ):
             return refuse(t, DATATYPE, BOTH_KINDS)
         kind = KIND_LANG if lang >= 0 else KIND_TYPED
@@ -291,17 +291,6 @@ cdef int take_object(ArrowImport* t, int32_t* term) noexcept nogil:
     return OK
 
 
-cdef inline bint is_word(Strings* c, const char* word, int64_t n) noexcept nogil:
-    """Whether the value is a word of small letters, in capitals or not."""
-    cdef int64_t i
-    if c.n != n:
-        return False
-    for i in range(n):
-        if c.at[i] | 0x20 != <uint8_t>word[i]:
-            return False
-    return True
-
-
 cdef inline int take_op(ArrowImport* t) noexcept nogil:
     """OP_ADD or OP_DELETE, as the column says."""
     cdef Strings* c = &t.columns[OP]
@@ -309,9 +298,9 @@ cdef inline int take_op(ArrowImport* t) noexcept nogil:
     cdef int status = need_value(t, OP, &op)
     if status < 0 or op >= 0:
         return op if status > 0 else status
-    if is_word(c, b"add", 3) or is_word(c, b"insert", 6) or is_word(c, b"a", 1):
+    if is_word(c.at, c.n, b"add", 3) or is_word(c.at, c.n, b"insert", 6) or is_word(c.at, c.n, b"a", 1):
         op = OP_ADD
-    elif is_word(c, b"delete", 6) or is_word(c, b"d", 1):
+    elif is_word(c.at, c.n, b"delete", 6) or is_word(c.at, c.n, b"d", 1):
         op = OP_DELETE
     else:
         return wrong(t, OP, PATCH_OPERATION)
@@ -321,10 +310,8 @@ cdef inline int take_op(ArrowImport* t) noexcept nogil:
 
 
 cdef inline int add_mark(BatchData* b, int op) noexcept nogil:
-    if add_row(b, NO_TERM, NO_TERM, NO_TERM, NO_TERM) < 0:
-        return NO_MEMORY
-    b.op[b.n_rows - 1] = <int8_t>op
-    return OK
+    cdef int32_t[4] none = [NO_TERM, NO_TERM, NO_TERM, NO_TERM]
+    return add_row(b, none, op)
 
 
 cdef int take_number(ArrowImport* t) noexcept nogil:
@@ -353,19 +340,18 @@ cdef int take_number(ArrowImport* t) noexcept nogil:
 
 cdef int take_rows(ArrowImport* t) noexcept nogil:
     """Take rows until there are no more (OK), the Batch is FULL, or a fault."""
-    cdef int32_t s, p, g
-    cdef int32_t o = NO_TERM
+    cdef int32_t[4] ids
     cdef int op = 0
     cdef int status
     while t.row < t.n_rows:
         if t.lines.batch.n_rows >= t.max_rows or t.lines.batch.n_text > t.max_text:
             return FULL
-        if take_term(t, SUBJECT, &s) < 0 or take_term(t, PREDICATE, &p) < 0:
+        if take_term(t, SUBJECT, &ids[0]) < 0 or take_term(t, PREDICATE, &ids[1]) < 0:
             return t.lines.fault.code
-        status = take_object(t, &o) if t.syntax == PLAIN else take_term(t, OBJECT, &o)
-        if status < 0 or take_term(t, GRAPH, &g) < 0:
+        status = take_object(t, &ids[2]) if t.syntax == PLAIN else take_term(t, OBJECT, &ids[2])
+        if status < 0 or take_term(t, GRAPH, &ids[3]) < 0:
             return t.lines.fault.code
-        if g != NO_TERM and not t.quads:
+        if ids[3] != NO_TERM and not t.quads:
             return wrong(t, GRAPH, NAMED_GRAPH_IN_TRIPLES)
         if t.patch:
             op = take_op(t)
@@ -373,9 +359,7 @@ cdef int take_rows(ArrowImport* t) noexcept nogil:
                 return op
         if t.frames != NULL and take_number(t) < 0:
             return t.lines.fault.code
-        if add_row(t.lines.batch, s, p, o, g) < 0:
+        if add_row(t.lines.batch, ids, op) < 0:
             return fail(&t.lines.fault, NO_MEMORY, NULL)
-        if t.patch:
-            t.lines.batch.op[t.lines.batch.n_rows - 1] = <int8_t>op
         t.row += 1
     return OK

@@ -1,10 +1,12 @@
 """Terms of a Batch as values of Arrow columns: where the text of each term is, and which terms have the same text."""
 
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memchr, memcpy, memset
+from libc.string cimport memcpy, memset
 
 from jelly._core.algebra.content cimport hash_text
-from jelly._core.base.batch cimport NO_TERM, hash_bytes, len_direction, len_of, put_direction, refuse_term, same_bytes
+from jelly._core.base.batch cimport (
+    NO_TERM, has_kind, hash_bytes, len_direction, len_of, put_direction, refuse_term, same_bytes, text_of,
+)
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, RENDER_LIMIT, VALUE_LIMIT, fail
 from jelly._core.base.kinds cimport (
     COMPOUND, KIND_BNODE, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, LITERALS, NODES, TRIPLES, among,
@@ -47,7 +49,7 @@ cdef void find_spans(Render* r) noexcept nogil:
         others |= 1 << KIND_TEXT_LTR | 1 << KIND_TEXT_RTL
     for term in range(b.n_terms):
         if b.start[term + 1] <= end and not among(b.kind[term], others):
-            r.spans[term].at = b.text + b.start[term]
+            r.spans[term].at = text_of(b, term)
             r.spans[term].n = <int32_t>len_of(b, term)
         else:
             r.spans[term].at = NULL
@@ -124,7 +126,7 @@ cdef int render(Render* r, int32_t term) noexcept nogil:
     cdef BatchData* b = r.b
     cdef Span* span = &r.spans[term]
     cdef int kind = b.kind[term]
-    cdef const uint8_t* text = b.text + b.start[term]
+    cdef const uint8_t* text = text_of(b, term)
     cdef int64_t n = len_of(b, term)
     cdef int64_t head, tail
     cdef uint8_t* at
@@ -229,10 +231,7 @@ cdef int all_differ(Render* r) noexcept nogil:
     cdef bint differ = True
     if r.syntax != PLAIN or b.n_terms == 0 or b.n_quoted > 0:
         return 0
-    if (
-        memchr(b.kind, KIND_BNODE, b.n_terms) != NULL or memchr(b.kind, KIND_TEXT_LTR, b.n_terms) != NULL
-        or memchr(b.kind, KIND_TEXT_RTL, b.n_terms) != NULL
-    ):
+    if has_kind(b, KIND_BNODE) or has_kind(b, KIND_TEXT_LTR) or has_kind(b, KIND_TEXT_RTL):
         differ = False
     # Some at a time: the slots that they need come from memory together.
     while begin < b.n_terms:

@@ -5,7 +5,7 @@ its memory and borrows nothing; once handed out it is never written again.
 """
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memmove
+from libc.string cimport memchr, memcmp, memcpy, memmove
 
 from jelly._core.base.batch_views cimport BatchViews
 from jelly._core.base.claim cimport Count, value_of
@@ -70,7 +70,7 @@ ctypedef struct BatchData:
     # rows: g is NULL for triples, op is NULL except in patches. Rows of a patch that are not statements have
     # NO_TERM in unused columns; a namespace has its name and IRI in s and p, a header has its key and value in s
     # and o
-    int32_t* s
+    int32_t* s  # the four columns, one after the other: see column_of
     int32_t* p
     int32_t* o
     int32_t* g
@@ -147,26 +147,22 @@ cdef inline int32_t add_joined(
     BatchData* b, int kind, const uint8_t* head, int64_t n_head, const uint8_t* tail, int64_t n_tail
 ) noexcept nogil:
     """Append a term whose text is `head` and `tail` joined, such as an IRI of prefix and name."""
-    cdef int status
-    cdef int32_t term = b.n_terms
+    cdef int32_t term
     if n_head + n_tail > b.cap_text - b.n_text:
-        status = grow_text(b, n_head + n_tail)
-        if status < 0:
-            return status
-    if term + 1 >= b.cap_terms:
-        status = grow_terms(b)
-        if status < 0:
-            return status
-    if n_head:
-        memcpy(b.text + b.n_text, head, n_head)
-    if n_tail:
-        memcpy(b.text + b.n_text + n_head, tail, n_tail)
-    b.n_text += n_head + n_tail
-    b.kind[term] = <int8_t>kind
-    b.aux[term] = NO_TERM
-    b.n_terms = term + 1
-    b.start[term + 1] = b.n_text
+        term = grow_text(b, n_head + n_tail)
+        if term < 0:
+            return term
+    term = add_term(b, kind, NO_TERM, head, n_head)
+    if term >= 0 and n_tail:
+        memcpy(b.text + b.n_text, tail, n_tail)
+        b.n_text += n_tail
+        b.start[term + 1] = b.n_text
     return term
+
+
+cdef inline const uint8_t* text_of(const BatchData* b, int32_t term) noexcept nogil:
+    """The text of a term; that of the next one begins where it ends."""
+    return b.text + b.start[term]
 
 
 cdef inline int64_t len_of(const BatchData* b, int32_t term) noexcept nogil:
@@ -184,7 +180,7 @@ cdef inline int32_t add_quoted(BatchData* b, int32_t s, int32_t p, int32_t o) no
 cdef inline void view_term(const BatchData* b, int32_t term, TermView* v) noexcept nogil:
     """What a term of a Batch is made of."""
     v.kind = b.kind[term]
-    v.at = b.text + b.start[term]
+    v.at = text_of(b, term)
     v.n = len_of(b, term)
     v.n_refs = 0
     v.refs = b.aux + term
@@ -207,6 +203,13 @@ cdef inline int refuse_term(Fault* fault, const BatchData* b, int32_t term, int 
     if 0 <= term < b.n_terms and among(b.kind[term], PATTERNS | SPARES):
         return fail(fault, UNKNOWN_KIND, NULL, b.kind[term], slot)
     return fail(fault, BAD_TERM, NULL, term, slot)
+
+
+cdef inline void drop_terms(BatchData* b, int32_t n_terms, int32_t n_quoted) noexcept nogil:
+    """Take the last terms away; an Interner does not find them any more."""
+    b.n_terms = n_terms
+    b.n_quoted = n_quoted
+    b.n_text = b.start[n_terms]
 
 
 cdef inline int64_t len_direction(int kind) noexcept nogil:
@@ -238,17 +241,30 @@ cdef inline void put_direction(uint8_t* out, int kind) noexcept nogil:
         memcpy(out, b"--ltr" if kind == KIND_TEXT_LTR else b"--rtl", N_DIRECTION)
 
 
-cdef inline int add_row(BatchData* b, int32_t s, int32_t p, int32_t o, int32_t g) noexcept nogil:
+cdef inline int add_row(BatchData* b, const int32_t* terms, int op=0) noexcept nogil:
+    """Append a row of four terms, in a patch with its operation."""
     cdef int64_t row = b.n_rows
     if row >= b.cap_rows and grow_rows(b) < 0:
         return NO_MEMORY
-    b.s[row] = s
-    b.p[row] = p
-    b.o[row] = o
+    b.s[row] = terms[0]
+    b.p[row] = terms[1]
+    b.o[row] = terms[2]
     if b.g != NULL:
-        b.g[row] = g
+        b.g[row] = terms[3]
+    if op != 0:
+        b.op[row] = <int8_t>op
     b.n_rows = row + 1
     return 0
+
+
+cdef inline bint has_kind(const BatchData* b, int kind) noexcept nogil:
+    """Whether a term is of this kind."""
+    return b.n_terms > 0 and memchr(b.kind, kind, b.n_terms) != NULL
+
+
+cdef inline int32_t** column_of(BatchData* b, int slot) noexcept nogil:
+    """The column of a slot; it is NULL where there is none."""
+    return &b.s + slot
 
 
 cdef inline void load_row(const BatchData* b, int64_t row, int32_t* terms) noexcept nogil:

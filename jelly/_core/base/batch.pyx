@@ -34,15 +34,12 @@ cdef int size_terms(BatchData* b, int64_t cap) noexcept nogil:
 
 cdef int size_rows(BatchData* b, int64_t cap) noexcept nogil:
     """Give a BatchData room for a number of rows."""
-    if b.arity == RESULTS:
-        if resize(<void**>&b.cells, cap * b.width, sizeof(int32_t)) < 0:
+    cdef int slot
+    for slot in range(b.arity):
+        if resize(<void**>column_of(b, slot), cap, sizeof(int32_t)) < 0:
             return NO_MEMORY
-    elif (
-        resize(<void**>&b.s, cap, sizeof(int32_t)) < 0
-        or resize(<void**>&b.p, cap, sizeof(int32_t)) < 0
-        or resize(<void**>&b.o, cap, sizeof(int32_t)) < 0
-        or (b.arity == 4 and resize(<void**>&b.g, cap, sizeof(int32_t)) < 0)
-        or (b.op != NULL and resize(<void**>&b.op, cap, 1) < 0)
+    if (b.arity == RESULTS and resize(<void**>&b.cells, cap * b.width, sizeof(int32_t)) < 0) or (
+        b.op != NULL and resize(<void**>&b.op, cap, 1) < 0
     ):
         return NO_MEMORY
     b.cap_rows = cap
@@ -73,13 +70,16 @@ cdef int add_operations(BatchData* b) noexcept nogil:
     return resize(<void**>&b.op, b.cap_rows, 1)
 
 
+cdef void free_columns(BatchData* b) noexcept nogil:
+    cdef int slot
+    for slot in range(4):
+        free(column_of(b, slot)[0])
+        column_of(b, slot)[0] = NULL
+
+
 cdef int add_variables(BatchData* b, int64_t width, int64_t rows) noexcept nogil:
     """Make a BatchData that has no rows yet one of query results, with room for a number of rows."""
-    free(b.s)
-    free(b.p)
-    free(b.o)
-    free(b.g)
-    b.s = b.p = b.o = b.g = NULL
+    free_columns(b)
     b.arity = RESULTS
     b.width = width
     return size_rows(b, rows)
@@ -97,10 +97,7 @@ cdef void free_arena(BatchData* b) noexcept nogil:
     free(b.kind)
     free(b.aux)
     free(b.quoted)
-    free(b.s)
-    free(b.p)
-    free(b.o)
-    free(b.g)
+    free_columns(b)
     free(b.op)
     free(b.cells)
     free(b.frames)
@@ -253,7 +250,7 @@ cdef int32_t intern_term(Interner* index, BatchData* b, int kind, int32_t aux, c
             and len_of(b, term) == n
             and b.kind[term] == kind
             and b.aux[term] == aux
-            and same_bytes(b.text + b.start[term], text, n)
+            and same_bytes(text_of(b, term), text, n)
             and term < b.n_terms  # not one that was taken back
         ):
             return term

@@ -1,7 +1,7 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport Batch, BatchData, len_of
+from jelly._core.base.batch cimport Batch, BatchData, len_of, text_of
 from jelly._core.base.kinds cimport KIND_BNODE
 
 ctypedef int64_t (*LenLabel)(void* x, const BatchData* b, int32_t term) noexcept nogil
@@ -38,13 +38,13 @@ cdef inline void put_labels(const BatchData* b, BatchData* copy, int kind, PutLa
     cdef int64_t n
     cdef int32_t term
     for term in range(b.n_terms):
-        label = b.text + b.start[term]
+        label = text_of(b, term)
         # Of terms that were not written yet only the place is known.
         copy.start[term] = (out - copy.text) + (label - copied)
         if b.kind[term] == KIND_BNODE:
             memcpy(out, copied, label - copied)
             out = put(x, out + (label - copied), b, term)
-            copied = b.text + b.start[term + 1]
+            copied = text_of(b, term + 1)
             copy.kind[term] = <int8_t>kind
     n = b.text + b.n_text - copied
     memcpy(out, copied, n)

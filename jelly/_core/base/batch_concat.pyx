@@ -1,9 +1,10 @@
 """Batches from Batches: terms copied and compared, terms that the next Batch repeats, and small Batches merged into one."""
 
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
 
 from jelly._core.base.batch cimport (
-    CARRIED, NO_TERM, RESULTS, UNSET, MetadataMark, NamespaceMark, TermView, add_variables, add_view, free_arena,
+    CARRIED, NO_TERM, RESULTS, UNSET, MetadataMark, NamespaceMark, TermView, add_variables, add_view, column_of, free_arena,
     init_arena, make_results, new_batch, same_bytes, view_term,
 )
 from jelly._core.base.fault cimport NO_MEMORY
@@ -94,7 +95,7 @@ cdef bint same_term(BatchData* x, int32_t i, BatchData* y, int32_t j) noexcept n
     b = y.aux[j]
     if among(x.kind[i], COMPOUND):
         return same_compound(x, i, y, j, &left)
-    if not same_bytes(x.text + x.start[i], y.text + y.start[j], n):
+    if not same_bytes(text_of(x, i), text_of(y, j), n):
         return False
     return same_term(x, a, y, b)
 
@@ -151,27 +152,35 @@ cdef int copy_marks(BatchData* b, BatchData* copy) noexcept nogil:
     return 0
 
 
-cdef int copy_arena(BatchData* b, BatchData* copy) noexcept nogil:
-    """Copy all but the text and where it starts into an empty BatchData."""
-    if b.arity == RESULTS and add_variables(copy, b.width, 0) < 0:
-        return NO_MEMORY
+cdef int copy_kinds(BatchData* b, BatchData* copy) noexcept nogil:
+    """Copy what terms are but for their text into an empty BatchData."""
     if (
         duplicate(<void**>&copy.kind, b.kind, b.n_terms, 1) < 0
         or duplicate(<void**>&copy.aux, b.aux, b.n_terms, sizeof(int32_t)) < 0
         or duplicate(<void**>&copy.quoted, b.quoted, 3 * <int64_t>b.n_quoted, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.s, b.s, b.n_rows, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.p, b.p, b.n_rows, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.o, b.o, b.n_rows, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.g, b.g, b.n_rows, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.op, b.op, b.n_rows, 1) < 0
-        or duplicate(<void**>&copy.cells, b.cells, b.n_rows * b.width, sizeof(int32_t)) < 0
-        or copy_marks(b, copy) < 0
     ):
         return NO_MEMORY
     copy.n_terms = copy.cap_terms = b.n_terms
     copy.n_quoted = copy.cap_quoted = b.n_quoted
-    copy.n_rows = copy.cap_rows = b.n_rows
     return 0
+
+
+cdef int copy_arena(BatchData* b, BatchData* copy) noexcept nogil:
+    """Copy all but the text and where it starts into an empty BatchData."""
+    cdef int slot
+    if b.arity == RESULTS and add_variables(copy, b.width, 0) < 0:
+        return NO_MEMORY
+    for slot in range(4):
+        if duplicate(<void**>column_of(copy, slot), column_of(b, slot)[0], b.n_rows, sizeof(int32_t)) < 0:
+            return NO_MEMORY
+    copy.n_rows = copy.cap_rows = b.n_rows
+    if (
+        duplicate(<void**>&copy.op, b.op, b.n_rows, 1) < 0
+        or duplicate(<void**>&copy.cells, b.cells, b.n_rows * b.width, sizeof(int32_t)) < 0
+        or copy_kinds(b, copy) < 0
+    ):
+        return NO_MEMORY
+    return copy_marks(b, copy)
 
 
 cdef int copy_terms(BatchData* b, BatchData* copy) noexcept nogil:
@@ -179,15 +188,10 @@ cdef int copy_terms(BatchData* b, BatchData* copy) noexcept nogil:
     if (
         duplicate(<void**>&copy.text, b.text, b.n_text, 1) < 0
         or duplicate(<void**>&copy.start, b.start, b.n_terms + 1, sizeof(int64_t)) < 0
-        or duplicate(<void**>&copy.kind, b.kind, b.n_terms, 1) < 0
-        or duplicate(<void**>&copy.aux, b.aux, b.n_terms, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.quoted, b.quoted, 3 * <int64_t>b.n_quoted, sizeof(int32_t)) < 0
     ):
         return NO_MEMORY
     copy.n_text = copy.cap_text = b.n_text
-    copy.n_terms = copy.cap_terms = b.n_terms
-    copy.n_quoted = copy.cap_quoted = b.n_quoted
-    return 0
+    return copy_kinds(b, copy)
 
 
 cdef int stand_as(Batch made, Batch batch) except -1:
@@ -212,10 +216,12 @@ cdef void append_ids(int32_t* out, const int32_t* ids, int64_t n, int32_t shift)
         out[i] = ids[i] + shift if ids[i] >= 0 else NO_TERM
 
 
-cdef void append_arena(BatchData* b, const BatchData* more) noexcept nogil:
+cdef void append_arena(BatchData* b, BatchData* more) noexcept nogil:
     """Copy terms and rows; there must be room for them."""
     cdef int32_t shift = b.n_terms
+    cdef int32_t* ids
     cdef int64_t i
+    cdef int slot
     if more.n_text:
         memcpy(b.text + b.n_text, more.text, more.n_text)
     if more.n_terms:
@@ -229,17 +235,13 @@ cdef void append_arena(BatchData* b, const BatchData* more) noexcept nogil:
             b.aux[shift + i] += b.n_quoted
     if more.n_quoted:
         append_ids(b.quoted + 3 * b.n_quoted, more.quoted, 3 * more.n_quoted, shift)
-    if more.arity == RESULTS:
-        append_ids(b.cells + b.n_rows * b.width, more.cells, more.n_rows * b.width, shift)
-    else:
-        append_ids(b.s + b.n_rows, more.s, more.n_rows, shift)
-        append_ids(b.p + b.n_rows, more.p, more.n_rows, shift)
-        append_ids(b.o + b.n_rows, more.o, more.n_rows, shift)
-    if more.g != NULL:
-        append_ids(b.g + b.n_rows, more.g, more.n_rows, shift)
-    elif b.g != NULL:
-        for i in range(more.n_rows):
-            b.g[b.n_rows + i] = NO_TERM
+    append_ids(b.cells + b.n_rows * b.width, more.cells, more.n_rows * b.width, shift)
+    for slot in range(b.arity):
+        ids = column_of(b, slot)[0] + b.n_rows
+        if slot < more.arity:
+            append_ids(ids, column_of(more, slot)[0], more.n_rows, shift)
+        else:
+            memset(ids, 0xFF, more.n_rows * sizeof(int32_t))  # NO_TERM
     b.n_text += more.n_text
     b.n_terms += more.n_terms
     b.n_quoted += more.n_quoted

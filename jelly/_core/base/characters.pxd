@@ -1,8 +1,10 @@
 """Character classes of N-Triples, and searches for the end of a run of bytes, eight bytes at a time."""
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcmp
 
 from jelly._core.base.batch cimport load_u32, load_u64
+from jelly._core.base.protobuf cimport Reader
 
 cdef enum:
     UCHAR = 6  # bytes of \uXXXX
@@ -215,6 +217,11 @@ cdef inline bint is_line_end(uint8_t byte) noexcept nogil:
     return byte == 0x0A or byte == 0x0D
 
 
+cdef inline bint is_space(uint8_t byte) noexcept nogil:
+    """S of XML, WS of Turtle and SPARQL."""
+    return byte == 0x20 or byte == 0x09 or is_line_end(byte)
+
+
 cdef inline bint is_letter(uint8_t byte) noexcept nogil:
     return <uint8_t>((byte | 0x20) - 0x61) < 26
 
@@ -237,9 +244,54 @@ cdef inline uint64_t find_others(uint64_t x) noexcept nogil:
     return (x | ~words) & high
 
 
+cdef inline int small_hex(uint8_t byte) noexcept nogil:
+    """The value of a hexadecimal digit without capitals, or -1."""
+    return byte - 0x30 if is_digit(byte) else byte - 0x57 if 0x61 <= byte <= 0x66 else -1
+
+
 cdef inline int hex_digit(uint8_t byte) noexcept nogil:
     """The value of a hexadecimal digit, or -1."""
-    return byte - 0x30 if is_digit(byte) else (byte | 0x20) - 0x57 if 0x61 <= (byte | 0x20) <= 0x66 else -1
+    return small_hex(byte | 0x20 if is_letter(byte) else byte)
+
+
+cdef inline const uint8_t* skip_digits(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    while at < end and is_digit(at[0]):
+        at += 1
+    return at
+
+
+cdef inline const uint8_t* skip_sign(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    return at + (at < end and (at[0] == 0x2B or at[0] == 0x2D))
+
+
+cdef inline bint is_word(const uint8_t* at, int64_t n, const char* word, int64_t n_word) noexcept nogil:
+    """Whether a word equals another one, which is in lower case, ignoring case."""
+    cdef int64_t i
+    if n != n_word:
+        return False
+    for i in range(n):
+        if (at[i] | 0x20) != <uint8_t>word[i]:
+            return False
+    return True
+
+
+cdef inline bint same_word(const char* word, const uint8_t* at, int64_t n) noexcept nogil:
+    """Whether two words are the same; of 4 to 8 bytes, as most are, without a call."""
+    if 4 <= n <= 8:
+        return memcmp(word, at, 4) == 0 and memcmp(word + n - 4, at + n - 4, 4) == 0
+    return word[0] == <char>at[0] and memcmp(word, at, n) == 0
+
+
+cdef inline int find_word(const Reader* text, const char* words) noexcept nogil:
+    """The number of a text among words, each of which has its length before it; -1 if it is none."""
+    cdef int64_t n = text.end - text.at
+    cdef int i = 0
+    while words[0]:
+        if words[0] == n and same_word(words + 1, text.at, n):
+            return i
+        words += words[0] + 1
+        i += 1
+    return -1
 
 
 cdef inline int64_t width(uint8_t lead) noexcept nogil:
@@ -248,6 +300,8 @@ cdef inline int64_t width(uint8_t lead) noexcept nogil:
 
 
 cdef int64_t describe(const uint8_t* at, const uint8_t* end) noexcept nogil
+cdef int64_t format_integer(int64_t value, uint8_t* out) noexcept nogil
+cdef const uint8_t* skip_scheme(const uint8_t* at, const uint8_t* end) noexcept nogil
 cdef const uint8_t* find_line_end(const uint8_t* at, const uint8_t* end) noexcept nogil
 cdef const uint8_t* find_last_line(const uint8_t* at, const uint8_t* end) noexcept nogil
 cdef int64_t column_of(const uint8_t* line_at, const uint8_t* at) noexcept nogil

@@ -2,8 +2,6 @@
 
 import sys
 
-from libc.string cimport memcmp
-
 from jelly._core.base.utf8 cimport check_utf8
 
 if sys.byteorder != "little":
@@ -36,6 +34,38 @@ cdef int64_t describe(const uint8_t* at, const uint8_t* end) noexcept nogil:
     for i in range(1, n):
         point = (point << 6) | (at[i] & 0x3F)
     return point
+
+
+cdef int64_t format_integer(int64_t value, uint8_t* out) noexcept nogil:
+    """The digits of an integer; how many bytes."""
+    cdef uint8_t digits[20]
+    cdef uint64_t left = <uint64_t>value if value >= 0 else 0 - <uint64_t>value
+    cdef int64_t n = 0
+    cdef int i = 0
+    while True:
+        digits[i] = <uint8_t>(0x30 + left % 10)
+        i += 1
+        left //= 10
+        if left == 0:
+            break
+    if value < 0:
+        out[0] = 0x2D
+        n = 1
+    while i > 0:
+        i -= 1
+        out[n] = digits[i]
+        n += 1
+    return n
+
+
+cdef const uint8_t* skip_scheme(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """Past the scheme of an IRI and its colon (RFC 3986, section 3.1); NULL where it has none."""
+    cdef const uint8_t* begin = at
+    while at < end and (
+        is_letter(at[0]) or (at > begin and (is_digit(at[0]) or at[0] == 0x2B or at[0] == 0x2D or at[0] == 0x2E))
+    ):
+        at += 1
+    return at + 1 if begin < at < end and at[0] == 0x3A else NULL
 
 
 cdef const uint8_t* find_line_end(const uint8_t* at, const uint8_t* end) noexcept nogil:

@@ -2,6 +2,17 @@
 
 from libc.stdint cimport int64_t
 
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    #define jelly_prefetch(at) __builtin_prefetch(at)
+    #else
+    #define jelly_prefetch(at) ((void)(at))
+    #endif
+    """
+    # Fetch what is there into the cache before it is needed.
+    void prefetch "jelly_prefetch"(const void* at) noexcept nogil
+
 cdef int resize(void** block, int64_t n, size_t size) noexcept nogil
 cdef int grow(void** block, int64_t* cap, int64_t n, size_t size) noexcept nogil
 

@@ -224,6 +224,9 @@ cdef inline bytes written(const Writer* w):
     return (<const char*>w.buf)[:w.n] if w.n else b""
 
 
+cdef tuple texts_of(const Writer* w)
+
+
 cdef inline void write_data(Writer* w, uint8_t tag, bytes data) noexcept:
     """`write_field` of bytes."""
     write_field(w, tag, <const uint8_t*><const char*>data, len(data))

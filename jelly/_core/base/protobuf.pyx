@@ -62,6 +62,17 @@ cdef int skip_any(Reader* r, int64_t tag) noexcept nogil:
     return skip_nested(r, tag, 0)
 
 
+cdef tuple texts_of(const Writer* w):
+    """The texts that were written, each with its length before it."""
+    cdef Reader r, text
+    found = []
+    r.at = w.buf
+    r.end = r.at + w.n
+    while r.at < r.end and take_span(&r, &text) == 0:
+        found.append(bytes_of(&text).decode())
+    return tuple(found)
+
+
 # Test hooks, and lengths of frames for Python.
 
 def _take_varint(bytes data):

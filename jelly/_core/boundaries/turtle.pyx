@@ -10,7 +10,7 @@ from libc.string cimport memcmp, memset
 from jelly._core.base.batch cimport load_u64
 from jelly._core.base.claim cimport Claim
 from jelly._core.base.characters cimport (
-    PASS_WIDE, find_delimiter, find_hits, find_line_end, find_stop, is_digit, is_letter, is_line_end, low_hit,
+    PASS_WIDE, find_delimiter, find_hits, find_line_end, find_stop, is_digit, is_letter, is_line_end, is_word, low_hit,
     skip_wide_space,
 )
 from jelly._core.base.objects cimport hold
@@ -18,35 +18,35 @@ from jelly._core.base.objects cimport hold
 cdef enum:
     # Results of `scan`.
     USED_UP = 0  # more input, or the end of the input, is needed to tell what the rest is
-    MESSAGE = 1
-    PREFIX = 2
-    VERSION = 3
-    BAD_MESSAGE = 4
+    MESSAGE
+    PREFIX
+    VERSION
+    BAD_MESSAGE
 
 cdef enum:
     # States of `scan`.
     IN_TEXT = 0
-    IN_NAME = 1
-    IN_IRI = 2
-    IN_STRING = 3
-    IN_LONG_STRING = 4
-    IN_COMMENT_HEAD = 5
-    IN_COMMENT = 6
-    IN_DELIMITER = 7
+    IN_NAME
+    IN_IRI
+    IN_STRING
+    IN_LONG_STRING
+    IN_COMMENT_HEAD
+    IN_COMMENT
+    IN_DELIMITER
 
 cdef enum:
     # What a byte begins outside of strings, IRIs and comments.
     A_SPACE = 0
-    A_SIGN = 1
-    A_NAME = 2
-    A_LESS = 3
-    A_QUOTE = 4
-    A_HASH = 5
-    A_BACKSLASH = 6
-    A_BRACE = 7
-    AN_AT = 8
-    A_BRACKET = 9
-    A_GREATER = 10
+    A_SIGN
+    A_NAME
+    A_LESS
+    A_QUOTE
+    A_HASH
+    A_BACKSLASH
+    A_BRACE
+    AN_AT
+    A_BRACKET
+    A_GREATER
 
 cdef enum:
     # Names longer than this are not keywords, so they need not be complete in memory.
@@ -102,17 +102,6 @@ cdef void init_scan(Scan* t) noexcept nogil:
 
 cdef inline int64_t offset(Scan* t, const uint8_t* at) noexcept nogil:
     return t.origin + (at - t.begin)
-
-
-cdef inline bint is_word(const uint8_t* at, int64_t n, const char* word, int64_t n_word) noexcept nogil:
-    """Whether a word equals another one, which is in lower case, ignoring case."""
-    cdef int64_t i
-    if n != n_word:
-        return False
-    for i in range(n):
-        if (at[i] | 0x20) != <uint8_t>word[i]:
-            return False
-    return True
 
 
 cdef const uint8_t* skip_name(Scan* t, const uint8_t* at) noexcept nogil:

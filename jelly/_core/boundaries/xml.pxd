@@ -5,26 +5,26 @@ from libc.stdint cimport int64_t, uint8_t
 cdef enum:
     # Where the scan stands. Numbers from BANG on are of constructs without tags in them.
     CONTENT = 0
-    LESS = 1  # after <
-    TAG = 2
-    TAG_QUOTED = 3
-    CLOSING = 4
-    BANG = 5  # after <!
-    BANG_DASH = 6
-    COMMENT = 7
-    CDATA = 8
-    INSTRUCTION = 9
-    DOCTYPE = 10
-    DOCTYPE_QUOTED = 11
-    DOCTYPE_COMMENT = 12
-    DOCTYPE_INSTRUCTION = 13
+    LESS  # after <
+    TAG
+    TAG_QUOTED
+    CLOSING
+    BANG  # after <!
+    BANG_DASH
+    COMMENT
+    CDATA
+    INSTRUCTION
+    DOCTYPE
+    DOCTYPE_QUOTED
+    DOCTYPE_COMMENT
+    DOCTYPE_INSTRUCTION
 
 cdef enum:
     # What `find_document_end` gives.
     USED_UP = 0
-    ENDED = 1
-    STRAY = 2  # something outside of the root element, or a second document on the line of the first
-    DECLARED = 3  # a DOCTYPE ended
+    ENDED
+    STRAY  # something outside of the root element, or a second document on the line of the first
+    DECLARED  # a DOCTYPE ended
 
 
 ctypedef struct Markup:

@@ -2,12 +2,9 @@
 
 from libc.string cimport memchr, memset
 
+from jelly._core.base.characters cimport is_space
 from jelly._core.base.claim cimport Claim
 from jelly._core.base.objects cimport hold
-
-cdef inline bint is_space(uint8_t byte) noexcept nogil:
-    return byte == 0x20 or byte == 0x09 or byte == 0x0A or byte == 0x0D
-
 
 cdef bint skip_to(Markup* t, const char* stop, int n) noexcept nogil:
     """Step past `stop`, whose bytes are equal except the last: "-->" "]]>" "?>". False if the input ends before it."""

@@ -8,6 +8,7 @@ from jelly._core.jelly.encoder_state cimport EncoderState
 cdef int pin_term(EncoderState* e, int slot, int32_t term) noexcept nogil
 cdef int pin_tag(EncoderState* e, int32_t tag) noexcept nogil
 cdef void release_entries(EncoderState* e) noexcept nogil
+cdef int drop_prefixes(EncoderState* e) noexcept nogil
 cdef int needed_rdf_version(BatchData* b) noexcept nogil
 cdef int end_column_frames(EncoderState* e, int64_t row, int64_t limit, int64_t* bound) noexcept nogil
 cdef int put_column_namespace(EncoderState* e, int32_t name, int32_t iri) noexcept nogil

@@ -7,10 +7,9 @@ these rows, one column after another.
 
 from libc.stdint cimport uint8_t, uint32_t
 from libc.stdlib cimport free
-from libc.string cimport memchr
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport NO_TERM, UNSET, hash_bytes
+from jelly._core.base.batch cimport NO_TERM, UNSET, column_of, has_kind, hash_bytes, text_of
 from jelly._core.base.constants cimport MAX_DEPTH, is_tag_datatype
 from jelly._core.base.fault cimport (
     ABOVE_RDF_VERSION, BAD_TERM, DATATYPES_FULL, DEPTH, NAMED_GRAPH_IN_TRIPLES, NAMES_FULL, NOT_IN_COLUMNS,
@@ -67,7 +66,7 @@ cdef int pin_new_datatype(EncoderState* e, int32_t term) noexcept nogil:
     cdef ColumnMemo* memo = &e.columns.memo[term]
     cdef int64_t n = len_text(e, term)
     cdef int32_t id
-    if is_tag_datatype(e.b.text + e.b.start[term], n):
+    if is_tag_datatype(text_of(e.b, term), n):
         return fail(&e.fault, UNTAGGED_LITERAL, NULL)
     if n > MAX_TEXT:
         return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
@@ -146,7 +145,7 @@ cdef int pin_tag(EncoderState* e, int32_t tag) noexcept nogil:
     if n > MAX_TEXT:
         return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
     e.row.n = 0
-    write_bytes(&e.row, b.text + b.start[tag], n)
+    write_bytes(&e.row, text_of(b, tag), n)
     write_byte(&e.row, <uint8_t>direction)
     hash = <uint32_t>hash_bytes(e.row.buf, e.row.n, 0)
     id = find_entry(&e.tables[TAGS], e.row.buf, e.row.n, hash)
@@ -159,7 +158,7 @@ cdef int pin_tag(EncoderState* e, int32_t tag) noexcept nogil:
             return ROW_FULL
         if id < 0:
             return fail(&e.fault, NO_MEMORY, NULL)
-        write_field(&lists[COLUMN_LANGTAGS], COLUMN_LANGTAGS << 3 | 2, b.text + b.start[tag], n)
+        write_field(&lists[COLUMN_LANGTAGS], COLUMN_LANGTAGS << 3 | 2, text_of(b, tag), n)
         write_byte(&lists[COLUMN_DIRECTIONS], <uint8_t>direction)
         if direction != 0:
             k.directed = True
@@ -350,6 +349,19 @@ cdef int end_column_frames(EncoderState* e, int64_t row, int64_t limit, int64_t*
     return OK
 
 
+cdef int drop_prefixes(EncoderState* e) noexcept nogil:
+    """A row of its own takes more entries than a table has: where these are prefixes, IRIs go without."""
+    cdef ColumnEncoder* k = &e.columns
+    if k.full != PREFIXES or not k.prefixed:
+        return fail(
+            &e.fault, NAMES_FULL if k.full == NAMES else DATATYPES_FULL, NULL,
+            e.tables[NAMES if k.full == NAMES else DATATYPES].size,
+        )
+    k.prefixed = False
+    release_entries(e)
+    return OK
+
+
 cdef int make_room(EncoderState* e, int status) noexcept nogil:
     """The frame does not take what comes next: end it, or make the best of one that has nothing in it."""
     cdef ColumnEncoder* k = &e.columns
@@ -358,15 +370,8 @@ cdef int make_room(EncoderState* e, int status) noexcept nogil:
     if k.rows > 0 or k.namespaces.n > 0:
         if end_columns(e, NULL, 0) != OK:
             return e.fault.code
-    elif status == ROW_FULL:
-        if k.full != PREFIXES or not k.prefixed:
-            return fail(
-                &e.fault, NAMES_FULL if k.full == NAMES else DATATYPES_FULL, NULL,
-                e.tables[NAMES if k.full == NAMES else DATATYPES].size,
-            )
-        # One row with more prefixes than there can be: IRIs without prefixes.
-        k.prefixed = False
-        release_entries(e)
+    elif status == ROW_FULL and drop_prefixes(e) != OK:
+        return e.fault.code
     if status == ROW_RESTATE:
         k.rdf_version = k.needed
         announce(e)
@@ -405,7 +410,7 @@ cdef int put_column_namespace(EncoderState* e, int32_t name, int32_t iri) noexce
     write_byte(w, 0)
     begin = w.n
     if len_text(e, name) > 0:
-        write_field(w, pb.RDF_NAMESPACE_DECLARATION_NAME_TAG, e.b.text + e.b.start[name], len_text(e, name))
+        write_field(w, pb.RDF_NAMESPACE_DECLARATION_NAME_TAG, text_of(e.b, name), len_text(e, name))
     write_iri(w, pb.RDF_NAMESPACE_DECLARATION_VALUE_TAG, &k.last, k.memo[iri].ids.prefix, k.memo[iri].ids.name)
     insert_length(w, begin)
     k.cost += len_text(e, name) + VALUE_COST
@@ -418,7 +423,7 @@ cdef int put_rows(EncoderState* e, int64_t* row, int64_t end) noexcept nogil:
     cdef BatchData* b = e.b
     cdef bint quads = e.physical == pb.PHYSICAL_STREAM_TYPE_QUADS
     cdef int64_t begin = row[0]
-    cdef int status
+    cdef int slot, status
     while True:
         status = pin_rows(e, row, end, quads)
         if status < 0:
@@ -431,11 +436,9 @@ cdef int put_rows(EncoderState* e, int64_t* row, int64_t end) noexcept nogil:
     e.n_statements += row[0] - begin
     e.since_key += row[0] - begin
     k.open = True
-    if (
-        put_column(e, 0, b.s, begin, row[0]) != OK or put_column(e, 1, b.p, begin, row[0]) != OK
-        or put_column(e, 2, b.o, begin, row[0]) != OK or (quads and put_column(e, 3, b.g, begin, row[0]) != OK)
-    ):
-        return e.fault.code
+    for slot in range(4 if quads else 3):
+        if put_column(e, slot, column_of(b, slot)[0], begin, row[0]) != OK:
+            return e.fault.code
     return make_room(e, status)
 
 
@@ -467,11 +470,7 @@ cdef int needed_rdf_version(BatchData* b) noexcept nogil:
     """The RDF version that terms of a Batch need."""
     if b.n_quoted > 0:
         return RDF_12
-    if b.n_terms > 0 and (
-        memchr(b.kind, KIND_TEXT_LTR, b.n_terms) != NULL or memchr(b.kind, KIND_TEXT_RTL, b.n_terms) != NULL
-    ):
-        return RDF_12_BASIC
-    return RDF_11
+    return RDF_12_BASIC if has_kind(b, KIND_TEXT_LTR) or has_kind(b, KIND_TEXT_RTL) else RDF_11
 
 
 cdef bint columns_failed(EncoderState* e) noexcept nogil:

@@ -10,7 +10,7 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport BatchData, add_frame, grow_rows
+from jelly._core.base.batch cimport BatchData, add_frame, column_of, grow_rows
 from jelly._core.base.constants cimport GRAPH, NO_LIMIT, OBJECT, PREDICATE
 from jelly._core.base.fault cimport (
     COLUMN_KIND, COLUMN_MISSING, COLUMN_ROW, FRAME_ROWS, FULL, GRAPHS_COLUMN, KINDS_BITS,
@@ -44,9 +44,9 @@ from jelly._core.jelly.unusual cimport gathered, much_metadata, read_metadata
 cdef enum:
     # What is left to do for a frame.
     OPENING = 0
-    METADATA = 1
-    NAMESPACES = 2
-    CELLS = 3
+    METADATA
+    NAMESPACES
+    CELLS
 
 
 # ---- rows
@@ -84,6 +84,7 @@ cdef int read_cells(DecoderState* d) noexcept nogil:
     cdef Columns* f = d.columns
     cdef BatchData* b = d.b
     cdef int64_t n, to_end
+    cdef int slot
     while f.rows < f.row_count or f.gap == 0:
         if f.gap == 0:
             if take_gap(d) != OK:
@@ -95,13 +96,9 @@ cdef int read_cells(DecoderState* d) noexcept nogil:
         while b.cap_rows - b.n_rows < n:
             if grow_rows(b) < 0:
                 return fail(&d.fault, NO_MEMORY, NULL)
-        if (
-            fill(d, 0, b.s + b.n_rows, n) != OK
-            or fill(d, 1, b.p + b.n_rows, n) != OK
-            or fill(d, 2, b.o + b.n_rows, n) != OK
-            or (b.g != NULL and fill(d, 3, b.g + b.n_rows, n) != OK)
-        ):
-            return d.fault.code
+        for slot in range(b.arity):
+            if fill(d, slot, column_of(b, slot)[0] + b.n_rows, n) != OK:
+                return d.fault.code
         f.rows += n
         d.row = f.rows
         while n > 0:

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from jelly._core.base.batch cimport NO_TERM, len_of
+from jelly._core.base.batch cimport NO_TERM, len_of, text_of
 from jelly._core.base.constants cimport is_tag_datatype, is_xsd_string
 from jelly._core.base.fault cimport LANG_DATATYPE, fail
 from jelly._core.base.protobuf cimport Reader
@@ -30,7 +30,7 @@ cdef inline int32_t find_type(DecoderState* d, int64_t id, const uint8_t* at) no
     cdef int64_t n
     if term < 0:
         return term
-    text = d.b.text + d.b.start[term]
+    text = text_of(d.b, term)
     n = len_of(d.b, term)
     if is_xsd_string(text, n):
         return NO_TERM

@@ -1,7 +1,7 @@
 """Jelly frames to Batches: rows, lookup entries and statements, without the GIL."""
 
 from cython cimport likely
-from libc.stdint cimport int8_t, uint32_t
+from libc.stdint cimport uint32_t
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
@@ -96,7 +96,7 @@ cdef int32_t find_tag(DecoderState* d, const uint8_t* at, int64_t n, int kind) n
     term = d.languages[i]
     if (
         term >= 0 and len_of(d.b, term) == n and d.b.kind[term] == kind
-        and same_bytes(d.b.text + d.b.start[term], at, n)
+        and same_bytes(text_of(d.b, term), at, n)
     ):
         return term
     if check_utf8(at, n) >= 0:
@@ -180,7 +180,7 @@ cdef int32_t read_bnode(DecoderState* d, Reader* r) noexcept nogil:
     cdef int64_t n = r.end - r.at
     cdef uint32_t i = 0 if n > INTERN_MAX else <uint32_t>hash_bytes(r.at, n, 0) % BNODES
     cdef int32_t term = d.bnodes[i]
-    if term >= 0 and len_of(d.b, term) == n and same_bytes(d.b.text + d.b.start[term], r.at, n):
+    if term >= 0 and len_of(d.b, term) == n and same_bytes(text_of(d.b, term), r.at, n):
         return term
     if need_utf8(r, &d.fault) != OK:
         return d.fault.code
@@ -334,10 +334,9 @@ cdef inline int read_statement(DecoderState* d, Reader* r, int arity, int op) no
             repeat_term(d, 3, at)
             if d.fault.code != OK:
                 return d.fault.code
-    if add_row(d.b, d.last[0], d.last[1], d.last[2], d.last[3]) < 0:
+    if add_row(d.b, d.last, op) < 0:
         return fail(&d.fault, NO_MEMORY, at)
     if op != 0:
-        d.b.op[d.b.n_rows - 1] = <int8_t>op
         d.in_patch = True
     return OK
 
@@ -359,9 +358,9 @@ cdef int read_graph_start(DecoderState* d, Reader* r) noexcept nogil:
 
 
 cdef int add_operation(DecoderState* d, int op, int32_t s, int32_t p, int32_t o, int32_t g) noexcept nogil:
-    if add_row(d.b, s, p, o, g) < 0:
+    cdef int32_t[4] ids = [s, p, o, g]
+    if add_row(d.b, ids, op) < 0:
         return fail(&d.fault, NO_MEMORY, NULL)
-    d.b.op[d.b.n_rows - 1] = <int8_t>op
     d.in_patch = op != OP_PUNCTUATION
     d.n_patches += op == OP_PUNCTUATION
     return OK

@@ -58,9 +58,9 @@ cdef enum:
 cdef enum:
     # The numbers kept for a stream and for each frame: of rows and their bytes by the number of their field, 0 for others.
     OFFSET = 0  # in the stream, of the frame's first byte
-    SIZE = 1  # of whole frames
-    METADATA = 2
-    ROWS = 3
+    SIZE  # of whole frames
+    METADATA
+    ROWS
     N_ROWS = 16
     BYTES = ROWS + N_ROWS
     NUMBERS = BYTES + N_ROWS

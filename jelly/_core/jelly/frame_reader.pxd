@@ -9,9 +9,9 @@ from jelly._core.jelly.column_schema cimport FRAME_COLUMNS
 
 cdef enum:
     FRAMING_UNKNOWN = -1
-    FRAMING_BARE = 0  # the whole input is one frame
-    FRAMING_DELIMITED = 1
-    FRAMING_GIVEN = 2  # each chunk is one frame
+    FRAMING_BARE  # the whole input is one frame
+    FRAMING_DELIMITED
+    FRAMING_GIVEN  # each chunk is one frame
 
 cdef enum:
     # What `take_part` takes. Jelly-RDF and Jelly-Patch have the same tags.

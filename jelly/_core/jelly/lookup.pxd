@@ -82,7 +82,7 @@ cdef inline DecoderEntry* find_slot(Lookup* t, int which, int64_t id, Fault* fau
     cdef Table* table = &t.tables[which]
     if 0 < id <= table.made and table.slots[id].text != NULL:
         return &table.slots[id]
-    fail(fault, NAME_ID - which, at, id, table.size)
+    fail(fault, NAME_ID + which, at, id, table.size)
     return NULL
 
 

@@ -70,7 +70,7 @@ cdef int set_entry(Lookup* t, int which, int64_t id, Reader* text, Fault* fault,
     if id < 1:
         return fail(fault, NOT_KEYFRAME, at)
     if id > table.size:
-        return fail(fault, NAME_ENTRY - which, at, id, table.size)
+        return fail(fault, NAME_ENTRY + which, at, id, table.size)
     while table.made < id:
         table.made += 1
         memset(&table.slots[table.made], 0, sizeof(DecoderEntry))

@@ -10,7 +10,7 @@ from libc.stdlib cimport free
 
 from jelly._core.base.batch cimport NO_TERM, UNSET, Batch
 from jelly._core.base.constants cimport OBJECT
-from jelly._core.base.fault cimport DATATYPES_FULL, NAMES_FULL, NO_MEMORY, OK, ONE_FRAME, fail, utf8_of
+from jelly._core.base.fault cimport NO_MEMORY, OK, ONE_FRAME, fail, utf8_of
 from jelly._core.base.kinds cimport KIND_LANG
 from jelly._core.base.memory cimport make_room
 from jelly._core.base.protobuf cimport Writer, len_field, write_byte, write_bytes, write_data, write_number, write_varint
@@ -19,11 +19,11 @@ from jelly._core.jelly.column_schema cimport (
     MAX_COLUMN_TAGS, RESULTS_ANSWER, RESULTS_COLUMN, RESULTS_OPTIONS, RESULTS_PUNCTUATED, RESULTS_RDF_VERSION,
     RESULTS_ROW_COUNT, RESULTS_TRAILER, RESULTS_TYPE, RESULTS_VARIABLE, TRAILER_ERROR,
 )
-from jelly._core.jelly.column_encoder cimport pin_tag, pin_term, release_entries, start_columns
+from jelly._core.jelly.column_encoder cimport drop_prefixes, pin_tag, pin_term, release_entries, start_columns
 from jelly._core.jelly.encoder cimport Encoder
 from jelly._core.jelly.encoder_state cimport TAGS, EncoderState
 from jelly._core.jelly.frame_writer cimport put_metadata_entry
-from jelly._core.jelly.lookup cimport DATATYPES, NAMES, PREFIXES, TABLES, forget_lru
+from jelly._core.jelly.lookup cimport TABLES, forget_lru
 from jelly._core.jelly.stream_options cimport options_message
 from jelly._core.jelly.term_out cimport ROW_FULL, put_entries
 
@@ -74,15 +74,8 @@ cdef int pin_frame(ResultOut* k, int64_t* row, int64_t end) noexcept nogil:
             e.columns.rows += 1
         elif status != ROW_FULL or row[0] > begin:
             break
-        elif e.columns.full != PREFIXES or not e.columns.prefixed:
-            return fail(
-                &e.fault, NAMES_FULL if e.columns.full == NAMES else DATATYPES_FULL, NULL,
-                e.tables[NAMES if e.columns.full == NAMES else DATATYPES].size,
-            )
-        else:
-            # One row with more prefixes than there can be: IRIs without prefixes.
-            e.columns.prefixed = False
-            release_entries(e)
+        elif drop_prefixes(e) != OK:
+            return e.fault.code
     return OK if status == ROW_FULL else status
 
 

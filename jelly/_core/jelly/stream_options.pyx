@@ -128,7 +128,7 @@ cdef int check_sizes(
     cdef int which
     for which in range(TABLES):
         if h.sizes[which] > limits.sizes[which]:
-            return fail(fault, NAME_TABLE_LIMIT - which, at, h.sizes[which], limits.sizes[which])
+            return fail(fault, NAME_TABLE_LIMIT + which, at, h.sizes[which], limits.sizes[which])
     return OK if h.sizes[NAMES] >= least else fail(fault, NAME_TABLE_SMALL, at, h.sizes[NAMES], least)
 
 

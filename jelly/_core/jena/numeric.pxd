@@ -11,9 +11,9 @@ cdef enum:
 cdef enum:
     # Datatypes that have a value form.
     NO_VALUE = 0
-    VALUE_INTEGER = 1
-    VALUE_DECIMAL = 2
-    VALUE_DOUBLE = 3
+    VALUE_INTEGER
+    VALUE_DECIMAL
+    VALUE_DOUBLE
 
 
 ctypedef struct Value:
@@ -23,7 +23,6 @@ ctypedef struct Value:
     double real
 
 
-cdef int64_t format_integer(int64_t value, uint8_t* out) noexcept nogil
 cdef int64_t format_decimal(int64_t value, int32_t scale, uint8_t* out) noexcept nogil
 cdef int64_t format_double(double value, uint8_t* out) noexcept nogil
 cdef int parse_value(

@@ -6,6 +6,9 @@ from libc.stdio cimport snprintf
 from libc.stdlib cimport strtod
 from libc.string cimport memcmp, memcpy, memmove, memset
 
+from jelly._core.base.characters cimport find_word, format_integer, is_space, skip_digits, skip_sign
+from jelly._core.base.protobuf cimport Reader
+
 cdef enum:
     # Digits that any double can be told apart by, and those that every decimal survives a double with.
     MAX_DIGITS = 17
@@ -19,28 +22,6 @@ cdef enum:
 
 
 # ---- values to text
-
-cdef int64_t format_integer(int64_t value, uint8_t* out) noexcept nogil:
-    """The digits of an integer; how many bytes."""
-    cdef uint8_t digits[20]
-    cdef uint64_t left = <uint64_t>value if value >= 0 else 0 - <uint64_t>value
-    cdef int64_t n = 0
-    cdef int i = 0
-    while True:
-        digits[i] = <uint8_t>(0x30 + left % 10)
-        i += 1
-        left //= 10
-        if left == 0:
-            break
-    if value < 0:
-        out[0] = 0x2D
-        n = 1
-    while i > 0:
-        i -= 1
-        out[n] = digits[i]
-        n += 1
-    return n
-
 
 cdef int64_t format_decimal(int64_t value, int32_t scale, uint8_t* out) noexcept nogil:
     """A decimal without exponent, as BigDecimal.toPlainString gives it. The scale is within MAX_SCALE."""
@@ -173,22 +154,16 @@ cdef int64_t format_double(double value, uint8_t* out) noexcept nogil:
 
 # ---- text to values
 
-cdef inline bint is_space(uint8_t byte) noexcept nogil:
-    return byte == 0x20 or byte == 0x09 or byte == 0x0A or byte == 0x0D
-
-
 cdef bint parse_decimal(const uint8_t* at, const uint8_t* end, bint point, int64_t* value, int32_t* scale) noexcept nogil:
     """Digits with a sign and, if `point`, a point; False where they are wrong or do not fit 64 bits."""
     cdef uint64_t limit = <uint64_t>0x7FFFFFFFFFFFFFFF
     cdef uint64_t number = 0
     cdef uint64_t digit
-    cdef bint negative = False
     cdef bint some = False
     cdef int64_t behind = -1
-    if at < end and (at[0] == 0x2B or at[0] == 0x2D):
-        negative = at[0] == 0x2D
-        limit += negative
-        at += 1
+    cdef bint negative = at < end and at[0] == 0x2D
+    limit += negative
+    at = skip_sign(at, end)
     while at < end:
         if at[0] == 0x2E and point and behind < 0:
             behind = 0
@@ -212,28 +187,18 @@ cdef bint parse_decimal(const uint8_t* at, const uint8_t* end, bint point, int64
 
 cdef bint is_double(const uint8_t* at, const uint8_t* end) noexcept nogil:
     """A sign, digits with a point or without, an exponent: what XML Schema allows but INF and NaN."""
-    cdef bint some = False
-    if at < end and (at[0] == 0x2B or at[0] == 0x2D):
-        at += 1
-    while at < end and 0x30 <= at[0] <= 0x39:
-        some = True
-        at += 1
+    cdef const uint8_t* begin = skip_sign(at, end)
+    cdef int64_t n
+    at = skip_digits(begin, end)
+    n = at - begin
     if at < end and at[0] == 0x2E:
-        at += 1
-        while at < end and 0x30 <= at[0] <= 0x39:
-            some = True
-            at += 1
-    if not some or at == end:
-        return some
-    if at[0] | 0x20 != 0x65:
-        return False
-    at += 1
-    if at < end and (at[0] == 0x2B or at[0] == 0x2D):
-        at += 1
-    some = at < end
-    while at < end and 0x30 <= at[0] <= 0x39:
-        at += 1
-    return some and at == end
+        begin = at + 1
+        at = skip_digits(begin, end)
+        n += at - begin
+    if n == 0 or at == end:
+        return n > 0
+    begin = skip_sign(at + 1, end)
+    return at[0] | 0x20 == 0x65 and begin < end and skip_digits(begin, end) == end
 
 
 cdef bint parse_double(const uint8_t* at, const uint8_t* end, double* value) noexcept nogil:
@@ -268,36 +233,30 @@ cdef int parse_value(
 ) noexcept nogil:
     """The value of a literal of this datatype; NO_VALUE where there is no form for it or it has none."""
     cdef const uint8_t* end = text + n
-    cdef const uint8_t* name = datatype + 33
-    cdef int64_t most = 0
-    cdef int64_t left = n_datatype - 33
+    cdef int64_t most
+    cdef int which
+    cdef Reader name
     value.kind = NO_VALUE
-    if left < 3 or left > 7 or memcmp(datatype, b"http://www.w3.org/2001/XMLSchema#", 33) != 0:
+    if n_datatype < 33 or memcmp(datatype, b"http://www.w3.org/2001/XMLSchema#", 33) != 0:
         return NO_VALUE
+    name.at = datatype + 33
+    name.end = datatype + n_datatype
+    which = find_word(&name, b"\4byte\5short\3int\4long\7integer\7decimal\6double")
     while text < end and is_space(text[0]):
         text += 1
     while end > text and is_space((end - 1)[0]):
         end -= 1
-    if text == end:
+    if which < 0 or text == end:
         return NO_VALUE
-    if left == 6 and memcmp(name, b"double", 6) == 0:
+    if which == 6:
         if parse_double(text, end, &value.real):
             value.kind = VALUE_DOUBLE
-        return value.kind
-    if left == 7 and memcmp(name, b"decimal", 7) == 0:
+    elif which == 5:
         if parse_decimal(text, end, True, &value.whole, &value.scale):
             value.kind = VALUE_DECIMAL
-        return value.kind
-    if (left == 7 and memcmp(name, b"integer", 7) == 0) or (left == 4 and memcmp(name, b"long", 4) == 0):
-        most = <int64_t>0x7FFFFFFFFFFFFFFF
-    elif left == 3 and memcmp(name, b"int", 3) == 0:
-        most = 0x7FFFFFFF
-    elif left == 5 and memcmp(name, b"short", 5) == 0:
-        most = 0x7FFF
-    elif left == 4 and memcmp(name, b"byte", 4) == 0:
-        most = 0x7F
-    else:
-        return NO_VALUE
-    if parse_decimal(text, end, False, &value.whole, &value.scale) and -most - 1 <= value.whole <= most:
-        value.kind = VALUE_INTEGER
+    elif parse_decimal(text, end, False, &value.whole, &value.scale):
+        # The largest number of 8, 16, 32 or 64 bits.
+        most = <int64_t>(((<uint64_t>1) << ((8 << min(which, 3)) - 1)) - 1)
+        if -most - 1 <= value.whole <= most:
+            value.kind = VALUE_INTEGER
     return value.kind

@@ -8,7 +8,7 @@ from libc.string cimport memmove
 from jelly._core.base.batch cimport clear_interner, init_interner, make_results
 from jelly._core.base.fault cimport FULL, NEED_MORE, NEED_TABLES, OK, ROW_LIMIT, fail, fault_error
 from jelly._core.base.objects cimport hold
-from jelly._core.base.protobuf cimport Reader, Writer, bytes_of, put_bytes, reserve, take_span, written
+from jelly._core.base.protobuf cimport Writer, put_bytes, reserve, texts_of, written
 from jelly._core.base.push_reader cimport FIRST_TEXT, PushReader
 from jelly._core.jena.prefix_map cimport MAX_PREFIXES
 from jelly._core.jena.protobuf_reader cimport use_protobuf
@@ -272,14 +272,8 @@ cdef class ResultReader(BinaryReader):
         return self.find_names()
 
     cdef tuple find_names(self):
-        cdef Reader r, name
         if self.names is None and self.t.has_header:
-            found = []
-            r.at = self.t.variables.buf
-            r.end = r.at + self.t.variables.n
-            while r.at < r.end and take_span(&r, &name) == 0:
-                found.append(bytes_of(&name).decode())
-            self.names = tuple(found)
+            self.names = texts_of(&self.t.variables)
         return self.names
 
     cdef int start_batch(self) except -1:

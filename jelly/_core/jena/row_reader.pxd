@@ -32,15 +32,15 @@ cdef enum:
 cdef enum:
     # What FIELD_MISSING names.
     FIELD_IRI = 0
-    FIELD_LABEL = 1
-    FIELD_LEX = 2
-    FIELD_PREFIX = 3
-    FIELD_LOCAL = 4
-    FIELD_URI = 5
-    FIELD_VALUE = 6
-    FIELD_SCALE = 7
-    FIELD_NAME = 8
-    FIELD_TERM = 9
+    FIELD_LABEL
+    FIELD_LEX
+    FIELD_PREFIX
+    FIELD_LOCAL
+    FIELD_URI
+    FIELD_VALUE
+    FIELD_SCALE
+    FIELD_NAME
+    FIELD_TERM
 
 cdef enum:
     # Messages: of their fields from 1 on the types that Thrift has for them, 4 bits each.
@@ -59,9 +59,9 @@ cdef enum:
 cdef enum:
     # The message that the input is: of Protobuf.
     ROWS = 0  # none, each row has its length before it
-    ANY_MESSAGE = 1  # the first bytes tell
-    RDF_STREAM = 2
-    RDF_GRAPH = 3
+    ANY_MESSAGE  # the first bytes tell
+    RDF_STREAM
+    RDF_GRAPH
 
 cdef enum:
     # Terms that are known again by their bytes, a power of two.

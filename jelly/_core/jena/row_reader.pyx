@@ -5,11 +5,12 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from jelly._core.base.batch cimport (
-    NO_TERM, UNSET, add_graphs, add_namespace, add_quoted, add_row, free_arena, free_interner, grow_rows, init_arena,
-    intern_term, kind_of_direction, len_of, split_tag,
+    NO_TERM, UNSET, add_graphs, add_namespace, add_quoted, add_row, drop_terms, free_arena, free_interner, grow_rows,
+    init_arena, intern_term, kind_of_direction, len_of, split_tag, text_of,
 )
 from jelly._core.base.constants cimport MAX_VARIABLES, is_lang_string, is_xsd_string
 from jelly._core.base.batch_concat cimport copy_term
+from jelly._core.base.characters cimport format_integer
 from jelly._core.base.fault cimport (
     BAD_DIRECTION, BAD_UTF8, BOTH_KINDS, BY_ROW, DEPTH, FIELD_MISSING, FULL, NEED_MORE, NEED_TABLES, NESTED_REPEAT,
     NOTHING_TO_REPEAT, NO_HEADER, NO_MEMORY, NO_PREFIX, OK, OPEN_PATCH, PATTERN_TERM, ROW_WIDTH, SCALE_LIMIT, TERM_MISSING,
@@ -21,7 +22,7 @@ from jelly._core.base.kinds cimport (
 from jelly._core.base.pieces cimport free_pieces
 from jelly._core.base.protobuf cimport MAX_VARINT32, put_bytes, put_varint, reserve
 from jelly._core.base.utf8 cimport check_utf8
-from jelly._core.jena.numeric cimport MAX_NUMBER, MAX_SCALE, format_decimal, format_double, format_integer
+from jelly._core.jena.numeric cimport MAX_NUMBER, MAX_SCALE, format_decimal, format_double
 from jelly._core.rules.patch_operations cimport OPEN
 from jelly._core.jena.prefix_map cimport Prefix, find_prefix, free_prefixes, set_prefix
 
@@ -63,8 +64,7 @@ cdef inline int32_t intern(JenaReader* t, int kind, int32_t aux, Reader* text) n
     if term < 0:
         return fail(&t.fault, term, text.at, b.text_limit, BY_ROW)
     if term == before and need_text(t, text) != OK:
-        b.n_terms = before
-        b.n_text = b.start[before]
+        drop_terms(b, before, b.n_quoted)
         return t.fault.code
     return term
 
@@ -145,12 +145,8 @@ cdef int32_t read_integer(JenaReader* t, Reader* r) noexcept nogil:
 
 cdef int32_t read_double(JenaReader* t, Reader* r) noexcept nogil:
     cdef uint8_t text[64]
-    cdef uint64_t bits = 0
     cdef double value
-    cdef int i
-    for i in range(8):
-        bits |= <uint64_t>r.at[i] << (8 * i)
-    memcpy(&value, &bits, 8)
+    memcpy(&value, r.at, 8)
     return add_number(t, b"http://www.w3.org/2001/XMLSchema#double", 39, text, format_double(value, text))
 
 
@@ -395,7 +391,7 @@ cdef int note_base(JenaReader* t, Reader* iri) noexcept nogil:
 
 cdef bint is_default(BatchData* b, int32_t graph) noexcept nogil:
     """Whether this is one of the two names that Jena has for the default graph."""
-    cdef const uint8_t* text = b.text + b.start[graph]
+    cdef const uint8_t* text = text_of(b, graph)
     cdef int64_t n = len_of(b, graph)
     return (n == 22 or n == 26) and b.kind[graph] == KIND_IRI and memcmp(text, b"urn:x-arq:DefaultGraphNode", n) == 0
 
@@ -414,7 +410,6 @@ cdef int check_terms(JenaReader* t, int32_t* ids, int n, const uint8_t* at) noex
 cdef int put_statement(JenaReader* t, int32_t* ids, bint quad, const uint8_t* at) noexcept nogil:
     """Append a row. From the first quad on, all rows of the stream are quads."""
     cdef BatchData* b = t.batch
-    cdef int32_t graph
     if t.repeats and repeat_terms(t, ids, at) < 0:
         return t.fault.code
     if check_terms(t, ids, 3, at) < 0:
@@ -425,12 +420,9 @@ cdef int put_statement(JenaReader* t, int32_t* ids, bint quad, const uint8_t* at
             if add_graphs(b) < 0:
                 return fail(&t.fault, NO_MEMORY, at)
             memset(b.g, 0xFF, b.n_rows * sizeof(int32_t))
-    graph = ids[3]
-    if graph < 0 or is_default(b, graph):
-        graph = NO_TERM
-    if add_row(b, ids[0], ids[1], ids[2], graph) < 0:
-        return fail(&t.fault, NO_MEMORY, at)
-    return OK
+    if ids[3] < 0 or is_default(b, ids[3]):
+        ids[3] = NO_TERM
+    return OK if add_row(b, ids) == 0 else fail(&t.fault, NO_MEMORY, at)
 
 
 # ---- result sets

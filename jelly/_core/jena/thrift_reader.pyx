@@ -1,10 +1,10 @@
 """RDF Thrift to Batches: rows of graphs, datasets and query results."""
 
 from cython cimport likely
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from jelly._core.base.batch cimport NO_TERM, UNSET, BatchData, add_row, add_term, clear_interner, same_bytes
+from jelly._core.base.batch cimport NO_TERM, UNSET, BatchData, add_row, add_term, clear_interner, drop_terms, same_bytes
 from jelly._core.base.fault cimport (
     BAD_SEGMENT, EMPTY_UNION, FIELD_MISSING, NEED_MORE, NO_MEMORY, OK, PATCH_GRAPH_TRIPLE, ROW_CUT, ROW_LIMIT,
     THRIFT_MALFORMED, TWO_FIELDS, UNKNOWN_ROW, UNKNOWN_TERM, fail,
@@ -28,15 +28,6 @@ cdef enum:
     # A row that begins so near the end of the input is looked through before it is read.
     TAIL = 1 << 12
 
-cdef enum:
-    # Fields of RDF_Patch_Row. A mark is 0, 1 or 2: start, commit, abort, in the order of OP_START.
-    PATCH_HEADER = 1
-    PATCH_ADD = 2
-    PATCH_DELETE = 3
-    PATCH_PREFIX_ADD = 4
-    PATCH_PREFIX_DELETE = 5
-    PATCH_MARK = 6
-
 
 cdef inline int take_stop(JenaReader* t, Reader* r) noexcept nogil:
     """The end of a union."""
@@ -46,6 +37,13 @@ cdef inline int take_stop(JenaReader* t, Reader* r) noexcept nogil:
         return fail(&t.fault, TWO_FIELDS, r.at)
     r.at += 1
     return OK
+
+
+cdef inline int open_union(JenaReader* t, Reader* r, int64_t* id) noexcept nogil:
+    """The type and number of the one field of a union, or a code."""
+    cdef const uint8_t* at = r.at
+    cdef int kind = take_field(r, id, &t.fault)
+    return kind if kind != T_STOP else fail(&t.fault, EMPTY_UNION, at)
 
 
 cdef int take_fields(JenaReader* t, Reader* r, Reader* fields, int64_t parts) noexcept nogil:
@@ -87,9 +85,9 @@ cdef int32_t thrift_read_term(JenaReader* t, Reader* r, int depth) noexcept nogi
         if r.end - text.end > 1 and text.end[0] == T_STOP and text.end[1] == T_STOP:
             r.at = text.end + 2
             return add_iri(t, &text) if at[0] == 0x1C else add_label(t, &text)
-    kind = take_field(r, &id, &t.fault)
-    if kind <= 0:
-        return kind if kind < 0 else fail(&t.fault, EMPTY_UNION, at)
+    kind = open_union(t, r, &id)
+    if kind < 0:
+        return kind
     if not TERM_IRI <= id <= TERM_DECIMAL or kind != (
         T_I64 if id == TERM_INTEGER else T_DOUBLE if id == TERM_DOUBLE else T_STRUCT
     ):
@@ -147,10 +145,10 @@ cdef int read_row(JenaReader* t, Reader* r) noexcept nogil:
     cdef int32_t ids[4]
     cdef Reader[2] pair
     cdef int64_t id = 0
-    cdef int kind = take_field(r, &id, &t.fault)
+    cdef int kind = open_union(t, r, &id)
     cdef int status
-    if kind <= 0:
-        return kind if kind < 0 else fail(&t.fault, EMPTY_UNION, at)
+    if kind < 0:
+        return kind
     if kind == T_STRUCT and (id == ROW_TRIPLE or id == ROW_QUAD):
         status = read_terms(t, r, 3 if id == ROW_TRIPLE else 4, ids, 0)
         if status < 0 or take_stop(t, r) < 0:
@@ -220,11 +218,11 @@ cdef int read_patch_row(JenaReader* t, Reader* r) noexcept nogil:
     cdef int64_t mark = 0
     cdef int64_t id = 0
     cdef int op = 0
-    cdef int kind = take_field(r, &id, &t.fault)
+    cdef int kind = open_union(t, r, &id)
     cdef int status = OK
     ids[0] = ids[1] = ids[2] = ids[3] = NO_TERM
-    if kind <= 0:
-        return kind if kind < 0 else fail(&t.fault, EMPTY_UNION, at)
+    if kind < 0:
+        return kind
     if kind == T_STRUCT and (id == PATCH_ADD or id == PATCH_DELETE):
         op = OP_ADD if id == PATCH_ADD else OP_DELETE
         status = read_terms(t, r, 4, ids, 0)
@@ -247,10 +245,7 @@ cdef int read_patch_row(JenaReader* t, Reader* r) noexcept nogil:
     status = step_transaction(&t.transaction, op)
     if status != OK:
         return fail(&t.fault, status, at)
-    if add_row(t.batch, ids[0], ids[1], ids[2], ids[3]) < 0:
-        return fail(&t.fault, NO_MEMORY, at)
-    t.batch.op[t.batch.n_rows - 1] = <int8_t>op
-    return OK
+    return OK if add_row(t.batch, ids, op) == 0 else fail(&t.fault, NO_MEMORY, at)
 
 
 cdef int read_items(JenaReader* t, Reader* r) noexcept nogil:
@@ -302,15 +297,6 @@ cdef inline void note_cut(JenaReader* t) noexcept nogil:
     t.fault.code = OK
 
 
-cdef inline void take_back(JenaReader* t, BatchData* b, int32_t n_terms, int32_t n_quoted) noexcept nogil:
-    """Forget the terms of a row that was not whole."""
-    b.n_terms = n_terms
-    b.n_quoted = n_quoted
-    b.n_text = b.start[n_terms]
-    clear_interner(&t.index)
-    forget_seen(t)
-
-
 cdef int read_rows(JenaReader* t) noexcept nogil:
     """Read rows up to a reason of `end_row`, until the input holds no whole one (NEED_MORE), or a fault.
 
@@ -338,7 +324,9 @@ cdef int read_rows(JenaReader* t) noexcept nogil:
         if status == ROW_CUT and not t.final:
             note_cut(t)
             t.r.at = begin
-            take_back(t, b, n_terms, n_quoted)
+            drop_terms(b, n_terms, n_quoted)
+            clear_interner(&t.index)
+            forget_seen(t)
             return NEED_MORE
         if status < 0:
             return status

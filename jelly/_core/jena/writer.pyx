@@ -5,12 +5,11 @@ from libc.stdlib cimport calloc, free, malloc
 
 from jelly._core.base.batch cimport Batch, need_statements
 from jelly._core.base.fault cimport utf8_of
-from jelly._core.base.protobuf cimport Reader
+from jelly._core.base.protobuf cimport Reader, reader_of
 from jelly._core.jena.prefix_map cimport MAX_PREFIXES, free_prefixes
-from jelly._core.jena.protobuf_writer cimport use_protobuf, write_protobuf_base
-from jelly._core.jena.row_writer cimport Encoded, JenaWriter, write_header, write_prefix, write_rows
-from jelly._core.jena.thrift_writer cimport use_thrift
-from jelly._core.rules.row_writer cimport RowWriter, as_reader
+from jelly._core.jena.row_reader cimport ROW_BASE, ROW_PREFIX
+from jelly._core.jena.row_writer cimport Encoded, JenaWriter, write_header, write_names, write_rows
+from jelly._core.rules.row_writer cimport RowWriter
 
 from jelly._core.rules.capabilities import capabilities_of
 from jelly.errors import JellyArgumentError, JellyOptionsError
@@ -26,10 +25,7 @@ cdef class _RowWriter(RowWriter):
             raise JellyArgumentError(f'encoding is {encoding!r}: expected "thrift" or "protobuf"')
         self.out = &self.d.out
         self.fault = &self.d.fault
-        if encoding == "thrift":
-            use_thrift(&self.d)
-        else:
-            use_protobuf(&self.d)
+        self.d.lengths = encoding == "protobuf"
 
     def __dealloc__(self):
         self.unload()
@@ -104,16 +100,13 @@ cdef class BinaryWriter(_RowWriter):
 
     cdef int start(self) except -1:
         cdef Reader name, iri
-        if self.base is not None:
-            data = utf8_of(self.base, "base")
-            as_reader(data, &iri)
-            if write_protobuf_base(&self.d, &iri) < 0:
-                raise self.take_error(0)
+        cdef bytes first, second
+        found = [] if self.base is None else [(ROW_BASE, utf8_of(self.base, "base"), b"")]
         for key, value in self.prefixes.items():
-            first, second = utf8_of(key, "a prefix"), utf8_of(value, "the IRI of a prefix")
-            as_reader(first, &name)
-            as_reader(second, &iri)
-            if write_prefix(&self.d, &name, &iri) < 0:
+            found.append((ROW_PREFIX, utf8_of(key, "a prefix"), utf8_of(value, "the IRI of a prefix")))
+        for field, first, second in found:
+            name, iri = reader_of(first), reader_of(second)
+            if write_names(&self.d, field, &name, &iri) < 0:
                 raise self.take_error(0)
         return 0
 
@@ -142,7 +135,7 @@ cdef class ResultWriter(_RowWriter):
         if names == NULL:
             raise MemoryError
         for i in range(self.d.width):
-            as_reader(texts[i], &names[i])
+            names[i] = reader_of(texts[i])
         with nogil:
             status = write_header(&self.d, names)
         free(names)

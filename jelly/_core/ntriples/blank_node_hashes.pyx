@@ -8,6 +8,7 @@ from jelly._core.base.constants cimport GRAPH, PREDICATE
 from jelly._core.base.fault cimport NO_MEMORY
 from jelly._core.algebra.sha2 cimport add_sha, begin_sha, end_sha
 from jelly._core.algebra.sort cimport heap_sort
+from jelly._core.base.characters cimport format_integer
 from jelly._core.base.memory cimport make_room
 
 cdef enum:
@@ -141,23 +142,9 @@ cdef int hash_all_first(Labeller* c) noexcept nogil:
 
 cdef int put_label(uint8_t* out, bint canonical, int32_t number) noexcept nogil:
     """Write an issued label; return its length."""
-    cdef uint8_t digits[12]
-    cdef int n = 0, k = 3
-    memcpy(out, b"_:b", 3)
-    if canonical:
-        memcpy(out, b"_:c14n", 6)
-        k = 6
-    while True:
-        digits[n] = 0x30 + number % 10
-        n += 1
-        number //= 10
-        if number == 0:
-            break
-    while n:
-        n -= 1
-        out[k] = digits[n]
-        k += 1
-    return k
+    cdef int n = 6 if canonical else 3
+    memcpy(out, b"_:c14n" if canonical else b"_:b", n)
+    return n + <int>format_integer(number, out + n)
 
 
 cdef int label_of(Labeller* c, int32_t node, uint8_t* out) noexcept nogil:

@@ -12,7 +12,7 @@ from jelly._core.algebra.sort cimport TextItem, sort_texts
 from jelly._core.algebra.statement_ids cimport (
     Statements, drop_duplicates, need_rdf, sort_statements, take_statements,
 )
-from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, len_of, load_row
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, len_of, load_row, text_of
 from jelly._core.base.characters cimport UCHAR
 from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport (
@@ -224,7 +224,7 @@ cdef class Canonicalizer:
             elif among(b.kind[term], LITERALS | 1 << KIND_IRI):
                 len_term(&writer, term, OBJECT, 0)
                 if b.kind[term] != KIND_IRI:
-                    n = count_noncharacters(b.text + b.start[term], len_of(b, term))
+                    n = count_noncharacters(text_of(b, term), len_of(b, term))
                     self.start[term] += n * (UCHAR - 3)
                 self.term_of[self.n_texts] = term
                 self.n_texts += 1
@@ -239,7 +239,7 @@ cdef class Canonicalizer:
             n = self.start[term]
             at -= n
             if b.kind[term] == KIND_BNODE:
-                memcpy(self.text + at, b.text + b.start[term], n)
+                memcpy(self.text + at, text_of(b, term), n)
                 node -= 1
                 self.term_of[node] = term
             elif n:
@@ -254,9 +254,7 @@ cdef class Canonicalizer:
         """Replace the numbers of terms by their ranks, in the statements too."""
         cdef int32_t* rank = <int32_t*>malloc((n_terms + 1) * sizeof(int32_t))
         cdef TextItem* items = <TextItem*>malloc((self.n_texts + 1) * sizeof(TextItem))
-        cdef int32_t* id
         cdef int64_t i
-        cdef int slot
         if rank == NULL or items == NULL:
             free(rank)
             free(items)
@@ -269,37 +267,38 @@ cdef class Canonicalizer:
         free(items)
         for i in range(self.n_texts + self.n_nodes):
             rank[self.term_of[i]] = <int32_t>i
-        for i in range(self.rows.n):
-            for slot in range(4):
-                id = &self.rows.rows[i].ids[slot]
-                if id[0] != NO_TERM:
-                    id[0] = rank[id[0]]
-        free(rank)
-        if sort_statements(&self.rows, self.n_texts + self.n_nodes) < 0:
+        if self.renumber(rank, 0) < 0:
             return NO_MEMORY
         drop_duplicates(&self.rows)
         return 0
 
-    cdef int use_labels(self) noexcept nogil:
-        """Sort the statements again, with blank nodes in the order of their canonical labels."""
-        cdef int32_t* rank = <int32_t*>malloc((self.n_nodes + 1) * sizeof(int32_t))
+    cdef int renumber(self, int32_t* rank, int32_t first) noexcept nogil:
+        """Give terms from `first` on the numbers of their ranks, which are freed, and sort the statements by the numbers."""
         cdef int32_t* id
         cdef int64_t i
         cdef int slot
+        for i in range(self.rows.n):
+            for slot in range(4):
+                id = &self.rows.rows[i].ids[slot]
+                if id[0] >= first:
+                    id[0] = first + rank[id[0] - first]
+        free(rank)
+        return sort_statements(&self.rows, self.n_texts + self.n_nodes)
+
+    cdef int use_labels(self) noexcept nogil:
+        """Sort the statements again, with blank nodes in the order of their canonical labels."""
+        cdef int32_t* rank = <int32_t*>malloc((self.n_nodes + 1) * sizeof(int32_t))
+        cdef int32_t i
         self.node_at = <int32_t*>malloc((self.n_nodes + 1) * sizeof(int32_t))
         if rank == NULL or self.node_at == NULL:
             free(rank)
             return NO_MEMORY
         order_numbers(rank, self.n_nodes)
         for i in range(self.n_nodes):
-            self.node_at[rank[self.canonical[i]]] = <int32_t>i
-        for i in range(self.rows.n):
-            for slot in range(4):
-                id = &self.rows.rows[i].ids[slot]
-                if id[0] >= self.n_texts:
-                    id[0] = self.n_texts + rank[self.canonical[id[0] - self.n_texts]]
-        free(rank)
-        return sort_statements(&self.rows, self.n_texts + self.n_nodes)
+            self.node_at[rank[self.canonical[i]]] = i
+        for i in range(self.n_nodes):
+            rank[self.node_at[i]] = i
+        return self.renumber(rank, self.n_texts)
 
     def finish(self) -> None:
         """Sort the statements, drop duplicates, and label the blank nodes.

@@ -11,8 +11,7 @@ from jelly._core.base.fault cimport (
 )
 from jelly._core.base.protobuf cimport Reader, put_bytes, reserve
 from jelly._core.ntriples.term_reader cimport (
-    BY_COMMENT, BY_DIRECTIVE, GRAPH, OBJECT, PREDICATE, RDF_11, SUBJECT, check_text, find_word, forget_tokens, miss,
-    skip_space, take_statement, take_text,
+    BY_COMMENT, BY_DIRECTIVE, RDF_11, check_text, find_word, forget_tokens, miss, skip_space, take_statement, take_text,
 )
 
 
@@ -147,7 +146,7 @@ cdef int take_line(NTriplesReader* t) noexcept nogil:
             delimiter = t.at
     if is_statement:
         t.begun = True
-        if add_row(t.batch, ids[SUBJECT], ids[PREDICATE], ids[OBJECT], ids[GRAPH]) < 0:
+        if add_row(t.batch, ids) < 0:
             return fail(&t.fault, NO_MEMORY, t.at)
     if t.messages:
         if delimiter != NULL:

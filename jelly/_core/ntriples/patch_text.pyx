@@ -1,9 +1,9 @@
 """RDF Patch text to Batches and back: the rows H TX TC TA PA PD A D of RDF Delta, with terms as in N-Quads."""
 
-from libc.stdint cimport int8_t, int32_t
+from libc.stdint cimport int32_t
 from libc.string cimport memcmp, memcpy, strlen
 
-from jelly._core.base.batch cimport NO_TERM, BatchData, add_row, len_of, load_row
+from jelly._core.base.batch cimport NO_TERM, BatchData, add_row, len_of, load_row, text_of
 from jelly._core.base.characters cimport is_digit, is_letter, is_line_end
 from jelly._core.base.fault cimport (
     BAD_TERM, FULL, HEADER_KEY, NO_MEMORY, OK, OPERATION, PATCH_GRAPH, PREFIX_IRI, PREFIX_NAME, TEXT_UTF8, fail,
@@ -142,11 +142,8 @@ cdef int take_record(NTriplesReader* t) noexcept nogil:
     status = take_row(t, op, ids)
     if status < 0:
         return status
-    if add_row(t.batch, ids[SUBJECT], ids[PREDICATE], ids[OBJECT], ids[GRAPH]) < 0:
-        return fail(&t.fault, NO_MEMORY, t.at)
-    t.batch.op[t.batch.n_rows - 1] = <int8_t>op
     t.transaction = state
-    return OK
+    return OK if add_row(t.batch, ids, op) == 0 else fail(&t.fault, NO_MEMORY, t.at)
 
 
 cdef int take_patch_line(NTriplesReader* t) noexcept nogil:
@@ -209,14 +206,14 @@ cdef int64_t len_name(NTriplesWriter* t, int32_t term, bint word) noexcept nogil
     cdef int64_t n
     if term < 0 or term >= b.n_terms or b.kind[term] != KIND_TEXT:
         return fail(&t.fault, BAD_TERM, NULL, term, SUBJECT)
-    text = b.text + b.start[term]
+    text = text_of(b, term)
     n = len_of(b, term)
     return n if word and is_word(text, n) else len_text(text, n, False) + 2
 
 
 cdef uint8_t* put_name(NTriplesWriter* t, uint8_t* out, int32_t term, bint word) noexcept nogil:
     cdef BatchData* b = t.batch
-    cdef const uint8_t* text = b.text + b.start[term]
+    cdef const uint8_t* text = text_of(b, term)
     cdef int64_t n = len_of(b, term)
     if word and is_word(text, n):
         memcpy(out, text, n)

@@ -1,12 +1,12 @@
 """N-Triples and N-Quads to Batches: lines, statements and terms, without the GIL and without copying the input."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcmp
 
 from jelly._core.base.batch cimport BatchData, Interner
+from jelly._core.base.characters cimport find_word
 from jelly._core.base.constants cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 from jelly._core.base.fault cimport Fault
-from jelly._core.base.protobuf cimport Reader, Writer
+from jelly._core.base.protobuf cimport Writer
 
 cdef enum:
     # Index after the slots of a statement: the datatype of a literal in any slot.
@@ -18,8 +18,8 @@ cdef enum:
 cdef enum:
     # Delimiters of messages (RDF Messages): none, the comment "# @message", the directive MESSAGE.
     NO_MESSAGES = 0
-    BY_COMMENT = 1
-    BY_DIRECTIVE = 2
+    BY_COMMENT
+    BY_DIRECTIVE
 
 
 cdef enum:
@@ -84,25 +84,6 @@ cdef int take_statement(NTriplesReader* t, int32_t* ids) noexcept nogil
 cdef int take_dot(NTriplesReader* t) noexcept nogil
 cdef int nt_read_term(NTriplesReader* t, const uint8_t* at, int64_t n, int slot, int32_t* term) noexcept nogil
 cdef void forget_tokens(NTriplesReader* t) noexcept nogil
-
-
-cdef inline bint same_word(const char* word, const uint8_t* at, int64_t n) noexcept nogil:
-    """Whether two words are the same; of 4 to 8 bytes, as most are, without a call."""
-    if 4 <= n <= 8:
-        return memcmp(word, at, 4) == 0 and memcmp(word + n - 4, at + n - 4, 4) == 0
-    return word[0] == <char>at[0] and memcmp(word, at, n) == 0
-
-
-cdef inline int find_word(const Reader* text, const char* words) noexcept nogil:
-    """The number of a text among words, each of which has its length before it; -1 if it is none."""
-    cdef int64_t n = text.end - text.at
-    cdef int i = 0
-    while words[0]:
-        if words[0] == n and same_word(words + 1, text.at, n):
-            return i
-        words += words[0] + 1
-        i += 1
-    return -1
 
 
 cdef inline void skip_space(NTriplesReader* t) noexcept nogil:

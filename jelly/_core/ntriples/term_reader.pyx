@@ -1,12 +1,12 @@
 """N-Triples and N-Quads to Batches: lines, statements and terms, without the GIL and without copying the input."""
 
 from libc.stdint cimport uint32_t
-from libc.string cimport memcmp, strlen
+from libc.string cimport strlen
 
 from jelly._core.base.batch cimport NO_TERM, add_quoted, intern_term, len_direction, same_bytes, split_tag
 from jelly._core.base.characters cimport (
     INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_stop, find_tag_end, hex_digit,
-    is_digit, is_letter, is_line_end,
+    is_digit, is_letter, is_line_end, skip_digits, skip_scheme, skip_sign,
 )
 from jelly._core.base.constants cimport MAX_DEPTH, is_tag_datatype, is_xsd_string
 from jelly._core.base.fault cimport (
@@ -15,7 +15,7 @@ from jelly._core.base.fault cimport (
     RELATIVE_IRI, SYNTAX, TEXT_UTF8, UNTAGGED, fail,
 )
 from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED
-from jelly._core.base.protobuf cimport put_byte, put_bytes, reserve
+from jelly._core.base.protobuf cimport Reader, reserve, write_byte, write_bytes
 from jelly._core.base.utf8 cimport MAX_UTF8, check_utf8, put_point
 
 cdef enum:
@@ -57,9 +57,8 @@ cdef int take_hex(NTriplesReader* t, const uint8_t* at, int n, Writer* out) noex
         point = (point << 4) | <uint32_t>digit
     if point > LAST_POINT or (point >> 11) == 0x1B:  # D800 to DFFF: half of a UTF-16 pair
         return fail(&t.fault, ESCAPE_RANGE, at - 2, point)
-    if reserve(out, MAX_UTF8) < 0:
-        return fail(&t.fault, NO_MEMORY, at)
-    put_point(out, point)
+    if reserve(out, MAX_UTF8) == 0:
+        put_point(out, point)
     return OK
 
 
@@ -89,9 +88,7 @@ cdef int64_t take_escape(NTriplesReader* t, const uint8_t* at, bint iri, Writer*
         byte = 0x0C
     elif byte != 0x22 and byte != 0x27 and byte != 0x5C:
         return miss(t, ESCAPE, at + 1, 0)
-    if reserve(out, 1) < 0:
-        return fail(&t.fault, NO_MEMORY, at)
-    put_byte(out, byte)
+    write_byte(out, byte)
     return 1 if iri else 2
 
 
@@ -115,9 +112,7 @@ cdef int take_text(
             if not escaped:
                 scratch.n = 0
                 escaped = True
-            if reserve(scratch, at - copied) < 0:
-                return fail(&t.fault, NO_MEMORY, at)
-            put_bytes(scratch, copied, at - copied)
+            write_bytes(scratch, copied, at - copied)
             step = take_escape(t, at, iri, scratch)
             if step < 0:
                 return <int>step
@@ -133,9 +128,9 @@ cdef int take_text(
     if wide and check_text(t, begin, at) < 0:
         return t.fault.code
     if escaped:
-        if reserve(scratch, at - copied) < 0:
+        write_bytes(scratch, copied, at - copied)
+        if scratch.failed:
             return fail(&t.fault, NO_MEMORY, at)
-        put_bytes(scratch, copied, at - copied)
         text[0] = scratch.buf
         n[0] = scratch.n
     else:
@@ -177,8 +172,6 @@ cdef int take_string(NTriplesReader* t, const uint8_t** text, int64_t* n) noexce
         t.open_text = True
         return miss(t, LITERAL_OPEN, t.end, 0)
     t.scratch.n = 0
-    if reserve(&t.scratch, end - begin) < 0:
-        return fail(&t.fault, NO_MEMORY, begin)
     t.at = end + 3
     text[0] = begin
     while begin < end:
@@ -188,15 +181,15 @@ cdef int take_string(NTriplesReader* t, const uint8_t** text, int64_t* n) noexce
             if step < 0:
                 return <int>step
         else:
-            if reserve(&t.scratch, 1) < 0:
-                return fail(&t.fault, NO_MEMORY, begin)
             if begin[0] == 0x0D and begin[1] == 0x0A:
                 step = 2
             t.line += is_line_end(begin[0])
-            put_byte(&t.scratch, 0x0A if begin[0] == 0x0D else begin[0])
+            write_byte(&t.scratch, 0x0A if begin[0] == 0x0D else begin[0])
         begin += step
     if check_text(t, text[0], end) < 0:
         return t.fault.code
+    if t.scratch.failed:
+        return fail(&t.fault, NO_MEMORY, end)
     text[0] = t.scratch.buf
     n[0] = t.scratch.n
     return OK
@@ -205,17 +198,9 @@ cdef int take_string(NTriplesReader* t, const uint8_t** text, int64_t* n) noexce
 cdef int check_iri(NTriplesReader* t, const uint8_t* token, const uint8_t* text, int64_t n) noexcept nogil:
     """RDF 1.1: an IRI begins with a scheme and has no character that IRIREF excludes, escaped or not."""
     cdef const uint8_t* bad = find_escape(text, text, text + n, True)
-    cdef int64_t i
-    cdef uint8_t byte
     if bad < text + n:
         return fail(&t.fault, IRI_CHARACTER, bad if text == token + 1 else token, bad[0])
-    for i in range(n):
-        byte = text[i]
-        if byte == 0x3A and i:
-            return OK
-        if not is_letter(byte) and (i == 0 or not (is_digit(byte) or byte == 0x2B or byte == 0x2D or byte == 0x2E)):
-            break
-    return fail(&t.fault, RELATIVE_IRI, token)
+    return OK if skip_scheme(text, text + n) != NULL else fail(&t.fault, RELATIVE_IRI, token)
 
 
 cdef inline int take_iri(NTriplesReader* t, Writer* scratch, const uint8_t** text, int64_t* n) noexcept nogil:
@@ -436,41 +421,33 @@ cdef int take_bare(NTriplesReader* t, int32_t* term) noexcept nogil:
     cdef const uint8_t* token = t.at
     cdef const uint8_t* at = token
     cdef const uint8_t* digits
-    cdef int64_t n = 0
+    cdef Reader word
     cdef int32_t datatype = NO_TERM
     cdef int status
-    while t.end - token > n and is_letter(token[n]):
-        n += 1
-    if (n == 4 and memcmp(token, b"true", 4) == 0) or (n == 5 and memcmp(token, b"false", 5) == 0):
+    while at < t.end and is_letter(at[0]):
+        at += 1
+    word.at = token
+    word.end = at
+    if find_word(&word, b"\4true\5false") >= 0:
         kind = b"http://www.w3.org/2001/XMLSchema#boolean"
-        at += n
     else:
-        if at < t.end and (at[0] == 0x2B or at[0] == 0x2D):
-            at += 1
-        digits = at
-        while at < t.end and is_digit(at[0]):
-            at += 1
+        digits = skip_sign(token, t.end)
+        at = skip_digits(digits, t.end)
         if t.end - at > 1 and at[0] == 0x2E and is_digit(at[1]):
             kind = b"http://www.w3.org/2001/XMLSchema#decimal"
-            at += 1
-            while at < t.end and is_digit(at[0]):
-                at += 1
+            at = skip_digits(at + 1, t.end)
         if at == digits:
             return miss(t, SYNTAX, token, OBJECT)
         if at < t.end and at[0] | 0x20 == 0x65:
             kind = b"http://www.w3.org/2001/XMLSchema#double"
-            at += 1
-            if at < t.end and (at[0] == 0x2B or at[0] == 0x2D):
-                at += 1
-            if at >= t.end or not is_digit(at[0]):
+            digits = skip_sign(at + 1, t.end)
+            at = skip_digits(digits, t.end)
+            if at == digits:
                 return miss(t, PATCH_NUMBER, at, 0)
-            while at < t.end and is_digit(at[0]):
-                at += 1
-    n = at - token
     t.at = at
     status = intern(t, KIND_IRI, NO_TERM, <const uint8_t*>kind, strlen(kind), &datatype)
     if status == OK:
-        status = intern(t, KIND_TYPED, datatype, token, n, term)
+        status = intern(t, KIND_TYPED, datatype, token, at - token, term)
     return status
 
 

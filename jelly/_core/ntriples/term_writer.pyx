@@ -2,7 +2,7 @@
 
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport len_direction, len_of, put_direction, refuse_term
+from jelly._core.base.batch cimport len_direction, len_of, put_direction, refuse_term, text_of
 from jelly._core.base.characters cimport UCHAR, find_escape, is_plain, len_character, short_escape
 from jelly._core.base.constants cimport MAX_DEPTH, MAX_QUOTED
 from jelly._core.base.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, QUOTED_LIMIT, fail
@@ -90,7 +90,7 @@ cdef int64_t len_term(NTriplesWriter* t, int32_t term, int slot, int depth) noex
         return len_parentheses(t, slot) - length
     kind = b.kind[term]
     aux = b.aux[term]
-    text = b.text + b.start[term]
+    text = text_of(b, term)
     n = len_of(b, term)
     if kind == KIND_IRI:
         length = AROUND_IRI + len_most(text, n, True)
@@ -104,7 +104,7 @@ cdef int64_t len_term(NTriplesWriter* t, int32_t term, int slot, int depth) noex
         length = AROUND_LANG + len_most(text, n, False)
         if aux < 0 or aux >= b.n_terms or not among(b.kind[aux], TEXTS):
             return fail(&t.fault, BAD_TERM, NULL, aux, -1)
-        text = b.text + b.start[aux]
+        text = text_of(b, aux)
         n = len_of(b, aux)
         if not is_plain_tag(text, text + n) and not t.canonical:
             return fail(&t.fault, BAD_TAG, NULL, term)
@@ -227,7 +227,7 @@ cdef uint8_t* put_any_leaf(NTriplesWriter* t, uint8_t* out, int32_t term, bint r
     if kind == KIND_LANG:
         out[0] = 0x40
         n = len_of(b, aux)
-        memcpy(out + 1, b.text + b.start[aux], n)
+        memcpy(out + 1, text_of(b, aux), n)
         out += 1 + n
         if b.kind[aux] != KIND_TEXT:
             put_direction(out, b.kind[aux])

@@ -439,6 +439,24 @@ cdef class TextWriter:
         t.fitted = True
         return fitted
 
+    cdef bytes write(self, NTriplesWriter* t, int64_t* row, int64_t end, int64_t size):
+        """The lines of rows up to `end`, of about `size` bytes; `row` moves past the last, or to one with a fault: None."""
+        cdef int64_t first = row[0]
+        cdef int64_t n
+        cdef bytes lines
+        with nogil:
+            n = len_patch_rows(t, row, end, size) if self.patch else len_rows(t, row, end, size)
+        if n < 0:
+            return None
+        lines = PyBytes_FromStringAndSize(NULL, n)
+        begin_part(t, <uint8_t*>PyBytes_AS_STRING(lines), n)
+        with nogil:
+            if self.patch:
+                put_patch_rows(t, first, row[0])
+            else:
+                put_rows(t, first, row[0])
+        return lines
+
     def encode(self, Batch batch not None, keep_frames=None) -> bytes:
         """The lines of a Batch. JellyUnsupportedError if they cannot hold it, for example a named graph in N-Triples.
 
@@ -455,7 +473,7 @@ cdef class TextWriter:
         cdef NTriplesWriter t
         cdef int64_t row = start
         cdef int64_t end = batch.a.n_rows if stop is None else stop
-        cdef int64_t first, n
+        cdef int64_t first
         cdef bytes lines
         if size < 1:
             raise JellyArgumentError("size must be at least 1")
@@ -474,20 +492,12 @@ cdef class TextWriter:
         try:
             while row < end:
                 first = row
-                with nogil:
-                    n = len_patch_rows(&t, &row, end, size) if self.patch else len_rows(&t, &row, end, size)
-                if n < 0:
+                lines = self.write(&t, &row, end, size)
+                if lines is None:
                     batch = self.refit(&t, batch, row)
                     row = first
-                    continue
-                lines = PyBytes_FromStringAndSize(NULL, n)
-                begin_part(&t, <uint8_t*>PyBytes_AS_STRING(lines), n)
-                with nogil:
-                    if self.patch:
-                        put_patch_rows(&t, first, row)
-                    else:
-                        put_rows(&t, first, row)
-                yield lines
+                else:
+                    yield lines
         finally:
             free(t.of_term)
 
@@ -495,7 +505,7 @@ cdef class TextWriter:
         """The lines of each frame of a Batch, then those of rows after the last frame, if any."""
         cdef list found = []
         cdef int64_t i = 0
-        cdef int64_t first, end, n
+        cdef int64_t first, end
         cdef int64_t row = 0
         cdef BatchData* a
         cdef NTriplesWriter t
@@ -507,23 +517,18 @@ cdef class TextWriter:
             while i < a.n_frames + (1 if count_whole(a) < a.n_rows else 0):
                 end = a.frames[i] if i < a.n_frames else a.n_rows
                 first = row
-                with nogil:
-                    n = len_rows(&t, &row, end, NO_LIMIT)
-                if n < 0:
-                    try:
-                        batch = self.refit(&t, batch, row)
-                    except JellyError as error:
-                        error.message = batch.first_frame + i
-                        raise
-                    a = &batch.a
-                    row = first
+                lines = self.write(&t, &row, end, NO_LIMIT)
+                if lines is not None:
+                    found.append(lines)
+                    i += 1
                     continue
-                lines = PyBytes_FromStringAndSize(NULL, n)
-                begin_part(&t, <uint8_t*>PyBytes_AS_STRING(lines), n)
-                with nogil:
-                    put_rows(&t, first, end)
-                found.append(lines)
-                i += 1
+                try:
+                    batch = self.refit(&t, batch, row)
+                except JellyError as error:
+                    error.message = batch.first_frame + i
+                    raise
+                a = &batch.a
+                row = first
         finally:
             free(t.of_term)
         return found

@@ -7,7 +7,7 @@ there. Results that come before the head are kept until it is known.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
-from jelly._core.base.characters cimport PASS_WIDE, STOP_WIDE, find_stop, hex_digit, is_digit, is_letter
+from jelly._core.base.characters cimport PASS_WIDE, STOP_WIDE, find_stop, hex_digit, is_digit, is_letter, skip_digits
 from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.fault cimport DEPTH, JSON_DEPTH, NEED_MORE, NEED_TABLES, NOT_UTF8, OK, fail
 from jelly._core.base.protobuf cimport Reader, put_byte, put_bytes
@@ -21,10 +21,10 @@ from jelly._core.results.rows cimport (
 cdef enum:
     # Where the reader is: each from IN_RESULTS on is in the one before it.
     AT_BEGIN = 0
-    AT_DOCUMENT_END = 1
-    IN_DOCUMENT = 2
-    IN_RESULTS = 3
-    IN_ROWS = 4
+    AT_DOCUMENT_END
+    IN_DOCUMENT
+    IN_RESULTS
+    IN_ROWS
 
 cdef enum:
     # No fault: an object or array ended.
@@ -181,12 +181,6 @@ cdef inline int take_items(TextRows* t, uint8_t bracket, int why, Item item, Val
         if status == OK:
             status = item(t, &key, v, n)
     return OK if status == CLOSED else status
-
-
-cdef const uint8_t* skip_digits(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    while at < end and is_digit(at[0]):
-        at += 1
-    return at
 
 
 cdef bint is_number(const uint8_t* at, const uint8_t* end) noexcept nogil:

@@ -7,10 +7,10 @@ from libc.string cimport memchr, memcmp, memmove
 
 from jelly._core.base.batch cimport clear_interner, init_interner, make_results
 from jelly._core.base.characters cimport column_of
-from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport DOCUMENT_LIMIT, FULL, NEED_MORE, NEED_TABLES, OK, fail, fault_error
-from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, take_span
+from jelly._core.base.objects cimport hold
+from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, take_span, texts_of
 from jelly._core.base.push_reader cimport PushReader
 from jelly._core.ntriples.term_reader cimport forget_tokens
 from jelly._core.results.json_reader cimport take_json
@@ -83,13 +83,10 @@ cdef class TextResultReader(PushReader):
     @property
     def variables(self) -> tuple | None:
         """The names of the variables, without ``?``; None before they are read. The answer of an ASK query has none."""
-        claim(&self.claimed, self)
-        try:
-            if self.t.answer != NO_ANSWER:
-                return ()
-            return self.find_names() if self.t.begun else None
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        if self.t.answer != NO_ANSWER:
+            return ()
+        return self.find_names() if self.t.begun else None
 
     @property
     def boolean(self) -> bool | None:
@@ -99,15 +96,12 @@ cdef class TextResultReader(PushReader):
     @property
     def links(self) -> tuple:
         """IRIs of further information."""
-        claim(&self.claimed, self)
-        try:
-            return list_of(&self.t.links)
-        finally:
-            give_back(&self.claimed)
+        held = hold(&self.claimed, self)
+        return texts_of(&self.t.links)
 
     cdef tuple find_names(self):
         if self.names is None:
-            self.names = list_of(&self.t.names)
+            self.names = texts_of(&self.t.names)
         return self.names
 
     cdef int take_chunk(self) except -1:
@@ -233,14 +227,3 @@ cdef int64_t count_lines(const uint8_t* at, const uint8_t* end) noexcept:
         at += 1
         n += 1
     return n
-
-
-cdef tuple list_of(Writer* texts):
-    """Texts that have their lengths before them."""
-    cdef Reader r, text
-    found = []
-    r.at = texts.buf
-    r.end = r.at + texts.n
-    while r.at < r.end and take_span(&r, &text) == 0:
-        found.append((<const char*>text.at)[:text.end - text.at].decode())
-    return tuple(found)

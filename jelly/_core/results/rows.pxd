@@ -16,57 +16,57 @@ cdef enum:
 cdef enum:
     # What EXPECTED names, see fault.pyx.
     OF_JSON_VALUE = 0
-    OF_STRING = 1
-    OF_COLON = 2
-    OF_BRACE = 3
-    OF_BRACKET = 4
-    OF_ESCAPE = 5
-    OF_END = 6
-    OF_VARIABLE = 7
-    OF_TAG = 8
-    OF_NAME = 9
-    OF_TAG_END = 10
-    OF_EQUALS = 11
-    OF_QUOTE = 12
-    OF_REFERENCE = 13
-    OF_MARKUP = 14
-    OF_REST = 15
+    OF_STRING
+    OF_COLON
+    OF_BRACE
+    OF_BRACKET
+    OF_ESCAPE
+    OF_END
+    OF_VARIABLE
+    OF_TAG
+    OF_NAME
+    OF_TAG_END
+    OF_EQUALS
+    OF_QUOTE
+    OF_REFERENCE
+    OF_MARKUP
+    OF_REST
 
 
 cdef enum:
     # What BAD_RESULTS says.
     NO_OBJECT = 0
-    NO_SET = 1
-    BOTH_SETS = 2
-    NO_TRUTH = 3
-    NO_TEXT = 4
-    NOT_TERM = 5
-    STANDS_TWICE = 6
-    HALF_PAIR = 7
-    LATE_VARIABLE = 8
-    NO_SPARQL = 9
-    NO_PART = 10
-    NO_BINDING = 11
-    NO_RESULTS = 12
+    NO_SET
+    BOTH_SETS
+    NO_TRUTH
+    NO_TEXT
+    NOT_TERM
+    STANDS_TWICE
+    HALF_PAIR
+    LATE_VARIABLE
+    NO_SPARQL
+    NO_PART
+    NO_BINDING
+    NO_RESULTS
 
 
 cdef enum:
     # What BAD_XML says.
     MISMATCHED = 0
-    UNDEFINED = 1
-    UNDECLARED = 2
-    SAME_ATTRIBUTE = 3
-    BAD_CHARACTER = 4
-    BAD_COMMENT = 5
-    BAD_RESERVED = 6
+    UNDEFINED
+    UNDECLARED
+    SAME_ATTRIBUTE
+    BAD_CHARACTER
+    BAD_COMMENT
+    BAD_RESERVED
 
 
 cdef enum:
     # What JSON and XML call a term.
     URI = 0
-    BNODE = 1
-    LITERAL = 2
-    TRIPLE = 3
+    BNODE
+    LITERAL
+    TRIPLE
 
 
 cdef enum:

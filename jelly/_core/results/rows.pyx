@@ -4,7 +4,7 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from jelly._core.base.batch cimport (
-    NO_TERM, add_quoted, free_interner, grow_rows, intern_term, kind_of_direction, split_tag,
+    NO_TERM, add_quoted, drop_terms, free_interner, grow_rows, intern_term, kind_of_direction, split_tag,
 )
 from jelly._core.base.characters cimport INPUT_END, INVALID, describe
 from jelly._core.base.constants cimport MAX_VARIABLES, is_xsd_string
@@ -121,10 +121,7 @@ cdef int begin_row(TextRows* t) noexcept nogil:
 
 cdef void drop_row(TextRows* t) noexcept nogil:
     """Drop the terms of a row that is not whole."""
-    cdef BatchData* b = t.batch
-    b.n_terms = t.terms_before
-    b.n_quoted = t.quoted_before
-    b.n_text = b.start[b.n_terms]
+    drop_terms(t.batch, t.terms_before, t.quoted_before)
 
 
 cdef int end_row(TextRows* t) noexcept nogil:

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t
 from libc.string cimport strlen
 
-from jelly._core.base.batch cimport NO_TERM, len_direction, refuse_term
+from jelly._core.base.batch cimport NO_TERM, len_direction, refuse_term, text_of
 from jelly._core.base.constants cimport MAX_DEPTH, MAX_QUOTED
 from jelly._core.base.fault cimport BAD_TERM, DEPTH, NOT_XML, NO_MEMORY, OK, QUOTED_LIMIT, fail
 from jelly._core.base.kinds cimport (
@@ -13,8 +13,8 @@ from jelly._core.base.protobuf cimport put_byte, reserve, write_byte, write_byte
 from jelly._core.ntriples.term_writer cimport OBJECT, len_term, len_text, nt_put_term, put_text
 
 cdef inline void view_text(BatchData* b, int32_t term, Reader* text) noexcept nogil:
-    text.at = b.text + b.start[term]
-    text.end = b.text + b.start[term + 1]
+    text.at = text_of(b, term)
+    text.end = text_of(b, term + 1)
 
 
 cdef int find_about(TextWriter* d, int32_t term, Reader* about) noexcept nogil:

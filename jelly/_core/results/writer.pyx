@@ -6,9 +6,9 @@ from libc.string cimport memset
 
 from jelly._core.base.batch cimport Batch
 from jelly._core.base.fault cimport Fault
-from jelly._core.base.protobuf cimport Reader, write_bytes
+from jelly._core.base.protobuf cimport Reader, reader_of, write_bytes
 from jelly._core.results.text_writer cimport N_PARTS, N_ROW_PARTS, Encoded, TextWriter, use_syntax, write_text_rows
-from jelly._core.rules.row_writer cimport RowWriter, as_reader
+from jelly._core.rules.row_writer cimport RowWriter
 
 from jelly._core.rules.capabilities import capabilities_of
 from jelly.errors import JellyArgumentError
@@ -53,9 +53,9 @@ cdef class TextResultWriter(RowWriter):
         if self.d.before_cells == NULL:
             raise MemoryError
         for i in range(len(parts)):
-            as_reader(parts[i], &self.d.parts[i])
+            self.d.parts[i] = reader_of(parts[i])
         for i in range(len(before_cells)):
-            as_reader(before_cells[i], &self.d.before_cells[i])
+            self.d.before_cells[i] = reader_of(before_cells[i])
 
     def __dealloc__(self):
         self.unload()
@@ -65,8 +65,7 @@ cdef class TextResultWriter(RowWriter):
         free(self.d.scratch.buf)
 
     cdef int start(self) except -1:
-        cdef Reader head
-        as_reader(self.head, &head)
+        cdef Reader head = reader_of(self.head)
         write_bytes(&self.d.out, head.at, head.end - head.at)
         return 0
 

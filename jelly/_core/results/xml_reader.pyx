@@ -24,24 +24,24 @@ cdef enum:
     # What an element is: one of the terms, or the words of `open_element`.
     OTHER = -1
     BINDING = 4
-    RESULT = 5
-    VARIABLE = 6
-    RESULTS = 7
-    SUBJECT = 8
-    PREDICATE = 9
-    OBJECT = 10
-    LINK = 11
-    BOOLEAN = 12
-    SPARQL = 13
+    RESULT
+    VARIABLE
+    RESULTS
+    SUBJECT
+    PREDICATE
+    OBJECT
+    LINK
+    BOOLEAN
+    SPARQL
 
 cdef enum:
     # Namespaces: the words of `declare`.
     OTHER_SPACE = 0
-    SPARQL_SPACE = 1
-    ITS_SPACE = 2
-    XML_SPACE = 3
-    XMLNS_SPACE = 4
-    NO_SPACE = 5
+    SPARQL_SPACE
+    ITS_SPACE
+    XML_SPACE
+    XMLNS_SPACE
+    NO_SPACE
 
 
 # ---- namespaces and elements

@@ -9,15 +9,15 @@ from jelly._core.results.rows cimport TextRows
 cdef enum:
     # Where characters stand.
     CONTENT = 0
-    ATTRIBUTE = 1
-    CDATA = 2
+    ATTRIBUTE
+    CDATA
 
 cdef enum:
     # Where the reader is.
     AT_BEGIN = 0
-    IN_PROLOG = 1
-    IN_ROOT = 2
-    AFTER_ROOT = 3
+    IN_PROLOG
+    IN_ROOT
+    AFTER_ROOT
 
 cdef enum:
     # Attributes of a tag.

@@ -3,7 +3,7 @@
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memset
 
-from jelly._core.base.characters cimport is_digit
+from jelly._core.base.characters cimport is_digit, small_hex
 from jelly._core.base.fault cimport NO_MEMORY
 
 cdef enum:
@@ -37,10 +37,6 @@ cdef void free_labels(Labels* t) noexcept nogil:
     memset(t, 0, sizeof(Labels))
 
 
-cdef inline int hex_value(uint8_t byte) noexcept nogil:
-    return byte - 0x30 if is_digit(byte) else byte - 0x57 if 0x61 <= byte <= 0x66 else -1
-
-
 cdef bint parse_made_up(const uint8_t* label, int64_t n, uint64_t* high, uint64_t* low) noexcept nogil:
     cdef int64_t i
     cdef int digit
@@ -48,7 +44,7 @@ cdef bint parse_made_up(const uint8_t* label, int64_t n, uint64_t* high, uint64_
     if n < MADE_MIN or n > MADE_MAX or is_digit(label[0]):
         return False
     for i in range(n):
-        digit = hex_value(label[i])
+        digit = small_hex(label[i])
         if digit < 0:
             return False
         high[0] = high[0] << 4 | low[0] >> 60

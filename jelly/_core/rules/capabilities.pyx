@@ -8,8 +8,9 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcpy, memset
 
-from jelly._core.base.batch cimport NO_TERM, BatchData, len_of, load_row
+from jelly._core.base.batch cimport NO_TERM, BatchData, column_of, has_kind, len_of, load_row, text_of
 from jelly._core.base.batch_concat cimport replace_labels
+from jelly._core.base.characters cimport skip_scheme
 from jelly._core.base.constants cimport MAX_DEPTH, RDF_NAMESPACE
 from jelly._core.base.kinds cimport (
     COMPOUND, KIND_ANY, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TYPED, KIND_VARIABLE, LITERALS, NODES, N_KINDS,
@@ -18,9 +19,9 @@ from jelly._core.base.kinds cimport (
 from jelly._core.rules.patch_operations cimport is_change
 from jelly._core.rules.iri cimport find_iri_fault
 from jelly._core.rules.term_rules cimport (
-    BAD_DATATYPE, BAD_DIRECTION, BAD_GRAPH, BAD_IRI, BAD_LABEL, BAD_NAME, BAD_PATTERN, BAD_PLACE, BAD_TAG, BAD_TEXT,
-    HELD, IN_CELL, IN_TRIPLE, IRIS_ANY, IRIS_BARE, IRIS_NOT_BNODE, TAGS_ANY, TEXT_ANY, check_name, check_term, find_name,
-    has_scheme, is_ntriples_label, len_escaped, put_escaped,
+    BAD_DATATYPE, BAD_DIRECTION, BAD_GRAPH, BAD_IRI, BAD_LABEL, BAD_NAME, BAD_PATTERN, BAD_PLACE, BAD_TAG, BAD_TEXT, HELD,
+    IN_CELL, IN_TRIPLE, IRIS_ANY, IRIS_BARE, IRIS_NOT_BNODE, TAGS_ANY, TEXT_ANY, check_name, check_term, find_name,
+    is_ntriples_label, len_escaped, put_escaped,
 )
 
 import numpy
@@ -98,7 +99,7 @@ cdef void check_terms(Check* c) noexcept nogil:
         check_kind(c, KIND_BNODE)
         check_kind(c, KIND_LANG)
         for kind in range(N_KINDS):
-            if among(kind, STANDING & ~(NODES | LITERALS)) and memchr(b.kind, kind, b.n_terms) != NULL:
+            if among(kind, STANDING & ~(NODES | LITERALS)) and has_kind(b, kind):
                 c.kinds |= 1 << kind
     else:
         bare = r.iris == IRIS_BARE or r.iris == IRIS_NOT_BNODE
@@ -110,7 +111,7 @@ cdef void check_terms(Check* c) noexcept nogil:
             if among(kind, literals):
                 continue
             if kind == KIND_IRI and bare:
-                at = b.text + b.start[term]
+                at = text_of(b, term)
                 if len_of(b, term) < 2 or (at[0] != 0x5F and at[0] != 0x3C):
                     continue
             why = check_term(b, r, term)
@@ -148,10 +149,10 @@ cdef int find_in_term(Check* c, int32_t term, int place, int depth) noexcept nog
             c.term = aux
             return c.bad[aux]
     if c.r.inner_labels and kind == KIND_BNODE and IN_TRIPLE <= place < IN_CELL:
-        if not is_ntriples_label(b.text + b.start[term], b.text + b.start[term + 1]):
+        if not is_ntriples_label(text_of(b, term), text_of(b, term + 1)):
             return BAD_LABEL
     if c.r.names and (place == 1 or place == IN_TRIPLE + 1):
-        if check_name(b.text + b.start[term], b.text + b.start[term + 1]) != HELD:
+        if check_name(text_of(b, term), text_of(b, term + 1)) != HELD:
             return BAD_NAME
     if among(kind, COMPOUND) and 0 <= aux < b.n_quoted and not c.done[aux] and depth < MAX_DEPTH:
         c.done[aux] = True
@@ -169,13 +170,11 @@ cdef inline bint may_stand(BatchData* b, int allowed, int32_t term) noexcept nog
 cdef bint has_bad_kinds(Check* c, int slots, const int64_t* chosen, int64_t n) noexcept nogil:
     """Whether a column has a term of a kind that is not allowed there. A quick test, as nearly all Batches pass it."""
     cdef BatchData* b = c.b
-    cdef int32_t* column[4]
     cdef int32_t* ids
     cdef int64_t i
     cdef int slot, allowed
-    column[0], column[1], column[2], column[3] = b.s, b.p, b.o, b.g
     for slot in range(4):
-        ids = column[slot]
+        ids = column_of(b, slot)[0]
         allowed = c.r.kinds[slot]
         if ids == NULL or not (slots >> slot) & 1 or not c.kinds & STANDING & ~allowed:
             continue
@@ -223,15 +222,15 @@ cdef int find_in_cells(Check* c) noexcept nogil:
 cdef int64_t len_held(void* bad, const BatchData* b, int32_t term) noexcept nogil:
     """The bytes that `put_held` writes."""
     if (<const int8_t*>bad)[term] == BAD_LABEL:
-        return len_escaped(b.text + b.start[term], b.text + b.start[term + 1])
+        return len_escaped(text_of(b, term), text_of(b, term + 1))
     return len_of(b, term)
 
 
 cdef uint8_t* put_held(void* bad, uint8_t* out, const BatchData* b, int32_t term) noexcept nogil:
     """Write the label of a blank node, or another one that is held."""
     if (<const int8_t*>bad)[term] == BAD_LABEL:
-        return put_escaped(out, b.text + b.start[term], b.text + b.start[term + 1])
-    memcpy(out, b.text + b.start[term], len_of(b, term))
+        return put_escaped(out, text_of(b, term), text_of(b, term + 1))
+    memcpy(out, text_of(b, term), len_of(b, term))
     return out + len_of(b, term)
 
 
@@ -481,7 +480,7 @@ cdef object _iri_reason(str text, int iris):
     cdef int64_t fault
     if iris == IRIS_NOT_BNODE or iris == IRIS_BARE:
         return "it begins with _: or <<, and would be read as another kind of term"
-    if not has_scheme(at, at + len(data)):
+    if skip_scheme(at, at + len(data)) == NULL:
         return "it is relative"
     fault = find_iri_fault(at, len(data))
     if 0 <= fault < len(data):

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint64_t
 
-from jelly._core.base.characters cimport describe, is_digit, is_letter, width
+from jelly._core.base.characters cimport describe, hex_digit, is_digit, skip_digits, skip_scheme, width
 
 # Classes of ASCII characters, a bit each: those below 64, and those from 64 on.
 cdef extern from *:
@@ -19,7 +19,7 @@ cdef extern from *:
 
 
 cdef inline bint is_hex(uint8_t byte) noexcept nogil:
-    return is_digit(byte) or 0x61 <= (byte | 0x20) <= 0x66
+    return hex_digit(byte) >= 0
 
 
 cdef inline bint is_wide(int64_t c, bint private) noexcept nogil:
@@ -134,25 +134,18 @@ cdef const uint8_t* skip_authority(const uint8_t* at, const uint8_t* end) noexce
     else:
         at = skip_class(at, end, NAME_LOW, NAME_HIGH, False)
     if at < end and at[0] == 0x3A:
-        at += 1
-        while at < end and is_digit(at[0]):
-            at += 1
+        at = skip_digits(at + 1, end)
     return at
 
 
 cdef int64_t find_iri_fault(const uint8_t* text, int64_t n) noexcept nogil:
     """Offset of the first byte that makes a UTF-8 text not an IRI; -1 if it is one. 0: it has no scheme."""
     cdef const uint8_t* end = text + n
-    cdef const uint8_t* at = text
+    cdef const uint8_t* at = skip_scheme(text, end)
     cdef uint64_t low = NAME_LOW | BIT(0x3A) | BIT(0x2F)  # pchar and /
     cdef uint64_t high = NAME_HIGH | BIT(0x40)
-    if n == 0 or not is_letter(text[0]):
+    if at == NULL:
         return 0
-    while at < end and (is_letter(at[0]) or is_digit(at[0]) or at[0] == 0x2B or at[0] == 0x2D or at[0] == 0x2E):
-        at += 1
-    if at == end or at[0] != 0x3A:
-        return 0
-    at += 1
     if end - at >= 2 and at[0] == 0x2F and at[1] == 0x2F:
         at = skip_authority(at + 2, end)
         if at < end and at[0] != 0x2F and at[0] != 0x3F and at[0] != 0x23:

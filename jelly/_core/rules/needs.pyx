@@ -4,7 +4,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, TermView, need_statements, view_term
+from jelly._core.base.batch cimport NO_TERM, Batch, BatchData, TermView, column_of, need_statements, view_term
 from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.kinds cimport COMPOUND, KIND_IRI, KIND_TYPED, NODES, among, plain_kinds
 from jelly._core.rules.patch_operations cimport is_change
@@ -124,6 +124,7 @@ cdef void count_entries(BatchData* a, int32_t term, Count* count, int depth) noe
 cdef int look(BatchData* a, Needs* needs) noexcept nogil:
     """The needs of the quoted triples of a Batch; -1 without memory."""
     cdef int64_t i
+    cdef int slot
     cdef Count count
     count.seen = <int64_t*>calloc(2 * a.n_terms + 1, sizeof(int64_t))
     if count.seen == NULL:
@@ -135,11 +136,8 @@ cdef int look(BatchData* a, Needs* needs) noexcept nogil:
         needs.star = True
         count.row = i + 1
         count.names = count.datatypes = 0
-        count_entries(a, a.s[i], &count, 0)
-        count_entries(a, a.p[i], &count, 0)
-        count_entries(a, a.o[i], &count, 0)
-        if a.g != NULL:
-            count_entries(a, a.g[i], &count, 0)
+        for slot in range(a.arity):
+            count_entries(a, column_of(a, slot)[0][i], &count, 0)
         needs.names = max(needs.names, count.names)
         needs.datatypes = max(needs.datatypes, count.datatypes)
     free(count.seen)

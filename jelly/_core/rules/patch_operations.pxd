@@ -16,8 +16,8 @@ cdef enum:
 cdef enum:
     # The last transaction row. It is unknown if reading begins at a keyframe.
     CLOSED = 0
-    OPEN = 1
-    EITHER = 2
+    OPEN
+    EITHER
 
 cdef enum:
     # The place of a row in a stream of patches is 4 times the number of patches that end before it, plus one of these.

@@ -5,7 +5,8 @@ from libc.stdint cimport int64_t
 from jelly._core.base.batch cimport Batch
 from jelly._core.base.claim cimport Claim
 from jelly._core.base.fault cimport Fault
-from jelly._core.base.protobuf cimport Reader, Writer
+from jelly._core.base.objects cimport Hold
+from jelly._core.base.protobuf cimport Writer
 from jelly._core.rules.capabilities cimport Capabilities
 
 
@@ -31,7 +32,4 @@ cdef class RowWriter:
     # Methods that subclasses call.
     cdef object take_error(self, int64_t row)
     cdef bytes take_out(self)
-    cdef int enter(self) except -1
-
-
-cdef void as_reader(bytes text, Reader* r)
+    cdef Hold enter(self)

@@ -1,11 +1,11 @@
 """RowWriter: the base of writers whose Batches are written row by row, part by part. Independent of formats."""
 
-from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
-from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport fault_error
+from jelly._core.base.objects cimport hold
+from jelly._core.base.protobuf cimport written
 
 from jelly.errors import JellyArgumentError, JellyOptionsError
 
@@ -57,50 +57,40 @@ cdef class RowWriter:
         if size < 1:
             raise JellyArgumentError("size must be at least 1")
         batch = self.fit(batch)
-        self.enter()
+        held = self.enter()
         self.open = True
         try:
-            try:
-                self.row = self.name = 0
-                self.load(batch)
-            finally:
-                give_back(&self.claimed)
+            self.row = self.name = 0
+            self.load(batch)
+            held = None
             while self.row < batch.a.n_rows or self.name < batch.a.n_names or self.out.n > 0:
-                claim(&self.claimed, self)
-                try:
-                    with nogil:
-                        status = self.write(size)
-                    if status < 0:
-                        raise self.take_error(batch.first_row + self.row)
-                    part = self.take_out()
-                finally:
-                    give_back(&self.claimed)
+                held = hold(&self.claimed, self)
+                with nogil:
+                    status = self.write(size)
+                if status < 0:
+                    raise self.take_error(batch.first_row + self.row)
+                part = self.take_out()
+                held = None
                 yield part
         finally:
+            held = None
             self.unload()
             self.open = False
 
-    cdef int enter(self) except -1:
+    cdef Hold enter(self):
         """Claim the writer, between two Batches, and begin if that is still to do."""
-        claim(&self.claimed, self)
-        try:
-            if self.open:
-                raise JellyOptionsError("the last Batch is not written to its end: take all of its chunks first")
-            if not self.started:
-                self.start()
-            self.started = True
-        except BaseException:
-            give_back(&self.claimed)
-            raise
-        return 0
+        held = hold(&self.claimed, self)
+        if self.open:
+            raise JellyOptionsError("the last Batch is not written to its end: take all of its chunks first")
+        if not self.started:
+            self.start()
+        self.started = True
+        return held
 
     def close(self) -> bytes:
         """The rest to write: where there was no Batch, what comes before them, and what comes after all."""
-        self.enter()
-        try:
-            return self.take_out() + self.foot
-        finally:
-            give_back(&self.claimed)
+        held = self.enter()
+        return self.take_out() + self.foot
 
     cdef object take_error(self, int64_t row):
         """The exception of the fault; what was being written is dropped."""
@@ -110,11 +100,6 @@ cdef class RowWriter:
         return error
 
     cdef bytes take_out(self):
-        cdef bytes data = (<const char*>self.out.buf)[:self.out.n]
+        cdef bytes data = written(self.out)
         self.out.n = 0
         return data
-
-
-cdef void as_reader(bytes text, Reader* r):
-    r.at = <const uint8_t*><const char*>text
-    r.end = r.at + len(text)

@@ -33,16 +33,16 @@ cdef enum:
 cdef enum:
     # Reasons why a term cannot be held.
     HELD = 0
-    BAD_LABEL = 1
-    BAD_TAG = 2
-    BAD_DIRECTION = 3
-    BAD_IRI = 4
-    BAD_TEXT = 5
-    BAD_DATATYPE = 6
-    BAD_NAME = 7
-    BAD_PLACE = 8
-    BAD_GRAPH = 9
-    BAD_PATTERN = 10
+    BAD_LABEL
+    BAD_TAG
+    BAD_DIRECTION
+    BAD_IRI
+    BAD_TEXT
+    BAD_DATATYPE
+    BAD_NAME
+    BAD_PLACE
+    BAD_GRAPH
+    BAD_PATTERN
 
 
 ctypedef struct Rules:
@@ -61,7 +61,6 @@ ctypedef struct Rules:
 cdef int check_term(BatchData* b, Rules* r, int32_t term) noexcept nogil
 cdef const uint8_t* find_name(const uint8_t* begin, const uint8_t* end) noexcept nogil
 cdef int check_name(const uint8_t* begin, const uint8_t* end) noexcept nogil
-cdef bint has_scheme(const uint8_t* at, const uint8_t* end) noexcept nogil
 cdef int64_t len_escaped(const uint8_t* at, const uint8_t* end) noexcept nogil
 cdef uint8_t* put_escaped(uint8_t* out, const uint8_t* at, const uint8_t* end) noexcept nogil
 cdef bint is_escaped(const uint8_t* at, const uint8_t* end) noexcept nogil

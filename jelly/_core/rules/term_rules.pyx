@@ -2,8 +2,8 @@
 
 from libc.string cimport memcmp, memcpy
 
-from jelly._core.base.batch cimport len_of
-from jelly._core.base.characters cimport describe, is_digit, is_label_letter, is_letter, len_character
+from jelly._core.base.batch cimport len_of, text_of
+from jelly._core.base.characters cimport describe, is_digit, is_label_letter, is_letter, len_character, skip_scheme, small_hex
 from jelly._core.base.constants cimport N_RDF_NAMESPACE, RDF_NAMESPACE, is_tag_datatype
 from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TYPED, LITERALS, among
 from jelly._core.rules.iri cimport find_iri_fault
@@ -39,7 +39,7 @@ cdef bint is_escaped(const uint8_t* at, const uint8_t* end) noexcept nogil:
     found = at == end or is_digit(at[0])
     while at < end:
         if at[0] == 0x5F:
-            if end - at < 3 or not is_small_hex(at[1]) or not is_small_hex(at[2]):
+            if end - at < 3 or small_hex(at[1]) < 0 or small_hex(at[2]) < 0:
                 return False
             found = True
             at += 3
@@ -48,10 +48,6 @@ cdef bint is_escaped(const uint8_t* at, const uint8_t* end) noexcept nogil:
         else:
             return False
     return found
-
-
-cdef inline bint is_small_hex(uint8_t byte) noexcept nogil:
-    return is_digit(byte) or 0x61 <= byte <= 0x66
 
 
 cdef bint is_xml_text(const uint8_t* at, const uint8_t* end) noexcept nogil:
@@ -65,14 +61,6 @@ cdef bint is_xml_text(const uint8_t* at, const uint8_t* end) noexcept nogil:
     return True
 
 
-cdef bint has_scheme(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    if at == end or not is_letter(at[0]):
-        return False
-    while at < end and (is_letter(at[0]) or is_digit(at[0]) or at[0] == 0x2B or at[0] == 0x2D or at[0] == 0x2E):
-        at += 1
-    return at < end and at[0] == 0x3A
-
-
 cdef bint is_held_iri(Rules* r, const uint8_t* at, const uint8_t* end) noexcept nogil:
     if r.texts == TEXT_XML and not is_xml_text(at, end):
         return False
@@ -81,7 +69,7 @@ cdef bint is_held_iri(Rules* r, const uint8_t* at, const uint8_t* end) noexcept 
     if r.iris == IRIS_NOT_BNODE or r.iris == IRIS_BARE:
         return not (starts_with(at, end, b"_:", 2) or (r.iris == IRIS_BARE and starts_with(at, end, b"<<", 2)))
     if r.iris == IRIS_PLAIN:
-        if not has_scheme(at, end):
+        if skip_scheme(at, end) == NULL:
             return False
         while at < end:
             if len_character(at[0], True) > 1:
@@ -144,8 +132,8 @@ cdef int check_name(const uint8_t* begin, const uint8_t* end) noexcept nogil:
 cdef int check_term(BatchData* b, Rules* r, int32_t term) noexcept nogil:
     """The reason why the text of a term cannot be held in any place. Terms that it refers to are checked separately."""
     cdef int kind = b.kind[term]
-    cdef const uint8_t* at = b.text + b.start[term]
-    cdef const uint8_t* end = b.text + b.start[term + 1]
+    cdef const uint8_t* at = text_of(b, term)
+    cdef const uint8_t* end = text_of(b, term + 1)
     cdef int32_t aux
     if kind == KIND_IRI:
         return HELD if r.iris == IRIS_ANY or is_held_iri(r, at, end) else BAD_IRI
@@ -159,10 +147,10 @@ cdef int check_term(BatchData* b, Rules* r, int32_t term) noexcept nogil:
         aux = b.aux[term]
         if aux < 0 or aux >= b.n_terms:
             return HELD  # writers report the invalid id
-        return check_tag(r, b.kind[aux], b.text + b.start[aux], b.text + b.start[aux + 1])
+        return check_tag(r, b.kind[aux], text_of(b, aux), text_of(b, aux + 1))
     if kind == KIND_TYPED and r.tagged:
         aux = b.aux[term]
-        if 0 <= aux < b.n_terms and is_tag_datatype(b.text + b.start[aux], len_of(b, aux)):
+        if 0 <= aux < b.n_terms and is_tag_datatype(text_of(b, aux), len_of(b, aux)):
             return BAD_DATATYPE
     return HELD
 

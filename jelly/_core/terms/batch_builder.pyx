@@ -20,6 +20,7 @@ from jelly._core.base.kinds cimport (
     COMPOUND, KIND_ANY, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL,
     KIND_TYPED, KIND_VARIABLE, among,
 )
+from jelly._core.base.memory cimport prefetch
 from jelly._core.base.objects cimport hold
 from jelly._core.terms.model cimport (
     IRI, AnyTerm, BlankNode, DefaultGraph, Literal, QuotedTriple, Variable, of_library, split_language,
@@ -42,16 +43,6 @@ _WRITERS = {"rdflib": "jelly.rdflib", "pyoxigraph": "jelly.oxigraph"}
 cdef extern from "Python.h":
     # Without the check of Cython, which would raise a UnicodeEncodeError that does not name the term.
     const char* utf8_or_null "PyUnicode_AsUTF8AndSize"(object text, Py_ssize_t* n) noexcept
-
-cdef extern from *:
-    """
-    #if defined(__GNUC__) || defined(__clang__)
-    #define JELLY_PREFETCH(address) __builtin_prefetch(address)
-    #else
-    #define JELLY_PREFETCH(address) ((void)(address))
-    #endif
-    """
-    void prefetch "JELLY_PREFETCH"(const void* address) noexcept nogil
 
 cdef enum:
     # Number of statements taken from an iterator at a time.
@@ -257,14 +248,13 @@ cdef class BatchBuilder:
 
     cdef int64_t add_terms(self, object s, object p, object o, object g) except -1:
         """Append a row. Return the number of rows."""
-        cdef int32_t graph = NO_TERM
+        cdef int32_t[4] ids
         check_free(self.filled)
-        cdef int32_t subject = self.find(s)
-        cdef int32_t predicate = self.find(p)
-        cdef int32_t object_ = self.find(o)
-        if g is not None:
-            graph = self.find_graph(g)
-        self.checked(add_row(&self.filled.a, subject, predicate, object_, graph))
+        ids[0] = self.find(s)
+        ids[1] = self.find(p)
+        ids[2] = self.find(o)
+        ids[3] = NO_TERM if g is None else self.find_graph(g)
+        self.checked(add_row(&self.filled.a, ids))
         return self.filled.a.n_rows if self.filled.a.n_text < ENOUGH_TEXT else MAX_ROWS
 
     cpdef int64_t add(self, object item) except -1:
@@ -529,6 +519,7 @@ def _make_batch(int arity, terms=(), rows=(), quoted=(), frames=(), namespaces=(
     ``variables`` it is one of query results."""
     cdef Batch batch = new_batch(arity, 0, 0, 0, 1 << 20)
     cdef bytes text
+    cdef int32_t[4] ids
     if variables is not None:
         make_results(batch, variables, len(rows))
         for i, id in enumerate(id for row in rows for id in row):
@@ -538,7 +529,9 @@ def _make_batch(int arity, terms=(), rows=(), quoted=(), frames=(), namespaces=(
     for kind, aux, text in terms:
         append_term(&batch.a, kind, aux, <const uint8_t*><const char*>text, len(text))
     for row in rows:
-        add_row(&batch.a, row[0], row[1], row[2], row[3] if arity == 4 else NO_TERM)
+        for slot, id in enumerate((*row, NO_TERM)[:4]):
+            ids[slot] = id
+        add_row(&batch.a, ids)
     for s, p, o in quoted:
         add_quoted(&batch.a, s, p, o)
         batch.a.n_terms -= 1  # the terms given have their own

@@ -6,7 +6,9 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
-from jelly._core.base.batch cimport NO_TERM, UNSET, BatchData, len_direction, len_of, load_row, need_statements, new_batch
+from jelly._core.base.batch cimport (
+    NO_TERM, UNSET, BatchData, len_direction, len_of, load_row, need_statements, new_batch, text_of,
+)
 from jelly._core.base.batch_concat cimport copy_term
 from jelly._core.base.claim cimport Claim, claim, give_back, keep_made, load_made
 from jelly._core.base.constants cimport NO_LIMIT
@@ -139,7 +141,7 @@ cdef class Materializer:
 
     cdef str text(self, int32_t term):
         cdef BatchData* a = &self.batch.a
-        return make_str(a.text + a.start[term], len_of(a, term))
+        return make_str(text_of(a, term), len_of(a, term))
 
     cdef PyObject* make(self, int32_t term) except NULL:
         cdef BatchData* a = &self.batch.a
@@ -194,7 +196,7 @@ cdef class Materializer:
             made = <PyObject*>load_made(<void**>&self.made[aux])
             found = <object>(self.keep(aux, self.make_text(aux, True)) if made == NULL else made)
         return self.library.make(
-            a.kind[term], found, a.text + a.start[term], len_of(a, term), remember
+            a.kind[term], found, text_of(a, term), len_of(a, term), remember
         )
 
     cdef object foreign(self, int64_t row):

@@ -124,7 +124,14 @@ cdef bint same_triples(QuotedTriple x, QuotedTriple y):
     return x.s == y.s and x.p == y.p and x.o == y.o
 
 
+cdef inline bint comparable(object x, object y, int op):
+    """Whether two terms of one class are asked whether they are equal."""
+    return type(x) is type(y) and (op == Py_EQ or op == Py_NE)
+
+
 cdef object ordered(object x, object y, int op):
+    if op == Py_EQ or op == Py_NE:
+        return NotImplemented
     if type(x) is IRI and type(y) is IRI:
         return PyObject_RichCompare((<IRI>x).value, (<IRI>y).value, op)
     return _order().ordered(x, y, op)
@@ -162,10 +169,8 @@ cdef class IRI:
         return hash(self.value)
 
     def __richcmp__(self, other, int op):
-        if op != Py_EQ and op != Py_NE:
+        if not comparable(self, other, op):
             return ordered(self, other, op)
-        if type(other) is not IRI:
-            return NotImplemented
         return (self.value == (<IRI>other).value) == (op == Py_EQ)
 
     def __str__(self):
@@ -207,10 +212,8 @@ cdef class BlankNode:
         return hash(self.value) ^ 0x5BD1E995
 
     def __richcmp__(self, other, int op):
-        if op != Py_EQ and op != Py_NE:
+        if not comparable(self, other, op):
             return ordered(self, other, op)
-        if type(other) is not BlankNode:
-            return NotImplemented
         return (self.value == (<BlankNode>other).value) == (op == Py_EQ)
 
     def __str__(self):
@@ -345,10 +348,8 @@ cdef class Literal:
 
     def __richcmp__(self, other, int op):
         cdef Literal x
-        if op != Py_EQ and op != Py_NE:
+        if not comparable(self, other, op):
             return ordered(self, other, op)
-        if type(other) is not Literal:
-            return NotImplemented
         x = other
         same = self.value == x.value and self.base == x.base and self.language == x.language and self.typed == x.typed
         return same == (op == Py_EQ)
@@ -404,10 +405,8 @@ cdef class Variable:
         return hash(self.value) ^ 0x1B873593
 
     def __richcmp__(self, other, int op):
-        if op != Py_EQ and op != Py_NE:
+        if not comparable(self, other, op):
             return ordered(self, other, op)
-        if type(other) is not Variable:
-            return NotImplemented
         return (self.value == (<Variable>other).value) == (op == Py_EQ)
 
     def __str__(self):
@@ -526,10 +525,8 @@ cdef class QuotedTriple:
         return found
 
     def __richcmp__(self, other, int op):
-        if op != Py_EQ and op != Py_NE:
+        if not comparable(self, other, op):
             return ordered(self, other, op)
-        if type(other) is not QuotedTriple:
-            return NotImplemented
         return same_triples(self, other) == (op == Py_EQ)
 
     def __str__(self):

@@ -2,7 +2,7 @@
 
 cimport cython
 from cpython.object cimport Py_EQ, Py_NE
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from jelly._core.base.batch cimport NO_TERM, add_operations, add_row, add_term, check_free, load_row, need_statements
 from jelly._core.base.claim cimport Claim, claim, give_back
@@ -372,18 +372,18 @@ cdef class OperationBatchBuilder(BatchBuilder):
     cdef int64_t add_operation(self, int op, str name=None, object iri=None, object value=None, object graph=None) except -1:
         """A row without a statement."""
         cdef bytes text
-        cdef int32_t s = NO_TERM
+        cdef int32_t[4] ids
         check_free(self.filled)
-        cdef int32_t p = NO_TERM if iri is None else self.find(iri)
-        cdef int32_t o = NO_TERM if value is None else self.find(value)
-        cdef int32_t g = NO_TERM if graph is None else self.find_graph(graph)
+        ids[0] = NO_TERM
+        ids[1] = NO_TERM if iri is None else self.find(iri)
+        ids[2] = NO_TERM if value is None else self.find(value)
+        ids[3] = NO_TERM if graph is None else self.find_graph(graph)
         if name is not None:
             text = utf8_of(name, "the name")
-            s = self.checked(
+            ids[0] = self.checked(
                 add_term(&self.filled.a, KIND_TEXT, NO_TERM, <const uint8_t*><const char*>text, len(text))
             )
-        self.checked(add_row(&self.filled.a, s, p, o, g))
-        self.filled.a.op[self.filled.a.n_rows - 1] = <int8_t>op
+        self.checked(add_row(&self.filled.a, ids, op))
         return self.filled.a.n_rows
 
     def end_patch(self) -> None:

@@ -6,16 +6,13 @@ from libc.stdio cimport snprintf
 
 from jelly._core.base.batch cimport NO_TERM, Batch, add_quoted, add_row, clear_interner, intern_term, new_batch
 from jelly._core.base.claim cimport claim, give_back
-from jelly._core.base.constants cimport XSD_STRING
-from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED
+from jelly._core.base.kinds cimport KIND_BNODE, KIND_IRI, KIND_LITERAL
 from jelly._core.base.objects cimport hold
 from jelly._core.rules.blank_node_label cimport KEPT, Labels, free_labels, number_label
 from jelly._core.terms.batch_builder cimport ENOUGH_TEXT, MAX_COLLECTED_TEXT, BatchBuilder
-from jelly._core.terms.model cimport split_language
 
 from jelly.errors import JellyArgumentError
 
-_XSD_STRING = XSD_STRING.decode()
 
 cdef class QuadBatchBuilder(BatchBuilder):
     """Fills Batches with quads that have ``subject``, ``predicate``, ``object`` and ``graph_name``.
@@ -66,6 +63,7 @@ cdef class QuadBatchBuilder(BatchBuilder):
         self.filled = new_batch(self.arity, self.hint_rows, self.hint_terms, self.hint_text, MAX_COLLECTED_TEXT)
         self.filled.first_row = self.statements
         clear_interner(&self.index)
+        self.forget()
         self.subject = self.graph = None
         return 0
 
@@ -129,13 +127,12 @@ cdef class QuadBatchBuilder(BatchBuilder):
         return self.subject_id
 
     cdef int64_t add_item(self, object quad) except -1:
-        cdef int32_t s = self.find_subject(quad.subject)
-        cdef int32_t p = self.add_term(quad.predicate)
-        cdef int32_t o = self.add_term(quad.object)
-        cdef int32_t g = NO_TERM
-        if self.arity == 4:
-            g = self.find_graph(quad.graph_name)
-        return self.checked(add_row(&self.filled.a, s, p, o, g))
+        cdef int32_t[4] ids
+        ids[0] = self.find_subject(quad.subject)
+        ids[1] = self.add_term(quad.predicate)
+        ids[2] = self.add_term(quad.object)
+        ids[3] = self.find_graph(quad.graph_name) if self.arity == 4 else NO_TERM
+        return self.checked(add_row(&self.filled.a, ids))
 
     cdef int32_t intern(self, int kind, int32_t aux, object text) except -1:
         return BatchBuilder.intern(self, kind, aux, self.mended(text))
@@ -145,7 +142,7 @@ cdef class QuadBatchBuilder(BatchBuilder):
         if kind is self.iri:
             return self.intern(KIND_IRI, NO_TERM, term.value)
         if kind is self.literal:
-            return self.add_literal(term)
+            return self.add_foreign(term, KIND_LITERAL)
         if kind is self.bnode:
             return self.add_blank_node(term.value)
         if kind is self.quoted:
@@ -171,19 +168,10 @@ cdef class QuadBatchBuilder(BatchBuilder):
             raise MemoryError
         return self.checked(intern_term(&self.index, &self.filled.a, KIND_BNODE, NO_TERM, <const uint8_t*>utf8, n))
 
-    cdef int32_t add_literal(self, object term) except -1:
-        value = term.value
-        language = term.language
-        if language is not None:
-            if self.tag is not None:
-                language = self.tag(language)
-            direction = term.direction
-            tag, base = split_language(self.mended(language), None if direction is None else direction.value)
-            return self.intern(KIND_LANG, self.intern(KIND_TEXT + <int>base, NO_TERM, tag), value)
-        datatype = term.datatype.value
-        if datatype == _XSD_STRING:
-            return self.intern(KIND_LITERAL, NO_TERM, value)
-        return self.intern(KIND_TYPED, self.intern(KIND_IRI, NO_TERM, datatype), value)
+    cdef int32_t foreign_tag(self, object language, object direction) except -1:
+        if self.tag is not None:
+            language = self.tag(language)
+        return BatchBuilder.foreign_tag(self, self.mended(language), direction)
 
     cdef object mended(self, object text):
         return self.mend(text) if self.sign is not None and self.sign in text else text

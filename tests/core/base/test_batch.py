@@ -268,7 +268,7 @@ def test_interner_is_never_wrong(terms: list[tuple[int, bytes]]) -> None:
 def test_text_limit() -> None:
     interner = _Interner(100)
     assert interner.intern(LITERAL, -1, b"x" * 60) == 0
-    assert interner.intern(LITERAL, -1, b"y" * 41) == -3
+    assert interner.intern(LITERAL, -1, b"y" * 41) == -298  # TEXT_LIMIT
     assert interner.intern(LITERAL, -1, b"y" * 40) == 1
     assert interner.batch.text.nbytes == 100
 
