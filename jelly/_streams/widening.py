@@ -160,6 +160,10 @@ class WideningEncoder:
     def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
         """Encode a Batch, see `Encoder.encode`. LateError where it needs what cannot be had any more."""
         self.prepare([batch])
+        return self.encode_prepared(batch, keep_frames)
+
+    def encode_prepared(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
+        """Encode a Batch that `prepare` has seen."""
         self._is_fresh = False
         self._is_kept = self._is_kept or bool(keep_frames and (len(batch.frames) or batch.metadata))
         return self._encoder.encode(batch, keep_frames)

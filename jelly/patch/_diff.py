@@ -33,13 +33,6 @@ if TYPE_CHECKING:
 
     from jelly._options.keywords import ReadOptions
 
-    class _Settings(ReadOptions, total=False):
-        memory: int
-        namespaces: bool
-        match_blank_nodes: bool
-        headers: Iterable[Header]
-        progress: Progress | None
-
 OLD, NEW = 0, 1
 BLANK = int(Kind.BNODE)
 
@@ -222,7 +215,18 @@ class DiffStat:
 
 
 @overload
-def diff(old: Any, new: Any, dst: None = None, **settings: Unpack[_Settings]) -> Patch: ...
+def diff(
+    old: Any,
+    new: Any,
+    dst: None = None,
+    *,
+    memory: int = ...,
+    namespaces: bool = ...,
+    match_blank_nodes: bool = ...,
+    headers: Iterable[Header] = ...,
+    progress: Progress | None = ...,
+    **settings: Unpack[ReadOptions],
+) -> Patch: ...
 @overload
 def diff(
     old: Any,
@@ -230,9 +234,14 @@ def diff(
     dst: Any,
     options: PatchOptions | Mapping[str, Any] | None = ...,
     *,
+    memory: int = ...,
+    namespaces: bool = ...,
+    match_blank_nodes: bool = ...,
+    headers: Iterable[Header] = ...,
     to: str | None = ...,
     seekable: bool | None = ...,
-    **settings: Unpack[_Settings],
+    progress: Progress | None = ...,
+    **settings: Unpack[ReadOptions],
 ) -> DiffStat: ...
 @checked(READING)
 def diff(

@@ -162,7 +162,7 @@ class HoldingEncoder(WideningEncoder):
             return b""
         held, self.held, self._left = self.held, [], 0
         self.prepare(batch for batch, _ in held)
-        return b"".join([super(HoldingEncoder, self).encode(batch) for batch, _ in held])
+        return b"".join([self.encode_prepared(batch) for batch, _ in held])
 
     def settle(self) -> bytes:
         """Encode all that was given, and what is held."""
