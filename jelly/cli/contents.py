@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,7 @@ def convert(
         raise click.UsageError("query results are converted from one file")
     if content is Content.PATCH and len(files) > 1:
         refuse("several files of patches", _ANY | reading.keys())
-        return {"patches": write_patches(dst, writing, patches_of(files, reading))}
+        return {"patches": write_patches(dst, writing, items_of(Content.PATCH, files, reading))}
     keywords: dict[str, Any] = {"content": WORDS[content]}
     output = dict(writing)
     to = output.pop("format", None)
@@ -84,9 +83,6 @@ def items_of(content: Content, files: Sequence[str], reading: Given) -> Iterator
     reader = of_content(content, "Reader")
     found = inputs(files, reading, content, lambda format, file, content: find(format, file, content=content))
     return (one for file, settings in found for one in reader(file, **settings))
-
-
-patches_of = partial(items_of, Content.PATCH)
 
 
 def _join_messages(files: Sequence[str], dst: str, reading: Given, output: dict[str, Any]) -> dict[str, int]:
@@ -147,7 +143,7 @@ def count(
     """The numbers of statements, of patches and operations, of messages and statements, or of rows."""
     if content is Content.PATCH:
         patches = operations = 0
-        for one in patches_of([file], settings):
+        for one in items_of(Content.PATCH, [file], settings):
             patches, operations = patches + 1, operations + len(one)
         return {"patches": patches, "operations": operations}
     found = jelly.inspect(file, content=WORDS.get(content), progress=progress, **settings)

@@ -12,7 +12,7 @@ import jelly
 from jelly import patch as patches
 from jelly._formats.registry import Content, format_of, having
 from jelly.cli.common import exits, numbers, progress_bar, report, say, show, tell
-from jelly.cli.contents import patch_options, patches_of, write_patches
+from jelly.cli.contents import items_of, patch_options, write_patches
 from jelly.cli.options import Files, Given, command, forms, option, reads, streams, writes
 from jelly.cli.reading import output_of, refuse_json
 from jelly.patch._log import PatchSpool, patches_in_order
@@ -46,7 +46,7 @@ def apply(patchs: Files, src: str, dst: str, missing: Any, reading: Given) -> No
     """
     if dst == "-":
         refuse_json()
-    found = patches_of(patchs, reading)
+    found = items_of(Content.PATCH, patchs, reading)
     reading.pop("format", None)
     with progress_bar("Applying", dst == "-") as progress:
         done = patches.apply(
@@ -165,7 +165,7 @@ def diff(
 def invert(src: str, dst: str, reading: Given, writing: Given) -> None:
     """Write patches that undo those of IN, in reverse order."""
     with PatchSpool() as spool:
-        for one in patches_of((src,), reading):
+        for one in items_of(Content.PATCH, (src,), reading):
             spool.add(patches.invert(one))
         write_patches(dst, writing, (spool[number] for number in reversed(range(len(spool)))))
 
@@ -175,7 +175,7 @@ def invert(src: str, dst: str, reading: Given, writing: Given) -> None:
 @writes()
 def compact(srcs: Files, dst: str, reading: Given, writing: Given) -> None:
     """Write one patch with the net effect of all patches in the files."""
-    write_patches(dst, writing, [patches.compact(patches_of(srcs, reading))])
+    write_patches(dst, writing, [patches.compact(items_of(Content.PATCH, srcs, reading))])
 
 
 @command("IN...", group=patch, short_help="List the patches of a log in order.")
