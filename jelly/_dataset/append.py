@@ -27,7 +27,7 @@ from jelly._dataset.seekable.file import JellyFile
 from jelly._dataset.seekable.sidecar import make_sidecar
 from jelly._dataset.sources import Sources
 from jelly._dataset.stream import Stream
-from jelly._formats.filters import FilterBuilder
+from jelly._formats.filters import FilterBuilder, read_filters
 from jelly._formats.index import (
     INDEX_KEY,
     KEYFRAME_ROWS,
@@ -172,7 +172,7 @@ def _append(file: Any, target: str, batches: Iterator[Batch], source: Stream, ke
     if index is None and file is not raw:
         raise JellyError("the file is compressed and has no index: write it anew with seekable=True")
     sidecar = os.path.exists(target + SUFFIX)
-    builder = _filters(target) if index is not None or sidecar else None
+    builder = _filters(target, file, index) if index is not None or sidecar else None
     batch = next(batches, None)
     if batch is None:
         return 0
@@ -285,14 +285,18 @@ def _begun(raw: Any, file: Any, written: Any, end: int) -> Any:
     return made
 
 
-def _filters(target: str) -> FilterBuilder | None:
-    """The filters of a file, to go on with; those of a sidecar are made anew."""
-    with suppress(JellyError), JellyFile(target, **_LIMITS) as seen:
-        if seen.filters is not None:
-            builder = FilterBuilder()
-            if seen.index.at is not None:
-                builder.take(seen.filters)
+def _filters(target: str, file: Any, index: Index | None) -> FilterBuilder | None:
+    """The filters of a file, to go on with; without an index of its own those of the sidecar, which are made anew."""
+    builder = FilterBuilder()
+    if index is not None:
+        filters, opened = read_filters(target, file, index)
+        with opened:
+            if filters is None:
+                return None
+            builder.take(filters)
             return builder
+    with suppress(JellyError), JellyFile(target, **_LIMITS) as seen:
+        return builder if seen.filters is not None else None
     return None
 
 

@@ -9,7 +9,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from jelly._bytes.names import name_of
-from jelly._bytes.part_file import PartFolder
+from jelly._bytes.part_file import PartFolder, refuse_url
 from jelly._bytes.source import Progress
 from jelly._bytes.workers import Workers
 from jelly._core.algebra.graph_ids import GraphDictionary
@@ -577,6 +577,7 @@ class Dataset(Tabular):
         threads = how.pop("threads", None) or self._threads
         target = find(to, name_of(dst), tables=True)
         names = Names(dst)
+        refuse_url(names.folder)  # before anything is read
         made: list[Part] = []
         with Workers(threads) as workers, ExitStack() as stack:
             source = self._stream(self._sources, workers)

@@ -177,14 +177,15 @@ class SyntaxReader:
                 first = [*islice(parser, 1)]
                 self._declare(parser.prefixes)
                 more = bool(first) and intake.extend(chain(first, parser), self._rows, self._bytes)
+                self._declare(parser.prefixes)
             except SyntaxError as error:
                 broken = self._error(error, file)
+                self._declare(parser.prefixes)
             except MemoryError as error:
                 # How far the source was read, which is about where the token ends that is too long.
                 broken = memory_error(error, offset=self._given, line=file.line if self._by_line else None)
             except JellyError as error:
                 broken = error
-            self._declare(parser.prefixes)
             if (batch := intake.take()) is not None:
                 yield batch
             if broken is not None:

@@ -110,6 +110,8 @@ def _refuse_quoted(*terms: Any) -> None:
 def _reified(known: set[tuple[Any, ...]], statement: Any) -> list[tuple[Any, ...]]:
     """Quoted triples become nodes, each with a statement that says what it reifies in each graph. ``known`` are the
     nodes that have one."""
+    if QuotedTriple not in map(type, statement):
+        return [statement]
     s, p, o, *graph = statement
     rows: list[tuple[Any, ...]] = []
 

@@ -63,9 +63,12 @@ class FileTopic(Topic):
     def __init__(self, name: str, path: Path, *, owner: str = "", **limits: Any) -> None:
         super().__init__(name, owner=owner, **limits | {"keep": None})
         self.path = path
-        numbered = path.parent.glob(f"{escape(path.stem)}{NUMBER}{'[0-9]' * DIGITS}{path.suffix}")
-        for one in filter(Path.exists, (path, *sorted(numbered))):
-            number = int(one.stem.partition(NUMBER)[2] or 0)
+        found = [(0, path)] if path.exists() else []
+        for one in path.parent.glob(f"{escape(path.stem)}{NUMBER}*{path.suffix}"):
+            digits = one.stem.partition(NUMBER)[2]
+            if digits.isascii() and digits.isdigit():
+                found.append((int(digits), one))
+        for number, one in sorted(found):
             if self.parts and number > self.end:
                 # After a crash of the machine without `sync` the end of a file may be lost while the next one is there.
                 log.warning("messages %d to %d of topic %r are lost", self.end, number - 1, name)

@@ -163,7 +163,7 @@ class Topics:
         Windows and macOS take names for one that differ by case alone, and on Windows some stand for devices.
         """
         stem = quote(name, safe="")
-        taken = {topic.path.stem.lower() for topic in self._topics.values()}
+        taken = {topic.path.stem.lower() for topic in self._topics.values()} if self.store is not None else ()
         if stem.lower() in taken or stem.partition(".")[0].lower() in RESERVED:
             stem = "".join(f"%{byte:02X}" for byte in name.encode("utf-8", "surrogatepass"))
         return stem

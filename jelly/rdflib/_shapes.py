@@ -43,7 +43,8 @@ class _Shapes:
         self.is_anywhere = (None, _ANYWHERE, None) in graph
         self.is_closed = (None, SH.closed, Literal(True)) in graph
         self._lengths = {path: self._length(path, False) for path in {*graph.objects(None, SH.path)}}
-        self.steps = max([0.0, *(self._depth(shape, ()) for shape in {*graph.subjects(SH.path)} | self._roots())])
+        self._depths: dict[Any, float] = {}
+        self.steps = max([0.0, *(self._depth(shape) for shape in {*graph.subjects(SH.path)} | self._roots())])
 
     def _roots(self) -> set[Any]:
         """Whatever may be a shape: also what has only constraints."""
@@ -67,17 +68,19 @@ class _Shapes:
                 return length if kind == SH.zeroOrOnePath else math.inf
         return sum(self._length(part, is_inverse) for part in graph.items(path))
 
-    def _depth(self, shape: Any, around: tuple[Any, ...]) -> float:
-        """The number of steps from a node to what its shape asks for; one that is within itself has no end."""
-        if shape in around:
-            return math.inf
+    def _depth(self, shape: Any) -> float:
+        """The number of steps from a node to what its shape asks for."""
+        if shape in self._depths:
+            return self._depths[shape]
         graph = self._graph
-        inner = [self._depth(one, (*around, shape)) for one in graph.objects(shape, _SHAPES)]
+        self._depths[shape] = math.inf  # one that is within itself has no end
+        inner = [self._depth(one) for one in graph.objects(shape, _SHAPES)]
         path = graph.value(shape, SH.path)
         # Of values of sh:class their types are asked for, and of nodes what they are compared with, or all.
         asks = SH["class"] if path else SH["class"] | _COMPARED
         is_asked = (shape, SH.closed, Literal(True)) in graph or (shape, asks, None) in graph
-        return max([float(is_asked), *inner]) + self._lengths.get(path, 0)
+        self._depths[shape] = found = max([float(is_asked), *inner]) + self._lengths.get(path, 0)
+        return found
 
     def focus(self, data: Dataset, types: Graph) -> Iterator[Any]:
         """The focus nodes; ``types`` gets the statements that say so."""

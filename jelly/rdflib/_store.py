@@ -35,7 +35,7 @@ class JellyStore(Store):
     the extra ``query``; queries with initial bindings, or of another graph than the default one, by RDFLib itself.
 
     A `Graph` is the default graph of the files, a ``Graph`` with the name of a named graph that one, and a ``Dataset``
-    all of them.
+    all of them. A blank node names a graph of the files once the store has told of that graph.
 
     Parameters
     ----------

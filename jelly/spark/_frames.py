@@ -338,7 +338,7 @@ def graph_tables(
         f"{predicate} as relationship",
         f"{_node(kind, object, types)} as `to`",
     ).selectExpr(f"{_id('from')} as src", f"{_id('to')} as dst", "relationship", "`from`", "`to`")
-    edges = statements if literals else statements.where("to.kind <> 'literal'")
+    edges = statements if literals else statements.where("`to`.kind <> 'literal'")
     nodes = statements.selectExpr("src as id", "`from` as node").union(edges.select("dst", "to"))
     found = nodes.groupBy("id").agg(F.min("node").alias("node"), F.max("node").alias("other"))
     # In the id itself, so that no query leaves the test out.

@@ -394,7 +394,7 @@ def test_threads_end_where_the_reader_is_dropped(seekable):
     until = time.monotonic() + 60
     while threading.active_count() > before and time.monotonic() < until:
         time.sleep(0.001)  # nothing waits for them, but they end with what they are at
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
 
 
 def test_errors_in_threads_come_in_their_place(seekable, tmp_path):

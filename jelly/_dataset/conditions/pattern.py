@@ -338,8 +338,7 @@ class Place:
     @cached_property
     def _hashed(self) -> HashedTerms | None:
         """The terms by their hashes, where each is not searched for by itself."""
-        is_deep = any(isinstance(one, QuotedTriple) for one in self._terms)
-        return HashedTerms(self._terms) if is_deep or len(self._terms) > _MANY else None
+        return HashedTerms(self._terms) if len(self._terms) > _MANY else None
 
     @cached_property
     def sought(self) -> tuple[bool, list[Sought]] | None:

@@ -14,7 +14,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, XSD_STRING_IRI
 from jelly._core.base.kinds import Kind
 from jelly._core.terms.batch_builder import BatchBuilder
-from jelly._core.terms.model import IRI, BlankNode
+from jelly._core.terms.model import IRI, BlankNode, QuotedTriple
 from jelly._formats.filters import Sought
 
 Ids = np.ndarray[Any, np.dtype[Any]]
@@ -38,6 +38,7 @@ class Terms:
     """
 
     def __init__(self, batch: Batch) -> None:
+        self._batch = batch
         self._text, self._start = batch.text, batch.start
         self._kind, self._aux = batch.kind, batch.aux
 
@@ -73,7 +74,12 @@ class Terms:
         return np.concatenate([part[(windows[self._start[part]] == wanted).all(axis=1)] for part in parts])
 
     def equal(self, term: Any) -> Ids:
-        """The ids of a term that is no quoted triple."""
+        """The ids of a term."""
+        if isinstance(term, QuotedTriple):
+            ids = np.flatnonzero(self._kind == Kind.TRIPLE)
+            quoted = self._batch.quoted[self._aux[ids]]
+            same = [np.isin(quoted[:, place], self.equal(part)) for place, part in enumerate((term.s, term.p, term.o))]
+            return ids[same[0] & same[1] & same[2]]
         text = term.value.encode()
         if isinstance(term, IRI):
             return self.with_text((Kind.IRI,), text)

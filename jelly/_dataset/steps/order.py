@@ -100,8 +100,10 @@ def sorted_rows(batch: Batch, by: str, *, unique: bool = False, in_pieces: bool 
         order = np.lexsort(keys[::-1])
     if unique:
         new = np.zeros(len(order), bool)
+        new[:1] = True
         for key in keys:
-            new |= np.diff(key[order], prepend=-1) != 0  # no number is less than 0
+            ordered = key[order]
+            new[1:] |= ordered[1:] != ordered[:-1]
         order = order[new]
     return order
 

@@ -45,9 +45,19 @@ def _matches(part: Any) -> bool:
     return _matches(part.p1 if name in ("LeftJoin", "Minus") else part.p) if name in _ROWS_OF_ONE else False
 
 
+def _ends(triples: Any) -> set[Any]:
+    """The terms of the patterns that are no paths: what they are bound to is in statements that match."""
+    return {term for s, p, o in triples if not isinstance(p, rdflib.paths.Path) for term in (s, o)}
+
+
 def may_stay(algebra: Any) -> bool:
-    """Whether a path of a query may have no steps."""
-    return any(is_nullable(path) for part in walk(algebra) if part.name == "BGP" for _, path, _ in part.triples)
+    """Whether a path of a query may have no steps, and begins and ends at what no other pattern binds."""
+    for part in walk(algebra):
+        if part.name == "BGP":
+            bound = {term for term in _ends(part.triples) if not is_constant(term)}
+            if any(is_nullable(path) and bound.isdisjoint((s, o)) for s, path, o in part.triples):
+                return True
+    return False
 
 
 def touched(algebra: Any) -> Touched:
@@ -60,7 +70,7 @@ def touched(algebra: Any) -> Touched:
     for part in parts:
         if part.name != "BGP":
             continue
-        ends = {term for s, p, o in part.triples if not isinstance(p, rdflib.paths.Path) for term in (s, o)}
+        ends = _ends(part.triples)
         for s, p, o in part.triples:
             if isinstance(p, rdflib.paths.Path):
                 # A path without steps leads from each node to itself.

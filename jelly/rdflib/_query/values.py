@@ -39,7 +39,7 @@ _TYPES = re.compile(
     r"|(?P<time>dateTime(?:Stamp)?|date)|boolean)"
 )
 _TIME = re.compile(
-    r"(-?\d{4,})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d(?:\.\d+)?))?(?:Z|([+-])(\d\d):(\d\d))?", re.ASCII
+    r"(-?\d{4,})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?)?(?:Z|([+-]\d\d):(\d\d))?", re.ASCII
 )
 _BOOLEANS = {"false": 0, "0": 0, "true": 1, "1": 1}
 _INTEGER = ox.NamedNode("http://www.w3.org/2001/XMLSchema#integer")
@@ -271,36 +271,39 @@ def _key(term: Any) -> str:
         with suppress(ArithmeticError, ValueError, KeyError):
             if type["number"]:
                 number = Decimal(text.replace("INF", "Infinity"))
-                rank, text = 2, _bits(float(number) if type["number"] in ("double", "float") else number)
+                near = float(number)
+                # Integers of 64 bits are more exact than a double.
+                rest = 0.0 if type["number"] in ("double", "float") or abs(near) < 1 << 53 else number - Decimal(near)
+                rank, text = 2, _bits(near) + _bits(float(rest))
             elif type["time"]:
-                rank, text = 3, type["time"][:4] + _bits(_seconds(text))
+                rank, text = 3, type["time"][:4] + _moment(text)
             else:
                 rank, text = 3, str(_BOOLEANS[text])
     return f"{rank}{text}"
 
 
-def _bits(number: Decimal | float) -> str:
-    """The bits of a number, which are in its order but that negative ones go backwards, and those of what it is more
-    than that: integers of 64 bits are more exact than a double."""
-    made = ""
-    for _ in range(2):
-        near = float(number) + 0.0
-        [bits] = unpack(">Q", pack(">d", near))
-        made += f"{bits ^ (_BITS if bits >> 63 else 1 << 63):016x}"
-        number = Decimal(number) - Decimal(near) if isinstance(number, Decimal) else 0.0
-    return made
+def _bits(number: float) -> str:
+    """The bits of a number, which are in its order but that negative ones go backwards."""
+    [bits] = unpack(">Q", pack(">d", number + 0.0))
+    return f"{bits ^ (_BITS if bits >> 63 else 1 << 63):016x}"
 
 
-def _seconds(text: str) -> Decimal:
-    """The seconds of an xsd:date or xsd:dateTime, that of UTC where it has no time zone. ValueError if it is none."""
+def _moment(text: str) -> str:
+    """An xsd:date or xsd:dateTime as a text in its order, that of UTC where it has no time zone.
+
+    ValueError if it is none, or too far away.
+    """
     found = _TIME.fullmatch(text)
     if found is None:
         raise ValueError
-    year, month, day, hours, minutes, sign, *zone = (int(part + "1" if part in "+-" else part) for part in (
-        each or "0" for each in found.group(1, 2, 3, 4, 5, 7, 8, 9)
-    ))  # fmt: skip
+    year, month, day, hours, minutes, seconds = (int(part or 0) for part in found.groups()[:6])
+    fraction, zone, zone_minutes = found.group(7, 8, 9)
+    if zone:
+        minutes -= 60 * int(zone) + int(zone[0] + zone_minutes)
     # Of years that begin in March, in the calendar of Gregory.
     year, month = (year, month - 3) if month > 2 else (year - 1, month + 9)
     days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day
-    minutes += 60 * hours - sign * (60 * zone[0] + zone[1])
-    return 60 * Decimal(1440 * days + minutes) + Decimal(found[6] or 0)
+    whole = 60 * (1440 * days + 60 * hours + minutes) + seconds + (1 << 62)
+    if not 0 <= whole < 1 << 63:
+        raise ValueError
+    return f"{whole:019}{(fraction or '').rstrip('0')}"
