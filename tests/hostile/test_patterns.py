@@ -17,6 +17,7 @@ from support.libraries import module_names
 from support.measure import SANITIZED, run, within
 
 import jelly
+from jelly._options.literals import _READERS
 from jelly._options.spelling import Front, _pattern
 
 try:
@@ -40,6 +41,8 @@ INLINE = {
     ("cli/options.py", r"\W"),
     ("_options/spelling.py", "[_(]"),
     ("_options/spelling.py", "parts"),  # tried as it is made
+    ("_options/literals.py", "form"),  # these, too
+    ("spark/_store.py", "^([^/]+://)[^/?#]*@"),
     ("messages/_reader.py", "max_(frame|line)_bytes"),
     ("_formats/sniff.py", r"<(?:\?xml|!--|!DOCTYPE|rdf:|[A-Za-z]+[\s:>])"),
     ("_formats/sniff.py", "<(?:!DOCTYPE )?html"),
@@ -84,6 +87,10 @@ def patterns() -> dict[str, re.Pattern[Any]]:
                     found[f"{module.__name__}.{name}.{inner}"] = each
     for front in get_args(Front):
         found[f"_options/spelling.py: {front}"] = _pattern(front)[0]
+    for name, read in _READERS.items():
+        for cell in getattr(read, "__closure__", None) or ():
+            if isinstance(each := getattr(cell.cell_contents, "__self__", None), re.Pattern):
+                found[f"_options/literals.py: {name}"] = each
     for file, text in INLINE:
         found[f"{file}: {text!r}"] = re.compile(text)
     return found

@@ -474,7 +474,7 @@ def test_tags_that_differ_in_case_only(tmp_path: Path) -> None:
     ("type", "values"),
     [
         ("integer", ["-1234567890123456790", "1234567890123456787", "1234567890123456788", "1234567890123456790"]),
-        ("decimal", ["0.1", "0.1000000000000000001", "0.1000000000000000005", "0.10000000000000001"]),
+        ("decimal", ["-0.5", "0.1", "12345678901234567890.0", "12345678901234567891", "12345678901234567893.00"]),
         ("dateTime", [
             "-0044-03-15T00:00:00Z", "2019-12-31T23:29:59Z", "2020-01-01T00:30:00.5+01:00", "2020-01-01T00:00:00Z",
             "2019-12-31T20:00:00-05:00", "10000-01-01T00:00:00",
@@ -492,6 +492,19 @@ def test_order_of_values(type: str, values: list[str]) -> None:
             "\n".join(sorted(lines)).encode(), f"SELECT ?o {{ ?s ?p ?o }} ORDER BY {order}(?o)", format="nt"
         )
         assert [term.value for (term,) in found] == expected
+
+
+def test_order_of_equal_numbers():
+    """A decimal and a double that are equal leave the order to the next condition."""
+    kinds = ["double", "decimal", "double", "decimal"]
+    text = "".join(
+        f'<a:{i + 5 * at}> <a:p> "{value}"^^<http://www.w3.org/2001/XMLSchema#{kind}> .\n'
+        for i, kind in enumerate(kinds)
+        for at, value in enumerate(["0.5", "19.99"])
+    )
+    found = jelly.query(text.encode(), "SELECT ?s { ?s ?p ?o } ORDER BY ?o ?s", format="nt")
+    assert [term.value for (term,) in found] == ["a:0", "a:1", "a:2", "a:3", "a:5", "a:6", "a:7", "a:8"]
+
 
 
 def test_order_of_what_is_no_value() -> None:
