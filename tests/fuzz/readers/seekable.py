@@ -127,7 +127,7 @@ def sidecar(data: bytes, chance: random.Random) -> None:
 
 def resealed(data: bytes) -> bytes:
     """The sidecar with right checksums: of its head, and of each state that lies in it."""
-    from jelly._dataset.seekable.sidecar import _ENDS, _START, _STATE
+    from jelly._dataset.seekable.sidecar import _SIZE, _START, _STATE
     from jelly._formats.index import shape_of
 
     _, n_head, n_key = shape_of(jelly.StreamOptions())
@@ -137,7 +137,7 @@ def resealed(data: bytes) -> bytes:
         return data
     numbers = list(struct.unpack_from(f"<{length // 8}q", data, _START.size))
     made = bytearray(data)
-    for at in range(n_head + _ENDS + n_key, len(numbers) - _STATE + 1, n_key + _STATE):
+    for at in range(n_head + _SIZE + n_key, len(numbers) - _STATE + 1, n_key + _STATE):
         offset, size = numbers[at : at + 2]
         if 0 <= offset < len(data) and 0 <= size <= len(data):
             numbers[at + 2] = zlib.crc32(data[offset : offset + size])
