@@ -17,11 +17,12 @@ SPARK_VERSIONS := 4.2.1 4.3.0
 IN_THREADS := tests/threads tests/pipeline/test_same_bytes.py tests/seekable/test_seek.py \
     $(foreach name,jelly/test_decode jelly/test_encode algebra/test_algebra jena/test_binary ntriples/test_text,tests/core/$(name).py)
 SPARK := tests/spark
-HOSTILE := tests/hostile
+# They follow those of Spark, so that both lanes take about as long.
+BESIDE := tests/hostile tests/house
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
-.PHONY: build demo test pytest pytest-rest pytest-spark pytest-hostile connect under-load lakehouse spark-versions oldest \
+.PHONY: build demo test pytest pytest-rest pytest-spark pytest-beside connect under-load lakehouse spark-versions oldest \
     newest pipeline wheel sbom sanitize fuzz soak docs sanitize-threads types api coverage bench gate gate-baseline lint clean
 
 # Only what changed is compiled.
@@ -41,19 +42,19 @@ PARTS := $(PYTHON) tests/support/parts.py
 # done so long before wheel begins.
 test: $(VENV)/ready
 	@$(PARTS) "$(MAKE) sanitize; $(MAKE) pytest-rest" \
-	    "$(MAKE) pytest-spark; $(MAKE) pytest-hostile; $(if $(JELLY_LONG),$(MAKE) connect; )$(MAKE) lakehouse; $(MAKE) wheel"
+	    "$(MAKE) pytest-spark; $(MAKE) pytest-beside; $(if $(JELLY_LONG),$(MAKE) connect; )$(MAKE) lakehouse; $(MAKE) wheel"
 
 pytest: $(VENV)/ready
-	@$(PARTS) "$(MAKE) pytest-rest" "$(MAKE) pytest-spark; $(MAKE) pytest-hostile"
+	@$(PARTS) "$(MAKE) pytest-rest" "$(MAKE) pytest-spark; $(MAKE) pytest-beside"
 
 pytest-rest: $(VENV)/ready
-	$(BIN)/pytest tests $(addprefix --ignore=,$(SPARK) $(HOSTILE))
+	$(BIN)/pytest tests $(addprefix --ignore=,$(SPARK) $(BESIDE))
 
 pytest-spark: $(VENV)/ready
 	$(BIN)/pytest $(SPARK)
 
-pytest-hostile: $(VENV)/ready
-	$(BIN)/pytest $(HOSTILE)
+pytest-beside: $(VENV)/ready
+	$(BIN)/pytest $(BESIDE)
 
 # The tests of Spark that have a session, with one of Spark Connect. A sample of it is in tests/lakehouse.
 connect: export JELLY_SPARK_REMOTE ?= local[2]

@@ -119,6 +119,8 @@ def parts(seconds: int, names: list[str]) -> Iterator[tuple[str, int]]:
 
 def main(folder: Path, seconds: int, *names: str) -> int:
     assert SEEDS.is_dir()
+    if unknown := set(names) - set(HARNESSES):
+        raise SystemExit(f"there is no harness {', '.join(sorted(unknown))}: expected some of {', '.join(HARNESSES)}")
     found = [path for name, n in parts(seconds, list(names or HARNESSES)) for path in run(name, folder, n)]
     print(f"fuzz: {len(found)} findings", *found, sep="\n")
     return bool(found)
